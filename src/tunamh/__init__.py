@@ -1,0 +1,48 @@
+"""Exact posterior samples from tall data, touching a handful of rows per step."""
+
+from . import theory
+from ._version import __version__
+from .acceptance import MH, TunaMH
+from .errors import BoundViolation, NoDraws, NonFiniteEnergy, NotApplicable, TunaMHError
+from .guard import check_bounds
+from .priors import Flat, Normal
+from .proposals import NeighbourWalk, RandomWalk
+from .sample import sample
+from .targets import (
+    GLM,
+    EnergyTarget,
+    FiniteWalk,
+    GaussianMixture,
+    Logistic,
+    LogisticRegression,
+    RobustRegression,
+    StudentT,
+    Target,
+)
+
+__all__ = [
+    "GLM",
+    "MH",
+    "BoundViolation",
+    "EnergyTarget",
+    "FiniteWalk",
+    "Flat",
+    "GaussianMixture",
+    "Logistic",
+    "LogisticRegression",
+    "NeighbourWalk",
+    "NoDraws",
+    "NonFiniteEnergy",
+    "Normal",
+    "NotApplicable",
+    "RandomWalk",
+    "RobustRegression",
+    "StudentT",
+    "Target",
+    "TunaMH",
+    "TunaMHError",
+    "__version__",
+    "check_bounds",
+    "sample",
+    "theory",
+]

@@ -1,0 +1,229 @@
+"""The roles of the compiled core: one signature per role, and the bundles that cross it.
+
+A part (a model's block of rows, a proposal, an acceptance test) is a plain function compiled for its role's
+signature and handed to the chain as a pointer. The chain is therefore compiled once, cached on disk, and works
+with parts that it has never seen. Bundles are NamedTuples of what persists between steps.
+
+This is the only file that spells Numba types.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import numba
+import numpy as np
+from numba import types
+
+BLOCK = 256
+"""Rows that cross a pointer at once: large enough to hide the call, small enough for the first-level cache."""
+
+_FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+
+REASSOCIATE = {"reassoc", "contract", "nsz"}
+"""Lets the compiler reorder a sum over columns into vector lanes. NaN and infinity keep their meaning."""
+
+CONTRACT = {"contract", "nsz"}
+"""Fused multiply-add only: safe for the hand-written rounding in `_vector`."""
+
+
+def helper(function: Callable | None = None, *, fastmath: Any = False, cache: bool = True) -> Any:
+    """Compile a function that other compiled functions call; cached on disk where a folder is writable."""
+
+    def decorate(function: Callable) -> Any:
+        try:
+            return numba.njit(function, cache=cache, fastmath=fastmath, **_FLAGS)
+        except RuntimeError:  # neither the package folder nor the user's cache folder is writable
+            return numba.njit(function, fastmath=fastmath, **_FLAGS)
+
+    return decorate if function is None else decorate(function)
+
+
+_compiling = threading.Lock()
+
+
+class Part(types.WrapperAddressProtocol):
+    """A function in a role: compiled, or loaded from the cache, when it is first handed over.
+
+    Numba sees the object as a value of the role's function type, so a bundle that holds it has the same type
+    whatever the function is.
+    """
+
+    def __init__(self, function: Callable, role: Any, *, fastmath: Any = False, cache: bool = True):
+        self.__doc__ = function.__doc__
+        self.role = role
+        self.dispatcher = helper(function, fastmath=fastmath, cache=cache)
+        self._address: int | None = None
+
+    def _compile(self) -> None:
+        with _compiling:  # chains in threads may hand over the same part at once
+            if self._address is not None:
+                return
+            self.dispatcher.compile(self.role.signature)
+            self.dispatcher.disable_compile()  # another type would be a mistake, not a new version
+            compiled = self.dispatcher.get_compile_result(self.role.signature)
+            self._address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
+
+    def __wrapper_address__(self) -> int:
+        self._compile()
+        return cast(int, self._address)
+
+    def signature(self) -> Any:
+        return self.role.signature
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._address is None:
+            self._compile()
+        return self.dispatcher(*arguments)
+
+
+def part(role: Any, *, fastmath: Any = False, cache: bool = True) -> Callable[[Callable], Part]:
+    """Decorator: this function plays ``role``."""
+    return lambda function: Part(function, role, fastmath=fastmath, cache=cache)
+
+
+# ---------------------------------------------------------------------------------------------- plain types
+
+_real, _integer, _flag = types.float64, types.int64, types.boolean
+_vector = types.Array(_real, 1, "C")
+_fixed = types.Array(_real, 1, "C", readonly=True)
+_matrix = types.Array(_real, 2, "C")
+_rows = types.Array(_real, 2, "C", readonly=True)
+_index = types.Array(_integer, 1, "C")
+_generator = numba.typeof(np.random.default_rng(0))
+
+# ------------------------------------------------------------------------------------------ roles of a target
+
+LogPrior = types.FunctionType(_real(_vector, _fixed))
+"""``(theta, hyper) -> log prior(theta)``; ``-inf`` outside the support."""
+
+Distance = types.FunctionType(_real(_vector, _vector, _fixed))
+"""``(theta, prop, hyper) -> M(theta, prop)``, symmetric."""
+
+Offset = types.FunctionType(_real(_vector, _vector, _fixed))
+"""``(theta, prop, hyper) ->`` the cheap exact part of ``log pi(prop) - log pi(theta)`` besides the prior."""
+
+FamilyRise = types.FunctionType(types.void(_vector, _vector, _vector, _fixed, _vector))
+"""``(eta, eta_prop, y, hyper, out)``: ``out = f(eta_prop, y) - f(eta, y)`` for a block of linear predictors."""
+
+FamilyEnergy = types.FunctionType(types.void(_vector, _vector, _fixed, _vector))
+"""``(eta, y, hyper, out)``: ``out = f(eta, y)`` for a block of linear predictors."""
+
+
+class Data(NamedTuple):
+    """What a target's block functions read. ``columns`` is the scratch of one chain."""
+
+    rows: Any
+    hyper: Any
+    family_rise: Any
+    family_energy: Any
+    columns: Any
+
+
+_data = types.NamedTuple([_rows, _fixed, FamilyRise, FamilyEnergy, _matrix], Data)
+
+Differences = types.FunctionType(types.void(_vector, _vector, _index, _data, _vector, _vector))
+"""``(theta, prop, index, data, rise, bound)``: for each row, ``U_i(prop) - U_i(theta)`` and ``c_i``."""
+
+Energies = types.FunctionType(types.void(_vector, _index, _data, _vector))
+"""``(theta, index, data, out)``: ``U_i(theta)`` for each row."""
+
+
+class Model(NamedTuple):
+    """A target, as compiled code sees it."""
+
+    data: Any
+    differences: Any
+    energies: Any
+    distance: Any
+    offset: Any
+    log_prior: Any
+    prior_hyper: Any
+    total_bound: float
+
+
+_model = types.NamedTuple([_data, Differences, Energies, Distance, Offset, LogPrior, _fixed, _real], Model)
+
+# ------------------------------------------------------------------------- roles of a proposal and of a test
+
+Propose = types.FunctionType(_real(_generator, _vector, _vector, _fixed))
+"""``(rng, theta, prop, knobs)``: fills ``prop``, returns ``log q(theta|prop) - log q(prop|theta)``."""
+
+
+class Stream(NamedTuple):
+    """Row numbers drawn ahead from the fixed law ``c_i / C``; see `tunamh.data.stream`."""
+
+    rng: Any
+    table: Any
+    ring: Any
+    fraction: Any
+    cursor: Any
+
+
+_stream = types.NamedTuple([_generator, _rows, _index, _vector, _index], Stream)
+
+
+class Work(NamedTuple):
+    """One block's scratch: row numbers, rises (differences) and bounds ``c_i``."""
+
+    index: Any
+    rise: Any
+    bound: Any
+
+
+_work = types.NamedTuple([_index, _vector, _vector], Work)
+
+
+class Decision(NamedTuple):
+    """What an acceptance test saw and decided."""
+
+    accepted: bool
+    log_ratio: float  # log r: the move is accepted with probability min(1, r)
+    rows: int  # rows evaluated
+    full: bool  # all rows were read
+    worst: float  # largest |rise| / (c_i M) met; NaN when the test uses no bounds
+    reach: float  # C M, the most that all rows together can pull; NaN when the test uses no bounds
+    fault: int  # NO_FAULT, or what Python must raise an error about
+
+
+_decision = types.NamedTuple([_flag, _real, _integer, _flag, _real, _real, _integer], Decision)
+
+NO_FAULT = -1
+BAD_RATIO = -2  # prior, offset or proposal ratio is NaN or +infinity
+BAD_DISTANCE = -3  # M(theta, prop) is NaN or negative
+# a fault >= 0 is the number of a row whose energy is not finite or exceeds its bound
+
+Decide = types.FunctionType(_decision(_generator, _vector, _vector, _real, _model, _stream, _fixed, _vector, _work))
+"""``(rng, theta, prop, log_rho, model, stream, knobs, memory, work) -> Decision``.
+
+``log_rho`` is the deterministic log ratio of the spec (prior, offset and proposal), ``knobs`` the test's numbers,
+``memory`` what it keeps from step to step.
+"""
+
+
+class Outcome(NamedTuple):
+    """How far a call of the chain loop came."""
+
+    steps: int
+    fault: int
+
+
+Run = types.FunctionType(
+    types.NamedUniTuple(_integer, 2, Outcome)(
+        *(_integer, _generator, _stream, _vector, _vector, _vector),
+        *(_model, Propose, _fixed, Decide, _fixed, _work, _matrix, _matrix),
+    )
+)
+"""The chain loop; see `tunamh.chain`."""
+
+Audit = types.FunctionType(types.Tuple([_real, _integer])(_vector, _vector, _model, _work))
+"""``(theta, prop, model, work) -> (value, fault)`` from a pass over all rows; see `tunamh.guard`."""
+
+
+def fixed(values: Any) -> np.ndarray:
+    """A read-only, contiguous float64 vector, as the roles' ``hyper`` and ``knobs`` want it."""
+    array = np.array(values, dtype=np.float64).ravel()
+    array.flags.writeable = False
+    return array

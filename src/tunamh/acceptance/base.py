@@ -1,0 +1,114 @@
+"""What the chain needs of an acceptance test, and the pass over all rows that several tests share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from .._jit import BLOCK, NO_FAULT, Decision, Part, fixed, helper
+
+
+class BoundTest(NamedTuple):
+    """A test made ready for a target.
+
+    ``memory`` is what a chain starts with; ``adapt`` turns the knobs given the mean reach ``C M`` of proposals, None
+    when nothing is left to choose.
+    """
+
+    decide: Part
+    knobs: np.ndarray
+    memory: np.ndarray
+    adapt: Any = None
+
+    def adapted(self, mean_reach: float) -> BoundTest:
+        if self.adapt is None or not mean_reach > 0:
+            return self
+        return self._replace(knobs=fixed(self.adapt(self.knobs, mean_reach)))
+
+
+class AcceptanceTest(Protocol):
+    """A frozen value that says what it needs; ``exact`` tells whether its chain has the posterior as its law."""
+
+    exact: bool
+
+    def bind(self, target: Any) -> BoundTest: ...
+
+
+RELATIVE_TOLERANCE = 1e-9
+ABSOLUTE_TOLERANCE = 1e-14
+
+
+@helper
+def verdict(rng, log_ratio, rows, full, worst, reach):
+    """Accept with probability ``min(1, exp(log_ratio))``."""
+    accepted = log_ratio >= 0.0 or math.log(rng.random()) < log_ratio
+    return Decision(accepted, log_ratio, rows, full, worst, reach, NO_FAULT)
+
+
+@helper
+def failure(fault):
+    return Decision(False, -np.inf, 0, False, np.nan, np.nan, fault)
+
+
+@helper
+def within_rounding(theta, prop, model, row, rise, bound):
+    """Whether ``|rise|`` exceeds ``bound = c_i M`` by no more than rounding explains (spec 2.0 iv); False for NaN.
+
+    Targets such as the walk attain their bounds, so their rises may exceed them in the last digit.
+    """
+    index, energy = np.array([row]), np.empty(1)
+    model.energies(theta, index, model.data, energy)
+    magnitude = 1.0 + abs(energy[0])
+    model.energies(prop, index, model.data, energy)
+    magnitude += abs(energy[0])
+    return abs(rise) <= bound * (1.0 + RELATIVE_TOLERANCE) + ABSOLUTE_TOLERANCE * magnitude
+
+
+@helper
+def sum_of_rises(theta, prop, model, work, distance):
+    """``sum_i U_i(prop) - U_i(theta)`` over all rows, each held against its bound: ``(sum, worst ratio, fault)``."""
+    n_rows = model.data.rows.shape[0]
+    total, worst = 0.0, 0.0
+    for start in range(0, n_rows, BLOCK):
+        index = consecutive(work.index, start, n_rows)
+        model.differences(theta, prop, index, model.data, work.rise, work.bound)
+        block_total = 0.0
+        for b in range(index.size):
+            rise, bound = work.rise[b], work.bound[b] * distance
+            if not abs(rise) <= bound and not within_rounding(theta, prop, model, index[b], rise, bound):
+                return total, worst, index[b]
+            if bound > 0.0:
+                worst = max(worst, abs(rise) / bound)
+            block_total += rise
+        total += block_total
+    return total, worst, NO_FAULT
+
+
+@helper
+def sum_of_energies(theta, model, work):
+    """``sum_i U_i(theta)`` over all rows: ``(sum, fault)``, the fault being the first row that is not finite."""
+    n_rows = model.data.rows.shape[0]
+    total = 0.0
+    for start in range(0, n_rows, BLOCK):
+        index = consecutive(work.index, start, n_rows)
+        model.energies(theta, index, model.data, work.rise)
+        block_total = 0.0
+        for b in range(index.size):
+            block_total += work.rise[b]
+        if not math.isfinite(block_total):
+            for b in range(index.size):
+                if not math.isfinite(work.rise[b]):
+                    return total, index[b]
+        total += block_total
+    return total, NO_FAULT
+
+
+@helper
+def consecutive(index, start, n_rows):
+    """The row numbers of the block that begins at ``start``."""
+    n = min(BLOCK, n_rows - start)
+    for b in range(n):
+        index[b] = start + b
+    return index[:n]

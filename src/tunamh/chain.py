@@ -1,0 +1,88 @@
+"""The compiled loop: propose, ask the test, move, record. It knows roles, no methods and no models."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ._jit import BAD_RATIO, NO_FAULT, Model, Outcome, Run, Stream, Work, part
+from .acceptance.base import BoundTest
+from .guard import explain
+from .proposals import BoundProposal
+
+# Columns of what is recorded beside each kept draw.
+ACCEPTED, RATE, ROWS, FULL, WORST, REACH = range(6)
+
+
+@part(Run)
+def _run(thin, rng, stream, theta, prop, memory, model, propose, proposal_knobs, decide, test_knobs, work, draws, record):
+    """Fill ``draws`` and ``record``. At a fault it stops, with ``theta`` and ``prop`` the move that caused it.
+
+    Of ``thin`` steps the last state is kept. Rates and rows are averaged over them, flags and bounds are maxima.
+    """
+    here = model.log_prior(theta, model.prior_hyper)
+    for k in range(draws.shape[0]):
+        record[k, :] = 0.0
+        for t in range(thin):
+            log_q = propose(rng, theta, prop, proposal_knobs)
+            there = model.log_prior(prop, model.prior_hyper)
+            log_rho = log_q + (there - here) + model.offset(theta, prop, model.data.hyper)
+            if math.isnan(log_rho) or log_rho == np.inf:
+                return Outcome(k * thin + t, BAD_RATIO)
+            decision = decide(rng, theta, prop, log_rho, model, stream, test_knobs, memory, work)
+            if decision.fault != NO_FAULT:
+                return Outcome(k * thin + t, decision.fault)
+            if decision.accepted:
+                theta[:] = prop
+                here = there
+                record[k, ACCEPTED] = 1.0
+            if decision.full:
+                record[k, FULL] = 1.0
+            record[k, RATE] += math.exp(min(0.0, decision.log_ratio)) / thin
+            record[k, ROWS] += decision.rows / thin
+            record[k, WORST] = decision.worst if math.isnan(decision.worst) else max(record[k, WORST], decision.worst)
+            record[k, REACH] += decision.reach / thin
+        draws[k, :] = theta
+    return Outcome(draws.shape[0] * thin, NO_FAULT)
+
+
+@dataclass
+class ChainState:
+    """All that the next step depends on: saved and loaded, a chain goes on with the same draws.
+
+    Two generators, one here and one in the stream, so that row numbers can be drawn ahead of moves and decisions.
+    """
+
+    theta: np.ndarray
+    rng: np.random.Generator
+    stream: Stream
+    memory: np.ndarray
+    steps: int = 0
+    prop: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.prop = np.empty_like(self.theta)
+
+
+class Kernel(NamedTuple):
+    """Everything about a chain that is not its state: the model, and the choices made ready for it."""
+
+    model: Model
+    proposal: BoundProposal
+    test: BoundTest
+    work: Work
+
+
+def advance(state: ChainState, kernel: Kernel, draws: np.ndarray, record: np.ndarray, thin: int = 1) -> None:
+    """Run the chain, in place, until ``draws`` and ``record`` are filled; an impossible step raises."""
+    outcome = _run(
+        *(thin, state.rng, state.stream, state.theta, state.prop, state.memory),
+        *(kernel.model, kernel.proposal.propose, kernel.proposal.knobs, kernel.test.decide, kernel.test.knobs),
+        *(kernel.work, draws, record),
+    )
+    state.steps += outcome.steps
+    if outcome.fault != NO_FAULT:
+        raise explain(outcome.fault, state.theta, state.prop, kernel.model, state.steps)

@@ -1,0 +1,1 @@
+"""Sources of rows: reading tables, packing rows, drawing row numbers."""

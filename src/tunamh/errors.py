@@ -1,0 +1,46 @@
+"""Exceptions that carry the numbers a user needs to find the cause."""
+
+from __future__ import annotations
+
+
+class TunaMHError(Exception):
+    """Base class of the library's own errors."""
+
+
+class BoundViolation(TunaMHError):
+    """A row moved the energy by more than its bound allows, so the draws would not be exact.
+
+    Attributes
+    ----------
+    row : int
+        The offending row of the data.
+    step : int or None
+        The step of the chain at which it was met; None when found by `check_bounds`.
+    ratio : float
+        ``|U_i(prop) - U_i(theta)| / (c_i M(theta, prop))``; a valid bound keeps it at most 1.
+    """
+
+    def __init__(self, row: int, ratio: float, *, rise: float, bound: float, step: int | None = None):
+        self.row, self.ratio, self.rise, self.bound, self.step = row, ratio, rise, bound, step
+        when = "" if step is None else f" at step {step}"
+        super().__init__(
+            f"row {row}{when} moved its energy by {rise:.6g}, but its bound c_i * M is {bound:.6g} "
+            f"(ratio {ratio:.6g}). The draws would not be exact. Enlarge c for this row or correct the "
+            "distance M; tunamh.check_bounds(target) audits all rows."
+        )
+
+
+class NonFiniteEnergy(TunaMHError):
+    """The energy of a row, the prior or the proposal ratio is NaN or infinite."""
+
+    def __init__(self, message: str, *, row: int | None = None, step: int | None = None):
+        self.row, self.step = row, step
+        super().__init__(message)
+
+
+class NotApplicable(TunaMHError):
+    """A test, proposal or control variate was asked of a target that does not offer what it needs."""
+
+
+class NoDraws(TunaMHError):
+    """Sampling ended (``max_seconds``) before a single draw was kept in every chain."""

@@ -1,0 +1,130 @@
+"""Compiled code reports what it saw; here it becomes an error that names the row and the numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._jit import BAD_DISTANCE, BAD_RATIO, BLOCK, NO_FAULT, Audit, Model, Work, part
+from .acceptance.base import sum_of_energies, sum_of_rises
+from .errors import BoundViolation, NonFiniteEnergy, TunaMHError
+
+if TYPE_CHECKING:
+    from .targets import Target
+
+
+def new_work() -> Work:
+    """Scratch for one block of rows."""
+    return Work(np.empty(BLOCK, np.int64), np.empty(BLOCK), np.empty(BLOCK))
+
+
+@part(Audit)
+def _audit_pair(theta, prop, model, work):
+    """The largest ``|rise| / (c_i M)`` of all rows at one pair of states, and the first row that fails."""
+    distance = model.distance(theta, prop, model.data.hyper)
+    if not distance >= 0.0:
+        return 0.0, BAD_DISTANCE
+    _, worst, fault = sum_of_rises(theta, prop, model, work, distance)
+    return worst, fault
+
+
+@part(Audit)
+def _audit_state(theta, prop, model, work):
+    """The energy of all rows at ``theta``, and the first row that is not finite."""
+    return sum_of_energies(theta, model, work)
+
+
+def explain(fault: int, theta: np.ndarray, prop: np.ndarray, model: Model, step: int | None = None) -> TunaMHError:
+    """The error for a fault met at the move ``theta -> prop``."""
+    when = "" if step is None else f" at step {step}"
+    if fault == BAD_RATIO:
+        prior = model.log_prior(prop, model.prior_hyper)
+        source = "the proposal's ratio" if math.isfinite(prior) or prior == -math.inf else f"the log prior ({prior})"
+        return NonFiniteEnergy(f"{source} is NaN or +infinity{when} for the move {_show(theta)} -> {_show(prop)}", step=step)
+    distance = model.distance(theta, prop, model.data.hyper)
+    if fault == BAD_DISTANCE:
+        return NonFiniteEnergy(
+            f"the distance M(theta, prop) is {distance}{when} for the move {_show(theta)} -> {_show(prop)}; it must be a "
+            "number that is not negative",
+            step=step,
+        )
+    here, there = (_energy_of_row(point, fault, model) for point in (theta, prop))
+    if not (math.isfinite(here) and math.isfinite(there)):
+        return NonFiniteEnergy(
+            f"row {fault} has energy {here:.6g} at theta = {_show(theta)} and {there:.6g} at prop = {_show(prop)}{when}; "
+            "every energy must be finite",
+            row=fault,
+            step=step,
+        )
+    rise, c = np.empty(1), np.empty(1)
+    model.differences(theta, prop, np.array([fault]), model.data, rise, c)
+    bound = c[0] * distance
+    ratio = abs(rise[0]) / bound if bound > 0 else math.inf
+    return BoundViolation(fault, ratio, rise=rise[0], bound=bound, step=step)
+
+
+def check_state(theta: np.ndarray, model: Model) -> None:
+    """Raise unless prior and every row's energy are finite at ``theta``."""
+    prior = model.log_prior(theta, model.prior_hyper)
+    if not math.isfinite(prior):
+        raise NonFiniteEnergy(f"the log prior is {prior} at the initial state {_show(theta)}")
+    if model.offset(theta, theta, model.data.hyper) == -math.inf:
+        raise ValueError(f"the initial state {_show(theta)} lies outside the target's support")
+    _, fault = _audit_state(theta, theta, model, new_work())
+    if fault != NO_FAULT:
+        energy = _energy_of_row(theta, fault, model)
+        raise NonFiniteEnergy(f"row {fault} has energy {energy} at the initial state {_show(theta)}", row=fault)
+
+
+def check_bounds(target: Target, pairs: int = 20, rng: Any = None) -> float:
+    """Audit every row's bound at random pairs of states.
+
+    Parameters
+    ----------
+    target : Target
+    pairs : int
+        Pairs of states. The first of a pair is drawn from the law by which chains start; the second lies in the direction
+        of another such point, between 1/1000 and 100 times as far.
+    rng : seed or Generator, optional
+
+    Returns
+    -------
+    float
+        The largest ``|U_i(prop) - U_i(theta)| / (c_i M)`` met, at most 1.
+
+    Raises
+    ------
+    BoundViolation
+        Names the first row that exceeds its bound. Passing is evidence, not proof: derive ``c`` from suprema.
+    """
+    generator = np.random.default_rng(rng)
+    model, work = target.model(), new_work()
+    worst = 0.0
+    for _ in range(pairs):
+        theta, prop = _random_pair(target, model, generator)
+        largest, fault = _audit_pair(theta, prop, model, work)
+        if fault != NO_FAULT:
+            raise explain(fault, theta, prop, model)
+        worst = max(worst, largest)
+    return worst
+
+
+def _random_pair(target: Target, model: Model, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    theta, other = target.start(rng), target.start(rng)
+    if target.states is None:
+        far = theta + 10 ** rng.uniform(-3, 2) * (other - theta)
+        if model.offset(theta, far, model.data.hyper) > -math.inf:
+            return theta, far
+    return theta, other
+
+
+def _energy_of_row(theta: np.ndarray, row: int, model: Model) -> float:
+    energy = np.empty(1)
+    model.energies(theta, np.array([row]), model.data, energy)
+    return float(energy[0])
+
+
+def _show(theta: np.ndarray) -> str:
+    return np.array2string(theta, precision=4, threshold=6, edgeitems=3)

@@ -1,0 +1,96 @@
+"""Priors stay outside the minibatch: they are cheap, so every step uses them whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from ._jit import LogPrior, Part, fixed, part
+
+
+class BoundPrior(NamedTuple):
+    """A prior made ready for a target of known dimension."""
+
+    log_prior: Part
+    hyper: np.ndarray
+
+
+@part(LogPrior)
+def _flat(theta, hyper):
+    return 0.0
+
+
+@part(LogPrior)
+def _normal(theta, hyper):
+    """Independent normals; ``hyper`` is the means followed by the standard deviations."""
+    d = theta.size
+    total = 0.0
+    for j in range(d):
+        z = (theta[j] - hyper[j]) / hyper[d + j]
+        total -= 0.5 * z * z
+    return total
+
+
+@dataclass(frozen=True)
+class Flat:
+    """No prior: the posterior is the likelihood, normalised."""
+
+    def bind(self, dim: int) -> BoundPrior:
+        return BoundPrior(_flat, fixed([]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Normal:
+    """Independent normal priors ``theta_j ~ N(mean_j, scale_j^2)``; a number serves every coordinate."""
+
+    mean: Any = 0.0
+    scale: Any = 1.0
+
+    def bind(self, dim: int) -> BoundPrior:
+        mean, scale = (_per_coordinate(v, dim, n) for v, n in ((self.mean, "mean"), (self.scale, "scale")))
+        if not (np.isfinite(mean).all() and np.isfinite(scale).all() and (scale > 0).all()):
+            raise ValueError(f"Normal prior needs finite means and positive scales, got {self!r}")
+        return BoundPrior(_normal, fixed(np.concatenate([mean, scale])))
+
+
+@dataclass(frozen=True)
+class UserPrior:
+    """A user's own compiled ``log_prior(theta) -> float``; ``-inf`` outside the support."""
+
+    function: Callable
+
+    def bind(self, dim: int) -> BoundPrior:
+        function = self.function
+
+        @part(LogPrior, cache=False)
+        def log_prior(theta, hyper):
+            try:
+                return float(function(theta))
+            except Exception:
+                return np.nan
+
+        return BoundPrior(log_prior, fixed([]))
+
+
+def as_prior(prior: Any) -> Any:
+    """None is flat, a compiled function is the user's own, the rest must be a prior."""
+    if prior is None:
+        return Flat()
+    if isinstance(prior, Dispatcher):
+        return UserPrior(prior)
+    if isinstance(prior, Flat | Normal | UserPrior):
+        return prior
+    if callable(prior):
+        raise TypeError("prior is a plain Python function; compile it first with @numba.njit")
+    raise TypeError(f"prior must be None, tunamh.Normal(...) or an @numba.njit function, got {prior!r}")
+
+
+def _per_coordinate(values: Any, dim: int, what: str) -> np.ndarray:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim > 1 or (array.ndim == 1 and array.size != dim):
+        raise ValueError(f"{what} of the prior must be a number or have {dim} entries, got shape {array.shape}")
+    return np.broadcast_to(array, dim)

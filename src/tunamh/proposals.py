@@ -1,0 +1,169 @@
+"""Where the chain may go next, and the Hastings factor ``log q(theta|prop) - log q(prop|theta)``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from ._jit import Part, Propose, fixed, part
+from .errors import NotApplicable
+
+OPTIMAL_WALK = 2.38
+"""Length of the optimal random-walk step in posterior standard deviations, over sqrt(d) (Roberts et al. 1997)."""
+
+
+class Space(Protocol):
+    """What a proposal may ask of a target."""
+
+    dim: int
+    states: int | None
+    curvature: float
+
+
+class BoundProposal(NamedTuple):
+    """A proposal made ready for a target. ``knobs[0]`` is the step size, tuned in warm-up when ``tuned``."""
+
+    propose: Part
+    knobs: np.ndarray
+    tuned: bool
+    acceptance: float
+
+    def with_step(self, step: float) -> BoundProposal:
+        return self._replace(knobs=fixed([step, *self.knobs[1:]]))
+
+
+@part(Propose)
+def _isotropic(rng, theta, prop, knobs):
+    for j in range(theta.size):
+        prop[j] = theta[j] + knobs[0] * rng.standard_normal()
+    return 0.0
+
+
+@part(Propose)
+def _by_coordinate(rng, theta, prop, knobs):
+    for j in range(theta.size):
+        prop[j] = theta[j] + knobs[0] * knobs[1 + j] * rng.standard_normal()
+    return 0.0
+
+
+@part(Propose)
+def _correlated(rng, theta, prop, knobs):
+    """``prop = theta + step * F xi``; column by column, so that each normal is used as it is drawn."""
+    d = theta.size
+    prop[:] = theta
+    for k in range(d):
+        length = knobs[0] * rng.standard_normal()
+        for j in range(d):
+            prop[j] += length * knobs[1 + j * d + k]
+    return 0.0
+
+
+@dataclass(frozen=True)
+class RandomWalk:
+    """Gaussian random walk.
+
+    Parameters
+    ----------
+    scale : float, vector or matrix, optional
+        Standard deviation of a step: one number for all coordinates, one per coordinate, or a matrix ``F`` with
+        ``F F'`` the covariance of a step. None: one number, tuned in warm-up by Robbins-Monro.
+    acceptance : float
+        The acceptance rate that the tuning aims at. Efficiency is flat between 0.2 and 0.35.
+    """
+
+    scale: Any = None
+    acceptance: float = 0.25
+
+    def __post_init__(self) -> None:
+        if not 0 < self.acceptance < 1:
+            raise ValueError(f"acceptance must lie between 0 and 1, got {self.acceptance!r}")
+        if self.scale is not None:
+            scale = np.asarray(self.scale, dtype=np.float64)
+            if not np.isfinite(scale).all() or (scale.ndim < 2 and not (scale > 0).all()):
+                raise ValueError(f"scale must be positive and finite, got {self.scale!r}")
+
+    def bind(self, space: Space) -> BoundProposal:
+        if space.states is not None:
+            raise NotApplicable("RandomWalk steps in continuous space, but this target has states: use NeighbourWalk()")
+        if self.scale is None:
+            guess = OPTIMAL_WALK / math.sqrt(space.curvature)
+            return BoundProposal(_isotropic, fixed([guess]), True, self.acceptance)
+        scale = np.asarray(self.scale, dtype=np.float64)
+        if scale.ndim == 0:
+            return BoundProposal(_isotropic, fixed([scale]), False, self.acceptance)
+        if scale.shape == (space.dim,):
+            return BoundProposal(_by_coordinate, fixed([1.0, *scale]), False, self.acceptance)
+        if scale.shape == (space.dim, space.dim):
+            return BoundProposal(_correlated, fixed([1.0, *scale.ravel()]), False, self.acceptance)
+        d = space.dim
+        raise ValueError(f"scale must be a number, {d} numbers or a {d} x {d} matrix, got shape {scale.shape}")
+
+
+@part(Propose)
+def _neighbour(rng, theta, prop, knobs):
+    """Stay with probability 1/2, else a neighbour; an end has one neighbour only, hence the Hastings factor."""
+    last = knobs[1] - 1.0
+    state = theta[0]
+    prop[0] = state
+    u = rng.random()
+    if u < 0.5:
+        return 0.0
+    if state == 0.0:
+        prop[0] = 1.0
+    elif state == last:
+        prop[0] = last - 1.0
+    else:
+        prop[0] = state + 1.0 if u < 0.75 else state - 1.0
+    leaves_end = state == 0.0 or state == last
+    enters_end = prop[0] == 0.0 or prop[0] == last
+    if leaves_end == enters_end:
+        return 0.0
+    return math.log(2.0) if enters_end else -math.log(2.0)
+
+
+@dataclass(frozen=True)
+class NeighbourWalk:
+    """The paper's lazy walk on states ``0 .. K-1``: stay 1/2, left 1/4, right 1/4; at an end inwards 1/2."""
+
+    def bind(self, space: Space) -> BoundProposal:
+        if space.states is None:
+            raise NotApplicable("NeighbourWalk steps between states; this target is continuous: use RandomWalk()")
+        return BoundProposal(_neighbour, fixed([1.0, space.states]), False, 0.5)
+
+
+@dataclass(frozen=True)
+class UserProposal:
+    """A user's own compiled ``propose(rng, theta, prop) -> log q(theta|prop) - log q(prop|theta)``.
+
+    It draws from ``rng`` (a NumPy Generator) and writes into ``prop``; a symmetric proposal returns 0.0.
+    """
+
+    function: Callable
+
+    def bind(self, space: Space) -> BoundProposal:
+        function = self.function
+
+        @part(Propose, cache=False)
+        def propose(rng, theta, prop, knobs):
+            try:
+                return float(function(rng, theta, prop))
+            except Exception:
+                return np.nan
+
+        return BoundProposal(propose, fixed([1.0]), False, 0.25)
+
+
+def as_proposal(proposal: Any) -> Any:
+    """A compiled function is the user's own proposal, the rest must be one already."""
+    if isinstance(proposal, Dispatcher):
+        return UserProposal(proposal)
+    if hasattr(proposal, "bind"):
+        return proposal
+    if callable(proposal):
+        raise TypeError("proposal is a plain Python function; compile it first with @numba.njit")
+    raise TypeError(f"proposal must be RandomWalk(...), NeighbourWalk() or an @numba.njit function, got {proposal!r}")

@@ -1,0 +1,52 @@
+"""From chains to an ArviZ DataTree."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._version import __version__
+from .chain import ACCEPTED, FULL, RATE, ROWS, WORST
+
+
+class ChainResult(NamedTuple):
+    """What one chain hands over; all arrays have one entry per kept draw."""
+
+    draws: np.ndarray
+    record: np.ndarray
+    elapsed: np.ndarray
+    step_size: float
+
+
+def to_datatree(results: Sequence[ChainResult], names: Sequence[str], *, exact: bool, settings: dict[str, Any]) -> Any:
+    """Groups ``posterior`` and ``sample_stats``, cut to the shortest chain."""
+    from arviz_base import from_dict
+
+    n = min(len(result.draws) for result in results)
+    record = np.stack([result.record[:n] for result in results])
+    stats = {
+        "accepted": record[:, :, ACCEPTED] > 0,
+        "acceptance_rate": record[:, :, RATE],
+        "batch_size": record[:, :, ROWS],
+        "full_data_step": record[:, :, FULL] > 0,
+        "bound_ratio": record[:, :, WORST],
+        "step_size": np.stack([np.full(n, result.step_size) for result in results]),
+        "elapsed": np.stack([result.elapsed[:n] for result in results]),
+    }
+    tree = from_dict(
+        {"posterior": {"theta": np.stack([result.draws[:n] for result in results])}, "sample_stats": stats},
+        coords={"parameter": list(names)},
+        dims={"theta": ["parameter"]},
+    )
+    attributes = {
+        "inference_library": "tunamh",
+        "inference_library_version": __version__,
+        "exact": int(exact),
+        "settings": json.dumps(settings),
+    }
+    for group in ("posterior", "sample_stats"):
+        tree[group].attrs.update(attributes)
+    return tree

@@ -1,0 +1,247 @@
+"""The front door: check, warm up, run the chains in threads, collect."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
+
+import numpy as np
+
+from .acceptance import TunaMH
+from .acceptance.base import AcceptanceTest
+from .chain import RATE, REACH, ROWS, ChainState, Kernel, advance
+from .data.stream import open_stream
+from .errors import NoDraws
+from .guard import check_state, new_work
+from .progress import Progress
+from .proposals import as_proposal
+from .results import ChainResult, to_datatree
+from .targets.base import Target
+from .warmup import WarmUp, first_kernel
+
+_SECONDS_PER_CHUNK = 0.1
+_START_TRIES = 100
+
+
+def sample(
+    target: Target,
+    *,
+    test: AcceptanceTest | None = None,
+    proposal: Any = None,
+    control: Callable[[Target], Target] | None = None,
+    draws: int = 1000,
+    tune: int = 1000,
+    chains: int = 4,
+    cores: int | None = None,
+    rng: Any = None,
+    thin: int = 1,
+    init: Any = None,
+    max_seconds: float | None = None,
+    progressbar: bool = True,
+) -> Any:
+    """Draw from the posterior of ``target``.
+
+    Numbers that you give are never adapted; those left None are tuned in warm-up and frozen before the first kept draw.
+
+    Parameters
+    ----------
+    target : Target
+        `LogisticRegression`, `RobustRegression`, `GaussianMixture`, `FiniteWalk`, `EnergyTarget`, ...
+    test : acceptance test, optional
+        `TunaMH` (the default) or `MH`.
+    proposal : optional
+        `RandomWalk` (the default), `NeighbourWalk` for finite targets, or your own ``@numba.njit`` function.
+    control : optional
+        A control variate: maps the target to one with the same posterior and smaller bounds.
+    draws : int
+        Kept draws per chain.
+    tune : int
+        Warm-up steps per chain, not kept. With 0 every step from ``init`` is kept.
+    chains, cores : int
+        Chains, and threads that run them (default: as many as the machine has). Draws do not depend on ``cores``.
+    rng : seed, SeedSequence or Generator, optional
+    thin : int
+        Steps per kept draw. ``acceptance_rate`` and ``batch_size`` are then means over these steps, ``accepted`` and
+        ``full_data_step`` tell whether any of them was, ``bound_ratio`` is their maximum.
+    init : (d,) or (chains, d), optional
+        Initial states. By default each chain starts from the target's overdispersed law: near the mode of its own
+        random subsample for regressions, uniform on the box or the states, standard normal for an `EnergyTarget`.
+    max_seconds : float, optional
+        Stop after this time, warm-up included, and return what exists.
+    progressbar : bool
+
+    Returns
+    -------
+    xarray.DataTree
+        Groups ``posterior`` (variable ``theta``: chain, draw, parameter) and ``sample_stats``. After Ctrl-C or
+        ``max_seconds`` all chains are cut to the shortest.
+
+    Examples
+    --------
+    >>> posterior = tunamh.sample(tunamh.LogisticRegression(X, y), draws=2000, rng=1)
+    >>> arviz_stats.summary(posterior)
+    """
+    if not isinstance(target, Target):
+        raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {type(target).__name__}")
+    _check_counts(draws=(draws, 1), tune=(tune, 0), chains=(chains, 1), thin=(thin, 1))
+    _check_counts(cores=(1 if cores is None else cores, 1))
+    if max_seconds is not None and not max_seconds > 0:
+        raise ValueError(f"max_seconds must be positive, got {max_seconds!r}")
+    if control is not None:
+        target = control(target)
+    test = TunaMH() if test is None else test
+    proposal = target.default_proposal() if proposal is None else as_proposal(proposal)
+    seed = np.random.default_rng(rng).bit_generator.seed_seq
+    runs = [
+        _ChainRun(target, test, proposal, child, point, draws, tune, thin)
+        for child, point in zip(seed.spawn(chains), _initial_points(init, chains, target.dim), strict=True)
+    ]
+    interrupted = _run_all(runs, min(chains, cores or os.cpu_count() or 1), max_seconds, progressbar)
+    if min(run.kept for run in runs) == 0:
+        if interrupted:
+            raise KeyboardInterrupt("interrupted before every chain had a draw")
+        raise NoDraws(f"max_seconds={max_seconds:g} ran out before every chain had a draw; allow more time or less tune")
+    settings = {
+        "target": repr(target),
+        "test": repr(test),
+        "proposal": repr(proposal),
+        "knobs": [run.kernel.test.knobs.tolist() for run in runs],
+        "seed": str(seed.entropy),
+        "draws": draws,
+        "tune": tune,
+        "thin": thin,
+        "rows": target.n_rows,
+        "total_bound": target.total_bound,
+        "data": target.fingerprint,
+    }
+    return to_datatree([run.result() for run in runs], target.names, exact=test.exact, settings=settings)
+
+
+class _ChainRun:
+    """One chain on its way, advanced in chunks of about a tenth of a second.
+
+    How long a chunk is depends on the clock, what it computes does not.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        test: AcceptanceTest,
+        proposal: Any,
+        seed: np.random.SeedSequence,
+        point: np.ndarray | None,
+        draws: int,
+        tune: int,
+        thin: int,
+    ):
+        moves, rows, start = (np.random.default_rng(child) for child in seed.spawn(3))
+        self.kernel = Kernel(target.model(), proposal.bind(target), test.bind(target), new_work())
+        theta = _start(target, self.kernel, start) if point is None else point
+        check_state(theta, self.kernel.model)
+        self.state = ChainState(theta, moves, open_stream(rows, target.table), self.kernel.test.memory.copy())
+        self.warmup = WarmUp(first_kernel(self.kernel, theta, start), tune)
+        self.kernel = self.warmup.frozen()
+        self.thin, self.kept = thin, 0
+        self.total = tune + draws * thin
+        self.draws, self.record = np.empty((draws, target.dim)), np.empty((draws, REACH + 1))
+        self.elapsed = np.empty(draws)
+        self._seconds, self._next_chunk = 0.0, 1
+
+    @property
+    def steps_done(self) -> int:
+        return self.state.steps
+
+    @property
+    def finished(self) -> bool:
+        return self.kept == len(self.draws)
+
+    def work(self) -> None:
+        """One chunk of warm-up or of kept draws."""
+        if self.warmup.done < self.warmup.steps:
+            self._warm_up()
+        else:
+            self._keep()
+
+    def _warm_up(self) -> None:
+        deadline = time.perf_counter() + _SECONDS_PER_CHUNK
+        while self.warmup.done < self.warmup.steps and time.perf_counter() < deadline:
+            self.warmup.advance(self.state)
+        self.kernel = self.warmup.frozen()
+
+    def _keep(self) -> None:
+        chunk = slice(self.kept, min(self.kept + self._next_chunk, len(self.draws)))
+        n = chunk.stop - chunk.start
+        started = time.perf_counter()
+        advance(self.state, self.kernel, self.draws[chunk], self.record[chunk], self.thin)
+        seconds = time.perf_counter() - started
+        self.elapsed[chunk] = self._seconds + seconds * np.arange(1, n + 1) / n
+        self._seconds += seconds
+        self.kept = chunk.stop
+        self._next_chunk = max(1, min(int(n * _SECONDS_PER_CHUNK / max(seconds, 1e-6)), 10 * n))
+
+    def remark(self) -> str:
+        """Acceptance and rows per step over the newest draws."""
+        if self.kept == 0:
+            return "warming up"
+        recent = self.record[max(0, self.kept - 1000) : self.kept]
+        return f"acceptance {recent[:, RATE].mean():.2f}, {recent[:, ROWS].mean():,.0f} rows per step"
+
+    def result(self) -> ChainResult:
+        kept = slice(0, self.kept)
+        return ChainResult(self.draws[kept], self.record[kept], self.elapsed[kept], self.kernel.proposal.knobs[0])
+
+
+def _run_all(runs: list[_ChainRun], cores: int, max_seconds: float | None, progressbar: bool) -> bool:
+    """Advance the least advanced chains first, so that chains stay level; returns whether Ctrl-C ended it."""
+    deadline = np.inf if max_seconds is None else time.monotonic() + max_seconds
+    waiting, busy = list(runs), dict[Future, _ChainRun]()
+    title = f"{len(runs)} chain{'s' * (len(runs) > 1)}"
+    with Progress(sum(run.total for run in runs), title, show=progressbar) as progress, ThreadPoolExecutor(cores) as pool:
+        try:
+            while waiting or busy:
+                waiting.sort(key=lambda run: run.steps_done)
+                while waiting and len(busy) < cores and time.monotonic() < deadline:
+                    run = waiting.pop(0)
+                    busy[pool.submit(run.work)] = run
+                if not busy:
+                    break
+                for future in wait(busy, timeout=_SECONDS_PER_CHUNK, return_when=FIRST_COMPLETED).done:
+                    run = busy.pop(future)
+                    future.result()
+                    if not run.finished:
+                        waiting.append(run)
+                progress.update(sum(run.steps_done for run in runs), runs[0].remark())
+        except KeyboardInterrupt:
+            return True  # leaving the pool waits for the chunks under way
+    return False
+
+
+def _start(target: Target, kernel: Kernel, rng: np.random.Generator) -> np.ndarray:
+    """A point of the target's start law inside the prior's support."""
+    model = kernel.model
+    for _ in range(_START_TRIES):
+        theta = target.start(rng)
+        if model.log_prior(theta, model.prior_hyper) > -np.inf:
+            return theta
+    raise ValueError(f"{_START_TRIES} random starts all lie outside the prior's support; give init=")
+
+
+def _initial_points(init: Any, chains: int, dim: int) -> list[np.ndarray | None]:
+    if init is None:
+        return [None] * chains
+    points = np.array(init, dtype=np.float64)
+    if points.shape not in ((dim,), (chains, dim)):
+        raise ValueError(f"init must have shape ({dim},) or ({chains}, {dim}), got {points.shape}")
+    if not np.isfinite(points).all():
+        where = np.argwhere(~np.isfinite(points))[0]
+        raise ValueError(f"init has {points[tuple(where)]} at position {tuple(map(int, where))}; every value must be finite")
+    return [point.copy() for point in np.broadcast_to(points, (chains, dim))]
+
+
+def _check_counts(**counts: tuple[Any, int]) -> None:
+    for name, (value, least) in counts.items():
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")

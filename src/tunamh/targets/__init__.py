@@ -1,0 +1,20 @@
+"""What to sample. A target says what a block of rows contributes and how far a row can pull."""
+
+from .base import Target
+from .energy import EnergyTarget
+from .families import Logistic, StudentT
+from .glm import GLM, LogisticRegression, RobustRegression
+from .mixture import GaussianMixture
+from .walk import FiniteWalk
+
+__all__ = [
+    "GLM",
+    "EnergyTarget",
+    "FiniteWalk",
+    "GaussianMixture",
+    "Logistic",
+    "LogisticRegression",
+    "RobustRegression",
+    "StudentT",
+    "Target",
+]

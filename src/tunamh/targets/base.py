@@ -1,0 +1,168 @@
+"""What every target offers to the rest of the library."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._jit import (
+    BLOCK,
+    Data,
+    Distance,
+    FamilyEnergy,
+    FamilyRise,
+    Model,
+    Offset,
+    Part,
+    fixed,
+    part,
+)
+from ..data.stream import alias_table
+from ..data.tables import refuse_non_finite
+from ..priors import as_prior
+from ..proposals import RandomWalk
+
+
+@part(Distance)
+def euclidean(theta, prop, hyper):
+    """``M(theta, prop) = |prop - theta|``."""
+    total = 0.0
+    for j in range(theta.size):
+        total += (prop[j] - theta[j]) ** 2
+    return np.sqrt(total)
+
+
+@part(Offset)
+def no_offset(theta, prop, hyper):
+    return 0.0
+
+
+@part(FamilyRise)
+def no_family_rise(eta, eta_prop, y, hyper, out):
+    out[:] = np.nan
+
+
+@part(FamilyEnergy)
+def no_family_energy(eta, y, hyper, out):
+    out[:] = np.nan
+
+
+class Parts(NamedTuple):
+    """The compiled functions of a target, by role."""
+
+    differences: Part
+    energies: Part
+    distance: Part = euclidean
+    offset: Part = no_offset
+    family_rise: Part = no_family_rise
+    family_energy: Part = no_family_energy
+
+
+class Target:
+    """A posterior ``pi(theta) ~ prior(theta) exp(-sum_i U_i(theta))`` over rows ``i`` of data.
+
+    Each row comes with a bound constant ``c_i``: ``|U_i(prop) - U_i(theta)| <= c_i M(theta, prop)``. Tempering and row
+    weights are part of ``U_i`` and of ``c_i``; the prior is neither tempered nor split over rows.
+
+    Parameters
+    ----------
+    rows : (N, width) float64, C order
+        Packed rows, as the compiled ``parts`` read them. Made read-only.
+    bound_column : int
+        The column of ``rows`` that holds ``c_i``.
+    hyper : sequence of float
+        Numbers that the parts share.
+    curvature : float
+        An estimate of the trace of the posterior precision, from which the tuning of a random walk starts.
+    """
+
+    states: int | None = None
+    """Number of states of a finite target; None in continuous space."""
+
+    def __init__(
+        self,
+        *,
+        rows: np.ndarray,
+        bound_column: int,
+        hyper: Sequence[float],
+        parts: Parts,
+        dim: int,
+        names: Sequence[str] | None = None,
+        prior: Any = None,
+        temper: float = 1.0,
+    ):
+        rows.flags.writeable = False
+        refuse_non_finite(rows[:, bound_column], "the bound constant c")
+        if (rows[:, bound_column] < 0).any():
+            raise ValueError(f"bound constants c must not be negative: row {np.argmax(rows[:, bound_column] < 0)}")
+        self.rows, self.parts, self.dim = rows, parts, dim
+        self.n_rows = rows.shape[0]
+        self.temper = temper
+        self.prior = as_prior(prior)
+        self.names = list(names) if names is not None else [str(j) for j in range(dim)]
+        self._bound_column = bound_column
+        self._hyper = fixed(hyper)
+        self._prior = self.prior.bind(dim)
+
+    @property
+    def c(self) -> np.ndarray:
+        """Bound constants ``c_i``, temper and weights included."""
+        return self.rows[:, self._bound_column]
+
+    @cached_property
+    def total_bound(self) -> float:
+        """``C = sum_i c_i``."""
+        return float(np.sum(self.c))
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """Alias table of the law ``c_i / C`` by which rows are drawn."""
+        return alias_table(self.rows, self._bound_column)
+
+    @cached_property
+    def curvature(self) -> float:
+        """``sum_i c_i^2 / temper``: for a well specified model about the trace of the posterior precision.
+
+        There the information equals the mean squared gradient, and ``c_i`` bounds the gradient of row ``i``.
+        """
+        squares = float(np.dot(self.c, self.c)) / self.temper
+        return squares if squares > 0 else 1.0
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short hash of the shape, the bounds' sum and up to 1000 rows spread over the data."""
+        spread = self.rows[:: max(1, self.n_rows // 1000)]
+        digest = hashlib.blake2b(np.ascontiguousarray(spread).tobytes(), digest_size=8)
+        digest.update(repr((self.rows.shape, self.total_bound)).encode())
+        return digest.hexdigest()
+
+    def model(self) -> Model:
+        """The target as compiled code sees it, with scratch of its own: one per chain."""
+        parts = self.parts
+        data = Data(self.rows, self._hyper, parts.family_rise, parts.family_energy, np.zeros((3, BLOCK)))
+        return Model(
+            data, parts.differences, parts.energies, parts.distance, parts.offset, *self._prior, self.total_bound
+        )
+
+    def start(self, rng: np.random.Generator) -> np.ndarray:
+        """Where a chain begins when the user does not say: standard normal coordinates."""
+        return rng.standard_normal(self.dim)
+
+    def default_proposal(self) -> Any:
+        """The proposal used when the user names none."""
+        return RandomWalk()
+
+    def __repr__(self) -> str:
+        temper = "" if self.temper == 1 else f", temper={self.temper:g}"
+        return f"{type(self).__name__}({self.n_rows} rows, {self.dim} parameters, prior={self.prior!r}{temper})"
+
+
+def checked_temper(temper: float) -> float:
+    """``temper`` multiplies every energy; it must be positive and finite."""
+    if not (np.isfinite(temper) and temper > 0):
+        raise ValueError(f"temper must be positive and finite, got {temper!r}")
+    return float(temper)

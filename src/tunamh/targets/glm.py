@@ -1,0 +1,177 @@
+"""Regression: energies that see a row through its linear predictor ``eta_i = x_i . theta``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._jit import REASSOCIATE, Differences, Energies, helper, part
+from .._vector import prefetch_row
+from ..data.packed import packed_rows
+from ..data.stream import ROWS_AHEAD
+from ..data.tables import as_matrix, as_vector, blocks, column_names, refuse_non_finite
+from .base import Parts, Target, checked_temper
+from .families import Family, Logistic, StudentT
+
+# Layout of a packed row: x_1 .. x_d, y, c and, when rows are weighted, the weight (temper included).
+# Layout of hyper: temper, whether rows are weighted, then the family's own numbers.
+_FAMILY = 2
+
+
+@helper(fastmath=REASSOCIATE)
+def _two_dots(theta, prop, rows, index, eta, eta_prop):
+    """Linear predictors at both points. Rows lie anywhere in memory, so later ones are asked for early."""
+    n, d = index.size, theta.size
+    for b in range(n):
+        if b + ROWS_AHEAD < n:
+            prefetch_row(rows, index[b + ROWS_AHEAD])
+        i = index[b]
+        here, there = 0.0, 0.0
+        for j in range(d):
+            here += rows[i, j] * theta[j]
+            there += rows[i, j] * prop[j]
+        eta[b], eta_prop[b] = here, there
+
+
+@helper(fastmath=REASSOCIATE)
+def _one_dot(theta, rows, index, eta):
+    n, d = index.size, theta.size
+    for b in range(n):
+        if b + ROWS_AHEAD < n:
+            prefetch_row(rows, index[b + ROWS_AHEAD])
+        i = index[b]
+        here = 0.0
+        for j in range(d):
+            here += rows[i, j] * theta[j]
+        eta[b] = here
+
+
+@helper
+def _apply_weights(index, rows, d, hyper, values):
+    """Multiply by the rows' weights, or by temper when there are none."""
+    if hyper[1] > 0.0:
+        for b in range(index.size):
+            values[b] *= rows[index[b], d + 2]
+    elif hyper[0] != 1.0:
+        for b in range(index.size):
+            values[b] *= hyper[0]
+
+
+@part(Differences)
+def _differences(theta, prop, index, data, rise, bound):
+    n, d = index.size, theta.size
+    eta, eta_prop, y = data.columns[0, :n], data.columns[1, :n], data.columns[2, :n]
+    _two_dots(theta, prop, data.rows, index, eta, eta_prop)
+    for b in range(n):
+        y[b] = data.rows[index[b], d]
+        bound[b] = data.rows[index[b], d + 1]
+    data.family_rise(eta, eta_prop, y, data.hyper[_FAMILY:], rise[:n])
+    _apply_weights(index, data.rows, d, data.hyper, rise)
+
+
+@part(Energies)
+def _energies(theta, index, data, out):
+    n, d = index.size, theta.size
+    eta, y = data.columns[0, :n], data.columns[2, :n]
+    _one_dot(theta, data.rows, index, eta)
+    for b in range(n):
+        y[b] = data.rows[index[b], d]
+    data.family_energy(eta, y, data.hyper[_FAMILY:], out[:n])
+    _apply_weights(index, data.rows, d, data.hyper, out)
+
+
+class GLM(Target):
+    """Regression with energies ``U_i = temper * weight_i * f(x_i . theta, y_i)``; no intercept is added.
+
+    The bound is ``c_i = temper * weight_i * sup|f'| * |x_i|`` with the Euclidean distance (spec 3).
+
+    Parameters
+    ----------
+    X : (N, d) table
+        Array, memory map, or a pandas, polars or pyarrow table, whose column names label the draws.
+    y : (N,) responses
+    family : Family
+        `Logistic()`, `StudentT(df)`, or your own.
+    prior : optional
+        None (flat), `Normal`, or an ``@numba.njit`` function ``log_prior(theta)``.
+    temper : float
+        Multiplies every energy, not the prior.
+    weights : (N,), optional
+        Multiply the rows' energies; a weight of 2 is the row given twice.
+    """
+
+    def __init__(
+        self, X: Any, y: Any, family: Family, *, prior: Any = None, temper: float = 1.0, weights: Any = None
+    ):
+        names = column_names(X)
+        X = as_matrix(X, "X")
+        n_rows, d = X.shape
+        y = as_vector(y, "y", n_rows)
+        family.check(y)
+        slopes = family.suprema(y).first
+        if not np.isfinite(slopes).all():
+            raise ValueError(f"{family!r} has no bounded slope in row {np.argmax(~np.isfinite(slopes))}")
+        temper = checked_temper(temper)
+        rows = packed_rows(n_rows, d + 2 + (weights is not None))
+        weight = np.broadcast_to(temper, n_rows) if weights is None else temper * _checked_weights(weights, n_rows)
+        for block in blocks(n_rows):
+            x = rows[block, :d]
+            x[...] = X[block]
+            refuse_non_finite(x, "X", block.start)
+            rows[block, d] = y[block]
+            rows[block, d + 1] = weight[block] * slopes[block] * np.sqrt(np.einsum("ij,ij->i", x, x))
+            if weights is not None:
+                rows[block, d + 2] = weight[block]
+        self.family = family
+        super().__init__(
+            rows=rows,
+            bound_column=d + 1,
+            hyper=[temper, weights is not None, *family.hyper],
+            parts=Parts(_differences, _energies, family_rise=family.rise, family_energy=family.energy),
+            dim=d,
+            names=names,
+            prior=prior,
+            temper=temper,
+        )
+
+    def start(self, rng: np.random.Generator) -> np.ndarray:
+        """Near the mode of a random subsample, each chain its own: wider than the posterior by about sqrt(N/n).
+
+        ``n = min(N/4, max(1000, 20 d))``. Fifty steps of ``theta -= (L X'X + ridge)^-1 gradient``: with L the
+        supremum of f'' each goes downhill, whatever the data.
+        """
+        d = self.dim
+        n = max(1, min(self.n_rows // 4, max(1000, 20 * d)))
+        chosen = np.sort(rng.integers(self.n_rows, size=n))
+        X, y = self.rows[chosen, :d], self.rows[chosen, d]
+        ridge = 1e-3 * np.mean(X * X) * n + 1e-12
+        steepest = np.linalg.inv((X.T * self.family.suprema(y).second) @ X + ridge * np.eye(d))
+        theta = np.zeros(d)
+        for _ in range(50):
+            slope = self.family.derivatives(X @ theta, y)[0]
+            theta -= steepest @ (X.T @ slope + ridge * theta)
+        return theta
+
+
+class LogisticRegression(GLM):
+    """Bayesian logistic regression with labels 0 and 1; see `GLM` for the parameters."""
+
+    def __init__(self, X: Any, y: Any, *, prior: Any = None, temper: float = 1.0, weights: Any = None):
+        super().__init__(X, y, Logistic(), prior=prior, temper=temper, weights=weights)
+
+
+class RobustRegression(GLM):
+    """Linear regression with Student-t noise of ``df`` degrees of freedom and unit scale; see `GLM`."""
+
+    def __init__(
+        self, X: Any, y: Any, df: float = 4.0, *, prior: Any = None, temper: float = 1.0, weights: Any = None
+    ):
+        super().__init__(X, y, StudentT(df), prior=prior, temper=temper, weights=weights)
+
+
+def _checked_weights(weights: Any, n_rows: int) -> np.ndarray:
+    array = as_vector(weights, "weights", n_rows)
+    if (array < 0).any():
+        raise ValueError(f"weights must not be negative: row {np.argmax(array < 0)} has {array.min():g}")
+    return array

@@ -1,0 +1,127 @@
+"""Targets on finitely many states: the paper's counterexample, and any table of energies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._jit import Differences, Energies, Offset, part
+from ..data.packed import packed_rows
+from ..data.tables import as_matrix, as_vector, refuse_non_finite
+from ..proposals import NeighbourWalk
+from .base import Parts, Target, checked_temper
+
+# hyper: temper, number of states, column of c.
+# Layout of a packed row: the energy's slope x_i / N, c; or the energies of the K states, c.
+
+
+@part(Differences)
+def _linear_differences(theta, prop, index, data, rise, bound):
+    temper = data.hyper[0]
+    for b in range(index.size):
+        rise[b] = temper * data.rows[index[b], 0] * (prop[0] - theta[0])
+        bound[b] = data.rows[index[b], 1]
+
+
+@part(Energies)
+def _linear_energies(theta, index, data, out):
+    temper = data.hyper[0]
+    for b in range(index.size):
+        out[b] = temper * data.rows[index[b], 0] * theta[0]
+
+
+@part(Differences)
+def _table_differences(theta, prop, index, data, rise, bound):
+    temper, column = data.hyper[0], int(data.hyper[2])
+    here, there = int(theta[0]), int(prop[0])
+    for b in range(index.size):
+        rise[b] = temper * (data.rows[index[b], there] - data.rows[index[b], here])
+        bound[b] = data.rows[index[b], column]
+
+
+@part(Energies)
+def _table_energies(theta, index, data, out):
+    temper, state = data.hyper[0], int(theta[0])
+    for b in range(index.size):
+        out[b] = temper * data.rows[index[b], state]
+
+
+@part(Offset)
+def _is_state(theta, prop, hyper):
+    state = prop[0]
+    return 0.0 if 0.0 <= state < hyper[1] and state == np.floor(state) else -np.inf
+
+
+class FiniteWalk(Target):
+    """A law on the states ``0 .. K-1``, the distance being ``M = |prop - theta|``.
+
+    Parameters
+    ----------
+    x : (N,), optional
+        Rows of the paper's walk: ``U_i(theta) = theta x_i / N``, bound ``c_i = |x_i| / N``.
+    states : int
+        The number of states K, with ``x``.
+    table : (N, K), optional
+        Instead of ``x``: ``table[i, k] = U_i(k)``. The smallest valid bound is the largest step between neighbours,
+        ``c_i = max_k |U_i(k+1) - U_i(k)|``.
+    c : (N,), optional
+        Larger bounds than these (temper not included).
+    prior, temper
+        As for every target.
+
+    Examples
+    --------
+    >>> walk = FiniteWalk([-1.0] * 5000 + [5.0] * 1000, states=200)     # the paper's counterexample
+    """
+
+    def __init__(
+        self,
+        x: Any = None,
+        states: int | None = None,
+        *,
+        table: Any = None,
+        c: Any = None,
+        prior: Any = None,
+        temper: float = 1.0,
+    ):
+        if (x is None) == (table is None):
+            raise TypeError("give either x and states, or table")
+        temper = checked_temper(temper)
+        if table is not None:
+            energies = as_matrix(table, "table").astype(np.float64)
+            refuse_non_finite(energies, "table")
+            if states is not None and states != energies.shape[1]:
+                raise ValueError(f"table has {energies.shape[1]} columns, but states={states}")
+            states = energies.shape[1]
+            smallest = np.abs(np.diff(energies, axis=1)).max(axis=1, initial=0.0)
+            parts = Parts(_table_differences, _table_energies, offset=_is_state)
+        else:
+            x = as_vector(x, "x")
+            energies = x[:, None] / x.size
+            smallest = np.abs(energies[:, 0])
+            parts = Parts(_linear_differences, _linear_energies, offset=_is_state)
+        if states is None or states < 2:
+            raise ValueError(f"a walk needs at least two states, got states={states!r}")
+        n_rows, n_columns = energies.shape
+        rows = packed_rows(n_rows, n_columns + 1)
+        rows[:, :n_columns] = energies
+        rows[:, n_columns] = temper * (smallest if c is None else as_vector(c, "c", n_rows))
+        self.states = int(states)
+        super().__init__(
+            rows=rows,
+            bound_column=n_columns,
+            hyper=[temper, states, n_columns],
+            parts=parts,
+            dim=1,
+            names=["state"],
+            prior=prior,
+            temper=temper,
+        )
+
+    def start(self, rng: np.random.Generator) -> np.ndarray:
+        """Uniform over the states."""
+        return np.array([float(rng.integers(self.states))])
+
+    def default_proposal(self) -> NeighbourWalk:
+        return NeighbourWalk()

@@ -19,7 +19,9 @@ _LINE = 8  # float64 numbers in a 64-byte cache line
 
 
 @intrinsic
-def _float_bits(typing, value):
+def float_bits(typing, value):
+    """The bits of a float64, as an integer."""
+
     def emit(context, builder, signature, arguments):
         return builder.bitcast(arguments[0], ir.IntType(64))
 
@@ -27,11 +29,13 @@ def _float_bits(typing, value):
 
 
 @intrinsic
-def _bits_float(typing, bits):
+def bits_float(typing, bits):
+    """The float64 with these bits."""
+
     def emit(context, builder, signature, arguments):
         return builder.bitcast(arguments[0], ir.DoubleType())
 
-    return types.float64(types.int64), emit
+    return types.float64(bits), emit
 
 
 @intrinsic
@@ -66,7 +70,7 @@ _ROUND = 1.5 * 2.0**52  # adding it rounds to the nearest integer, left in the l
 _INV_FACTORIAL = tuple(1 / math.factorial(k) for k in range(14))
 
 
-@helper(fastmath=CONTRACT)
+@helper(fastmath=CONTRACT, inline=True)
 def exp_negative(x):
     """``exp(x)`` for ``x <= 0``; below -700, where it is under 1e-304, the value at -700.
 
@@ -90,10 +94,10 @@ def exp_negative(x):
     series = series * r + 0.5
     series = series * r + 1.0
     series = series * r + 1.0
-    return series * _bits_float((_float_bits(shifted) + 1023) << 52)
+    return series * bits_float((float_bits(shifted) + 1023) << 52)
 
 
-@helper(fastmath=CONTRACT)
+@helper(fastmath=CONTRACT, inline=True)
 def twice_atanh(s):
     """``2 atanh(s) = log((1 + s) / (1 - s))`` for ``|s| <= 1/3``, by 16 terms of its series."""
     square = s * s
@@ -119,7 +123,7 @@ _EXPONENT = 0x7FF0000000000000
 _SQRT_HALF = math.sqrt(0.5)
 
 
-@helper(fastmath=CONTRACT)
+@helper(fastmath=CONTRACT, inline=True)
 def log_quotient(top, bottom):
     """``log(top / bottom)`` for positive normal numbers whose quotient is one too.
 
@@ -127,12 +131,12 @@ def log_quotient(top, bottom):
     top' = top / 2^k. The difference is exact when the two are close, so small changes keep all their digits.
     """
     quotient = top / bottom
-    k = ((_float_bits(quotient * 2.0 * _SQRT_HALF) & _EXPONENT) >> 52) - 1023
-    scaled = top * _bits_float((1023 - k) << 52)
+    k = ((float_bits(quotient * 2.0 * _SQRT_HALF) & _EXPONENT) >> 52) - 1023
+    scaled = top * bits_float((1023 - k) << 52)
     return k * _LN2_HIGH + (twice_atanh((scaled - bottom) / (scaled + bottom)) + k * _LN2_LOW)
 
 
-@helper(fastmath=CONTRACT)
+@helper(fastmath=CONTRACT, inline=True)
 def softplus_rise(a, b):
     """``log(1 + e^b) - log(1 + e^a)`` without overflow.
 
@@ -143,7 +147,7 @@ def softplus_rise(a, b):
     return max(b, 0.0) - max(a, 0.0) + rest
 
 
-@helper(fastmath=CONTRACT)
+@helper(fastmath=CONTRACT, inline=True)
 def softplus(z):
     """``log(1 + e^z)`` without overflow."""
     small = exp_negative(-abs(z))

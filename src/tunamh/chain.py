@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._jit import BAD_RATIO, NO_FAULT, Model, Outcome, Run, Stream, Work, part
+from ._jit import BAD_RATIO, NO_FAULT, Model, Outcome, Run, Stream, Work, borrowed, part
 from .acceptance.base import BoundTest
 from .guard import explain
 from .proposals import BoundProposal
@@ -23,6 +23,9 @@ def _run(thin, rng, stream, theta, prop, memory, model, propose, proposal_knobs,
 
     Of ``thin`` steps the last state is kept. Rates and rows are averaged over them, flags and bounds are maxima.
     """
+    model, stream, work = borrowed(model), borrowed(stream), borrowed(work)
+    theta, prop, memory = borrowed(theta), borrowed(prop), borrowed(memory)
+    proposal_knobs, test_knobs = borrowed(proposal_knobs), borrowed(test_knobs)
     here = model.log_prior(theta, model.prior_hyper)
     for k in range(draws.shape[0]):
         record[k, :] = 0.0

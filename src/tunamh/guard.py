@@ -59,7 +59,7 @@ def explain(fault: int, theta: np.ndarray, prop: np.ndarray, model: Model, step:
             step=step,
         )
     rise, c = np.empty(1), np.empty(1)
-    model.differences(theta, prop, np.array([fault]), model.data, rise, c)
+    model.differences(theta, prop, np.array([fault]), 0, 1, model.data, rise, c)
     bound = c[0] * distance
     ratio = abs(rise[0]) / bound if bound > 0 else math.inf
     return BoundViolation(fault, ratio, rise=rise[0], bound=bound, step=step)
@@ -122,7 +122,7 @@ def _random_pair(target: Target, model: Model, rng: np.random.Generator) -> tupl
 
 def _energy_of_row(theta: np.ndarray, row: int, model: Model) -> float:
     energy = np.empty(1)
-    model.energies(theta, np.array([row]), model.data, energy)
+    model.energies(theta, np.array([row]), 1, model.data, energy)
     return float(energy[0])
 
 

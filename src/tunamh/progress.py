@@ -8,11 +8,14 @@ import time
 from typing import Any
 
 
-class Progress:
-    """A context manager; ``update`` takes the steps done and a short remark."""
+_SECONDS_BETWEEN_LINES = 5.0
 
-    def __init__(self, total: int, title: str, *, show: bool = True):
-        self.total, self.title = total, title
+
+class Progress:
+    """A context manager; ``update`` takes the share done, between 0 and 1, and a short remark."""
+
+    def __init__(self, title: str, *, show: bool = True):
+        self.title = title
         self.show = show and not os.environ.get("CI")
         self._bar: Any = None
         self._task: Any = None
@@ -27,7 +30,7 @@ class Progress:
 
             self._bar = Bar(
                 TextColumn("{task.description}"),
-                BarColumn(),
+                BarColumn(bar_width=30),
                 TextColumn("{task.percentage:>3.0f}%"),
                 TimeElapsedColumn(),
                 TextColumn("eta"),
@@ -35,26 +38,22 @@ class Progress:
                 TextColumn("{task.fields[remark]}"),
                 console=Console(stderr=True),
             )
-            self._task = self._bar.add_task(self.title, total=self.total, remark="")
+            self._task = self._bar.add_task(self.title, total=1.0, remark="")
             self._bar.start()
         return self
 
-    def update(self, done: int, remark: str) -> None:
+    def update(self, share: float, remark: str) -> None:
         if self._bar is not None:
-            self._bar.update(self._task, completed=done, remark=remark)
+            self._bar.update(self._task, completed=share, remark=remark)
         elif self.show and time.monotonic() >= self._next_line:
-            self._line(done, remark)
+            self._print(share, remark)
             self._next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
 
-    def _line(self, done: int, remark: str) -> None:
+    def _print(self, share: float, remark: str) -> None:
         elapsed = time.monotonic() - self._started
-        left = elapsed * (self.total - done) / max(done, 1)
-        share = 100 * done // max(self.total, 1)
-        print(f"{self.title}: {share}% after {elapsed:.0f} s, about {left:.0f} s left; {remark}", file=sys.stderr, flush=True)
+        left = f"about {elapsed * (1 / share - 1):.0f} s left" if share > 0 else "starting"
+        print(f"{self.title}: {share:.0%} after {elapsed:.0f} s, {left}; {remark}", file=sys.stderr, flush=True)
 
     def __exit__(self, *exception: Any) -> None:
         if self._bar is not None:
             self._bar.stop()
-
-
-_SECONDS_BETWEEN_LINES = 5.0

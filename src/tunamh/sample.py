@@ -137,11 +137,12 @@ class _ChainRun:
         tune: int,
         thin: int,
     ):
-        moves, rows, start = (np.random.default_rng(child) for child in seed.spawn(3))
+        moves, rows, starts = seed.spawn(3)
+        start = np.random.default_rng(starts)
         self.kernel = Kernel(target.model(), proposal.bind(target), test.bind(target), new_work())
         theta = _start(target, self.kernel, start) if point is None else point
         check_state(theta, self.kernel.model)
-        self.state = ChainState(theta, moves, open_stream(rows, target.table), self.kernel.test.memory.copy())
+        self.state = ChainState(theta, np.random.default_rng(moves), open_stream(rows, target.table), self.kernel.test.memory.copy())
         self.warmup = WarmUp(first_kernel(self.kernel, theta, start), tune)
         self.kernel = self.warmup.frozen()
         self.thin, self.kept = thin, 0
@@ -196,10 +197,12 @@ class _ChainRun:
 
 def _run_all(runs: list[_ChainRun], cores: int, max_seconds: float | None, progressbar: bool) -> bool:
     """Advance the least advanced chains first, so that chains stay level; returns whether Ctrl-C ended it."""
-    deadline = np.inf if max_seconds is None else time.monotonic() + max_seconds
+    started = time.monotonic()
+    deadline = started + (np.inf if max_seconds is None else max_seconds)
+    total = sum(run.total for run in runs)
     waiting, busy = list(runs), dict[Future, _ChainRun]()
     title = f"{len(runs)} chain{'s' * (len(runs) > 1)}"
-    with Progress(sum(run.total for run in runs), title, show=progressbar) as progress, ThreadPoolExecutor(cores) as pool:
+    with Progress(title, show=progressbar) as progress, ThreadPoolExecutor(cores) as pool:
         try:
             while waiting or busy:
                 waiting.sort(key=lambda run: run.steps_done)
@@ -213,7 +216,9 @@ def _run_all(runs: list[_ChainRun], cores: int, max_seconds: float | None, progr
                     future.result()
                     if not run.finished:
                         waiting.append(run)
-                progress.update(sum(run.steps_done for run in runs), runs[0].remark())
+                steps = sum(run.steps_done for run in runs)
+                share = max(steps / total, (time.monotonic() - started) / (deadline - started))
+                progress.update(min(share, 1.0), runs[0].remark())
         except KeyboardInterrupt:
             return True  # leaving the pool waits for the chunks under way
     return False

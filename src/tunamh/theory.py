@@ -103,22 +103,41 @@ def acceptance(problem: FiniteProblem, test: Any, here: int, there: int) -> floa
 def thinned_acceptance(log_rho: float, rise: np.ndarray, bound: np.ndarray, *, beta: float, gamma: float) -> float:
     """Acceptance of the Poisson-thinned kernel (spec 1), ``E min(1, rho prod_i (lam'_i / lam_i)^{s_i})``.
 
-    The counts ``s_i ~ Poisson(lam_i)`` are independent; every combination that carries more than 1e-16 is added up.
+    The counts ``s_i ~ Poisson(lam_i)`` are independent. With ``log r = A + B``, A from one half of the rows and B from the
+    other, all values of either are listed and ``E min(1, e^{A+B}) = E[P(B >= -A) + e^A E(e^B; B < -A)]`` is added up.
     """
     forward = (1 - gamma) * (beta * bound + np.minimum(0, rise)) + gamma * ((beta - 1) * bound + np.maximum(0, rise))
-    log_ratio, probability = np.array([log_rho]), np.array([1.0])
-    for lam, lam_reverse in zip(forward, forward - rise, strict=True):
-        if lam <= 0:
-            continue
-        counts = np.arange(int(lam + 12 * math.sqrt(lam) + 20))
+    if (forward < -1e-12).any() or (forward - rise < -1e-12).any():
+        raise ValueError("a row exceeds its bound: its rate would be negative")
+    forward, backward = np.maximum(forward, 0), np.maximum(forward - rise, 0)
+    with np.errstate(divide="ignore"):
+        gains = np.log(backward[forward > 0]) - np.log(forward[forward > 0])
+    gains, same = np.unique(gains, return_inverse=True)  # rows of equal gain add up to one Poisson count
+    rates = np.bincount(same, forward[forward > 0], minlength=gains.size)
+    half = gains.size // 2
+    log_a, chance_a = _compound_poisson(rates[:half], gains[:half])
+    log_b, chance_b = _compound_poisson(rates[half:], gains[half:])
+    order = np.argsort(log_b)
+    log_b, chance_b = log_b[order], chance_b[order]
+    log_a = log_a + log_rho
+    first = np.searchsorted(log_b, -log_a)  # B >= -A from here on
+    above = np.append(np.cumsum(chance_b[::-1])[::-1], 0.0)[first]
+    below = np.append(0.0, np.cumsum(chance_b * np.exp(log_b)))[first]
+    with np.errstate(invalid="ignore"):
+        return float(np.sum(chance_a * (above + np.where(log_a > -np.inf, np.exp(log_a) * below, 0.0))))
+
+
+def _compound_poisson(rates: np.ndarray, gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All values of ``sum_k gains_k s_k`` with ``s_k ~ Poisson(rates_k)``, and their probabilities."""
+    value, probability = np.zeros(1), np.ones(1)
+    for rate, gain in zip(rates, gains, strict=True):
+        counts = np.arange(int(rate + 12 * math.sqrt(rate) + 20))
         log_factorial = np.array([math.lgamma(count + 1) for count in counts])
-        chance = np.exp(counts * math.log(lam) - lam - log_factorial)
-        gain = counts * math.log(lam_reverse / lam) if lam_reverse > 0 else np.where(counts == 0, 0.0, -np.inf)
-        log_ratio = np.add.outer(log_ratio, gain).ravel()
+        chance = np.exp(counts * math.log(rate) - rate - log_factorial)
+        added = counts * gain if gain > -np.inf else np.where(counts == 0, 0.0, -np.inf)
+        value = np.add.outer(value, added).ravel()
         probability = np.multiply.outer(probability, chance).ravel()
-        likely = probability > 1e-16
-        log_ratio, probability = log_ratio[likely], probability[likely]
-    return float(np.sum(probability * np.exp(np.minimum(0.0, log_ratio))))
+    return value, probability
 
 
 def detailed_balance_error(transition: np.ndarray, law: np.ndarray) -> float:

@@ -12,7 +12,6 @@ import numpy as np
 
 from .acceptance.base import BoundTest
 from .chain import RATE, REACH, ChainState, Kernel, advance
-from .proposals import BoundProposal
 
 WINDOW = 10
 _LARGEST_GAIN = 1.0
@@ -74,6 +73,3 @@ def _adapted(test: BoundTest, reaches: list[float]) -> BoundTest:
 
 def _last_third(values: list[float]) -> list[float]:
     return values[-(-2 * len(values) // 3) :] or values
-
-
-__all__ = ["WINDOW", "BoundProposal", "WarmUp", "first_kernel"]

@@ -59,9 +59,9 @@ def within_rounding(theta, prop, model, row, rise, bound):
     Targets such as the walk attain their bounds, so their rises may exceed them in the last digit.
     """
     index, energy = np.array([row]), np.empty(1)
-    model.energies(theta, index, model.data, energy)
+    model.energies(theta, index, 1, model.data, energy)
     magnitude = 1.0 + abs(energy[0])
-    model.energies(prop, index, model.data, energy)
+    model.energies(prop, index, 1, model.data, energy)
     magnitude += abs(energy[0])
     return abs(rise) <= bound * (1.0 + RELATIVE_TOLERANCE) + ABSOLUTE_TOLERANCE * magnitude
 
@@ -72,13 +72,13 @@ def sum_of_rises(theta, prop, model, work, distance):
     n_rows = model.data.rows.shape[0]
     total, worst = 0.0, 0.0
     for start in range(0, n_rows, BLOCK):
-        index = consecutive(work.index, start, n_rows)
-        model.differences(theta, prop, index, model.data, work.rise, work.bound)
+        n = consecutive(work.index, start, n_rows)
+        model.differences(theta, prop, work.index, 0, n, model.data, work.rise, work.bound)
         block_total = 0.0
-        for b in range(index.size):
+        for b in range(n):
             rise, bound = work.rise[b], work.bound[b] * distance
-            if not abs(rise) <= bound and not within_rounding(theta, prop, model, index[b], rise, bound):
-                return total, worst, index[b]
+            if not abs(rise) <= bound and not within_rounding(theta, prop, model, start + b, rise, bound):
+                return total, worst, start + b
             if bound > 0.0:
                 worst = max(worst, abs(rise) / bound)
             block_total += rise
@@ -92,23 +92,23 @@ def sum_of_energies(theta, model, work):
     n_rows = model.data.rows.shape[0]
     total = 0.0
     for start in range(0, n_rows, BLOCK):
-        index = consecutive(work.index, start, n_rows)
-        model.energies(theta, index, model.data, work.rise)
+        n = consecutive(work.index, start, n_rows)
+        model.energies(theta, work.index, n, model.data, work.rise)
         block_total = 0.0
-        for b in range(index.size):
+        for b in range(n):
             block_total += work.rise[b]
         if not math.isfinite(block_total):
-            for b in range(index.size):
+            for b in range(n):
                 if not math.isfinite(work.rise[b]):
-                    return total, index[b]
+                    return total, start + b
         total += block_total
     return total, NO_FAULT
 
 
 @helper
 def consecutive(index, start, n_rows):
-    """The row numbers of the block that begins at ``start``."""
+    """Fill ``index`` with the row numbers of the block that begins at ``start``; returns how many there are."""
     n = min(BLOCK, n_rows - start)
     for b in range(n):
         index[b] = start + b
-    return index[:n]
+    return n

@@ -20,57 +20,57 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._jit import BAD_DISTANCE, BLOCK, NO_FAULT, Decide, fixed, helper, part
-from ..data.stream import draw_rows, prefetch_next
+from .._jit import BAD_DISTANCE, BLOCK, NO_FAULT, REASSOCIATE, Decide, fixed, helper, part
+from ..data.stream import draw_rows
 from ..theory import chi_for_gap
 from .base import BoundTest, failure, sum_of_rises, verdict, within_rounding
 
-FULL_PASS_SHARE = 0.5
+FULL_PASS_SHARE = 0.4
 """A pass over all rows in order is cheaper than a random batch of this share of them (benchmarks/rows_per_second.py)."""
 
 
-@helper
+
+@helper(inline=True)
 def _rate(x, beta, gamma):
     return beta - gamma + (1.0 - gamma) * min(0.0, x) + gamma * max(0.0, x)
 
 
 @helper
-def _relative_rises(work, n, distance):
+def _make_relative(n, x, bound, distance):
     """Turn rises into ``x_i = rise / (c_i M)`` in place; returns the largest ``|x_i|``, infinity when one is NaN."""
     worst = 0.0
     for b in range(n):
-        x = work.rise[b] / (work.bound[b] * distance)
-        work.rise[b] = x
-        worst = max(worst, abs(x) if x == x else np.inf)
+        x[b] /= bound[b] * distance
+        worst = max(worst, abs(x[b]) if x[b] == x[b] else np.inf)
     return worst
 
 
 @helper
-def _cut_rounding(theta, prop, index, model, work, distance):
+def _cut_rounding(theta, prop, stream, start, n, model, work, distance):
     """Cut ``|x_i|`` that exceed 1 by rounding alone to 1; returns the first row beyond that, or ``NO_FAULT``."""
     x = work.rise
-    for b in range(index.size):
+    for b in range(n):
         if not abs(x[b]) <= 1.0:
-            bound = work.bound[b] * distance
-            if not within_rounding(theta, prop, model, index[b], x[b] * bound, bound):
-                return index[b]
+            row, bound = stream.ring[start + b], work.bound[b] * distance
+            if not within_rounding(theta, prop, model, row, x[b] * bound, bound):
+                return row
             x[b] = math.copysign(1.0, x[b])
     return NO_FAULT
 
 
-@helper
-def _log_ratio_of_kept(rng, x, n, beta, gamma):
+@helper(fastmath=REASSOCIATE)
+def _log_ratio_of_kept(n, x, uniform, start, beta, gamma):
     """Keep each drawn row with probability ``rate(x) / beta`` and add up the logs of ``rate(-x) / rate(x)``.
 
     One logarithm serves eight rows, whose ratios are multiplied first.
     """
     total = 0.0
-    for start in range(0, n, 8):
+    for first in range(0, n, 8):
         product = 1.0
-        for b in range(start, min(start + 8, n)):
-            forward, backward = _rate(x[b], beta, gamma), _rate(-x[b], beta, gamma)
-            kept = rng.random() * beta < forward
-            product *= backward / forward if kept else 1.0
+        for b in range(first, min(first + 8, n)):
+            forward = _rate(x[b], beta, gamma)
+            ratio = _rate(-x[b], beta, gamma) / forward  # outside the condition: a branch would be mispredicted
+            product *= ratio if uniform[start + b] * beta < forward else 1.0
         total += math.log(product)
     return total
 
@@ -97,16 +97,15 @@ def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
     batch = rng.poisson(beta * reach)
     log_ratio, worst, left = log_rho, 0.0, batch
     while left > 0:
-        index = draw_rows(stream, min(left, BLOCK))
-        left -= index.size
-        model.differences(theta, prop, index, model.data, work.rise, work.bound)
-        worst = max(worst, _relative_rises(work, index.size, distance))
+        start, n = draw_rows(stream, min(left, BLOCK))
+        model.differences(theta, prop, stream.ring, start, n, model.data, work.rise, work.bound)
+        worst = max(worst, _make_relative(n, work.rise, work.bound, distance))
         if worst > 1.0:
-            fault = _cut_rounding(theta, prop, index, model, work, distance)
+            fault = _cut_rounding(theta, prop, stream, start, n, model, work, distance)
             if fault != NO_FAULT:
                 return failure(fault)
-        log_ratio += _log_ratio_of_kept(rng, work.rise, index.size, beta, gamma)
-    prefetch_next(stream, model.data.rows)
+        log_ratio += _log_ratio_of_kept(n, work.rise, stream.uniform, start, beta, gamma)
+        left -= n
     return verdict(rng, log_ratio, batch, False, worst, reach)
 
 

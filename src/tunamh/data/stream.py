@@ -1,6 +1,7 @@
 """Which rows a minibatch test asks for: numbers drawn ahead from the fixed law ``c_i / C``.
 
-The law does not depend on the chain, so row numbers come from a generator of their own, a ring at a time. Walker's
+The law does not depend on the chain, so row numbers come from a generator of their own, a ring at a time, and with each
+a uniform by which the test keeps or drops the row. Walker's
 alias method draws one in constant time: cell ``k`` of the table is ``(p_k, a_k)``, a uniform cell keeps its own
 number with probability ``p_k`` and otherwise gives ``a_k``.
 """
@@ -10,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from .._jit import Stream, helper
-from .._vector import prefetch, prefetch_row
+from .._random import fill_uniforms, seed_lanes
+from .._vector import prefetch
 
 RING = 1024
 """Row numbers drawn at once."""
@@ -67,42 +69,36 @@ def alias_table(rows: np.ndarray, column: int) -> np.ndarray:
     return table
 
 
-def open_stream(rng: np.random.Generator, table: np.ndarray) -> Stream:
-    """A stream of row numbers at its beginning: the ring is filled when the first row is asked for."""
-    return Stream(rng, table, np.empty(RING, np.int64), np.empty(RING), np.array([RING]))
+def open_stream(seed: np.random.SeedSequence, table: np.ndarray) -> Stream:
+    """A stream at its beginning: the ring is filled when the first row is asked for."""
+    return Stream(seed_lanes(seed), table, np.empty(RING, np.int64), np.empty(RING), np.array([RING]))
 
 
 @helper
 def draw_rows(stream, most):
-    """The next row numbers, at least one and at most ``most``: a view into the ring."""
+    """Where in the ring the next rows and their uniforms are, and how many: ``(start, n)``, ``1 <= n <= most``."""
     if stream.cursor[0] == stream.ring.size:
         _refill(stream)
     start = stream.cursor[0]
-    stop = min(start + most, stream.ring.size)
-    stream.cursor[0] = stop
-    return stream.ring[start:stop]
-
-
-@helper
-def prefetch_next(stream, rows):
-    """Ask for the first rows of the next minibatch while the chain is busy with other things."""
-    start = stream.cursor[0]
-    for k in range(start, min(start + ROWS_AHEAD, stream.ring.size)):
-        prefetch_row(rows, stream.ring[k])
+    n = min(most, stream.ring.size - start)
+    stream.cursor[0] = start + n
+    return start, n
 
 
 @helper
 def _refill(stream):
     """Draw all cells first and resolve them after, so that the table's cache misses overlap."""
     n = stream.table.shape[0]
+    fill_uniforms(stream.lanes, stream.uniform)
     for k in range(stream.ring.size):
-        place = stream.rng.random() * n
+        place = stream.uniform[k] * n
         cell = min(int(place), n - 1)
         stream.ring[k] = cell
-        stream.fraction[k] = place - cell
+        stream.uniform[k] = place - cell
         prefetch(stream.table, 2 * cell)
     for k in range(stream.ring.size):
         cell = stream.ring[k]
-        if stream.fraction[k] >= stream.table[cell, 0]:
-            stream.ring[k] = int(stream.table[cell, 1])
+        other = int(stream.table[cell, 1])
+        stream.ring[k] = cell if stream.uniform[k] < stream.table[cell, 0] else other
+    fill_uniforms(stream.lanes, stream.uniform)
     stream.cursor[0] = 0

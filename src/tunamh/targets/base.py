@@ -42,12 +42,12 @@ def no_offset(theta, prop, hyper):
 
 
 @part(FamilyRise)
-def no_family_rise(eta, eta_prop, y, hyper, out):
+def no_family_rise(n, eta, eta_prop, y, hyper, out):
     out[:] = np.nan
 
 
 @part(FamilyEnergy)
-def no_family_energy(eta, y, hyper, out):
+def no_family_energy(n, eta, y, hyper, out):
     out[:] = np.nan
 
 
@@ -74,8 +74,8 @@ class Target:
         Packed rows, as the compiled ``parts`` read them. Made read-only.
     bound_column : int
         The column of ``rows`` that holds ``c_i``.
-    hyper : sequence of float
-        Numbers that the parts share.
+    hyper, family_hyper : sequence of float
+        Numbers that the parts share, and the family's own.
     curvature : float
         An estimate of the trace of the posterior precision, from which the tuning of a random walk starts.
     """
@@ -90,6 +90,7 @@ class Target:
         bound_column: int,
         hyper: Sequence[float],
         parts: Parts,
+        family_hyper: Sequence[float] = (),
         dim: int,
         names: Sequence[str] | None = None,
         prior: Any = None,
@@ -105,7 +106,7 @@ class Target:
         self.prior = as_prior(prior)
         self.names = list(names) if names is not None else [str(j) for j in range(dim)]
         self._bound_column = bound_column
-        self._hyper = fixed(hyper)
+        self._hyper, self._family_hyper = fixed(hyper), fixed(family_hyper)
         self._prior = self.prior.bind(dim)
 
     @property
@@ -143,7 +144,10 @@ class Target:
     def model(self) -> Model:
         """The target as compiled code sees it, with scratch of its own: one per chain."""
         parts = self.parts
-        data = Data(self.rows, self._hyper, parts.family_rise, parts.family_energy, np.zeros((3, BLOCK)))
+        scratch = (np.empty(BLOCK) for _ in range(3))
+        data = Data(
+            self.rows, self._hyper, parts.family_rise, parts.family_energy, self._family_hyper, *scratch
+        )
         return Model(
             data, parts.differences, parts.energies, parts.distance, parts.offset, *self._prior, self.total_bound
         )

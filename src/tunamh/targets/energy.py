@@ -88,24 +88,24 @@ def _block_parts(energy: Callable) -> tuple[Part, Part]:
     """
 
     @part(Energies, cache=False)
-    def energies(theta, index, data, out):
+    def energies(theta, index, n, data, out):
         temper, width = data.hyper[0], int(data.hyper[1])
-        for b in range(index.size):
+        for b in range(n):
             try:
                 out[b] = temper * energy(theta, data.rows[index[b], :width])
             except Exception:
                 out[b] = np.nan
 
     @part(Differences, cache=False)
-    def differences(theta, prop, index, data, rise, bound):
+    def differences(theta, prop, index, start, n, data, rise, bound):
         temper, width = data.hyper[0], int(data.hyper[1])
-        for b in range(index.size):
-            row = data.rows[index[b], :width]
+        for b in range(n):
+            row = data.rows[index[start + b], :width]
             try:
                 rise[b] = temper * (energy(prop, row) - energy(theta, row))
             except Exception:
                 rise[b] = np.nan
-            bound[b] = data.rows[index[b], width]
+            bound[b] = data.rows[index[start + b], width]
 
     return differences, energies
 

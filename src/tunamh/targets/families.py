@@ -50,14 +50,14 @@ def _same_for_all(y: np.ndarray, first: float, second: float, third: float) -> S
 
 
 @part(FamilyEnergy, fastmath=CONTRACT)
-def _logistic_energy(eta, y, hyper, out):
-    for b in range(out.size):
+def _logistic_energy(n, eta, y, hyper, out):
+    for b in range(n):
         out[b] = softplus(eta[b]) - y[b] * eta[b]
 
 
 @part(FamilyRise, fastmath=CONTRACT)
-def _logistic_rise(eta, eta_prop, y, hyper, out):
-    for b in range(out.size):
+def _logistic_rise(n, eta, eta_prop, y, hyper, out):
+    for b in range(n):
         out[b] = softplus_rise(eta[b], eta_prop[b]) - y[b] * (eta_prop[b] - eta[b])
 
 
@@ -88,17 +88,17 @@ class Logistic:
 
 
 @part(FamilyEnergy, fastmath=CONTRACT)
-def _student_energy(eta, y, hyper, out):
+def _student_energy(n, eta, y, hyper, out):
     df = hyper[0]
-    for b in range(out.size):
+    for b in range(n):
         r = y[b] - eta[b]
         out[b] = 0.5 * (df + 1.0) * log_quotient(df + r * r, df)
 
 
 @part(FamilyRise, fastmath=CONTRACT)
-def _student_rise(eta, eta_prop, y, hyper, out):
+def _student_rise(n, eta, eta_prop, y, hyper, out):
     df = hyper[0]
-    for b in range(out.size):
+    for b in range(n):
         r, r_prop = y[b] - eta[b], y[b] - eta_prop[b]
         out[b] = 0.5 * (df + 1.0) * log_quotient(df + r_prop * r_prop, df + r * r)
 

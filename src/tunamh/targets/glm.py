@@ -15,18 +15,17 @@ from .base import Parts, Target, checked_temper
 from .families import Family, Logistic, StudentT
 
 # Layout of a packed row: x_1 .. x_d, y, c and, when rows are weighted, the weight (temper included).
-# Layout of hyper: temper, whether rows are weighted, then the family's own numbers.
-_FAMILY = 2
+# Layout of hyper: temper, whether rows are weighted.
 
 
 @helper(fastmath=REASSOCIATE)
-def _two_dots(theta, prop, rows, index, eta, eta_prop):
+def _two_dots(theta, prop, rows, index, start, n, eta, eta_prop):
     """Linear predictors at both points. Rows lie anywhere in memory, so later ones are asked for early."""
-    n, d = index.size, theta.size
+    d = theta.size
     for b in range(n):
-        if b + ROWS_AHEAD < n:
-            prefetch_row(rows, index[b + ROWS_AHEAD])
-        i = index[b]
+        if start + b + ROWS_AHEAD < index.size:
+            prefetch_row(rows, index[start + b + ROWS_AHEAD])
+        i = index[start + b]
         here, there = 0.0, 0.0
         for j in range(d):
             here += rows[i, j] * theta[j]
@@ -35,11 +34,9 @@ def _two_dots(theta, prop, rows, index, eta, eta_prop):
 
 
 @helper(fastmath=REASSOCIATE)
-def _one_dot(theta, rows, index, eta):
-    n, d = index.size, theta.size
+def _one_dot(theta, rows, index, n, eta):
+    d = theta.size
     for b in range(n):
-        if b + ROWS_AHEAD < n:
-            prefetch_row(rows, index[b + ROWS_AHEAD])
         i = index[b]
         here = 0.0
         for j in range(d):
@@ -48,37 +45,36 @@ def _one_dot(theta, rows, index, eta):
 
 
 @helper
-def _apply_weights(index, rows, d, hyper, values):
+def _apply_weights(index, start, n, data, d, values):
     """Multiply by the rows' weights, or by temper when there are none."""
-    if hyper[1] > 0.0:
-        for b in range(index.size):
-            values[b] *= rows[index[b], d + 2]
-    elif hyper[0] != 1.0:
-        for b in range(index.size):
-            values[b] *= hyper[0]
+    temper, weighted = data.hyper[0], data.hyper[1] > 0.0
+    if weighted:
+        for b in range(n):
+            values[b] *= data.rows[index[start + b], d + 2]
+    elif temper != 1.0:
+        for b in range(n):
+            values[b] *= temper
 
 
 @part(Differences)
-def _differences(theta, prop, index, data, rise, bound):
-    n, d = index.size, theta.size
-    eta, eta_prop, y = data.columns[0, :n], data.columns[1, :n], data.columns[2, :n]
-    _two_dots(theta, prop, data.rows, index, eta, eta_prop)
+def _differences(theta, prop, index, start, n, data, rise, bound):
+    d = theta.size
+    _two_dots(theta, prop, data.rows, index, start, n, data.eta, data.eta_prop)
     for b in range(n):
-        y[b] = data.rows[index[b], d]
-        bound[b] = data.rows[index[b], d + 1]
-    data.family_rise(eta, eta_prop, y, data.hyper[_FAMILY:], rise[:n])
-    _apply_weights(index, data.rows, d, data.hyper, rise)
+        data.y[b] = data.rows[index[start + b], d]
+        bound[b] = data.rows[index[start + b], d + 1]
+    data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, rise)
+    _apply_weights(index, start, n, data, d, rise)
 
 
 @part(Energies)
-def _energies(theta, index, data, out):
-    n, d = index.size, theta.size
-    eta, y = data.columns[0, :n], data.columns[2, :n]
-    _one_dot(theta, data.rows, index, eta)
+def _energies(theta, index, n, data, out):
+    d = theta.size
+    _one_dot(theta, data.rows, index, n, data.eta)
     for b in range(n):
-        y[b] = data.rows[index[b], d]
-    data.family_energy(eta, y, data.hyper[_FAMILY:], out[:n])
-    _apply_weights(index, data.rows, d, data.hyper, out)
+        data.y[b] = data.rows[index[b], d]
+    data.family_energy(n, data.eta, data.y, data.family_hyper, out)
+    _apply_weights(index, 0, n, data, d, out)
 
 
 class GLM(Target):
@@ -127,7 +123,8 @@ class GLM(Target):
         super().__init__(
             rows=rows,
             bound_column=d + 1,
-            hyper=[temper, weights is not None, *family.hyper],
+            hyper=[temper, weights is not None],
+            family_hyper=family.hyper,
             parts=Parts(_differences, _energies, family_rise=family.rise, family_energy=family.energy),
             dim=d,
             names=names,

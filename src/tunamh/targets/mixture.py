@@ -26,16 +26,15 @@ def _coefficients(theta, variance):
 
 
 @part(Differences, fastmath=CONTRACT)
-def _differences(theta, prop, index, data, rise, bound):
-    n = index.size
+def _differences(theta, prop, index, start, n, data, rise, bound):
     temper, variance = data.hyper[0], data.hyper[1]
     slope, intercept = _coefficients(theta, variance)
     slope_prop, intercept_prop = _coefficients(prop, variance)
-    x = data.columns[0, :n]
-    for b in range(n):
-        x[b] = data.rows[index[b], 0]
-        bound[b] = data.rows[index[b], 1]
     centre, shift = 0.5 * (theta[0] + prop[0]), prop[0] - theta[0]
+    x = data.y
+    for b in range(n):
+        x[b] = data.rows[index[start + b], 0]
+        bound[b] = data.rows[index[start + b], 1]
     for b in range(n):
         quadratic = -shift * (x[b] - centre) / variance
         mixed = softplus_rise(slope * x[b] + intercept, slope_prop * x[b] + intercept_prop)
@@ -43,12 +42,14 @@ def _differences(theta, prop, index, data, rise, bound):
 
 
 @part(Energies, fastmath=CONTRACT)
-def _energies(theta, index, data, out):
+def _energies(theta, index, n, data, out):
     temper, variance = data.hyper[0], data.hyper[1]
     slope, intercept = _coefficients(theta, variance)
-    for b in range(index.size):
-        x = data.rows[index[b], 0]
-        out[b] = temper * (0.5 * (x - theta[0]) ** 2 / variance - softplus(slope * x + intercept))
+    x = data.y
+    for b in range(n):
+        x[b] = data.rows[index[b], 0]
+    for b in range(n):
+        out[b] = temper * (0.5 * (x[b] - theta[0]) ** 2 / variance - softplus(slope * x[b] + intercept))
 
 
 @part(Offset)

@@ -17,33 +17,33 @@ from .base import Parts, Target, checked_temper
 
 
 @part(Differences)
-def _linear_differences(theta, prop, index, data, rise, bound):
+def _linear_differences(theta, prop, index, start, n, data, rise, bound):
     temper = data.hyper[0]
-    for b in range(index.size):
-        rise[b] = temper * data.rows[index[b], 0] * (prop[0] - theta[0])
-        bound[b] = data.rows[index[b], 1]
+    for b in range(n):
+        rise[b] = temper * data.rows[index[start + b], 0] * (prop[0] - theta[0])
+        bound[b] = data.rows[index[start + b], 1]
 
 
 @part(Energies)
-def _linear_energies(theta, index, data, out):
+def _linear_energies(theta, index, n, data, out):
     temper = data.hyper[0]
-    for b in range(index.size):
+    for b in range(n):
         out[b] = temper * data.rows[index[b], 0] * theta[0]
 
 
 @part(Differences)
-def _table_differences(theta, prop, index, data, rise, bound):
+def _table_differences(theta, prop, index, start, n, data, rise, bound):
     temper, column = data.hyper[0], int(data.hyper[2])
     here, there = int(theta[0]), int(prop[0])
-    for b in range(index.size):
-        rise[b] = temper * (data.rows[index[b], there] - data.rows[index[b], here])
-        bound[b] = data.rows[index[b], column]
+    for b in range(n):
+        rise[b] = temper * (data.rows[index[start + b], there] - data.rows[index[start + b], here])
+        bound[b] = data.rows[index[start + b], column]
 
 
 @part(Energies)
-def _table_energies(theta, index, data, out):
+def _table_energies(theta, index, n, data, out):
     temper, state = data.hyper[0], int(theta[0])
-    for b in range(index.size):
+    for b in range(n):
         out[b] = temper * data.rows[index[b], state]
 
 

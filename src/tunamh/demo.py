@@ -1,0 +1,156 @@
+"""``tunamh demo``: the paper's mixture with a million rows, by TunaMH and by full-data MH in the same time."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .acceptance import MH, TunaMH
+from .proposals import RandomWalk
+from .sample import sample
+from .targets import GaussianMixture
+
+TEMPER_TIMES_ROWS = 100.0  # the paper: a million rows, temper 1e-4
+GRID = 40  # cells per axis, on which densities are compared
+
+
+class Contender(NamedTuple):
+    """One sampler's run, seen from outside."""
+
+    name: str
+    draws: int
+    steps: int
+    rows_per_step: float
+    rows: float
+    acceptance: float
+    distance: float
+    density: np.ndarray
+
+
+def mixture_data(n_rows: int, seed: int) -> np.ndarray:
+    """``x ~ 1/2 N(0, 2) + 1/2 N(1, 2)`` (experiments of the paper, section 3)."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(0.0, np.sqrt(2.0), n_rows) + rng.integers(0, 2, n_rows)
+
+
+def true_density(target: GaussianMixture, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Posterior mass of each cell of a grid, by the midpoint rule on a grid four times finer.
+
+    The rows are first summed up in 4000 narrow bins, each represented by its mean, which changes the log posterior by
+    less than 1e-4.
+    """
+    counts, bins = np.histogram(x, bins=4000)
+    sums, _ = np.histogram(x, bins=bins, weights=x)
+    centres, counts = sums[counts > 0] / counts[counts > 0], counts[counts > 0]
+    fine = 4
+    points = np.linspace(edges[0], edges[-1], fine * (len(edges) - 1) + 1)
+    middle = 0.5 * (points[1:] + points[:-1])
+    log_density = np.empty((middle.size, middle.size))
+    near = -0.5 * (centres[:, None] - middle) ** 2 / target.variance
+    for column, t2 in enumerate(middle):
+        far = -0.5 * (centres[:, None] - middle - t2) ** 2 / target.variance
+        log_density[:, column] = target.temper * counts @ np.logaddexp(near, far)
+    mass = np.exp(log_density - log_density.max())
+    cells = len(edges) - 1
+    mass = mass.reshape(cells, fine, cells, fine).sum(axis=(1, 3))
+    return mass / mass.sum()
+
+
+def contend(name: str, target: GaussianMixture, truth: np.ndarray, edges: np.ndarray, **settings: Any) -> Contender:
+    """Run one sampler and measure its distance to the truth: total variation between masses on the grid."""
+    posterior = sample(target, chains=2, **settings)
+    theta = posterior.posterior["theta"].values.reshape(-1, 2)
+    stats = posterior.sample_stats
+    density, _, _ = np.histogram2d(theta[:, 0], theta[:, 1], bins=(edges, edges))
+    density /= len(theta)
+    steps = len(theta) * settings.get("thin", 1)
+    rows_per_step = float(stats["batch_size"].mean())
+    return Contender(
+        name,
+        len(theta),
+        steps,
+        rows_per_step,
+        rows_per_step * steps,
+        float(stats["acceptance_rate"].mean()),
+        float(0.5 * np.abs(density - truth).sum() + 0.5 * (1 - density.sum())),
+        density,
+    )
+
+
+def run(*, rows: int, seconds: float, out: Path, seed: int, progressbar: bool = True) -> None:
+    """Generate, sample, compare, print and draw."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    console.print(f"[bold]tunamh demo[/]: the paper's Gaussian mixture, {rows:,} rows generated here, two modes.")
+    x = mixture_data(rows, seed)
+    target = GaussianMixture(x, temper=TEMPER_TIMES_ROWS / rows)
+    edges = np.linspace(-target.box, target.box, GRID + 1)
+    truth = true_density(target, x, edges)
+
+    def compete(name: str, **settings: Any) -> Contender:
+        console.print(f"{name} for {seconds:g} seconds ...")
+        return contend(name, target, truth, edges, max_seconds=seconds, rng=seed, progressbar=progressbar, **settings)
+
+    # MH gets a good step size for nothing: tuning it would take all its time. Both start in the same two points.
+    starts = [[0.0, 0.0], [1.0, -1.0]]
+    contenders = [
+        compete("TunaMH", test=TunaMH(), draws=400_000, thin=10, init=starts),
+        compete("full-data MH", test=MH(), proposal=RandomWalk(0.3), draws=400_000, tune=0, init=starts),
+    ]
+    table = Table("", *(c.name for c in contenders), title=f"After {seconds:g} seconds each, 2 chains")
+    table.add_row("steps", *(f"{c.steps:,}" for c in contenders))
+    table.add_row("rows touched per step", *(f"{c.rows_per_step:,.0f}" for c in contenders))
+    table.add_row("rows touched in all", *(f"{c.rows:,.0f}" for c in contenders))
+    table.add_row("the same, in passes over the data", *(f"{c.rows / rows:,.1f}" for c in contenders))
+    table.add_row("acceptance", *(f"{c.acceptance:.2f}" for c in contenders))
+    table.add_row("distance to the true density (0 to 1)", *(f"[bold]{c.distance:.3f}[/]" for c in contenders))
+    console.print(table)
+    console.print("Both are exact. Distance: total variation on a 40 x 40 grid, the truth by quadrature.")
+    out.mkdir(parents=True, exist_ok=True)
+    picture = out / "mixture.png"
+    report = {
+        "machine": platform.processor() or platform.machine(),
+        "date": time.strftime("%Y-%m-%d"),
+        "rows": rows,
+        "seconds": seconds,
+        "seed": seed,
+        "contenders": [{k: v for k, v in c._asdict().items() if k != "density"} for c in contenders],
+    }
+    (out / "mixture.json").write_text(json.dumps(report, indent=1) + "\n")
+    try:
+        draw(picture, truth, contenders, rows, seconds)
+    except ModuleNotFoundError:
+        console.print("For the picture install matplotlib: pip install 'tunamh\\[plot]'")
+    else:
+        console.print(f"Picture: {picture}")
+
+
+def draw(path: Path, truth: np.ndarray, contenders: list[Contender], rows: int, seconds: float) -> None:
+    """The true density and the contenders' draws side by side, on one colour scale."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.5, 4.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = [("truth, by quadrature", truth)] + [
+        (f"{c.name}: {c.steps:,} steps,\n{c.rows_per_step:,.0f} rows each, distance {c.distance:.3f}", c.density)
+        for c in contenders
+    ]
+    axes = figure.subplots(1, len(panels), sharey=True)
+    for axis, (title, density) in zip(axes, panels, strict=True):
+        extent = (-3, 3, -3, 3)
+        image = axis.imshow(density.T, origin="lower", extent=extent, cmap="magma_r", vmin=0, vmax=truth.max())
+        axis.set_title(title, fontsize=10)
+        axis.set_xlabel(r"$\theta_1$")
+        axis.set_xlim(-1.5, 2.5)
+    axes[0].set_ylabel(r"$\theta_2$")
+    figure.colorbar(image, ax=axes, label="posterior mass per cell", shrink=0.85)
+    figure.suptitle(f"Two-mode mixture, {rows:,} rows, {seconds:g} seconds each", fontsize=12)
+    figure.savefig(path, dpi=130)

@@ -1,0 +1,128 @@
+"""The compiled code held to the enumerated probabilities by frequency."""
+
+import numba
+import numpy as np
+import pytest
+from finite import neighbour_problem
+from scipy import stats
+
+import tunamh
+from tunamh import MH, FiniteWalk, NeighbourWalk, TunaMH
+from tunamh.theory import acceptance, expected_batch, transition_matrix
+
+STEPS = 400_000
+
+
+def path(target, test, *, steps=STEPS, seed=1, proposal=None, init=None):
+    """States and statistics of one long chain, every step kept."""
+    tree = tunamh.sample(
+        target, test=test, proposal=proposal, draws=steps, tune=0, chains=1, rng=seed, init=[0.0] if init is None else init
+    )
+    return tree.posterior["theta"].values[0, :, 0].astype(int), tree.sample_stats
+
+
+def transition_scores(states, transition):
+    """Standard scores of the observed transition counts against a transition matrix."""
+    K = len(transition)
+    counts = np.zeros((K, K))
+    np.add.at(counts, (states[:-1], states[1:]), 1)
+    visits = counts.sum(axis=1, keepdims=True)
+    assert (visits > 1000).all()
+    possible = (transition > 1e-12) & (transition < 1 - 1e-12)
+    assert (counts[transition < 1e-12] == 0).all()
+    spread = np.sqrt(visits * transition * (1 - transition))
+    return ((counts - visits * transition)[possible]) / spread[possible]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [MH(), TunaMH(chi=0.05, full_share=np.inf), TunaMH(chi=1.0, full_share=np.inf), TunaMH(chi=0.3, full_share=0.5)],
+    ids=repr,
+)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("tight", [True, False], ids=["tight", "slack"])
+def test_transitions_occur_as_often_as_enumerated(test, seed, tight):
+    problem, target = neighbour_problem(seed, tight=tight)
+    states, _ = path(target, test)
+    scores = transition_scores(states, transition_matrix(problem, test))
+    assert np.abs(scores).max() < 4.5
+    assert stats.chi2.sf((scores**2).sum(), scores.size) > 1e-5
+
+
+def test_the_battery_can_fail():
+    """Negative control: TunaMH's path does not pass for MH's, nor for TunaMH with another chi."""
+    problem, target = neighbour_problem(0, tight=True)
+    states, _ = path(target, TunaMH(chi=0.05, full_share=np.inf))
+    for other in (MH(), TunaMH(chi=1.0, full_share=np.inf)):
+        assert np.abs(transition_scores(states, transition_matrix(problem, other))).max() > 10
+
+
+def test_one_move_is_accepted_as_often_as_enumerated():
+    """A proposal that always tries 0 -> 1 from state 0, with an asymmetric ratio stated by the user."""
+    problem, target = neighbour_problem(3, tight=False)
+
+    @numba.njit
+    def there_and_back(rng, theta, prop):
+        prop[0] = 1.0 if theta[0] == 0.0 else 0.0
+        return np.log(0.5) if theta[0] == 0.0 else np.log(2.0)
+
+    test = TunaMH(chi=0.2, full_share=np.inf)
+    states, statistics = path(target, test, proposal=there_and_back)
+    q = np.zeros_like(problem.proposal)
+    q[0, 1], q[1, 0] = 0.5, 0.25  # only the ratio 1/2 of these matters to acceptance
+    asymmetric = type(problem)(problem.energies, problem.c, problem.distance, q, problem.log_prior)
+    before = np.concatenate([[0], states[:-1]])
+    for here, there in ((0, 1), (1, 0)):
+        exact = acceptance(asymmetric, test, here, there)
+        tried = before == here
+        accepted = statistics["accepted"].values[0][tried]
+        rate = statistics["acceptance_rate"].values[0][tried]
+        error = np.sqrt(exact * (1 - exact) / tried.sum())
+        assert abs(accepted.mean() - exact) < 4.5 * error
+        assert abs(rate.mean() - exact) < 4.5 * error
+
+
+def test_mean_batch_is_the_papers():
+    x = np.array([-1.0] * 5 + [5.0])
+    target = FiniteWalk(x, states=30)
+    chi = 0.7
+    states, statistics = path(target, TunaMH(chi=chi, full_share=np.inf))
+    batch = statistics["batch_size"].values[0]
+    mean = 0.5 * expected_batch(chi, target.total_bound)  # every other proposal stays, at no cost
+    second = 0.5 * (expected_batch(chi, target.total_bound) + expected_batch(chi, target.total_bound) ** 2)
+    assert abs(batch.mean() - mean) < 4.5 * np.sqrt((second - mean**2) / batch.size)
+    assert target.total_bound == pytest.approx(10 / 6)
+
+
+@pytest.mark.parametrize("test", [MH(), TunaMH(chi=0.1), TunaMH(chi=1.0)], ids=repr)
+def test_the_papers_walk_is_uniform_ends_included(test):
+    """x in {-1, 5}: the energies cancel, so the posterior is uniform; the ends need their Hastings factor."""
+    K = 10
+    target = FiniteWalk([-1.0] * 50 + [5.0] * 10, states=K)
+    states, _ = path(target, test, steps=1_000_000, proposal=NeighbourWalk())
+    blocks = states.reshape(100, -1)
+    share = np.stack([(blocks == k).mean(axis=1) for k in range(K)])
+    error = share.std(axis=1, ddof=1) / np.sqrt(100)
+    assert np.abs((share.mean(axis=1) - 1 / K) / error).max() < 4
+    assert share.mean(axis=1)[[0, -1]] == pytest.approx([1 / K, 1 / K], rel=0.05)
+
+
+def test_without_the_hastings_factor_the_ends_lose_half_their_mass():
+    """Negative control for the walk."""
+    K = 10
+    target = FiniteWalk([-1.0] * 50 + [5.0] * 10, states=K)
+
+    @numba.njit
+    def careless(rng, theta, prop):
+        prop[0] = theta[0]
+        if rng.random() < 0.5:
+            if theta[0] == 0.0:
+                prop[0] = 1.0
+            elif theta[0] == 9.0:
+                prop[0] = 8.0
+            else:
+                prop[0] = theta[0] + (1.0 if rng.random() < 0.5 else -1.0)
+        return 0.0
+
+    states, _ = path(target, TunaMH(chi=1.0), steps=1_000_000, proposal=careless)
+    assert (states == 0).mean() < 0.07

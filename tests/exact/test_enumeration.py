@@ -1,0 +1,137 @@
+"""Exactness by enumeration: detailed balance to 1e-9, and a negative control that must fail."""
+
+import numpy as np
+import pytest
+from finite import dense_problem, neighbour_problem
+from scipy import stats
+
+from tunamh import MH, TunaMH
+from tunamh.theory import (
+    FiniteProblem,
+    chi_for_gap,
+    detailed_balance_error,
+    gap_for_chi,
+    stationary_law,
+    thinned_acceptance,
+    transition_matrix,
+)
+
+TESTS = [MH(), *(TunaMH(chi=chi, full_share=np.inf) for chi in (0.01, 0.3, 2.0)), TunaMH(chi=0.3, full_share=0.5)]
+
+
+@pytest.mark.parametrize("test", TESTS, ids=repr)
+@pytest.mark.parametrize("tight", [True, False], ids=["tight", "slack"])
+@pytest.mark.parametrize("seed", range(5))
+def test_detailed_balance(test, tight, seed):
+    for problem in (neighbour_problem(seed, tight=tight)[0], dense_problem(seed, tight=tight)):
+        transition = transition_matrix(problem, test)
+        assert np.all(transition >= 0)
+        assert detailed_balance_error(transition, problem.posterior()) < 1e-9
+        assert stationary_law(transition) == pytest.approx(problem.posterior(), abs=1e-8)
+
+
+class InvertedRatio(FiniteProblem):
+    """The proposal ratio as the paper prints it: q(prop|theta) / q(theta|prop)."""
+
+    def log_rho(self, here, there):
+        right = super().log_rho(here, there)
+        return right - 2 * np.log(self.proposal[there, here] / self.proposal[here, there])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_ratio_as_the_paper_prints_it_fails(seed):
+    right = neighbour_problem(seed, tight=True)[0]
+    wrong = InvertedRatio(right.energies, right.c, right.distance, right.proposal, right.log_prior)
+    transition = transition_matrix(wrong, TunaMH(chi=0.3))
+    assert detailed_balance_error(transition, right.posterior()) > 1e-3
+    assert 0.5 * np.abs(stationary_law(transition) - right.posterior()).sum() > 0.02
+
+
+def test_a_row_beyond_its_bound_has_no_rate():
+    problem = neighbour_problem(0, tight=True)[0]
+    c = problem.c.copy()
+    c[0] *= 0.5
+    short = FiniteProblem(problem.energies, c, problem.distance, problem.proposal, problem.log_prior)
+    with pytest.raises(ValueError, match="exceeds its bound"):
+        transition_matrix(short, TunaMH(chi=0.01, full_share=np.inf))
+
+
+def test_enumeration_against_brute_force():
+    """The two-halves sum against every combination of counts, one by one."""
+    rise, bound = np.array([0.3, -0.2, 0.1]), np.array([0.4, 0.2, 0.3])
+    beta, gamma, log_rho = 1.4, 0.5, -0.3
+    forward = (1 - gamma) * (beta * bound + np.minimum(0, rise)) + gamma * ((beta - 1) * bound + np.maximum(0, rise))
+    total = 0.0
+    for counts in np.ndindex(14, 14, 14):
+        chance = np.prod(stats.poisson.pmf(counts, forward))
+        total += chance * min(1.0, np.exp(log_rho) * np.prod(((forward - rise) / forward) ** counts))
+    assert thinned_acceptance(log_rho, rise, bound, beta=beta, gamma=gamma) == pytest.approx(total, abs=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_larger_symmetric_parts_never_lower_acceptance(seed):
+    """Theorem B: at equal batch (beta) acceptance falls from gamma = 0 to 1/2 to 1, and it grows with beta."""
+    rng = np.random.default_rng(seed)
+    bound = rng.uniform(0.1, 0.5, 4)
+    rise = bound * rng.uniform(-1, 1, 4)
+    log_rho = rng.normal()
+
+    def accepts(beta, gamma):
+        return thinned_acceptance(log_rho, rise, bound, beta=beta, gamma=gamma)
+
+    assert accepts(1.3, 0.0) >= accepts(1.3, 0.5) - 1e-12 >= accepts(1.3, 1.0) - 2e-12
+    assert accepts(2.0, 0.5) >= accepts(1.3, 0.5) - 1e-12
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("chi", [0.2, 1.0])
+def test_spectral_gap_keeps_its_guarantee(seed, chi):
+    """Theorem C: gap(TunaMH) / gap(MH) >= 1 - sqrt(1 - exp(-1 / (4 chi))), which exceeds the paper's bound."""
+    problem = neighbour_problem(seed, tight=True)[0]
+
+    def gap(test):
+        root = np.sqrt(problem.posterior())
+        symmetric = root[:, None] * transition_matrix(problem, test) / root
+        return 1 - np.sort(np.linalg.eigvalsh((symmetric + symmetric.T) / 2))[-2]
+
+    ratio = gap(TunaMH(chi=chi, full_share=np.inf)) / gap(MH())
+    assert gap_for_chi(chi, paper=True) < gap_for_chi(chi) <= ratio <= 1 + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("chi", "paper", "sharp"), [(0.1, 2.3e-7, 0.0419), (1, 0.0696, 0.530), (5, 0.389, 0.779), (100, 0.838, 0.950)]
+)
+def test_gap_bounds_of_the_spec_table(chi, paper, sharp):
+    assert gap_for_chi(chi, paper=True) == pytest.approx(paper, rel=0.02)
+    assert gap_for_chi(chi) == pytest.approx(sharp, abs=6e-4)
+
+
+@pytest.mark.parametrize("kappa", [0.1, 0.5, 0.9, 0.99])
+def test_chi_for_a_wanted_gap(kappa):
+    sharp, paper = chi_for_gap(kappa), chi_for_gap(kappa, paper=True)
+    assert gap_for_chi(sharp) == pytest.approx(kappa, rel=1e-9)
+    assert gap_for_chi(paper, paper=True) >= kappa
+    assert paper > 5 * sharp
+    assert TunaMH.for_gap(kappa).chi == sharp
+    assert TunaMH.for_gap(kappa, paper=True).chi == paper
+
+
+@pytest.mark.parametrize("kappa", [0.0, 1.0, -1, 2, float("nan")])
+def test_chi_for_an_impossible_gap(kappa):
+    with pytest.raises(ValueError, match="kappa"):
+        TunaMH.for_gap(kappa)
+
+
+ACCEPTANCE_OF_THE_PAPERS_EXAMPLE = {  # experiments.md, section 6
+    (1, 0.1): 0.621, (1, 1): 0.711, (1, 10): 0.879,
+    (5, 0.1): 0.261, (5, 1): 0.635, (5, 10): 0.875,
+    (20, 0.5): 0.490, (20, 5): 0.824,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("reach", "chi"), ACCEPTANCE_OF_THE_PAPERS_EXAMPLE)
+def test_closed_form_of_the_two_valued_example(reach, chi):
+    """x = +-M/N, half each: as one row of each sign, the rates add up."""
+    rise, bound = np.array([reach / 2, -reach / 2]), np.full(2, reach / 2)
+    value = thinned_acceptance(0.0, rise, bound, beta=1 + chi * reach, gamma=0.5)
+    assert value == pytest.approx(ACCEPTANCE_OF_THE_PAPERS_EXAMPLE[reach, chi], abs=6e-4)

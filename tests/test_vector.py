@@ -1,0 +1,88 @@
+"""The vectorised series against the C library and against extended precision."""
+
+import numpy as np
+import pytest
+
+from tunamh._jit import CONTRACT, helper
+from tunamh._vector import exp_negative, log_quotient, softplus, softplus_rise
+
+EPS = np.finfo(float).eps
+
+
+def over(function, *columns):
+    """Apply a scalar helper inside a loop, where the compiler vectorises it, as the library does."""
+    if len(columns) == 1:
+
+        @helper(fastmath=CONTRACT, cache=False)
+        def loop(a, out):
+            for i in range(out.size):
+                out[i] = function(a[i])
+
+    else:
+
+        @helper(fastmath=CONTRACT, cache=False)
+        def loop(a, b, out):
+            for i in range(out.size):
+                out[i] = function(a[i], b[i])
+
+    out = np.empty(columns[0].size)
+    loop(*columns, out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    rng = np.random.default_rng(1)
+    return rng.standard_normal(100_001) * 10 ** rng.uniform(-6, 2, 100_001)
+
+
+def softplus_long(z):
+    return np.logaddexp(np.longdouble(0), z.astype(np.longdouble))
+
+
+def test_exp_negative_is_exact_to_two_units(numbers):
+    x = -np.abs(numbers)
+    assert np.max(np.abs(over(exp_negative, x) / np.exp(x.astype(np.longdouble)) - 1)) < 2 * EPS
+
+
+def test_exp_negative_far_out_is_negligible():
+    assert np.all(over(exp_negative, np.array([-750.0, -1e6, -np.inf])) < 1e-300)
+
+
+def test_log_quotient(numbers):
+    rng = np.random.default_rng(2)
+    top, bottom = np.exp(rng.uniform(-200, 200, (2, numbers.size)))
+    exact = np.log(top.astype(np.longdouble)) - np.log(bottom.astype(np.longdouble))
+    assert np.max(np.abs(over(log_quotient, top, bottom) - exact) / np.maximum(np.abs(exact), 1)) < 4 * EPS
+
+
+def test_log_quotient_keeps_the_digits_of_small_changes():
+    rng = np.random.default_rng(3)
+    bottom = np.exp(rng.uniform(-5, 5, 10_000))
+    top = bottom * (1 + 1e-9 * rng.standard_normal(bottom.size))
+    exact = np.log1p((top.astype(np.longdouble) - bottom) / bottom)
+    assert np.max(np.abs(over(log_quotient, top, bottom) / exact - 1)) < 4 * EPS
+
+
+def test_softplus(numbers):
+    assert np.max(np.abs(over(softplus, numbers) - softplus_long(numbers)) / np.maximum(np.abs(numbers), 1)) < 4 * EPS
+
+
+def test_softplus_rise(numbers):
+    rng = np.random.default_rng(4)
+    other = numbers + rng.standard_normal(numbers.size) * 10 ** rng.uniform(-8, 1, numbers.size)
+    exact = softplus_long(other) - softplus_long(numbers)
+    scale = np.maximum(1, np.maximum(np.abs(numbers), np.abs(other)))
+    assert np.max(np.abs(over(softplus_rise, numbers, other) - exact) / scale) < 4 * EPS
+
+
+def test_nan_is_not_hidden_by_families():
+    from tunamh._jit import fixed
+    from tunamh.targets import Logistic, StudentT
+
+    for family in (Logistic(), StudentT(4.0)):
+        eta, bad, y, out = np.zeros(8), np.full(8, np.nan), np.zeros(8), np.zeros(8)
+        family.rise(8, eta, bad, y, fixed(family.hyper), out)
+        assert np.isnan(out).all()
+        family.energy(8, bad, y, fixed(family.hyper), out)
+        assert np.isnan(out).all()

@@ -35,7 +35,7 @@ def bare_gather(rows, index, theta, prop, ahead):
     d = theta.size
     total = 0.0
     for b in range(index.size):
-        if 0 < ahead and b + ahead < index.size:
+        if ahead > 0 and b + ahead < index.size:
             prefetch_row(rows, index[b + ahead])
         i = index[b]
         here, there = 0.0, 0.0
@@ -58,7 +58,7 @@ def chain_for_batch(target: tunamh.Target, batch: float, full_share: float = np.
     step = reach / target.total_bound / np.sqrt(target.dim)
     test = tunamh.TunaMH(chi=1 / reach, full_share=full_share).bind(target)
     kernel = Kernel(target.model(), tunamh.RandomWalk(step).bind(target), test, new_work())
-    stream = open_stream(np.random.SeedSequence(2), target.table)
+    stream = open_stream(np.random.SeedSequence(2))
     return ChainState(np.zeros(target.dim), np.random.default_rng(1), stream, test.memory), kernel
 
 
@@ -152,14 +152,15 @@ def main() -> None:
     sizes = [10_000] if options.quick else [10_000, 100_000, 1_000_000]
     dims = [50] if options.quick else [10, 50, 100]
     print("nanoseconds per row")
-    print(f"{'rows':>9} {'d':>4} {'batch':>6} | {'bare':>6} {'prefetched':>10} {'full pass':>9} {'TunaMH':>7} | TunaMH/bare")
+    print(f"{'rows':>9} {'d':>4} {'batch':>6} | {'bare':>6} {'prefetched':>10} {'full pass':>9} {'TunaMH':>7} | /bare")
     results = []
     for n_rows in sizes:
         for d in dims:
             for r in measure(n_rows, d, [50, 500]):
                 results.append(r)
                 print(
-                    f"{r['rows']:>9} {r['d']:>4} {r['batch']:>6} | {r['bare_ns']:>6.1f} {r['bare_prefetched_ns']:>10.1f} "
+                    f"{r['rows']:>9} {r['d']:>4} {r['batch']:>6} | "
+                    f"{r['bare_ns']:>6.1f} {r['bare_prefetched_ns']:>10.1f} "
                     f"{r['full_pass_ns']:>9.1f} {r['tunamh_ns']:>7.1f} | {r['ratio']:.2f}",
                     flush=True,
                 )
@@ -170,8 +171,12 @@ def main() -> None:
     )
     options.out.mkdir(parents=True, exist_ok=True)
     report = {
-        "machine": {"processor": platform.processor() or platform.machine(), "python": platform.python_version(),
-                    "numba": numba.__version__, "date": time.strftime("%Y-%m-%d")},
+        "machine": {
+            "processor": platform.processor() or platform.machine(),
+            "python": platform.python_version(),
+            "numba": numba.__version__,
+            "date": time.strftime("%Y-%m-%d"),
+        },
         "rows": results,
         "memory": memory,
     }

@@ -17,10 +17,12 @@ import numba
 import numpy as np
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic as _numba_intrinsic
 
 BLOCK = 256
 """Rows that cross a pointer at once: large enough to hide the call, small enough for the first-level cache."""
+
+intrinsic: Any = _numba_intrinsic  # its calls look nothing like its definition to a type checker
 
 _FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
@@ -31,9 +33,7 @@ CONTRACT = {"contract", "nsz"}
 """Fused multiply-add only: safe for the hand-written rounding in `_vector`."""
 
 
-def helper(
-    function: Callable | None = None, *, fastmath: Any = False, inline: bool = False, cache: bool = True
-) -> Any:
+def helper(function: Callable | None = None, *, fastmath: Any = False, inline: bool = False, cache: bool = True) -> Any:
     """Compile a function that other compiled functions call; cached on disk where a folder is writable.
 
     ``inline`` forces LLVM to inline it: a call inside a loop, however short, keeps the loop scalar.
@@ -107,7 +107,7 @@ def borrowed(typing, bundle):
             array.parent = cgutils.get_null_value(array.parent.type)
             return array._getvalue()
         if isinstance(kind, types.BaseTuple):
-            for position, member in enumerate(kind):
+            for position, member in enumerate(cast(Any, kind).types):
                 stripped = strip(context, builder, member, builder.extract_value(value, position))
                 value = builder.insert_value(value, stripped, position)
         return value
@@ -193,17 +193,17 @@ Propose = types.FunctionType(_real(_generator, _vector, _vector, _fixed))
 
 
 class Stream(NamedTuple):
-    """Row numbers and uniforms drawn ahead; see `tunamh.data.stream`."""
+    """Row numbers and uniforms drawn ahead from the law in ``table``; see `tunamh.data.stream`."""
 
     lanes: Any
-    table: Any
     ring: Any
     uniform: Any
     cursor: Any
+    table: Any
 
 
 _lanes = types.Array(types.uint64, 2, "C")
-_stream = types.NamedTuple([_lanes, _rows, _index, _vector, _index], Stream)
+_stream = types.NamedTuple([_lanes, _index, _vector, _index, _rows], Stream)
 
 
 class Work(NamedTuple):

@@ -11,9 +11,8 @@ import math
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
-from ._jit import CONTRACT, helper
+from ._jit import CONTRACT, helper, intrinsic
 
 _LINE = 8  # float64 numbers in a 64-byte cache line
 

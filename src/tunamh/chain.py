@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._jit import BAD_RATIO, NO_FAULT, Model, Outcome, Run, Stream, Work, borrowed, part
+from ._jit import BAD_RATIO, NO_FAULT, Model, Outcome, Run, Work, borrowed, part
 from .acceptance.base import BoundTest
+from .data.stream import StreamState
 from .guard import explain
 from .proposals import BoundProposal
 
@@ -18,7 +19,9 @@ ACCEPTED, RATE, ROWS, FULL, WORST, REACH = range(6)
 
 
 @part(Run)
-def _run(thin, rng, stream, theta, prop, memory, model, propose, proposal_knobs, decide, test_knobs, work, draws, record):
+def _run(
+    thin, rng, stream, theta, prop, memory, model, propose, proposal_knobs, decide, test_knobs, work, draws, record
+):
     """Fill ``draws`` and ``record``. At a fault it stops, with ``theta`` and ``prop`` the move that caused it.
 
     Of ``thin`` steps the last state is kept. Rates and rows are averaged over them, flags and bounds are maxima.
@@ -61,7 +64,7 @@ class ChainState:
 
     theta: np.ndarray
     rng: np.random.Generator
-    stream: Stream
+    stream: StreamState
     memory: np.ndarray
     steps: int = 0
     prop: np.ndarray = field(init=False)
@@ -82,7 +85,7 @@ class Kernel(NamedTuple):
 def advance(state: ChainState, kernel: Kernel, draws: np.ndarray, record: np.ndarray, thin: int = 1) -> None:
     """Run the chain, in place, until ``draws`` and ``record`` are filled; an impossible step raises."""
     outcome = _run(
-        *(thin, state.rng, state.stream, state.theta, state.prop, state.memory),
+        *(thin, state.rng, state.stream.of(kernel.test.table), state.theta, state.prop, state.memory),
         *(kernel.model, kernel.proposal.propose, kernel.proposal.knobs, kernel.test.decide, kernel.test.knobs),
         *(kernel.work, draws, record),
     )

@@ -42,19 +42,21 @@ def explain(fault: int, theta: np.ndarray, prop: np.ndarray, model: Model, step:
     if fault == BAD_RATIO:
         prior = model.log_prior(prop, model.prior_hyper)
         source = "the proposal's ratio" if math.isfinite(prior) or prior == -math.inf else f"the log prior ({prior})"
-        return NonFiniteEnergy(f"{source} is NaN or +infinity{when} for the move {_show(theta)} -> {_show(prop)}", step=step)
+        return NonFiniteEnergy(
+            f"{source} is NaN or +infinity{when} for the move {_show(theta)} -> {_show(prop)}", step=step
+        )
     distance = model.distance(theta, prop, model.data.hyper)
     if fault == BAD_DISTANCE:
         return NonFiniteEnergy(
-            f"the distance M(theta, prop) is {distance}{when} for the move {_show(theta)} -> {_show(prop)}; it must be a "
-            "number that is not negative",
+            f"the distance M(theta, prop) is {distance}{when} for the move {_show(theta)} -> {_show(prop)}; "
+            "it must be a number that is not negative",
             step=step,
         )
     here, there = (_energy_of_row(point, fault, model) for point in (theta, prop))
     if not (math.isfinite(here) and math.isfinite(there)):
         return NonFiniteEnergy(
-            f"row {fault} has energy {here:.6g} at theta = {_show(theta)} and {there:.6g} at prop = {_show(prop)}{when}; "
-            "every energy must be finite",
+            f"row {fault} has energy {here:.6g} at theta = {_show(theta)} and {there:.6g} at prop = {_show(prop)}"
+            f"{when}; every energy must be finite",
             row=fault,
             step=step,
         )
@@ -85,8 +87,8 @@ def check_bounds(target: Target, pairs: int = 20, rng: Any = None) -> float:
     ----------
     target : Target
     pairs : int
-        Pairs of states. The first of a pair is drawn from the law by which chains start; the second lies in the direction
-        of another such point, between 1/1000 and 100 times as far.
+        Pairs of states. The first of a pair is drawn from the law by which chains start; the second lies in the
+        direction of another such point, between 1/1000 and 100 times as far.
     rng : seed or Generator, optional
 
     Returns

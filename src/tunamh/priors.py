@@ -13,10 +13,12 @@ from ._jit import LogPrior, Part, fixed, part
 
 
 class BoundPrior(NamedTuple):
-    """A prior made ready for a target of known dimension."""
+    """A prior made ready for a target of known dimension, with its Gaussian part: precision zero where it has none."""
 
     log_prior: Part
     hyper: np.ndarray
+    mean: np.ndarray
+    precision: np.ndarray
 
 
 @part(LogPrior)
@@ -40,7 +42,7 @@ class Flat:
     """No prior: the posterior is the likelihood, normalised."""
 
     def bind(self, dim: int) -> BoundPrior:
-        return BoundPrior(_flat, fixed([]))
+        return BoundPrior(_flat, fixed([]), np.zeros(dim), np.zeros(dim))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +56,7 @@ class Normal:
         mean, scale = (_per_coordinate(v, dim, n) for v, n in ((self.mean, "mean"), (self.scale, "scale")))
         if not (np.isfinite(mean).all() and np.isfinite(scale).all() and (scale > 0).all()):
             raise ValueError(f"Normal prior needs finite means and positive scales, got {self!r}")
-        return BoundPrior(_normal, fixed(np.concatenate([mean, scale])))
+        return BoundPrior(_normal, fixed(np.concatenate([mean, scale])), mean, scale**-2)
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class UserPrior:
             except Exception:
                 return np.nan
 
-        return BoundPrior(log_prior, fixed([]))
+        return BoundPrior(log_prior, fixed([]), np.zeros(dim), np.zeros(dim))
 
 
 def as_prior(prior: Any) -> Any:

@@ -7,7 +7,6 @@ import sys
 import time
 from typing import Any
 
-
 _SECONDS_BETWEEN_LINES = 5.0
 
 

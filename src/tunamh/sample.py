@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -92,9 +92,9 @@ def sample(
         raise ValueError(f"max_seconds must be positive, got {max_seconds!r}")
     if control is not None:
         target = control(target)
-    test = TunaMH() if test is None else test
+    test = test or TunaMH()
     proposal = target.default_proposal() if proposal is None else as_proposal(proposal)
-    seed = np.random.default_rng(rng).bit_generator.seed_seq
+    seed = cast(np.random.SeedSequence, np.random.default_rng(rng).bit_generator.seed_seq)
     runs = [
         _ChainRun(target, test, proposal, child, point, draws, tune, thin)
         for child, point in zip(seed.spawn(chains), _initial_points(init, chains, target.dim), strict=True)
@@ -103,7 +103,9 @@ def sample(
     if min(run.kept for run in runs) == 0:
         if interrupted:
             raise KeyboardInterrupt("interrupted before every chain had a draw")
-        raise NoDraws(f"max_seconds={max_seconds:g} ran out before every chain had a draw; allow more time or less tune")
+        raise NoDraws(
+            f"max_seconds={max_seconds:g} ran out before every chain had a draw; allow more time or less tune"
+        )
     settings = {
         "target": repr(target),
         "test": repr(test),
@@ -142,7 +144,7 @@ class _ChainRun:
         self.kernel = Kernel(target.model(), proposal.bind(target), test.bind(target), new_work())
         theta = _start(target, self.kernel, start) if point is None else point
         check_state(theta, self.kernel.model)
-        self.state = ChainState(theta, np.random.default_rng(moves), open_stream(rows, target.table), self.kernel.test.memory.copy())
+        self.state = ChainState(theta, np.random.default_rng(moves), open_stream(rows), self.kernel.test.memory.copy())
         self.warmup = WarmUp(first_kernel(self.kernel, theta, start), tune)
         self.kernel = self.warmup.frozen()
         self.thin, self.kept = thin, 0
@@ -242,7 +244,9 @@ def _initial_points(init: Any, chains: int, dim: int) -> list[np.ndarray | None]
         raise ValueError(f"init must have shape ({dim},) or ({chains}, {dim}), got {points.shape}")
     if not np.isfinite(points).all():
         where = np.argwhere(~np.isfinite(points))[0]
-        raise ValueError(f"init has {points[tuple(where)]} at position {tuple(map(int, where))}; every value must be finite")
+        raise ValueError(
+            f"init has {points[tuple(where)]} at position {tuple(map(int, where))}; every value must be finite"
+        )
     return [point.copy() for point in np.broadcast_to(points, (chains, dim))]
 
 

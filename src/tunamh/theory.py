@@ -103,8 +103,8 @@ def acceptance(problem: FiniteProblem, test: Any, here: int, there: int) -> floa
 def thinned_acceptance(log_rho: float, rise: np.ndarray, bound: np.ndarray, *, beta: float, gamma: float) -> float:
     """Acceptance of the Poisson-thinned kernel (spec 1), ``E min(1, rho prod_i (lam'_i / lam_i)^{s_i})``.
 
-    The counts ``s_i ~ Poisson(lam_i)`` are independent. With ``log r = A + B``, A from one half of the rows and B from the
-    other, all values of either are listed and ``E min(1, e^{A+B}) = E[P(B >= -A) + e^A E(e^B; B < -A)]`` is added up.
+    The counts ``s_i ~ Poisson(lam_i)`` are independent. With ``log r = A + B``, A from one half of the rows and B from
+    the other, all values of either are listed and ``E min(1, e^{A+B}) = E[P(B >= -A) + e^A E(e^B; B < -A)]``.
     """
     forward = (1 - gamma) * (beta * bound + np.minimum(0, rise)) + gamma * ((beta - 1) * bound + np.maximum(0, rise))
     if (forward < -1e-12).any() or (forward - rise < -1e-12).any():

@@ -21,8 +21,8 @@ _LARGEST_GAIN = 1.0
 class WarmUp:
     """Learns while the chain runs; ``kernel`` always holds the choices of the moment.
 
-    The step size follows Robbins-Monro, ``log s += t^-0.6 (alpha_t - alpha*)`` summed over a window (spec 5e, rule 1), and
-    the test adapts to the mean reach ``C M`` of the proposals. What is frozen is the average over the last third.
+    The step size follows Robbins-Monro, ``log s += t^-0.6 (alpha_t - alpha*)`` summed over a window (spec 5e, rule 1),
+    and the test adapts to the mean reach ``C M`` of the proposals. What is frozen is the average over the last third.
     """
 
     kernel: Kernel
@@ -43,9 +43,7 @@ class WarmUp:
         proposal, test = self.kernel.proposal, self.kernel.test
         if proposal.tuned:
             gain = min(n * self.done**-0.6, _LARGEST_GAIN)
-            self.log_steps.append(
-                math.log(proposal.knobs[0]) + gain * (record[:, RATE].mean() - proposal.acceptance)
-            )
+            self.log_steps.append(math.log(proposal.knobs[0]) + gain * (record[:, RATE].mean() - proposal.acceptance))
             proposal = proposal.with_step(math.exp(self.log_steps[-1]))
         self.kernel = self.kernel._replace(proposal=proposal, test=_adapted(test, self.reaches[-1:]))
 

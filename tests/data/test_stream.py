@@ -54,7 +54,7 @@ def take(stream, total, most, out):
 
 def rows_drawn(table, total, most, seed=5):
     out = np.empty(total, np.int64)
-    take(open_stream(np.random.SeedSequence(seed), table), total, most, out)
+    take(open_stream(np.random.SeedSequence(seed)).of(table), total, most, out)
     return out
 
 

@@ -16,7 +16,14 @@ STEPS = 400_000
 def path(target, test, *, steps=STEPS, seed=1, proposal=None, init=None):
     """States and statistics of one long chain, every step kept."""
     tree = tunamh.sample(
-        target, test=test, proposal=proposal, draws=steps, tune=0, chains=1, rng=seed, init=[0.0] if init is None else init
+        target,
+        test=test,
+        proposal=proposal,
+        draws=steps,
+        tune=0,
+        chains=1,
+        rng=seed,
+        init=[0.0] if init is None else init,
     )
     return tree.posterior["theta"].values[0, :, 0].astype(int), tree.sample_stats
 
@@ -86,7 +93,7 @@ def test_mean_batch_is_the_papers():
     x = np.array([-1.0] * 5 + [5.0])
     target = FiniteWalk(x, states=30)
     chi = 0.7
-    states, statistics = path(target, TunaMH(chi=chi, full_share=np.inf))
+    _, statistics = path(target, TunaMH(chi=chi, full_share=np.inf))
     batch = statistics["batch_size"].values[0]
     mean = 0.5 * expected_batch(chi, target.total_bound)  # every other proposal stays, at no cost
     second = 0.5 * (expected_batch(chi, target.total_bound) + expected_batch(chi, target.total_bound) ** 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,13 +13,14 @@ from .._jit import BLOCK, NO_FAULT, Decision, Part, fixed, helper
 class BoundTest(NamedTuple):
     """A test made ready for a target.
 
-    ``memory`` is what a chain starts with; ``adapt`` turns the knobs given the mean reach ``C M`` of proposals, None
-    when nothing is left to choose.
+    ``memory`` is what a chain starts with, ``table`` the law of the rows it draws; ``adapt`` turns the knobs given the
+    mean reach ``C M`` of proposals, None when nothing is left to choose.
     """
 
     decide: Part
     knobs: np.ndarray
     memory: np.ndarray
+    table: np.ndarray
     adapt: Any = None
 
     def adapted(self, mean_reach: float) -> BoundTest:
@@ -31,7 +32,7 @@ class BoundTest(NamedTuple):
 class AcceptanceTest(Protocol):
     """A frozen value that says what it needs; ``exact`` tells whether its chain has the posterior as its law."""
 
-    exact: bool
+    exact: ClassVar[bool]
 
     def bind(self, target: Any) -> BoundTest: ...
 

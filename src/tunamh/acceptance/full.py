@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._jit import NO_FAULT, Decide, fixed, part
+from ..data.stream import NO_TABLE
 from .base import BoundTest, failure, sum_of_energies, verdict
 
 
@@ -40,4 +41,4 @@ class MH:
     exact: ClassVar[bool] = True
 
     def bind(self, target: Any) -> BoundTest:
-        return BoundTest(_decide, fixed([]), np.array([np.nan]))
+        return BoundTest(_decide, fixed([]), np.array([np.nan]), NO_TABLE)

@@ -1,6 +1,6 @@
 """The Poisson-thinned test: exact decisions on a random handful of rows (spec 1 and 2.2).
 
-Write ``x_i = (U_i(prop) - U_i(theta)) / (c_i M)``, which lies in [-1, 1]. Row ``i`` is seen ``Poisson(lam_i)`` times with
+With ``x_i = (U_i(prop) - U_i(theta)) / (c_i M)``, a number in [-1, 1], row ``i`` is seen ``Poisson(lam_i)`` times,
 
     lam_i = c_i M * rate(x_i),     rate(x) = beta - gamma + (1 - gamma) min(0, x) + gamma max(0, x),
 
@@ -26,8 +26,7 @@ from ..theory import chi_for_gap
 from .base import BoundTest, failure, sum_of_rises, verdict, within_rounding
 
 FULL_PASS_SHARE = 0.4
-"""A pass over all rows in order is cheaper than a random batch of this share of them (benchmarks/rows_per_second.py)."""
-
+"""A pass over all rows in order costs about this share of as many random rows (benchmarks/rows_per_second.py)."""
 
 
 @helper(inline=True)
@@ -150,4 +149,4 @@ class TunaMH:
 
     def bind(self, target: Any) -> BoundTest:
         knobs = fixed([0.5, self.chi or 0.0, self.full_share])
-        return BoundTest(_decide, knobs, np.empty(0), _equal_terms if self.chi is None else None)
+        return BoundTest(_decide, knobs, np.empty(0), target.table, _equal_terms if self.chi is None else None)

@@ -8,6 +8,8 @@ number with probability ``p_k`` and otherwise gives ``a_k``.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._jit import Stream, helper
@@ -69,9 +71,27 @@ def alias_table(rows: np.ndarray, column: int) -> np.ndarray:
     return table
 
 
-def open_stream(seed: np.random.SeedSequence, table: np.ndarray) -> Stream:
+NO_TABLE = np.empty((0, 2))
+"""For tests that draw no rows."""
+NO_TABLE.flags.writeable = False
+
+
+class StreamState(NamedTuple):
+    """What a stream remembers, apart from its law."""
+
+    lanes: np.ndarray
+    ring: np.ndarray
+    uniform: np.ndarray
+    cursor: np.ndarray
+
+    def of(self, table: np.ndarray) -> Stream:
+        """The stream that draws from the law in ``table``."""
+        return Stream(*self, table)
+
+
+def open_stream(seed: np.random.SeedSequence) -> StreamState:
     """A stream at its beginning: the ring is filled when the first row is asked for."""
-    return Stream(seed_lanes(seed), table, np.empty(RING, np.int64), np.empty(RING), np.array([RING]))
+    return StreamState(seed_lanes(seed), np.zeros(RING, np.int64), np.zeros(RING), np.array([RING]))
 
 
 @helper

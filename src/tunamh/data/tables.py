@@ -61,7 +61,9 @@ def refuse_non_finite(array: np.ndarray, what: str, first_row: int = 0) -> None:
     if not finite.all():
         where = np.argwhere(~finite)[0]
         column = f", column {where[1]}" if array.ndim == 2 else ""
-        raise ValueError(f"{what} has {array[tuple(where)]} in row {first_row + where[0]}{column}; every value must be finite")
+        raise ValueError(
+            f"{what} has {array[tuple(where)]} in row {first_row + where[0]}{column}; every value must be finite"
+        )
 
 
 def _numeric(values: Any, what: str) -> np.ndarray:

@@ -126,12 +126,12 @@ class Target:
 
     @cached_property
     def curvature(self) -> float:
-        """``sum_i c_i^2 / temper``: for a well specified model about the trace of the posterior precision.
+        """``sum_i c_i^2 / temper`` plus the prior's: about the trace of the precision of a well specified posterior.
 
         There the information equals the mean squared gradient, and ``c_i`` bounds the gradient of row ``i``.
         """
-        squares = float(np.dot(self.c, self.c)) / self.temper
-        return squares if squares > 0 else 1.0
+        trace = float(np.dot(self.c, self.c)) / self.temper + float(self._prior.precision.sum())
+        return trace if trace > 0 else 1.0
 
     @cached_property
     def fingerprint(self) -> str:
@@ -145,11 +145,11 @@ class Target:
         """The target as compiled code sees it, with scratch of its own: one per chain."""
         parts = self.parts
         scratch = (np.empty(BLOCK) for _ in range(3))
-        data = Data(
-            self.rows, self._hyper, parts.family_rise, parts.family_energy, self._family_hyper, *scratch
-        )
+        data = Data(self.rows, self._hyper, parts.family_rise, parts.family_energy, self._family_hyper, *scratch)
+        prior = self._prior
         return Model(
-            data, parts.differences, parts.energies, parts.distance, parts.offset, *self._prior, self.total_bound
+            *(data, parts.differences, parts.energies, parts.distance, parts.offset),
+            *(prior.log_prior, prior.hyper, self.total_bound),
         )
 
     def start(self, rng: np.random.Generator) -> np.ndarray:

@@ -135,5 +135,7 @@ class StudentT:
         """At r = sqrt(v), r = 0 and r = sqrt(v) (sqrt(2) - 1)."""
         v = self.df
         t = np.sqrt(2.0) - 1
-        third = 2 * t * (3 - t * t) / (1 + t * t) ** 3  # of 2 (v+1) r (3v - r^2) / (v + r^2)^3, in units of (v+1) / v^(3/2)
+        third = (
+            2 * t * (3 - t * t) / (1 + t * t) ** 3
+        )  # of 2 (v+1) r (3v - r^2) / (v + r^2)^3, in units of (v+1) / v^(3/2)
         return _same_for_all(y, (v + 1) / (2 * np.sqrt(v)), (v + 1) / v, (v + 1) / v**1.5 * third)

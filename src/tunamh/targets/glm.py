@@ -97,9 +97,7 @@ class GLM(Target):
         Multiply the rows' energies; a weight of 2 is the row given twice.
     """
 
-    def __init__(
-        self, X: Any, y: Any, family: Family, *, prior: Any = None, temper: float = 1.0, weights: Any = None
-    ):
+    def __init__(self, X: Any, y: Any, family: Family, *, prior: Any = None, temper: float = 1.0, weights: Any = None):
         names = column_names(X)
         X = as_matrix(X, "X")
         n_rows, d = X.shape
@@ -133,22 +131,26 @@ class GLM(Target):
         )
 
     def start(self, rng: np.random.Generator) -> np.ndarray:
-        """Near the mode of a random subsample, each chain its own: wider than the posterior by about sqrt(N/n).
+        """A draw from the Laplace law of a random subsample, each chain its own: wider than the posterior.
 
-        ``n = min(N/4, max(1000, 20 d))``. Fifty steps of ``theta -= (L X'X + ridge)^-1 gradient``: with L the
-        supremum of f'' each goes downhill, whatever the data.
+        ``n = min(N/4, max(1000, 20 d))`` rows, and ``n/N`` of a Gaussian prior: the precision is about ``n/N`` that of
+        the posterior. The mode is sought by fifty steps of ``theta -= (L X'X + P)^-1 gradient``: with L the supremum of
+        f'' each goes downhill, whatever the data.
         """
-        d = self.dim
+        d, prior = self.dim, self._prior
         n = max(1, min(self.n_rows // 4, max(1000, 20 * d)))
-        chosen = np.sort(rng.integers(self.n_rows, size=n))
-        X, y = self.rows[chosen, :d], self.rows[chosen, d]
-        ridge = 1e-3 * np.mean(X * X) * n + 1e-12
-        steepest = np.linalg.inv((X.T * self.family.suprema(y).second) @ X + ridge * np.eye(d))
-        theta = np.zeros(d)
+        rows = self.rows[np.sort(rng.integers(self.n_rows, size=n))]
+        X, y = rows[:, :d], rows[:, d]
+        weight = rows[:, d + 2] / self.temper if self._hyper[1] else np.ones(n)
+        P = np.diag(prior.precision * n / (self.n_rows * self.temper) + 1e-3 * np.mean(X * X) * n + 1e-12)
+        downhill = np.linalg.inv((X.T * weight * self.family.suprema(y).second) @ X + P)
+        theta = prior.mean.copy()
         for _ in range(50):
             slope = self.family.derivatives(X @ theta, y)[0]
-            theta -= steepest @ (X.T @ slope + ridge * theta)
-        return theta
+            theta -= downhill @ (X.T @ (weight * slope) + P @ (theta - prior.mean))
+        bend = np.maximum(self.family.derivatives(X @ theta, y)[1], 0.0)
+        root = np.linalg.cholesky(self.temper * ((X.T * weight * bend) @ X + P))
+        return theta + np.linalg.solve(root.T, rng.standard_normal(d))
 
 
 class LogisticRegression(GLM):
@@ -161,9 +163,7 @@ class LogisticRegression(GLM):
 class RobustRegression(GLM):
     """Linear regression with Student-t noise of ``df`` degrees of freedom and unit scale; see `GLM`."""
 
-    def __init__(
-        self, X: Any, y: Any, df: float = 4.0, *, prior: Any = None, temper: float = 1.0, weights: Any = None
-    ):
+    def __init__(self, X: Any, y: Any, df: float = 4.0, *, prior: Any = None, temper: float = 1.0, weights: Any = None):
         super().__init__(X, y, StudentT(df), prior=prior, temper=temper, weights=weights)
 
 

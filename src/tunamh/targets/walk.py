@@ -107,7 +107,7 @@ class FiniteWalk(Target):
         rows = packed_rows(n_rows, n_columns + 1)
         rows[:, :n_columns] = energies
         rows[:, n_columns] = temper * (smallest if c is None else as_vector(c, "c", n_rows))
-        self.states = int(states)
+        self.states: int = int(states)
         super().__init__(
             rows=rows,
             bound_column=n_columns,

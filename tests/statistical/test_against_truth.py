@@ -1,0 +1,104 @@
+"""Long runs against quadrature and against the paper's printed figures."""
+
+import arviz_stats
+import numpy as np
+import pytest
+
+from conftest import logistic_data
+from tunamh import MH, GaussianMixture, LogisticRegression, Normal, RandomWalk, RobustRegression, TunaMH, sample
+from tunamh.demo import GRID, mixture_data, true_density
+
+
+def standard_scores(tree, functions, truths):
+    """(estimate - truth) / Monte Carlo error for functions of theta."""
+    theta = tree.posterior["theta"].values
+    scores = []
+    for function, truth in zip(functions, truths, strict=True):
+        values = function(theta)
+        error = values.std() / np.sqrt(arviz_stats.ess(values))
+        scores.append((values.mean() - truth) / float(error))
+    return np.array(scores)
+
+
+FUNCTIONS = [
+    lambda t: t[..., 0],
+    lambda t: t[..., 1],
+    lambda t: t[..., 0] ** 2,
+    lambda t: t[..., 1] ** 2,
+    lambda t: t[..., 0] * t[..., 1],
+    lambda t: (t[..., 1] > 0.5).astype(float),  # 0.5 is an edge of the grid's cells
+]
+
+
+def quadrature(log_density, low, high, points=400):
+    """Expectations of FUNCTIONS by the midpoint rule."""
+    edges = (np.linspace(*ends, points + 1) for ends in zip(low, high, strict=True))
+    a, b = (0.5 * (e[1:] + e[:-1]) for e in edges)
+    grid = np.stack(np.meshgrid(a, b, indexing="ij"), axis=-1)
+    value = log_density(grid)
+    weight = np.exp(value - value.max())
+    weight /= weight.sum()
+    return [float((weight * function(grid)).sum()) for function in FUNCTIONS]
+
+
+X, Y = logistic_data(40, 2, seed=4)
+Z = X @ [0.5, 0.2] + np.random.default_rng(5).standard_t(4, 40)
+
+
+def logistic_density(grid):
+    eta = grid @ X.T
+    return -(np.logaddexp(0, eta) - Y * eta).sum(axis=-1) - 0.5 * (grid**2).sum(axis=-1)
+
+
+def robust_density(grid):
+    return -2.5 * np.log1p((Z - grid @ X.T) ** 2 / 4).sum(axis=-1) - 0.5 * (grid**2).sum(axis=-1)
+
+
+CASES = {
+    "logistic": (LogisticRegression(X, Y, prior=Normal(scale=1.0)), logistic_density),
+    "robust": (RobustRegression(X, Z, prior=Normal(scale=1.0)), robust_density),
+}
+
+
+@pytest.mark.parametrize("test", [MH(), TunaMH(full_share=np.inf), TunaMH(chi=0.02, full_share=np.inf)], ids=repr)
+@pytest.mark.parametrize("case", CASES)
+def test_agreement_with_quadrature(case, test):
+    target, density = CASES[case]
+    truths = quadrature(density, (-4, -4), (4, 4))
+    tree = sample(target, test=test, draws=20_000, thin=10, tune=2000, chains=4, rng=11)
+    scores = standard_scores(tree, FUNCTIONS, truths)
+    assert np.abs(scores).max() < 4
+    shifted = standard_scores(tree, FUNCTIONS, np.array(truths) + 0.05)  # negative control: small errors would show
+    assert np.abs(shifted).max() > 4
+
+
+def test_mixture_agrees_with_quadrature():
+    x = mixture_data(20_000, seed=2)
+    target = GaussianMixture(x, temper=100 / 20_000)
+    tree = sample(target, test=TunaMH(), draws=20_000, thin=20, chains=4, rng=12)
+    edges = np.linspace(-3, 3, GRID + 1)
+    middle = 0.5 * (edges[1:] + edges[:-1])
+    mass = true_density(target, x, edges)
+    grid = np.stack(np.meshgrid(middle, middle, indexing="ij"), axis=-1)
+    truths = [float((mass * f(grid)).sum()) for f in FUNCTIONS[:2]]
+    assert np.abs(standard_scores(tree, FUNCTIONS[:2], truths)).max() < 4
+
+
+def test_batch_of_the_papers_mnist_run():
+    """N = 12214, d = 50, C = 71312, step 1e-3, chi = 1e-5: 504.07 rows per step in the paper, 504.28 expected."""
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((12214, 50))
+    X *= 71312 / np.linalg.norm(X, axis=1).sum()
+    target = LogisticRegression(X, rng.integers(0, 2, 12214))
+    assert target.total_bound == pytest.approx(71312)
+    tree = sample(target, test=TunaMH(chi=1e-5), proposal=RandomWalk(1e-3), draws=5000, tune=0, chains=2, rng=1)
+    assert tree.sample_stats["batch_size"].mean() == pytest.approx(504.28, rel=0.01)
+
+
+def test_the_papers_mixture():
+    """A million rows, temper 1e-4, step 0.1, chi 1e-4: 86.45 rows and about 60 % acceptance in the paper."""
+    target = GaussianMixture(mixture_data(1_000_000, seed=1), temper=1e-4, paper_bounds=True)
+    assert target.total_bound == pytest.approx(681.5, rel=0.005)
+    tree = sample(target, test=TunaMH(chi=1e-4), proposal=RandomWalk(0.1), draws=60_000, tune=0, chains=2, rng=1)
+    assert tree.sample_stats["batch_size"].mean() == pytest.approx(86.4, abs=0.5)
+    assert tree.sample_stats["acceptance_rate"].mean() == pytest.approx(0.62, abs=0.02)

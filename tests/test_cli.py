@@ -1,0 +1,52 @@
+"""The command line, as run by a user."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+import tunamh
+from tunamh.demo import GRID, mixture_data, true_density
+
+
+def tunamh_command(*arguments: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "tunamh.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "COLUMNS": "100"})
+
+
+def test_demo_prints_a_table_and_draws_a_picture(tmp_path):
+    result = tunamh_command("demo", "--rows", "20000", "--seconds", "1", "--out", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    for words in ("TunaMH", "full-data MH", "rows touched per step", "distance to the true density"):
+        assert words in result.stdout
+    assert (tmp_path / "mixture.png").stat().st_size > 10_000
+    tuna, full = json.loads((tmp_path / "mixture.json").read_text())["contenders"]
+    assert tuna["rows_per_step"] < full["rows_per_step"] <= 20_000
+    assert 0 < tuna["distance"] < 0.5
+
+
+def test_version():
+    assert tunamh_command("--version").stdout.strip() == tunamh.__version__
+
+
+def test_no_arguments_show_the_help():
+    assert "demo" in tunamh_command().stdout
+
+
+def test_true_density_is_the_posterior():
+    """The binned quadrature against the energies of all rows at a few cells."""
+    x = mixture_data(2000, seed=3)
+    target = tunamh.GaussianMixture(x, temper=0.05)
+    edges = np.linspace(-3, 3, GRID + 1)
+    mass = true_density(target, x, edges)
+    assert mass.sum() == 1 or abs(mass.sum() - 1) < 1e-12
+    middle = 0.5 * (edges[1:] + edges[:-1])
+
+    def log_density(t1, t2):
+        return 0.05 * np.logaddexp(-((x - t1) ** 2) / 4, -((x - t1 - t2) ** 2) / 4).sum()
+
+    rows = np.random.default_rng(1).choice(np.argwhere(mass > 0.2 * mass.max()), 10)
+    ratios = [log_density(middle[i], middle[j]) - np.log(mass[i, j]) for i, j in rows]
+    assert np.ptp(ratios) < 0.05  # cells are averaged, midpoints are not

@@ -1,0 +1,23 @@
+"""The README's code runs, in order, as a reader would paste it."""
+
+import re
+from pathlib import Path
+
+README = (Path(__file__).parent.parent / "README.md").read_text()
+
+
+def test_code_blocks_run_and_find_the_truth(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.S)
+    assert len(blocks) == 3
+    names: dict = {}
+    for block in blocks:
+        exec(block, names)
+    location = names["posterior"].posterior["theta"].values
+    assert abs(location.mean() - 3) < 5 * (2 / 50_000) ** 0.5  # the information of a Cauchy row is 1/2
+    assert names["paper"].posterior["theta"].shape == (4, 5000, 5)
+    assert "theta[location]" in capsys.readouterr().out
+
+
+def test_the_two_commands_are_named():
+    assert "make demo" in README
+    assert "make test" in README

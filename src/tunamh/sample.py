@@ -161,6 +161,10 @@ class _ChainRun:
     def finished(self) -> bool:
         return self.kept == len(self.draws)
 
+    def compile(self) -> None:
+        """Run no step at all: everything is then compiled, or loaded from the cache."""
+        advance(self.state, self.kernel, self.draws[:0], self.record[:0])
+
     def work(self) -> None:
         """One chunk of warm-up or of kept draws."""
         if self.warmup.done < self.warmup.steps:
@@ -199,16 +203,18 @@ class _ChainRun:
 
 def _run_all(runs: list[_ChainRun], cores: int, max_seconds: float | None, progressbar: bool) -> bool:
     """Advance the least advanced chains first, so that chains stay level; returns whether Ctrl-C ended it."""
-    started = time.monotonic()
-    deadline = started + (np.inf if max_seconds is None else max_seconds)
     total = sum(run.total for run in runs)
     waiting, busy = list(runs), dict[Future, _ChainRun]()
     title = f"{len(runs)} chain{'s' * (len(runs) > 1)}"
     with Progress(title, show=progressbar) as progress, ThreadPoolExecutor(cores) as pool:
+        progress.update(0.0, "loading compiled code (first use compiles it)")
+        runs[0].compile()
+        started = time.monotonic()  # compiling does not count towards max_seconds
+        limit = np.inf if max_seconds is None else max_seconds
         try:
             while waiting or busy:
                 waiting.sort(key=lambda run: run.steps_done)
-                while waiting and len(busy) < cores and time.monotonic() < deadline:
+                while waiting and len(busy) < cores and time.monotonic() - started < limit:
                     run = waiting.pop(0)
                     busy[pool.submit(run.work)] = run
                 if not busy:
@@ -219,8 +225,7 @@ def _run_all(runs: list[_ChainRun], cores: int, max_seconds: float | None, progr
                     if not run.finished:
                         waiting.append(run)
                 steps = sum(run.steps_done for run in runs)
-                share = max(steps / total, (time.monotonic() - started) / (deadline - started))
-                progress.update(min(share, 1.0), runs[0].remark())
+                progress.update(min(1.0, max(steps / total, (time.monotonic() - started) / limit)), runs[0].remark())
         except KeyboardInterrupt:
             return True  # leaving the pool waits for the chunks under way
     return False

@@ -2,8 +2,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Editing a helper does not invalidate its cached callers in other files: every state of src has a compile cache of its own.
-export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba/$(shell find src -name '*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
 
 .PHONY: help demo test check bench clean
 
@@ -37,4 +35,5 @@ bench: $(VENV)/installed
 	$(BIN)/python benchmarks/rows_per_second.py
 
 clean:
-	rm -rf $(VENV) .cache demo
+	rm -rf $(VENV) demo
+	find src -name __pycache__ -exec rm -rf {} +

@@ -1,27 +1,13 @@
-"""Shared by all tests: a compile cache keyed by the sources, and small helpers."""
+"""Shared by all tests."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-
-
-def source_hash() -> str:
-    digest = hashlib.sha1()
-    for path in sorted((ROOT / "src").rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-# Editing a helper does not invalidate its cached callers in other files, so every state of src has a cache of its own.
-os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".cache" / "numba" / source_hash())
 os.environ.setdefault("CI", "true")  # no progress bars
 
-import numpy as np  # noqa: E402
-import pytest  # noqa: E402
+import numpy as np
+import pytest
 
 
 @pytest.fixture

@@ -40,6 +40,127 @@ def test_a_violated_bound_is_named_while_sampling(full_share):
     assert "check_bounds" in str(error)
 
 
+def test_a_bound_that_fails_far_out_is_found_when_the_chain_gets_there():
+    @numba.njit
+    def steeper_beyond_one(theta, row):
+        return -0.05 * theta[0] if theta[0] < 1.0 else -0.05 - 3.0 * (theta[0] - 1.0)
+
+    target = EnergyTarget(steeper_beyond_one, ROWS, 0.05, dim=1)
+    with pytest.raises(BoundViolation) as caught:
+        sample(
+            target,
+            test=TunaMH(chi=0.5, full_share=np.inf),
+            proposal=RandomWalk(0.05),
+            draws=5000,
+            tune=0,
+            init=[0.0],
+            rng=1,
+        )
+    assert caught.value.step > 0
+
+
+def test_rows_that_are_never_drawn_are_audited_at_the_start():
+    with pytest.raises(BoundViolation) as caught:
+        sample(EnergyTarget(saturating, ROWS, 0.0, dim=1), test=TunaMH(chi=1.0), rng=1)
+    assert caught.value.step == 0
+    with pytest.raises(BoundViolation):
+        sample(tunamh.FiniteWalk(np.ones(60), 10, c=np.zeros(60)), test=TunaMH(chi=1.0), rng=1)
+
+
+def test_an_asymmetric_distance_is_refused():
+    @numba.njit
+    def lopsided(theta, prop):
+        return abs(theta[0] - prop[0]) * (1 + theta[0] ** 2)
+
+    target = EnergyTarget(saturating, ROWS, 1.0, dim=1, distance=lopsided)
+    with pytest.raises(ValueError, match="not symmetric"):
+        check_bounds(target, rng=1)
+    with pytest.raises(ValueError, match="not symmetric"):
+        sample(target, rng=1)
+
+
+@pytest.mark.parametrize("kind", ["prior", "energy", "proposal"])
+def test_a_users_function_cannot_overwrite_the_state(kind):
+    @numba.njit
+    def prior(theta):
+        theta[0] = 0.0
+        return 0.0
+
+    @numba.njit
+    def energy(theta, row):
+        theta[0] = 0.0
+        return 0.0
+
+    @numba.njit
+    def propose(rng, theta, prop):
+        theta[0] += 1.0
+        prop[0] = theta[0]
+        return 0.0
+
+    uses = {
+        "prior": lambda: EnergyTarget(saturating, ROWS, 1.0, dim=1, prior=prior),
+        "energy": lambda: EnergyTarget(energy, ROWS, 1.0, dim=1),
+        "proposal": lambda: sample(EnergyTarget(saturating, ROWS, 1.0, dim=1), proposal=propose),
+    }
+    with pytest.raises(TypeError, match="does not compile"):
+        uses[kind]()
+
+
+def test_an_index_beyond_theta_is_noticed():
+    @numba.njit
+    def energy(theta, row):
+        return abs(theta[1] - row[0])
+
+    with pytest.raises(IndexError, match="beyond theta"):
+        EnergyTarget(energy, ROWS, 1.0, dim=1)
+
+
+def test_parallel_functions_are_refused():
+    @numba.njit(parallel=True)
+    def energy(theta, row):
+        return theta[0]
+
+    with pytest.raises(TypeError, match="parallel"):
+        EnergyTarget(energy, ROWS, 1.0, dim=1)
+
+
+def test_nan_proposals_are_reported_on_every_target():
+    @numba.njit
+    def lost(rng, theta, prop):
+        prop[:] = np.nan
+        return 0.0
+
+    for target in (tunamh.GaussianMixture(ROWS), tunamh.FiniteWalk(ROWS, 5)):
+        with pytest.raises(NonFiniteEnergy):
+            sample(target, proposal=lost, tune=0, rng=1)
+
+
+def test_a_prior_need_not_be_defined_outside_the_support():
+    @numba.njit
+    def inside_only(theta):
+        return np.log(3 - abs(theta[0])) + np.log(3 - abs(theta[1]))
+
+    target = tunamh.GaussianMixture(ROWS, prior=inside_only)
+    sample(target, proposal=RandomWalk(2.0), draws=200, tune=0, rng=1)
+
+
+def test_an_error_in_a_chain_survives_ctrl_c(monkeypatch):
+    """An interrupt while a chunk is under way does not hide that the chunk failed."""
+    from tunamh import sample as front_door
+
+    def failing(self):
+        raise BoundViolation(3, 2.0, rise=2.0, bound=1.0, step=1)
+
+    def interrupted(*arguments, **settings):
+        raise KeyboardInterrupt
+
+    module = __import__("sys").modules["tunamh.sample"]
+    monkeypatch.setattr(module._ChainRun, "work", failing)
+    monkeypatch.setattr(module, "wait", interrupted)
+    with pytest.raises(BoundViolation):
+        front_door(EnergyTarget(saturating, ROWS, 1.0, dim=1), rng=1)
+
+
 def test_check_bounds_finds_the_row():
     c = np.ones(300)
     c[7] = 0.3

@@ -287,6 +287,40 @@ def test_max_seconds_returns_what_exists(target):
     assert np.array_equal(thetas(tree)[:, :20], thetas(sample(target, draws=20, tune=10, chains=3, rng=1)))
 
 
+def test_a_thinned_draw_may_take_longer_than_a_chunk(target, monkeypatch):
+    """Then its steps are spread over several chunks, with the same result, and max_seconds is honoured."""
+    module = __import__("sys").modules["tunamh.sample"]
+    settings = {"test": MH(), "draws": 4, "thin": 500, "tune": 20, "chains": 2, "rng": 5}
+    whole = sample(target, **settings)
+    monkeypatch.setattr(module, "_SECONDS_PER_CHUNK", 1e-3)
+    pieces = sample(target, **settings)
+    assert np.array_equal(thetas(whole), thetas(pieces))
+    for name in ("acceptance_rate", "batch_size", "accepted", "full_data_step"):
+        assert pieces.sample_stats[name].values == pytest.approx(whole.sample_stats[name].values)
+    started = time.monotonic()
+    with pytest.raises(tunamh.NoDraws):
+        sample(target, test=MH(), thin=10**9, tune=0, max_seconds=0.3, rng=1)
+    assert time.monotonic() - started < 30
+
+
+def test_how_a_run_ended_is_recorded(target):
+    def stopped(tree):
+        return json.loads(tree.posterior.attrs["settings"])["stopped"]
+
+    assert stopped(sample(target, draws=10, tune=0, rng=1)) == "finished"
+    assert stopped(sample(target, draws=10**8, tune=0, max_seconds=0.3, rng=1)) == "max_seconds"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"test": MH}, {"test": "MH"}, {"proposal": RandomWalk}, {"control": 3}, {"rng": np.random.RandomState(1)}],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_slips_of_the_pen_get_a_hint(target, wrong):
+    with pytest.raises(TypeError, match=next(iter(wrong))):
+        sample(target, **wrong)
+
+
 def test_max_seconds_too_short_for_a_single_draw(target):
     with pytest.raises(tunamh.NoDraws, match="max_seconds"):
         sample(target, tune=1_000_000_000, max_seconds=0.2, rng=1)
@@ -296,7 +330,8 @@ def test_ctrl_c_returns_what_exists(target):
     sample(target, draws=10, tune=10, chains=2, rng=1)  # compiled before the clock runs
     threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
     started = time.monotonic()
-    tree = sample(target, draws=100_000_000, tune=10, chains=2, rng=1)
+    with pytest.warns(UserWarning, match="interrupted"):
+        tree = sample(target, draws=100_000_000, tune=10, chains=2, rng=1)
     assert time.monotonic() - started < 60
     assert 0 < thetas(tree).shape[1] < 100_000_000
     assert np.array_equal(thetas(tree)[:, :10], thetas(sample(target, draws=10, tune=10, chains=2, rng=1)))

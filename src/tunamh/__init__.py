@@ -2,7 +2,8 @@
 
 from . import theory
 from ._version import __version__
-from .acceptance import MH, TunaMH
+from .acceptance import MH, MHSS, FactorizedMH, TunaMH
+from .control import Taylor
 from .errors import BoundViolation, NoDraws, NonFiniteEnergy, NotApplicable, TunaMHError
 from .guard import check_bounds
 from .priors import Flat, Normal
@@ -23,8 +24,10 @@ from .targets import (
 __all__ = [
     "GLM",
     "MH",
+    "MHSS",
     "BoundViolation",
     "EnergyTarget",
+    "FactorizedMH",
     "FiniteWalk",
     "Flat",
     "GaussianMixture",
@@ -39,6 +42,7 @@ __all__ = [
     "RobustRegression",
     "StudentT",
     "Target",
+    "Taylor",
     "TunaMH",
     "TunaMHError",
     "__version__",

@@ -9,14 +9,19 @@ This is the only file that spells Numba types.
 
 from __future__ import annotations
 
+import hashlib
+import os
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import numba
 import numpy as np
 from numba import types
 from numba.core import cgutils
+from numba.core.errors import NumbaError
+from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic as _numba_intrinsic
 
 BLOCK = 256
@@ -33,6 +38,23 @@ CONTRACT = {"contract", "nsz"}
 """Fused multiply-add only: safe for the hand-written rounding in `_vector`."""
 
 
+def _cache_folder() -> str:
+    """Compiled code is kept apart for every state of the sources.
+
+    Numba notices a change in a function's own file only: after an edit or an update of another file it would go on
+    calling old code.
+    """
+    package = Path(__file__).parent
+    digest = hashlib.sha1()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.read_bytes())
+    base = Path(os.environ.get("NUMBA_CACHE_DIR") or package / "__pycache__")
+    return str(base / f"tunamh-{digest.hexdigest()[:16]}")
+
+
+_CACHE = _cache_folder()
+
+
 def helper(function: Callable | None = None, *, fastmath: Any = False, inline: bool = False, cache: bool = True) -> Any:
     """Compile a function that other compiled functions call; cached on disk where a folder is writable.
 
@@ -41,10 +63,15 @@ def helper(function: Callable | None = None, *, fastmath: Any = False, inline: b
 
     def decorate(function: Callable) -> Any:
         flags = {**_FLAGS, "fastmath": fastmath, "forceinline": inline}
+        config: Any = numba.config
+        folder = config.CACHE_DIR
+        config.CACHE_DIR = _CACHE  # read while the decorator runs, so nobody else's functions are touched
         try:
             return numba.njit(function, cache=cache, **flags)
-        except RuntimeError:  # neither the package folder nor the user's cache folder is writable
+        except RuntimeError:  # no folder is writable
             return numba.njit(function, **flags)
+        finally:
+            config.CACHE_DIR = folder
 
     return decorate if function is None else decorate(function)
 
@@ -87,6 +114,18 @@ class Part(types.WrapperAddressProtocol):
         return self.dispatcher(*arguments)
 
 
+def compile_now(part: Part, call: str) -> Part:
+    """Compile a part made of a user's function at once, so that a mistake shows where it was made."""
+    try:
+        part.__wrapper_address__()
+    except NumbaError as error:
+        raise TypeError(
+            f"{call} does not compile. Decorate it with plain @numba.njit, no signature; theta, prop, row are float64 "
+            f"vectors, of which only a proposal's prop may be written to; the result must be a number.\n{error}"
+        ) from None
+    return part
+
+
 def part(role: Any, *, fastmath: Any = False, cache: bool = True) -> Callable[[Callable], Part]:
     """Decorator: this function plays ``role``."""
     return lambda function: Part(function, role, fastmath=fastmath, cache=cache)
@@ -116,6 +155,16 @@ def borrowed(typing, bundle):
         return strip(context, builder, signature.args[0], arguments[0])
 
     return bundle(bundle), emit
+
+
+@intrinsic
+def read_only(typing, array):
+    """The same array with a type that forbids writing: what a user's own function is given of the chain's state."""
+
+    def emit(context, builder, signature, arguments):
+        return impl_ret_borrowed(context, builder, signature.return_type, arguments[0])
+
+    return types.Array(array.dtype, array.ndim, array.layout, readonly=True)(array), emit
 
 
 # ---------------------------------------------------------------------------------------------- plain types

@@ -34,8 +34,11 @@ def _run(
         record[k, :] = 0.0
         for t in range(thin):
             log_q = propose(rng, theta, prop, proposal_knobs)
-            there = model.log_prior(prop, model.prior_hyper)
-            log_rho = log_q + (there - here) + model.offset(theta, prop, model.data.hyper)
+            log_rho = log_q + model.offset(theta, prop, model.data.hyper)
+            there = here
+            if log_rho > -np.inf:  # a prior need not be defined outside the target's support
+                there = model.log_prior(prop, model.prior_hyper)
+                log_rho += there - here
             if math.isnan(log_rho) or log_rho == np.inf:
                 return Outcome(k * thin + t, BAD_RATIO)
             decision = decide(rng, theta, prop, log_rho, model, stream, test_knobs, memory, work)
@@ -53,6 +56,14 @@ def _run(
             record[k, REACH] += decision.reach / thin
         draws[k, :] = theta
     return Outcome(draws.shape[0] * thin, NO_FAULT)
+
+
+def join_records(first: np.ndarray, n_first: int, second: np.ndarray, n_second: int) -> np.ndarray:
+    """The record of ``n_first`` steps followed by ``n_second``: means of means, maxima of maxima."""
+    joined = np.maximum(first, second)
+    means = [RATE, ROWS, REACH]
+    joined[means] = (n_first * first[means] + n_second * second[means]) / (n_first + n_second)
+    return joined
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from ._jit import LogPrior, Part, fixed, part
+from ._jit import LogPrior, Part, compile_now, fixed, part, read_only
 
 
 class BoundPrior(NamedTuple):
@@ -71,10 +71,11 @@ class UserPrior:
         @part(LogPrior, cache=False)
         def log_prior(theta, hyper):
             try:
-                return float(function(theta))
+                return float(function(read_only(theta)))
             except Exception:
                 return np.nan
 
+        compile_now(log_prior, "log_prior(theta)")
         return BoundPrior(log_prior, fixed([]), np.zeros(dim), np.zeros(dim))
 
 
@@ -86,6 +87,8 @@ def as_prior(prior: Any) -> Any:
         return UserPrior(prior)
     if isinstance(prior, Flat | Normal | UserPrior):
         return prior
+    if isinstance(prior, type):
+        raise TypeError(f"prior is the class {prior.__name__}; give a value, such as {prior.__name__}(...)")
     if callable(prior):
         raise TypeError("prior is a plain Python function; compile it first with @numba.njit")
     raise TypeError(f"prior must be None, tunamh.Normal(...) or an @numba.njit function, got {prior!r}")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from ._jit import Part, Propose, fixed, part
+from ._jit import Part, Propose, compile_now, fixed, part, read_only
 from .errors import NotApplicable
 
 OPTIMAL_WALK = 2.38
@@ -86,6 +86,8 @@ class RandomWalk:
             scale = np.asarray(self.scale, dtype=np.float64)
             if not np.isfinite(scale).all() or (scale.ndim < 2 and not (scale > 0).all()):
                 raise ValueError(f"scale must be positive and finite, got {self.scale!r}")
+            if scale.ndim == 2 and scale.shape[0] == scale.shape[1] and np.linalg.matrix_rank(scale) < len(scale):
+                raise ValueError("scale is a singular matrix: the walk would stay in a subspace")
 
     def bind(self, space: Space) -> BoundProposal:
         if space.states is not None:
@@ -151,10 +153,11 @@ class UserProposal:
         @part(Propose, cache=False)
         def propose(rng, theta, prop, knobs):
             try:
-                return float(function(rng, theta, prop))
+                return float(function(rng, read_only(theta), prop))
             except Exception:
                 return np.nan
 
+        compile_now(propose, "propose(rng, theta, prop)")
         return BoundProposal(propose, fixed([1.0]), False, 0.25)
 
 
@@ -162,6 +165,8 @@ def as_proposal(proposal: Any) -> Any:
     """A compiled function is the user's own proposal, the rest must be one already."""
     if isinstance(proposal, Dispatcher):
         return UserProposal(proposal)
+    if isinstance(proposal, type):
+        raise TypeError(f"proposal is the class {proposal.__name__}; give a value, such as {proposal.__name__}()")
     if hasattr(proposal, "bind"):
         return proposal
     if callable(proposal):

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from .acceptance import TunaMH
 from .acceptance.base import AcceptanceTest
-from .chain import RATE, REACH, ROWS, ChainState, Kernel, advance
+from .chain import RATE, REACH, ROWS, ChainState, Kernel, advance, join_records
 from .data.stream import open_stream
 from .errors import NoDraws
-from .guard import check_state, new_work
+from .guard import check_move, check_state, in_support, new_work, supported_start
 from .progress import Progress
 from .proposals import as_proposal
 from .results import ChainResult, to_datatree
@@ -23,7 +24,7 @@ from .targets.base import Target
 from .warmup import WarmUp, first_kernel
 
 _SECONDS_PER_CHUNK = 0.1
-_START_TRIES = 100
+_MOVE_TRIES = 20
 
 
 def sample(
@@ -77,7 +78,7 @@ def sample(
     -------
     xarray.DataTree
         Groups ``posterior`` (variable ``theta``: chain, draw, parameter) and ``sample_stats``. After Ctrl-C or
-        ``max_seconds`` all chains are cut to the shortest.
+        ``max_seconds`` all chains are cut to the shortest; ``stopped`` in the settings attribute tells which it was.
 
     Examples
     --------
@@ -91,10 +92,14 @@ def sample(
     if max_seconds is not None and not max_seconds > 0:
         raise ValueError(f"max_seconds must be positive, got {max_seconds!r}")
     if control is not None:
+        if not callable(control) or isinstance(control, type):
+            raise TypeError(f"control must be a control variate such as Taylor(order=2), got {control!r}")
         target = control(target)
-    test = test or TunaMH()
+    test = TunaMH() if test is None else _checked_test(test)
     proposal = target.default_proposal() if proposal is None else as_proposal(proposal)
     seed = cast(np.random.SeedSequence, np.random.default_rng(rng).bit_generator.seed_seq)
+    if not hasattr(seed, "spawn"):
+        raise TypeError(f"rng must be a seed, a SeedSequence or a Generator that has one, got {rng!r}")
     runs = [
         _ChainRun(target, test, proposal, child, point, draws, tune, thin)
         for child, point in zip(seed.spawn(chains), _initial_points(init, chains, target.dim), strict=True)
@@ -118,8 +123,24 @@ def sample(
         "rows": target.n_rows,
         "total_bound": target.total_bound,
         "data": target.fingerprint,
+        "stopped": "interrupted" if interrupted else "finished" if all(run.finished for run in runs) else "max_seconds",
     }
+    if interrupted:
+        kept = min(run.kept for run in runs)
+        warnings.warn(f"interrupted: {kept:,} of {draws:,} draws per chain are returned", stacklevel=2)
     return to_datatree([run.result() for run in runs], target.names, exact=test.exact, settings=settings)
+
+
+class _PartOfDraw(NamedTuple):
+    """Some of the ``thin`` steps that lead to one kept draw, and their record."""
+
+    steps: int = 0
+    record: Any = 0.0
+
+    def joined(self, record: np.ndarray, steps: int) -> _PartOfDraw:
+        if self.steps == 0:
+            return _PartOfDraw(steps, record.copy())
+        return _PartOfDraw(self.steps + steps, join_records(self.record, self.steps, record, steps))
 
 
 class _ChainRun:
@@ -142,8 +163,10 @@ class _ChainRun:
         moves, rows, starts = seed.spawn(3)
         start = np.random.default_rng(starts)
         self.kernel = Kernel(target.model(), proposal.bind(target), test.bind(target), new_work())
-        theta = _start(target, self.kernel, start) if point is None else point
+        theta = supported_start(target, self.kernel.model, start) if point is None else point
         check_state(theta, self.kernel.model)
+        if self.kernel.test.table.size:
+            _check_a_move(theta, self.kernel, start)
         self.state = ChainState(theta, np.random.default_rng(moves), open_stream(rows), self.kernel.test.memory.copy())
         self.warmup = WarmUp(first_kernel(self.kernel, theta, start), tune)
         self.kernel = self.warmup.frozen()
@@ -151,7 +174,7 @@ class _ChainRun:
         self.total = tune + draws * thin
         self.draws, self.record = np.empty((draws, target.dim)), np.empty((draws, REACH + 1))
         self.elapsed = np.empty(draws)
-        self._seconds, self._next_chunk = 0.0, 1
+        self._seconds, self._chunk, self._part = 0.0, 1, _PartOfDraw()
 
     @property
     def steps_done(self) -> int:
@@ -179,15 +202,37 @@ class _ChainRun:
         self.kernel = self.warmup.frozen()
 
     def _keep(self) -> None:
-        chunk = slice(self.kept, min(self.kept + self._next_chunk, len(self.draws)))
+        """As many draws as fit into a chunk or, when a draw takes longer than that, some of its ``thin`` steps."""
+        started = time.perf_counter()
+        if self._chunk >= self.thin and self._part.steps == 0:
+            steps = self._keep_draws(self._chunk // self.thin)
+        else:
+            steps = self._keep_part_of_a_draw()
+        seconds = time.perf_counter() - started
+        self._seconds += seconds
+        self._chunk = max(1, min(int(steps * _SECONDS_PER_CHUNK / max(seconds, 1e-6)), 10 * steps))
+
+    def _keep_draws(self, most: int) -> int:
+        chunk = slice(self.kept, min(self.kept + most, len(self.draws)))
         n = chunk.stop - chunk.start
         started = time.perf_counter()
         advance(self.state, self.kernel, self.draws[chunk], self.record[chunk], self.thin)
-        seconds = time.perf_counter() - started
-        self.elapsed[chunk] = self._seconds + seconds * np.arange(1, n + 1) / n
-        self._seconds += seconds
+        self.elapsed[chunk] = self._seconds + (time.perf_counter() - started) * np.arange(1, n + 1) / n
         self.kept = chunk.stop
-        self._next_chunk = max(1, min(int(n * _SECONDS_PER_CHUNK / max(seconds, 1e-6)), 10 * n))
+        return n * self.thin
+
+    def _keep_part_of_a_draw(self) -> int:
+        steps = min(self._chunk, self.thin - self._part.steps)
+        row = slice(self.kept, self.kept + 1)
+        started = time.perf_counter()
+        advance(self.state, self.kernel, self.draws[row], self.record[row], steps)
+        self._part = self._part.joined(self.record[self.kept], steps)
+        if self._part.steps == self.thin:
+            self.record[self.kept] = self._part.record
+            self.elapsed[self.kept] = self._seconds + time.perf_counter() - started
+            self.kept += 1
+            self._part = _PartOfDraw()
+        return steps
 
     def remark(self) -> str:
         """Acceptance and rows per step over the newest draws."""
@@ -227,18 +272,26 @@ def _run_all(runs: list[_ChainRun], cores: int, max_seconds: float | None, progr
                 steps = sum(run.steps_done for run in runs)
                 progress.update(min(1.0, max(steps / total, (time.monotonic() - started) / limit)), runs[0].remark())
         except KeyboardInterrupt:
-            return True  # leaving the pool waits for the chunks under way
+            for future in busy:
+                future.result()  # the chunks under way are finished, and an error in one of them is still an error
+            return True
     return False
 
 
-def _start(target: Target, kernel: Kernel, rng: np.random.Generator) -> np.ndarray:
-    """A point of the target's start law inside the prior's support."""
-    model = kernel.model
-    for _ in range(_START_TRIES):
-        theta = target.start(rng)
-        if model.log_prior(theta, model.prior_hyper) > -np.inf:
-            return theta
-    raise ValueError(f"{_START_TRIES} random starts all lie outside the prior's support; give init=")
+def _checked_test(test: Any) -> AcceptanceTest:
+    if isinstance(test, type) or not hasattr(test, "bind"):
+        raise TypeError(f"test must be a value such as TunaMH() or MH(), got {test!r}")
+    return test
+
+
+def _check_a_move(theta: np.ndarray, kernel: Kernel, rng: np.random.Generator) -> None:
+    """Audit all rows at one real move: a bound that is plainly wrong shows even for rows that are never drawn."""
+    model, prop = kernel.model, np.empty_like(theta)
+    for _ in range(_MOVE_TRIES):
+        kernel.proposal.propose(rng, theta, prop, kernel.proposal.knobs)
+        if not np.array_equal(theta, prop) and in_support(prop, model):
+            check_move(theta, prop, model, step=0)
+            return
 
 
 def _initial_points(init: Any, chains: int, dim: int) -> list[np.ndarray | None]:

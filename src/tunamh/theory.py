@@ -1,12 +1,18 @@
-"""What can be said before sampling: batch sizes, spectral gaps, and exact kernels on finite problems."""
+"""What can be said before sampling: batch sizes, spectral gaps, and exact kernels on finite problems.
+
+The finite kernels add up every acceptance probability; the library's own exactness tests compare with them. Tests are
+passed as values (`tunamh.TunaMH(chi=0.1)`), and say by ``finite_acceptance`` what they do on a finite problem.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+# -------------------------------------------------------------------------------------- chi, gaps and batch sizes
 
 
 def chi_for_gap(kappa: float, *, paper: bool = False) -> float:
@@ -36,6 +42,58 @@ def expected_batch(chi: float, reach: float) -> float:
     return chi * reach**2 + reach
 
 
+def least_batch(kappa: float, reach: float, zeta: float = 3.4e-6) -> float:
+    """Theorem 2 of the paper: an exact test without memory and with gap ratio ``kappa`` reads as many rows on average.
+
+    ``zeta kappa (C^2 M^2 + C M)``; the two lemmas behind it give ``zeta = 3.4e-6`` at best (spec 4, erratum 7).
+    """
+    return zeta * kappa * (reach**2 + reach)
+
+
+def optimal_chi(reach: float, *, paper: bool = False) -> float:
+    """The ``chi`` that minimises batch size over the paper's guaranteed gap.
+
+    The objective is ``(chi C^2 M^2 + C M) exp(1/chi + 2 sqrt(log(2) / chi))``. The paper's closed form, about
+    ``1 / sqrt(C M)``, is not its minimiser (spec 4, erratum 2); the true one tends to 2.248 for large ``C M``.
+    """
+    if not reach > 0:
+        raise ValueError(f"reach must be positive, got {reach!r}")
+    if paper:
+        return 1 / math.sqrt(reach)
+    low, high = 1e-12, 1e3  # the derivative's sign changes once
+
+    def slope(chi: float) -> float:
+        return reach / (chi * reach + 1) - 1 / chi**2 - math.sqrt(math.log(2)) * chi**-1.5
+
+    for _ in range(200):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+    return math.sqrt(low * high)
+
+
+def effective_rows(gradients: np.ndarray, c: np.ndarray, hessian: np.ndarray, steps: np.ndarray | None = None) -> float:
+    """``N_eff = C sum_i (g_i' V g_i) / c_i / tr(V H)`` (spec 5e): how many rows the noise of a minibatch is worth.
+
+    Parameters
+    ----------
+    gradients : (N, d)
+        Gradients of the rows' energies at the mode.
+    c : (N,)
+        Bound constants.
+    hessian : (d, d)
+        Hessian of the sum of the energies at the mode.
+    steps : (d, d), optional
+        Covariance V of a step, up to a factor; the identity by default.
+    """
+    V = np.eye(hessian.shape[0]) if steps is None else steps
+    squares = np.einsum("ij,jk,ik->i", gradients, V, gradients)
+    used = c > 0
+    return float(c.sum() * np.sum(squares[used] / c[used]) / np.trace(V @ hessian))
+
+
+# ------------------------------------------------------------------------------------------------- finite problems
+
+
 @dataclass(frozen=True)
 class FiniteProblem:
     """A target and a proposal on states ``0 .. K-1``, small enough to add up every acceptance probability.
@@ -51,6 +109,7 @@ class FiniteProblem:
     proposal : (K, K)
         ``q(l | k)`` in row ``k``, column ``l``.
     log_prior : (K,)
+        What is known in closed form: the prior and, with a control variate, the Taylor part.
     """
 
     energies: np.ndarray
@@ -59,6 +118,29 @@ class FiniteProblem:
     proposal: np.ndarray
     log_prior: np.ndarray
 
+    @classmethod
+    def of(cls, target: Any, points: np.ndarray, proposal: np.ndarray) -> FiniteProblem:
+        """A target restricted to a list of points, as its compiled code sees it."""
+        model = target.model()
+        points = np.array(points, dtype=np.float64)
+        index, n_rows = np.arange(target.n_rows), target.n_rows
+        energies, rise, c = np.empty((n_rows, len(points))), np.empty(n_rows), np.empty(n_rows)
+        for k, point in enumerate(points):
+            for i in range(n_rows):  # one by one: blocks longer than the scratch would overflow it
+                one = np.empty(1)
+                model.energies(point, index[i : i + 1], 1, model.data, one)
+                energies[i, k] = one[0]
+        for i in range(n_rows):
+            model.differences(points[0], points[-1], index, i, 1, model.data, rise[i : i + 1], c[i : i + 1])
+        hyper = model.data.hyper
+        return cls(
+            energies,
+            c,
+            np.array([[model.distance(a, b, hyper) for b in points] for a in points]),
+            proposal,
+            np.array([model.log_prior(b, model.prior_hyper) + model.offset(points[0], b, hyper) for b in points]),
+        )
+
     def posterior(self) -> np.ndarray:
         """``pi(k)``, normalised."""
         log_weight = self.log_prior - self.energies.sum(axis=0)
@@ -66,16 +148,13 @@ class FiniteProblem:
         return weight / weight.sum()
 
     def log_rho(self, here: int, there: int) -> float:
-        """Deterministic log ratio of a move: proposal and prior."""
+        """Deterministic log ratio of a move: proposal, prior and Taylor part."""
         q = self.proposal
         return math.log(q[there, here] / q[here, there]) + self.log_prior[there] - self.log_prior[here]
 
 
 def transition_matrix(problem: FiniteProblem, test: Any) -> np.ndarray:
-    """The exact transition matrix of a chain that proposes by ``problem.proposal`` and accepts by ``test``.
-
-    ``test`` is `tunamh.MH` or `tunamh.TunaMH` with a number for ``chi``.
-    """
+    """The exact transition matrix of a chain that proposes by ``problem.proposal`` and accepts by ``test``."""
     K = problem.proposal.shape[0]
     T = np.zeros((K, K))
     for here in range(K):
@@ -88,28 +167,63 @@ def transition_matrix(problem: FiniteProblem, test: Any) -> np.ndarray:
 
 def acceptance(problem: FiniteProblem, test: Any, here: int, there: int) -> float:
     """The exact probability that ``test`` accepts the move ``here -> there``."""
-    if problem.proposal[there, here] == 0:
+    if problem.proposal[there, here] == 0 or problem.log_prior[there] == -np.inf:
         return 0.0
-    log_rho = problem.log_rho(here, there)
-    rise = problem.energies[:, there] - problem.energies[:, here]
-    bound = problem.c * problem.distance[here, there]
-    reach = bound.sum()
-    chi = getattr(test, "chi", None)
-    if chi is None or (1 + chi * reach) * reach > test.full_share * rise.size:
-        return math.exp(min(0.0, log_rho - rise.sum()))
-    return thinned_acceptance(log_rho, rise, bound, beta=1 + chi * reach, gamma=0.5)
+    return test.finite_acceptance(problem, here, there)
+
+
+def full_acceptance(problem: FiniteProblem, here: int, there: int) -> float:
+    """``min(1, rho exp(-sum_i D_i))``."""
+    rises = problem.energies[:, there] - problem.energies[:, here]
+    return math.exp(min(0.0, problem.log_rho(here, there) - rises.sum()))
+
+
+LARGEST_BATCH = 1e12
+"""No batch is larger: beyond, even a test told never to fall back reads all rows once instead."""
+
+
+class Thinning(NamedTuple):
+    """The numbers of the Poisson-thinned kernel (spec 1): ``mean batch = max(C M (1 + chi C M), floor) = beta C M``.
+
+    From a mean batch of ``limit`` on the step is full-data MH; ``delayed`` tests ``min(1, rho)`` first.
+    """
+
+    gamma: float
+    chi: float = 0.0
+    floor: float = 0.0
+    limit: float = LARGEST_BATCH
+    delayed: bool = False
+
+    def mean_batch(self, reach: float) -> float:
+        return max(reach * (1 + self.chi * reach), self.floor)
+
+    def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
+        log_rho = problem.log_rho(here, there)
+        rise = problem.energies[:, there] - problem.energies[:, here]
+        bound = problem.c * problem.distance[here, there]
+        reach = bound.sum()
+        if reach == 0 or self.mean_batch(reach) >= self.limit:
+            return full_acceptance(problem, here, there)
+        numbers = {"beta": self.mean_batch(reach) / reach, "gamma": self.gamma}
+        if self.delayed:
+            return math.exp(min(0.0, log_rho)) * thinned_acceptance(0.0, rise, bound, **numbers)
+        return thinned_acceptance(log_rho, rise, bound, **numbers)
 
 
 def thinned_acceptance(log_rho: float, rise: np.ndarray, bound: np.ndarray, *, beta: float, gamma: float) -> float:
-    """Acceptance of the Poisson-thinned kernel (spec 1), ``E min(1, rho prod_i (lam'_i / lam_i)^{s_i})``.
-
-    The counts ``s_i ~ Poisson(lam_i)`` are independent. With ``log r = A + B``, A from one half of the rows and B from
-    the other, all values of either are listed and ``E min(1, e^{A+B}) = E[P(B >= -A) + e^A E(e^B; B < -A)]``.
-    """
+    """Acceptance ``E min(1, rho prod_i (lam'_i / lam_i)^{s_i})`` of the Poisson-thinned kernel, ``bound_i = c_i M``."""
     forward = (1 - gamma) * (beta * bound + np.minimum(0, rise)) + gamma * ((beta - 1) * bound + np.maximum(0, rise))
     if (forward < -1e-12).any() or (forward - rise < -1e-12).any():
         raise ValueError("a row exceeds its bound: its rate would be negative")
-    forward, backward = np.maximum(forward, 0), np.maximum(forward - rise, 0)
+    return poisson_acceptance(log_rho, np.maximum(forward, 0), np.maximum(forward - rise, 0))
+
+
+def poisson_acceptance(log_rho: float, forward: np.ndarray, backward: np.ndarray) -> float:
+    """``E min(1, rho prod_i (backward_i / forward_i)^{s_i})`` over independent counts ``s_i ~ Poisson(forward_i)``.
+
+    With ``log r = A + B``, A from one half of the rows and B from the other, all values of either are listed and
+    ``E min(1, e^{A+B}) = E[P(B >= -A) + e^A E(e^B; B < -A)]`` is added up.
+    """
     with np.errstate(divide="ignore"):
         gains = np.log(backward[forward > 0]) - np.log(forward[forward > 0])
     gains, same = np.unique(gains, return_inverse=True)  # rows of equal gain add up to one Poisson count
@@ -140,6 +254,9 @@ def _compound_poisson(rates: np.ndarray, gains: np.ndarray) -> tuple[np.ndarray,
     return value, probability
 
 
+# -------------------------------------------------------------------------------------------- laws and distances
+
+
 def detailed_balance_error(transition: np.ndarray, law: np.ndarray) -> float:
     """``max_kl |pi(k) T(k, l) - pi(l) T(l, k)|``: zero for a chain reversible with respect to ``law``."""
     flow = law[:, None] * transition
@@ -151,3 +268,25 @@ def stationary_law(transition: np.ndarray) -> np.ndarray:
     K = transition.shape[0]
     equations = np.vstack([transition.T - np.eye(K), np.ones(K)])
     return np.linalg.lstsq(equations, np.append(np.zeros(K), 1.0), rcond=None)[0]
+
+
+def spectral_gap(transition: np.ndarray) -> float:
+    """One minus the second largest eigenvalue of a reversible transition matrix."""
+    root = np.sqrt(stationary_law(transition))
+    symmetric = root[:, None] * transition / root
+    return float(1 - np.sort(np.linalg.eigvalsh((symmetric + symmetric.T) / 2))[-2])
+
+
+def total_variation(p: np.ndarray, q: np.ndarray) -> float:
+    """Half the sum of ``|p - q|``."""
+    return float(0.5 * np.abs(np.asarray(p) - np.asarray(q)).sum())
+
+
+def walk_law(ratio: float, states: int) -> np.ndarray:
+    """Stationary law of the paper's walk when moves up and down are accepted in constant ratio (spec 2.9).
+
+    A test without memory accepts up-moves with a probability ``a+`` and down-moves with ``a-``, the same everywhere, so
+    the law is geometric with ratio ``a+ / a-``. (The ends, where the Hastings factor enters, are taken to follow suit.)
+    """
+    law = ratio ** (np.arange(states) - (states - 1 if ratio > 1 else 0))
+    return law / law.sum()

@@ -7,7 +7,7 @@ from finite import neighbour_problem
 from scipy import stats
 
 import tunamh
-from tunamh import MH, FiniteWalk, NeighbourWalk, TunaMH
+from tunamh import MH, MHSS, FactorizedMH, FiniteWalk, NeighbourWalk, TunaMH
 from tunamh.theory import acceptance, expected_batch, transition_matrix
 
 STEPS = 400_000
@@ -43,7 +43,16 @@ def transition_scores(states, transition):
 
 @pytest.mark.parametrize(
     "test",
-    [MH(), TunaMH(chi=0.05, full_share=np.inf), TunaMH(chi=1.0, full_share=np.inf), TunaMH(chi=0.3, full_share=0.5)],
+    [
+        MH(),
+        TunaMH(chi=0.05, full_share=np.inf),
+        TunaMH(chi=1.0, full_share=np.inf),
+        TunaMH(chi=0.3, full_share=0.5),
+        MHSS(floor=2.0, delayed=False, full_share=np.inf),
+        MHSS(full_share=np.inf),
+        FactorizedMH(truncation=np.inf),
+        FactorizedMH(truncation=1.0),
+    ],
     ids=repr,
 )
 @pytest.mark.parametrize("seed", [0, 1, 2])

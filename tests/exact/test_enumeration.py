@@ -5,18 +5,26 @@ import pytest
 from finite import dense_problem, neighbour_problem
 from scipy import stats
 
-from tunamh import MH, TunaMH
+from tunamh import MH, MHSS, FactorizedMH, TunaMH
 from tunamh.theory import (
     FiniteProblem,
     chi_for_gap,
     detailed_balance_error,
     gap_for_chi,
+    spectral_gap,
     stationary_law,
     thinned_acceptance,
     transition_matrix,
 )
 
-TESTS = [MH(), *(TunaMH(chi=chi, full_share=np.inf) for chi in (0.01, 0.3, 2.0)), TunaMH(chi=0.3, full_share=0.5)]
+TESTS = [
+    MH(),
+    *(TunaMH(chi=chi, full_share=np.inf) for chi in (0.01, 0.3, 2.0)),
+    TunaMH(chi=0.3, full_share=0.5),
+    *(MHSS(floor=floor, delayed=delayed, full_share=np.inf) for floor in (0.0, 2.0) for delayed in (False, True)),
+    FactorizedMH(truncation=np.inf),
+    FactorizedMH(truncation=1.5),
+]
 
 
 @pytest.mark.parametrize("test", TESTS, ids=repr)
@@ -90,9 +98,7 @@ def test_spectral_gap_keeps_its_guarantee(seed, chi):
     problem = neighbour_problem(seed, tight=True)[0]
 
     def gap(test):
-        root = np.sqrt(problem.posterior())
-        symmetric = root[:, None] * transition_matrix(problem, test) / root
-        return 1 - np.sort(np.linalg.eigvalsh((symmetric + symmetric.T) / 2))[-2]
+        return spectral_gap(transition_matrix(problem, test))
 
     ratio = gap(TunaMH(chi=chi, full_share=np.inf)) / gap(MH())
     assert gap_for_chi(chi, paper=True) < gap_for_chi(chi) <= ratio <= 1 + 1e-12

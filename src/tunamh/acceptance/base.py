@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from .._jit import BLOCK, NO_FAULT, Decision, Part, fixed, helper
+from ..theory import FiniteProblem
 
 
 class BoundTest(NamedTuple):
@@ -34,6 +35,9 @@ class AcceptanceTest(Protocol):
 
     exact: ClassVar[bool]
 
+    def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
+        """The exact acceptance probability on a finite problem, for `tunamh.theory`."""
+
     def bind(self, target: Any) -> BoundTest: ...
 
 
@@ -42,10 +46,15 @@ ABSOLUTE_TOLERANCE = 1e-14
 
 
 @helper
+def passes(rng, log_ratio):
+    """True with probability ``min(1, exp(log_ratio))``."""
+    return log_ratio >= 0.0 or math.log(rng.random()) < log_ratio
+
+
+@helper
 def verdict(rng, log_ratio, rows, full, worst, reach):
     """Accept with probability ``min(1, exp(log_ratio))``."""
-    accepted = log_ratio >= 0.0 or math.log(rng.random()) < log_ratio
-    return Decision(accepted, log_ratio, rows, full, worst, reach, NO_FAULT)
+    return Decision(passes(rng, log_ratio), log_ratio, rows, full, worst, reach, NO_FAULT)
 
 
 @helper

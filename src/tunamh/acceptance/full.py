@@ -10,6 +10,7 @@ import numpy as np
 
 from .._jit import NO_FAULT, Decide, fixed, part
 from ..data.stream import NO_TABLE
+from ..theory import FiniteProblem, full_acceptance
 from .base import BoundTest, failure, sum_of_energies, verdict
 
 
@@ -39,6 +40,9 @@ class MH:
     """
 
     exact: ClassVar[bool] = True
+
+    def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
+        return full_acceptance(problem, here, there)
 
     def bind(self, target: Any) -> BoundTest:
         return BoundTest(_decide, fixed([]), np.array([np.nan]), NO_TABLE)

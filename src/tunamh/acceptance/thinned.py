@@ -9,7 +9,14 @@ and the move is accepted with probability ``min(1, r)``, ``r = rho prod_i (rate(
 A). The counts are drawn by thinning: ``Poisson(beta C M)`` rows from the law ``c_i / C``, each kept with probability
 ``rate(x_i) / beta``, so rows that are never drawn are never read.
 
-TunaMH is ``gamma = 1/2, beta = 1 + chi C M``.
+| test | gamma | beta | |
+|---|---|---|---|
+| TunaMH | 1/2 | 1 + chi C M | |
+| MH-SS | 0 | max(1, floor / (C M)) | best for a given batch (theorem B) |
+| factorised MH | 1 | 1 | a kept row has ``rate(-x) = 0``: it rejects, and nothing else is read |
+
+*Delayed acceptance* first accepts with ``min(1, rho)`` and draws rows only then; the product alone decides the second
+stage (spec 5c). For gamma = 1 it is the same law, at less cost.
 """
 
 from __future__ import annotations
@@ -20,13 +27,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._jit import BAD_DISTANCE, BLOCK, NO_FAULT, REASSOCIATE, Decide, fixed, helper, part
+from .._jit import BAD_DISTANCE, BLOCK, NO_FAULT, REASSOCIATE, Decide, Decision, fixed, helper, part
+from .._random import poisson
 from ..data.stream import draw_rows
-from ..theory import chi_for_gap
-from .base import BoundTest, failure, sum_of_rises, verdict, within_rounding
+from ..theory import LARGEST_BATCH, FiniteProblem, Thinning, chi_for_gap
+from .base import BoundTest, failure, passes, sum_of_rises, verdict, within_rounding
 
 FULL_PASS_SHARE = 0.4
 """A pass over all rows in order costs about this share of as many random rows (benchmarks/rows_per_second.py)."""
+
+_SHORT_BLOCK = 16
+"""Rows at once for a test that is likely to stop early."""
 
 
 @helper(inline=True)
@@ -74,10 +85,20 @@ def _log_ratio_of_kept(n, x, uniform, start, beta, gamma):
     return total
 
 
+@helper
+def _rows_until_certain(n, x, uniform, start, beta, gamma):
+    """How many rows of a block were needed to see one that rejects for certain."""
+    for b in range(n):
+        forward = _rate(x[b], beta, gamma)
+        if uniform[start + b] * beta < forward and _rate(-x[b], beta, gamma) <= 0.0:
+            return b + 1
+    return n
+
+
 @part(Decide)
 def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
     """Accept on a Poisson-sized minibatch, or on all rows when that is the cheaper choice at this pair of points."""
-    gamma, chi, full_share = knobs[0], knobs[1], knobs[2]
+    gamma, chi, floor, limit, delayed = knobs[0], knobs[1], knobs[2], knobs[3], knobs[4] > 0.0
     if log_rho == -np.inf:
         return verdict(rng, log_rho, 0, False, 0.0, np.nan)
     distance = model.distance(theta, prop, model.data.hyper)
@@ -86,17 +107,21 @@ def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
         return failure(BAD_DISTANCE)
     if reach == 0.0:
         return verdict(rng, log_rho, 0, False, 0.0, reach)
-    n_rows = model.data.rows.shape[0]
-    beta = 1.0 + chi * reach
-    if beta * reach > full_share * n_rows:  # symmetric in (theta, prop), so the choice keeps the chain exact
+    mean_batch = max(reach * (1.0 + chi * reach), floor)
+    if mean_batch >= limit:  # symmetric in (theta, prop), so the choice keeps the chain exact
         rises, worst, fault = sum_of_rises(theta, prop, model, work, distance)
         if fault != NO_FAULT:
             return failure(fault)
-        return verdict(rng, log_rho - rises, n_rows, True, worst, reach)
-    batch = rng.poisson(beta * reach)
-    log_ratio, worst, left = log_rho, 0.0, batch
-    while left > 0:
-        start, n = draw_rows(stream, min(left, BLOCK))
+        return verdict(rng, log_rho - rises, model.data.rows.shape[0], True, worst, reach)
+    if delayed:
+        if not passes(rng, log_rho):
+            return Decision(False, -np.inf, 0, False, 0.0, reach, NO_FAULT)
+        log_rho = 0.0
+    beta = mean_batch / reach
+    block = _SHORT_BLOCK if gamma == 1.0 else BLOCK
+    log_ratio, worst, rows, batch = log_rho, 0.0, 0, poisson(rng, mean_batch)
+    while rows < batch:
+        start, n = draw_rows(stream, min(batch - rows, block))
         model.differences(theta, prop, stream.ring, start, n, model.data, work.rise, work.bound)
         worst = max(worst, _make_relative(n, work.rise, work.bound, distance))
         if worst > 1.0:
@@ -104,14 +129,21 @@ def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
             if fault != NO_FAULT:
                 return failure(fault)
         log_ratio += _log_ratio_of_kept(n, work.rise, stream.uniform, start, beta, gamma)
-        left -= n
+        if log_ratio == -np.inf:
+            n = _rows_until_certain(n, work.rise, stream.uniform, start, beta, gamma)
+            stream.cursor[0] = start + n  # rows behind the one that decided go back
+            return Decision(False, log_ratio, rows + n, False, worst, reach, NO_FAULT)
+        rows += n
     return verdict(rng, log_ratio, batch, False, worst, reach)
 
 
-def _equal_terms(knobs: np.ndarray, mean_reach: float) -> tuple[float, ...]:
+def _bound_to(target: Any, thinning: Thinning, adapt: Any = None) -> BoundTest:
+    return BoundTest(_decide, fixed(thinning), np.empty(0), target.table, adapt)
+
+
+def _equal_terms(knobs: np.ndarray, mean_reach: float) -> Thinning:
     """``chi = 1 / (C M)``: the two terms of the mean batch are equal (spec 5e, rule 3)."""
-    gamma, _, full_share = knobs
-    return gamma, 1.0 / mean_reach, full_share
+    return Thinning(*knobs)._replace(chi=1.0 / mean_reach)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,8 +168,7 @@ class TunaMH:
     def __post_init__(self) -> None:
         if self.chi is not None and not (self.chi > 0 and math.isfinite(self.chi)):
             raise ValueError(f"chi must be positive and finite, got {self.chi!r}")
-        if not self.full_share >= 0:
-            raise ValueError(f"full_share must not be negative, got {self.full_share!r}")
+        _check_not_negative(full_share=self.full_share)
 
     @classmethod
     def for_gap(cls, kappa: float, *, paper: bool = False) -> TunaMH:
@@ -147,6 +178,93 @@ class TunaMH:
         """
         return cls(chi=chi_for_gap(kappa, paper=paper))
 
+    def thinning(self, n_rows: int) -> Thinning:
+        """The numbers of the kernel; an open ``chi`` counts as 0 until warm-up chooses it."""
+        return Thinning(gamma=0.5, chi=self.chi or 0.0, limit=_limit(self.full_share * n_rows))
+
+    def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
+        if self.chi is None:
+            raise ValueError("an exact acceptance probability needs a number for chi")
+        return self.thinning(len(problem.c)).finite_acceptance(problem, here, there)
+
     def bind(self, target: Any) -> BoundTest:
-        knobs = fixed([0.5, self.chi or 0.0, self.full_share])
-        return BoundTest(_decide, knobs, np.empty(0), target.table, _equal_terms if self.chi is None else None)
+        return _bound_to(target, self.thinning(target.n_rows), _equal_terms if self.chi is None else None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MHSS:
+    """Exact test with the rates of MH-SS (Prado, Nemeth and Sherlock 2024): the best ones for a given batch.
+
+    Parameters
+    ----------
+    floor : float
+        The mean batch is ``max(C M, floor)``. A floor above ``C M`` lowers the noise of the decision.
+    delayed : bool
+        Delayed acceptance, as in the original: rows are drawn only for moves that pass prior, proposal and control
+        variate. Worth it for random walks.
+    full_share : float
+        As in `TunaMH`.
+    """
+
+    floor: float = 0.0
+    delayed: bool = True
+    full_share: float = FULL_PASS_SHARE
+
+    exact: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check_not_negative(floor=self.floor, full_share=self.full_share)
+        if not math.isfinite(self.floor):
+            raise ValueError(f"floor must be finite, got {self.floor!r}")
+
+    def thinning(self, n_rows: int) -> Thinning:
+        return Thinning(gamma=0.0, floor=self.floor, limit=_limit(self.full_share * n_rows), delayed=self.delayed)
+
+    def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
+        return self.thinning(len(problem.c)).finite_acceptance(problem, here, there)
+
+    def bind(self, target: Any) -> BoundTest:
+        return _bound_to(target, self.thinning(target.n_rows))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactorizedMH:
+    """Exact factorised test, ``min(1, rho) prod_i exp(-max(0, rise_i))``; the first rejecting row ends the step.
+
+    On a plain target this is FMH, or TFMH when it is truncated; on a Taylor target of order k it is SMH-k
+    (Cornish et al. 2019): ``sample(target, test=FactorizedMH(), control=Taylor(order=2))``.
+
+    Parameters
+    ----------
+    truncation : float, optional
+        R: where the bound ``C M`` reaches R the step is full-data MH. None: where a full pass is the cheaper choice;
+        ``math.inf``: never (FMH).
+    """
+
+    truncation: float | None = None
+
+    exact: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.truncation is not None:
+            _check_not_negative(truncation=self.truncation)
+
+    def thinning(self, n_rows: int) -> Thinning:
+        limit = FULL_PASS_SHARE * n_rows if self.truncation is None else self.truncation
+        return Thinning(gamma=1.0, limit=_limit(limit), delayed=True)
+
+    def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
+        return self.thinning(len(problem.c)).finite_acceptance(problem, here, there)
+
+    def bind(self, target: Any) -> BoundTest:
+        return _bound_to(target, self.thinning(target.n_rows))
+
+
+def _limit(mean_batch: float) -> float:
+    return min(mean_batch, LARGEST_BATCH)
+
+
+def _check_not_negative(**values: float) -> None:
+    for name, value in values.items():
+        if not value >= 0:
+            raise ValueError(f"{name} must not be negative, got {value!r}")

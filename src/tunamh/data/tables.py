@@ -20,8 +20,8 @@ def column_names(table: Any) -> list[str] | None:
     """Feature names of a data frame (pandas, polars, pyarrow), None for plain arrays."""
     for attribute in ("column_names", "columns"):
         names = getattr(table, attribute, None)
-        if names is not None and not callable(names) and all(isinstance(name, str) for name in names):
-            return list(names)
+        if names is not None and not callable(names):
+            return [str(name) for name in names]
     return None
 
 
@@ -67,6 +67,8 @@ def refuse_non_finite(array: np.ndarray, what: str, first_row: int = 0) -> None:
 
 
 def _numeric(values: Any, what: str) -> np.ndarray:
+    if np.ma.is_masked(values):
+        raise ValueError(f"{what} has masked values; fill or drop them first")
     array = np.asarray(values)
     if array.dtype == object:  # frames with mixed or nullable columns arrive as objects
         try:

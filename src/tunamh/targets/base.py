@@ -62,6 +62,14 @@ class Parts(NamedTuple):
     family_energy: Part = no_family_energy
 
 
+class Expansion(NamedTuple):
+    """Energy, gradient and Hessian of the data (prior not included) at one point."""
+
+    energy: float
+    gradient: np.ndarray
+    hessian: np.ndarray
+
+
 class Target:
     """A posterior ``pi(theta) ~ prior(theta) exp(-sum_i U_i(theta))`` over rows ``i`` of data.
 
@@ -82,6 +90,9 @@ class Target:
 
     states: int | None = None
     """Number of states of a finite target; None in continuous space."""
+
+    several_modes: bool = False
+    """Whether chains must start far apart to find all modes."""
 
     def __init__(
         self,
@@ -152,6 +163,10 @@ class Target:
             *(prior.log_prior, prior.hyper, self.total_bound),
         )
 
+    def search_start(self) -> np.ndarray:
+        """Where the search for a mode begins."""
+        return self._prior.mean.copy()
+
     def start(self, rng: np.random.Generator) -> np.ndarray:
         """Where a chain begins when the user does not say: standard normal coordinates."""
         return rng.standard_normal(self.dim)
@@ -167,6 +182,6 @@ class Target:
 
 def checked_temper(temper: float) -> float:
     """``temper`` multiplies every energy; it must be positive and finite."""
-    if not (np.isfinite(temper) and temper > 0):
+    if np.ndim(temper) != 0 or not (np.isfinite(temper) and temper > 0):
         raise ValueError(f"temper must be positive and finite, got {temper!r}")
     return float(temper)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-from numba.core.errors import NumbaError
 
-from .._jit import Differences, Distance, Energies, Part, part
+from .._jit import Differences, Distance, Energies, Part, compile_now, helper, part, read_only
 from ..data.packed import packed_rows
 from ..data.tables import as_matrix, as_vector, blocks, column_names, refuse_non_finite
-from .base import Parts, Target, checked_temper, euclidean
+from ..errors import NotApplicable
+from .base import Expansion, Parts, Target, checked_temper, euclidean
+from .taylor import (
+    BASE_HYPER,
+    TaylorTarget,
+    first_order_distance_general,
+    polynomial_offset,
+    second_order_distance_general,
+)
 
 # Layout of a packed row: the user's row, c.   Layout of hyper: temper, width of the user's row.
 
@@ -33,6 +41,11 @@ class EnergyTarget(Target):
         Number of parameters.
     distance : ``@numba.njit`` function ``distance(theta, prop) -> float``, optional
         The symmetric ``M``; Euclidean by default.
+    gradient, hessian : ``@numba.njit`` functions ``(theta, row, out)``, optional
+        Fill ``out`` (d) or (d, d) with the derivatives of the energy: what `Taylor` of order 1 and 2 needs.
+    c_gradient, c_hessian : (N,) or float, optional
+        Lipschitz constants of the gradient (the supremum of the Hessian's spectral norm) for order 1, and of the
+        Hessian for order 2, temper not included.
     names : sequence of str, optional
         Names of the parameters.
     prior, temper
@@ -47,6 +60,10 @@ class EnergyTarget(Target):
         *,
         dim: int,
         distance: Callable | None = None,
+        gradient: Callable | None = None,
+        hessian: Callable | None = None,
+        c_gradient: Any = None,
+        c_hessian: Any = None,
         names: Sequence[str] | None = None,
         prior: Any = None,
         temper: float = 1.0,
@@ -60,9 +77,8 @@ class EnergyTarget(Target):
             raise ValueError(f"dim must be at least 1, got {dim!r}")
         if names is not None and len(names) != dim:
             raise ValueError(f"names has {len(names)} entries, but dim is {dim}")
-        c = np.broadcast_to(c, n_rows) if np.ndim(c) == 0 else c
         packed = packed_rows(n_rows, width + 1)
-        packed[:, width] = temper * as_vector(c, "c", n_rows)
+        packed[:, width] = temper * _per_row(c, "c", n_rows)
         for block in blocks(n_rows):
             packed[block, :width] = table[block]
             refuse_non_finite(packed[block, :width], "rows", block.start)
@@ -77,8 +93,140 @@ class EnergyTarget(Target):
             prior=prior,
             temper=temper,
         )
-        _compile_now(energies, "energy(theta, row)")
-        _compile_now(self.parts.distance, "distance(theta, prop)")
+        for function, name in ((gradient, "gradient"), (hessian, "hessian")):
+            if function is not None:
+                _refuse_uncompiled(function, name)
+        self._width, self._energy, self._gradient, self._hessian = width, energy, gradient, hessian
+        self._lipschitz = [
+            None if values is None else temper * _per_row(values, name, n_rows)
+            for values, name in ((c_gradient, "c_gradient"), (c_hessian, "c_hessian"))
+        ]
+        compile_now(energies, "energy(theta, row)")
+        compile_now(self.parts.distance, "distance(theta, prop)")
+        _try_in_python(energy, dim, packed[0, :width])
+
+    def expansion(self, theta: np.ndarray) -> Expansion:
+        """Energy, gradient and Hessian (by differences of gradients when the user brings none) of the data."""
+        if self._gradient is None:
+            raise NotApplicable("Taylor needs gradient=, which this EnergyTarget was not given")
+        at = self._pass(theta)
+        if self._hessian is None:
+            steps = 1e-5 * np.maximum(1.0, np.abs(theta)) * np.eye(self.dim)
+            sides = [(self._pass(theta + h).gradient, self._pass(theta - h).gradient, 2 * h.sum()) for h in steps]
+            hessian = np.array([(after - before) / width for after, before, width in sides])
+            at = at._replace(hessian=0.5 * (hessian + hessian.T))
+        return at
+
+    def _pass(self, theta: np.ndarray) -> Expansion:
+        gradient, hessian = np.zeros(self.dim), np.zeros((self.dim, self.dim))
+        energy = self._sums(theta, self.rows, self._width, gradient, hessian)
+        return Expansion(self.temper * energy, self.temper * gradient, self.temper * hessian)
+
+    @cached_property
+    def _sums(self) -> Callable:
+        energy, gradient, hessian = self._energy, cast(Any, self._gradient), self._hessian or _no_hessian
+
+        @helper(cache=False)
+        def sums(theta, rows, width, total_gradient, total_hessian):
+            g, h = np.zeros(theta.size), np.zeros((theta.size, theta.size))
+            total = 0.0
+            for i in range(rows.shape[0]):
+                row = rows[i, :width]
+                total += energy(read_only(theta), row)
+                gradient(read_only(theta), row, g)
+                hessian(read_only(theta), row, h)
+                total_gradient += g
+                total_hessian += h
+            return total
+
+        return sums
+
+    def taylor(
+        self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
+    ) -> TaylorTarget:
+        """Remainders with the general bounds of spec 5a; distances are Euclidean."""
+        c, width = self._lipschitz[order - 1], self._width
+        if original_bounds:
+            raise NotApplicable("original_bounds are known for regressions only")
+        if c is None or (order == 2 and self._hessian is None):
+            needs = "gradient= and c_gradient=" if order == 1 else "gradient=, hessian= and c_hessian="
+            raise NotApplicable(f"Taylor(order={order}) needs {needs}, which this EnergyTarget was not given")
+        rows = packed_rows(self.n_rows, width + 1)
+        rows[:, :width], rows[:, width] = self.rows[:, :width], c
+        differences, energies = _taylor_parts(self._energy, self._gradient, self._hessian or _no_hessian)
+        return TaylorTarget(
+            self,
+            order=order,
+            centre=centre,
+            gradient=at_centre.gradient,
+            hessian=at_centre.hessian,
+            root=np.eye(self.dim),
+            base_hyper=[self.temper, width],
+            rows=rows,
+            bound_column=width,
+            parts=Parts(
+                differences,
+                energies,
+                distance=first_order_distance_general if order == 1 else second_order_distance_general,
+                offset=polynomial_offset,
+            ),
+        )
+
+
+@helper
+def _no_hessian(theta, row, out):
+    pass
+
+
+def _taylor_parts(energy: Callable, gradient: Any, hessian: Callable) -> tuple[Part, Part]:
+    """Remainders ``U_i(theta) - U_i(t) - g_i.u - u'H_i u / 2`` of one row after the other."""
+
+    @helper(cache=False)
+    def remainder(theta, centre, row, second, g, h):
+        value = energy(read_only(theta), row) - energy(read_only(centre), row)
+        gradient(read_only(centre), row, g)
+        if second:
+            hessian(read_only(centre), row, h)
+        for j in range(theta.size):
+            pull = g[j]
+            if second:
+                for k in range(theta.size):
+                    pull += 0.5 * h[j, k] * (theta[k] - centre[k])
+            value -= pull * (theta[j] - centre[j])
+        return value
+
+    @part(Energies, cache=False)
+    def energies(theta, index, n, data, out):
+        d, temper, width = theta.size, data.hyper[0], int(data.hyper[1])
+        second = data.hyper[BASE_HYPER] > 1.0
+        centre = data.hyper[BASE_HYPER + 1 : BASE_HYPER + 1 + d].copy()
+        g, h = np.zeros(d), np.zeros((d, d))
+        for b in range(n):
+            try:
+                out[b] = temper * remainder(theta, centre, data.rows[index[b], :width], second, g, h)
+            except Exception:
+                out[b] = np.nan
+
+    @part(Differences, cache=False)
+    def differences(theta, prop, index, start, n, data, rise, bound):
+        d, temper, width = theta.size, data.hyper[0], int(data.hyper[1])
+        second = data.hyper[BASE_HYPER] > 1.0
+        centre = data.hyper[BASE_HYPER + 1 : BASE_HYPER + 1 + d].copy()
+        g, h = np.zeros(d), np.zeros((d, d))
+        for b in range(n):
+            row = data.rows[index[start + b], :width]
+            bound[b] = data.rows[index[start + b], width]
+            try:
+                after = remainder(prop, centre, row, second, g, h)
+                rise[b] = temper * (after - remainder(theta, centre, row, second, g, h))
+            except Exception:
+                rise[b] = np.nan
+
+    return differences, energies
+
+
+def _per_row(values: Any, name: str, n_rows: int) -> np.ndarray:
+    return as_vector(np.broadcast_to(values, n_rows) if np.ndim(values) == 0 else values, name, n_rows)
 
 
 def _block_parts(energy: Callable) -> tuple[Part, Part]:
@@ -92,7 +240,7 @@ def _block_parts(energy: Callable) -> tuple[Part, Part]:
         temper, width = data.hyper[0], int(data.hyper[1])
         for b in range(n):
             try:
-                out[b] = temper * energy(theta, data.rows[index[b], :width])
+                out[b] = temper * energy(read_only(theta), data.rows[index[b], :width])
             except Exception:
                 out[b] = np.nan
 
@@ -102,7 +250,7 @@ def _block_parts(energy: Callable) -> tuple[Part, Part]:
         for b in range(n):
             row = data.rows[index[start + b], :width]
             try:
-                rise[b] = temper * (energy(prop, row) - energy(theta, row))
+                rise[b] = temper * (energy(read_only(prop), row) - energy(read_only(theta), row))
             except Exception:
                 rise[b] = np.nan
             bound[b] = data.rows[index[start + b], width]
@@ -116,7 +264,7 @@ def _distance_part(distance: Callable) -> Part:
     @part(Distance, cache=False)
     def measure(theta, prop, hyper):
         try:
-            return float(distance(theta, prop))
+            return float(distance(read_only(theta), read_only(prop)))
         except Exception:
             return np.nan
 
@@ -124,16 +272,20 @@ def _distance_part(distance: Callable) -> Part:
 
 
 def _refuse_uncompiled(function: Any, what: str) -> None:
+    if isinstance(function, Dispatcher) and function.targetoptions.get("parallel"):
+        raise TypeError(
+            f"{what} is compiled with parallel=True, but chains run in threads of their own: use @numba.njit"
+        )
     if not isinstance(function, Dispatcher):
         raise TypeError(f"{what} must be compiled: decorate it with @numba.njit (got {function!r})")
 
 
-def _compile_now(part: Part, call: str) -> None:
-    """Compile at construction, so that a mistake in the user's code shows where it was made."""
+def _try_in_python(energy: Any, dim: int, row: np.ndarray) -> None:
+    """One call outside compiled code, where an index beyond ``dim`` or the row's width is noticed."""
     try:
-        part.__wrapper_address__()
-    except NumbaError as error:
-        raise TypeError(
-            f"{call} does not compile: theta and prop are float64 vectors, row is a read-only float64 vector, and the "
-            f"result must be a number.\n{error}"
-        ) from None
+        with np.errstate(all="ignore"):
+            energy.py_func(np.zeros(dim), row)
+    except IndexError as error:
+        raise IndexError(f"energy reads beyond theta ({dim} numbers) or row ({row.size} numbers): {error}") from None
+    except Exception:
+        return  # zero may lie outside the energy's domain; sampling will tell

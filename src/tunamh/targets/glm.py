@@ -11,8 +11,18 @@ from .._vector import prefetch_row
 from ..data.packed import packed_rows
 from ..data.stream import ROWS_AHEAD
 from ..data.tables import as_matrix, as_vector, blocks, column_names, refuse_non_finite
-from .base import Parts, Target, checked_temper
+from ..errors import NotApplicable
+from .base import Expansion, Parts, Target, checked_temper
 from .families import Family, Logistic, StudentT
+from .taylor import (
+    BASE_HYPER,
+    TaylorTarget,
+    first_order_distance,
+    metric_root,
+    original_distance,
+    polynomial_offset,
+    second_order_distance,
+)
 
 # Layout of a packed row: x_1 .. x_d, y, c and, when rows are weighted, the weight (temper included).
 # Layout of hyper: temper, whether rows are weighted.
@@ -45,12 +55,12 @@ def _one_dot(theta, rows, index, n, eta):
 
 
 @helper
-def _apply_weights(index, start, n, data, d, values):
-    """Multiply by the rows' weights, or by temper when there are none."""
+def _apply_weights(index, start, n, data, column, values):
+    """Multiply by the rows' weights in ``column``, or by temper when there are none."""
     temper, weighted = data.hyper[0], data.hyper[1] > 0.0
     if weighted:
         for b in range(n):
-            values[b] *= data.rows[index[start + b], d + 2]
+            values[b] *= data.rows[index[start + b], column]
     elif temper != 1.0:
         for b in range(n):
             values[b] *= temper
@@ -64,7 +74,7 @@ def _differences(theta, prop, index, start, n, data, rise, bound):
         data.y[b] = data.rows[index[start + b], d]
         bound[b] = data.rows[index[start + b], d + 1]
     data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, rise)
-    _apply_weights(index, start, n, data, d, rise)
+    _apply_weights(index, start, n, data, d + 2, rise)
 
 
 @part(Energies)
@@ -74,7 +84,46 @@ def _energies(theta, index, n, data, out):
     for b in range(n):
         data.y[b] = data.rows[index[b], d]
     data.family_energy(n, data.eta, data.y, data.family_hyper, out)
-    _apply_weights(index, 0, n, data, d, out)
+    _apply_weights(index, 0, n, data, d + 2, out)
+
+
+# Layout of a packed row of a Taylor target: x, y, c, then eta, f' and f'' at the centre and, if weighted, the weight.
+
+
+@helper
+def _subtract_polynomial(index, start, n, rows, d, order, eta, eta_prop, rise):
+    """From ``f(eta') - f(eta)`` take the Taylor part, a polynomial in the predictors' distances from the centre's."""
+    for b in range(n):
+        i = index[start + b]
+        before, after = eta[b] - rows[i, d + 2], eta_prop[b] - rows[i, d + 2]
+        rise[b] -= (after - before) * rows[i, d + 3]
+        if order > 1.0:
+            rise[b] -= 0.5 * (after - before) * (after + before) * rows[i, d + 4]
+
+
+@part(Differences)
+def _taylor_differences(theta, prop, index, start, n, data, rise, bound):
+    d = theta.size
+    _two_dots(theta, prop, data.rows, index, start, n, data.eta, data.eta_prop)
+    for b in range(n):
+        data.y[b] = data.rows[index[start + b], d]
+        bound[b] = data.rows[index[start + b], d + 1]
+    data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, rise)
+    _subtract_polynomial(index, start, n, data.rows, d, data.hyper[BASE_HYPER], data.eta, data.eta_prop, rise)
+    _apply_weights(index, start, n, data, d + 5, rise)
+
+
+@part(Energies)
+def _taylor_energies(theta, index, n, data, out):
+    """``R_i(theta)``, zero at the centre."""
+    d = theta.size
+    _one_dot(theta, data.rows, index, n, data.eta_prop)
+    for b in range(n):
+        data.y[b] = data.rows[index[b], d]
+        data.eta[b] = data.rows[index[b], d + 2]
+    data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, out)
+    _subtract_polynomial(index, 0, n, data.rows, d, data.hyper[BASE_HYPER], data.eta, data.eta_prop, out)
+    _apply_weights(index, 0, n, data, d + 5, out)
 
 
 class GLM(Target):
@@ -98,6 +147,8 @@ class GLM(Target):
     """
 
     def __init__(self, X: Any, y: Any, family: Family, *, prior: Any = None, temper: float = 1.0, weights: Any = None):
+        if not hasattr(family, "suprema") or isinstance(family, type):
+            raise TypeError(f"family must be a value such as tunamh.Logistic() or tunamh.StudentT(4.0), got {family!r}")
         names = column_names(X)
         X = as_matrix(X, "X")
         n_rows, d = X.shape
@@ -130,6 +181,72 @@ class GLM(Target):
             temper=temper,
         )
 
+    def _columns(self, block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Features, responses and weights (temper included) of some rows."""
+        rows, d = self.rows[block], self.dim
+        weight = rows[:, d + 2] if self._hyper[1] else np.full(len(rows), self.temper)
+        return rows[:, :d], rows[:, d], weight
+
+    def expansion(self, theta: np.ndarray) -> Expansion:
+        """Energy, gradient and Hessian of the data at ``theta``, in one pass over blocks of rows."""
+        energy, gradient, hessian = 0.0, np.zeros(self.dim), np.zeros((self.dim, self.dim))
+        for block in blocks(self.n_rows):
+            X, y, weight = self._columns(block)
+            eta, y = X @ theta, y.copy()
+            out = np.empty_like(eta)
+            self.family.energy(eta.size, eta, y, self._family_hyper, out)
+            first, second, _ = self.family.derivatives(eta, y)
+            energy += float(weight @ out)
+            gradient += X.T @ (weight * first)
+            hessian += (X.T * (weight * second)) @ X
+        return Expansion(energy, gradient, hessian)
+
+    def taylor(
+        self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
+    ) -> TaylorTarget:
+        """The target with its Taylor part in the offset: ``c_i = weight_i L |A^-1/2 x_i|^{order+1}`` (spec 5a, 5d)."""
+        d, n_rows = self.dim, self.n_rows
+        precision = at_centre.hessian + np.diag(self._prior.precision)
+        root = metric_root(precision) if whiten and not original_bounds else np.eye(d)
+        unwhiten = np.linalg.inv(root)
+        rows = packed_rows(n_rows, d + 5 + int(self._hyper[1]))
+        for block in blocks(n_rows):
+            X, y, weight = self._columns(block)
+            eta = X @ centre
+            supremum = self.family.suprema(y)[order]
+            if not np.isfinite(supremum).all():
+                row = block.start + int(np.argmax(~np.isfinite(supremum)))
+                raise NotApplicable(
+                    f"Taylor(order={order}) needs bounded derivatives; {self.family!r} has none in row {row}"
+                )
+            size = np.abs(X).max(axis=1) if original_bounds else np.linalg.norm(X @ unwhiten, axis=1)
+            first, second, _ = self.family.derivatives(eta, y)
+            rows[block, :d], rows[block, d] = X, y
+            rows[block, d + 1] = weight * supremum * size ** (order + 1)
+            rows[block, d + 2], rows[block, d + 3], rows[block, d + 4] = eta, first, second
+            if self._hyper[1]:
+                rows[block, d + 5] = weight
+        distance = original_distance if original_bounds else (first_order_distance, second_order_distance)[order - 1]
+        return TaylorTarget(
+            self,
+            order=order,
+            centre=centre,
+            gradient=at_centre.gradient,
+            hessian=at_centre.hessian,
+            root=root,
+            base_hyper=[self.temper, self._hyper[1]],
+            rows=rows,
+            bound_column=d + 1,
+            parts=Parts(
+                _taylor_differences,
+                _taylor_energies,
+                distance=distance,
+                offset=polynomial_offset,
+                family_rise=self.family.rise,
+                family_energy=self.family.energy,
+            ),
+        )
+
     def start(self, rng: np.random.Generator) -> np.ndarray:
         """A draw from the Laplace law of a random subsample, each chain its own: wider than the posterior.
 
@@ -139,17 +256,15 @@ class GLM(Target):
         """
         d, prior = self.dim, self._prior
         n = max(1, min(self.n_rows // 4, max(1000, 20 * d)))
-        rows = self.rows[np.sort(rng.integers(self.n_rows, size=n))]
-        X, y = rows[:, :d], rows[:, d]
-        weight = rows[:, d + 2] / self.temper if self._hyper[1] else np.ones(n)
-        P = np.diag(prior.precision * n / (self.n_rows * self.temper) + 1e-3 * np.mean(X * X) * n + 1e-12)
+        X, y, weight = self._columns(np.sort(rng.integers(self.n_rows, size=n)))
+        P = np.diag(prior.precision * n / self.n_rows + 1e-3 * (weight @ (X * X)) + 1e-12)
         downhill = np.linalg.inv((X.T * weight * self.family.suprema(y).second) @ X + P)
         theta = prior.mean.copy()
         for _ in range(50):
             slope = self.family.derivatives(X @ theta, y)[0]
             theta -= downhill @ (X.T @ (weight * slope) + P @ (theta - prior.mean))
         bend = np.maximum(self.family.derivatives(X @ theta, y)[1], 0.0)
-        root = np.linalg.cholesky(self.temper * ((X.T * weight * bend) @ X + P))
+        root = np.linalg.cholesky((X.T * weight * bend) @ X + P)
         return theta + np.linalg.solve(root.T, rng.standard_normal(d))
 
 

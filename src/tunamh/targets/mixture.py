@@ -9,8 +9,10 @@ import numpy as np
 from .._jit import CONTRACT, Differences, Energies, Offset, helper, part
 from .._vector import softplus, softplus_rise
 from ..data.packed import packed_rows
-from ..data.tables import as_vector
-from .base import Parts, Target, checked_temper
+from ..data.tables import as_vector, blocks
+from ..errors import NotApplicable
+from .base import Expansion, Parts, Target, checked_temper
+from .taylor import BASE_HYPER, TaylorTarget, first_order_distance_general, polynomial_fall
 
 # Layout of a packed row: x, c.   Layout of hyper: temper, variance, box.
 
@@ -25,8 +27,8 @@ def _coefficients(theta, variance):
     return slope, -slope * (theta[0] + 0.5 * theta[1])
 
 
-@part(Differences, fastmath=CONTRACT)
-def _differences(theta, prop, index, start, n, data, rise, bound):
+@helper(fastmath=CONTRACT)
+def _differences_inside(theta, prop, index, start, n, data, rise, bound):
     temper, variance = data.hyper[0], data.hyper[1]
     slope, intercept = _coefficients(theta, variance)
     slope_prop, intercept_prop = _coefficients(prop, variance)
@@ -39,6 +41,11 @@ def _differences(theta, prop, index, start, n, data, rise, bound):
         quadratic = -shift * (x[b] - centre) / variance
         mixed = softplus_rise(slope * x[b] + intercept, slope_prop * x[b] + intercept_prop)
         rise[b] = temper * (quadratic - mixed)
+
+
+@part(Differences)
+def _differences(theta, prop, index, start, n, data, rise, bound):
+    _differences_inside(theta, prop, index, start, n, data, rise, bound)
 
 
 @part(Energies, fastmath=CONTRACT)
@@ -55,7 +62,46 @@ def _energies(theta, index, n, data, out):
 @part(Offset)
 def _inside_box(theta, prop, hyper):
     box = hyper[2]
-    return 0.0 if abs(prop[0]) <= box and abs(prop[1]) <= box else -np.inf
+    return -np.inf if abs(prop[0]) > box or abs(prop[1]) > box else 0.0  # NaN is not outside: it must be reported
+
+
+@helper
+def _slopes(x, theta, variance):
+    """Gradient of the energy (without temper): ``-((1-w) a + w b), -w b`` with ``w`` the second component's share."""
+    a, b = (x - theta[0]) / variance, (x - theta[0] - theta[1]) / variance
+    slope, intercept = _coefficients(theta, variance)
+    w = 1.0 / (1.0 + np.exp(-(slope * x + intercept)))
+    return -((1.0 - w) * a + w * b), -w * b
+
+
+@part(Differences, fastmath=CONTRACT)
+def _taylor_differences(theta, prop, index, start, n, data, rise, bound):
+    """Rises of the first-order remainders."""
+    temper, variance = data.hyper[0], data.hyper[1]
+    centre = data.hyper[BASE_HYPER + 1 : BASE_HYPER + 3]
+    _differences_inside(theta, prop, index, start, n, data, rise, bound)
+    for b in range(n):
+        first, second = _slopes(data.rows[index[start + b], 0], centre, variance)
+        rise[b] -= temper * (first * (prop[0] - theta[0]) + second * (prop[1] - theta[1]))
+
+
+@part(Energies, fastmath=CONTRACT)
+def _taylor_energies(theta, index, n, data, out):
+    """First-order remainders, zero at the centre."""
+    temper, variance = data.hyper[0], data.hyper[1]
+    centre = data.hyper[BASE_HYPER + 1 : BASE_HYPER + 3].copy()
+    _differences_inside(centre, theta, index, 0, n, data, out, data.eta)
+    for b in range(n):
+        first, second = _slopes(data.rows[index[b], 0], centre, variance)
+        out[b] -= temper * (first * (theta[0] - centre[0]) + second * (theta[1] - centre[1]))
+
+
+@part(Offset)
+def _taylor_inside_box(theta, prop, hyper):
+    box = hyper[2]
+    if abs(prop[0]) > box or abs(prop[1]) > box:
+        return -np.inf
+    return polynomial_fall(theta, prop, hyper)
 
 
 class GaussianMixture(Target):
@@ -74,6 +120,8 @@ class GaussianMixture(Target):
     prior, temper
         As for every target.
     """
+
+    several_modes = True
 
     def __init__(
         self,
@@ -103,6 +151,63 @@ class GaussianMixture(Target):
             prior=prior,
             temper=temper,
         )
+
+    def search_start(self) -> np.ndarray:
+        """Off the line of symmetry, where the search for a mode would stop at the saddle between the two."""
+        return np.clip([self.rows[:, 0].mean() - 0.5, 1.0], -self.box, self.box)
+
+    def expansion(self, theta: np.ndarray) -> Expansion:
+        """Energy, gradient and Hessian of the data at ``theta`` (spec 3.2, the paper's second derivative corrected)."""
+        s2 = self.variance
+        energy, gradient, hessian = 0.0, np.zeros(2), np.zeros((2, 2))
+        for block in blocks(self.n_rows):
+            x = self.rows[block, 0]
+            a, b = (x - theta[0]) / s2, (x - theta[0] - theta[1]) / s2
+            w = 0.5 * (1 + np.tanh(0.25 * s2 * (a * a - b * b)))
+            energy -= np.logaddexp(-0.5 * s2 * a * a, -0.5 * s2 * b * b).sum()
+            gradient -= [((1 - w) * a + w * b).sum(), (w * b).sum()]
+            mixed = (w / s2 - w * (1 - w) * (b - a) * b).sum()
+            hessian += [
+                [(1 / s2 - w * (1 - w) * (a - b) ** 2).sum(), mixed],
+                [mixed, (w / s2 - w * (1 - w) * b * b).sum()],
+            ]
+        return Expansion(self.temper * float(energy), self.temper * gradient, self.temper * hessian)
+
+    def taylor(
+        self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
+    ) -> TaylorTarget:
+        """Order 1, with the bound on the Hessian's spectral norm proved in spec 3.2; distances are Euclidean."""
+        if order != 1 or original_bounds:
+            raise NotApplicable("GaussianMixture has bounds for Taylor(order=1) with its own constants only")
+        if np.abs(centre).max() > self.box:
+            raise ValueError(f"centre {centre} lies outside the box, where the bounds do not hold")
+        x, s2 = self.rows[:, 0], self.variance
+        rows = packed_rows(self.n_rows, 2)
+        rows[:, 0] = x
+        rows[:, 1] = self.temper * self.hessian_norm_bounds()
+        return TaylorTarget(
+            self,
+            order=1,
+            centre=centre,
+            gradient=at_centre.gradient,
+            hessian=at_centre.hessian,
+            root=np.eye(2),
+            base_hyper=[self.temper, s2, self.box],
+            rows=rows,
+            bound_column=1,
+            parts=Parts(
+                _taylor_differences,
+                _taylor_energies,
+                distance=first_order_distance_general,
+                offset=_taylor_inside_box,
+            ),
+        )
+
+    def hessian_norm_bounds(self) -> np.ndarray:
+        """Per row, a bound on the spectral norm of the Hessian of the energy, temper not included (spec 3.2)."""
+        s2, box = self.variance, self.box
+        near = (np.abs(self.rows[:, 0]) + box) / (2 * s2)
+        return np.maximum(2 / s2, box * box / (4 * s2 * s2) + near**2 + 0.448 / s2)
 
     def start(self, rng: np.random.Generator) -> np.ndarray:
         """Uniform on the box, so that chains begin in both modes."""

@@ -50,6 +50,8 @@ def _table_energies(theta, index, n, data, out):
 @part(Offset)
 def _is_state(theta, prop, hyper):
     state = prop[0]
+    if np.isnan(state):
+        return np.nan
     return 0.0 if 0.0 <= state < hyper[1] and state == np.floor(state) else -np.inf
 
 
@@ -101,7 +103,7 @@ class FiniteWalk(Target):
             energies = x[:, None] / x.size
             smallest = np.abs(energies[:, 0])
             parts = Parts(_linear_differences, _linear_energies, offset=_is_state)
-        if states is None or states < 2:
+        if states is None or states != int(states) or states < 2:
             raise ValueError(f"a walk needs at least two states, got states={states!r}")
         n_rows, n_columns = energies.shape
         rows = packed_rows(n_rows, n_columns + 1)

@@ -2,7 +2,7 @@
 
 from . import theory
 from ._version import __version__
-from .acceptance import MH, MHSS, FactorizedMH, TunaMH
+from .acceptance import MH, MHSS, AustereMH, FactorizedMH, FlyMC, MHMinibatch, PoissonMH, TunaMH
 from .control import Taylor
 from .errors import BoundViolation, NoDraws, NonFiniteEnergy, NotApplicable, TunaMHError
 from .guard import check_bounds
@@ -25,19 +25,23 @@ __all__ = [
     "GLM",
     "MH",
     "MHSS",
+    "AustereMH",
     "BoundViolation",
     "EnergyTarget",
     "FactorizedMH",
     "FiniteWalk",
     "Flat",
+    "FlyMC",
     "GaussianMixture",
     "Logistic",
     "LogisticRegression",
+    "MHMinibatch",
     "NeighbourWalk",
     "NoDraws",
     "NonFiniteEnergy",
     "Normal",
     "NotApplicable",
+    "PoissonMH",
     "RandomWalk",
     "RobustRegression",
     "StudentT",

@@ -274,7 +274,7 @@ class Decision(NamedTuple):
     rows: int  # rows evaluated
     full: bool  # all rows were read
     worst: float  # largest |rise| / (c_i M) met; NaN when the test uses no bounds
-    reach: float  # C M, the most that all rows together can pull; NaN when the test uses no bounds
+    reach: float  # C M, the most that all rows together can pull; NaN, or a number of its own, for tests without bounds
     fault: int  # NO_FAULT, or what Python must raise an error about
 
 

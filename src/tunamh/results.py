@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._version import __version__
-from .chain import ACCEPTED, FULL, RATE, ROWS, WORST
+from .chain import ACCEPTED, FULL, RATE, REACH, ROWS, WORST
 
 
 class ChainResult(NamedTuple):
@@ -21,8 +21,10 @@ class ChainResult(NamedTuple):
     step_size: float
 
 
-def to_datatree(results: Sequence[ChainResult], names: Sequence[str], *, exact: bool, settings: dict[str, Any]) -> Any:
-    """Groups ``posterior`` and ``sample_stats``, cut to the shortest chain."""
+def to_datatree(
+    results: Sequence[ChainResult], names: Sequence[str], *, exact: bool, extra: str | None, settings: dict[str, Any]
+) -> Any:
+    """Groups ``posterior`` and ``sample_stats``, cut to the shortest chain; ``extra`` names a test's own statistic."""
     from arviz_base import from_dict
 
     n = min(len(result.draws) for result in results)
@@ -36,6 +38,8 @@ def to_datatree(results: Sequence[ChainResult], names: Sequence[str], *, exact: 
         "step_size": np.stack([np.full(n, result.step_size) for result in results]),
         "elapsed": np.stack([result.elapsed[:n] for result in results]),
     }
+    if extra is not None:
+        stats[extra] = record[:, :, REACH]
     tree = from_dict(
         {"posterior": {"theta": np.stack([result.draws[:n] for result in results])}, "sample_stats": stats},
         coords={"parameter": list(names)},

@@ -96,6 +96,8 @@ def sample(
             raise TypeError(f"control must be a control variate such as Taylor(order=2), got {control!r}")
         target = control(target)
     test = TunaMH() if test is None else _checked_test(test)
+    if hasattr(test, "prepare"):
+        target = test.prepare(target)
     proposal = target.default_proposal() if proposal is None else as_proposal(proposal)
     seed = cast(np.random.SeedSequence, np.random.default_rng(rng).bit_generator.seed_seq)
     if not hasattr(seed, "spawn"):
@@ -115,7 +117,7 @@ def sample(
         "target": repr(target),
         "test": repr(test),
         "proposal": repr(proposal),
-        "knobs": [run.kernel.test.knobs.tolist() for run in runs],
+        "knobs": [run.kernel.test.knobs[:8].tolist() for run in runs],
         "seed": str(seed.entropy),
         "draws": draws,
         "tune": tune,
@@ -128,7 +130,8 @@ def sample(
     if interrupted:
         kept = min(run.kept for run in runs)
         warnings.warn(f"interrupted: {kept:,} of {draws:,} draws per chain are returned", stacklevel=2)
-    return to_datatree([run.result() for run in runs], target.names, exact=test.exact, settings=settings)
+    extra = runs[0].kernel.test.reports
+    return to_datatree([run.result() for run in runs], target.names, exact=test.exact, extra=extra, settings=settings)
 
 
 class _PartOfDraw(NamedTuple):

@@ -6,7 +6,9 @@ passed as values (`tunamh.TunaMH(chi=0.1)`), and say by ``finite_acceptance`` wh
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -235,23 +237,28 @@ def poisson_acceptance(log_rho: float, forward: np.ndarray, backward: np.ndarray
     log_b, chance_b = log_b[order], chance_b[order]
     log_a = log_a + log_rho
     first = np.searchsorted(log_b, -log_a)  # B >= -A from here on
-    above = np.append(np.cumsum(chance_b[::-1])[::-1], 0.0)[first]
-    below = np.append(0.0, np.cumsum(chance_b * np.exp(log_b)))[first]
-    with np.errstate(invalid="ignore"):
-        return float(np.sum(chance_a * (above + np.where(log_a > -np.inf, np.exp(log_a) * below, 0.0))))
+    above = np.append(np.cumsum(np.exp(chance_b)[::-1])[::-1], 0.0)[first]
+    below = np.append(0.0, np.cumsum(np.exp(chance_b + log_b)))[first]
+    return float(np.sum(np.exp(chance_a) * above + np.exp(chance_a + log_a) * below))
 
 
 def _compound_poisson(rates: np.ndarray, gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All values of ``sum_k gains_k s_k`` with ``s_k ~ Poisson(rates_k)``, and their probabilities."""
-    value, probability = np.zeros(1), np.ones(1)
+    """All values of ``sum_k gains_k s_k`` with ``s_k ~ Poisson(rates_k)``, and the logs of their probabilities."""
+    value, log_chance = np.zeros(1), np.zeros(1)
     for rate, gain in zip(rates, gains, strict=True):
         counts = np.arange(int(rate + 12 * math.sqrt(rate) + 20))
         log_factorial = np.array([math.lgamma(count + 1) for count in counts])
-        chance = np.exp(counts * math.log(rate) - rate - log_factorial)
         added = counts * gain if gain > -np.inf else np.where(counts == 0, 0.0, -np.inf)
         value = np.add.outer(value, added).ravel()
-        probability = np.multiply.outer(probability, chance).ravel()
-    return value, probability
+        log_chance = np.add.outer(log_chance, counts * math.log(rate) - rate - log_factorial).ravel()
+    return value, log_chance
+
+
+def subset_acceptance(problem: FiniteProblem, here: int, there: int, accepts: Callable[[np.ndarray], float]) -> float:
+    """Mean over all orders of the rows of ``accepts(gains)``, the gains ``U_i(here) - U_i(there)`` in that order."""
+    gains = problem.energies[:, here] - problem.energies[:, there]
+    orders = list(itertools.permutations(range(gains.size)))
+    return float(np.mean([accepts(gains[list(order)]) for order in orders]))
 
 
 # -------------------------------------------------------------------------------------------- laws and distances

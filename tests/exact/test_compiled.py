@@ -7,8 +7,20 @@ from finite import neighbour_problem
 from scipy import stats
 
 import tunamh
-from tunamh import MH, MHSS, FactorizedMH, FiniteWalk, NeighbourWalk, TunaMH
-from tunamh.theory import acceptance, expected_batch, transition_matrix
+from tunamh import (
+    MH,
+    MHSS,
+    AustereMH,
+    FactorizedMH,
+    FiniteWalk,
+    FlyMC,
+    LogisticRegression,
+    MHMinibatch,
+    NeighbourWalk,
+    PoissonMH,
+    TunaMH,
+)
+from tunamh.theory import FiniteProblem, acceptance, expected_batch, total_variation, transition_matrix, walk_law
 
 STEPS = 400_000
 
@@ -52,6 +64,9 @@ def transition_scores(states, transition):
         MHSS(full_share=np.inf),
         FactorizedMH(truncation=np.inf),
         FactorizedMH(truncation=1.0),
+        PoissonMH(1.0),
+        AustereMH(0.1, 2),
+        MHMinibatch(2),
     ],
     ids=repr,
 )
@@ -63,6 +78,45 @@ def test_transitions_occur_as_often_as_enumerated(test, seed, tight):
     scores = transition_scores(states, transition_matrix(problem, test))
     assert np.abs(scores).max() < 4.5
     assert stats.chi2.sf((scores**2).sum(), scores.size) > 1e-5
+
+
+def point_proposal(points, q):
+    """A proposal between a few points of the plane, by a matrix of probabilities."""
+    K = len(points)
+
+    @numba.njit
+    def propose(rng, theta, prop):
+        here = 0
+        for k in range(K):
+            if theta[0] == points[k, 0] and theta[1] == points[k, 1]:
+                here = k
+        u, there = rng.random(), 0
+        while there < K - 1 and u >= q[here, there]:
+            u -= q[here, there]
+            there += 1
+        prop[:] = points[there]
+        return np.log(q[there, here] / q[here, there])
+
+    return propose
+
+
+@pytest.mark.parametrize("test", [FlyMC(q=0.3), FlyMC(q=0.05, tuned=True), FlyMC(q=1.0)], ids=repr)
+def test_flymc_moves_as_often_as_its_joint_chain(test):
+    points = np.array([[0.0, 0.0], [0.6, -0.4], [-0.3, 0.8]])
+    q = np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3], [0.1, 0.6, 0.3]])
+    target = LogisticRegression([[1.0, 0.3], [-0.5, 1.2], [2.0, -0.8]], [1, 0, 1])
+    transition, joint = test.joint_transition_matrix(FiniteProblem.of(test.prepare(target), points, q))
+    flow = (joint[:, None] * transition).reshape(3, 8, 3, 8).sum(axis=(1, 3))
+    tree = tunamh.sample(
+        target, test=test, proposal=point_proposal(points, q), init=points[0], draws=STEPS, tune=0, chains=1, rng=2
+    )
+    theta = tree.posterior["theta"].values[0]
+    states = np.argmin(np.abs(theta[:, :1] - points[:, 0]), axis=1)
+    pairs = (3 * states[:-1] + states[1:])[: (STEPS - 1) // 100 * 100].reshape(100, -1)
+    share = np.stack([(pairs == k).mean(axis=1) for k in range(9)])
+    scores = (share.mean(axis=1) - flow.ravel()) / (share.std(axis=1, ddof=1) / 10)
+    assert np.abs(scores).max() < 4.5
+    assert tree.sample_stats["bright_rows"].max() <= 3
 
 
 def test_the_battery_can_fail():
@@ -142,3 +196,40 @@ def test_without_the_hastings_factor_the_ends_lose_half_their_mass():
 
     states, _ = path(target, TunaMH(chi=1.0), steps=1_000_000, proposal=careless)
     assert (states == 0).mean() < 0.07
+
+
+@pytest.mark.parametrize(
+    ("test", "up", "down", "tolerance"),
+    [(AustereMH(0.01, 30), 0.9975, 0.9834, 0.0015), (MHMinibatch(30, 5.0), 0.4967, 0.5033, 0.006)],
+    ids=["AustereMH", "MHMinibatch"],
+)
+def test_inexact_tests_on_the_papers_walk(test, up, down, tolerance):
+    """The counterexample: MH would always accept; these drift (spec 2.9)."""
+    target = FiniteWalk([-1.0] * 5000 + [5.0] * 1000, states=1_000_000)
+    rates = []
+    for step in (1.0, -1.0):
+
+        @numba.njit
+        def one_way(rng, theta, prop, step=step):
+            prop[0] = theta[0] + step
+            return 0.0
+
+        tree = tunamh.sample(
+            target, test=test, proposal=one_way, draws=40_000, tune=0, chains=2, rng=3, init=[500_000.0]
+        )
+        rates.append(float(tree.sample_stats["accepted"].mean()))
+    assert rates[0] == pytest.approx(up, abs=tolerance)
+    assert rates[1] == pytest.approx(down, abs=tolerance)
+    if isinstance(test, AustereMH):
+        distance = total_variation(walk_law(rates[0] / rates[1], 200), np.full(200, 1 / 200))
+        assert distance == pytest.approx(0.32, abs=0.02 + 0.03)
+        assert total_variation(walk_law(up / down, 200), np.full(200, 1 / 200)) == pytest.approx(0.32, abs=0.02)
+
+
+def test_inexact_results_say_so():
+    target = FiniteWalk([-1.0] * 50 + [5.0] * 10, states=10)
+    for test in (AustereMH(0.05, 10), MHMinibatch(10)):
+        tree = tunamh.sample(target, test=test, draws=10, tune=0, rng=1)
+        assert tree.sample_stats.attrs["exact"] == 0
+        assert "INEXACT" in type(test).__doc__
+    assert tunamh.sample(target, test=MH(), draws=10, tune=0, rng=1).sample_stats.attrs["exact"] == 1

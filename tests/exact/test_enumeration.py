@@ -5,15 +5,33 @@ import pytest
 from finite import dense_problem, neighbour_problem
 from scipy import stats
 
-from tunamh import MH, MHSS, FactorizedMH, TunaMH
+from tunamh import (
+    MH,
+    MHSS,
+    AustereMH,
+    FactorizedMH,
+    FlyMC,
+    GaussianMixture,
+    LogisticRegression,
+    MHMinibatch,
+    Normal,
+    PoissonMH,
+    RobustRegression,
+    TunaMH,
+)
 from tunamh.theory import (
     FiniteProblem,
+    Thinning,
     chi_for_gap,
     detailed_balance_error,
+    expected_batch,
     gap_for_chi,
+    least_batch,
+    optimal_chi,
     spectral_gap,
     stationary_law,
     thinned_acceptance,
+    total_variation,
     transition_matrix,
 )
 
@@ -24,7 +42,10 @@ TESTS = [
     *(MHSS(floor=floor, delayed=delayed, full_share=np.inf) for floor in (0.0, 2.0) for delayed in (False, True)),
     FactorizedMH(truncation=np.inf),
     FactorizedMH(truncation=1.5),
+    PoissonMH(0.5),
+    PoissonMH(4.0),
 ]
+INEXACT = [AustereMH(0.1, 2), MHMinibatch(2)]
 
 
 @pytest.mark.parametrize("test", TESTS, ids=repr)
@@ -36,6 +57,58 @@ def test_detailed_balance(test, tight, seed):
         assert np.all(transition >= 0)
         assert detailed_balance_error(transition, problem.posterior()) < 1e-9
         assert stationary_law(transition) == pytest.approx(problem.posterior(), abs=1e-8)
+
+
+@pytest.mark.parametrize("test", INEXACT, ids=repr)
+def test_the_inexact_tests_fail_the_same_battery(test):
+    """Batches of 2, else they would see all rows and be exact."""
+    errors, distances = [], []
+    for seed in range(5):
+        problem = neighbour_problem(seed, tight=True)[0]
+        transition = transition_matrix(problem, test)
+        errors.append(detailed_balance_error(transition, problem.posterior()))
+        distances.append(total_variation(stationary_law(transition), problem.posterior()))
+    assert min(errors) > 1e-5
+    assert max(distances) > 0.005
+
+
+@pytest.mark.parametrize("test", [AustereMH(0.1, 10), MHMinibatch(10)], ids=repr)
+def test_with_all_rows_in_one_batch_they_are_exact(test):
+    problem = neighbour_problem(1, tight=True)[0]
+    assert detailed_balance_error(transition_matrix(problem, test), problem.posterior()) < 1e-7
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_spectral_gaps_are_ordered_at_equal_batch(seed):
+    """Theorem B: gamma = 0 before 1/2 before 1, the mean batch C M being the same for all three."""
+    problem = dense_problem(seed, tight=True)
+    gaps = [spectral_gap(transition_matrix(problem, Thinning(gamma=gamma))) for gamma in (0.0, 0.5, 1.0)]
+    assert gaps[0] >= gaps[1] - 1e-12
+    assert gaps[1] >= gaps[2] - 1e-12
+
+
+def firefly_problems():
+    X, y = np.array([[1.0, 0.3], [-0.5, 1.2], [0.7, -0.8]]), np.array([1.0, 0.0, 1.0])
+    points = np.array([[0.0, 0.0], [0.6, -0.4], [-0.3, 0.8]])
+    q = np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3], [0.1, 0.6, 0.3]])
+    targets = [
+        LogisticRegression(X, y, prior=Normal(scale=1.0)),
+        RobustRegression(X, 2 * y, weights=[1.0, 2.0, 0.5]),
+        GaussianMixture(X[:, 0]),
+    ]
+    settings = [FlyMC(q=0.3), FlyMC(q=0.05, tuned=True), FlyMC(q=1.0), FlyMC(q=0.2, centre=[0.6, -0.4])]
+    return [pytest.param(t, f, points, q, id=f"{type(t).__name__}-{f.q}") for t in targets for f in settings]
+
+
+@pytest.mark.parametrize(("target", "test", "points", "q"), firefly_problems())
+def test_the_joint_law_of_flymc_is_stationary(target, test, points, q):
+    problem = FiniteProblem.of(test.prepare(target), points, q)
+    assert (problem.energies <= 1e-12).all()  # the lower bounds hold
+    transition, joint = test.joint_transition_matrix(problem)
+    assert np.abs(transition.sum(axis=1) - 1).max() < 1e-12
+    assert np.abs(joint @ transition - joint).max() < 1e-12
+    marginal = joint.reshape(len(points), -1).sum(axis=1)
+    assert marginal == pytest.approx(FiniteProblem.of(target, points, q).posterior(), abs=1e-12)
 
 
 class InvertedRatio(FiniteProblem):
@@ -141,3 +214,30 @@ def test_closed_form_of_the_two_valued_example(reach, chi):
     rise, bound = np.array([reach / 2, -reach / 2]), np.full(2, reach / 2)
     value = thinned_acceptance(0.0, rise, bound, beta=1 + chi * reach, gamma=0.5)
     assert value == pytest.approx(ACCEPTANCE_OF_THE_PAPERS_EXAMPLE[reach, chi], abs=6e-4)
+
+
+def test_statement_1_of_the_paper():
+    """On the two-valued example TFMH accepts exp(-M/2), MH always."""
+    for reach in (1.0, 5.0):
+        rise, bound = np.array([reach / 2, -reach / 2]), np.full(2, reach / 2)
+        factorised = thinned_acceptance(0.0, rise, bound, beta=1.0, gamma=1.0)
+        assert factorised == pytest.approx(np.exp(-reach / 2), abs=1e-12)
+
+
+@pytest.mark.parametrize("reach", [0.01, 1.0, 100.0, 1e6])
+def test_the_true_minimiser_of_the_papers_objective(reach):
+    def objective(chi):
+        return np.log(chi * reach**2 + reach) + 1 / chi + 2 * np.sqrt(np.log(2) / chi)
+
+    best = optimal_chi(reach)
+    around = [objective(best * factor) for factor in (0.9, 0.99, 1.01, 1.1)]
+    assert objective(best) < min(around)
+    if reach == 1e6:
+        assert best == pytest.approx(2.248, abs=1e-3)
+        assert objective(optimal_chi(reach, paper=True)) > objective(best) + 100
+
+
+def test_lower_bound_is_below_what_tunamh_reads():
+    for kappa in (0.1, 0.5, 0.9):
+        for reach in (0.1, 10.0):
+            assert least_batch(kappa, reach) < expected_batch(chi_for_gap(kappa), reach)

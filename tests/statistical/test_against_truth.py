@@ -5,7 +5,21 @@ import numpy as np
 import pytest
 
 from conftest import logistic_data
-from tunamh import MH, GaussianMixture, LogisticRegression, Normal, RandomWalk, RobustRegression, TunaMH, sample
+from tunamh import (
+    MH,
+    MHSS,
+    FactorizedMH,
+    FlyMC,
+    GaussianMixture,
+    LogisticRegression,
+    Normal,
+    PoissonMH,
+    RandomWalk,
+    RobustRegression,
+    Taylor,
+    TunaMH,
+    sample,
+)
 from tunamh.demo import GRID, mixture_data, true_density
 
 
@@ -60,22 +74,54 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("test", [MH(), TunaMH(full_share=np.inf), TunaMH(chi=0.02, full_share=np.inf)], ids=repr)
+WAYS = {
+    "MH": (MH(), None),
+    "TunaMH": (TunaMH(full_share=np.inf), None),
+    "TunaMH, chi": (TunaMH(chi=0.02, full_share=np.inf), None),
+    "MHSS": (MHSS(full_share=np.inf, delayed=False, floor=5.0), None),
+    "TFMH": (FactorizedMH(truncation=3.0), None),
+    "FlyMC": (FlyMC(), None),
+    "FlyMC-MAP": (FlyMC(tuned=True, q=0.05), None),
+    "SMH-1": (FactorizedMH(truncation=np.inf), Taylor(order=1)),
+    "SMH-2": (FactorizedMH(truncation=np.inf), Taylor(order=2)),
+    "MHSS, order 1": (MHSS(full_share=np.inf), Taylor(order=1)),
+    "MHSS, order 2": (MHSS(full_share=np.inf), Taylor(order=2)),
+    "MHSS, order 2, off the mode": (MHSS(full_share=np.inf), Taylor(order=2, centre=[0.0, 0.3])),
+    "TunaMH, order 2": (TunaMH(full_share=np.inf), Taylor(order=2, whiten=False)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("case", CASES)
-def test_agreement_with_quadrature(case, test):
+def test_agreement_with_quadrature(case, way):
     target, density = CASES[case]
+    test, control = WAYS[way]
     truths = quadrature(density, (-4, -4), (4, 4))
-    tree = sample(target, test=test, draws=20_000, thin=10, tune=2000, chains=4, rng=11)
+    tree = sample(target, test=test, control=control, draws=10_000, thin=10, tune=2000, chains=4, rng=11)
     scores = standard_scores(tree, FUNCTIONS, truths)
     assert np.abs(scores).max() < 4
     shifted = standard_scores(tree, FUNCTIONS, np.array(truths) + 0.05)  # negative control: small errors would show
     assert np.abs(shifted).max() > 4
 
 
-def test_mixture_agrees_with_quadrature():
-    x = mixture_data(20_000, seed=2)
-    target = GaussianMixture(x, temper=100 / 20_000)
-    tree = sample(target, test=TunaMH(), draws=20_000, thin=20, chains=4, rng=12)
+MIXTURE_WAYS = {
+    "MH": (MH(), None),
+    "TunaMH": (TunaMH(), None),
+    "MHSS": (MHSS(full_share=np.inf, delayed=False), None),
+    "TFMH": (FactorizedMH(), None),
+    "SMH-1": (FactorizedMH(truncation=np.inf), Taylor(order=1)),
+    "PoissonMH": (PoissonMH(100.0), None),
+    "FlyMC": (FlyMC(), None),
+    "FlyMC-MAP": (FlyMC(tuned=True), None),
+}
+
+
+@pytest.mark.parametrize("way", MIXTURE_WAYS)
+def test_mixture_agrees_with_quadrature(way):
+    test, control = MIXTURE_WAYS[way]
+    x = mixture_data(400, seed=2)
+    target = GaussianMixture(x, temper=10 / 400)
+    tree = sample(target, test=test, control=control, draws=5000, thin=50, chains=4, rng=12)
     edges = np.linspace(-3, 3, GRID + 1)
     middle = 0.5 * (edges[1:] + edges[:-1])
     mass = true_density(target, x, edges)

@@ -15,7 +15,8 @@ class BoundTest(NamedTuple):
     """A test made ready for a target.
 
     ``memory`` is what a chain starts with, ``table`` the law of the rows it draws; ``adapt`` turns the knobs given the
-    mean reach ``C M`` of proposals, None when nothing is left to choose.
+    mean reach ``C M`` of proposals, None when nothing is left to choose. ``reports`` names the statistic that a test
+    puts in place of its reach.
     """
 
     decide: Part
@@ -23,6 +24,7 @@ class BoundTest(NamedTuple):
     memory: np.ndarray
     table: np.ndarray
     adapt: Any = None
+    reports: str | None = None
 
     def adapted(self, mean_reach: float) -> BoundTest:
         if self.adapt is None or not mean_reach > 0:

@@ -19,6 +19,7 @@ from .taylor import (
     TaylorTarget,
     first_order_distance,
     metric_root,
+    no_differences,
     original_distance,
     polynomial_offset,
     second_order_distance,
@@ -123,6 +124,23 @@ def _taylor_energies(theta, index, n, data, out):
         data.eta[b] = data.rows[index[b], d + 2]
     data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, out)
     _subtract_polynomial(index, 0, n, data.rows, d, data.hyper[BASE_HYPER], data.eta, data.eta_prop, out)
+    _apply_weights(index, 0, n, data, d + 5, out)
+
+
+# A firefly target has the same layout with the coefficients a, b, k of its lower bound in place of eta, f' and f''.
+
+
+@part(Energies)
+def _firefly_energies(theta, index, n, data, out):
+    """``-gap = f + a eta^2 + b eta + k``, at most zero."""
+    d = theta.size
+    _one_dot(theta, data.rows, index, n, data.eta)
+    for b in range(n):
+        data.y[b] = data.rows[index[b], d]
+    data.family_energy(n, data.eta, data.y, data.family_hyper, out)
+    for b in range(n):
+        i, eta = index[b], data.eta[b]
+        out[b] += (data.rows[i, d + 2] * eta + data.rows[i, d + 3]) * eta + data.rows[i, d + 4]
     _apply_weights(index, 0, n, data, d + 5, out)
 
 
@@ -245,6 +263,40 @@ class GLM(Target):
                 family_rise=self.family.rise,
                 family_energy=self.family.energy,
             ),
+        )
+
+    def firefly(self, centre: np.ndarray | None) -> TaylorTarget:
+        """The target around lower bounds of its likelihood, tight at ``centre``; their sum is a quadratic in theta."""
+        d = self.dim
+        rows = packed_rows(self.n_rows, d + 5 + int(self._hyper[1]))
+        slope, bend = np.zeros(d), np.zeros((d, d))
+        for block in blocks(self.n_rows):
+            X, y, weight = self._columns(block)
+            a, b, k = self.family.lower_bound(y, None if centre is None else X @ centre)
+            rows[block, :d], rows[block, d], rows[block, d + 1] = X, y, 0.0
+            rows[block, d + 2], rows[block, d + 3], rows[block, d + 4] = a, b, k
+            if self._hyper[1]:
+                rows[block, d + 5] = weight
+            slope -= X.T @ (weight * b)
+            bend -= 2 * (X.T * (weight * a)) @ X
+        return TaylorTarget(
+            self,
+            order=2,
+            centre=np.zeros(d),
+            gradient=slope,
+            hessian=bend,
+            root=np.eye(d),
+            base_hyper=[self.temper, self._hyper[1]],
+            rows=rows,
+            bound_column=d + 1,
+            parts=Parts(
+                no_differences,
+                _firefly_energies,
+                offset=polynomial_offset,
+                family_rise=self.family.rise,
+                family_energy=self.family.energy,
+            ),
+            start=self.start,
         )
 
     def start(self, rng: np.random.Generator) -> np.ndarray:

@@ -12,7 +12,7 @@ from ..data.packed import packed_rows
 from ..data.tables import as_vector, blocks
 from ..errors import NotApplicable
 from .base import Expansion, Parts, Target, checked_temper
-from .taylor import BASE_HYPER, TaylorTarget, first_order_distance_general, polynomial_fall
+from .taylor import BASE_HYPER, TaylorTarget, first_order_distance_general, no_differences, polynomial_fall
 
 # Layout of a packed row: x, c.   Layout of hyper: temper, variance, box.
 
@@ -85,8 +85,8 @@ def _taylor_differences(theta, prop, index, start, n, data, rise, bound):
         rise[b] -= temper * (first * (prop[0] - theta[0]) + second * (prop[1] - theta[1]))
 
 
-@part(Energies, fastmath=CONTRACT)
-def _taylor_energies(theta, index, n, data, out):
+@helper(fastmath=CONTRACT)
+def _first_remainders(theta, index, n, data, out):
     """First-order remainders, zero at the centre."""
     temper, variance = data.hyper[0], data.hyper[1]
     centre = data.hyper[BASE_HYPER + 1 : BASE_HYPER + 3].copy()
@@ -94,6 +94,21 @@ def _taylor_energies(theta, index, n, data, out):
     for b in range(n):
         first, second = _slopes(data.rows[index[b], 0], centre, variance)
         out[b] -= temper * (first * (theta[0] - centre[0]) + second * (theta[1] - centre[1]))
+
+
+@part(Energies)
+def _taylor_energies(theta, index, n, data, out):
+    _first_remainders(theta, index, n, data, out)
+
+
+@part(Energies, fastmath=CONTRACT)
+def _firefly_energies(theta, index, n, data, out):
+    """``-gap``: the first-order remainder less its bound ``U2bar |u|^2 / 2``; the row holds temper * U2bar."""
+    centre = data.hyper[BASE_HYPER + 1 : BASE_HYPER + 3].copy()
+    square = (theta[0] - centre[0]) ** 2 + (theta[1] - centre[1]) ** 2
+    _first_remainders(theta, index, n, data, out)
+    for b in range(n):
+        out[b] -= 0.5 * data.rows[index[b], 1] * square
 
 
 @part(Offset)
@@ -203,11 +218,36 @@ class GaussianMixture(Target):
             ),
         )
 
+    def firefly(self, centre: np.ndarray | None) -> TaylorTarget:
+        """Around ``log B_i = -temper [U_i(t0) + grad U_i(t0).u + U2bar_i |u|^2 / 2]``, t0 the centre (untuned: 0)."""
+        centre = np.zeros(2) if centre is None else centre
+        if np.abs(centre).max() > self.box:
+            raise ValueError(f"centre {centre} lies outside the box, where the bounds do not hold")
+        rows = packed_rows(self.n_rows, 3)
+        rows[:, 0], rows[:, 1], rows[:, 2] = self.rows[:, 0], self.temper * self.hessian_norm_bounds(), 0.0
+        return TaylorTarget(
+            self,
+            order=2,
+            centre=centre,
+            gradient=self.expansion(centre).gradient,
+            hessian=rows[:, 1].sum() * np.eye(2),
+            root=np.eye(2),
+            base_hyper=[self.temper, self.variance, self.box],
+            rows=rows,
+            bound_column=2,
+            parts=Parts(no_differences, _firefly_energies, offset=_taylor_inside_box),
+        )
+
     def hessian_norm_bounds(self) -> np.ndarray:
         """Per row, a bound on the spectral norm of the Hessian of the energy, temper not included (spec 3.2)."""
         s2, box = self.variance, self.box
         near = (np.abs(self.rows[:, 0]) + box) / (2 * s2)
         return np.maximum(2 / s2, box * box / (4 * s2 * s2) + near**2 + 0.448 / s2)
+
+    def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Per row, the largest energy inside the box and the range of its energies, temper included (spec 3.2)."""
+        farthest = (np.abs(self.rows[:, 0]) + self.box) ** 2 / (2 * self.variance)
+        return self.temper * farthest, self.temper * (np.log(2.0) + farthest)
 
     def start(self, rng: np.random.Generator) -> np.ndarray:
         """Uniform on the box, so that chains begin in both modes."""

@@ -121,6 +121,14 @@ class FiniteWalk(Target):
             temper=temper,
         )
 
+    def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Per row, the largest energy of any state and the range of its energies, temper included."""
+        if self._hyper[2] == 1:
+            ends = self.temper * self.rows[:, :1] * np.array([0.0, self.states - 1.0])
+        else:
+            ends = self.temper * self.rows[:, : self.states]
+        return ends.max(axis=1), np.ptp(ends, axis=1)
+
     def start(self, rng: np.random.Generator) -> np.ndarray:
         """Uniform over the states."""
         return np.array([float(rng.integers(self.states))])

@@ -1,0 +1,111 @@
+"""AustereMH: a sequential t-test on a growing subset of the rows (spec 2.8). NOT EXACT."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._jit import BLOCK, NO_FAULT, Decide, Decision, fixed, part
+from ..data.stream import NO_TABLE
+from ..theory import FiniteProblem, subset_acceptance
+from .base import BoundTest, failure, verdict
+from .subsets import new_rises
+
+_QUANTILES = 1  # knobs: rows per stage, then the Student quantile of every stage but the last
+
+
+@part(Decide)
+def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
+    """Accept iff the mean of ``U_i(theta) - U_i(prop)`` exceeds ``(log u - log rho) / N``, as the subset has it."""
+    if log_rho == -np.inf:
+        return verdict(rng, log_rho, 0, False, np.nan, np.nan)
+    n_rows, stage = memory.size, int(knobs[0])
+    threshold = (math.log(rng.random()) - log_rho) / n_rows
+    distance = model.distance(theta, prop, model.data.hyper)
+    seen, mean, squares, test = 0, 0.0, 0.0, 0
+    while True:
+        wanted = min(seen + stage, n_rows)
+        while seen < wanted:
+            n = min(wanted - seen, BLOCK)
+            fault = new_rises(rng, theta, prop, model, memory, seen, n, work, distance)
+            if fault != NO_FAULT:
+                return failure(fault)
+            for b in range(n):  # Welford's running mean and sum of squares
+                gain = -work.rise[b]
+                seen += 1
+                step = gain - mean
+                mean += step / seen
+                squares += step * (gain - mean)
+        if seen == n_rows:
+            break
+        error = math.sqrt(squares / (seen - 1) / seen * (1.0 - (seen - 1.0) / (n_rows - 1.0)))
+        if abs(mean - threshold) > knobs[_QUANTILES + test] * error:
+            break
+        test += 1
+    accepted = mean > threshold
+    return Decision(accepted, 0.0 if accepted else -np.inf, seen, seen == n_rows, np.nan, np.nan, NO_FAULT)
+
+
+@dataclass(frozen=True)
+class AustereMH:
+    """INEXACT: the t-test of Korattikara, Chen and Welling (2014) changes the posterior. For comparison only.
+
+    Parameters
+    ----------
+    epsilon : float
+        The t-test stops when it is wrong with probability below this.
+    batch : int
+        Rows added at each stage.
+    """
+
+    epsilon: float = 0.01
+    batch: int = 500
+
+    exact: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epsilon < 0.5:
+            raise ValueError(f"epsilon must lie between 0 and 1/2, got {self.epsilon!r}")
+        if self.batch < 2:
+            raise ValueError(f"batch must be at least 2, got {self.batch!r}")
+
+    def quantiles(self, n_rows: int) -> np.ndarray:
+        """What a Student variable of ``n - 1`` degrees exceeds with probability epsilon, for n = m, 2m, ... < N."""
+        from scipy.special import stdtrit
+
+        return stdtrit(np.arange(self.batch, n_rows, self.batch) - 1.0, 1.0 - self.epsilon)
+
+    def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
+        """By all subsets, the threshold's law in closed form: the decision is a step function of ``u``."""
+        n_rows, quantiles = len(problem.c), self.quantiles(len(problem.c))
+
+        def accepts(gains: np.ndarray) -> float:
+            """P(accept) over u for rows in this order: ``mu0 = (log u - log rho) / N`` decides where to stop."""
+            cuts = [0.0, 1.0]
+            tests = []
+            for k, quantile in enumerate(quantiles):
+                n = (k + 1) * self.batch
+                mean, sd = gains[:n].mean(), gains[:n].std(ddof=1)
+                error = sd / math.sqrt(n) * math.sqrt(1 - (n - 1) / (n_rows - 1))
+                tests.append((mean, quantile * error))
+            tests.append((gains.mean(), 0.0))
+            log_rho = problem.log_rho(here, there)
+            for mean, margin in tests:
+                cuts += [math.exp(min(0.0, n_rows * (mean + s * margin) + log_rho)) for s in (-1, 0, 1)]
+            total = 0.0
+            edges = sorted(set(cuts))
+            for low, high in itertools.pairwise(edges):
+                threshold = (math.log(0.5 * (low + high)) - log_rho) / n_rows
+                mean = next(m for m, margin in tests if abs(m - threshold) > margin)
+                total += (high - low) * (mean > threshold)
+            return total
+
+        return subset_acceptance(problem, here, there, accepts)
+
+    def bind(self, target: Any) -> BoundTest:
+        knobs = fixed([self.batch, *self.quantiles(target.n_rows)])
+        return BoundTest(_decide, knobs, np.arange(target.n_rows, dtype=np.float64), NO_TABLE)

@@ -1,0 +1,212 @@
+"""FlyMC: rows are lit by auxiliary coins, and only the bright ones enter the decision (spec 2.7).
+
+The target is first rewritten around lower bounds ``B_i <= L_i`` of the rows' likelihoods, whose product is known in
+closed form and goes into the offset; row ``i`` keeps the energy ``-gap_i``, ``gap_i = log L_i - log B_i >= 0``. With
+``Lt_i = e^{gap_i} - 1`` the joint law of state and bright rows is ``prior(theta) prod_i B_i prod_{bright} Lt_i``; its
+marginal in theta is the posterior. Each step is a sweep that lights and darkens rows, then MH given the bright ones.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._jit import BLOCK, NO_FAULT, Decide, Decision, fixed, helper, part
+from ..data.stream import NO_TABLE
+from ..errors import NotApplicable
+from ..laplace import find_mode
+from ..theory import FiniteProblem
+from .base import BoundTest, failure, passes
+
+_NO_GAP = 1e-13  # at a tangent point the gap is zero up to rounding
+_WRONG = -1e-9  # further below zero the bound is violated
+
+# memory: number of bright rows, then the rows in an order in which the bright come first, then the gaps of the bright.
+
+
+@helper
+def _log_brightness(gap):
+    """``log Lt = log(e^gap - 1)``; minus infinity where there is no gap."""
+    if gap <= _NO_GAP:
+        return -np.inf
+    return gap + math.log(-math.expm1(-gap))
+
+
+@helper
+def _gaps(theta, model, work, n, out, start):
+    """Gaps at ``theta`` of the ``n`` rows in ``work.index``; returns the first that is wrong, or ``NO_FAULT``."""
+    model.energies(theta, work.index, n, model.data, work.rise)
+    for b in range(n):
+        if not work.rise[b] <= -_WRONG or work.rise[b] == -np.inf:
+            return work.index[b]
+        out[start + b] = max(-work.rise[b], 0.0)
+    return NO_FAULT
+
+
+@helper
+def _bright_gaps(theta, model, work, order, bright, out):
+    """Gaps at ``theta`` of all bright rows."""
+    for start in range(0, bright, BLOCK):
+        n = min(BLOCK, bright - start)
+        for b in range(n):
+            work.index[b] = int(order[start + b])
+        fault = _gaps(theta, model, work, n, out, start)
+        if fault != NO_FAULT:
+            return fault
+    return NO_FAULT
+
+
+@helper
+def _skip(rng, q):
+    """How many dark rows to pass until one is proposed: geometric, at least 1."""
+    return 1 if q == 1.0 else 1 + int(math.log(1.0 - rng.random()) / math.log1p(-q))
+
+
+@helper
+def _light(rng, theta, model, work, order, gap, n_bright, q):
+    """Propose every dark row with probability q and light it with ``min(1, Lt / q)``.
+
+    Lit rows are swapped to the end of the bright ones, which never lies beyond the slot at hand. Returns
+    ``(bright rows, rows evaluated, fault)``.
+    """
+    slots, found = np.empty(BLOCK, np.int64), np.empty(BLOCK)
+    slot, lit, evaluated = n_bright - 1 + _skip(rng, q), n_bright, 0
+    while slot < order.size:
+        n = 0
+        while slot < order.size and n < BLOCK:
+            slots[n], work.index[n] = slot, int(order[slot])
+            n += 1
+            slot += _skip(rng, q)
+        fault = _gaps(theta, model, work, n, found, 0)
+        if fault != NO_FAULT:
+            return lit, evaluated, fault
+        evaluated += n
+        for b in range(n):
+            if passes(rng, _log_brightness(found[b]) - math.log(q)):
+                row = order[slots[b]]
+                order[slots[b]], order[lit] = order[lit], row
+                gap[lit] = found[b]
+                lit += 1
+    return lit, evaluated, NO_FAULT
+
+
+@helper
+def _darken(rng, order, gap, was_bright, n_bright, q):
+    """Each row that was bright before the sweep goes dark with ``min(1, q / Lt)``; returns how many are bright now."""
+    for slot in range(was_bright - 1, -1, -1):
+        if passes(rng, math.log(q) - _log_brightness(gap[slot])):
+            n_bright -= 1
+            row = order[slot]
+            order[slot], gap[slot] = order[n_bright], gap[n_bright]
+            order[n_bright] = row
+    return n_bright
+
+
+@part(Decide)
+def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
+    """One sweep at ``theta``, then MH to ``prop`` given the bright rows; ``reach`` reports how many are bright."""
+    q, n_rows = knobs[0], (memory.size - 1) // 3
+    order, gap, gap_prop = memory[1 : 1 + n_rows], memory[1 + n_rows : 1 + 2 * n_rows], memory[1 + 2 * n_rows :]
+    was_bright = int(memory[0])
+    lit, evaluated, fault = _light(rng, theta, model, work, order, gap, was_bright, q)
+    if fault != NO_FAULT:
+        return failure(fault)
+    bright = _darken(rng, order, gap, was_bright, lit, q)
+    memory[0] = bright
+    if log_rho == -np.inf:
+        return Decision(False, log_rho, evaluated, False, np.nan, float(bright), NO_FAULT)
+    fault = _bright_gaps(prop, model, work, order, bright, gap_prop)
+    if fault != NO_FAULT:
+        return failure(fault)
+    log_ratio = log_rho
+    for slot in range(bright):
+        log_ratio += _log_brightness(gap_prop[slot]) - _log_brightness(gap[slot])
+    accepted = passes(rng, log_ratio)
+    if accepted:
+        gap[:bright] = gap_prop[:bright]
+    return Decision(accepted, log_ratio, evaluated + bright, False, np.nan, float(bright), NO_FAULT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlyMC:
+    """Exact Firefly Monte Carlo (Maclaurin and Adams 2014) with implicit resampling.
+
+    ``batch_size`` counts every energy evaluated, ``bright_rows`` the rows bright after the sweep. Lower bounds:
+    Jaakkola and Jordan's for logistic regression, the Gaussian tangent for Student-t, the Taylor bound for the mixture.
+
+    Parameters
+    ----------
+    q : float
+        Probability with which a dark row is proposed to be lit.
+    tuned : bool
+        Bounds tight at a centre (FlyMC-MAP) instead of the untuned ones.
+    centre : (d,), optional
+        Where tuned bounds are tight; None: a mode of the posterior.
+    """
+
+    q: float = 0.1
+    tuned: bool = False
+    centre: Any = None
+
+    exact: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.q <= 1:
+            raise ValueError(f"q must lie in (0, 1], got {self.q!r}")
+
+    def prepare(self, target: Any) -> Any:
+        """The target around its lower bounds: same posterior, energies ``-gap_i``."""
+        if not hasattr(target, "firefly"):
+            raise NotApplicable(
+                f"FlyMC needs lower bounds of the likelihood, which {type(target).__name__} does not offer"
+            )
+        if not self.tuned and self.centre is None:
+            return target.firefly(None)
+        return target.firefly(find_mode(target) if self.centre is None else np.array(self.centre, dtype=np.float64))
+
+    def bind(self, target: Any) -> BoundTest:
+        memory = np.zeros(1 + 3 * target.n_rows)
+        memory[1 : 1 + target.n_rows] = np.arange(target.n_rows)
+        return BoundTest(_decide, fixed([self.q]), memory, NO_TABLE, reports="bright_rows")
+
+    def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
+        raise NotApplicable("FlyMC has memory: its law is that of the joint chain, see joint_transition_matrix")
+
+    def joint_transition_matrix(self, problem: FiniteProblem) -> tuple[np.ndarray, np.ndarray]:
+        """Exact transition matrix and law of (state, bright rows) on a finite problem whose energies are ``-gap_i``.
+
+        The joint state ``k * 2^N + z`` has row ``i`` bright where bit ``i`` of ``z`` is set.
+        """
+        n_rows, K = problem.energies.shape
+        gaps = np.maximum(-problem.energies, 0.0)
+        brightness = np.where(gaps > _NO_GAP, np.expm1(gaps), 0.0)
+        coins = list(itertools.product((0, 1), repeat=n_rows))
+        Z = len(coins)
+        law = np.array(
+            [
+                [np.exp(problem.log_prior[k]) * np.prod(np.where(z, brightness[:, k], 1.0)) for z in coins]
+                for k in range(K)
+            ]
+        ).ravel()
+        with np.errstate(divide="ignore"):
+            darkens = np.minimum(1.0, self.q / brightness)
+        lights = self.q * np.minimum(1.0, brightness / self.q)
+        sweep, move = np.zeros((K * Z, K * Z)), np.zeros((K * Z, K * Z))
+        for k in range(K):
+            for a, old in enumerate(coins):
+                for b, new in enumerate(coins):
+                    up = np.where(old, 1 - darkens[:, k], lights[:, k])
+                    sweep[k * Z + a, k * Z + b] = np.prod(np.where(new, up, 1 - up))
+                for other in range(K):
+                    q = problem.proposal
+                    if other != k and q[k, other] > 0 and q[other, k] > 0:
+                        bright = np.array(old, bool)
+                        top, bottom = np.prod(brightness[bright, other]), np.prod(brightness[bright, k])
+                        ratio = math.exp(problem.log_rho(k, other)) * top / bottom if bottom > 0 else 1.0
+                        move[k * Z + a, other * Z + a] = q[k, other] * min(1.0, ratio)
+                move[k * Z + a, k * Z + a] = 1 - move[k * Z + a].sum()
+        return sweep @ move, law / law.sum()

@@ -1,0 +1,100 @@
+"""PoissonMH: Poisson counts with global bounds (spec 2.4).
+
+With ``phi_i(theta) = ceiling_i - U_i(theta)`` in ``[0, width_i]`` everywhere and ``L = sum_i width_i``, every step
+draws ``s_i ~ Poisson(lam_i(theta))``, ``lam_i = rate width_i / L + phi_i``, and accepts with probability
+``min(1, rho prod_i (lam_i(prop) / lam_i(theta))^{s_i})``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._jit import BLOCK, Decide, fixed, helper, part
+from .._random import poisson
+from ..data.stream import alias_table, draw_rows
+from ..errors import NotApplicable
+from ..theory import FiniteProblem, poisson_acceptance
+from .base import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, BoundTest, failure, verdict
+
+_PER_ROW = 2  # knobs: rate, L, then the rows' ceilings, then their widths
+
+
+@helper
+def _height(energy, ceiling, width):
+    """``phi = ceiling - U``, cut to ``[0, width]`` where rounding alone exceeds it; NaN beyond that."""
+    phi = ceiling - energy
+    slack = RELATIVE_TOLERANCE * width + ABSOLUTE_TOLERANCE * (1.0 + abs(energy))
+    if not -slack <= phi <= width + slack:
+        return np.nan
+    return min(max(phi, 0.0), width)
+
+
+@part(Decide)
+def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
+    if log_rho == -np.inf:
+        return verdict(rng, log_rho, 0, False, np.nan, np.nan)
+    rate, total = knobs[0], knobs[1]
+    n_rows = model.data.rows.shape[0]
+    batch = poisson(rng, rate + total)
+    log_ratio, rows = log_rho, 0
+    while rows < batch:
+        start, n = draw_rows(stream, min(batch - rows, BLOCK))
+        work.index[:n] = stream.ring[start : start + n]
+        model.energies(theta, work.index, n, model.data, work.rise)
+        model.energies(prop, work.index, n, model.data, work.bound)
+        for b in range(n):
+            i = work.index[b]
+            ceiling, width = knobs[_PER_ROW + i], knobs[_PER_ROW + n_rows + i]
+            here, there = _height(work.rise[b], ceiling, width), _height(work.bound[b], ceiling, width)
+            if not here + there >= 0.0:
+                return failure(i)
+            floor = rate * width / total
+            if stream.uniform[start + b] * (floor + width) < floor + here:
+                log_ratio += math.log((floor + there) / (floor + here))
+        rows += n
+    return verdict(rng, log_ratio, batch, False, np.nan, np.nan)
+
+
+@dataclass(frozen=True)
+class PoissonMH:
+    """Exact minibatch test with global bounds (Zhang and De Sa 2019), the proposal ratio corrected.
+
+    It needs a target whose energies are bounded everywhere: `GaussianMixture` and `FiniteWalk`.
+
+    Parameters
+    ----------
+    rate : float
+        ``lambda``: a larger one lowers the noise of the decision; the mean batch is ``rate + L``, whatever the move.
+    """
+
+    rate: float
+
+    exact: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not (self.rate > 0 and math.isfinite(self.rate)):
+            raise ValueError(f"rate must be positive and finite, got {self.rate!r}")
+
+    def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
+        """With the tightest global bounds: each row's largest energy, and its range."""
+        ceiling = problem.energies.max(axis=1)
+        width = ceiling - problem.energies.min(axis=1)
+        floor = self.rate * width / width.sum()
+        forward, backward = (floor + ceiling - problem.energies[:, k] for k in (here, there))
+        return poisson_acceptance(problem.log_rho(here, there), forward, backward)
+
+    def bind(self, target: Any) -> BoundTest:
+        if not hasattr(target, "global_bounds"):
+            raise NotApplicable(
+                f"PoissonMH needs energies that are bounded everywhere, and those of {type(target).__name__} are not; "
+                "TunaMH needs bounds on their differences only"
+            )
+        ceiling, width = target.global_bounds()
+        if not width.sum() > 0:
+            raise NotApplicable("PoissonMH needs energies that vary")
+        knobs = fixed(np.concatenate([[self.rate, width.sum()], ceiling, width]))
+        return BoundTest(_decide, knobs, np.empty(0), alias_table(width[:, None], 0))

@@ -1,0 +1,28 @@
+"""Rows without replacement, for the tests that estimate the sum of rises from a growing subset."""
+
+from __future__ import annotations
+
+from .._jit import NO_FAULT, helper
+from .base import within_rounding
+
+
+@helper
+def new_rises(rng, theta, prop, model, order, seen, n, work, distance):
+    """Draw ``n`` (at most `BLOCK`) rows not among the first ``seen`` of ``order`` and evaluate their rises.
+
+    ``order`` is a permutation of all rows, shuffled further by every draw (Fisher and Yates), so any prefix is a random
+    subset. Returns the first row that exceeds its bound or is not finite, or ``NO_FAULT``.
+    """
+    n_rows = order.size
+    for b in range(n):
+        place = seen + b + int(rng.random() * (n_rows - seen - b))
+        row = order[place]
+        order[place] = order[seen + b]
+        order[seen + b] = row
+        work.index[b] = int(row)
+    model.differences(theta, prop, work.index, 0, n, model.data, work.rise, work.bound)
+    for b in range(n):
+        rise, bound = work.rise[b], work.bound[b] * distance
+        if not abs(rise) <= bound and not within_rounding(theta, prop, model, work.index[b], rise, bound):
+            return work.index[b]
+    return NO_FAULT

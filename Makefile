@@ -33,6 +33,7 @@ check: $(VENV)/installed
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/rows_per_second.py
+	$(BIN)/python benchmarks/methods.py
 
 clean:
 	rm -rf $(VENV) demo

@@ -8,6 +8,7 @@ from .errors import BoundViolation, NoDraws, NonFiniteEnergy, NotApplicable, Tun
 from .guard import check_bounds
 from .priors import Flat, Normal
 from .proposals import NeighbourWalk, RandomWalk
+from .results import summary
 from .sample import sample
 from .targets import (
     GLM,
@@ -52,5 +53,6 @@ __all__ = [
     "__version__",
     "check_bounds",
     "sample",
+    "summary",
     "theory",
 ]

@@ -41,6 +41,12 @@ class Progress:
             self._bar.start()
         return self
 
+    def restart(self) -> None:
+        """What went before does not count in the estimate of the time left."""
+        self._started = time.monotonic()
+        if self._bar is not None:
+            self._bar.reset(self._task)
+
     def update(self, share: float, remark: str) -> None:
         if self._bar is not None:
             self._bar.update(self._task, completed=share, remark=remark)

@@ -12,6 +12,16 @@ from ._version import __version__
 from .chain import ACCEPTED, FULL, RATE, REACH, ROWS, WORST
 
 
+def summary(tree: Any, **settings: Any) -> Any:
+    """`arviz_stats.summary`, with every parameter marked when the draws come from an inexact test."""
+    from arviz_stats import summary as table_of
+
+    table = table_of(tree, **settings)
+    if not tree["posterior"].attrs.get("exact", 1):
+        table.index = [f"{name} (inexact)" for name in table.index]
+    return table
+
+
 class ChainResult(NamedTuple):
     """What one chain hands over; all arrays have one entry per kept draw."""
 

@@ -257,7 +257,8 @@ def _run_all(runs: list[_ChainRun], cores: int, max_seconds: float | None, progr
     with Progress(title, show=progressbar) as progress, ThreadPoolExecutor(cores) as pool:
         progress.update(0.0, "loading compiled code (first use compiles it)")
         runs[0].compile()
-        started = time.monotonic()  # compiling does not count towards max_seconds
+        started = time.monotonic()  # compiling counts neither towards max_seconds nor in the estimate of what is left
+        progress.restart()
         limit = np.inf if max_seconds is None else max_seconds
         try:
             while waiting or busy:

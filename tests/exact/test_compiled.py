@@ -232,4 +232,30 @@ def test_inexact_results_say_so():
         tree = tunamh.sample(target, test=test, draws=10, tune=0, rng=1)
         assert tree.sample_stats.attrs["exact"] == 0
         assert "INEXACT" in type(test).__doc__
+        assert list(tunamh.summary(tree).index) == ["theta[state] (inexact)"]
     assert tunamh.sample(target, test=MH(), draws=10, tune=0, rng=1).sample_stats.attrs["exact"] == 1
+
+
+TWO_VALUED = [
+    (FactorizedMH(truncation=np.inf), 2.0, 0.3679),
+    (FactorizedMH(truncation=np.inf), 5.0, 0.0821),
+    (TunaMH(chi=0.1, full_share=np.inf), 5.0, 0.2612),
+    (TunaMH(chi=1.0, full_share=np.inf), 20.0, 0.622),
+    (TunaMH(chi=10.0, full_share=np.inf), 2.0, 0.876),
+    (MH(), 20.0, 1.0),
+]
+
+
+@pytest.mark.parametrize(("test", "reach", "expected"), TWO_VALUED, ids=[f"{t!r}-{m:g}" for t, m, _ in TWO_VALUED])
+def test_statement_1_of_the_paper_compiled(test, reach, expected):
+    """x = +-M/N, half each: MH always accepts, TFMH with exp(-M/2), TunaMH by the closed form (experiments 6)."""
+    target = FiniteWalk(np.repeat([reach, -reach], 50), states=100_000)
+
+    @numba.njit
+    def step(rng, theta, prop):
+        prop[0] = theta[0] + (1.0 if rng.random() < 0.5 else -1.0)
+        return 0.0
+
+    tree = tunamh.sample(target, test=test, proposal=step, init=[50_000.0], draws=40_000, tune=0, chains=1, rng=4)
+    accepted = tree.sample_stats["accepted"].values
+    assert abs(accepted.mean() - expected) < 4.5 * np.sqrt(expected * (1 - expected) / accepted.size) + 6e-4

@@ -20,7 +20,7 @@ import numpy as np
 from arviz_stats import ess
 
 import tunamh
-from tunamh import MH, MHSS, AustereMH, FactorizedMH, FlyMC, MHMinibatch, PoissonMH, Taylor, TunaMH
+from tunamh import MH, MHSS, AustereMH, Autoregressive, FactorizedMH, FlyMC, MHMinibatch, PoissonMH, Taylor, TunaMH
 from tunamh.demo import mixture_data
 
 
@@ -54,17 +54,18 @@ PROBLEMS = {
             "TunaMH, Taylor 2": (TunaMH(), Taylor(order=2)),
             "MH-SS, Taylor 2": (MHSS(), Taylor(order=2)),
             "SMH-2": (FactorizedMH(), Taylor(order=2)),
+            "MH-SS, Taylor 2, autoregressive": (MHSS(delayed=False, floor=2.0), Taylor(order=2), Autoregressive()),
         },
     ),
     "mixture 1,000,000, temper 1e-4": (mixture, {**COMMON, "PoissonMH": (PoissonMH(500.0), None)}),
 }
 
 
-def measure(target: tunamh.Target, test, control, seconds: float) -> dict:
+def measure(target: tunamh.Target, test, control, proposal, *, seconds: float) -> dict:
     started = time.perf_counter()
     controlled = target if control is None else control(target)
     setup = time.perf_counter() - started
-    settings = {"test": test, "chains": 2, "rng": 1, "progressbar": False}
+    settings = {"test": test, "proposal": proposal, "chains": 2, "rng": 1, "progressbar": False}
     tunamh.sample(controlled, draws=10, tune=1, **settings)  # compiled before the clock runs
     tree = tunamh.sample(controlled, draws=400_000, tune=500, max_seconds=seconds, **settings)
     theta, stats = tree.posterior["theta"].values, tree.sample_stats
@@ -88,17 +89,17 @@ def main() -> None:
     report: dict = {"machine": platform.processor() or platform.machine(), "date": time.strftime("%Y-%m-%d")}
     for problem, (make, ways) in PROBLEMS.items():
         target = make()
-        print(f"\n{problem}\n{'method':<24} {'rows/step':>12} {'acceptance':>10} {'us/step':>10} {'ESS/s':>10}")
+        print(f"\n{problem}\n{'method':<32} {'rows/step':>12} {'acceptance':>10} {'us/step':>10} {'ESS/s':>10}")
         report[problem] = {}
-        for name, (test, control) in ways.items():
+        for name, (test, control, *proposal) in ways.items():
             try:
-                r = measure(target, test, control, options.seconds)
+                r = measure(target, test, control, *(proposal or [None]), seconds=options.seconds)
             except tunamh.NoDraws:
-                print(f"{name:<24} no draw in {options.seconds:g} seconds")
+                print(f"{name:<32} no draw in {options.seconds:g} seconds")
                 continue
             report[problem][name] = r
             print(
-                f"{name:<24} {r['rows_per_step']:>12,.1f} {r['acceptance']:>10.2f} "
+                f"{name:<32} {r['rows_per_step']:>12,.1f} {r['acceptance']:>10.2f} "
                 f"{r['microseconds_per_step']:>10,.1f} {r['effective_draws_per_second']:>10,.1f}",
                 flush=True,
             )

@@ -9,6 +9,7 @@ from conftest import logistic_data
 from tunamh import (
     MH,
     MHSS,
+    Autoregressive,
     EnergyTarget,
     FactorizedMH,
     FiniteWalk,
@@ -215,3 +216,36 @@ def test_effective_rows_of_a_well_specified_model():
     gradients = features * target.family.derivatives(features @ mode, y)[0][:, None]
     n_eff = tunamh.theory.effective_rows(gradients, target.c, target.expansion(mode).hessian)
     assert 0.8 < n_eff / 10_000 < 1.3
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.6, -0.4])
+@pytest.mark.parametrize("centre", [None, [0.3, -0.2]])
+def test_autoregressive_is_reversible_for_the_laplace_law(rho, centre):
+    """Its ratio is that of the two Gaussian densities, and it cancels the Taylor part and the prior (spec 5b)."""
+    target = Taylor(order=2, centre=centre)(CASES["logistic"][0])
+    bound, model = Autoregressive(rho=rho).bind(target), target.model()
+    mean, precision = target.laplace()
+    rng, prop = np.random.default_rng(1), np.empty(2)
+    for _ in range(20):
+        theta = rng.standard_normal(2)
+        ratio = bound.propose(rng, theta, prop, bound.knobs)
+        assert ratio == pytest.approx(
+            0.5 * ((prop - mean) @ precision @ (prop - mean) - (theta - mean) @ precision @ (theta - mean))
+        )
+        prior = model.log_prior(prop, model.prior_hyper) - model.log_prior(theta, model.prior_hyper)
+        assert ratio + prior + model.offset(theta, prop, model.data.hyper) == pytest.approx(0.0, abs=1e-9)
+    theta = np.array([2.0, -1.0])
+    moves = np.array([(bound.propose(rng, theta, prop, bound.knobs), *prop)[1:] for _ in range(20_000)])
+    covariance = (1 - rho**2) * np.linalg.inv(precision)
+    spread = np.sqrt(np.diag(covariance) / len(moves))
+    assert (np.abs(moves.mean(axis=0) - mean - rho * (theta - mean)) < 4.5 * spread).all()
+    error = np.sqrt(2 * np.outer(np.diag(covariance), np.diag(covariance)) / len(moves))
+    assert (np.abs(np.cov(moves.T) - covariance) < 4.5 * error).all()
+
+
+def test_autoregressive_needs_a_laplace_law():
+    for target in (CASES["logistic"][0], Taylor(order=1)(CASES["logistic"][0])):
+        with pytest.raises(NotApplicable, match="order=2"):
+            sample(target, proposal=Autoregressive())
+    with pytest.raises(ValueError, match="rho"):
+        Autoregressive(rho=1.0)

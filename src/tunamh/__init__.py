@@ -7,7 +7,7 @@ from .control import Taylor
 from .errors import BoundViolation, NoDraws, NonFiniteEnergy, NotApplicable, TunaMHError
 from .guard import check_bounds
 from .priors import Flat, Normal
-from .proposals import NeighbourWalk, RandomWalk
+from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .results import summary
 from .sample import sample
 from .targets import (
@@ -27,6 +27,7 @@ __all__ = [
     "MH",
     "MHSS",
     "AustereMH",
+    "Autoregressive",
     "BoundViolation",
     "EnergyTarget",
     "FactorizedMH",

@@ -137,7 +137,7 @@ def draw(path: Path, truth: np.ndarray, contenders: list[Contender], rows: int, 
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.5, 4.6), layout="constrained")
+    figure = Figure(figsize=(10, 5.4), layout="constrained")
     FigureCanvasAgg(figure)
     panels = [("truth, by quadrature", truth)] + [
         (f"{c.name}: {c.steps:,} steps,\n{c.rows_per_step:,.0f} rows each, distance {c.distance:.3f}", c.density)
@@ -153,4 +153,4 @@ def draw(path: Path, truth: np.ndarray, contenders: list[Contender], rows: int, 
     axes[0].set_ylabel(r"$\theta_2$")
     figure.colorbar(image, ax=axes, label="posterior mass per cell", shrink=0.85)
     figure.suptitle(f"Two-mode mixture, {rows:,} rows, {seconds:g} seconds each", fontsize=12)
-    figure.savefig(path, dpi=130)
+    figure.savefig(path, dpi=120, bbox_inches="tight")

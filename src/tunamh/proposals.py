@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from ._jit import Part, Propose, compile_now, fixed, part, read_only
+from ._jit import REASSOCIATE, Part, Propose, compile_now, fixed, helper, part, read_only
 from .errors import NotApplicable
 
 OPTIMAL_WALK = 2.38
@@ -104,6 +104,70 @@ class RandomWalk:
             return BoundProposal(_correlated, fixed([1.0, *scale.ravel()]), False, self.acceptance)
         d = space.dim
         raise ValueError(f"scale must be a number, {d} numbers or a {d} x {d} matrix, got shape {scale.shape}")
+
+
+# knobs of the autoregressive proposal: step (unused), rho, then m (d), L (d x d, lower triangular), Q (d x d).
+
+
+@helper(fastmath=REASSOCIATE)
+def _quadratic(theta, knobs, centre, matrix):
+    """``(theta - m)' Q (theta - m)``."""
+    d = theta.size
+    total = 0.0
+    for j in range(d):
+        row = 0.0
+        for k in range(d):
+            row += knobs[matrix + j * d + k] * (theta[k] - knobs[centre + k])
+        total += row * (theta[j] - knobs[centre + j])
+    return total
+
+
+@part(Propose)
+def _autoregressive(rng, theta, prop, knobs):
+    """``prop = m + rho (theta - m) + sqrt(1 - rho^2) L xi``, column by column of L."""
+    d, rho = theta.size, knobs[1]
+    centre, factor = 2, 2 + d
+    for j in range(d):
+        prop[j] = knobs[centre + j] + rho * (theta[j] - knobs[centre + j])
+    spread = math.sqrt(1.0 - rho * rho)
+    for k in range(d):
+        length = spread * rng.standard_normal()
+        for j in range(k, d):
+            prop[j] += length * knobs[factor + j * d + k]
+    precision = factor + d * d
+    return 0.5 * (_quadratic(prop, knobs, centre, precision) - _quadratic(theta, knobs, centre, precision))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Autoregressive:
+    """Proposal reversible for the Laplace law ``N(m, Q^-1)`` of the posterior (spec 5b).
+
+    ``prop = m + rho (theta - m) + sqrt(1 - rho^2) L xi`` with ``L L' = Q^-1``. On a Taylor target of order 2 the
+    quadratic part cancels from the acceptance ratio, so only the remainders decide and nearly every move is accepted:
+    ``sample(target, test=MHSS(delayed=False, floor=2), control=Taylor(order=2), proposal=Autoregressive())``.
+
+    Exact on any data, but slow to leave tails heavier than Gaussian: meant for many rows, where there are none.
+
+    Parameters
+    ----------
+    rho : float
+        Autocorrelation of the chain if all moves are accepted, between -1 and 1; 0 proposes independently of the state.
+    """
+
+    rho: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not -1 < self.rho < 1:
+            raise ValueError(f"rho must lie between -1 and 1, got {self.rho!r}")
+
+    def bind(self, space: Space) -> BoundProposal:
+        laplace = getattr(space, "laplace", None)
+        if laplace is None:
+            raise NotApplicable("Autoregressive needs the Laplace law of a target with control=Taylor(order=2)")
+        mean, precision = laplace()
+        factor = np.linalg.cholesky(np.linalg.inv(precision))
+        knobs = fixed(np.concatenate([[1.0, self.rho], mean, factor.ravel(), precision.ravel()]))
+        return BoundProposal(_autoregressive, knobs, False, 0.6)
 
 
 @part(Propose)

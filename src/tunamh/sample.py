@@ -68,8 +68,9 @@ def sample(
         Steps per kept draw. ``acceptance_rate`` and ``batch_size`` are then means over these steps, ``accepted`` and
         ``full_data_step`` tell whether any of them was, ``bound_ratio`` is their maximum.
     init : (d,) or (chains, d), optional
-        Initial states. By default each chain starts from the target's overdispersed law: near the mode of its own
-        random subsample for regressions, uniform on the box or the states, standard normal for an `EnergyTarget`.
+        Initial states. By default each chain starts from the target's overdispersed law: the Laplace law of its own
+        random subsample for regressions, twice the width of the Laplace law with a control variate, uniform on the box
+        or the states, standard normal for an `EnergyTarget`.
     max_seconds : float, optional
         Stop after this time, warm-up included, and return what exists.
     progressbar : bool

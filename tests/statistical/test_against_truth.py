@@ -8,6 +8,7 @@ from conftest import logistic_data
 from tunamh import (
     MH,
     MHSS,
+    Autoregressive,
     FactorizedMH,
     FlyMC,
     GaussianMixture,
@@ -21,6 +22,7 @@ from tunamh import (
     sample,
 )
 from tunamh.demo import mixture_data
+from tunamh.laplace import find_mode
 
 
 def standard_scores(tree, functions, truths):
@@ -89,6 +91,27 @@ WAYS = {
     "MHSS, order 2, off the mode": (MHSS(full_share=np.inf), Taylor(order=2, centre=[0.0, 0.3])),
     "TunaMH, order 2": (TunaMH(full_share=np.inf), Taylor(order=2, whiten=False)),
 }
+LAPLACE_WAYS = {
+    "independent": (MHSS(delayed=False, floor=2.0, full_share=np.inf), Autoregressive(), None),
+    "rho 0.5": (MHSS(delayed=False, floor=2.0, full_share=np.inf), Autoregressive(rho=0.5), None),
+    "rho -0.3, TunaMH": (TunaMH(full_share=np.inf), Autoregressive(rho=-0.3), None),
+    "rho 0.5, MH": (MH(), Autoregressive(rho=0.5), None),
+    "off the mode": (MHSS(delayed=False, full_share=np.inf), Autoregressive(rho=0.3), [0.15, -0.1]),
+}
+
+
+@pytest.mark.parametrize("way", LAPLACE_WAYS)
+@pytest.mark.parametrize("case", CASES)
+def test_laplace_reversible_proposals_agree_with_quadrature(case, way):
+    """Forty rows: the posterior is visibly not Gaussian, and the draws follow it all the same."""
+    target, density = CASES[case]
+    test, proposal, centre = LAPLACE_WAYS[way]
+    truths = quadrature(density, (-4, -4), (4, 4))
+    control = Taylor(order=2, centre=None if centre is None else find_mode(target) + centre)
+    tree = sample(target, test=test, proposal=proposal, control=control, draws=20_000, tune=100, chains=4, rng=13)
+    assert np.abs(standard_scores(tree, FUNCTIONS, truths)).max() < 4
+    if centre is None and proposal.rho == 0:
+        assert tree.sample_stats["acceptance_rate"].mean() > 0.8
 
 
 @pytest.mark.parametrize("way", WAYS)

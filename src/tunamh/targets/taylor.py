@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._jit import Differences, Distance, Offset, helper, part
+from ..errors import NotApplicable
 from ..priors import Flat
 from .base import Parts, Target
 
@@ -133,7 +134,8 @@ class TaylorTarget(Target):
         start: Callable[[np.random.Generator], np.ndarray] | None = None,
     ):
         self._start = base.start if start is None and base.several_modes else start
-        self.base, self.order, self.centre, self.hessian = base, order, centre, hessian
+        self.base, self.order = base, order
+        self.centre, self.gradient, self.hessian = centre, gradient, hessian
         padded = [*base_hyper, *[0.0] * (BASE_HYPER - len(base_hyper))]
         super().__init__(
             rows=rows,
@@ -146,6 +148,19 @@ class TaylorTarget(Target):
             prior=None if isinstance(base.prior, Flat) else base.prior,
             temper=base.temper,
         )
+
+    def laplace(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and precision of the Gaussian that the Taylor part of order 2 and a Gaussian prior make (spec 5b).
+
+        A precision that is not positive definite is lifted to one that is: still a valid proposal, no longer the best.
+        """
+        if self.order != 2:
+            raise NotApplicable("the Laplace law needs control=Taylor(order=2)")
+        prior = self._prior
+        root = metric_root(self.hessian + np.diag(prior.precision))
+        precision = root.T @ root
+        pull = self.gradient + prior.precision * (self.centre - prior.mean)
+        return self.centre - np.linalg.solve(precision, pull), precision
 
     @property
     def curvature(self) -> float:

@@ -177,6 +177,82 @@ def test_expansion_is_a_derivative_and_the_mode_is_stationary(name):
     assert np.linalg.eigvalsh(target.expansion(mode).hessian + np.diag(target._prior.precision)).min() > 0
 
 
+def test_columns_in_other_units_change_nothing():
+    """Columns a hundred thousand times larger: the same mode, bounds and batches, in other units."""
+    features, y = logistic_data(5000, 3)
+    units = np.array([1.0, 1e5, 1e-4])
+    plain, scaled = (Taylor(order=2)(LogisticRegression(features * u, y)) for u in (1.0, units))
+    assert scaled.centre * units == pytest.approx(plain.centre, rel=1e-6)
+    assert scaled.total_bound == pytest.approx(plain.total_bound, rel=1e-6)
+    starts = np.array([scaled.start(np.random.default_rng(k)) * units for k in range(300)])
+    expected = 2 * np.sqrt(np.diag(np.linalg.inv(plain.hessian)))
+    assert starts.std(axis=0) == pytest.approx(expected, rel=0.2)
+
+
+def test_a_mode_outside_the_box_is_moved_to_its_edge():
+    far = GaussianMixture(np.random.default_rng(1).normal(6, 1.4, 200))
+    controlled = Taylor(order=1)(far)
+    assert np.abs(controlled.centre).max() <= 3
+    sample(far, test=tunamh.FlyMC(tuned=True), draws=20, tune=10, rng=1)
+
+
+def test_an_energy_without_value_at_zero():
+    @numba.njit
+    def energy(theta, row):
+        return -np.log(abs(theta[0])) + 0.5 * (theta[0] - row[0]) ** 2
+
+    @numba.njit
+    def gradient(theta, row, out):
+        out[0] = -1 / theta[0] + theta[0] - row[0]
+
+    target = EnergyTarget(energy, np.full(20, 3.0), 10.0, dim=1, gradient=gradient, c_gradient=100.0)
+    assert abs(target.expansion(find_mode(target)).gradient[0]) < 1e-4
+
+
+def test_a_family_without_bounded_slope_serves_mh_and_taylor():
+    """Squared error: no bound on the slope, curvature 1, nothing beyond."""
+    from dataclasses import dataclass
+
+    from tunamh._jit import FamilyEnergy, FamilyRise, part
+    from tunamh.targets.families import Suprema
+
+    @part(FamilyEnergy, cache=False)
+    def squares_energy(n, eta, y, hyper, out):
+        for b in range(n):
+            out[b] = 0.5 * (y[b] - eta[b]) ** 2
+
+    @part(FamilyRise, cache=False)
+    def squares_rise(n, eta, eta_prop, y, hyper, out):
+        for b in range(n):
+            out[b] = 0.5 * (eta_prop[b] - eta[b]) * (eta_prop[b] + eta[b] - 2.0 * y[b])
+
+    @dataclass(frozen=True)
+    class Squares:
+        energy, rise, hyper = squares_energy, squares_rise, ()
+
+        def check(self, y):
+            pass
+
+        def derivatives(self, eta, y):
+            return eta - y, np.ones_like(eta), np.zeros_like(eta)
+
+        def suprema(self, y):
+            return Suprema(np.full(y.shape, np.inf), np.ones(y.shape), np.zeros(y.shape))
+
+    target = tunamh.GLM(X, Z, Squares())
+    with pytest.raises(NotApplicable, match="row 0 has none"):
+        sample(target, test=TunaMH())
+    with pytest.raises(NotApplicable, match="lower bound"):
+        sample(target, test=tunamh.FlyMC())
+    sample(target, test=MH(), draws=20, tune=20, rng=1)
+    sample(target, test=MHSS(), control=Taylor(order=1), draws=20, tune=20, rng=1)
+    exact = sample(target, test=MHSS(), control=Taylor(order=2), proposal=Autoregressive(), draws=2000, tune=0, rng=1)
+    assert exact.sample_stats["accepted"].all()  # the posterior is Gaussian: independent draws, no row read
+    assert (exact.sample_stats["batch_size"] == 0).all()
+    theta = exact.posterior["theta"].values.reshape(-1, 2)
+    assert np.abs(np.cov(theta.T) @ (X.T @ X) - np.eye(2)).max() < 0.15
+
+
 def test_no_mode_is_no_obstacle():
     """Separable data under a flat prior: the search ends somewhere, and any centre is exact."""
     x = np.array([[1.0], [2.0], [-1.0]])

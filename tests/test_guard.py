@@ -115,6 +115,15 @@ def test_an_index_beyond_theta_is_noticed():
         EnergyTarget(energy, ROWS, 1.0, dim=1)
 
 
+def test_a_gradient_that_writes_beyond_its_output_is_noticed():
+    @numba.njit
+    def gradient(theta, row, out):
+        out[40] = 1.0
+
+    with pytest.raises(IndexError, match="gradient"):
+        EnergyTarget(saturating, ROWS, 1.0, dim=1, gradient=gradient, c_gradient=1.0)
+
+
 def test_parallel_functions_are_refused():
     @numba.njit(parallel=True)
     def energy(theta, row):
@@ -288,3 +297,5 @@ def test_overflowing_predictors_are_not_silent():
     target = tunamh.RobustRegression(1e150 * X, y)
     with pytest.raises(NonFiniteEnergy, match="row"):
         sample(target, proposal=RandomWalk(1.0), tune=0, init=[1e10], rng=1)
+    with pytest.raises(tunamh.NotApplicable, match="row 0 has none"):
+        sample(tunamh.RobustRegression(1e200 * X, y), test=TunaMH(), rng=1)

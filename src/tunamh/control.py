@@ -48,11 +48,16 @@ class Taylor:
             raise NotApplicable(
                 f"{type(target).__name__} offers no derivatives, which Taylor(order={self.order}) needs"
             )
-        if self.centre is None:
-            centre = find_mode(target)
-        else:
-            centre = np.array(self.centre, dtype=np.float64)
-            if centre.shape != (target.dim,) or not np.isfinite(centre).all():
-                raise ValueError(f"centre must be {target.dim} finite numbers, got {self.centre!r}")
+        centre = checked_centre(self.centre, target)
         at_centre = target.expansion(centre)  # type: ignore[attr-defined]
         return target.taylor(self.order, centre, at_centre, whiten=self.whiten, original_bounds=self.original_bounds)
+
+
+def checked_centre(centre: Any, target: Target) -> np.ndarray:
+    """The user's centre, or a mode of the posterior when there is none."""
+    if centre is None:
+        return find_mode(target)
+    point = np.array(centre, dtype=np.float64)
+    if point.shape != (target.dim,) or not np.isfinite(point).all():
+        raise ValueError(f"centre must be {target.dim} finite numbers, got {centre!r}")
+    return point

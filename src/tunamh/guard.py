@@ -65,6 +65,8 @@ def explain(fault: int, theta: np.ndarray, prop: np.ndarray, model: Model, step:
         )
     rise, c = np.empty(1), np.empty(1)
     model.differences(theta, prop, np.array([fault]), 0, 1, model.data, rise, c)
+    if math.isnan(rise[0]):  # a firefly target has no differences: its energies, minus the gaps, must not exceed zero
+        return BoundViolation(fault, math.inf, rise=max(here, there), bound=0.0, step=step)
     bound = c[0] * distance
     ratio = abs(rise[0]) / bound if bound > 0 else math.inf
     return BoundViolation(fault, ratio, rise=rise[0], bound=bound, step=step)

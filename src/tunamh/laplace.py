@@ -6,9 +6,12 @@ counterpart is not.
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from ._linear import scaled_eigen
 
 if TYPE_CHECKING:
     from .targets.base import Expansion, Target
@@ -35,6 +38,13 @@ def find_mode(target: Target, start: np.ndarray | None = None, tolerance: float 
         )
 
     energy, gradient, hessian = posterior(theta)
+    rng = np.random.default_rng(0)
+    for _ in range(_MOST_STEPS):
+        if np.isfinite(energy):
+            break
+        theta = target.start(rng)  # the first point lies outside the energies' domain
+        energy, gradient, hessian = posterior(theta)
+    decrement = np.inf
     for _ in range(_MOST_STEPS):
         step = _downhill(gradient, hessian)
         decrement = float(gradient @ step)
@@ -50,10 +60,17 @@ def find_mode(target: Target, start: np.ndarray | None = None, tolerance: float 
             break  # rounding alone is left
         theta = theta - length * step
         energy, gradient, hessian = new
-    return theta
+    if not decrement < 1.0:
+        warnings.warn(
+            f"the search for a mode stopped some {np.sqrt(decrement):.3g} posterior standard deviations away from one; "
+            "draws stay exact, but batches will be larger. Is there a mode? A prior makes one.",
+            stacklevel=4,
+        )
+    return target.nearest(theta)
 
 
 def _downhill(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
-    values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
-    least = 1e-8 * max(float(np.abs(values).max()), 1e-300)
-    return vectors @ ((vectors.T @ gradient) / np.maximum(np.abs(values), least))
+    """A Newton step, with the size of every curvature and none below 1e-8 of the largest."""
+    scale, values, vectors = scaled_eigen(hessian)
+    bend = np.maximum(np.abs(values), 1e-8 * max(float(np.abs(values).max()), 1e-300))
+    return (vectors @ ((vectors.T @ (gradient / scale)) / bend)) / scale

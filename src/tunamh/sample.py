@@ -52,11 +52,12 @@ def sample(
     target : Target
         `LogisticRegression`, `RobustRegression`, `GaussianMixture`, `FiniteWalk`, `EnergyTarget`, ...
     test : acceptance test, optional
-        `TunaMH` (the default) or `MH`.
+        `TunaMH` (the default), `MHSS`, `FactorizedMH`, `MH`, `PoissonMH`, `FlyMC`; docs/choose.md says which.
     proposal : optional
-        `RandomWalk` (the default), `NeighbourWalk` for finite targets, or your own ``@numba.njit`` function.
+        `RandomWalk` (the default), `Autoregressive` for Taylor targets, `NeighbourWalk` for finite ones (their
+        default), or your own ``@numba.njit`` function.
     control : optional
-        A control variate: maps the target to one with the same posterior and smaller bounds.
+        A control variate such as `Taylor`: maps the target to one with the same posterior and smaller bounds.
     draws : int
         Kept draws per chain.
     tune : int

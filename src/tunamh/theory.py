@@ -62,7 +62,7 @@ def optimal_chi(reach: float, *, paper: bool = False) -> float:
         raise ValueError(f"reach must be positive, got {reach!r}")
     if paper:
         return 1 / math.sqrt(reach)
-    low, high = 1e-12, 1e3  # the derivative's sign changes once
+    low, high = 1e-12, 1e15  # the derivative's sign changes once
 
     def slope(chi: float) -> float:
         return reach / (chi * reach + 1) - 1 / chi**2 - math.sqrt(math.log(2)) * chi**-1.5
@@ -112,6 +112,8 @@ class FiniteProblem:
         ``q(l | k)`` in row ``k``, column ``l``.
     log_prior : (K,)
         What is known in closed form: the prior and, with a control variate, the Taylor part.
+    global_bounds : pair of (N,), optional
+        Ceilings of the energies and their ranges, for PoissonMH.
     """
 
     energies: np.ndarray
@@ -119,6 +121,7 @@ class FiniteProblem:
     distance: np.ndarray
     proposal: np.ndarray
     log_prior: np.ndarray
+    global_bounds: tuple[np.ndarray, np.ndarray] | None = None
 
     @classmethod
     def of(cls, target: Any, points: np.ndarray, proposal: np.ndarray) -> FiniteProblem:
@@ -141,6 +144,7 @@ class FiniteProblem:
             np.array([[model.distance(a, b, hyper) for b in points] for a in points]),
             proposal,
             np.array([model.log_prior(b, model.prior_hyper) + model.offset(points[0], b, hyper) for b in points]),
+            target.global_bounds() if hasattr(target, "global_bounds") else None,
         )
 
     def posterior(self) -> np.ndarray:

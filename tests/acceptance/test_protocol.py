@@ -18,6 +18,7 @@ from tunamh import (
     MHMinibatch,
     NotApplicable,
     PoissonMH,
+    RandomWalk,
     RobustRegression,
     Taylor,
     TunaMH,
@@ -91,6 +92,8 @@ def test_every_test_on_every_target(test, target):
         lambda: AustereMH(0.1, 1),
         lambda: MHMinibatch(1),
         lambda: MHMinibatch(10, -1.0),
+        lambda: MHMinibatch(2.5),
+        lambda: AustereMH(0.1, 2.9),
         lambda: MHSS(floor=-1.0),
         lambda: FactorizedMH(truncation=-1.0),
     ],
@@ -136,3 +139,42 @@ def test_delayed_acceptance_draws_rows_only_after_the_first_stage():
         for d in (True, False)
     )
     assert (one.sample_stats["batch_size"] == 0).mean() > (two.sample_stats["batch_size"] == 0).mean()
+
+
+def test_flymc_with_responses_far_from_zero():
+    """The tangent bound is taken about y, so that large responses cost no digits."""
+    rng = np.random.default_rng(3)
+    table = np.column_stack([np.ones(300), rng.standard_normal(300)])
+    target = RobustRegression(table, 1e4 + rng.standard_normal(300))
+    tree = sample(target, test=FlyMC(tuned=True), draws=300, tune=300, init=[1e4, 0.0], rng=1)
+    assert abs(float(tree.posterior["theta"].values[..., 0].mean()) - 1e4) < 0.5
+
+
+def test_flymc_with_a_tiny_q_or_a_wrong_centre():
+    sample(TARGETS["logistic"], test=FlyMC(q=1e-18), draws=5, tune=0, rng=1)
+    with pytest.raises(ValueError, match="centre"):
+        sample(TARGETS["mixture"], test=FlyMC(centre=[0.5, 1.0, 2.5]))
+
+
+def test_poissonmh_refuses_endless_batches():
+    with pytest.raises(NotApplicable, match="rows per step"):
+        sample(TARGETS["mixture"], test=PoissonMH(1e19))
+
+
+def test_poissonmh_on_finite_points_has_the_targets_own_bounds():
+    from tunamh.theory import FiniteProblem, detailed_balance_error, transition_matrix
+
+    points = np.array([[0.0, 0.0], [0.5, 1.0], [-1.0, 0.3]])
+    q = np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3], [0.1, 0.6, 0.3]])
+    target = GaussianMixture(X[:3, 0], temper=0.5)
+    problem = FiniteProblem.of(target, points, q)
+    ceiling, width = target.global_bounds()
+    assert (problem.energies <= ceiling[:, None]).all()
+    assert (problem.energies >= (ceiling - width)[:, None]).all()
+    transition = transition_matrix(problem, PoissonMH(2.0))
+    assert detailed_balance_error(transition, problem.posterior()) < 1e-9
+
+
+def test_bound_ratio_does_not_report_rounding():
+    tree = sample(TARGETS["logistic"], test=TunaMH(chi=1.0), proposal=RandomWalk(1e-9), draws=500, tune=0, rng=1)
+    assert tree.sample_stats["bound_ratio"].max() <= 1.0

@@ -224,7 +224,7 @@ def test_statement_1_of_the_paper():
         assert factorised == pytest.approx(np.exp(-reach / 2), abs=1e-12)
 
 
-@pytest.mark.parametrize("reach", [0.01, 1.0, 100.0, 1e6])
+@pytest.mark.parametrize("reach", [1e-6, 0.01, 1.0, 100.0, 1e6])
 def test_the_true_minimiser_of_the_papers_objective(reach):
     def objective(chi):
         return np.log(chi * reach**2 + reach) + 1 / chi + 2 * np.sqrt(np.log(2) / chi)

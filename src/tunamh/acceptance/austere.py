@@ -70,8 +70,8 @@ class AustereMH:
     def __post_init__(self) -> None:
         if not 0 < self.epsilon < 0.5:
             raise ValueError(f"epsilon must lie between 0 and 1/2, got {self.epsilon!r}")
-        if self.batch < 2:
-            raise ValueError(f"batch must be at least 2, got {self.batch!r}")
+        if self.batch != int(self.batch) or self.batch < 2:
+            raise ValueError(f"batch must be an integer of at least 2, got {self.batch!r}")
 
     def quantiles(self, n_rows: int) -> np.ndarray:
         """What a Student variable of ``n - 1`` degrees exceeds with probability epsilon, for n = m, 2m, ... < N."""

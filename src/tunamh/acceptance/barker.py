@@ -47,7 +47,7 @@ def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
     n_rows, stage, delta, n_atoms = memory.size, int(knobs[0]), knobs[1], int(knobs[2])
     distance = model.distance(theta, prop, model.data.hyper)
     gains = np.empty(n_rows)
-    seen, estimate, noise = 0, 0.0, 0.0
+    seen, mean, squares, estimate, noise = 0, 0.0, 0.0, 0.0, 0.0
     while True:
         wanted = min(seen + stage, n_rows)
         while seen < wanted:
@@ -55,15 +55,17 @@ def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
             fault = new_rises(rng, theta, prop, model, memory, seen, n, work, distance)
             if fault != NO_FAULT:
                 return failure(fault)
-            for b in range(n):
-                gains[seen + b] = -work.rise[b]
-            seen += n
-        mean = gains[:seen].mean()
+            for b in range(n):  # Welford's running mean and sum of squares
+                gains[seen] = -work.rise[b]
+                step = gains[seen] - mean
+                seen += 1
+                mean += step / seen
+                squares += step * (gains[seen - 1] - mean)
         estimate = n_rows * mean + log_rho
         if seen == n_rows:
             noise = 0.0  # nothing is left to chance: Barker's test itself
             break
-        variance = ((gains[:seen] - mean) ** 2).sum() / (seen - 1)
+        variance = squares / (seen - 1)
         noise = n_rows * n_rows * variance / seen
         if noise < 1.0:
             if variance == 0.0:
@@ -97,8 +99,8 @@ class MHMinibatch:
     exact: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.batch < 2:
-            raise ValueError(f"batch must be at least 2, got {self.batch!r}")
+        if self.batch != int(self.batch) or self.batch < 2:
+            raise ValueError(f"batch must be an integer of at least 2, got {self.batch!r}")
         if not self.delta > 0:
             raise ValueError(f"delta must be positive, got {self.delta!r}")
 

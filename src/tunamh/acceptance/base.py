@@ -92,7 +92,7 @@ def sum_of_rises(theta, prop, model, work, distance):
             if not abs(rise) <= bound and not within_rounding(theta, prop, model, start + b, rise, bound):
                 return total, worst, start + b
             if bound > 0.0:
-                worst = max(worst, abs(rise) / bound)
+                worst = max(worst, min(abs(rise) / bound, 1.0))
             block_total += rise
         total += block_total
     return total, worst, NO_FAULT

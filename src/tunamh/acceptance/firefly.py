@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._jit import BLOCK, NO_FAULT, Decide, Decision, fixed, helper, part
+from ..control import checked_centre
 from ..data.stream import NO_TABLE
 from ..errors import NotApplicable
-from ..laplace import find_mode
 from ..theory import FiniteProblem
 from .base import BoundTest, failure, passes
 
@@ -63,7 +63,7 @@ def _bright_gaps(theta, model, work, order, bright, out):
 @helper
 def _skip(rng, q):
     """How many dark rows to pass until one is proposed: geometric, at least 1."""
-    return 1 if q == 1.0 else 1 + int(math.log(1.0 - rng.random()) / math.log1p(-q))
+    return 1 if q == 1.0 else 1 + int(min(math.log(1.0 - rng.random()) / math.log1p(-q), 1e15))
 
 
 @helper
@@ -166,7 +166,7 @@ class FlyMC:
             )
         if not self.tuned and self.centre is None:
             return target.firefly(None)
-        return target.firefly(find_mode(target) if self.centre is None else np.array(self.centre, dtype=np.float64))
+        return target.firefly(checked_centre(self.centre, target))
 
     def bind(self, target: Any) -> BoundTest:
         memory = np.zeros(1 + 3 * target.n_rows)

@@ -17,7 +17,7 @@ from .._jit import BLOCK, Decide, fixed, helper, part
 from .._random import poisson
 from ..data.stream import alias_table, draw_rows
 from ..errors import NotApplicable
-from ..theory import FiniteProblem, poisson_acceptance
+from ..theory import LARGEST_BATCH, FiniteProblem, poisson_acceptance
 from .base import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, BoundTest, failure, verdict
 
 _PER_ROW = 2  # knobs: rate, L, then the rows' ceilings, then their widths
@@ -80,9 +80,8 @@ class PoissonMH:
             raise ValueError(f"rate must be positive and finite, got {self.rate!r}")
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
-        """With the tightest global bounds: each row's largest energy, and its range."""
-        ceiling = problem.energies.max(axis=1)
-        width = ceiling - problem.energies.min(axis=1)
+        """With the target's global bounds where the problem has them, else the tightest: largest energy and range."""
+        ceiling, width = problem.global_bounds or (problem.energies.max(axis=1), np.ptp(problem.energies, axis=1))
         floor = self.rate * width / width.sum()
         forward, backward = (floor + ceiling - problem.energies[:, k] for k in (here, there))
         return poisson_acceptance(problem.log_rho(here, there), forward, backward)
@@ -94,7 +93,7 @@ class PoissonMH:
                 "TunaMH needs bounds on their differences only"
             )
         ceiling, width = target.global_bounds()
-        if not width.sum() > 0:
-            raise NotApplicable("PoissonMH needs energies that vary")
+        if not 0 < self.rate + width.sum() < LARGEST_BATCH or not width.sum() > 0:
+            raise NotApplicable(f"PoissonMH would read {self.rate + width.sum():.3g} rows per step")
         knobs = fixed(np.concatenate([[self.rate, width.sum()], ceiling, width]))
         return BoundTest(_decide, knobs, np.empty(0), alias_table(width[:, None], 0))

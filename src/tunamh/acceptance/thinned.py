@@ -30,6 +30,7 @@ import numpy as np
 from .._jit import BAD_DISTANCE, BLOCK, NO_FAULT, REASSOCIATE, Decide, Decision, fixed, helper, part
 from .._random import poisson
 from ..data.stream import draw_rows
+from ..errors import NotApplicable
 from ..theory import LARGEST_BATCH, FiniteProblem, Thinning, chi_for_gap
 from .base import BoundTest, failure, passes, sum_of_rises, verdict, within_rounding
 
@@ -128,6 +129,7 @@ def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
             fault = _cut_rounding(theta, prop, stream, start, n, model, work, distance)
             if fault != NO_FAULT:
                 return failure(fault)
+            worst = 1.0
         log_ratio += _log_ratio_of_kept(n, work.rise, stream.uniform, start, beta, gamma)
         if log_ratio == -np.inf:
             n = _rows_until_certain(n, work.rise, stream.uniform, start, beta, gamma)
@@ -138,6 +140,11 @@ def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
 
 
 def _bound_to(target: Any, thinning: Thinning, adapt: Any = None) -> BoundTest:
+    if not math.isfinite(target.total_bound):
+        row = int(np.argmax(~np.isfinite(target.c)))
+        raise NotApplicable(
+            f"this test needs a finite bound for every row, and row {row} has none: use MH() or control=Taylor(...)"
+        )
     return BoundTest(_decide, fixed(thinning), np.empty(0), target.table, adapt)
 
 

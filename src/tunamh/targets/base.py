@@ -22,7 +22,6 @@ from .._jit import (
     part,
 )
 from ..data.stream import alias_table
-from ..data.tables import refuse_non_finite
 from ..priors import as_prior
 from ..proposals import RandomWalk
 
@@ -108,9 +107,12 @@ class Target:
         temper: float = 1.0,
     ):
         rows.flags.writeable = False
-        refuse_non_finite(rows[:, bound_column], "the bound constant c")
-        if (rows[:, bound_column] < 0).any():
-            raise ValueError(f"bound constants c must not be negative: row {np.argmax(rows[:, bound_column] < 0)}")
+        wrong = ~(rows[:, bound_column] >= 0)  # infinity is allowed: such a target serves tests without bounds
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"bound constants c must not be negative or NaN: row {row} has {rows[row, bound_column]:g}"
+            )
         self.rows, self.parts, self.dim = rows, parts, dim
         self.n_rows = rows.shape[0]
         self.temper = temper
@@ -142,7 +144,7 @@ class Target:
         There the information equals the mean squared gradient, and ``c_i`` bounds the gradient of row ``i``.
         """
         trace = float(np.dot(self.c, self.c)) / self.temper + float(self._prior.precision.sum())
-        return trace if trace > 0 else 1.0
+        return trace if 0 < trace < np.inf else 1.0
 
     @cached_property
     def fingerprint(self) -> str:
@@ -166,6 +168,10 @@ class Target:
     def search_start(self) -> np.ndarray:
         """Where the search for a mode begins."""
         return self._prior.mean.copy()
+
+    def nearest(self, theta: np.ndarray) -> np.ndarray:
+        """The point of the support nearest to ``theta``."""
+        return theta
 
     def start(self, rng: np.random.Generator) -> np.ndarray:
         """Where a chain begins when the user does not say: standard normal coordinates."""

@@ -103,7 +103,11 @@ class EnergyTarget(Target):
         ]
         compile_now(energies, "energy(theta, row)")
         compile_now(self.parts.distance, "distance(theta, prop)")
-        _try_in_python(energy, dim, packed[0, :width])
+        _try_in_python(energy, "energy", np.zeros(dim), packed[0, :width])
+        if gradient is not None:
+            _try_in_python(gradient, "gradient", np.zeros(dim), packed[0, :width], np.zeros(dim))
+        if hessian is not None:
+            _try_in_python(hessian, "hessian", np.zeros(dim), packed[0, :width], np.zeros((dim, dim)))
 
     def expansion(self, theta: np.ndarray) -> Expansion:
         """Energy, gradient and Hessian (by differences of gradients when the user brings none) of the data."""
@@ -280,12 +284,14 @@ def _refuse_uncompiled(function: Any, what: str) -> None:
         raise TypeError(f"{what} must be compiled: decorate it with @numba.njit (got {function!r})")
 
 
-def _try_in_python(energy: Any, dim: int, row: np.ndarray) -> None:
-    """One call outside compiled code, where an index beyond ``dim`` or the row's width is noticed."""
+def _try_in_python(function: Any, name: str, theta: np.ndarray, row: np.ndarray, *out: np.ndarray) -> None:
+    """One call outside compiled code, where an index beyond ``theta``, ``row`` or ``out`` is noticed."""
     try:
         with np.errstate(all="ignore"):
-            energy.py_func(np.zeros(dim), row)
+            function.py_func(theta, row, *out)
     except IndexError as error:
-        raise IndexError(f"energy reads beyond theta ({dim} numbers) or row ({row.size} numbers): {error}") from None
+        raise IndexError(
+            f"{name} reads beyond theta ({theta.size} numbers) or row ({row.size} numbers): {error}"
+        ) from None
     except Exception:
         return  # zero may lie outside the energy's domain; sampling will tell

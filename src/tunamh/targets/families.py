@@ -23,6 +23,15 @@ class Suprema(NamedTuple):
     third: np.ndarray
 
 
+class LowerBound(NamedTuple):
+    """Per row, ``a (eta - anchor)^2 + b (eta - anchor) + k``."""
+
+    anchor: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+    k: np.ndarray
+
+
 class Family(Protocol):
     """What the GLM target needs to know of a family."""
 
@@ -41,8 +50,8 @@ class Family(Protocol):
 
     def suprema(self, y: np.ndarray) -> Suprema: ...
 
-    def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``a, b, k`` with ``a eta^2 + b eta + k <= -f(eta, y)``, tight at ``eta`` (None: untuned), for FlyMC."""
+    def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
+        """A quadratic below ``-f(eta, y)``, tight at the given ``eta`` (None: untuned), for FlyMC."""
 
 
 def _same_for_all(y: np.ndarray, first: float, second: float, third: float) -> Suprema:
@@ -86,12 +95,12 @@ class Logistic:
         """1 (not attained), 1/4 (at 0), and p(1-p)(1-2p) <= 1/(6 sqrt 3) (at p = (1 -+ 1/sqrt 3)/2)."""
         return _same_for_all(y, 1.0, 0.25, 1 / (6 * np.sqrt(3.0)))
 
-    def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
         """Jaakkola and Jordan's bound, tight at ``eta = +-xi``; untuned, xi = 1.5."""
         xi = np.abs(np.full(y.shape, 1.5) if eta is None else eta)
         a = -0.125 * np.ones_like(xi)
         np.divide(-np.tanh(0.5 * xi), 4 * xi, out=a, where=xi > 1e-6)
-        return a, y - 0.5, -a * xi**2 - np.logaddexp(0.5 * xi, -0.5 * xi)
+        return LowerBound(np.zeros(y.shape), a, y - 0.5, -a * xi**2 - np.logaddexp(0.5 * xi, -0.5 * xi))
 
 
 # ---------------------------------------------------------------------------------------------------- Student-t
@@ -150,9 +159,9 @@ class StudentT:
         )  # of 2 (v+1) r (3v - r^2) / (v + r^2)^3, in units of (v+1) / v^(3/2)
         return _same_for_all(y, (v + 1) / (2 * np.sqrt(v)), (v + 1) / v, (v + 1) / v**1.5 * third)
 
-    def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
         """Gaussian tangent in ``r^2`` at the residual ``xi`` (untuned: 0): ``-log(1 + w/v)`` is convex in ``w``."""
         v = self.df
         xi2 = np.zeros(y.shape) if eta is None else (y - eta) ** 2
         a = -(v + 1) / (2 * (v + xi2))
-        return a, -2 * a * y, -0.5 * (v + 1) * np.log1p(xi2 / v) + a * (y * y - xi2)
+        return LowerBound(y, a, np.zeros(y.shape), -0.5 * (v + 1) * np.log1p(xi2 / v) - a * xi2)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._jit import REASSOCIATE, Differences, Energies, helper, part
+from .._linear import metric_root
 from .._vector import prefetch_row
 from ..data.packed import packed_rows
 from ..data.stream import ROWS_AHEAD
@@ -18,7 +19,6 @@ from .taylor import (
     BASE_HYPER,
     TaylorTarget,
     first_order_distance,
-    metric_root,
     no_differences,
     original_distance,
     polynomial_offset,
@@ -127,21 +127,22 @@ def _taylor_energies(theta, index, n, data, out):
     _apply_weights(index, 0, n, data, d + 5, out)
 
 
-# A firefly target has the same layout with the coefficients a, b, k of its lower bound in place of eta, f' and f''.
+# Layout of a packed row of a firefly target: x, y, c, the lower bound's anchor, a, b, k and, if weighted, the weight.
 
 
 @part(Energies)
 def _firefly_energies(theta, index, n, data, out):
-    """``-gap = f + a eta^2 + b eta + k``, at most zero."""
+    """``-gap = f + a e^2 + b e + k`` with ``e = eta - anchor``, at most zero."""
     d = theta.size
     _one_dot(theta, data.rows, index, n, data.eta)
     for b in range(n):
         data.y[b] = data.rows[index[b], d]
     data.family_energy(n, data.eta, data.y, data.family_hyper, out)
     for b in range(n):
-        i, eta = index[b], data.eta[b]
-        out[b] += (data.rows[i, d + 2] * eta + data.rows[i, d + 3]) * eta + data.rows[i, d + 4]
-    _apply_weights(index, 0, n, data, d + 5, out)
+        i = index[b]
+        away = data.eta[b] - data.rows[i, d + 2]
+        out[b] += (data.rows[i, d + 3] * away + data.rows[i, d + 4]) * away + data.rows[i, d + 5]
+    _apply_weights(index, 0, n, data, d + 6, out)
 
 
 class GLM(Target):
@@ -173,8 +174,6 @@ class GLM(Target):
         y = as_vector(y, "y", n_rows)
         family.check(y)
         slopes = family.suprema(y).first
-        if not np.isfinite(slopes).all():
-            raise ValueError(f"{family!r} has no bounded slope in row {np.argmax(~np.isfinite(slopes))}")
         temper = checked_temper(temper)
         rows = packed_rows(n_rows, d + 2 + (weights is not None))
         weight = np.broadcast_to(temper, n_rows) if weights is None else temper * _checked_weights(weights, n_rows)
@@ -267,18 +266,20 @@ class GLM(Target):
 
     def firefly(self, centre: np.ndarray | None) -> TaylorTarget:
         """The target around lower bounds of its likelihood, tight at ``centre``; their sum is a quadratic in theta."""
+        if not hasattr(self.family, "lower_bound"):
+            raise NotApplicable(f"FlyMC needs a lower bound of the likelihood; {self.family!r} offers none")
         d = self.dim
-        rows = packed_rows(self.n_rows, d + 5 + int(self._hyper[1]))
+        rows = packed_rows(self.n_rows, d + 6 + int(self._hyper[1]))
         slope, bend = np.zeros(d), np.zeros((d, d))
         for block in blocks(self.n_rows):
             X, y, weight = self._columns(block)
-            a, b, k = self.family.lower_bound(y, None if centre is None else X @ centre)
+            below = self.family.lower_bound(y, None if centre is None else X @ centre)
             rows[block, :d], rows[block, d], rows[block, d + 1] = X, y, 0.0
-            rows[block, d + 2], rows[block, d + 3], rows[block, d + 4] = a, b, k
+            rows[block, d + 2 : d + 6] = np.column_stack(below)
             if self._hyper[1]:
-                rows[block, d + 5] = weight
-            slope -= X.T @ (weight * b)
-            bend -= 2 * (X.T * (weight * a)) @ X
+                rows[block, d + 6] = weight
+            slope -= X.T @ (weight * (below.b - 2 * below.a * below.anchor))
+            bend -= 2 * (X.T * (weight * below.a)) @ X
         return TaylorTarget(
             self,
             order=2,

@@ -171,6 +171,9 @@ class GaussianMixture(Target):
         """Off the line of symmetry, where the search for a mode would stop at the saddle between the two."""
         return np.clip([self.rows[:, 0].mean() - 0.5, 1.0], -self.box, self.box)
 
+    def nearest(self, theta: np.ndarray) -> np.ndarray:
+        return np.clip(theta, -self.box, self.box)
+
     def expansion(self, theta: np.ndarray) -> Expansion:
         """Energy, gradient and Hessian of the data at ``theta`` (spec 3.2, the paper's second derivative corrected)."""
         s2 = self.variance

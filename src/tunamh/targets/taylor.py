@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from .._jit import Differences, Distance, Offset, helper, part
+from .._linear import metric_root
 from ..errors import NotApplicable
-from ..priors import Flat
 from .base import Parts, Target
 
 # hyper: four numbers of the base target, the order, centre (d), gradient (d), Hessian (d x d), metric root (d x d).
@@ -145,7 +145,7 @@ class TaylorTarget(Target):
             parts=parts,
             dim=base.dim,
             names=base.names,
-            prior=None if isinstance(base.prior, Flat) else base.prior,
+            prior=base.prior,
             temper=base.temper,
         )
 
@@ -180,13 +180,3 @@ class TaylorTarget(Target):
 
     def __repr__(self) -> str:
         return f"Taylor(order={self.order})({self.base!r})"
-
-
-def metric_root(precision: np.ndarray) -> np.ndarray:
-    """Upper triangular R with ``R'R = A``, A being ``precision`` made safely positive definite."""
-    symmetric = 0.5 * (precision + precision.T)
-    values, vectors = np.linalg.eigh(symmetric)
-    least = max(values.max(), 0.0) * 1e-8 if values.max() > 0 else 1.0
-    if values.min() < least:
-        symmetric = (vectors * np.maximum(values, least)) @ vectors.T
-    return np.ascontiguousarray(np.linalg.cholesky(symmetric).T)

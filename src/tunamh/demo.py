@@ -33,7 +33,7 @@ class Contender(NamedTuple):
 
 
 def mixture_data(n_rows: int, seed: int) -> np.ndarray:
-    """``x ~ 1/2 N(0, 2) + 1/2 N(1, 2)`` (experiments of the paper, section 3)."""
+    """``x ~ 1/2 N(0, 2) + 1/2 N(1, 2)`` (the paper, section 5.2)."""
     rng = np.random.default_rng(seed)
     return rng.normal(0.0, np.sqrt(2.0), n_rows) + rng.integers(0, 2, n_rows)
 

@@ -248,7 +248,7 @@ TWO_VALUED = [
 
 @pytest.mark.parametrize(("test", "reach", "expected"), TWO_VALUED, ids=[f"{t!r}-{m:g}" for t, m, _ in TWO_VALUED])
 def test_statement_1_of_the_paper_compiled(test, reach, expected):
-    """x = +-M/N, half each: MH always accepts, TFMH with exp(-M/2), TunaMH by the closed form (experiments 6)."""
+    """x = +-M/N, half each: MH always accepts, TFMH with exp(-M/2), TunaMH by its closed form."""
     target = FiniteWalk(np.repeat([reach, -reach], 50), states=100_000)
 
     @numba.njit

@@ -201,7 +201,7 @@ def test_chi_for_an_impossible_gap(kappa):
         TunaMH.for_gap(kappa)
 
 
-ACCEPTANCE_OF_THE_PAPERS_EXAMPLE = {  # experiments.md, section 6
+ACCEPTANCE_OF_THE_PAPERS_EXAMPLE = {  # E min(1, (1 + 1/(chi M))^(n+ - n-)), n+ and n- Poisson
     (1, 0.1): 0.621, (1, 1): 0.711, (1, 10): 0.879,
     (5, 0.1): 0.261, (5, 1): 0.635, (5, 10): 0.875,
     (20, 0.5): 0.490, (20, 5): 0.824,

@@ -67,25 +67,36 @@ def _apply_weights(index, start, n, data, column, values):
             values[b] *= temper
 
 
-@part(Differences)
-def _differences(theta, prop, index, start, n, data, rise, bound):
+@helper(inline=True)
+def _family_rises(theta, prop, index, start, n, data, rise, bound):
+    """``f(eta') - f(eta)`` and ``c_i`` of a block of rows; ``data.eta`` and ``data.eta_prop`` keep the predictors."""
     d = theta.size
     _two_dots(theta, prop, data.rows, index, start, n, data.eta, data.eta_prop)
     for b in range(n):
         data.y[b] = data.rows[index[start + b], d]
         bound[b] = data.rows[index[start + b], d + 1]
     data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, rise)
-    _apply_weights(index, start, n, data, d + 2, rise)
+
+
+@helper(inline=True)
+def _family_energies(theta, index, n, data, out):
+    """``f(eta)`` of a block of rows; ``data.eta`` keeps the predictors."""
+    _one_dot(theta, data.rows, index, n, data.eta)
+    for b in range(n):
+        data.y[b] = data.rows[index[b], theta.size]
+    data.family_energy(n, data.eta, data.y, data.family_hyper, out)
+
+
+@part(Differences)
+def _differences(theta, prop, index, start, n, data, rise, bound):
+    _family_rises(theta, prop, index, start, n, data, rise, bound)
+    _apply_weights(index, start, n, data, theta.size + 2, rise)
 
 
 @part(Energies)
 def _energies(theta, index, n, data, out):
-    d = theta.size
-    _one_dot(theta, data.rows, index, n, data.eta)
-    for b in range(n):
-        data.y[b] = data.rows[index[b], d]
-    data.family_energy(n, data.eta, data.y, data.family_hyper, out)
-    _apply_weights(index, 0, n, data, d + 2, out)
+    _family_energies(theta, index, n, data, out)
+    _apply_weights(index, 0, n, data, theta.size + 2, out)
 
 
 # Layout of a packed row of a Taylor target: x, y, c, then eta, f' and f'' at the centre and, if weighted, the weight.
@@ -105,11 +116,7 @@ def _subtract_polynomial(index, start, n, rows, d, order, eta, eta_prop, rise):
 @part(Differences)
 def _taylor_differences(theta, prop, index, start, n, data, rise, bound):
     d = theta.size
-    _two_dots(theta, prop, data.rows, index, start, n, data.eta, data.eta_prop)
-    for b in range(n):
-        data.y[b] = data.rows[index[start + b], d]
-        bound[b] = data.rows[index[start + b], d + 1]
-    data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, rise)
+    _family_rises(theta, prop, index, start, n, data, rise, bound)
     _subtract_polynomial(index, start, n, data.rows, d, data.hyper[BASE_HYPER], data.eta, data.eta_prop, rise)
     _apply_weights(index, start, n, data, d + 5, rise)
 
@@ -134,10 +141,7 @@ def _taylor_energies(theta, index, n, data, out):
 def _firefly_energies(theta, index, n, data, out):
     """``-gap = f + a e^2 + b e + k`` with ``e = eta - anchor``, at most zero."""
     d = theta.size
-    _one_dot(theta, data.rows, index, n, data.eta)
-    for b in range(n):
-        data.y[b] = data.rows[index[b], d]
-    data.family_energy(n, data.eta, data.y, data.family_hyper, out)
+    _family_energies(theta, index, n, data, out)
     for b in range(n):
         i = index[b]
         away = data.eta[b] - data.rows[i, d + 2]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .targets.base import Target
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Taylor:
     """Taylor expansion of every row's energy about a centre; maps a target to one with the same posterior.
 

@@ -138,7 +138,7 @@ def _autoregressive(rng, theta, prop, knobs):
     return 0.5 * (_quadratic(prop, knobs, centre, precision) - _quadratic(theta, knobs, centre, precision))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Autoregressive:
     """Proposal reversible for the Laplace law ``N(m, Q^-1)`` of the posterior (spec 5b).
 

@@ -215,15 +215,14 @@ def test_inexact_tests_on_the_papers_walk(test, up, down, tolerance):
             return 0.0
 
         tree = tunamh.sample(
-            target, test=test, proposal=one_way, draws=40_000, tune=0, chains=2, rng=3, init=[500_000.0]
+            target, test=test, proposal=one_way, draws=100_000, tune=0, chains=2, rng=3, init=[500_000.0]
         )
         rates.append(float(tree.sample_stats["accepted"].mean()))
     assert rates[0] == pytest.approx(up, abs=tolerance)
     assert rates[1] == pytest.approx(down, abs=tolerance)
     if isinstance(test, AustereMH):
         distance = total_variation(walk_law(rates[0] / rates[1], 200), np.full(200, 1 / 200))
-        assert distance == pytest.approx(0.32, abs=0.02 + 0.03)
-        assert total_variation(walk_law(up / down, 200), np.full(200, 1 / 200)) == pytest.approx(0.32, abs=0.02)
+        assert distance == pytest.approx(0.32, abs=0.02)
 
 
 def test_inexact_results_say_so():

@@ -131,7 +131,7 @@ def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
     return Decision(accepted, log_ratio, evaluated + bright, False, np.nan, float(bright), NO_FAULT)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class FlyMC:
     """Exact Firefly Monte Carlo (Maclaurin and Adams 2014) with implicit resampling.
 

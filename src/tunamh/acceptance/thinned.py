@@ -234,7 +234,7 @@ class MHSS:
         return _bound_to(target, self.thinning(target.n_rows))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class FactorizedMH:
     """Exact factorised test, ``min(1, rho) prod_i exp(-max(0, rise_i))``; the first rejecting row ends the step.
 

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from .acceptance import TunaMH
-from .acceptance.base import AcceptanceTest
+from .acceptance.base import AcceptanceTest, BoundTest
 from .chain import RATE, REACH, ROWS, ChainState, Kernel, advance, join_records
 from .data.stream import open_stream
 from .errors import NoDraws
 from .guard import check_move, check_state, in_support, new_work, supported_start
 from .progress import Progress
-from .proposals import as_proposal
+from .proposals import BoundProposal, as_proposal
 from .results import ChainResult, to_datatree
 from .targets.base import Target
 from .warmup import WarmUp, first_kernel
@@ -104,8 +104,9 @@ def sample(
     seed = cast(np.random.SeedSequence, np.random.default_rng(rng).bit_generator.seed_seq)
     if not hasattr(seed, "spawn"):
         raise TypeError(f"rng must be a seed, a SeedSequence or a Generator that has one, got {rng!r}")
+    bound_test, bound_proposal = test.bind(target), proposal.bind(target)
     runs = [
-        _ChainRun(target, test, proposal, child, point, draws, tune, thin)
+        _ChainRun(target, bound_test, bound_proposal, child, point, draws, tune, thin)
         for child, point in zip(seed.spawn(chains), _initial_points(init, chains, target.dim), strict=True)
     ]
     interrupted = _run_all(runs, min(chains, cores or os.cpu_count() or 1), max_seconds, progressbar)
@@ -132,8 +133,8 @@ def sample(
     if interrupted:
         kept = min(run.kept for run in runs)
         warnings.warn(f"interrupted: {kept:,} of {draws:,} draws per chain are returned", stacklevel=2)
-    extra = runs[0].kernel.test.reports
-    return to_datatree([run.result() for run in runs], target.names, exact=test.exact, extra=extra, settings=settings)
+    results = [run.result() for run in runs]
+    return to_datatree(results, target.names, exact=test.exact, extra=bound_test.reports, settings=settings)
 
 
 class _PartOfDraw(NamedTuple):
@@ -157,8 +158,8 @@ class _ChainRun:
     def __init__(
         self,
         target: Target,
-        test: AcceptanceTest,
-        proposal: Any,
+        test: BoundTest,
+        proposal: BoundProposal,
         seed: np.random.SeedSequence,
         point: np.ndarray | None,
         draws: int,
@@ -167,7 +168,7 @@ class _ChainRun:
     ):
         moves, rows, starts = seed.spawn(3)
         start = np.random.default_rng(starts)
-        self.kernel = Kernel(target.model(), proposal.bind(target), test.bind(target), new_work())
+        self.kernel = Kernel(target.model(), proposal, test, new_work())
         theta = supported_start(target, self.kernel.model, start) if point is None else point
         check_state(theta, self.kernel.model)
         if self.kernel.test.table.size:

@@ -74,11 +74,11 @@ def explain(fault: int, theta: np.ndarray, prop: np.ndarray, model: Model, step:
 
 def check_state(theta: np.ndarray, model: Model) -> None:
     """Raise unless prior and every row's energy are finite at ``theta``."""
+    if model.offset(theta, theta, model.data.hyper) == -math.inf:
+        raise ValueError(f"the initial state {_show(theta)} lies outside the target's support")
     prior = model.log_prior(theta, model.prior_hyper)
     if not math.isfinite(prior):
         raise NonFiniteEnergy(f"the log prior is {prior} at the initial state {_show(theta)}")
-    if model.offset(theta, theta, model.data.hyper) == -math.inf:
-        raise ValueError(f"the initial state {_show(theta)} lies outside the target's support")
     _, fault = _audit_state(theta, theta, model, new_work())
     if fault != NO_FAULT:
         energy = _energy_of_row(theta, fault, model)

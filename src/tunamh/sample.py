@@ -98,6 +98,7 @@ def sample(
             raise TypeError(f"control must be a control variate such as Taylor(order=2), got {control!r}")
         target = control(target)
     test = TunaMH() if test is None else _checked_test(test)
+    described = repr(target)
     if hasattr(test, "prepare"):
         target = test.prepare(target)
     proposal = target.default_proposal() if proposal is None else as_proposal(proposal)
@@ -117,7 +118,7 @@ def sample(
             f"max_seconds={max_seconds:g} ran out before every chain had a draw; allow more time or less tune"
         )
     settings = {
-        "target": repr(target),
+        "target": described,
         "test": repr(test),
         "proposal": repr(proposal),
         "knobs": [run.kernel.test.knobs[:8].tolist() for run in runs],

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._jit import BLOCK, NO_FAULT, Decide, Decision, fixed, part
+from .._jit import NO_FAULT, Decide, Decision, fixed, part
 from ..data.stream import NO_TABLE
 from ..theory import FiniteProblem, subset_acceptance
 from .base import BoundTest, failure, verdict
-from .subsets import new_rises
+from .subsets import grow
 
 _QUANTILES = 1  # knobs: rows per stage, then the Student quantile of every stage but the last
 
@@ -26,20 +26,13 @@ def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
     n_rows, stage = memory.size, int(knobs[0])
     threshold = (math.log(rng.random()) - log_rho) / n_rows
     distance = model.distance(theta, prop, model.data.hyper)
-    seen, mean, squares, test = 0, 0.0, 0.0, 0
+    subset, unkept, test = (0, 0.0, 0.0), np.empty(0), 0
     while True:
-        wanted = min(seen + stage, n_rows)
-        while seen < wanted:
-            n = min(wanted - seen, BLOCK)
-            fault = new_rises(rng, theta, prop, model, memory, seen, n, work, distance)
-            if fault != NO_FAULT:
-                return failure(fault)
-            for b in range(n):  # Welford's running mean and sum of squares
-                gain = -work.rise[b]
-                seen += 1
-                step = gain - mean
-                mean += step / seen
-                squares += step * (gain - mean)
+        wanted = min(subset[0] + stage, n_rows)
+        subset, fault = grow(rng, theta, prop, model, memory, work, distance, subset, wanted, unkept)
+        if fault != NO_FAULT:
+            return failure(fault)
+        seen, mean, squares = subset
         if seen == n_rows:
             break
         error = math.sqrt(squares / (seen - 1) / seen * (1.0 - (seen - 1.0) / (n_rows - 1.0)))

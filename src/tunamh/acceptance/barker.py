@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._jit import BLOCK, NO_FAULT, Decide, Decision, fixed, part
+from .._jit import NO_FAULT, Decide, Decision, fixed, part
 from ..data.stream import NO_TABLE
 from ..theory import FiniteProblem, subset_acceptance
 from .base import BoundTest, failure, verdict
-from .subsets import new_rises
+from .subsets import grow
 
 _ATOMS = 3  # knobs: rows per stage, delta, number of atoms, then the atoms, then their cumulated probabilities
 
@@ -47,20 +47,13 @@ def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
     n_rows, stage, delta, n_atoms = memory.size, int(knobs[0]), knobs[1], int(knobs[2])
     distance = model.distance(theta, prop, model.data.hyper)
     gains = np.empty(n_rows)
-    seen, mean, squares, estimate, noise = 0, 0.0, 0.0, 0.0, 0.0
+    subset = (0, 0.0, 0.0)
     while True:
-        wanted = min(seen + stage, n_rows)
-        while seen < wanted:
-            n = min(wanted - seen, BLOCK)
-            fault = new_rises(rng, theta, prop, model, memory, seen, n, work, distance)
-            if fault != NO_FAULT:
-                return failure(fault)
-            for b in range(n):  # Welford's running mean and sum of squares
-                gains[seen] = -work.rise[b]
-                step = gains[seen] - mean
-                seen += 1
-                mean += step / seen
-                squares += step * (gains[seen - 1] - mean)
+        wanted = min(subset[0] + stage, n_rows)
+        subset, fault = grow(rng, theta, prop, model, memory, work, distance, subset, wanted, gains)
+        if fault != NO_FAULT:
+            return failure(fault)
+        seen, mean, squares = subset
         estimate = n_rows * mean + log_rho
         if seen == n_rows:
             noise = 0.0  # nothing is left to chance: Barker's test itself

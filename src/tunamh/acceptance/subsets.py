@@ -1,13 +1,37 @@
-"""Rows without replacement, for the tests that estimate the sum of rises from a growing subset."""
+"""Rows without replacement, for the tests that estimate the mean gain of a move from a growing subset."""
 
 from __future__ import annotations
 
-from .._jit import NO_FAULT, helper
+from .._jit import BLOCK, NO_FAULT, helper
 from .base import within_rounding
 
 
 @helper
-def new_rises(rng, theta, prop, model, order, seen, n, work, distance):
+def grow(rng, theta, prop, model, order, work, distance, subset, wanted, gains):
+    """Enlarge ``subset = (rows seen, mean gain, sum of squares)`` to ``wanted`` rows; returns it and a fault.
+
+    The gain of a row is ``U_i(theta) - U_i(prop)``; mean and squares are Welford's. ``gains`` keeps the gains in the
+    order of the rows, unless it is empty.
+    """
+    seen, mean, squares = subset
+    while seen < wanted:
+        n = min(wanted - seen, BLOCK)
+        fault = _new_rises(rng, theta, prop, model, order, seen, n, work, distance)
+        if fault != NO_FAULT:
+            return (seen, mean, squares), fault
+        for b in range(n):
+            gain = -work.rise[b]
+            if gains.size > 0:
+                gains[seen] = gain
+            seen += 1
+            step = gain - mean
+            mean += step / seen
+            squares += step * (gain - mean)
+    return (seen, mean, squares), NO_FAULT
+
+
+@helper
+def _new_rises(rng, theta, prop, model, order, seen, n, work, distance):
     """Draw ``n`` (at most `BLOCK`) rows not among the first ``seen`` of ``order`` and evaluate their rises.
 
     ``order`` is a permutation of all rows, shuffled further by every draw (Fisher and Yates), so any prefix is a random

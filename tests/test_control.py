@@ -23,6 +23,7 @@ from tunamh import (
     check_bounds,
     sample,
 )
+from tunamh.guard import parameters_at
 from tunamh.laplace import find_mode
 from tunamh.theory import FiniteProblem, detailed_balance_error, stationary_law, transition_matrix
 
@@ -171,7 +172,7 @@ def test_expansion_is_a_derivative_and_the_mode_is_stationary(name):
     sides = [(target.expansion(point + h * e), target.expansion(point - h * e)) for e in np.eye(2)]
     assert at.gradient == pytest.approx([(a.energy - b.energy) / (2 * h) for a, b in sides], abs=1e-6)
     assert at.hessian == pytest.approx(np.array([(a.gradient - b.gradient) / (2 * h) for a, b in sides]), abs=1e-6)
-    mode = find_mode(target)
+    mode = find_mode(target, tolerance=1e-12).point
     slope = target.expansion(mode).gradient + target._prior.precision * (mode - target._prior.mean)
     assert np.abs(slope).max() < 1e-4
     assert np.linalg.eigvalsh(target.expansion(mode).hessian + np.diag(target._prior.precision)).min() > 0
@@ -206,7 +207,7 @@ def test_an_energy_without_value_at_zero():
         out[0] = -1 / theta[0] + theta[0] - row[0]
 
     target = EnergyTarget(energy, np.full(20, 3.0), 10.0, dim=1, gradient=gradient, c_gradient=100.0)
-    assert abs(target.expansion(find_mode(target)).gradient[0]) < 1e-4
+    assert abs(target.expansion(find_mode(target, tolerance=1e-12).point).gradient[0]) < 1e-4
 
 
 def test_a_family_without_bounded_slope_serves_mh_and_taylor():
@@ -246,7 +247,8 @@ def test_a_family_without_bounded_slope_serves_mh_and_taylor():
         sample(target, test=tunamh.FlyMC())
     sample(target, test=MH(), draws=20, tune=20, rng=1)
     sample(target, test=MHSS(), control=Taylor(order=1), draws=20, tune=20, rng=1)
-    exact = sample(target, test=MHSS(), control=Taylor(order=2), proposal=Autoregressive(), draws=2000, tune=0, rng=1)
+    independent = Autoregressive(rho=0.0, local=0.0)
+    exact = sample(target, test=MHSS(), control=Taylor(order=2), proposal=independent, draws=2000, tune=0, rng=1)
     assert exact.sample_stats["accepted"].all()  # the posterior is Gaussian: independent draws, no row read
     assert (exact.sample_stats["batch_size"] == 0).all()
     theta = exact.posterior["theta"].values.reshape(-1, 2)
@@ -287,7 +289,7 @@ def test_who_may_not():
 def test_effective_rows_of_a_well_specified_model():
     """Spec 5e: N_eff is about N without control variates (measured 0.97 N for a logistic regression)."""
     target = LogisticRegression(*logistic_data(10_000, 5))
-    mode = find_mode(target)
+    mode = find_mode(target).point
     features, y, _ = target._columns(slice(None))
     gradients = features * target.family.derivatives(features @ mode, y)[0][:, None]
     n_eff = tunamh.theory.effective_rows(gradients, target.c, target.expansion(mode).hessian)
@@ -298,30 +300,86 @@ def test_effective_rows_of_a_well_specified_model():
 @pytest.mark.parametrize("centre", [None, [0.3, -0.2]])
 def test_autoregressive_is_reversible_for_the_laplace_law(rho, centre):
     """Its ratio is that of the two Gaussian densities, and it cancels the Taylor part and the prior (spec 5b)."""
-    target = Taylor(order=2, centre=centre)(CASES["logistic"][0])
-    bound, model = Autoregressive(rho=rho).bind(target), target.model()
-    mean, precision = target.laplace()
-    rng, prop = np.random.default_rng(1), np.empty(2)
+    plain = Taylor(order=2, centre=centre)(CASES["logistic"][0])
+    proposal = Autoregressive(rho=rho, local=0.0)
+    target = proposal.prepare(plain)
+    bound, model = proposal.bind(target), target.model()
+    precision = plain.hessian + np.diag(plain._prior.precision)
+    mean = plain.centre - np.linalg.solve(precision, plain.gradient + plain._prior.precision * plain.centre)
+    rng, there = np.random.default_rng(1), np.empty(2)
     for _ in range(20):
-        theta = rng.standard_normal(2)
-        ratio = bound.propose(rng, theta, prop, bound.knobs)
-        assert ratio == pytest.approx(
-            0.5 * ((prop - mean) @ precision @ (prop - mean) - (theta - mean) @ precision @ (theta - mean))
-        )
-        prior = model.log_prior(prop, model.prior_hyper) - model.log_prior(theta, model.prior_hyper)
-        assert ratio + prior + model.offset(theta, prop, model.data.hyper) == pytest.approx(0.0, abs=1e-9)
-    theta = np.array([2.0, -1.0])
-    moves = np.array([(bound.propose(rng, theta, prop, bound.knobs), *prop)[1:] for _ in range(20_000)])
+        here = rng.standard_normal(2)
+        ratio = bound.propose(rng, here, there, bound.knobs)
+        a, b = (parameters_at(state, model) - mean for state in (here, there))
+        assert ratio == pytest.approx(0.5 * (b @ precision @ b - a @ precision @ a))
+        assert ratio + model.offset(here, there, model.data.hyper) == pytest.approx(0.0, abs=1e-12)
+    here = target.state_at(np.array([2.0, -1.0]))
+    moves = np.empty((20_000, 2))
+    for move in moves:
+        bound.propose(rng, here, there, bound.knobs)
+        move[:] = parameters_at(there, model)
     covariance = (1 - rho**2) * np.linalg.inv(precision)
     spread = np.sqrt(np.diag(covariance) / len(moves))
-    assert (np.abs(moves.mean(axis=0) - mean - rho * (theta - mean)) < 4.5 * spread).all()
+    assert (np.abs(moves.mean(axis=0) - mean - rho * (np.array([2.0, -1.0]) - mean)) < 4.5 * spread).all()
     error = np.sqrt(2 * np.outer(np.diag(covariance), np.diag(covariance)) / len(moves))
     assert (np.abs(np.cov(moves.T) - covariance) < 4.5 * error).all()
 
 
+WHITE = [(name, order) for name, order in CONTROLLED if name != "mixture"]
+
+
+@pytest.mark.parametrize(("name", "order"), WHITE)
+@pytest.mark.parametrize("centre", [None, [0.3, -0.2]], ids=["mode", "off"])
+def test_whitened_targets_are_the_same_targets(name, order, centre):
+    """Same posterior, same energies, same distances; only the coordinates of the chain differ."""
+    plain = Taylor(order=order, centre=centre)(CASES[name][0])
+    white = plain.whitened()
+    rng = np.random.default_rng(1)
+    points, q = [plain.start(rng) for _ in range(6)], np.full((6, 6), 1 / 6)
+    before, after = FiniteProblem.of(plain, points, q), FiniteProblem.of(white, points, q)
+    assert after.distance == pytest.approx(before.distance, rel=1e-9, abs=1e-12)
+    assert after.energies == pytest.approx(before.energies, abs=1e-12)
+    assert after.posterior() == pytest.approx(before.posterior(), rel=1e-9)
+    for point in points:
+        assert parameters_at(white.state_at(point), white.model()) == pytest.approx(point)
+
+
+def test_whitened_coordinates_of_an_indefinite_expansion():
+    """Far from the mode a Student-t posterior bends the wrong way: the metric is lifted, the posterior is not."""
+    plain = Taylor(order=2, centre=[6.0, 6.0])(CASES["robust"][0])
+    assert (plain.metric.kept < 0).any()
+    points, q = np.random.default_rng(1).normal(size=(6, 2)), np.full((6, 6), 1 / 6)
+    posteriors = [FiniteProblem.of(t, points, q).posterior() for t in (CASES["robust"][0], plain, plain.whitened())]
+    assert posteriors[1] == pytest.approx(posteriors[0], rel=1e-7)
+    assert posteriors[2] == pytest.approx(posteriors[0], rel=1e-7)
+
+
+def test_local_steps_of_the_autoregressive_proposal():
+    """Of `local` = 1 half are a symmetric walk, half are shorter autoregressions; the ratio is right for both."""
+    proposal = Autoregressive(rho=0.0, local=1.0)
+    bound = proposal.bind(proposal.prepare(Taylor(order=2)(CASES["logistic"][0])))
+    rng, here, there = np.random.default_rng(2), np.array([1.0, -2.0]), np.empty(2)
+    ratios = np.array([bound.propose(rng, here, there, bound.knobs) - 0.5 * (there @ there - 5.0) for _ in range(4000)])
+    symmetric = np.abs(ratios) > 1e-9
+    assert symmetric.mean() == pytest.approx(0.5, abs=0.04)
+
+
+def test_rho_is_raised_where_the_laplace_law_is_poor():
+    rng = np.random.default_rng(3)
+    few = LogisticRegression(rng.standard_normal((12, 4)), [0, 1] * 6, prior=Normal(scale=5.0))
+    tree = sample(few, test=MH(), control=Taylor(order=2), proposal=Autoregressive(), draws=2000, tune=2000, rng=1)
+    assert tree.sample_stats["step_size"].max() < 0.95
+    assert tree.sample_stats["acceptance_rate"].mean() == pytest.approx(0.6, abs=0.1)
+    many = sample(CASES["logistic"][0], proposal=Autoregressive(), draws=100, rng=1)
+    assert (many.sample_stats["step_size"] > 0.9).all()
+
+
 def test_autoregressive_needs_a_laplace_law():
-    for target in (CASES["logistic"][0], Taylor(order=1)(CASES["logistic"][0])):
-        with pytest.raises(NotApplicable, match="order=2"):
-            sample(target, proposal=Autoregressive())
+    with pytest.raises(NotApplicable, match="order=2"):
+        sample(GaussianMixture(XS), proposal=Autoregressive())
+    with pytest.raises(NotApplicable, match="whitened"):
+        sample(CASES["logistic"][0], control=Taylor(order=2, whiten=False), proposal=Autoregressive())
     with pytest.raises(ValueError, match="rho"):
         Autoregressive(rho=1.0)
+    with pytest.raises(ValueError, match="local"):
+        Autoregressive(local=1.1)

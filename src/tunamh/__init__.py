@@ -4,7 +4,7 @@ from . import theory
 from ._version import __version__
 from .acceptance import MH, MHSS, AustereMH, FactorizedMH, FlyMC, MHMinibatch, PoissonMH, TunaMH
 from .control import Taylor
-from .errors import BoundViolation, NoDraws, NonFiniteEnergy, NotApplicable, TunaMHError
+from .errors import BoundViolation, ImproperPosterior, NoDraws, NonFiniteEnergy, NotApplicable, TunaMHError
 from .guard import check_bounds
 from .priors import Flat, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
@@ -35,6 +35,7 @@ __all__ = [
     "Flat",
     "FlyMC",
     "GaussianMixture",
+    "ImproperPosterior",
     "Logistic",
     "LogisticRegression",
     "MHMinibatch",

@@ -179,14 +179,18 @@ _generator = numba.typeof(np.random.default_rng(0))
 
 # ------------------------------------------------------------------------------------------ roles of a target
 
+Locate = types.FunctionType(types.void(_vector, _vector, _fixed))
+"""``(state, theta, hyper)``: fills ``theta`` with the parameters at ``state``, the chain's own coordinates. Rows and
+prior see ``theta``; proposal, distance and offset see states. Mostly the two are one and the same vector."""
+
 LogPrior = types.FunctionType(_real(_vector, _fixed))
 """``(theta, hyper) -> log prior(theta)``; ``-inf`` outside the support."""
 
 Distance = types.FunctionType(_real(_vector, _vector, _fixed))
-"""``(theta, prop, hyper) -> M(theta, prop)``, symmetric."""
+"""``(here, there, hyper) -> M``, symmetric in the two states."""
 
 Offset = types.FunctionType(_real(_vector, _vector, _fixed))
-"""``(theta, prop, hyper) ->`` the cheap exact part of ``log pi(prop) - log pi(theta)`` besides the prior."""
+"""``(here, there, hyper) ->`` the cheap exact part of ``log pi(there) - log pi(here)`` besides the prior."""
 
 FamilyRise = types.FunctionType(types.void(_integer, _vector, _vector, _vector, _fixed, _vector))
 """``(n, eta, eta_prop, y, hyper, out)``: ``out = f(eta_prop, y) - f(eta, y)`` for ``n`` linear predictors."""
@@ -226,6 +230,7 @@ class Model(NamedTuple):
     data: Any
     differences: Any
     energies: Any
+    locate: Any
     distance: Any
     offset: Any
     log_prior: Any
@@ -233,12 +238,12 @@ class Model(NamedTuple):
     total_bound: float
 
 
-_model = types.NamedTuple([_data, Differences, Energies, Distance, Offset, LogPrior, _fixed, _real], Model)
+_model = types.NamedTuple([_data, Differences, Energies, Locate, Distance, Offset, LogPrior, _fixed, _real], Model)
 
 # ------------------------------------------------------------------------- roles of a proposal and of a test
 
 Propose = types.FunctionType(_real(_generator, _vector, _vector, _fixed))
-"""``(rng, theta, prop, knobs)``: fills ``prop``, returns ``log q(theta|prop) - log q(prop|theta)``."""
+"""``(rng, here, there, knobs)``: fills the state ``there``, returns ``log q(here|there) - log q(there|here)``."""
 
 
 class Stream(NamedTuple):
@@ -285,11 +290,13 @@ BAD_RATIO = -2  # prior, offset or proposal ratio is NaN or +infinity
 BAD_DISTANCE = -3  # M(theta, prop) is NaN or negative
 # a fault >= 0 is the number of a row whose energy is not finite or exceeds its bound
 
-Decide = types.FunctionType(_decision(_generator, _vector, _vector, _real, _model, _stream, _fixed, _vector, _work))
-"""``(rng, theta, prop, log_rho, model, stream, knobs, memory, work) -> Decision``.
+Decide = types.FunctionType(
+    _decision(_generator, _vector, _vector, _real, _real, _model, _stream, _fixed, _vector, _work)
+)
+"""``(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work) -> Decision``.
 
-``log_rho`` is the deterministic log ratio of the spec (prior, offset and proposal), ``knobs`` the test's numbers,
-``memory`` what it keeps from step to step.
+``log_rho`` is the deterministic log ratio of the spec (prior, offset and proposal) and ``distance`` the ``M`` of the
+move, meaningless where ``log_rho`` is ``-inf``; ``knobs`` are the test's numbers, ``memory`` is what it keeps.
 """
 
 
@@ -302,14 +309,19 @@ class Outcome(NamedTuple):
 
 Run = types.FunctionType(
     types.NamedUniTuple(_integer, 2, Outcome)(
-        *(_integer, _generator, _stream, _vector, _vector, _vector),
+        *(_integer, _generator, _stream, _vector, _vector, _vector, _vector, _vector),
         *(_model, Propose, _fixed, Decide, _fixed, _work, _matrix, _matrix),
     )
 )
 """The chain loop; see `tunamh.chain`."""
 
-Audit = types.FunctionType(types.Tuple([_real, _integer])(_vector, _vector, _model, _work))
-"""``(theta, prop, model, work) -> (value, fault)`` from a pass over all rows; see `tunamh.guard`."""
+Audit = types.FunctionType(types.Tuple([_real, _integer])(_vector, _vector, _real, _model, _work))
+"""``(theta, prop, distance, model, work) -> (value, fault)`` from a pass over all rows; see `tunamh.guard`."""
+
+
+@part(Locate)
+def same_coordinates(state, theta, hyper):
+    """The chain's states are the parameters: ``theta`` is the vector ``state``, and nothing is left to do."""
 
 
 def fixed(values: Any) -> np.ndarray:

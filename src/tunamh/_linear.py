@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+
+SMALLEST_BEND = 1e-8
+"""Curvatures below this share of the largest (in units of the diagonal) count as this share."""
 
 
 def scaled_eigen(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -17,9 +22,22 @@ def scaled_eigen(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return scale, values, vectors
 
 
-def metric_root(precision: np.ndarray) -> np.ndarray:
-    """Upper triangular R with ``R'R = A``, A being ``precision`` made safely positive definite."""
+class Metric(NamedTuple):
+    """``A = L^-T L^-1``: a precision made safely positive definite, and the coordinates in which it is the identity.
+
+    ``factor`` is L, ``inverse`` its inverse; ``kept`` is the diagonal of ``L' precision L``: 1 where the curvature was
+    kept as it is, less where it was lifted, -1 where it was negative.
+    """
+
+    factor: np.ndarray
+    inverse: np.ndarray
+    kept: np.ndarray
+
+
+def metric(precision: np.ndarray) -> Metric:
+    """The metric of ``precision``: curvatures count by their size, and none below `SMALLEST_BEND` of the largest."""
     scale, values, vectors = scaled_eigen(precision)
-    lifted = np.maximum(values, 1e-8 * max(float(values.max()), 1e-8))
-    root = np.linalg.cholesky((vectors * lifted) @ vectors.T).T
-    return np.ascontiguousarray(root * scale)
+    vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
+    bend = np.maximum(np.abs(values), SMALLEST_BEND * max(float(np.abs(values).max()), SMALLEST_BEND))
+    root = np.sqrt(bend)
+    return Metric(vectors / root / scale[:, None], (vectors * root).T * scale, values / bend)

@@ -11,7 +11,7 @@ import numpy as np
 from ._jit import BAD_RATIO, NO_FAULT, Model, Outcome, Run, Work, borrowed, part
 from .acceptance.base import BoundTest
 from .data.stream import StreamState
-from .guard import explain
+from .guard import explain, parameters_at
 from .proposals import BoundProposal
 
 # Columns of what is recorded beside each kept draw.
@@ -20,33 +20,40 @@ ACCEPTED, RATE, ROWS, FULL, WORST, REACH = range(6)
 
 @part(Run)
 def _run(
-    thin, rng, stream, theta, prop, memory, model, propose, proposal_knobs, decide, test_knobs, work, draws, record
-):
-    """Fill ``draws`` and ``record``. At a fault it stops, with ``theta`` and ``prop`` the move that caused it.
+    thin, rng, stream, here, there, theta, prop, memory,
+    model, propose, proposal_knobs, decide, test_knobs, work, draws, record,
+):  # fmt: skip
+    """Fill ``draws`` and ``record``. At a fault it stops, with ``here`` and ``there`` the move that caused it.
 
-    Of ``thin`` steps the last state is kept. Rates and rows are averaged over them, flags and bounds are maxima.
+    The chain walks in states ``here`` and ``there``; rows and prior see the parameters ``theta`` and ``prop`` there. Of
+    ``thin`` steps the last state is kept. Rates and rows are averaged over them, flags and bounds are maxima.
     """
     model, stream, work = borrowed(model), borrowed(stream), borrowed(work)
-    theta, prop, memory = borrowed(theta), borrowed(prop), borrowed(memory)
+    here, there, memory = borrowed(here), borrowed(there), borrowed(memory)
+    theta, prop = borrowed(theta), borrowed(prop)
     proposal_knobs, test_knobs = borrowed(proposal_knobs), borrowed(test_knobs)
-    here = model.log_prior(theta, model.prior_hyper)
+    hyper = model.data.hyper
+    prior = model.log_prior(theta, model.prior_hyper)
     for k in range(draws.shape[0]):
         record[k, :] = 0.0
         for t in range(thin):
-            log_q = propose(rng, theta, prop, proposal_knobs)
-            log_rho = log_q + model.offset(theta, prop, model.data.hyper)
-            there = here
-            if log_rho > -np.inf:  # a prior need not be defined outside the target's support
-                there = model.log_prior(prop, model.prior_hyper)
-                log_rho += there - here
+            log_q = propose(rng, here, there, proposal_knobs)
+            model.locate(there, prop, hyper)
+            log_rho = log_q + model.offset(here, there, hyper)
+            prior_there, distance = prior, np.nan
+            if log_rho > -np.inf:  # prior and distance need not be defined outside the target's support
+                prior_there = model.log_prior(prop, model.prior_hyper)
+                log_rho += prior_there - prior
+                distance = model.distance(here, there, hyper)
             if math.isnan(log_rho) or log_rho == np.inf:
                 return Outcome(k * thin + t, BAD_RATIO)
-            decision = decide(rng, theta, prop, log_rho, model, stream, test_knobs, memory, work)
+            decision = decide(rng, theta, prop, log_rho, distance, model, stream, test_knobs, memory, work)
             if decision.fault != NO_FAULT:
                 return Outcome(k * thin + t, decision.fault)
             if decision.accepted:
+                here[:] = there
                 theta[:] = prop
-                here = there
+                prior = prior_there
                 record[k, ACCEPTED] = 1.0
             if decision.full:
                 record[k, FULL] = 1.0
@@ -73,15 +80,15 @@ class ChainState:
     Two generators, one here and one in the stream, so that row numbers can be drawn ahead of moves and decisions.
     """
 
-    theta: np.ndarray
+    here: np.ndarray
     rng: np.random.Generator
     stream: StreamState
     memory: np.ndarray
     steps: int = 0
-    prop: np.ndarray = field(init=False)
+    there: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        self.prop = np.empty_like(self.theta)
+        self.there = self.here.copy()
 
 
 class Kernel(NamedTuple):
@@ -95,11 +102,13 @@ class Kernel(NamedTuple):
 
 def advance(state: ChainState, kernel: Kernel, draws: np.ndarray, record: np.ndarray, thin: int = 1) -> None:
     """Run the chain, in place, until ``draws`` and ``record`` are filled; an impossible step raises."""
+    model = kernel.model
+    theta, prop = (parameters_at(point, model) for point in (state.here, state.there))
     outcome = _run(
-        *(thin, state.rng, state.stream.of(kernel.test.table), state.theta, state.prop, state.memory),
-        *(kernel.model, kernel.proposal.propose, kernel.proposal.knobs, kernel.test.decide, kernel.test.knobs),
+        *(thin, state.rng, state.stream.of(kernel.test.table), state.here, state.there, theta, prop, state.memory),
+        *(model, kernel.proposal.propose, kernel.proposal.knobs, kernel.test.decide, kernel.test.knobs),
         *(kernel.work, draws, record),
     )
     state.steps += outcome.steps
     if outcome.fault != NO_FAULT:
-        raise explain(outcome.fault, state.theta, state.prop, kernel.model, state.steps)
+        raise explain(outcome.fault, state.here, state.there, model, state.steps)

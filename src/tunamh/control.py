@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -48,15 +49,25 @@ class Taylor:
             raise NotApplicable(
                 f"{type(target).__name__} offers no derivatives, which Taylor(order={self.order}) needs"
             )
-        centre = checked_centre(self.centre, target)
-        at_centre = target.expansion(centre)  # type: ignore[attr-defined]
+        if self.centre is None:
+            mode = find_mode(target)
+            centre, at_centre = mode.point, mode.expansion
+            if mode.runaway is not None or not mode.away < max(1.0, 0.1 * np.sqrt(target.dim)):
+                warnings.warn(
+                    f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next point "
+                    "and may have none to find; draws stay exact, but batches will be larger. A prior makes a mode.",
+                    stacklevel=3,
+                )
+        else:
+            centre = checked_centre(self.centre, target)
+            at_centre = target.expansion(centre)  # type: ignore[attr-defined]
         return target.taylor(self.order, centre, at_centre, whiten=self.whiten, original_bounds=self.original_bounds)
 
 
 def checked_centre(centre: Any, target: Target) -> np.ndarray:
     """The user's centre, or a mode of the posterior when there is none."""
     if centre is None:
-        return find_mode(target)
+        return find_mode(target).point
     point = np.array(centre, dtype=np.float64)
     if point.shape != (target.dim,) or not np.isfinite(point).all():
         raise ValueError(f"centre must be {target.dim} finite numbers, got {centre!r}")

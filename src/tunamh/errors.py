@@ -42,5 +42,9 @@ class NotApplicable(TunaMHError):
     """A test, proposal or control variate was asked of a target that does not offer what it needs."""
 
 
+class ImproperPosterior(TunaMHError):
+    """Under a flat prior the data leave a direction open, so there is no posterior to sample from."""
+
+
 class NoDraws(TunaMHError):
     """Sampling ended (``max_seconds``) before a single draw was kept in every chain."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._jit import BAD_DISTANCE, BAD_RATIO, BLOCK, NO_FAULT, Audit, Model, Work, part
+from ._jit import BAD_DISTANCE, BAD_RATIO, BLOCK, NO_FAULT, Audit, Model, Work, part, same_coordinates
 from .acceptance.base import sum_of_energies, sum_of_rises
 from .errors import BoundViolation, NonFiniteEnergy, TunaMHError
 
@@ -24,9 +24,8 @@ def new_work() -> Work:
 
 
 @part(Audit)
-def _audit_pair(theta, prop, model, work):
-    """The largest ``|rise| / (c_i M)`` of all rows at one pair of states, and the first row that fails."""
-    distance = model.distance(theta, prop, model.data.hyper)
+def _audit_pair(theta, prop, distance, model, work):
+    """The largest ``|rise| / (c_i M)`` of all rows at one move, and the first row that fails."""
     if not distance >= 0.0:
         return 0.0, BAD_DISTANCE
     _, worst, fault = sum_of_rises(theta, prop, model, work, distance)
@@ -34,13 +33,23 @@ def _audit_pair(theta, prop, model, work):
 
 
 @part(Audit)
-def _audit_state(theta, prop, model, work):
+def _audit_state(theta, prop, distance, model, work):
     """The energy of all rows at ``theta``, and the first row that is not finite."""
     return sum_of_energies(theta, model, work)
 
 
-def explain(fault: int, theta: np.ndarray, prop: np.ndarray, model: Model, step: int | None = None) -> TunaMHError:
-    """The error for a fault met at the move ``theta -> prop``."""
+def parameters_at(state: np.ndarray, model: Model) -> np.ndarray:
+    """``theta`` at a state of the chain: a new vector where the chain has coordinates of its own, else the same one."""
+    if model.locate is same_coordinates:
+        return state
+    theta = np.empty_like(state)
+    model.locate(state, theta, model.data.hyper)
+    return theta
+
+
+def explain(fault: int, here: np.ndarray, there: np.ndarray, model: Model, step: int | None = None) -> TunaMHError:
+    """The error for a fault met at the move ``here -> there``."""
+    theta, prop = parameters_at(here, model), parameters_at(there, model)
     when = "" if step is None else f" at step {step}"
     if fault == BAD_RATIO:
         prior = model.log_prior(prop, model.prior_hyper)
@@ -48,17 +57,17 @@ def explain(fault: int, theta: np.ndarray, prop: np.ndarray, model: Model, step:
         return NonFiniteEnergy(
             f"{source} is NaN or +infinity{when} for the move {_show(theta)} -> {_show(prop)}", step=step
         )
-    distance = model.distance(theta, prop, model.data.hyper)
+    distance = model.distance(here, there, model.data.hyper)
     if fault == BAD_DISTANCE:
         return NonFiniteEnergy(
             f"the distance M(theta, prop) is {distance}{when} for the move {_show(theta)} -> {_show(prop)}; "
             "it must be a number that is not negative",
             step=step,
         )
-    here, there = (_energy_of_row(point, fault, model) for point in (theta, prop))
-    if not (math.isfinite(here) and math.isfinite(there)):
+    before, after = (_energy_of_row(point, fault, model) for point in (theta, prop))
+    if not (math.isfinite(before) and math.isfinite(after)):
         return NonFiniteEnergy(
-            f"row {fault} has energy {here:.6g} at theta = {_show(theta)} and {there:.6g} at prop = {_show(prop)}"
+            f"row {fault} has energy {before:.6g} at theta = {_show(theta)} and {after:.6g} at prop = {_show(prop)}"
             f"{when}; every energy must be finite",
             row=fault,
             step=step,
@@ -66,36 +75,43 @@ def explain(fault: int, theta: np.ndarray, prop: np.ndarray, model: Model, step:
     rise, c = np.empty(1), np.empty(1)
     model.differences(theta, prop, np.array([fault]), 0, 1, model.data, rise, c)
     if math.isnan(rise[0]):  # a firefly target has no differences: its energies, minus the gaps, must not exceed zero
-        return BoundViolation(fault, math.inf, rise=max(here, there), bound=0.0, step=step)
+        return BoundViolation(fault, math.inf, rise=max(before, after), bound=0.0, step=step)
     bound = c[0] * distance
     ratio = abs(rise[0]) / bound if bound > 0 else math.inf
     return BoundViolation(fault, ratio, rise=rise[0], bound=bound, step=step)
 
 
-def check_state(theta: np.ndarray, model: Model) -> None:
-    """Raise unless prior and every row's energy are finite at ``theta``."""
-    if model.offset(theta, theta, model.data.hyper) == -math.inf:
+def check_start(state: np.ndarray, model: Model) -> None:
+    """Raise unless ``state`` lies in the support and its prior is finite."""
+    theta = parameters_at(state, model)
+    if model.offset(state, state, model.data.hyper) == -math.inf:
         raise ValueError(f"the initial state {_show(theta)} lies outside the target's support")
     prior = model.log_prior(theta, model.prior_hyper)
     if not math.isfinite(prior):
         raise NonFiniteEnergy(f"the log prior is {prior} at the initial state {_show(theta)}")
-    _, fault = _audit_state(theta, theta, model, new_work())
+
+
+def check_energies(state: np.ndarray, model: Model) -> None:
+    """Raise unless every row's energy is finite at ``state``."""
+    theta = parameters_at(state, model)
+    _, fault = _audit_state(theta, theta, 0.0, model, new_work())
     if fault != NO_FAULT:
         energy = _energy_of_row(theta, fault, model)
         raise NonFiniteEnergy(f"row {fault} has energy {energy} at the initial state {_show(theta)}", row=fault)
 
 
-def check_move(theta: np.ndarray, prop: np.ndarray, model: Model, step: int | None = None) -> float:
+def check_move(here: np.ndarray, there: np.ndarray, model: Model, step: int | None = None) -> float:
     """Hold every row against its bound at one move and return the largest ratio; raises what `explain` says."""
-    there, back = (model.distance(a, b, model.data.hyper) for a, b in ((theta, prop), (prop, theta)))
-    if there >= 0 and abs(there - back) > 1e-9 * there:
+    theta, prop = parameters_at(here, model), parameters_at(there, model)
+    forth, back = (model.distance(a, b, model.data.hyper) for a, b in ((here, there), (there, here)))
+    if forth >= 0 and abs(forth - back) > 1e-9 * forth:
         raise ValueError(
-            f"the distance is not symmetric: M(theta, prop) = {there:.6g} but M(prop, theta) = {back:.6g} for "
+            f"the distance is not symmetric: M(theta, prop) = {forth:.6g} but M(prop, theta) = {back:.6g} for "
             f"theta = {_show(theta)}, prop = {_show(prop)}"
         )
-    worst, fault = _audit_pair(theta, prop, model, new_work())
+    worst, fault = _audit_pair(theta, prop, forth, model, new_work())
     if fault != NO_FAULT:
-        raise explain(fault, theta, prop, model, step)
+        raise explain(fault, here, there, model, step)
     return worst
 
 
@@ -126,27 +142,27 @@ def check_bounds(target: Target, pairs: int = 20, rng: Any = None) -> float:
 
 
 def _random_pair(target: Target, model: Model, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    theta, other = (supported_start(target, model, rng) for _ in range(2))
+    here, other = (supported_start(target, model, rng) for _ in range(2))
     if target.states is None:
-        far = theta + 10 ** rng.uniform(-3, 2) * (other - theta)
+        far = here + 10 ** rng.uniform(-3, 2) * (other - here)
         if in_support(far, model):
-            return theta, far
-    return theta, other
+            return here, far
+    return here, other
 
 
-def in_support(theta: np.ndarray, model: Model) -> bool:
-    """Whether neither the target nor the prior excludes ``theta``; a NaN does not, it is to be reported."""
-    if model.offset(theta, theta, model.data.hyper) == -math.inf:
+def in_support(state: np.ndarray, model: Model) -> bool:
+    """Whether neither the target nor the prior excludes ``state``; a NaN does not, it is to be reported."""
+    if model.offset(state, state, model.data.hyper) == -math.inf:
         return False
-    return model.log_prior(theta, model.prior_hyper) != -math.inf
+    return model.log_prior(parameters_at(state, model), model.prior_hyper) != -math.inf
 
 
 def supported_start(target: Target, model: Model, rng: np.random.Generator) -> np.ndarray:
-    """A point of the target's start law inside the support."""
+    """A state, by the target's start law, inside the support."""
     for _ in range(_START_TRIES):
-        theta = target.start(rng)
-        if in_support(theta, model):
-            return theta
+        state = target.state_at(target.start(rng))
+        if in_support(state, model):
+            return state
     raise ValueError(f"{_START_TRIES} random starts all lie outside the prior's support; give init=")
 
 

@@ -20,6 +20,10 @@ class BoundPrior(NamedTuple):
     mean: np.ndarray
     precision: np.ndarray
 
+    def without_gaussian(self) -> BoundPrior:
+        """What is left of the prior when its Gaussian part is accounted for elsewhere."""
+        return self._replace(log_prior=_flat, hyper=fixed([])) if self.precision.any() else self
+
 
 @part(LogPrior)
 def _flat(theta, hyper):

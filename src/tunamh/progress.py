@@ -41,6 +41,13 @@ class Progress:
             self._bar.start()
         return self
 
+    def say(self, line: str) -> None:
+        """One line for the record."""
+        if self._bar is not None:
+            self._bar.console.print(line, highlight=False)
+        elif self.show:
+            print(line, file=sys.stderr, flush=True)
+
     def restart(self) -> None:
         """What went before does not count in the estimate of the time left."""
         self._started = time.monotonic()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from ._jit import REASSOCIATE, Part, Propose, compile_now, fixed, helper, part, read_only
+from ._jit import Part, Propose, compile_now, fixed, part, read_only
 from .errors import NotApplicable
 
 OPTIMAL_WALK = 2.38
@@ -26,15 +26,19 @@ class Space(Protocol):
 
 
 class BoundProposal(NamedTuple):
-    """A proposal made ready for a target. ``knobs[0]`` is the step size, tuned in warm-up when ``tuned``."""
+    """A proposal made ready for a target.
+
+    ``knobs[0]`` is the step size, tuned in warm-up for the wanted acceptance, up to ``largest``, when ``tuned``.
+    """
 
     propose: Part
     knobs: np.ndarray
     tuned: bool
     acceptance: float
+    largest: float = math.inf
 
     def with_step(self, step: float) -> BoundProposal:
-        return self._replace(knobs=fixed([step, *self.knobs[1:]]))
+        return self._replace(knobs=fixed([min(step, self.largest), *self.knobs[1:]]))
 
 
 @part(Propose)
@@ -106,68 +110,70 @@ class RandomWalk:
         raise ValueError(f"scale must be a number, {d} numbers or a {d} x {d} matrix, got shape {scale.shape}")
 
 
-# knobs of the autoregressive proposal: step (unused), rho, then m (d), L (d x d, lower triangular), Q (d x d).
-
-
-@helper(fastmath=REASSOCIATE)
-def _quadratic(theta, knobs, centre, matrix):
-    """``(theta - m)' Q (theta - m)``."""
-    d = theta.size
-    total = 0.0
-    for j in range(d):
-        row = 0.0
-        for k in range(d):
-            row += knobs[matrix + j * d + k] * (theta[k] - knobs[centre + k])
-        total += row * (theta[j] - knobs[centre + j])
-    return total
+# knobs of the autoregressive proposal: sqrt(1 - rho^2), share of local steps, length of a random-walk step, sign of rho.
 
 
 @part(Propose)
-def _autoregressive(rng, theta, prop, knobs):
-    """``prop = m + rho (theta - m) + sqrt(1 - rho^2) L xi``, column by column of L."""
-    d, rho = theta.size, knobs[1]
-    centre, factor = 2, 2 + d
-    for j in range(d):
-        prop[j] = knobs[centre + j] + rho * (theta[j] - knobs[centre + j])
-    spread = math.sqrt(1.0 - rho * rho)
-    for k in range(d):
-        length = spread * rng.standard_normal()
-        for j in range(k, d):
-            prop[j] += length * knobs[factor + j * d + k]
-    precision = factor + d * d
-    return 0.5 * (_quadratic(prop, knobs, centre, precision) - _quadratic(theta, knobs, centre, precision))
+def _autoregressive(rng, here, there, knobs):
+    """``z' = rho z + sqrt(1 - rho^2) xi`` or, now and then, a shorter step of the same kind or of a random walk."""
+    innovation, local, sign = knobs[0], knobs[1], knobs[3]
+    walk = False
+    if local > 0.0:
+        u = rng.random()
+        walk = u < 0.5 * local
+        if not walk and u < local:
+            innovation, sign = innovation * rng.random(), 1.0
+    if walk:
+        for j in range(here.size):
+            there[j] = here[j] + knobs[2] * rng.standard_normal()
+        return 0.0
+    rho = sign * math.sqrt(max(0.0, 1.0 - innovation * innovation))
+    log_q = 0.0
+    for j in range(here.size):
+        there[j] = rho * here[j] + innovation * rng.standard_normal()
+        log_q += 0.5 * (there[j] - here[j]) * (there[j] + here[j])
+    return log_q
 
 
 @dataclass(frozen=True)
 class Autoregressive:
-    """Proposal reversible for the Laplace law ``N(m, Q^-1)`` of the posterior (spec 5b).
+    """Proposal reversible for the Laplace law ``N(m, Q^-1)`` of the posterior (spec 5b), for Taylor targets.
 
-    ``prop = m + rho (theta - m) + sqrt(1 - rho^2) L xi`` with ``L L' = Q^-1``. On a Taylor target of order 2 the
-    quadratic part cancels from the acceptance ratio, so only the remainders decide and nearly every move is accepted:
-    ``sample(target, test=MHSS(delayed=False, floor=2), control=Taylor(order=2), proposal=Autoregressive())``.
-
-    Exact on any data, but slow to leave tails heavier than Gaussian: meant for many rows, where there are none.
+    In the coordinates ``theta = m + L z``, ``L L' = Q^-1``, it is ``z' = rho z + sqrt(1 - rho^2) xi``. On a Taylor target
+    of order 2 the quadratic part cancels from the acceptance ratio, so only the remainders decide and nearly every move
+    is accepted: ``sample(target, control=Taylor(order=2), proposal=Autoregressive(), test=MHSS(delayed=False, floor=2))``,
+    which is what `sample` chooses for a regression.
 
     Parameters
     ----------
-    rho : float
-        Autocorrelation of the chain if all moves are accepted, between -1 and 1; 0 proposes independently of the state.
+    rho : float, between -1 and 1, optional
+        Autocorrelation of the chain if all moves are accepted; 0 proposes independently of the state. None: as small as
+        an acceptance rate of 0.6 allows, found in warm-up.
+    local : float
+        Share of local steps: half of them a random walk, half with a fresh ``rho`` that makes the step shorter. They keep
+        tails heavier than Gaussian from trapping the chain.
     """
 
-    rho: float = 0.0
+    rho: float | None = None
+    local: float = 0.03
 
     def __post_init__(self) -> None:
-        if not -1 < self.rho < 1:
+        if self.rho is not None and not -1 < self.rho < 1:
             raise ValueError(f"rho must lie between -1 and 1, got {self.rho!r}")
+        if not 0 <= self.local <= 1:
+            raise ValueError(f"local must lie in [0, 1], got {self.local!r}")
+
+    def prepare(self, target: Any) -> Any:
+        """The target in whitened coordinates."""
+        if not hasattr(target, "whitened"):
+            raise NotApplicable("Autoregressive needs the Laplace law of a target with control=Taylor(order=2)")
+        return target.whitened()
 
     def bind(self, space: Space) -> BoundProposal:
-        laplace = getattr(space, "laplace", None)
-        if laplace is None:
-            raise NotApplicable("Autoregressive needs the Laplace law of a target with control=Taylor(order=2)")
-        mean, precision = laplace()
-        factor = np.linalg.cholesky(np.linalg.inv(precision))
-        knobs = fixed(np.concatenate([[1.0, self.rho], mean, factor.ravel(), precision.ravel()]))
-        return BoundProposal(_autoregressive, knobs, False, 0.6)
+        innovation = 1.0 if self.rho is None else math.sqrt(1.0 - self.rho**2)
+        sign = math.copysign(1.0, self.rho or 1.0)
+        knobs = fixed([innovation, self.local, OPTIMAL_WALK / math.sqrt(space.dim), sign])
+        return BoundProposal(_autoregressive, knobs, self.rho is None, 0.6, largest=1.0)
 
 
 @part(Propose)

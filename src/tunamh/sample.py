@@ -11,14 +11,14 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from .acceptance import TunaMH
 from .acceptance.base import AcceptanceTest, BoundTest
 from .chain import RATE, REACH, ROWS, ChainState, Kernel, advance, join_records
+from .choose import choose
 from .data.stream import open_stream
-from .errors import NoDraws
-from .guard import check_move, check_state, in_support, new_work, supported_start
+from .errors import NoDraws, NonFiniteEnergy
+from .guard import check_energies, check_move, check_start, in_support, new_work, supported_start
 from .progress import Progress
-from .proposals import BoundProposal, as_proposal
+from .proposals import BoundProposal
 from .results import ChainResult, to_datatree
 from .targets.base import Target
 from .warmup import WarmUp, first_kernel
@@ -93,15 +93,14 @@ def sample(
     _check_counts(cores=(1 if cores is None else cores, 1))
     if max_seconds is not None and not max_seconds > 0:
         raise ValueError(f"max_seconds must be positive, got {max_seconds!r}")
-    if control is not None:
-        if not callable(control) or isinstance(control, type):
-            raise TypeError(f"control must be a control variate such as Taylor(order=2), got {control!r}")
-        target = control(target)
-    test = TunaMH() if test is None else _checked_test(test)
+    if control is not None and (not callable(control) or isinstance(control, type)):
+        raise TypeError(f"control must be a control variate such as Taylor(order=2), got {control!r}")
+    choice = choose(target, None if test is None else _checked_test(test), proposal, control)
+    target, test, proposal, why = choice
     described = repr(target)
-    if hasattr(test, "prepare"):
-        target = test.prepare(target)
-    proposal = target.default_proposal() if proposal is None else as_proposal(proposal)
+    for part in (test, proposal):
+        if hasattr(part, "prepare"):
+            target = part.prepare(target)
     seed = cast(np.random.SeedSequence, np.random.default_rng(rng).bit_generator.seed_seq)
     if not hasattr(seed, "spawn"):
         raise TypeError(f"rng must be a seed, a SeedSequence or a Generator that has one, got {rng!r}")
@@ -110,7 +109,8 @@ def sample(
         _ChainRun(target, bound_test, bound_proposal, child, point, draws, tune, thin)
         for child, point in zip(seed.spawn(chains), _initial_points(init, chains, target.dim), strict=True)
     ]
-    interrupted = _run_all(runs, min(chains, cores or os.cpu_count() or 1), max_seconds, progressbar)
+    chosen = f"{test!r}, {proposal!r}: {why}"
+    interrupted = _run_all(runs, min(chains, cores or os.cpu_count() or 1), max_seconds, progressbar, chosen)
     if min(run.kept for run in runs) == 0:
         if interrupted:
             raise KeyboardInterrupt("interrupted before every chain had a draw")
@@ -121,6 +121,7 @@ def sample(
         "target": described,
         "test": repr(test),
         "proposal": repr(proposal),
+        "why": why,
         "knobs": [run.kernel.test.knobs[:8].tolist() for run in runs],
         "seed": str(seed.entropy),
         "draws": draws,
@@ -151,10 +152,13 @@ class _PartOfDraw(NamedTuple):
 
 
 class _ChainRun:
-    """One chain on its way, advanced in chunks of about a tenth of a second.
+    """One chain on its way: opened (which may read all rows), then advanced in chunks of about a tenth of a second.
 
     How long a chunk is depends on the clock, what it computes does not.
     """
+
+    state: ChainState
+    warmup: WarmUp
 
     def __init__(
         self,
@@ -167,25 +171,32 @@ class _ChainRun:
         tune: int,
         thin: int,
     ):
-        moves, rows, starts = seed.spawn(3)
-        start = np.random.default_rng(starts)
         self.kernel = Kernel(target.model(), proposal, test, new_work())
-        theta = supported_start(target, self.kernel.model, start) if point is None else point
-        check_state(theta, self.kernel.model)
-        if self.kernel.test.table.size:
-            _check_a_move(theta, self.kernel, start)
-        self.state = ChainState(theta, np.random.default_rng(moves), open_stream(rows), self.kernel.test.memory.copy())
-        self.warmup = WarmUp(first_kernel(self.kernel, theta, start), tune)
-        self.kernel = self.warmup.frozen()
-        self.thin, self.kept = thin, 0
+        self.target, self.seed, self.point, self.tune = target, seed, point, tune
+        self.opened, self.thin, self.kept = False, thin, 0
         self.total = tune + draws * thin
         self.draws, self.record = np.empty((draws, target.dim)), np.empty((draws, REACH + 1))
         self.elapsed = np.empty(draws)
         self._seconds, self._chunk, self._part = 0.0, 1, _PartOfDraw()
 
+    def open(self) -> None:
+        """Find a start and audit it: all rows at one real move, or their energies for a test without bounds."""
+        moves, rows, starts = self.seed.spawn(3)
+        start, model = np.random.default_rng(starts), self.kernel.model
+        here = supported_start(self.target, model, start) if self.point is None else self.target.state_at(self.point)
+        check_start(here, model)
+        if self.kernel.test.table.size:
+            _check_a_move(here, self.kernel, start)
+        else:
+            check_energies(here, model)
+        self.state = ChainState(here, np.random.default_rng(moves), open_stream(rows), self.kernel.test.memory.copy())
+        self.warmup = WarmUp(first_kernel(self.kernel, here, start), self.tune)
+        self.kernel = self.warmup.frozen()
+        self.opened = True
+
     @property
     def steps_done(self) -> int:
-        return self.state.steps
+        return self.state.steps if self.opened else 0
 
     @property
     def finished(self) -> bool:
@@ -196,8 +207,10 @@ class _ChainRun:
         advance(self.state, self.kernel, self.draws[:0], self.record[:0])
 
     def work(self) -> None:
-        """One chunk of warm-up or of kept draws."""
-        if self.warmup.done < self.warmup.steps:
+        """Open the chain, or one chunk of warm-up or of kept draws."""
+        if not self.opened:
+            self.open()
+        elif self.warmup.done < self.warmup.steps:
             self._warm_up()
         else:
             self._keep()
@@ -253,13 +266,15 @@ class _ChainRun:
         return ChainResult(self.draws[kept], self.record[kept], self.elapsed[kept], self.kernel.proposal.knobs[0])
 
 
-def _run_all(runs: list[_ChainRun], cores: int, max_seconds: float | None, progressbar: bool) -> bool:
+def _run_all(runs: list[_ChainRun], cores: int, max_seconds: float | None, progressbar: bool, chosen: str) -> bool:
     """Advance the least advanced chains first, so that chains stay level; returns whether Ctrl-C ended it."""
     total = sum(run.total for run in runs)
     waiting, busy = list(runs), dict[Future, _ChainRun]()
     title = f"{len(runs)} chain{'s' * (len(runs) > 1)}"
     with Progress(title, show=progressbar) as progress, ThreadPoolExecutor(cores) as pool:
+        progress.say(chosen)
         progress.update(0.0, "loading compiled code (first use compiles it)")
+        runs[0].open()
         runs[0].compile()
         started = time.monotonic()  # compiling counts neither towards max_seconds nor in the estimate of what is left
         progress.restart()
@@ -292,14 +307,21 @@ def _checked_test(test: Any) -> AcceptanceTest:
     return test
 
 
-def _check_a_move(theta: np.ndarray, kernel: Kernel, rng: np.random.Generator) -> None:
+def _check_a_move(here: np.ndarray, kernel: Kernel, rng: np.random.Generator) -> None:
     """Audit all rows at one real move: a bound that is plainly wrong shows even for rows that are never drawn."""
-    model, prop = kernel.model, np.empty_like(theta)
+    model, there = kernel.model, np.empty_like(here)
     for _ in range(_MOVE_TRIES):
-        kernel.proposal.propose(rng, theta, prop, kernel.proposal.knobs)
-        if not np.array_equal(theta, prop) and in_support(prop, model):
-            check_move(theta, prop, model, step=0)
-            return
+        kernel.proposal.propose(rng, here, there, kernel.proposal.knobs)
+        if not np.array_equal(here, there) and in_support(there, model):
+            break
+    else:
+        check_energies(here, model)
+        return
+    try:
+        check_move(here, there, model, step=0)
+    except NonFiniteEnergy:
+        check_energies(here, model)  # says so if the initial state is to blame
+        raise
 
 
 def _initial_points(init: Any, chains: int, dim: int) -> list[np.ndarray | None]:

@@ -128,6 +128,7 @@ class FiniteProblem:
         """A target restricted to a list of points, as its compiled code sees it."""
         model = target.model()
         points = np.array(points, dtype=np.float64)
+        states = [target.state_at(point) for point in points]
         index, n_rows = np.arange(target.n_rows), target.n_rows
         energies, rise, c = np.empty((n_rows, len(points))), np.empty(n_rows), np.empty(n_rows)
         for k, point in enumerate(points):
@@ -141,9 +142,10 @@ class FiniteProblem:
         return cls(
             energies,
             c,
-            np.array([[model.distance(a, b, hyper) for b in points] for a in points]),
+            np.array([[model.distance(a, b, hyper) for b in states] for a in states]),
             proposal,
-            np.array([model.log_prior(b, model.prior_hyper) + model.offset(points[0], b, hyper) for b in points]),
+            np.array([model.log_prior(b, model.prior_hyper) for b in points])
+            + [model.offset(states[0], b, hyper) for b in states],
             target.global_bounds() if hasattr(target, "global_bounds") else None,
         )
 

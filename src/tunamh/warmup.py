@@ -34,7 +34,7 @@ class WarmUp:
     def advance(self, state: ChainState) -> None:
         """One window of steps, then one update."""
         n = min(WINDOW, self.steps - self.done)
-        draws, record = np.empty((n, state.theta.size)), np.empty((n, REACH + 1))
+        draws, record = np.empty((n, state.here.size)), np.empty((n, REACH + 1))
         advance(state, self.kernel, draws, record)
         self.done += n
         reach = record[:, REACH]
@@ -43,8 +43,9 @@ class WarmUp:
         proposal, test = self.kernel.proposal, self.kernel.test
         if proposal.tuned:
             gain = min(n * self.done**-0.6, _LARGEST_GAIN)
-            self.log_steps.append(math.log(proposal.knobs[0]) + gain * (record[:, RATE].mean() - proposal.acceptance))
-            proposal = proposal.with_step(math.exp(self.log_steps[-1]))
+            wanted = math.log(proposal.knobs[0]) + gain * (record[:, RATE].mean() - proposal.acceptance)
+            proposal = proposal.with_step(math.exp(wanted))
+            self.log_steps.append(math.log(proposal.knobs[0]))
         self.kernel = self.kernel._replace(proposal=proposal, test=_adapted(test, self.reaches[-1:]))
 
     def frozen(self) -> Kernel:
@@ -55,13 +56,13 @@ class WarmUp:
         return self.kernel._replace(proposal=proposal, test=_adapted(test, _last_third(self.reaches)))
 
 
-def first_kernel(kernel: Kernel, theta: np.ndarray, rng: np.random.Generator) -> Kernel:
-    """The choices before the first step: the test adapts to the reach of proposals from ``theta``."""
-    prop = np.empty_like(theta)
+def first_kernel(kernel: Kernel, here: np.ndarray, rng: np.random.Generator) -> Kernel:
+    """The choices before the first step: the test adapts to the reach of proposals from ``here``."""
+    there = np.empty_like(here)
     reaches = []
     for _ in range(20 if kernel.test.adapt is not None else 0):
-        kernel.proposal.propose(rng, theta, prop, kernel.proposal.knobs)
-        reaches.append(kernel.model.total_bound * kernel.model.distance(theta, prop, kernel.model.data.hyper))
+        kernel.proposal.propose(rng, here, there, kernel.proposal.knobs)
+        reaches.append(kernel.model.total_bound * kernel.model.distance(here, there, kernel.model.data.hyper))
     return kernel._replace(test=_adapted(kernel.test, reaches))
 
 

@@ -92,7 +92,7 @@ WAYS = {
     "TunaMH, order 2": (TunaMH(full_share=np.inf), Taylor(order=2, whiten=False)),
 }
 LAPLACE_WAYS = {
-    "independent": (MHSS(delayed=False, floor=2.0, full_share=np.inf), Autoregressive(), None),
+    "independent": (MHSS(delayed=False, floor=2.0, full_share=np.inf), Autoregressive(rho=0.0), None),
     "rho 0.5": (MHSS(delayed=False, floor=2.0, full_share=np.inf), Autoregressive(rho=0.5), None),
     "rho -0.3, TunaMH": (TunaMH(full_share=np.inf), Autoregressive(rho=-0.3), None),
     "rho 0.5, MH": (MH(), Autoregressive(rho=0.5), None),
@@ -107,7 +107,7 @@ def test_laplace_reversible_proposals_agree_with_quadrature(case, way):
     target, density = CASES[case]
     test, proposal, centre = LAPLACE_WAYS[way]
     truths = quadrature(density, (-4, -4), (4, 4))
-    control = Taylor(order=2, centre=None if centre is None else find_mode(target) + centre)
+    control = Taylor(order=2, centre=None if centre is None else find_mode(target).point + centre)
     tree = sample(target, test=test, proposal=proposal, control=control, draws=20_000, tune=100, chains=4, rng=13)
     assert np.abs(standard_scores(tree, FUNCTIONS, truths)).max() < 4
     if centre is None and proposal.rho == 0:

@@ -19,13 +19,12 @@ _QUANTILES = 1  # knobs: rows per stage, then the Student quantile of every stag
 
 
 @part(Decide)
-def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
+def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
     """Accept iff the mean of ``U_i(theta) - U_i(prop)`` exceeds ``(log u - log rho) / N``, as the subset has it."""
     if log_rho == -np.inf:
         return verdict(rng, log_rho, 0, False, np.nan, np.nan)
     n_rows, stage = memory.size, int(knobs[0])
     threshold = (math.log(rng.random()) - log_rho) / n_rows
-    distance = model.distance(theta, prop, model.data.hyper)
     subset, unkept, test = (0, 0.0, 0.0), np.empty(0), 0
     while True:
         wanted = min(subset[0] + stage, n_rows)

@@ -40,12 +40,11 @@ def correction_atoms() -> tuple[np.ndarray, np.ndarray]:
 
 
 @part(Decide)
-def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
+def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
     """Accept iff ``N mean(l) + log rho + N(0, 1 - s^2) + X_corr > 0``, the subset grown until ``s^2 < 1``."""
     if log_rho == -np.inf:
         return verdict(rng, log_rho, 0, False, np.nan, np.nan)
     n_rows, stage, delta, n_atoms = memory.size, int(knobs[0]), knobs[1], int(knobs[2])
-    distance = model.distance(theta, prop, model.data.hyper)
     gains = np.empty(n_rows)
     subset = (0, 0.0, 0.0)
     while True:

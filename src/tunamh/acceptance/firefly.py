@@ -107,7 +107,7 @@ def _darken(rng, order, gap, was_bright, n_bright, q):
 
 
 @part(Decide)
-def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
+def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
     """One sweep at ``theta``, then MH to ``prop`` given the bright rows; ``reach`` reports how many are bright."""
     q, n_rows = knobs[0], (memory.size - 1) // 3
     order, gap, gap_prop = memory[1 : 1 + n_rows], memory[1 + n_rows : 1 + 2 * n_rows], memory[1 + 2 * n_rows :]

@@ -15,7 +15,7 @@ from .base import BoundTest, failure, sum_of_energies, verdict
 
 
 @part(Decide)
-def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
+def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
     """Accept with ``min(1, exp(log_rho - sum_i U_i(prop) + sum_i U_i(theta)))``; ``memory[0]`` is the last sum."""
     if math.isnan(memory[0]):
         memory[0], fault = sum_of_energies(theta, model, work)

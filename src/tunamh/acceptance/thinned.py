@@ -97,12 +97,11 @@ def _rows_until_certain(n, x, uniform, start, beta, gamma):
 
 
 @part(Decide)
-def _decide(rng, theta, prop, log_rho, model, stream, knobs, memory, work):
+def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
     """Accept on a Poisson-sized minibatch, or on all rows when that is the cheaper choice at this pair of points."""
     gamma, chi, floor, limit, delayed = knobs[0], knobs[1], knobs[2], knobs[3], knobs[4] > 0.0
     if log_rho == -np.inf:
         return verdict(rng, log_rho, 0, False, 0.0, np.nan)
-    distance = model.distance(theta, prop, model.data.hyper)
     reach = model.total_bound * distance
     if not reach >= 0.0:
         return failure(BAD_DISTANCE)

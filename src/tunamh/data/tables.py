@@ -6,16 +6,6 @@ from typing import Any
 
 import numpy as np
 
-ROWS_AT_ONCE = 1 << 14
-"""Rows handled at once in Python: temporaries stay small whatever the length of the data."""
-
-
-def blocks(n_rows: int):
-    """Slices that cover ``range(n_rows)`` in order."""
-    for start in range(0, n_rows, ROWS_AT_ONCE):
-        yield slice(start, min(start + ROWS_AT_ONCE, n_rows))
-
-
 def column_names(table: Any) -> list[str] | None:
     """Feature names of a data frame (pandas, polars, pyarrow), None for plain arrays."""
     for attribute in ("column_names", "columns"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from .._jit import (
     Part,
     fixed,
     part,
+    same_coordinates,
 )
 from ..data.stream import alias_table
 from ..priors import as_prior
@@ -55,6 +56,7 @@ class Parts(NamedTuple):
 
     differences: Part
     energies: Part
+    locate: Part = same_coordinates
     distance: Part = euclidean
     offset: Part = no_offset
     family_rise: Part = no_family_rise
@@ -77,10 +79,11 @@ class Target:
 
     Parameters
     ----------
-    rows : (N, width) float64, C order
-        Packed rows, as the compiled ``parts`` read them. Made read-only.
+    rows : (N, width) float64, C order, or N
+        Packed rows, as the compiled ``parts`` read them; made read-only. Their number alone from a target that packs
+        them when they are first asked for (`_pack`).
     bound_column : int
-        The column of ``rows`` that holds ``c_i``.
+        The column of the packed rows that holds ``c_i``.
     hyper, family_hyper : sequence of float
         Numbers that the parts share, and the family's own.
     curvature : float
@@ -96,9 +99,9 @@ class Target:
     def __init__(
         self,
         *,
-        rows: np.ndarray,
+        rows: np.ndarray | int,
         bound_column: int,
-        hyper: Sequence[float],
+        hyper: Any,
         parts: Parts,
         family_hyper: Sequence[float] = (),
         dim: int,
@@ -106,21 +109,36 @@ class Target:
         prior: Any = None,
         temper: float = 1.0,
     ):
-        rows.flags.writeable = False
-        wrong = ~(rows[:, bound_column] >= 0)  # infinity is allowed: such a target serves tests without bounds
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(
-                f"bound constants c must not be negative or NaN: row {row} has {rows[row, bound_column]:g}"
-            )
-        self.rows, self.parts, self.dim = rows, parts, dim
-        self.n_rows = rows.shape[0]
+        self.parts, self.dim = parts, dim
         self.temper = temper
         self.prior = as_prior(prior)
         self.names = list(names) if names is not None else [str(j) for j in range(dim)]
         self._bound_column = bound_column
+        if isinstance(rows, np.ndarray):
+            self.n_rows, self.rows = len(rows), self._accepted(rows)
+        else:
+            self.n_rows = rows
         self._hyper, self._family_hyper = fixed(hyper), fixed(family_hyper)
         self._prior = self.prior.bind(dim)
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Packed rows, as the compiled parts read them; made when they are first asked for."""
+        return self._accepted(self._pack())
+
+    def _accepted(self, rows: np.ndarray) -> np.ndarray:
+        wrong = ~(rows[:, self._bound_column] >= 0)  # infinity is allowed: such a target serves tests without bounds
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"bound constants c must not be negative or NaN: row {row} has {rows[row, self._bound_column]:g}"
+            )
+        rows.flags.writeable = False
+        return rows
+
+    def _pack(self) -> np.ndarray:
+        """An (N, width) float64 matrix in C order, see `tunamh.data.packed`."""
+        raise NotImplementedError
 
     @property
     def c(self) -> np.ndarray:
@@ -161,13 +179,21 @@ class Target:
         data = Data(self.rows, self._hyper, parts.family_rise, parts.family_energy, self._family_hyper, *scratch)
         prior = self._prior
         return Model(
-            *(data, parts.differences, parts.energies, parts.distance, parts.offset),
+            *(data, parts.differences, parts.energies, parts.locate, parts.distance, parts.offset),
             *(prior.log_prior, prior.hyper, self.total_bound),
         )
+
+    def state_at(self, theta: np.ndarray) -> np.ndarray:
+        """The chain's own coordinates of ``theta``."""
+        return theta.copy()
 
     def search_start(self) -> np.ndarray:
         """Where the search for a mode begins."""
         return self._prior.mean.copy()
+
+    def samples(self) -> Iterator[Target]:
+        """The target on random samples of its rows, weighted up to all of them: from small to large, for the search."""
+        return iter(())
 
     def nearest(self, theta: np.ndarray) -> np.ndarray:
         """The point of the support nearest to ``theta``."""

@@ -11,11 +11,13 @@ from numba.core.dispatcher import Dispatcher
 
 from .._jit import Differences, Distance, Energies, Part, compile_now, helper, part, read_only
 from ..data.packed import packed_rows
-from ..data.tables import as_matrix, as_vector, blocks, column_names, refuse_non_finite
+from ..data.passes import blocks
+from ..data.tables import as_matrix, as_vector, column_names, refuse_non_finite
 from ..errors import NotApplicable
 from .base import Expansion, Parts, Target, checked_temper, euclidean
 from .taylor import (
     BASE_HYPER,
+    CENTRE,
     TaylorTarget,
     first_order_distance_general,
     polynomial_offset,
@@ -203,7 +205,7 @@ def _taylor_parts(energy: Callable, gradient: Any, hessian: Callable) -> tuple[P
     def energies(theta, index, n, data, out):
         d, temper, width = theta.size, data.hyper[0], int(data.hyper[1])
         second = data.hyper[BASE_HYPER] > 1.0
-        centre = data.hyper[BASE_HYPER + 1 : BASE_HYPER + 1 + d].copy()
+        centre = data.hyper[CENTRE : CENTRE + d].copy()
         g, h = np.zeros(d), np.zeros((d, d))
         for b in range(n):
             try:
@@ -215,7 +217,7 @@ def _taylor_parts(energy: Callable, gradient: Any, hessian: Callable) -> tuple[P
     def differences(theta, prop, index, start, n, data, rise, bound):
         d, temper, width = theta.size, data.hyper[0], int(data.hyper[1])
         second = data.hyper[BASE_HYPER] > 1.0
-        centre = data.hyper[BASE_HYPER + 1 : BASE_HYPER + 1 + d].copy()
+        centre = data.hyper[CENTRE : CENTRE + d].copy()
         g, h = np.zeros(d), np.zeros((d, d))
         for b in range(n):
             row = data.rows[index[start + b], :width]

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .._jit import REASSOCIATE, Differences, Energies, helper, part
-from .._linear import metric_root
+from .._linear import metric
 from .._vector import prefetch_row
 from ..data.packed import packed_rows
+from ..data.passes import over_blocks
 from ..data.stream import ROWS_AHEAD
-from ..data.tables import as_matrix, as_vector, blocks, column_names, refuse_non_finite
+from ..data.tables import as_matrix, as_vector, column_names, refuse_non_finite
 from ..errors import NotApplicable
 from .base import Expansion, Parts, Target, checked_temper
 from .families import Family, Logistic, StudentT
 from .taylor import (
     BASE_HYPER,
+    LEAST_TIER,
     TaylorTarget,
     first_order_distance,
     no_differences,
     original_distance,
     polynomial_offset,
     second_order_distance,
+    tier_radius,
 )
+
+Result = TypeVar("Result")
 
 # Layout of a packed row: x_1 .. x_d, y, c and, when rows are weighted, the weight (temper included).
 # Layout of hyper: temper, whether rows are weighted.
@@ -157,7 +163,8 @@ class GLM(Target):
     Parameters
     ----------
     X : (N, d) table
-        Array, memory map, or a pandas, polars or pyarrow table, whose column names label the draws.
+        Array, memory map, or a pandas, polars or pyarrow table, whose column names label the draws. Not copied until
+        rows are needed: leave it as it is until then.
     y : (N,) responses
     family : Family
         `Logistic()`, `StudentT(df)`, or your own.
@@ -177,21 +184,14 @@ class GLM(Target):
         n_rows, d = X.shape
         y = as_vector(y, "y", n_rows)
         family.check(y)
-        slopes = family.suprema(y).first
         temper = checked_temper(temper)
-        rows = packed_rows(n_rows, d + 2 + (weights is not None))
-        weight = np.broadcast_to(temper, n_rows) if weights is None else temper * _checked_weights(weights, n_rows)
-        for block in blocks(n_rows):
-            x = rows[block, :d]
-            x[...] = X[block]
-            refuse_non_finite(x, "X", block.start)
-            rows[block, d] = y[block]
-            rows[block, d + 1] = weight[block] * slopes[block] * np.sqrt(np.einsum("ij,ij->i", x, x))
-            if weights is not None:
-                rows[block, d + 2] = weight[block]
         self.family = family
+        self._X, self._y = X, y
+        self._weights = None if weights is None else _checked_weights(weights, n_rows)
+        for _ in over_blocks(lambda block: refuse_non_finite(X[block], "X", block.start), n_rows):
+            pass
         super().__init__(
-            rows=rows,
+            rows=n_rows,
             bound_column=d + 1,
             hyper=[temper, weights is not None],
             family_hyper=family.hyper,
@@ -204,34 +204,78 @@ class GLM(Target):
 
     def _columns(self, block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Features, responses and weights (temper included) of some rows."""
-        rows, d = self.rows[block], self.dim
-        weight = rows[:, d + 2] if self._hyper[1] else np.full(len(rows), self.temper)
-        return rows[:, :d], rows[:, d], weight
+        y = self._y[block]
+        weight = np.full(len(y), self.temper) if self._weights is None else self.temper * self._weights[block]
+        return np.ascontiguousarray(self._X[block], dtype=np.float64), y, weight
+
+    def _packed(self, extra: int, fill: Callable[[np.ndarray, slice], Result]) -> tuple[np.ndarray, list[Result]]:
+        """Rows ``x, y, c``, ``extra`` columns and, if rows are weighted, the weight.
+
+        ``fill(rows, block)`` writes ``c`` and the extra columns of a block, of which the rest is already there; what it
+        returns is returned for all blocks.
+        """
+        d = self.dim
+        rows = packed_rows(self.n_rows, d + 2 + extra + (self._weights is not None))
+
+        def pack(block: slice) -> Result:
+            rows[block, :d], rows[block, d] = self._X[block], self._y[block]
+            if self._weights is not None:
+                rows[block, d + 2 + extra] = self.temper * self._weights[block]
+            return fill(rows[block], block)
+
+        return rows, list(over_blocks(pack, self.n_rows))
+
+    def _pack(self) -> np.ndarray:
+        d = self.dim
+
+        def fill(rows: np.ndarray, block: slice) -> None:
+            X, y, weight = self._columns(block)
+            rows[:, d + 1] = weight * self.family.suprema(y).first * np.sqrt(np.einsum("ij,ij->i", X, X))
+
+        return self._packed(0, fill)[0]
+
+    def samples(self) -> Iterator[Target]:
+        """A hundredth and a tenth of the rows, where these are enough to look like all of them."""
+        for share in (100, 10):
+            n = self.n_rows // share
+            if n >= max(1000, 20 * self.dim):
+                index = np.sort(np.random.default_rng(share).integers(self.n_rows, size=n))
+                weights = np.full(n, self.n_rows / n) * (1.0 if self._weights is None else self._weights[index])
+                yield GLM(
+                    self._X[index], self._y[index], self.family, prior=self.prior, temper=self.temper, weights=weights
+                )
 
     def expansion(self, theta: np.ndarray) -> Expansion:
         """Energy, gradient and Hessian of the data at ``theta``, in one pass over blocks of rows."""
-        energy, gradient, hessian = 0.0, np.zeros(self.dim), np.zeros((self.dim, self.dim))
-        for block in blocks(self.n_rows):
+
+        def of_block(block: slice) -> Expansion:
             X, y, weight = self._columns(block)
-            eta, y = X @ theta, y.copy()
+            eta = X @ theta
             out = np.empty_like(eta)
             self.family.energy(eta.size, eta, y, self._family_hyper, out)
             first, second, _ = self.family.derivatives(eta, y)
-            energy += float(weight @ out)
-            gradient += X.T @ (weight * first)
-            hessian += (X.T * (weight * second)) @ X
+            return Expansion(float(weight @ out), (weight * first) @ X, X.T @ ((weight * second)[:, None] * X))
+
+        energy, gradient, hessian = 0.0, np.zeros(self.dim), np.zeros((self.dim, self.dim))
+        for part in over_blocks(of_block, self.n_rows):
+            energy += part.energy
+            gradient += part.gradient
+            hessian += part.hessian
         return Expansion(energy, gradient, hessian)
 
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> TaylorTarget:
         """The target with its Taylor part in the offset: ``c_i = weight_i L |A^-1/2 x_i|^{order+1}`` (spec 5a, 5d)."""
-        d, n_rows = self.dim, self.n_rows
-        precision = at_centre.hessian + np.diag(self._prior.precision)
-        root = metric_root(precision) if whiten and not original_bounds else np.eye(d)
-        unwhiten = np.linalg.inv(root)
-        rows = packed_rows(n_rows, d + 5 + int(self._hyper[1]))
-        for block in blocks(n_rows):
+        d = self.dim
+        white = whiten and not original_bounds
+        frame = metric(at_centre.hessian + np.diag(self._prior.precision))
+        factor, root = (frame.factor, frame.inverse) if white else (np.eye(d), np.eye(d))
+        near = getattr(self.family, "suprema_near", None) if white else None
+        radius = np.inf if near is None else tier_radius(d)
+
+        def fill(rows: np.ndarray, block: slice) -> float:
+            """Returns the largest ratio of a bound that holds everywhere to the one that holds within the radius."""
             X, y, weight = self._columns(block)
             eta = X @ centre
             supremum = self.family.suprema(y)[order]
@@ -240,13 +284,17 @@ class GLM(Target):
                 raise NotApplicable(
                     f"Taylor(order={order}) needs bounded derivatives; {self.family!r} has none in row {row}"
                 )
-            size = np.abs(X).max(axis=1) if original_bounds else np.linalg.norm(X @ unwhiten, axis=1)
-            first, second, _ = self.family.derivatives(eta, y)
-            rows[block, :d], rows[block, d] = X, y
-            rows[block, d + 1] = weight * supremum * size ** (order + 1)
-            rows[block, d + 2], rows[block, d + 3], rows[block, d + 4] = eta, first, second
-            if self._hyper[1]:
-                rows[block, d + 5] = weight
+            white_X = X @ factor
+            size = np.abs(X).max(axis=1) if original_bounds else np.sqrt(np.einsum("ij,ij->i", white_X, white_X))
+            local = supremum
+            if near is not None:
+                local = np.clip(near(y, eta, radius * size)[order], LEAST_TIER * supremum, supremum)
+            rows[:, d + 1] = weight * local * size ** (order + 1)
+            rows[:, d + 2] = eta
+            rows[:, d + 3], rows[:, d + 4], _ = self.family.derivatives(eta, y)
+            return float(np.max(supremum[supremum > 0] / local[supremum > 0], initial=1.0))
+
+        rows, outside = self._packed(3, fill)
         distance = original_distance if original_bounds else (first_order_distance, second_order_distance)[order - 1]
         return TaylorTarget(
             self,
@@ -256,6 +304,8 @@ class GLM(Target):
             hessian=at_centre.hessian,
             root=root,
             base_hyper=[self.temper, self._hyper[1]],
+            white=white,
+            tier=(radius**2, max(outside)),
             rows=rows,
             bound_column=d + 1,
             parts=Parts(
@@ -273,17 +323,16 @@ class GLM(Target):
         if not hasattr(self.family, "lower_bound"):
             raise NotApplicable(f"FlyMC needs a lower bound of the likelihood; {self.family!r} offers none")
         d = self.dim
-        rows = packed_rows(self.n_rows, d + 6 + int(self._hyper[1]))
-        slope, bend = np.zeros(d), np.zeros((d, d))
-        for block in blocks(self.n_rows):
+
+        def fill(rows: np.ndarray, block: slice) -> tuple[np.ndarray, np.ndarray]:
             X, y, weight = self._columns(block)
             below = self.family.lower_bound(y, None if centre is None else X @ centre)
-            rows[block, :d], rows[block, d], rows[block, d + 1] = X, y, 0.0
-            rows[block, d + 2 : d + 6] = np.column_stack(below)
-            if self._hyper[1]:
-                rows[block, d + 6] = weight
-            slope -= X.T @ (weight * (below.b - 2 * below.a * below.anchor))
-            bend -= 2 * (X.T * (weight * below.a)) @ X
+            rows[:, d + 1] = 0.0
+            rows[:, d + 2 : d + 6] = np.column_stack(below)
+            return (weight * (2 * below.a * below.anchor - below.b)) @ X, X.T @ ((-2 * weight * below.a)[:, None] * X)
+
+        rows, sums = self._packed(4, fill)
+        slope, bend = (sum(part, start=np.zeros_like(part[0])) for part in zip(*sums, strict=True))
         return TaylorTarget(
             self,
             order=2,

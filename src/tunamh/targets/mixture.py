@@ -9,10 +9,11 @@ import numpy as np
 from .._jit import CONTRACT, Differences, Energies, Offset, helper, part
 from .._vector import softplus, softplus_rise
 from ..data.packed import packed_rows
-from ..data.tables import as_vector, blocks
+from ..data.passes import blocks
+from ..data.tables import as_vector
 from ..errors import NotApplicable
 from .base import Expansion, Parts, Target, checked_temper
-from .taylor import BASE_HYPER, TaylorTarget, first_order_distance_general, no_differences, polynomial_fall
+from .taylor import CENTRE, TaylorTarget, first_order_distance_general, no_differences, polynomial_fall
 
 # Layout of a packed row: x, c.   Layout of hyper: temper, variance, box.
 
@@ -78,7 +79,7 @@ def _slopes(x, theta, variance):
 def _taylor_differences(theta, prop, index, start, n, data, rise, bound):
     """Rises of the first-order remainders."""
     temper, variance = data.hyper[0], data.hyper[1]
-    centre = data.hyper[BASE_HYPER + 1 : BASE_HYPER + 3]
+    centre = data.hyper[CENTRE : CENTRE + 2]
     _differences_inside(theta, prop, index, start, n, data, rise, bound)
     for b in range(n):
         first, second = _slopes(data.rows[index[start + b], 0], centre, variance)
@@ -89,7 +90,7 @@ def _taylor_differences(theta, prop, index, start, n, data, rise, bound):
 def _first_remainders(theta, index, n, data, out):
     """First-order remainders, zero at the centre."""
     temper, variance = data.hyper[0], data.hyper[1]
-    centre = data.hyper[BASE_HYPER + 1 : BASE_HYPER + 3].copy()
+    centre = data.hyper[CENTRE : CENTRE + 2].copy()
     _differences_inside(centre, theta, index, 0, n, data, out, data.eta)
     for b in range(n):
         first, second = _slopes(data.rows[index[b], 0], centre, variance)
@@ -104,7 +105,7 @@ def _taylor_energies(theta, index, n, data, out):
 @part(Energies, fastmath=CONTRACT)
 def _firefly_energies(theta, index, n, data, out):
     """``-gap``: the first-order remainder less its bound ``U2bar |u|^2 / 2``; the row holds temper * U2bar."""
-    centre = data.hyper[BASE_HYPER + 1 : BASE_HYPER + 3].copy()
+    centre = data.hyper[CENTRE : CENTRE + 2].copy()
     square = (theta[0] - centre[0]) ** 2 + (theta[1] - centre[1]) ** 2
     _first_remainders(theta, index, n, data, out)
     for b in range(n):

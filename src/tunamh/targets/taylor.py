@@ -8,24 +8,27 @@ their remainders ``R_i``. The posterior is the same, the bounds are smaller.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .._jit import Differences, Distance, Offset, helper, part
-from .._linear import metric_root
-from ..errors import NotApplicable
+from .._jit import REASSOCIATE, Differences, Distance, Offset, helper, part
+from .._linear import Metric, metric
 from .base import Parts, Target
 
-# hyper: four numbers of the base target, the order, centre (d), gradient (d), Hessian (d x d), metric root (d x d).
+# hyper: four numbers of the base target, the order, the tier (radius squared, factor outside it), the centre (d),
+# gradient (d), Hessian (d x d), metric root (d x d). What comes after the centre is different in `whitened`.
 BASE_HYPER = 4
+_TIER = BASE_HYPER + 1
+CENTRE = BASE_HYPER + 3
 
 
 @helper
 def polynomial_fall(theta, prop, hyper):
     """Minus the rise of the Taylor polynomial, ``-p.(g + H w / 2)``."""
     d = theta.size
-    centre, slope = BASE_HYPER + 1, BASE_HYPER + 1 + d
+    centre, slope = CENTRE, CENTRE + d
     bend = slope + d
     second = hyper[BASE_HYPER] > 1.0
     total = 0.0
@@ -43,36 +46,39 @@ def polynomial_offset(theta, prop, hyper):
     return polynomial_fall(theta, prop, hyper)
 
 
+# ----------------------------------------------------------------------------------------------------- distances
+
+LEAST_TIER = 1e-3
+"""A local supremum counts as no less than this share of the global one, so that the factor outside stays moderate."""
+
+_OUTSIDE = 1e-6
+
+
+def tier_radius(dim: int) -> float:
+    """The radius that a standard normal vector exceeds with probability 1e-6 (spec 5d has 1.35 sqrt(d), for large d)."""
+    from scipy.special import chdtri
+
+    return float(np.sqrt(chdtri(dim, _OUTSIDE)))
+
+
 @helper
-def _products(theta, prop, hyper):
-    """``|p|^2, |w|^2, p.w`` in the metric ``A = R'R``."""
-    d = theta.size
-    centre, root = BASE_HYPER + 1, BASE_HYPER + 1 + 2 * d + d * d
-    pp, ww, pw = 0.0, 0.0, 0.0
-    for j in range(d):
-        p, w = 0.0, 0.0
-        for k in range(j, d):  # the root is upper triangular
-            p += hyper[root + j * d + k] * (prop[k] - theta[k])
-            w += hyper[root + j * d + k] * (prop[k] + theta[k] - 2.0 * hyper[centre + k])
-        pp += p * p
-        ww += w * w
-        pw += p * w
-    return pp, ww, pw
+def tiered(distance, pp, ww, pw, hyper):
+    """Local suprema hold within the radius: beyond, the distance makes up for them (spec 5d). Symmetric in u and v."""
+    farthest = 0.25 * (pp + ww) + 0.5 * abs(pw)  # the larger of |u|^2 and |v|^2
+    return distance if farthest <= hyper[_TIER] else distance * hyper[_TIER + 1]
 
 
-@part(Distance)
-def first_order_distance(theta, prop, hyper):
+@helper
+def first_order(pp, ww, pw):
     """The sharp M1 of spec 5a for energies of a linear predictor; ``u.v >= 0`` is ``|w| >= |p|``."""
-    pp, ww, pw = _products(theta, prop, hyper)
     if ww >= pp:
         return (abs(pw) + np.sqrt(pp * ww)) / 4.0
     return (0.5 * (pp + ww) + np.sqrt(pw * pw + 0.25 * (ww - pp) ** 2)) / 4.0
 
 
-@part(Distance)
-def second_order_distance(theta, prop, hyper):
+@helper
+def second_order(pp, ww, pw):
     """M2 of spec 5a, ``|p| (3 |w|^2 D2 + |p|^2) / 24`` with ``D2`` the largest ``|x.p^| (x.w^)^2`` of a unit ``x``."""
-    pp, ww, pw = _products(theta, prop, hyper)
     if pp == 0.0:
         return 0.0
     cosine = min(1.0, abs(pw) / np.sqrt(pp * ww)) if ww > 0.0 else 0.0
@@ -81,20 +87,64 @@ def second_order_distance(theta, prop, hyper):
     return np.sqrt(pp) * (3.0 * ww * largest + pp) / 24.0
 
 
+@helper
+def first_order_general(pp, ww, pw):
+    """For any energy whose Hessian has a bounded norm: ``min(|p| (|u| + |v|), |u|^2 + |v|^2) / 2``."""
+    uu, vv = max(0.25 * (pp + ww - 2.0 * pw), 0.0), max(0.25 * (pp + ww + 2.0 * pw), 0.0)
+    return 0.5 * min(np.sqrt(pp) * (np.sqrt(uu) + np.sqrt(vv)), uu + vv)
+
+
+@helper
+def second_order_general(pp, ww, pw):
+    """For any energy with a Lipschitz Hessian: ``|p| (|u|^2 + u.v + |v|^2) / 6 = |p| (3 |w|^2 + |p|^2) / 24``."""
+    return np.sqrt(pp) * (3.0 * ww + pp) / 24.0
+
+
+@helper(fastmath=REASSOCIATE)
+def products(here, there, hyper, centre, root):
+    """``|p|^2, |w|^2, p.w`` after multiplication by the matrix that begins at ``hyper[root]``."""
+    d = here.size
+    pp, ww, pw = 0.0, 0.0, 0.0
+    for j in range(d):
+        p, w = 0.0, 0.0
+        for k in range(d):
+            p += hyper[root + j * d + k] * (there[k] - here[k])
+            w += hyper[root + j * d + k] * (there[k] + here[k] - 2.0 * hyper[centre + k])
+        pp += p * p
+        ww += w * w
+        pw += p * w
+    return pp, ww, pw
+
+
+@helper
+def _metric_products(theta, prop, hyper):
+    """In the metric ``A = R'R`` of the parameters."""
+    d = theta.size
+    return products(theta, prop, hyper, CENTRE, CENTRE + 2 * d + d * d)
+
+
+@part(Distance)
+def first_order_distance(theta, prop, hyper):
+    pp, ww, pw = _metric_products(theta, prop, hyper)
+    return tiered(first_order(pp, ww, pw), pp, ww, pw, hyper)
+
+
+@part(Distance)
+def second_order_distance(theta, prop, hyper):
+    pp, ww, pw = _metric_products(theta, prop, hyper)
+    return tiered(second_order(pp, ww, pw), pp, ww, pw, hyper)
+
+
 @part(Distance)
 def first_order_distance_general(theta, prop, hyper):
-    """For any energy whose Hessian has a bounded norm: ``min(|p| (|u| + |v|), |u|^2 + |v|^2) / 2``."""
-    pp, ww, pw = _products(theta, prop, hyper)
-    uu, vv = 0.25 * (pp + ww - 2.0 * pw), 0.25 * (pp + ww + 2.0 * pw)
-    uu, vv = max(uu, 0.0), max(vv, 0.0)
-    return 0.5 * min(np.sqrt(pp) * (np.sqrt(uu) + np.sqrt(vv)), uu + vv)
+    pp, ww, pw = _metric_products(theta, prop, hyper)
+    return first_order_general(pp, ww, pw)
 
 
 @part(Distance)
 def second_order_distance_general(theta, prop, hyper):
-    """For any energy with a Lipschitz Hessian: ``|p| (|u|^2 + u.v + |v|^2) / 6 = |p| (3 |w|^2 + |p|^2) / 24``."""
-    pp, ww, _ = _products(theta, prop, hyper)
-    return np.sqrt(pp) * (3.0 * ww + pp) / 24.0
+    pp, ww, pw = _metric_products(theta, prop, hyper)
+    return second_order_general(pp, ww, pw)
 
 
 @part(Distance)
@@ -103,8 +153,8 @@ def original_distance(theta, prop, hyper):
     d, order = theta.size, hyper[BASE_HYPER]
     u, v = 0.0, 0.0
     for j in range(d):
-        u += abs(theta[j] - hyper[BASE_HYPER + 1 + j])
-        v += abs(prop[j] - hyper[BASE_HYPER + 1 + j])
+        u += abs(theta[j] - hyper[CENTRE + j])
+        v += abs(prop[j] - hyper[CENTRE + j])
     return (u ** (order + 1.0) + v ** (order + 1.0)) / (2.0 if order == 1.0 else 6.0)
 
 
@@ -116,7 +166,14 @@ def no_differences(theta, prop, index, start, n, data, rise, bound):
 
 
 class TaylorTarget(Target):
-    """The same posterior as ``base``, with a polynomial part of the energies moved into the offset."""
+    """The same posterior as ``base``, with a polynomial part of the energies moved into the offset.
+
+    ``root`` is the matrix by which distances are measured, ``white`` when it is that of the posterior precision; ``tier`` the radius squared within which the bounds hold and
+    the factor that makes them hold everywhere.
+    """
+
+    spread = 2.0
+    """Width of the law by which chains start, in widths of the Laplace law."""
 
     def __init__(
         self,
@@ -131,16 +188,19 @@ class TaylorTarget(Target):
         rows: np.ndarray,
         bound_column: int,
         parts: Parts,
+        white: bool = False,
+        tier: tuple[float, float] = (np.inf, 1.0),
         start: Callable[[np.random.Generator], np.ndarray] | None = None,
     ):
         self._start = base.start if start is None and base.several_modes else start
-        self.base, self.order = base, order
+        self.base, self.order, self.white, self.tier = base, order, white, tier
         self.centre, self.gradient, self.hessian = centre, gradient, hessian
         padded = [*base_hyper, *[0.0] * (BASE_HYPER - len(base_hyper))]
+        self._shared_hyper = [*padded, order, *tier, *centre]
         super().__init__(
             rows=rows,
             bound_column=bound_column,
-            hyper=[*padded, order, *centre, *gradient, *hessian.ravel(), *root.ravel()],
+            hyper=[*self._shared_hyper, *gradient, *hessian.ravel(), *root.ravel()],
             family_hyper=list(base._family_hyper),
             parts=parts,
             dim=base.dim,
@@ -149,18 +209,22 @@ class TaylorTarget(Target):
             temper=base.temper,
         )
 
-    def laplace(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and precision of the Gaussian that the Taylor part of order 2 and a Gaussian prior make (spec 5b).
+    @cached_property
+    def metric(self) -> Metric:
+        """Of the posterior precision at the centre, a Gaussian prior included."""
+        return metric(self.hessian + np.diag(self._prior.precision))
 
-        A precision that is not positive definite is lifted to one that is: still a valid proposal, no longer the best.
-        """
-        if self.order != 2:
-            raise NotApplicable("the Laplace law needs control=Taylor(order=2)")
-        prior = self._prior
-        root = metric_root(self.hessian + np.diag(prior.precision))
-        precision = root.T @ root
-        pull = self.gradient + prior.precision * (self.centre - prior.mean)
-        return self.centre - np.linalg.solve(precision, pull), precision
+    @cached_property
+    def laplace_mean(self) -> np.ndarray:
+        """``m``, the mean of the Laplace law ``N(m, L L')`` of posterior and Gaussian prior (spec 5b)."""
+        pull = self.gradient + self._prior.precision * (self.centre - self._prior.mean)
+        return self.centre - self.metric.factor @ (self.metric.factor.T @ pull)
+
+    def whitened(self) -> TaylorTarget:
+        """The same target for chains that walk in ``z``, ``theta = m + L z``: distance and offset cost O(d)."""
+        from .whitened import WhitenedTarget
+
+        return WhitenedTarget(self)
 
     @property
     def curvature(self) -> float:
@@ -169,11 +233,10 @@ class TaylorTarget(Target):
         return trace if trace > 0 else self.base.curvature
 
     def start(self, rng: np.random.Generator) -> np.ndarray:
-        """Twice as wide as the Laplace law at the centre; a target that may have several modes keeps its own law."""
+        """Wider than the Laplace law at the centre; a target that may have several modes keeps its own law."""
         if self._start is not None:
             return self._start(rng)
-        root = metric_root(self.hessian + np.diag(self._prior.precision))
-        return self.centre + 2.0 * np.linalg.solve(root, rng.standard_normal(self.dim))
+        return self.centre + self.spread * (self.metric.factor @ rng.standard_normal(self.dim))
 
     def default_proposal(self) -> Any:
         return self.base.default_proposal()

@@ -1,0 +1,144 @@
+"""What `sample` does when it is told nothing: the cheapest exact sampler for the target at hand.
+
+For a regression that is a control variate about the mode, proposals from the Laplace law there, and the test whose steps
+cost less: a minibatch, or all rows. Costs are counted in rows by shipped constants, never by a stopwatch, so the same
+seed gives the same draws on any machine.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._linear import scaled_eigen
+from .acceptance import MH, MHSS, TunaMH
+from .control import Taylor
+from .data.passes import blocks
+from .errors import ImproperPosterior
+from .laplace import Mode, find_mode
+from .priors import UserPrior
+from .proposals import Autoregressive, as_proposal
+from .targets.base import Target
+from .targets.glm import GLM
+from .targets.taylor import TaylorTarget
+
+MH_PASS_SHARE = 0.3
+"""A pass of `MH` over all rows costs about this share of as many random rows (benchmarks/rows_per_second.py)."""
+
+FLOOR = 2.0
+"""Rows per step at the least (spec 5e, rule 2): a few rows cost less than the step around them."""
+
+_STEP_ROWS = 10.0  # what a step costs besides its rows, in rows: below this, all rows without noise cost no more
+
+_PAIRS = 200  # of Laplace draws, at which the batch is foreseen
+_FLAT = 1e-11  # a curvature below this share of the largest is rounding
+
+
+class Choice(NamedTuple):
+    """A target with its control variate, a test, a proposal, and why."""
+
+    target: Target
+    test: Any
+    proposal: Any
+    why: str
+
+
+def choose(target: Target, test: Any, proposal: Any, control: Any) -> Choice:
+    """Fill in what the user left open.
+
+    With a test or a proposal named, the rest is the paper's (`TunaMH`, `RandomWalk`, no control variate), unless the
+    proposal is `Autoregressive`, which comes with its own. Otherwise all is chosen.
+    """
+    proposal = None if proposal is None else as_proposal(proposal)
+    if control is None and isinstance(proposal, Autoregressive) and isinstance(target, GLM):
+        control = Taylor(order=2)
+    if control is not None:
+        target = control(target)
+    if test is None and proposal is None:
+        if isinstance(target, GLM):
+            return _for_regression(target)
+        if isinstance(target, TaylorTarget) and isinstance(target.base, GLM):
+            return _for_expansion(target, "as control= says")
+        return Choice(target, TunaMH(), target.default_proposal(), "TunaMH with its target's own proposal")
+    if test is None:
+        test = MHSS(floor=FLOOR, delayed=False) if isinstance(proposal, Autoregressive) else TunaMH()
+    return Choice(target, test, target.default_proposal() if proposal is None else proposal, "as you said")
+
+
+def _for_regression(target: GLM) -> Choice:
+    order = _highest_order(target)
+    if order == 0:
+        test = TunaMH() if np.isfinite(target.total_bound) else MH()
+        return Choice(target, test, target.default_proposal(), "the family's second derivative is unbounded")
+    mode = find_mode(target)
+    _require_posterior(target, mode)
+    if not mode.away < max(1.0, 0.1 * np.sqrt(target.dim)):
+        why = f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next point"
+        return Choice(target, TunaMH(), target.default_proposal(), why)
+    expanded = target.taylor(order, mode.point, mode.expansion, whiten=True, original_bounds=False)
+    if (expanded.metric.kept < 0).any():
+        why = "the Hessian is indefinite where the search for a mode stopped"
+        return Choice(target, TunaMH(), target.default_proposal(), why)
+    return _for_expansion(expanded, "about the mode")
+
+
+def _for_expansion(target: TaylorTarget, where: str) -> Choice:
+    """Laplace proposals, and the test by cost."""
+    n_rows, batch = target.n_rows, _foreseen_batch(target)
+    expansion = f"Taylor expansion of order {target.order} {where}"
+    if target.total_bound == 0.0:
+        why = f"{expansion} leaves no remainder: independent draws, and no row is read"
+        return Choice(target, MHSS(delayed=False), Autoregressive(rho=0.0, local=0.0), why)
+    if max(batch, _STEP_ROWS) < MH_PASS_SHARE * n_rows:
+        why = f"{expansion}: about {max(batch, FLOOR):,.0f} of {n_rows:,} rows a step, cheaper than a pass over all"
+        return Choice(target, MHSS(floor=FLOOR, delayed=False), Autoregressive(), why)
+    why = f"{expansion}: a minibatch would be {batch:,.0f} of {n_rows:,} rows a step, a pass over all costs no more"
+    return Choice(target, MH(), Autoregressive(), why)
+
+
+def _foreseen_batch(target: TaylorTarget) -> float:
+    """The mean of ``min(C M, N)`` over pairs of independent draws from the Laplace law."""
+    white = target.whitened()
+    hyper, distance = white._hyper, white.parts.distance
+    pairs = np.random.default_rng(0).standard_normal((_PAIRS, 2, target.dim))
+    reaches = [target.total_bound * distance(here, there, hyper) for here, there in pairs]
+    return float(np.mean(np.minimum(reaches, target.n_rows)))
+
+
+def _highest_order(target: GLM) -> int:
+    """The highest order of expansion whose remainder is bounded in every row."""
+    finite = np.array([True, True, True])
+    for block in blocks(target.n_rows):
+        suprema = target.family.suprema(target._y[block])
+        finite &= [bool(np.isfinite(values).all()) for values in suprema]
+    return 2 if finite[2] else 1 if finite[1] else 0
+
+
+def _require_posterior(target: GLM, mode: Mode) -> None:
+    """Raise when a flat prior leaves a direction open: separable data, or columns that depend on each other."""
+    prior = target._prior
+    if isinstance(target.prior, UserPrior) or prior.precision.all():
+        return
+    if mode.runaway is not None:
+        names = _names_along(target, mode.runaway)
+        raise ImproperPosterior(
+            f"under a flat prior the likelihood rises without end along {names}: the data are separable, so there is no "
+            "posterior. Give a prior, such as prior=tunamh.Normal(scale=10), or drop the columns that separate."
+        )
+    scale, values, vectors = scaled_eigen(mode.expansion.hessian + np.diag(prior.precision))
+    if values.min() < _FLAT * values.max() and values.min() > -_FLAT * values.max():
+        names = _names_along(target, vectors[:, values.argmin()] / scale)
+        raise ImproperPosterior(
+            f"under a flat prior the data do not determine {names}: these columns depend on each other (or are zero), so "
+            "there is no posterior. Drop one of them, or give a prior, such as prior=tunamh.Normal(scale=10)."
+        )
+
+
+def _names_along(target: GLM, direction: np.ndarray) -> str:
+    """The columns that a direction is made of, in the units of the columns."""
+    share = np.abs(direction) * np.sqrt(np.mean(target._columns(slice(0, 10_000))[0] ** 2, axis=0))
+    if not share.any():
+        share = np.abs(direction)
+    named = [target.names[j] for j in np.argsort(-share) if share[j] > 0.1 * share.max()]
+    return "columns " + ", ".join(named[:5]) + (" and others" if len(named) > 5 else "")

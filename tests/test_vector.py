@@ -1,10 +1,12 @@
 """The vectorised series against the C library and against extended precision."""
 
+import math
+
 import numpy as np
 import pytest
 
 from tunamh._jit import CONTRACT, helper
-from tunamh._vector import exp_negative, log_quotient, softplus, softplus_rise
+from tunamh._vector import exp_negative, log_quotient, normal_tail, softplus, softplus_rise
 
 EPS = np.finfo(float).eps
 
@@ -76,13 +78,32 @@ def test_softplus_rise(numbers):
     assert np.max(np.abs(over(softplus_rise, numbers, other) - exact) / scale) < 4 * EPS
 
 
+def test_normal_tail_near_zero():
+    x = np.linspace(0, 3, 10_001)
+    exact = [0.5 * math.erfc(v / math.sqrt(2)) * math.exp(0.5 * v * v) for v in x]
+    assert np.max(np.abs(over(normal_tail, x) / exact - 1)) < 20 * EPS  # the reference rounds v^2 / 2 before exp
+
+
+def test_normal_tail_from_one_to_infinity():
+    """Laplace's continued fraction ``1 / (x + 1 / (x + 2 / (x + ...)))``, from its far end."""
+    x = (10.0 ** np.linspace(0, 150, 20_001)).astype(np.longdouble)
+    fraction = x
+    for k in range(500, 0, -1):
+        fraction = x + k / fraction
+    exact = 1 / (fraction * np.sqrt(8 * np.arctan(np.longdouble(1))))
+    assert np.max(np.abs(over(normal_tail, x.astype(float)) / exact - 1)) < 4 * EPS
+
+
 def test_nan_is_not_hidden_by_families():
     from tunamh._jit import fixed
-    from tunamh.targets import Logistic, StudentT
+    from tunamh.targets import Gaussian, Huber, Logistic, NegativeBinomial, Probit, SoftplusPoisson, StudentT
 
-    for family in (Logistic(), StudentT(4.0)):
+    counts = SoftplusPoisson(), NegativeBinomial(2.0)
+    for family in (Logistic(), Probit(), StudentT(4.0), Huber(), Gaussian(), *counts):
         eta, bad, y, out = np.zeros(8), np.full(8, np.nan), np.zeros(8), np.zeros(8)
         family.rise(8, eta, bad, y, fixed(family.hyper), out)
+        assert np.isnan(out).all()
+        family.rise(8, bad, eta, y, fixed(family.hyper), out)
         assert np.isnan(out).all()
         family.energy(8, bad, y, fixed(family.hyper), out)
         assert np.isnan(out).all()

@@ -221,7 +221,8 @@ Differences = types.FunctionType(types.void(_vector, _vector, _index, _integer, 
 ``U_i(prop) - U_i(theta)`` and the constants ``c_i``. Later numbers in ``index`` are rows soon to be asked for."""
 
 Energies = types.FunctionType(types.void(_vector, _index, _integer, _data, _vector))
-"""``(theta, index, n, data, out)``: ``U_i(theta)`` for the rows ``index[:n]``."""
+"""``(theta, index, n, data, out)``: ``U_i(theta)`` for the rows ``index[:n]``; in the role of a model's ``scales``, the
+size of the numbers that cancel in ``U_i(theta)``, by which rounding is measured."""
 
 
 class Model(NamedTuple):
@@ -230,6 +231,7 @@ class Model(NamedTuple):
     data: Any
     differences: Any
     energies: Any
+    scales: Any
     locate: Any
     distance: Any
     offset: Any
@@ -238,7 +240,9 @@ class Model(NamedTuple):
     total_bound: float
 
 
-_model = types.NamedTuple([_data, Differences, Energies, Locate, Distance, Offset, LogPrior, _fixed, _real], Model)
+_model = types.NamedTuple(
+    [_data, Differences, Energies, Energies, Locate, Distance, Offset, LogPrior, _fixed, _real], Model
+)
 
 # ------------------------------------------------------------------------- roles of a proposal and of a test
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 _MOST_STEPS = 100
 _MOST_STEPS_ON_A_SAMPLE = 20
 _CLOSE = 0.01
-_LINEAR = 0.2  # near a mode Newton steps shrink quadratically; decrements that shrink by less are on the way to infinity
+_LINEAR = (
+    0.2  # near a mode Newton steps shrink quadratically; decrements that shrink by less are on the way to infinity
+)
 _RUNAWAY = 5  # so many of them in a row
 
 

@@ -70,11 +70,11 @@ def within_rounding(theta, prop, model, row, rise, bound):
 
     Targets such as the walk attain their bounds, so their rises may exceed them in the last digit.
     """
-    index, energy = np.array([row]), np.empty(1)
-    model.energies(theta, index, 1, model.data, energy)
-    magnitude = 1.0 + abs(energy[0])
-    model.energies(prop, index, 1, model.data, energy)
-    magnitude += abs(energy[0])
+    index, scale = np.array([row]), np.empty(1)
+    model.scales(theta, index, 1, model.data, scale)
+    magnitude = 1.0 + abs(scale[0])
+    model.scales(prop, index, 1, model.data, scale)
+    magnitude += abs(scale[0])
     return abs(rise) <= bound * (1.0 + RELATIVE_TOLERANCE) + ABSOLUTE_TOLERANCE * magnitude
 
 

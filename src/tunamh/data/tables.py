@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+
 def column_names(table: Any) -> list[str] | None:
     """Feature names of a data frame (pandas, polars, pyarrow), None for plain arrays."""
     for attribute in ("column_names", "columns"):

@@ -2,7 +2,7 @@
 
 from .base import Target
 from .energy import EnergyTarget
-from .families import Logistic, StudentT
+from .families import Gaussian, Huber, Logistic, NegativeBinomial, Probit, SoftplusPoisson, StudentT
 from .glm import GLM, LogisticRegression, RobustRegression
 from .mixture import GaussianMixture
 from .walk import FiniteWalk
@@ -11,10 +11,15 @@ __all__ = [
     "GLM",
     "EnergyTarget",
     "FiniteWalk",
+    "Gaussian",
     "GaussianMixture",
+    "Huber",
     "Logistic",
     "LogisticRegression",
+    "NegativeBinomial",
+    "Probit",
     "RobustRegression",
+    "SoftplusPoisson",
     "StudentT",
     "Target",
 ]

@@ -56,6 +56,7 @@ class Parts(NamedTuple):
 
     differences: Part
     energies: Part
+    scales: Part | None = None  # None: the energies themselves
     locate: Part = same_coordinates
     distance: Part = euclidean
     offset: Part = no_offset
@@ -179,7 +180,15 @@ class Target:
         data = Data(self.rows, self._hyper, parts.family_rise, parts.family_energy, self._family_hyper, *scratch)
         prior = self._prior
         return Model(
-            *(data, parts.differences, parts.energies, parts.locate, parts.distance, parts.offset),
+            *(
+                data,
+                parts.differences,
+                parts.energies,
+                parts.scales or parts.energies,
+                parts.locate,
+                parts.distance,
+                parts.offset,
+            ),
             *(prior.log_prior, prior.hyper, self.total_bound),
         )
 

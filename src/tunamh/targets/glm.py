@@ -140,6 +140,24 @@ def _taylor_energies(theta, index, n, data, out):
     _apply_weights(index, 0, n, data, d + 5, out)
 
 
+@part(Energies)
+def _taylor_scales(theta, index, n, data, out):
+    """Size of what cancels in ``R_i(theta)``: the rise from the centre and the two terms of the polynomial."""
+    d, order = theta.size, data.hyper[BASE_HYPER]
+    _one_dot(theta, data.rows, index, n, data.eta_prop)
+    for b in range(n):
+        data.y[b] = data.rows[index[b], d]
+        data.eta[b] = data.rows[index[b], d + 2]
+    data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, out)
+    for b in range(n):
+        i = index[b]
+        away = data.eta_prop[b] - data.rows[i, d + 2]
+        out[b] = (
+            abs(out[b]) + abs(away * data.rows[i, d + 3]) + abs(0.5 * (order - 1.0) * away * away * data.rows[i, d + 4])
+        )
+    _apply_weights(index, 0, n, data, d + 5, out)
+
+
 # Layout of a packed row of a firefly target: x, y, c, the lower bound's anchor, a, b, k and, if weighted, the weight.
 
 
@@ -167,7 +185,8 @@ class GLM(Target):
         rows are needed: leave it as it is until then.
     y : (N,) responses
     family : Family
-        `Logistic()`, `StudentT(df)`, or your own.
+        Labels: `Logistic()`, `Probit()`. Reals: `StudentT(df)`, `Huber(delta)`, `Gaussian(scale)`. Counts:
+        `NegativeBinomial(dispersion)`, `SoftplusPoisson()`. Or your own.
     prior : optional
         None (flat), `Normal`, or an ``@numba.njit`` function ``log_prior(theta)``.
     temper : float
@@ -230,7 +249,9 @@ class GLM(Target):
 
         def fill(rows: np.ndarray, block: slice) -> None:
             X, y, weight = self._columns(block)
-            rows[:, d + 1] = weight * self.family.suprema(y).first * np.sqrt(np.einsum("ij,ij->i", X, X))
+            size = weight * np.sqrt(np.einsum("ij,ij->i", X, X))
+            rows[:, d + 1] = 0.0  # what does not move has bound zero, however steep the family
+            np.multiply(self.family.suprema(y).first, size, out=rows[:, d + 1], where=size > 0)
 
         return self._packed(0, fill)[0]
 
@@ -311,6 +332,7 @@ class GLM(Target):
             parts=Parts(
                 _taylor_differences,
                 _taylor_energies,
+                scales=_taylor_scales,
                 distance=distance,
                 offset=polynomial_offset,
                 family_rise=self.family.rise,

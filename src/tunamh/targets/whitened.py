@@ -109,7 +109,6 @@ _WHITENED = {
 """The same distances as functions of the chain's states, where these are whitened."""
 
 
-
 class WhitenedTarget(TaylorTarget):
     """A Taylor target in the coordinates in which its Laplace law is standard normal (spec 5b).
 

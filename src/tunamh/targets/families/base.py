@@ -1,0 +1,120 @@
+"""What the GLM target needs to know of a family, and the maximum of a derivative over an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..._jit import Part
+
+
+class Suprema(NamedTuple):
+    """Per row, the suprema over ``eta`` of ``|f'|``, ``|f''|`` and ``|f'''|``; infinity is allowed."""
+
+    first: np.ndarray
+    second: np.ndarray
+    third: np.ndarray
+
+
+class LowerBound(NamedTuple):
+    """Per row, ``a (eta - anchor)^2 + b (eta - anchor) + k``."""
+
+    anchor: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+    k: np.ndarray
+
+
+class Family(Protocol):
+    """What the GLM target needs to know of a family."""
+
+    @property
+    def energy(self) -> Part: ...
+    @property
+    def rise(self) -> Part: ...
+    @property
+    def hyper(self) -> tuple[float, ...]: ...
+
+    def check(self, y: np.ndarray) -> None:
+        """Raise a ValueError for responses that the family does not know."""
+
+    def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """``f'``, ``f''`` and ``f'''`` with respect to ``eta``."""
+
+    def suprema(self, y: np.ndarray) -> Suprema: ...
+
+    def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
+        """Per row, the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` over predictors within ``radius`` of ``eta``.
+
+        Upper bounds up to rounding, never above `suprema`.
+        """
+
+
+class FamilyWithLowerBound(Family, Protocol):
+    """A family that serves FlyMC too."""
+
+    def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
+        """A quadratic below ``-f(eta, y)``, tight at the given ``eta`` (None: untuned), for FlyMC."""
+
+
+def same_for_all(y: np.ndarray, first: float, second: float, third: float) -> Suprema:
+    return Suprema(*(np.broadcast_to(value, y.shape) for value in (first, second, third)))
+
+
+def refuse_unless_positive(name: str, value: float) -> None:
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be positive and finite, got {value!r}")
+
+
+# ------------------------------------------------------------------------------------- suprema over an interval
+
+Peaks = Sequence[tuple[Any, Any]]
+"""Where a derivative has its local extrema, and its absolute value there; numbers, or arrays with one per row."""
+
+_SLACK = 1e-12
+
+
+def reach_of(eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """The radius, a little wider: what rounding does to predictors and near zeros of derivatives is far smaller."""
+    return radius + _SLACK * (1 + np.abs(eta) + radius)
+
+
+def largest(low: np.ndarray, high: np.ndarray, peaks: Peaks, eta: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    """The maximum of ``|g|`` over ``[eta - reach, eta + reach]``, given ``g`` at the two ends and all its peaks.
+
+    A continuous function attains its maximum at an end or at a critical point inside.
+    """
+    result = np.maximum(np.abs(low), np.abs(high))
+    for where, height in peaks:
+        result = np.where(np.abs(where - eta) <= reach, np.maximum(result, height), result)
+    return (1 + _SLACK) * result
+
+
+def nearby(
+    family: Family, y: np.ndarray, eta: np.ndarray, radius: np.ndarray, first: Peaks, second: Peaks, third: Peaks
+) -> Suprema:
+    """`Family.suprema_near` of a family that knows all peaks of its derivatives."""
+    reach = reach_of(eta, radius)
+    lows, highs = family.derivatives(eta - reach, y), family.derivatives(eta + reach, y)
+    found = (largest(*ends, eta, reach) for ends in zip(lows, highs, (first, second, third), strict=True))
+    return Suprema(*map(np.minimum, found, family.suprema(y)))
+
+
+# --------------------------------------------------------------------------------------- the logistic function
+
+
+def sigmoids(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``p = 1 / (1 + e^-eta)`` and ``1 - p``, each with all its digits."""
+    small = np.exp(-np.abs(eta))
+    large = 1 / (1 + small)
+    small = small * large
+    return np.where(eta > 0, large, small), np.where(eta > 0, small, large)
+
+
+SIGMOID_BEND = 1 / (6 * np.sqrt(3.0))
+"""The supremum of ``|p''| = p (1-p) |1-2p|``, at ``p = (1 -+ 1/sqrt 3) / 2``, that is ``eta = -+log(2 + sqrt 3)``."""
+
+SIGMOID_SLOPE_PEAKS: Peaks = ((0.0, 0.25),)
+SIGMOID_BEND_PEAKS: Peaks = tuple((sign * np.log(2 + np.sqrt(3.0)), SIGMOID_BEND) for sign in (-1, 1))

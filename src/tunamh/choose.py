@@ -1,8 +1,8 @@
 """What `sample` does when it is told nothing: the cheapest exact sampler for the target at hand.
 
-For a regression that is a control variate about the mode, proposals from the Laplace law there, and the test whose steps
-cost less: a minibatch, or all rows. Costs are counted in rows by shipped constants, never by a stopwatch, so the same
-seed gives the same draws on any machine.
+For a regression that is a control variate about the mode, proposals from the Laplace law there, and the test whose
+steps cost less: a minibatch, or all rows. Costs are counted in rows by shipped constants, never by a stopwatch, so the
+same seed gives the same draws on any machine.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ FLOOR = 2.0
 _STEP_ROWS = 10.0  # what a step costs besides its rows, in rows: below this, all rows without noise cost no more
 
 _PAIRS = 200  # of Laplace draws, at which the batch is foreseen
+_SKEWED = 0.05  # where mode and mean are this share of a draw's distance apart, the mean is the better centre
 _FLAT = 1e-11  # a curvature below this share of the largest is rounding
 
 
@@ -77,10 +78,14 @@ def _for_regression(target: GLM) -> Choice:
         why = f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next point"
         return Choice(target, TunaMH(), target.default_proposal(), why)
     expanded = target.taylor(order, mode.point, mode.expansion, whiten=True, original_bounds=False)
+    if np.linalg.norm(expanded.skew) > _SKEWED * np.sqrt(target.dim):
+        mean = expanded.reference
+        del expanded  # one copy of the rows at a time
+        expanded = target.taylor(order, mean, target.expansion(mean), whiten=True, original_bounds=False)
     if (expanded.metric.kept < 0).any():
         why = "the Hessian is indefinite where the search for a mode stopped"
         return Choice(target, TunaMH(), target.default_proposal(), why)
-    return _for_expansion(expanded, "about the mode")
+    return _for_expansion(expanded, "about the mode" if expanded.centre is mode.point else "about the mean")
 
 
 def _for_expansion(target: TaylorTarget, where: str) -> Choice:
@@ -123,15 +128,15 @@ def _require_posterior(target: GLM, mode: Mode) -> None:
     if mode.runaway is not None:
         names = _names_along(target, mode.runaway)
         raise ImproperPosterior(
-            f"under a flat prior the likelihood rises without end along {names}: the data are separable, so there is no "
-            "posterior. Give a prior, such as prior=tunamh.Normal(scale=10), or drop the columns that separate."
+            f"under a flat prior the likelihood rises without end along {names}: the data are separable, so there is "
+            "no posterior. Give a prior, such as prior=tunamh.Normal(scale=10), or drop the columns that separate."
         )
     scale, values, vectors = scaled_eigen(mode.expansion.hessian + np.diag(prior.precision))
     if values.min() < _FLAT * values.max() and values.min() > -_FLAT * values.max():
         names = _names_along(target, vectors[:, values.argmin()] / scale)
         raise ImproperPosterior(
-            f"under a flat prior the data do not determine {names}: these columns depend on each other (or are zero), so "
-            "there is no posterior. Drop one of them, or give a prior, such as prior=tunamh.Normal(scale=10)."
+            f"under a flat prior the data do not determine {names}: these columns depend on each other (or are zero), "
+            "so there is no posterior. Drop one of them, or give a prior, such as prior=tunamh.Normal(scale=10)."
         )
 
 

@@ -54,8 +54,8 @@ class Taylor:
             centre, at_centre = mode.point, mode.expansion
             if mode.runaway is not None or not mode.away < max(1.0, 0.1 * np.sqrt(target.dim)):
                 warnings.warn(
-                    f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next point "
-                    "and may have none to find; draws stay exact, but batches will be larger. A prior makes a mode.",
+                    f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next "
+                    "point and may have none to find; draws stay exact, but batches are larger. A prior makes a mode.",
                     stacklevel=3,
                 )
         else:

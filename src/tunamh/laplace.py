@@ -41,8 +41,8 @@ def find_mode(target: Target, start: np.ndarray | None = None, tolerance: float 
     """Damped Newton steps until the next one is shorter than ``sqrt(tolerance d)`` posterior standard deviations.
 
     Since a draw lies ``sqrt(d)`` of them away from the mode, a nearer centre would not make the remainders smaller. On
-    many rows the search begins on a random hundredth of them and goes on with a tenth; a sample without a mode is passed
-    over.
+    many rows the search begins on a random hundredth of them and goes on with a tenth; a sample without a mode is
+    passed over.
     """
     point = target.search_start() if start is None else np.array(start, dtype=np.float64)
     if start is None:

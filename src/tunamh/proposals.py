@@ -110,7 +110,7 @@ class RandomWalk:
         raise ValueError(f"scale must be a number, {d} numbers or a {d} x {d} matrix, got shape {scale.shape}")
 
 
-# knobs of the autoregressive proposal: sqrt(1 - rho^2), share of local steps, length of a random-walk step, sign of rho.
+# knobs of the autoregressive proposal: sqrt(1 - rho^2), share of local steps, length of a random-walk step, rho's sign.
 
 
 @part(Propose)
@@ -139,10 +139,9 @@ def _autoregressive(rng, here, there, knobs):
 class Autoregressive:
     """Proposal reversible for the Laplace law ``N(m, Q^-1)`` of the posterior (spec 5b), for Taylor targets.
 
-    In the coordinates ``theta = m + L z``, ``L L' = Q^-1``, it is ``z' = rho z + sqrt(1 - rho^2) xi``. On a Taylor target
-    of order 2 the quadratic part cancels from the acceptance ratio, so only the remainders decide and nearly every move
-    is accepted: ``sample(target, control=Taylor(order=2), proposal=Autoregressive(), test=MHSS(delayed=False, floor=2))``,
-    which is what `sample` chooses for a regression.
+    In the coordinates ``theta = m + L z``, ``L L' = Q^-1``, it is ``z' = rho z + sqrt(1 - rho^2) xi``. On a Taylor
+    target of order 2 the quadratic part cancels from the acceptance ratio, so only the remainders decide and nearly
+    every move is accepted. `sample` chooses it for regressions.
 
     Parameters
     ----------
@@ -150,8 +149,8 @@ class Autoregressive:
         Autocorrelation of the chain if all moves are accepted; 0 proposes independently of the state. None: as small as
         an acceptance rate of 0.6 allows, found in warm-up.
     local : float
-        Share of local steps: half of them a random walk, half with a fresh ``rho`` that makes the step shorter. They keep
-        tails heavier than Gaussian from trapping the chain.
+        Share of local steps: half of them a random walk, half with a fresh ``rho`` that makes the step shorter. They
+        keep tails heavier than Gaussian from trapping the chain.
     """
 
     rho: float | None = None

@@ -7,21 +7,19 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._jit import REASSOCIATE, Differences, Energies, helper, part
 from .._linear import metric
-from .._vector import prefetch_row
 from ..data.packed import packed_rows
 from ..data.passes import over_blocks
-from ..data.stream import ROWS_AHEAD
 from ..data.tables import as_matrix, as_vector, column_names, refuse_non_finite
 from ..errors import NotApplicable
 from .base import Expansion, Parts, Target, checked_temper
 from .families import Family, Logistic, StudentT
+from .glm_rows import differences, energies, firefly_energies, taylor_differences, taylor_energies, taylor_scales
 from .taylor import (
-    BASE_HYPER,
     LEAST_TIER,
     TaylorTarget,
     first_order_distance,
+    mean_of_skewed,
     no_differences,
     original_distance,
     polynomial_offset,
@@ -30,147 +28,6 @@ from .taylor import (
 )
 
 Result = TypeVar("Result")
-
-# Layout of a packed row: x_1 .. x_d, y, c and, when rows are weighted, the weight (temper included).
-# Layout of hyper: temper, whether rows are weighted.
-
-
-@helper(fastmath=REASSOCIATE)
-def _two_dots(theta, prop, rows, index, start, n, eta, eta_prop):
-    """Linear predictors at both points. Rows lie anywhere in memory, so later ones are asked for early."""
-    d = theta.size
-    for b in range(n):
-        if start + b + ROWS_AHEAD < index.size:
-            prefetch_row(rows, index[start + b + ROWS_AHEAD])
-        i = index[start + b]
-        here, there = 0.0, 0.0
-        for j in range(d):
-            here += rows[i, j] * theta[j]
-            there += rows[i, j] * prop[j]
-        eta[b], eta_prop[b] = here, there
-
-
-@helper(fastmath=REASSOCIATE)
-def _one_dot(theta, rows, index, n, eta):
-    d = theta.size
-    for b in range(n):
-        i = index[b]
-        here = 0.0
-        for j in range(d):
-            here += rows[i, j] * theta[j]
-        eta[b] = here
-
-
-@helper
-def _apply_weights(index, start, n, data, column, values):
-    """Multiply by the rows' weights in ``column``, or by temper when there are none."""
-    temper, weighted = data.hyper[0], data.hyper[1] > 0.0
-    if weighted:
-        for b in range(n):
-            values[b] *= data.rows[index[start + b], column]
-    elif temper != 1.0:
-        for b in range(n):
-            values[b] *= temper
-
-
-@helper(inline=True)
-def _family_rises(theta, prop, index, start, n, data, rise, bound):
-    """``f(eta') - f(eta)`` and ``c_i`` of a block of rows; ``data.eta`` and ``data.eta_prop`` keep the predictors."""
-    d = theta.size
-    _two_dots(theta, prop, data.rows, index, start, n, data.eta, data.eta_prop)
-    for b in range(n):
-        data.y[b] = data.rows[index[start + b], d]
-        bound[b] = data.rows[index[start + b], d + 1]
-    data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, rise)
-
-
-@helper(inline=True)
-def _family_energies(theta, index, n, data, out):
-    """``f(eta)`` of a block of rows; ``data.eta`` keeps the predictors."""
-    _one_dot(theta, data.rows, index, n, data.eta)
-    for b in range(n):
-        data.y[b] = data.rows[index[b], theta.size]
-    data.family_energy(n, data.eta, data.y, data.family_hyper, out)
-
-
-@part(Differences)
-def _differences(theta, prop, index, start, n, data, rise, bound):
-    _family_rises(theta, prop, index, start, n, data, rise, bound)
-    _apply_weights(index, start, n, data, theta.size + 2, rise)
-
-
-@part(Energies)
-def _energies(theta, index, n, data, out):
-    _family_energies(theta, index, n, data, out)
-    _apply_weights(index, 0, n, data, theta.size + 2, out)
-
-
-# Layout of a packed row of a Taylor target: x, y, c, then eta, f' and f'' at the centre and, if weighted, the weight.
-
-
-@helper
-def _subtract_polynomial(index, start, n, rows, d, order, eta, eta_prop, rise):
-    """From ``f(eta') - f(eta)`` take the Taylor part, a polynomial in the predictors' distances from the centre's."""
-    for b in range(n):
-        i = index[start + b]
-        before, after = eta[b] - rows[i, d + 2], eta_prop[b] - rows[i, d + 2]
-        rise[b] -= (after - before) * rows[i, d + 3]
-        if order > 1.0:
-            rise[b] -= 0.5 * (after - before) * (after + before) * rows[i, d + 4]
-
-
-@part(Differences)
-def _taylor_differences(theta, prop, index, start, n, data, rise, bound):
-    d = theta.size
-    _family_rises(theta, prop, index, start, n, data, rise, bound)
-    _subtract_polynomial(index, start, n, data.rows, d, data.hyper[BASE_HYPER], data.eta, data.eta_prop, rise)
-    _apply_weights(index, start, n, data, d + 5, rise)
-
-
-@part(Energies)
-def _taylor_energies(theta, index, n, data, out):
-    """``R_i(theta)``, zero at the centre."""
-    d = theta.size
-    _one_dot(theta, data.rows, index, n, data.eta_prop)
-    for b in range(n):
-        data.y[b] = data.rows[index[b], d]
-        data.eta[b] = data.rows[index[b], d + 2]
-    data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, out)
-    _subtract_polynomial(index, 0, n, data.rows, d, data.hyper[BASE_HYPER], data.eta, data.eta_prop, out)
-    _apply_weights(index, 0, n, data, d + 5, out)
-
-
-@part(Energies)
-def _taylor_scales(theta, index, n, data, out):
-    """Size of what cancels in ``R_i(theta)``: the rise from the centre and the two terms of the polynomial."""
-    d, order = theta.size, data.hyper[BASE_HYPER]
-    _one_dot(theta, data.rows, index, n, data.eta_prop)
-    for b in range(n):
-        data.y[b] = data.rows[index[b], d]
-        data.eta[b] = data.rows[index[b], d + 2]
-    data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, out)
-    for b in range(n):
-        i = index[b]
-        away = data.eta_prop[b] - data.rows[i, d + 2]
-        out[b] = (
-            abs(out[b]) + abs(away * data.rows[i, d + 3]) + abs(0.5 * (order - 1.0) * away * away * data.rows[i, d + 4])
-        )
-    _apply_weights(index, 0, n, data, d + 5, out)
-
-
-# Layout of a packed row of a firefly target: x, y, c, the lower bound's anchor, a, b, k and, if weighted, the weight.
-
-
-@part(Energies)
-def _firefly_energies(theta, index, n, data, out):
-    """``-gap = f + a e^2 + b e + k`` with ``e = eta - anchor``, at most zero."""
-    d = theta.size
-    _family_energies(theta, index, n, data, out)
-    for b in range(n):
-        i = index[b]
-        away = data.eta[b] - data.rows[i, d + 2]
-        out[b] += (data.rows[i, d + 3] * away + data.rows[i, d + 4]) * away + data.rows[i, d + 5]
-    _apply_weights(index, 0, n, data, d + 6, out)
 
 
 class GLM(Target):
@@ -214,7 +71,7 @@ class GLM(Target):
             bound_column=d + 1,
             hyper=[temper, weights is not None],
             family_hyper=family.hyper,
-            parts=Parts(_differences, _energies, family_rise=family.rise, family_energy=family.energy),
+            parts=Parts(differences, energies, family_rise=family.rise, family_energy=family.energy),
             dim=d,
             names=names,
             prior=prior,
@@ -278,10 +135,10 @@ class GLM(Target):
             return Expansion(float(weight @ out), (weight * first) @ X, X.T @ ((weight * second)[:, None] * X))
 
         energy, gradient, hessian = 0.0, np.zeros(self.dim), np.zeros((self.dim, self.dim))
-        for part in over_blocks(of_block, self.n_rows):
-            energy += part.energy
-            gradient += part.gradient
-            hessian += part.hessian
+        for of_rows in over_blocks(of_block, self.n_rows):
+            energy += of_rows.energy
+            gradient += of_rows.gradient
+            hessian += of_rows.hessian
         return Expansion(energy, gradient, hessian)
 
     def taylor(
@@ -295,8 +152,7 @@ class GLM(Target):
         near = getattr(self.family, "suprema_near", None) if white else None
         radius = np.inf if near is None else tier_radius(d)
 
-        def fill(rows: np.ndarray, block: slice) -> float:
-            """Returns the largest ratio of a bound that holds everywhere to the one that holds within the radius."""
+        def fill(rows: np.ndarray, block: slice) -> tuple[float, np.ndarray]:
             X, y, weight = self._columns(block)
             eta = X @ centre
             supremum = self.family.suprema(y)[order]
@@ -312,10 +168,12 @@ class GLM(Target):
                 local = np.clip(near(y, eta, radius * size)[order], LEAST_TIER * supremum, supremum)
             rows[:, d + 1] = weight * local * size ** (order + 1)
             rows[:, d + 2] = eta
-            rows[:, d + 3], rows[:, d + 4], _ = self.family.derivatives(eta, y)
-            return float(np.max(supremum[supremum > 0] / local[supremum > 0], initial=1.0))
+            rows[:, d + 3], rows[:, d + 4], third = self.family.derivatives(eta, y)
+            outside = float(np.max(supremum[supremum > 0] / local[supremum > 0], initial=1.0))
+            return outside, (weight * third * size**2) @ white_X
 
-        rows, outside = self._packed(3, fill)
+        rows, parts = self._packed(3, fill)
+        outside, thirds = zip(*parts, strict=True)
         distance = original_distance if original_bounds else (first_order_distance, second_order_distance)[order - 1]
         return TaylorTarget(
             self,
@@ -326,13 +184,14 @@ class GLM(Target):
             root=root,
             base_hyper=[self.temper, self._hyper[1]],
             white=white,
+            skew=mean_of_skewed(sum(thirds, start=np.zeros(d))) if white else None,
             tier=(radius**2, max(outside)),
             rows=rows,
             bound_column=d + 1,
             parts=Parts(
-                _taylor_differences,
-                _taylor_energies,
-                scales=_taylor_scales,
+                taylor_differences,
+                taylor_energies,
+                scales=taylor_scales,
                 distance=distance,
                 offset=polynomial_offset,
                 family_rise=self.family.rise,
@@ -342,13 +201,14 @@ class GLM(Target):
 
     def firefly(self, centre: np.ndarray | None) -> TaylorTarget:
         """The target around lower bounds of its likelihood, tight at ``centre``; their sum is a quadratic in theta."""
-        if not hasattr(self.family, "lower_bound"):
+        lower_bound = getattr(self.family, "lower_bound", None)
+        if lower_bound is None:
             raise NotApplicable(f"FlyMC needs a lower bound of the likelihood; {self.family!r} offers none")
         d = self.dim
 
         def fill(rows: np.ndarray, block: slice) -> tuple[np.ndarray, np.ndarray]:
             X, y, weight = self._columns(block)
-            below = self.family.lower_bound(y, None if centre is None else X @ centre)
+            below = lower_bound(y, None if centre is None else X @ centre)
             rows[:, d + 1] = 0.0
             rows[:, d + 2 : d + 6] = np.column_stack(below)
             return (weight * (2 * below.a * below.anchor - below.b)) @ X, X.T @ ((-2 * weight * below.a)[:, None] * X)
@@ -367,7 +227,7 @@ class GLM(Target):
             bound_column=d + 1,
             parts=Parts(
                 no_differences,
-                _firefly_energies,
+                firefly_energies,
                 offset=polynomial_offset,
                 family_rise=self.family.rise,
                 family_energy=self.family.energy,

@@ -26,8 +26,8 @@ from .taylor import (
     tiered,
 )
 
-# hyper, up to the centre as in `taylor`, then the centre's state (d), slope (d) and bend (d) of the offset, the Laplace
-# law's mean (d) and the factor L (d x d).
+# hyper, up to the centre as in `taylor`, then the centre's state (d), slope (d) and bend (d) of the offset, the origin
+# m (d) and the factor L (d x d).
 
 
 @part(Locate, fastmath=REASSOCIATE)
@@ -113,7 +113,7 @@ class WhitenedTarget(TaylorTarget):
     """A Taylor target in the coordinates in which its Laplace law is standard normal (spec 5b).
 
     With ``u = L (z - z_c)`` the Taylor part of order 2 and a Gaussian prior are, whatever the metric lifted,
-    ``z_c.(z - z_c) + sum_j kept_j (z - z_c)_j^2 / 2``; so the prior goes into the offset too. Of order 1 it is ``L'g.z``.
+    ``L'G.(z - z_c) + sum_j kept_j (z - z_c)_j^2 / 2``, so the prior goes into the offset too; of order 1, ``L'g.z``.
     """
 
     spread = 1.25  # most starts lie within the tier's radius: beyond it a step reads all rows
@@ -125,18 +125,19 @@ class WhitenedTarget(TaylorTarget):
         if unfit or parts.distance not in _WHITENED or parts.offset is not polynomial_offset:
             raise NotApplicable("Autoregressive needs whitened distances: control=Taylor(order=2) of a regression")
         factor, d = self.metric.factor, self.dim
-        centre = self.metric.inverse @ (self.centre - self.laplace_mean)
+        centre = self.state_at(self.centre)
         if self.order == 2:
-            slope, bend = centre * (1.0 - self.metric.kept), self.metric.kept
+            pull = self.gradient + self._prior.precision * (self.centre - self._prior.mean)
+            slope, bend = factor.T @ pull - self.metric.kept * centre, self.metric.kept
             self._prior = self._prior.without_gaussian()
         else:
             slope, bend = factor.T @ self.gradient, np.zeros(d)
-        state = [centre, slope, bend, self.laplace_mean, factor.ravel()]
+        state = [centre, slope, bend, self.reference, factor.ravel()]
         self._hyper = fixed(np.concatenate([self._shared_hyper, *state]))
         self.parts = parts._replace(locate=_unwhiten, distance=_WHITENED[parts.distance], offset=_white_offset)
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
-        return self.metric.inverse @ (theta - self.laplace_mean)
+        return self.metric.inverse @ (theta - self.reference)
 
     def whitened(self) -> TaylorTarget:
         return self

@@ -1,0 +1,189 @@
+"""What `sample` chooses when it is told nothing, and what it refuses."""
+
+import json
+
+import numba
+import numpy as np
+import pytest
+
+import tunamh
+from conftest import logistic_data
+from tunamh import (
+    GLM,
+    MH,
+    Autoregressive,
+    EnergyTarget,
+    FiniteWalk,
+    Gaussian,
+    GaussianMixture,
+    Huber,
+    ImproperPosterior,
+    LogisticRegression,
+    Normal,
+    Probit,
+    RandomWalk,
+    RobustRegression,
+    Taylor,
+    TunaMH,
+    sample,
+)
+
+X, Y = logistic_data(5000, 3)
+NOISE = np.random.default_rng(8).standard_t(4, 5000)
+
+
+def settings(tree):
+    return json.loads(tree.posterior.attrs["settings"])
+
+
+def chosen(target, **given):
+    return settings(sample(target, draws=20, tune=20, chains=2, rng=1, **given))
+
+
+def test_a_regression_gets_expansion_and_laplace_proposals():
+    tree = sample(LogisticRegression(X, Y), draws=1000, rng=1)
+    said = settings(tree)
+    assert said["test"].startswith("MHSS")
+    assert said["proposal"].startswith("Autoregressive")
+    assert said["target"].startswith("Taylor(order=2)")
+    assert "rows a step" in said["why"]
+    assert tree.sample_stats["batch_size"].mean() < 10
+    assert tree.sample_stats["acceptance_rate"].mean() > 0.9
+
+
+def test_few_rows_are_read_all():
+    said = chosen(LogisticRegression(X[:25], Y[:25]))
+    assert said["test"] == "MH()"
+    assert "a pass over all costs no more" in said["why"]
+
+
+def test_near_d_squared_rows_a_full_pass_is_cheaper():
+    wide = np.random.default_rng(1).standard_normal((600, 30))
+    said = chosen(LogisticRegression(wide, np.arange(600) % 2))
+    assert said["test"] == "MH()"
+    assert said["proposal"].startswith("Autoregressive")
+
+
+@pytest.mark.parametrize(
+    ("family", "y", "order"),
+    [(Huber(), X[:, 0] + NOISE, 1), (Probit(), Y, 2), (tunamh.StudentT(4.0), X[:, 0] + NOISE, 2)],
+    ids=["Huber", "Probit", "StudentT"],
+)
+def test_the_highest_order_that_has_bounds(family, y, order):
+    assert chosen(GLM(X, y, family))["target"].startswith(f"Taylor(order={order})")
+
+
+def test_gaussian_regression_draws_independently_and_reads_no_row():
+    tree = sample(GLM(X, X[:, 0] + NOISE, Gaussian(), prior=Normal(scale=3.0)), draws=4000, rng=1)
+    assert tree.sample_stats["accepted"].all()
+    assert (tree.sample_stats["batch_size"] == 0).all()
+    theta = tree.posterior["theta"].values.reshape(-1, 3)
+    precision = X.T @ X + np.eye(3) / 9
+    mean = np.linalg.solve(precision, X.T @ (X[:, 0] + NOISE))
+    scores = (theta.mean(axis=0) - mean) * np.sqrt(np.diag(precision) * len(theta))
+    assert np.abs(scores).max() < 4.5
+    assert np.abs(np.cov(theta.T) @ precision - np.eye(3)).max() < 0.1
+    lags = [np.corrcoef(theta[1:4000, j], theta[:3999, j])[0, 1] for j in range(3)]
+    assert np.abs(lags).max() < 4.5 / np.sqrt(4000)
+
+
+def test_targets_without_one_mode_get_the_paper():
+    """A mixture would be trapped by the Laplace law of one of its modes."""
+
+    @numba.njit
+    def energy(theta, row):
+        return abs(row[0] - theta[0])
+
+    for target in (GaussianMixture(NOISE[:200]), EnergyTarget(energy, NOISE[:200], 1.0, dim=1)):
+        said = chosen(target)
+        assert said["test"].startswith("TunaMH")
+        assert said["proposal"].startswith("RandomWalk")
+    assert chosen(FiniteWalk([1.0, -1.0], 5))["proposal"] == "NeighbourWalk()"
+
+
+def test_what_is_said_is_done():
+    target = LogisticRegression(X, Y)
+    assert chosen(target, test=MH())["target"] == repr(target)
+    assert chosen(target, test=TunaMH(chi=0.1), proposal=RandomWalk(0.1))["why"] == "as you said"
+    assert chosen(target, proposal=RandomWalk(0.1))["test"].startswith("TunaMH")
+    halfway = chosen(target, proposal=Autoregressive(rho=0.5))
+    assert halfway["target"].startswith("Taylor(order=2)")
+    assert halfway["test"].startswith("MHSS")
+    first = chosen(target, control=Taylor(order=1))
+    assert first["target"].startswith("Taylor(order=1)")
+    assert first["proposal"].startswith("Autoregressive")
+    assert chosen(Taylor(order=2)(target))["proposal"].startswith("Autoregressive")
+
+
+def test_the_choice_is_one_line_of_output(capsys, monkeypatch):
+    monkeypatch.delenv("CI")
+    sample(LogisticRegression(X, Y), draws=10, tune=10, chains=1, rng=1)
+    lines = [line for line in capsys.readouterr().err.splitlines() if "Autoregressive" in line]
+    assert len(lines) == 1
+    assert "of 5,000 rows a step" in lines[0]
+
+
+def test_draws_depend_on_neither_cores_nor_set_up_threads(monkeypatch):
+    first = sample(LogisticRegression(X, Y), draws=50, cores=2, rng=3).posterior["theta"].values
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    second = sample(LogisticRegression(X, Y), draws=50, cores=1, rng=3).posterior["theta"].values
+    assert np.array_equal(first, second)
+
+
+# ------------------------------------------------------------------------------------------------- no posterior
+
+
+def one_label_where_positive():
+    column = np.zeros(5000)
+    column[:10] = 1
+    y = Y.copy()
+    y[:10] = 1
+    return LogisticRegression(np.column_stack([X, column]), y)
+
+
+IMPROPER = {
+    "separable": (lambda: LogisticRegression(X, X[:, 0] > 0), "columns 0:.*separable"),
+    "separable, probit": (lambda: GLM(X, X[:, 0] > 0, Probit()), "separable"),
+    "one column separates": (one_label_where_positive, "columns 3:.*separable"),
+    "collinear": (lambda: LogisticRegression(np.column_stack([X, 3 * X[:, 1]]), Y), "columns 1, 3: these columns depend"),
+    "a column of zeros": (lambda: LogisticRegression(np.column_stack([X, 0 * Y]), Y), "columns 3: these columns"),
+    "robust, collinear": (lambda: RobustRegression(np.column_stack([X, X[:, 0]]), NOISE), "columns 0, 3: these columns"),
+}
+
+
+@pytest.mark.parametrize("name", IMPROPER)
+def test_no_posterior_is_an_error_that_names_the_columns(name):
+    make, message = IMPROPER[name]
+    with pytest.raises(ImproperPosterior, match=message):
+        sample(make(), draws=10, tune=10, rng=1)
+
+
+@pytest.mark.parametrize("name", IMPROPER)
+def test_a_prior_makes_a_posterior(name):
+    flat = IMPROPER[name][0]()
+    target = GLM(flat._X, flat._y, flat.family, prior=Normal(scale=5.0))
+    tree = sample(target, draws=2000, rng=1)
+    assert tree.sample_stats["acceptance_rate"].mean() > 0.5
+    assert float(tunamh.summary(tree, round_to="none")["r_hat"].max()) < 1.02
+
+
+def test_an_indefinite_hessian_is_no_centre(monkeypatch):
+    """Two clusters of responses far apart: if the search stops between them, sample() does not trust the expansion."""
+    from tunamh import choose, laplace
+
+    x, y = np.ones((40, 1)), np.r_[np.full(20, -30.0), np.full(20, 30.0)]
+    target = RobustRegression(x, y, df=1.0)
+    between = laplace.Mode(np.zeros(1), target.expansion(np.zeros(1)), 0.0, None)
+    monkeypatch.setattr(choose, "find_mode", lambda target: between)
+    said = chosen(target)
+    assert said["test"].startswith("TunaMH")
+    assert "indefinite" in said["why"]
+
+
+def test_a_search_that_does_not_end_is_no_centre(monkeypatch):
+    from tunamh import choose, laplace
+
+    target = LogisticRegression(X, Y)
+    astray = laplace.Mode(np.full(3, 9.0), target.expansion(np.full(3, 9.0)), 50.0, None)
+    monkeypatch.setattr(choose, "find_mode", lambda target: astray)
+    assert "50 posterior standard deviations" in chosen(target)["why"]

@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := benchmarks/.peers-venv
 
 .PHONY: help demo test check bench clean
 
@@ -9,7 +10,7 @@ help:
 	@echo "make demo    a million rows, sampled exactly in seconds: table and picture in demo/"
 	@echo "make test    the test suite"
 	@echo "make check   linters, types, import rules"
-	@echo "make bench   nanoseconds per row against the machine's own limit"
+	@echo "make bench   speed: against the machine's own limit, method by method, as rows grow, against peers (hours)"
 
 $(VENV)/installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -31,10 +32,21 @@ check: $(VENV)/installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/installed
+$(PEERS)/installed: benchmarks/peers-requirements.txt
+	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --upgrade pip
+	@grep -v '^#' $< | while read -r line; do \
+		echo "installing $$line"; \
+		$(PEERS)/bin/python -m pip install --quiet $$line || echo "could not install $$line: its rows will say so"; \
+	done
+	@touch $@
+
+bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/rows_per_second.py
 	$(BIN)/python benchmarks/methods.py
+	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/peers.py
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) $(PEERS) benchmarks/.cache demo
 	find src -name __pycache__ -exec rm -rf {} +

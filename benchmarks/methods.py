@@ -10,9 +10,7 @@ is not counted. Two chains on two cores; an effective draw is ArviZ's, the worst
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import platform
 import time
 from pathlib import Path
 
@@ -20,6 +18,7 @@ import numpy as np
 from arviz_stats import ess
 
 import tunamh
+from common import RESULTS, machine, write_json
 from tunamh import MH, MHSS, AustereMH, Autoregressive, FactorizedMH, FlyMC, MHMinibatch, PoissonMH, Taylor, TunaMH
 from tunamh.demo import mixture_data
 
@@ -84,9 +83,9 @@ def measure(target: tunamh.Target, test, control, proposal, *, seconds: float) -
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=4.0, help="for each method, warm-up included")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
-    report: dict = {"machine": platform.processor() or platform.machine(), "date": time.strftime("%Y-%m-%d")}
+    report: dict = {"machine": machine()}
     for problem, (make, ways) in PROBLEMS.items():
         target = make()
         print(f"\n{problem}\n{'method':<32} {'rows/step':>12} {'acceptance':>10} {'us/step':>10} {'ESS/s':>10}")
@@ -103,8 +102,7 @@ def main() -> None:
                 f"{r['microseconds_per_step']:>10,.1f} {r['effective_draws_per_second']:>10,.1f}",
                 flush=True,
             )
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "methods.json").write_text(json.dumps(report, indent=1) + "\n")
+    write_json(options.out / "methods.json", report)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,6 @@ draws, gather, energies, guard, decision. Also the peak memory of building and r
 from __future__ import annotations
 
 import argparse
-import json
-import platform
 import subprocess
 import sys
 import time
@@ -21,6 +19,7 @@ import numba
 import numpy as np
 
 import tunamh
+from common import RESULTS, machine, write_json
 from tunamh._vector import prefetch_row
 from tunamh.chain import ROWS, ChainState, Kernel, advance
 from tunamh.data.stream import open_stream
@@ -147,7 +146,7 @@ def peak_memory(n_rows: int, d: int) -> dict:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one size only")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     sizes = [10_000] if options.quick else [10_000, 100_000, 1_000_000]
     dims = [50] if options.quick else [10, 50, 100]
@@ -169,18 +168,8 @@ def main() -> None:
         f"peak memory at {memory['rows']} x {memory['d']}: one copy of the rows "
         f"{memory['beyond_one_copy']:+.1f} bytes per row beyond the user's own data"
     )
-    options.out.mkdir(parents=True, exist_ok=True)
-    report = {
-        "machine": {
-            "processor": platform.processor() or platform.machine(),
-            "python": platform.python_version(),
-            "numba": numba.__version__,
-            "date": time.strftime("%Y-%m-%d"),
-        },
-        "rows": results,
-        "memory": memory,
-    }
-    (options.out / "rows_per_second.json").write_text(json.dumps(report, indent=1) + "\n")
+    report = {"machine": machine(), "rows": results, "memory": memory}
+    write_json(options.out / "rows_per_second.json", report)
 
 
 if __name__ == "__main__":

@@ -142,12 +142,15 @@ def one_label_where_positive():
 
 
 IMPROPER = {
-    "separable": (lambda: LogisticRegression(X, X[:, 0] > 0), "columns 0:.*separable"),
+    "separable": (lambda: LogisticRegression(X, X[:, 0] > 0), "column 0:.*separable"),
     "separable, probit": (lambda: GLM(X, X[:, 0] > 0, Probit()), "separable"),
-    "one column separates": (one_label_where_positive, "columns 3:.*separable"),
-    "collinear": (lambda: LogisticRegression(np.column_stack([X, 3 * X[:, 1]]), Y), "columns 1, 3: these columns depend"),
-    "a column of zeros": (lambda: LogisticRegression(np.column_stack([X, 0 * Y]), Y), "columns 3: these columns"),
-    "robust, collinear": (lambda: RobustRegression(np.column_stack([X, X[:, 0]]), NOISE), "columns 0, 3: these columns"),
+    "one column separates": (one_label_where_positive, "column 3:.*separable"),
+    "collinear": (lambda: LogisticRegression(np.column_stack([X, 3 * X[:, 1]]), Y), "columns 1, 3: collinear"),
+    "a column of zeros": (
+        lambda: LogisticRegression(np.column_stack([X, 0 * Y]), Y),
+        "column 3: .*or all zero",
+    ),
+    "robust, collinear": (lambda: RobustRegression(np.column_stack([X, X[:, 0]]), NOISE), "columns 0, 3: collinear"),
 }
 
 
@@ -165,6 +168,18 @@ def test_a_prior_makes_a_posterior(name):
     tree = sample(target, draws=2000, rng=1)
     assert tree.sample_stats["acceptance_rate"].mean() > 0.5
     assert float(tunamh.summary(tree, round_to="none")["r_hat"].max()) < 1.02
+
+
+def test_a_users_prior_may_make_up_for_what_the_data_leave_open():
+    @numba.njit
+    def half_normal(theta):
+        return -0.5 * np.sum(theta**2) if np.all(theta > 0) else -np.inf
+
+    said = chosen(LogisticRegression(np.zeros((10, 2)), np.zeros(10), prior=half_normal), init=[1.0, 1.0])
+    assert said["test"].startswith("TunaMH")
+    assert "does not determine" in said["why"]
+    informed = LogisticRegression(X, Y, prior=half_normal)
+    assert chosen(informed, init=[0.5, 0.5, 0.5])["proposal"].startswith("Autoregressive")
 
 
 def test_an_indefinite_hessian_is_no_centre(monkeypatch):

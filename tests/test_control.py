@@ -3,6 +3,7 @@
 import numba
 import numpy as np
 import pytest
+from scipy import stats
 
 import tunamh
 from conftest import logistic_data
@@ -96,7 +97,7 @@ def test_original_bounds_hold_and_are_looser(name, order):
 
     def mean_reach(controlled):
         model, rng = controlled.model(), np.random.default_rng(2)
-        pairs = [(controlled.start(rng), controlled.start(rng)) for _ in range(50)]
+        pairs = controlled.centre + rng.standard_normal((50, 2, 2)) @ controlled.metric.factor.T
         return np.mean([controlled.total_bound * model.distance(a, b, model.data.hyper) for a, b in pairs])
 
     assert mean_reach(original) > 1.5 * mean_reach(Taylor(order=order)(target))
@@ -247,7 +248,7 @@ def test_a_family_without_bounded_slope_serves_mh_and_taylor():
         sample(target, test=tunamh.FlyMC())
     sample(target, test=MH(), draws=20, tune=20, rng=1)
     sample(target, test=MHSS(), control=Taylor(order=1), draws=20, tune=20, rng=1)
-    independent = Autoregressive(rho=0.0, local=0.0)
+    independent = Autoregressive(rho=0.0, other=0.0)
     exact = sample(target, test=MHSS(), control=Taylor(order=2), proposal=independent, draws=2000, tune=0, rng=1)
     assert exact.sample_stats["accepted"].all()  # the posterior is Gaussian: independent draws, no row read
     assert (exact.sample_stats["batch_size"] == 0).all()
@@ -298,21 +299,28 @@ def test_effective_rows_of_a_well_specified_model():
 
 @pytest.mark.parametrize("rho", [0.0, 0.6, -0.4])
 @pytest.mark.parametrize("centre", [None, [0.3, -0.2]])
-def test_autoregressive_is_reversible_for_the_laplace_law(rho, centre):
-    """Its ratio is that of the two Gaussian densities, and it cancels the Taylor part and the prior (spec 5b)."""
+@pytest.mark.parametrize("skewed", [False, True])
+def test_autoregressive_is_reversible_for_the_laplace_law(rho, centre, skewed):
+    """Its ratio is that of the two Gaussian densities; about the mode it cancels Taylor part and prior (spec 5b)."""
     plain = Taylor(order=2, centre=centre)(CASES["logistic"][0])
-    proposal = Autoregressive(rho=rho, local=0.0)
+    plain.skew = plain.skew * skewed
+    proposal = Autoregressive(rho=rho, other=0.0)
     target = proposal.prepare(plain)
     bound, model = proposal.bind(target), target.model()
     precision = plain.hessian + np.diag(plain._prior.precision)
     mean = plain.centre - np.linalg.solve(precision, plain.gradient + plain._prior.precision * plain.centre)
+    if skewed:
+        mean = plain.reference
+    else:
+        assert plain.reference == pytest.approx(mean)
     rng, there = np.random.default_rng(1), np.empty(2)
     for _ in range(20):
         here = rng.standard_normal(2)
         ratio = bound.propose(rng, here, there, bound.knobs)
         a, b = (parameters_at(state, model) - mean for state in (here, there))
         assert ratio == pytest.approx(0.5 * (b @ precision @ b - a @ precision @ a))
-        assert ratio + model.offset(here, there, model.data.hyper) == pytest.approx(0.0, abs=1e-12)
+        if not skewed:
+            assert ratio + model.offset(here, there, model.data.hyper) == pytest.approx(0.0, abs=1e-12)
     here = target.state_at(np.array([2.0, -1.0]))
     moves = np.empty((20_000, 2))
     for move in moves:
@@ -354,20 +362,43 @@ def test_whitened_coordinates_of_an_indefinite_expansion():
     assert posteriors[2] == pytest.approx(posteriors[0], rel=1e-7)
 
 
-def test_local_steps_of_the_autoregressive_proposal():
-    """Of `local` = 1 half are a symmetric walk, half are shorter autoregressions; the ratio is right for both."""
-    proposal = Autoregressive(rho=0.0, local=1.0)
+def test_other_steps_of_the_autoregressive_proposal():
+    """Half Student-t, a quarter random walk, a quarter shorter autoregressions, each with its own ratio."""
+    proposal = Autoregressive(rho=0.0, other=1.0)
     bound = proposal.bind(proposal.prepare(Taylor(order=2)(CASES["logistic"][0])))
     rng, here, there = np.random.default_rng(2), np.array([1.0, -2.0]), np.empty(2)
-    ratios = np.array([bound.propose(rng, here, there, bound.knobs) - 0.5 * (there @ there - 5.0) for _ in range(4000)])
-    symmetric = np.abs(ratios) > 1e-9
-    assert symmetric.mean() == pytest.approx(0.5, abs=0.04)
+    ratios, squares = np.empty((4000, 4)), np.empty(4000)
+    for row, k in zip(ratios, range(4000), strict=True):
+        row[0] = bound.propose(rng, here, there, bound.knobs)
+        squares[k] = there @ there
+        row[1:] = 3.5 * np.log((5 + squares[k]) / 10), 0.0, 0.5 * (squares[k] - 5)
+    kinds = np.abs(ratios[:, 1:] - ratios[:, :1]) < 1e-9
+    assert kinds.any(axis=1).all()
+    assert kinds.mean(axis=0) == pytest.approx([0.5, 0.25, 0.25], abs=0.035)
+    heavy = np.sort(squares[kinds[:, 0]] / 2)  # |t|^2 / d is F distributed
+    assert stats.kstest(heavy, stats.f(2, 5).cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("other", [0.0, 0.5, 1.0])
+def test_the_mixed_proposal_leaves_its_target_alone(other):
+    """Accepted by its ratio on a standard normal target, it keeps standard normal draws standard normal."""
+    proposal = Autoregressive(rho=0.4, other=other)
+    bound = proposal.bind(proposal.prepare(Taylor(order=2)(CASES["logistic"][0])))
+    rng, there = np.random.default_rng(3), np.empty(2)
+    states = rng.standard_normal((40_000, 2))
+    for here in states:
+        log_q = bound.propose(rng, here, there, bound.knobs)
+        if np.log(rng.random()) < log_q - 0.5 * (there @ there - here @ here):
+            here[:] = there
+    assert stats.kstest(states.ravel(), stats.norm.cdf).pvalue > 1e-3
+    assert stats.kstest((states**2).sum(axis=1), stats.chi2(2).cdf).pvalue > 1e-3
 
 
 def test_rho_is_raised_where_the_laplace_law_is_poor():
     rng = np.random.default_rng(3)
-    few = LogisticRegression(rng.standard_normal((12, 4)), [0, 1] * 6, prior=Normal(scale=5.0))
-    tree = sample(few, test=MH(), control=Taylor(order=2), proposal=Autoregressive(), draws=2000, tune=2000, rng=1)
+    few = LogisticRegression(rng.standard_normal((40, 20)), [0, 1] * 20, prior=Normal(scale=10.0))
+    proposal = Autoregressive(other=0.0)
+    tree = sample(few, test=MH(), control=Taylor(order=2), proposal=proposal, draws=2000, tune=4000, rng=1)
     assert tree.sample_stats["step_size"].max() < 0.95
     assert tree.sample_stats["acceptance_rate"].mean() == pytest.approx(0.6, abs=0.1)
     many = sample(CASES["logistic"][0], proposal=Autoregressive(), draws=100, rng=1)
@@ -381,5 +412,5 @@ def test_autoregressive_needs_a_laplace_law():
         sample(CASES["logistic"][0], control=Taylor(order=2, whiten=False), proposal=Autoregressive())
     with pytest.raises(ValueError, match="rho"):
         Autoregressive(rho=1.0)
-    with pytest.raises(ValueError, match="local"):
-        Autoregressive(local=1.1)
+    with pytest.raises(ValueError, match="other"):
+        Autoregressive(other=1.1)

@@ -40,7 +40,7 @@ def thetas(tree):
 
 
 def test_result_is_an_arviz_tree(target):
-    tree = sample(target, draws=60, tune=50, chains=3, rng=1)
+    tree = sample(target, test=TunaMH(), draws=60, tune=50, chains=3, rng=1)
     theta = tree.posterior["theta"]
     assert theta.dims == ("chain", "draw", "parameter")
     assert theta.shape == (3, 60, 3)
@@ -135,7 +135,7 @@ def test_given_numbers_are_never_adapted(target):
 
 
 def test_numbers_left_open_are_adapted_and_frozen(target):
-    tree = sample(target, draws=2000, tune=1500, chains=2, rng=1)
+    tree = sample(target, test=TunaMH(), draws=2000, tune=1500, chains=2, rng=1)
     steps = tree.sample_stats["step_size"].values
     assert (steps == steps[:, :1]).all()
     assert steps[0, 0] != steps[1, 0]

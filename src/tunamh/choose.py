@@ -73,18 +73,14 @@ def _for_regression(target: GLM) -> Choice:
         test = TunaMH() if np.isfinite(target.total_bound) else MH()
         return Choice(target, test, target.default_proposal(), "the family's second derivative is unbounded")
     mode = find_mode(target)
-    _require_posterior(target, mode)
-    if not mode.away < max(1.0, 0.1 * np.sqrt(target.dim)):
-        why = f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next point"
-        return Choice(target, TunaMH(), target.default_proposal(), why)
+    unsafe = _why_unsafe(target, mode)
+    if unsafe is not None:
+        return Choice(target, TunaMH(), target.default_proposal(), unsafe)
     expanded = target.taylor(order, mode.point, mode.expansion, whiten=True, original_bounds=False)
     if np.linalg.norm(expanded.skew) > _SKEWED * np.sqrt(target.dim):
         mean = expanded.reference
         del expanded  # one copy of the rows at a time
         expanded = target.taylor(order, mean, target.expansion(mean), whiten=True, original_bounds=False)
-    if (expanded.metric.kept < 0).any():
-        why = "the Hessian is indefinite where the search for a mode stopped"
-        return Choice(target, TunaMH(), target.default_proposal(), why)
     return _for_expansion(expanded, "about the mode" if expanded.centre is mode.point else "about the mean")
 
 
@@ -94,7 +90,7 @@ def _for_expansion(target: TaylorTarget, where: str) -> Choice:
     expansion = f"Taylor expansion of order {target.order} {where}"
     if target.total_bound == 0.0:
         why = f"{expansion} leaves no remainder: independent draws, and no row is read"
-        return Choice(target, MHSS(delayed=False), Autoregressive(rho=0.0, local=0.0), why)
+        return Choice(target, MHSS(delayed=False), Autoregressive(rho=0.0, other=0.0), why)
     if max(batch, _STEP_ROWS) < MH_PASS_SHARE * n_rows:
         why = f"{expansion}: about {max(batch, FLOOR):,.0f} of {n_rows:,} rows a step, cheaper than a pass over all"
         return Choice(target, MHSS(floor=FLOOR, delayed=False), Autoregressive(), why)
@@ -120,24 +116,27 @@ def _highest_order(target: GLM) -> int:
     return 2 if finite[2] else 1 if finite[1] else 0
 
 
-def _require_posterior(target: GLM, mode: Mode) -> None:
-    """Raise when a flat prior leaves a direction open: separable data, or columns that depend on each other."""
-    prior = target._prior
-    if isinstance(target.prior, UserPrior) or prior.precision.all():
-        return
+def _why_unsafe(target: GLM, mode: Mode) -> str | None:
+    """Why the Laplace law is not to be trusted, if so; raises when a flat prior leaves no posterior at all."""
+    scale, values, vectors = scaled_eigen(mode.expansion.hessian + np.diag(target._prior.precision))
+    sizes = np.abs(values)
     if mode.runaway is not None:
-        names = _names_along(target, mode.runaway)
-        raise ImproperPosterior(
-            f"under a flat prior the likelihood rises without end along {names}: the data are separable, so there is "
-            "no posterior. Give a prior, such as prior=tunamh.Normal(scale=10), or drop the columns that separate."
-        )
-    scale, values, vectors = scaled_eigen(mode.expansion.hessian + np.diag(prior.precision))
-    if values.min() < _FLAT * values.max() and values.min() > -_FLAT * values.max():
-        names = _names_along(target, vectors[:, values.argmin()] / scale)
-        raise ImproperPosterior(
-            f"under a flat prior the data do not determine {names}: these columns depend on each other (or are zero), "
-            "so there is no posterior. Drop one of them, or give a prior, such as prior=tunamh.Normal(scale=10)."
-        )
+        what = f"the likelihood rises without end along {_names_along(target, mode.runaway)}: the data are separable"
+    elif sizes.min() <= _FLAT * sizes.max():
+        along = _names_along(target, vectors[:, sizes.argmin()] / scale)
+        what = f"the likelihood does not determine {along}: collinear with others, or all zero"
+    elif (values < 0).any():
+        return "the Hessian is indefinite where the search for a mode stopped"
+    elif not mode.away < max(1.0, 0.1 * np.sqrt(target.dim)):
+        return f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next point"
+    else:
+        return None
+    if isinstance(target.prior, UserPrior):
+        return what  # the user's prior may make up for it, but the Laplace law does not know it
+    raise ImproperPosterior(
+        f"{what}. Under a flat prior there is then no posterior. Give a prior, such as prior=tunamh.Normal(scale=10), "
+        "or drop columns."
+    )
 
 
 def _names_along(target: GLM, direction: np.ndarray) -> str:
@@ -145,5 +144,6 @@ def _names_along(target: GLM, direction: np.ndarray) -> str:
     share = np.abs(direction) * np.sqrt(np.mean(target._columns(slice(0, 10_000))[0] ** 2, axis=0))
     if not share.any():
         share = np.abs(direction)
-    named = [target.names[j] for j in np.argsort(-share) if share[j] > 0.1 * share.max()]
-    return "columns " + ", ".join(named[:5]) + (" and others" if len(named) > 5 else "")
+    leading = [j for j in np.argsort(-share) if share[j] > 0.1 * share.max()]
+    named = [target.names[j] for j in sorted(leading[:5])]
+    return f"column{'s' * (len(named) > 1)} " + ", ".join(named) + (" and others" if len(leading) > 5 else "")

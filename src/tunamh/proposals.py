@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from ._jit import Part, Propose, compile_now, fixed, part, read_only
+from ._jit import Part, Propose, compile_now, fixed, helper, part, read_only
 from .errors import NotApplicable
 
 OPTIMAL_WALK = 2.38
@@ -22,7 +22,11 @@ class Space(Protocol):
 
     dim: int
     states: int | None
-    curvature: float
+
+    @property
+    def curvature(self) -> float: ...
+    @property
+    def departure(self) -> float: ...
 
 
 class BoundProposal(NamedTuple):
@@ -110,29 +114,60 @@ class RandomWalk:
         raise ValueError(f"scale must be a number, {d} numbers or a {d} x {d} matrix, got shape {scale.shape}")
 
 
-# knobs of the autoregressive proposal: sqrt(1 - rho^2), share of local steps, length of a random-walk step, rho's sign.
+# knobs of the autoregressive proposal: sqrt(1 - rho^2), share of other steps, length of a random-walk step, rho's sign.
 
 
-@part(Propose)
-def _autoregressive(rng, here, there, knobs):
-    """``z' = rho z + sqrt(1 - rho^2) xi`` or, now and then, a shorter step of the same kind or of a random walk."""
-    innovation, local, sign = knobs[0], knobs[1], knobs[3]
-    walk = False
-    if local > 0.0:
-        u = rng.random()
-        walk = u < 0.5 * local
-        if not walk and u < local:
-            innovation, sign = innovation * rng.random(), 1.0
-    if walk:
-        for j in range(here.size):
-            there[j] = here[j] + knobs[2] * rng.standard_normal()
-        return 0.0
-    rho = sign * math.sqrt(max(0.0, 1.0 - innovation * innovation))
+@helper
+def _propose_walk(rng, here, there, step):
+    for j in range(here.size):
+        there[j] = here[j] + step * rng.standard_normal()
+    return 0.0
+
+
+@helper
+def _propose_heavy_tailed(rng, here, there):
+    """An independent draw from the multivariate Student-t of ``v = max(5, d)`` degrees of freedom.
+
+    log q(here) - log q(there) = (v + d)/2 log((v + |there|^2) / (v + |here|^2)).
+    """
+    d = here.size
+    freedom = max(5, d)
+    square = 0.0
+    for _ in range(freedom):
+        square += rng.standard_normal() ** 2
+    stretch = math.sqrt(freedom / square)
+    before, after = 0.0, 0.0
+    for j in range(d):
+        there[j] = stretch * rng.standard_normal()
+        before += here[j] * here[j]
+        after += there[j] * there[j]
+    return 0.5 * (freedom + d) * math.log((freedom + after) / (freedom + before))
+
+
+@helper
+def _propose_autoregressive(rng, here, there, rho, innovation):
+    """``z' = rho z + innovation xi``, reversible for the standard normal law when the squares add up to 1."""
     log_q = 0.0
     for j in range(here.size):
         there[j] = rho * here[j] + innovation * rng.standard_normal()
         log_q += 0.5 * (there[j] - here[j]) * (there[j] + here[j])
     return log_q
+
+
+@part(Propose)
+def _mixed(rng, here, there, knobs):
+    """Which kind of step does not depend on the state, so each kind needs its own ratio only."""
+    innovation, other, walk, sign = knobs[0], knobs[1], knobs[2], knobs[3]
+    if other > 0.0:
+        u = rng.random() / other
+        if u < 0.5:
+            return _propose_heavy_tailed(rng, here, there)
+        if u < 0.75:
+            return _propose_walk(rng, here, there, walk)
+        if u < 1.0:
+            innovation, sign = innovation * rng.random(), 1.0
+    rho = sign * math.sqrt(max(0.0, 1.0 - innovation * innovation))
+    return _propose_autoregressive(rng, here, there, rho, innovation)
 
 
 @dataclass(frozen=True)
@@ -148,19 +183,20 @@ class Autoregressive:
     rho : float, between -1 and 1, optional
         Autocorrelation of the chain if all moves are accepted; 0 proposes independently of the state. None: as small as
         an acceptance rate of 0.6 allows, found in warm-up.
-    local : float
-        Share of local steps: half of them a random walk, half with a fresh ``rho`` that makes the step shorter. They
-        keep tails heavier than Gaussian from trapping the chain.
+    other : float, optional
+        Share of steps of other kinds, which keep tails heavier than Gaussian from trapping the chain: half of them
+        independent draws from a Student-t law, a quarter a random walk, a quarter with a fresh ``rho`` that makes the
+        step shorter. None: by how far the posterior is from its Laplace law, between 0.03 and 0.5.
     """
 
     rho: float | None = None
-    local: float = 0.03
+    other: float | None = None
 
     def __post_init__(self) -> None:
         if self.rho is not None and not -1 < self.rho < 1:
             raise ValueError(f"rho must lie between -1 and 1, got {self.rho!r}")
-        if not 0 <= self.local <= 1:
-            raise ValueError(f"local must lie in [0, 1], got {self.local!r}")
+        if self.other is not None and not 0 <= self.other <= 1:
+            raise ValueError(f"other must lie in [0, 1], got {self.other!r}")
 
     def prepare(self, target: Any) -> Any:
         """The target in whitened coordinates."""
@@ -171,8 +207,9 @@ class Autoregressive:
     def bind(self, space: Space) -> BoundProposal:
         innovation = 1.0 if self.rho is None else math.sqrt(1.0 - self.rho**2)
         sign = math.copysign(1.0, self.rho or 1.0)
-        knobs = fixed([innovation, self.local, OPTIMAL_WALK / math.sqrt(space.dim), sign])
-        return BoundProposal(_autoregressive, knobs, self.rho is None, 0.6, largest=1.0)
+        other = min(max(space.departure, 0.03), 0.5) if self.other is None else self.other
+        knobs = fixed([innovation, other, OPTIMAL_WALK / math.sqrt(space.dim), sign])
+        return BoundProposal(_mixed, knobs, self.rho is None, 0.6, largest=1.0)
 
 
 @part(Propose)

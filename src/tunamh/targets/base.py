@@ -165,6 +165,11 @@ class Target:
         trace = float(np.dot(self.c, self.c)) / self.temper + float(self._prior.precision.sum())
         return trace if 0 < trace < np.inf else 1.0
 
+    @property
+    def departure(self) -> float:
+        """How far the posterior may be from a Gaussian law; 1 when nothing is known."""
+        return 1.0
+
     @cached_property
     def fingerprint(self) -> str:
         """A short hash of the shape, the bounds' sum and up to 1000 rows spread over the data."""

@@ -25,18 +25,24 @@ CENTRE = BASE_HYPER + 3
 
 
 @helper
+def matrix_at(hyper, start, d):
+    """The d x d matrix that begins at ``hyper[start]``; loops over a matrix vectorise, over computed positions not."""
+    return hyper[start : start + d * d].reshape(d, d)
+
+
+@helper(fastmath=REASSOCIATE)
 def polynomial_fall(theta, prop, hyper):
     """Minus the rise of the Taylor polynomial, ``-p.(g + H w / 2)``."""
     d = theta.size
-    centre, slope = CENTRE, CENTRE + d
-    bend = slope + d
+    centre, gradient = hyper[CENTRE : CENTRE + d], hyper[CENTRE + d : CENTRE + 2 * d]
+    bend = matrix_at(hyper, CENTRE + 2 * d, d)
     second = hyper[BASE_HYPER] > 1.0
     total = 0.0
     for j in range(d):
-        pull = hyper[slope + j]
+        pull = gradient[j]
         if second:
             for k in range(d):
-                pull += 0.5 * hyper[bend + j * d + k] * (prop[k] + theta[k] - 2.0 * hyper[centre + k])
+                pull += 0.5 * bend[j, k] * (prop[k] + theta[k] - 2.0 * centre[k])
         total -= (prop[j] - theta[j]) * pull
     return total
 
@@ -112,15 +118,15 @@ def second_order_general(pp, ww, pw):
 
 
 @helper(fastmath=REASSOCIATE)
-def products(here, there, hyper, centre, root):
-    """``|p|^2, |w|^2, p.w`` after multiplication by the matrix that begins at ``hyper[root]``."""
+def products(here, there, centre, root):
+    """``|p|^2, |w|^2, p.w`` after multiplication by ``root``."""
     d = here.size
     pp, ww, pw = 0.0, 0.0, 0.0
     for j in range(d):
         p, w = 0.0, 0.0
         for k in range(d):
-            p += hyper[root + j * d + k] * (there[k] - here[k])
-            w += hyper[root + j * d + k] * (there[k] + here[k] - 2.0 * hyper[centre + k])
+            p += root[j, k] * (there[k] - here[k])
+            w += root[j, k] * (there[k] + here[k] - 2.0 * centre[k])
         pp += p * p
         ww += w * w
         pw += p * w
@@ -131,7 +137,7 @@ def products(here, there, hyper, centre, root):
 def _metric_products(theta, prop, hyper):
     """In the metric ``A = R'R`` of the parameters."""
     d = theta.size
-    return products(theta, prop, hyper, CENTRE, CENTRE + 2 * d + d * d)
+    return products(theta, prop, hyper[CENTRE : CENTRE + d], matrix_at(hyper, CENTRE + 2 * d + d * d, d))
 
 
 @part(Distance)
@@ -237,6 +243,12 @@ class TaylorTarget(Target):
         """
         pull = self.gradient + self._prior.precision * (self.centre - self._prior.mean)
         return self.centre + self.metric.factor @ (self.skew - self.metric.factor.T @ pull)
+
+    @property
+    def departure(self) -> float:
+        """How far the posterior is from its Laplace law, 0 to 1 or so: by its skewness, and by rows per parameter."""
+        skewness = 2.0 * float(np.linalg.norm(self.skew)) / np.sqrt(self.dim)
+        return max(skewness, np.sqrt(self.dim / self.n_rows))
 
     def whitened(self) -> TaylorTarget:
         """The same target for chains that walk in ``z``, ``theta = m + L z``: distance and offset cost O(d)."""

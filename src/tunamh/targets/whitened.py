@@ -17,6 +17,7 @@ from .taylor import (
     first_order_distance,
     first_order_distance_general,
     first_order_general,
+    matrix_at,
     polynomial_offset,
     products,
     second_order,
@@ -34,11 +35,11 @@ from .taylor import (
 def _unwhiten(state, theta, hyper):
     """``theta = m + L z``."""
     d = state.size
-    mean, factor = CENTRE + 4 * d, CENTRE + 5 * d
+    origin, factor = CENTRE + 4 * d, matrix_at(hyper, CENTRE + 5 * d, d)
     for j in range(d):
-        total = hyper[mean + j]
+        total = hyper[origin + j]
         for k in range(d):
-            total += hyper[factor + j * d + k] * state[k]
+            total += factor[j, k] * state[k]
         theta[j] = total
 
 
@@ -72,7 +73,7 @@ def _white_products(here, there, hyper):
 def _unwhitened_products(here, there, hyper):
     """``|p|^2, |w|^2, p.w`` of the parameters."""
     d = here.size
-    return products(here, there, hyper, CENTRE + d, CENTRE + 5 * d)
+    return products(here, there, hyper[CENTRE + d : CENTRE + 2 * d], matrix_at(hyper, CENTRE + 5 * d, d))
 
 
 @part(Distance)

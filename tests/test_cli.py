@@ -19,8 +19,19 @@ def tunamh_command(*arguments: str) -> subprocess.CompletedProcess:
 def test_demo_prints_a_table_and_draws_a_picture(tmp_path):
     result = tunamh_command("demo", "--rows", "20000", "--seconds", "1", "--out", str(tmp_path))
     assert result.returncode == 0, result.stderr
-    for words in ("TunaMH", "full-data MH", "rows touched per step", "distance to the true density"):
+    for words in (
+        "set-up",
+        "effective draws",
+        "TunaMH",
+        "full-data MH",
+        "in passes over",
+        "distance to the true density",
+    ):
         assert words in result.stdout
+    assert (tmp_path / "regression.png").stat().st_size > 10_000
+    regression = json.loads((tmp_path / "regression.json").read_text())
+    assert regression["effective"] > 0.5 * regression["draws"]
+    assert regression["rows_touched"] < 10 * regression["draws"]
     assert (tmp_path / "mixture.png").stat().st_size > 10_000
     tuna, full = json.loads((tmp_path / "mixture.json").read_text())["contenders"]
     assert tuna["rows_per_step"] < full["rows_per_step"] <= 20_000

@@ -22,11 +22,11 @@ def main(version: Annotated[bool, typer.Option("--version", help="Print the vers
 @app.command()
 def demo(
     rows: Annotated[int, typer.Option(min=100, help="Rows to generate.")] = 1_000_000,
-    seconds: Annotated[float, typer.Option(min=0.1, help="Time for each sampler.")] = 5.0,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Time for each sampler of the mixture.")] = 5.0,
     out: Annotated[Path, typer.Option(help="Folder for the picture and the figures as JSON.")] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Seed of data and chains.")] = 1,
 ) -> None:
-    """The paper's mixture with a million rows: TunaMH and full-data MH in the same time, beside the truth."""
+    """A regression with a million rows in seconds, then the paper's mixture by TunaMH and MH beside the truth."""
     from .demo import run
 
     run(rows=rows, seconds=seconds, out=out, seed=seed)

@@ -1,15 +1,17 @@
-"""``tunamh demo``: the paper's mixture with a million rows, by TunaMH and by full-data MH in the same time."""
+"""``tunamh demo``: a regression with a million rows, then the paper's mixture by TunaMH and by full-data MH."""
 
 from __future__ import annotations
 
 import json
 import platform
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import demo_regression
 from .acceptance import MH, TunaMH
 from .proposals import RandomWalk
 from .sample import sample
@@ -83,12 +85,46 @@ def contend(name: str, target: GaussianMixture, truth: np.ndarray, edges: np.nda
 
 
 def run(*, rows: int, seconds: float, out: Path, seed: int, progressbar: bool = True) -> None:
-    """Generate, sample, compare, print and draw."""
+    """Generate, sample, print and draw: what the library is for, then what the paper is about."""
     from rich.console import Console
-    from rich.table import Table
 
     console = Console()
-    console.print(f"[bold]tunamh demo[/]: the paper's Gaussian mixture, {rows:,} rows generated here, two modes.")
+    out.mkdir(parents=True, exist_ok=True)
+    _show_regression(console, rows, out, seed, progressbar)
+    _show_mixture(console, rows, seconds, out, seed, progressbar)
+
+
+def _show_regression(console: Any, rows: int, out: Path, seed: int, progressbar: bool) -> None:
+    console.print(f"[bold]tunamh demo[/], 1 of 2: logistic regression, {rows:,} rows generated here.")
+    X, y, truth = demo_regression.regression_data(rows, seed)
+    outcome, theta = demo_regression.regress(X, y, seed, progressbar)
+    console.print(demo_regression.table_of(outcome))
+    console.print(f"Chosen by itself: {outcome.chosen}. The draws are exact.")
+    _write(out / "regression.json", {"seed": seed, **outcome._asdict()})
+    _draw(console, demo_regression.draw, out / "regression.png", outcome, theta, truth)
+
+
+def _write(path: Path, figures: dict[str, Any]) -> None:
+    """Figures with the machine and the date beside them."""
+    where = {"machine": platform.processor() or platform.machine(), "date": time.strftime("%Y-%m-%d")}
+    path.write_text(json.dumps(where | figures, indent=1) + "\n")
+
+
+def _draw(console: Any, draw: Callable, path: Path, *figures: Any) -> None:
+    try:
+        draw(path, *figures)
+    except ModuleNotFoundError:
+        console.print("For the picture install matplotlib: pip install 'tunamh\\[plot]'")
+    else:
+        console.print(f"Picture: {path}")
+
+
+def _show_mixture(console: Any, rows: int, seconds: float, out: Path, seed: int, progressbar: bool) -> None:
+    from rich.table import Table
+
+    console.print(
+        f"\n[bold]tunamh demo[/], 2 of 2: the paper's Gaussian mixture, {rows:,} rows generated here, two modes."
+    )
     x = mixture_data(rows, seed)
     target = GaussianMixture(x, temper=TEMPER_TIMES_ROWS / rows)
     edges = np.linspace(-target.box, target.box, GRID + 1)
@@ -113,23 +149,9 @@ def run(*, rows: int, seconds: float, out: Path, seed: int, progressbar: bool = 
     table.add_row("distance to the true density (0 to 1)", *(f"[bold]{c.distance:.3f}[/]" for c in contenders))
     console.print(table)
     console.print("Both are exact. Distance: total variation on a 40 x 40 grid, the truth by quadrature.")
-    out.mkdir(parents=True, exist_ok=True)
-    picture = out / "mixture.png"
-    report = {
-        "machine": platform.processor() or platform.machine(),
-        "date": time.strftime("%Y-%m-%d"),
-        "rows": rows,
-        "seconds": seconds,
-        "seed": seed,
-        "contenders": [{k: v for k, v in c._asdict().items() if k != "density"} for c in contenders],
-    }
-    (out / "mixture.json").write_text(json.dumps(report, indent=1) + "\n")
-    try:
-        draw(picture, truth, contenders, rows, seconds)
-    except ModuleNotFoundError:
-        console.print("For the picture install matplotlib: pip install 'tunamh\\[plot]'")
-    else:
-        console.print(f"Picture: {picture}")
+    figures = [{k: v for k, v in c._asdict().items() if k != "density"} for c in contenders]
+    _write(out / "mixture.json", {"rows": rows, "seconds": seconds, "seed": seed, "contenders": figures})
+    _draw(console, draw, out / "mixture.png", truth, contenders, rows, seconds)
 
 
 def draw(path: Path, truth: np.ndarray, contenders: list[Contender], rows: int, seconds: float) -> None:

@@ -1,0 +1,162 @@
+"""One method, one chain, one core, for some seconds: what every timed experiment is made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import tunamh
+
+from . import settings
+
+Report = Callable[[float, str], None]
+"""Takes the share done and what is going on."""
+
+PILOT_SECONDS = 0.2
+MOST_TUNING_STEPS, LEAST_TUNING_STEPS = 3000, 120
+
+
+class Run(NamedTuple):
+    """A chain seen from outside; arrays have one entry per kept draw, ``thin`` steps each."""
+
+    theta: np.ndarray
+    elapsed: np.ndarray
+    batch: np.ndarray
+    acceptance: np.ndarray
+    bright: np.ndarray | None
+    full_share: float
+    thin: int
+    step: float
+    described: str
+
+    @property
+    def seconds(self) -> float:
+        return float(self.elapsed[-1])
+
+    @property
+    def steps(self) -> int:
+        return len(self.theta) * self.thin
+
+    def summary(self) -> dict[str, Any]:
+        """What the tables show."""
+        return {
+            "step_size": self.step,
+            "steps": self.steps,
+            "seconds": self.seconds,
+            "microseconds_per_step": self.seconds / self.steps * 1e6,
+            "acceptance": float(self.acceptance.mean()),
+            "batch": float(self.batch.mean()),
+            "bright": None if self.bright is None else float(self.bright.mean()),
+            "full_share": self.full_share,
+            "method": self.described,
+        }
+
+
+def seen(tree: Any, thin: int = 1) -> Run:
+    """A tree of draws with one chain."""
+    stats = tree.sample_stats
+    values = {name: stats[name].values[0] for name in ("elapsed", "batch_size", "acceptance_rate", "full_data_step")}
+    return Run(
+        tree.posterior["theta"].values[0],
+        values["elapsed"],
+        values["batch_size"],
+        values["acceptance_rate"],
+        stats["bright_rows"].values[0] if "bright_rows" in stats else None,
+        float(values["full_data_step"].mean()),
+        thin,
+        float(stats["step_size"].values[0, 0]),
+        stats.attrs["settings"],
+    )
+
+
+def fixed_run(target: Any, test: Any, *, scale: float | None, draws: int, start: Any, seed: int, burn: int = 0) -> Run:
+    """So many draws from ``start``, nothing tuned; ``burn`` steps are not kept."""
+    tree = tunamh.sample(
+        target,
+        test=test,
+        proposal=None if scale is None else tunamh.RandomWalk(scale),
+        draws=draws,
+        tune=burn,
+        chains=1,
+        cores=1,
+        init=start,
+        rng=seed,
+        progressbar=False,
+    )
+    return seen(tree)
+
+
+def timed_run(
+    target: Any,
+    test: Any,
+    *,
+    scale: float | None,
+    seconds: float,
+    start: Any,
+    seed: int = settings.SEED,
+    keep: int = 10_000,
+    burn: int = 0,
+) -> Run:
+    """As many steps as fit into ``seconds``, about ``keep`` of them kept. A pilot compiles and finds the pace.
+
+    ``scale=None`` leaves the proposal to the target (a walk's neighbours).
+    """
+    chosen = {
+        "test": test,
+        "proposal": None if scale is None else tunamh.RandomWalk(scale),
+        "chains": 1,
+        "cores": 1,
+        "init": start,
+        "rng": seed,
+        "progressbar": False,
+    }
+    pilot = seen(tunamh.sample(target, draws=20_000, tune=0, max_seconds=PILOT_SECONDS, **chosen))
+    pace = pilot.seconds / pilot.steps
+    thin = max(1, math.ceil(seconds / pace / keep))
+    limit = seconds + burn * pace
+    return seen(tunamh.sample(target, draws=2 * keep, tune=burn, thin=thin, max_seconds=limit, **chosen), thin)
+
+
+def untouched_run(target: Any, *, seconds: float, seed: int = settings.SEED, keep: int = 10_000) -> Run:
+    """``tunamh.sample(target)`` with nothing chosen but one chain, one core and the time."""
+    chosen = {"chains": 1, "cores": 1, "rng": seed, "progressbar": False}
+    pilot = seen(tunamh.sample(target, draws=100, **chosen))
+    pace = pilot.seconds / pilot.steps
+    thin = max(1, math.ceil(seconds / pace / keep))
+    draws = max(10, int(seconds / pace / thin))
+    return seen(tunamh.sample(target, draws=draws, thin=thin, **chosen), thin)
+
+
+def tuned_step(target: Any, test: Any, *, guess: float, acceptance: float, seconds: float, start: Any) -> float:
+    """The step size that warm-up finds for an acceptance rate, in as many steps as fit into ``seconds``."""
+    chosen = {"test": test, "chains": 1, "cores": 1, "init": start, "rng": settings.SEED, "progressbar": False}
+    walk = tunamh.RandomWalk(guess)
+    pilot = seen(tunamh.sample(target, proposal=walk, draws=5_000, tune=0, max_seconds=PILOT_SECONDS, **chosen))
+    steps = int(np.clip(seconds * pilot.steps / pilot.seconds, LEAST_TUNING_STEPS, MOST_TUNING_STEPS))
+    walk = tunamh.RandomWalk(acceptance=acceptance)
+    return seen(tunamh.sample(target, proposal=walk, draws=1, tune=steps, **chosen)).step
+
+
+def effective_draws(theta: np.ndarray) -> float:
+    """ArviZ's effective sample size, the median over coordinates (the paper does not say which it takes)."""
+    from arviz_stats import ess
+
+    if len(theta) < 8:
+        return math.nan
+    return float(np.median([float(ess(theta[None, :, j])) for j in range(theta.shape[1])]))
+
+
+def effective_draws_by_jumps(run: Run, variance: np.ndarray) -> float:
+    """Effective draws of a chain that moves like an autoregression, known from its jumps long before it has mixed.
+
+    A random walk in many dimensions is one in every coordinate: with posterior variance ``v`` the correlation of draws
+    k steps apart is ``rho_k = 1 - E (jump_k)^2 / (2 v) = rho^k``, and a step is worth ``(1 - rho) / (1 + rho)`` draws.
+    Not for FlyMC, whose bright rows remember where it was.
+    """
+    squares = (np.diff(run.theta, axis=0) ** 2).mean(axis=0)
+    correlation = np.clip(1 - squares / (2 * variance), 1e-6, 1 - 1e-15)
+    rate = -np.log(correlation) / run.thin
+    return run.steps * float(np.mean(np.tanh(rate / 2)))

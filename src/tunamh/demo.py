@@ -39,17 +39,23 @@ def mixture_data(n_rows: int, seed: int) -> np.ndarray:
 
 
 def true_density(
-    target: GaussianMixture, x: np.ndarray, edges: np.ndarray, edges2: np.ndarray | None = None, fine: int = 4
+    target: GaussianMixture,
+    x: np.ndarray,
+    edges: np.ndarray,
+    edges2: np.ndarray | None = None,
+    *,
+    fine: int = 4,
+    bins: int = 4000,
 ) -> np.ndarray:
     """Posterior mass of each cell of a grid, by the midpoint rule on a grid ``fine`` times finer.
 
     ``edges2`` are those of the second axis where they differ. The masses add up to one.
 
-    The rows are first summed up in 4000 narrow bins, each represented by its mean, which changes the log posterior by
-    less than 1e-4.
+    The rows are first summed up in narrow bins, each represented by its mean; 4000 of them change the log posterior of
+    the paper's mixture by less than 1e-4, 1000 by less than 2e-3.
     """
-    counts, bins = np.histogram(x, bins=4000)
-    sums, _ = np.histogram(x, bins=bins, weights=x)
+    counts, limits = np.histogram(x, bins=bins)
+    sums, _ = np.histogram(x, bins=limits, weights=x)
     centres, counts = sums[counts > 0] / counts[counts > 0], counts[counts > 0]
     axes = (edges, edges if edges2 is None else edges2)
     points = [np.linspace(axis[0], axis[-1], fine * (len(axis) - 1) + 1) for axis in axes]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -68,7 +69,7 @@ def seen(tree: Any, thin: int = 1) -> Run:
         float(values["full_data_step"].mean()),
         thin,
         float(stats["step_size"].values[0, 0]),
-        stats.attrs["settings"],
+        "{test}, {proposal}".format(**json.loads(stats.attrs["settings"])),
     )
 
 

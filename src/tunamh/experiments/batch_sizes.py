@@ -1,8 +1,8 @@
 """Table 1: average batch sizes, three runs with standard errors, in the paper's way of counting.
 
-The paper counts rows drawn for TunaMH and PoissonMH, rows up to the first rejecting one for TFMH, and for FlyMC the rows
-that are bright after its sweep, not those evaluated in it. FlyMC begins with all rows dark: over a short run its average
-is a transient, so the stationary number stands beside it.
+The paper counts rows drawn for TunaMH and PoissonMH, rows up to the first rejecting one for TFMH, and for FlyMC the
+rows that are bright after its sweep, not those evaluated in it. FlyMC begins with all rows dark: over a short run its
+average is a transient, so the stationary number stands beside it.
 """
 
 from __future__ import annotations
@@ -68,9 +68,7 @@ def mixture_rows(share: float, report: Report) -> dict[str, Any]:
         target, test, step = ways[name]
         seeds = range(settings.SEED, settings.SEED + settings.TABLE_RUNS)
         start = settings.MIXTURE_START
-        runs = [
-            fixed_run(target, test, scale=step, draws=int(share * steps), start=start, seed=seed) for seed in seeds
-        ]
+        runs = [fixed_run(target, test, scale=step, draws=int(share * steps), start=start, seed=seed) for seed in seeds]
         rows[name] = row(runs, settings.TABLE_PAPER["mixture"][name])
     rows["FlyMC"] |= {
         "stationary": mixture.bright_rows(at, paper_bounds=False),

@@ -4,9 +4,10 @@
     python -m tunamh.experiments.make_mnist package/data
 
 As in the authors' released code: pixels scaled to [0, 1], 7 -> 0 and 9 -> 1, in the files' order; the principal
-components of the training images, centred by their mean, neither whitened nor rescaled; the test images by the same mean
-and directions; no intercept. The sign of a component, which no result depends on, is such that its largest loading is
-positive. Features are rounded to multiples of 1/2048 (at most 0.00024, where they range over +-6.2) and stored as int16.
+components of the training images, centred by their mean, neither whitened nor rescaled; the test images by the same
+mean and directions; no intercept. The sign of a component, which no result depends on, is such that its largest loading
+is positive. Features are rounded to multiples of 1/2048 (by at most 0.00024, where they range over +-6.2) and stored as
+int16.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def methods(at: Problem) -> dict[str, tuple[Any, Any, float | None]]:
     steps = settings.MIXTURE_STEPS
     mode = Taylor(order=1)(at.tight)
     fly = FlyMC(q=settings.MIXTURE_Q)
-    fly_map = FlyMC(q=settings.MIXTURE_Q, tuned=True, centre=mode.centre)
+    fly_map = FlyMC(q=settings.MIXTURE_Q, tuned=True, centre=mode.centre)  # type: ignore[attr-defined]
     return {
         "MH": (at.tight, MH(), steps["MH"]),
         "TFMH": (at.loose, FactorizedMH(), steps["TFMH"]),

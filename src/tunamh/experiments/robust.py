@@ -7,7 +7,6 @@ Poisson rate exceeds N) and, tuned, with the sharp bounds of the library.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from .runs import (
     effective_draws,
     effective_draws_by_jumps,
     fixed_run,
+    part,
     timed_run,
     tuned_step,
     untouched_run,
@@ -29,6 +29,7 @@ from .runs import (
 
 SHARE_FOR_TUNING = 0.3  # of the time of a run
 KEEP = 5000  # draws of a run that are kept
+UNTHINNED = 20_000  # draws of the shorter run of a method that mixes fast
 FEW = 30  # effective draws below which ArviZ's count says little
 
 
@@ -48,7 +49,7 @@ def problem(n_rows: int, columns: int) -> Problem:
     X = rng.standard_normal((n_rows, columns))
     target = tunamh.RobustRegression(X, X.sum(axis=1) + rng.standard_normal(n_rows), df=settings.ROBUST_DF)
     expanded = Taylor(order=2)(target)
-    mode, precision = expanded.laplace()
+    mode, precision = expanded.laplace()  # type: ignore[attr-defined]
     covariance = np.linalg.inv(precision)
     start = mode + np.linalg.cholesky(covariance) @ rng.standard_normal(columns)
     return Problem(target, mode, np.diag(covariance), start, expanded)
@@ -112,19 +113,34 @@ def published(at: Problem, n_rows: int, seconds: float, report: Report) -> dict[
 
 
 def one(at: Problem, chosen: Way, step: float, seconds: float) -> dict[str, Any]:
-    def run(seconds: float) -> Run:
-        kept = {"start": at.start, "burn": chosen.burn, "keep": KEEP}
-        return timed_run(chosen.target, chosen.test, scale=step, seconds=seconds, **kept)
+    """A run, and where its kept draws are nearly independent a shorter one, unthinned: else they could not be "
+    "counted."""
+    run = timed_run(
+        chosen.target, chosen.test, scale=step, seconds=seconds, start=at.start, burn=chosen.burn, keep=KEEP
+    )
+    if mixes(run):
+        run = fixed_run(
+            chosen.target,
+            chosen.test,
+            scale=step,
+            draws=UNTHINNED,
+            start=at.start,
+            seed=settings.SEED,
+            burn=chosen.burn,
+        )
+    return efficiency(run, at.variance)
 
-    return efficiency(unthinned_if_it_mixes(run, seconds), at.variance)
+
+def untouched(at: Problem, seconds: float) -> dict[str, Any]:
+    """The same for ``tunamh.sample(target)``."""
+    run = untouched_run(at.target, seconds=seconds, keep=KEEP)
+    if mixes(run):
+        run = untouched_run(at.target, seconds=UNTHINNED * run.seconds / run.steps, keep=2 * UNTHINNED)
+    return efficiency(run, at.variance)
 
 
-def unthinned_if_it_mixes(run: Callable[[float], Run], seconds: float) -> Run:
-    """A run whose kept draws are nearly independent has been thinned too much to count them: a shorter one, unthinned."""
-    long = run(seconds)
-    if long.thin == 1 or not effective_draws(long.theta) > 0.1 * len(long.theta):
-        return long
-    return run(KEEP * long.seconds / long.steps)
+def mixes(run: Run) -> bool:
+    return run.thin > 1 and effective_draws(run.theta) > 0.1 * len(run.theta)
 
 
 TUNED = (
@@ -150,8 +166,7 @@ def tuned(at: Problem, chi: float, guesses: dict[str, float], seconds: float, re
         )
         results[name] = one(at, chosen, step, seconds)
     report(len(TUNED) / (len(TUNED) + 1), f"N = {at.target.n_rows:,}, {UNTOUCHED}")
-    untouched = unthinned_if_it_mixes(lambda s: untouched_run(at.target, seconds=s, keep=KEEP), seconds)
-    results[UNTOUCHED] = efficiency(untouched, at.variance)
+    results[UNTOUCHED] = untouched(at, seconds)
     return results
 
 
@@ -159,16 +174,12 @@ def measure(rows: tuple[int, ...], seconds: float, report: Report) -> dict[str, 
     """Figure 2 for each number of rows."""
     result: dict[str, Any] = {"rows": list(rows), "published": {}, "tuned": {}}
     for k, n_rows in enumerate(rows):
-
-        def share(done: float, remark: str, first: float = 2.0 * k) -> None:
-            report((first + done) / (2 * len(rows)), remark)
-
+        share = part(report, k / len(rows), (k + 1) / len(rows))
         share(0.0, f"N = {n_rows:,}, data and mode")
         at = problem(n_rows, settings.ROBUST_COLUMNS)
         guesses = {name: steps[n_rows] for name, steps in settings.ROBUST_STEPS.items()}
-        result["published"][str(n_rows)] = published(at, n_rows, seconds, share)
-        later = tuned(at, settings.ROBUST_CHI[n_rows], guesses, seconds, lambda d, r, s=share: s(1 + d, r))
-        result["tuned"][str(n_rows)] = later
+        result["published"][str(n_rows)] = published(at, n_rows, seconds, part(share, 0.0, 0.45))
+        result["tuned"][str(n_rows)] = tuned(at, settings.ROBUST_CHI[n_rows], guesses, seconds, part(share, 0.45, 1.0))
     return result
 
 

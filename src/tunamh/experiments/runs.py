@@ -17,7 +17,13 @@ Report = Callable[[float, str], None]
 """Takes the share done and what is going on."""
 
 PILOT_SECONDS = 0.2
+PILOT_DRAWS = 100  # of a pilot that must first burn in
 MOST_TUNING_STEPS, LEAST_TUNING_STEPS = 3000, 120
+
+
+def part(report: Report, first: float, last: float) -> Report:
+    """Progress of a part of something larger."""
+    return lambda done, remark: report(first + (last - first) * done, remark)
 
 
 class Run(NamedTuple):
@@ -105,7 +111,7 @@ def timed_run(
 
     ``scale=None`` leaves the proposal to the target (a walk's neighbours).
     """
-    chosen = {
+    chosen: dict[str, Any] = {
         "test": test,
         "proposal": None if scale is None else tunamh.RandomWalk(scale),
         "chains": 1,
@@ -114,16 +120,17 @@ def timed_run(
         "rng": seed,
         "progressbar": False,
     }
-    pilot = seen(tunamh.sample(target, draws=20_000, tune=0, max_seconds=PILOT_SECONDS, **chosen))
+    short: dict[str, Any] = {"draws": PILOT_DRAWS} if burn else {"draws": 20_000, "max_seconds": PILOT_SECONDS}
+    pilot = seen(tunamh.sample(target, tune=burn, **short, **chosen))
     pace = pilot.seconds / pilot.steps
     thin = max(1, math.ceil(seconds / pace / keep))
-    limit = seconds + burn * pace
+    limit = seconds + 1.2 * burn * pace
     return seen(tunamh.sample(target, draws=2 * keep, tune=burn, thin=thin, max_seconds=limit, **chosen), thin)
 
 
 def untouched_run(target: Any, *, seconds: float, seed: int = settings.SEED, keep: int = 10_000) -> Run:
     """``tunamh.sample(target)`` with nothing chosen but one chain, one core and the time."""
-    chosen = {"chains": 1, "cores": 1, "rng": seed, "progressbar": False}
+    chosen: dict[str, Any] = {"chains": 1, "cores": 1, "rng": seed, "progressbar": False}
     pilot = seen(tunamh.sample(target, draws=100, **chosen))
     pace = pilot.seconds / pilot.steps
     thin = max(1, math.ceil(seconds / pace / keep))
@@ -133,7 +140,14 @@ def untouched_run(target: Any, *, seconds: float, seed: int = settings.SEED, kee
 
 def tuned_step(target: Any, test: Any, *, guess: float, acceptance: float, seconds: float, start: Any) -> float:
     """The step size that warm-up finds for an acceptance rate, in as many steps as fit into ``seconds``."""
-    chosen = {"test": test, "chains": 1, "cores": 1, "init": start, "rng": settings.SEED, "progressbar": False}
+    chosen: dict[str, Any] = {
+        "test": test,
+        "chains": 1,
+        "cores": 1,
+        "init": start,
+        "rng": settings.SEED,
+        "progressbar": False,
+    }
     walk = tunamh.RandomWalk(guess)
     pilot = seen(tunamh.sample(target, proposal=walk, draws=5_000, tune=0, max_seconds=PILOT_SECONDS, **chosen))
     steps = int(np.clip(seconds * pilot.steps / pilot.seconds, LEAST_TUNING_STEPS, MOST_TUNING_STEPS))

@@ -1,9 +1,9 @@
 """Figure 1a, 1b and the appendix's densities: four tests on a walk whose law is uniform.
 
 All tests here are stateless and the walk looks the same everywhere, so a move up is accepted with a probability ``a+``
-and a move down with ``a-`` whatever the state: the stationary law is geometric, with one other factor at each end, where
-the Hastings ratio of 1/2 or 2 enters. The two values of x make ``a+`` and ``a-`` computable: what matters of a subset is
-how many of its rows have the second value, a hypergeometric chain.
+and a move down with ``a-`` whatever the state: the stationary law is geometric, with one other factor at each end,
+where the Hastings ratio of 1/2 or 2 enters. The two values of x make ``a+`` and ``a-`` computable: what matters of a
+subset is how many of its rows have the second value, a hypergeometric chain.
 """
 
 from __future__ import annotations
@@ -204,4 +204,18 @@ def measure(states: tuple[int, ...], simulate: tuple[int, ...], seconds: float, 
         for K in simulate:
             entry["simulated"][str(K)] = simulated(test, K, seconds)
         result["methods"][name] = entry
+    return result
+
+
+def advised() -> dict[str, Any]:
+    """The inexact tests with the batches that their own papers advise."""
+    tests = {"AustereMH, m = 500": AustereMH(settings.AUSTERE_EPSILON, 500), "MHminibatch, m = 100": MHMinibatch(100)}
+    result = {}
+    for name, test in tests.items():
+        K = settings.WALK_STATES[0]
+        law = exact_law(test, K)
+        result[name] = {
+            "ratio": accepts(test, up=True).chance / accepts(test, up=False).chance,
+            "tv": theory.total_variation(law, np.full(K, 1 / K)),
+        }
     return result

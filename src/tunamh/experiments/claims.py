@@ -45,7 +45,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def listed(values: Mapping[str, float | None], digits: int = 3) -> str:
-    return "; ".join(f"{name} {number(value, digits)}" for name, value in values.items())
+    return "; ".join(f"{name}: {number(value, digits)}" for name, value in values.items())
 
 
 def figure_1(result: dict[str, Any]) -> list[Verdict]:

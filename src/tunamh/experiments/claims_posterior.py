@@ -35,10 +35,10 @@ def figure_3(result: dict[str, Any]) -> list[Verdict]:
             ours=f"symmetric KL after 1 second: {listed(short, 2)}",
             holds=short["TunaMH"] < 0.5 * min(others.values()),
             why="The story of the paper at its best: a tempered posterior with two modes.",
-            unless="TunaMH has converged after a second, and beats MH, FlyMC and PoissonMH by far. But "
-            "factorised tests "
-            "do as well in a compiled loop: TFMH's steps are short yet cost next to nothing, and SMH-1 with a bound on "
-            "the Hessian's spectral norm (27 times below the paper's) reads 20 rows, two modes or not.",
+            unless="TunaMH has converged after a second and is far ahead of MH, FlyMC and PoissonMH. But the "
+            "factorised "
+            "tests keep up in a compiled loop: TFMH's steps are short yet cost next to nothing, and SMH-1 with a bound "
+            "on the Hessian's spectral norm (27 times below the paper's) reads 20 rows, two modes or not.",
         ),
         judge(
             where="Fig. 3a",
@@ -94,6 +94,8 @@ def figure_4(result: dict[str, Any]) -> list[Verdict]:
     wanted = {f"{chi:g}": batch for chi, batch in settings.MNIST_DIAL_BATCH.items()}
     found = [value for value in steps.values() if value is not None]
     at = f"to {settings.MNIST_ACCURACY:g} test accuracy"
+    lead = min((v for n, v in known.items() if n != "TunaMH"), default=np.inf) / known.get("TunaMH", np.inf)
+    cost = {n: 1e3 * mean_of(m, "microseconds_per_step") / mean_of(m, "batch") for n, m in methods.items()}
     mh = times["MH"]
     return [
         judge(
@@ -101,11 +103,13 @@ def figure_4(result: dict[str, Any]) -> list[Verdict]:
             claim="TunaMH is the fastest of all methods to converge in wall-clock time.",
             paper="a picture",
             ours=f"seconds {at}: {listed(times, 2)}",
-            holds=None if fastest is None else fastest == "TunaMH",
-            why="A transient: from a far start small batches suffice to see which way is up.",
-            unless="MH's passes over 12,214 rows in order, with the energy of the state kept, cost 11 ns a "
-            "row; a row of a "
-            "minibatch costs 33. Code without these turns the order round: per row read TunaMH needs fewer.",
+            holds=None if "TunaMH" not in known else lead > 1.15,
+            why="On the way from a far start small batches suffice to see which way is up.",
+            unless=f"{fastest} leads, or they are level within 15 %. MH keeps the energy of its state and "
+            "reads its rows in "
+            f"order: {cost['MH']:.0f} ns a row, against {cost['TunaMH']:.0f} ns for a row of a minibatch. The "
+            "paper's MH "
+            "evaluates both states at every step, which doubles its time.",
         ),
         judge(
             where="Fig. 4b",

@@ -65,7 +65,7 @@ def efficiency(result: dict[str, Any]) -> list[Verdict]:
             paper="largest ESS/s",
             ours=text_map,
             holds=set(first_map) == {"TunaMH-MAP"},
-            unless="As for figure 2a. SMH as published reads all rows at most N (see 2d) and then equals MH.",
+            unless="As for figure 2a. Where SMH as published reads all rows (see 2d) it equals MH.",
         ),
         judge(
             where="Fig. 2c, steps tuned",
@@ -92,7 +92,7 @@ def batches(result: dict[str, Any]) -> list[Verdict]:
     }
     slow = all(ms["TFMH"]["best"] < min(ms[o]["best"] or 0 for o in ("MH", "TunaMH")) for ms in published.values())
     smh = {
-        f"{name}, N = {int(M):,}": ms[name]["batch"] / int(M)
+        f"{name}, N = {int(M):,}": ms[name]["batch"] / ms["TFMH"]["batch"]
         for M, ms in published.items()
         for name in ("SMH-1", "SMH-2")
     }
@@ -123,11 +123,12 @@ def batches(result: dict[str, Any]) -> list[Verdict]:
             where="Fig. 2d",
             claim="SMH's control variates come at the cost of a drastically increased batch at d = 100.",
             paper="no number",
-            ours=f"share of all rows read per step: {listed(smh, 2)}; with sharp bounds at N = {int(N):,}: SMH-1 "
+            ours=f"times TFMH's batch: {listed(smh, 2)}; with sharp bounds at N = {int(N):,}: SMH-1 "
             f"{number(tuned['SMH-1, sharp']['batch'])}, SMH-2 {number(tuned['SMH-2, sharp']['batch'])} rows",
-            holds=all(share > 0.05 for share in smh.values()),
-            why="True of the published l1 bounds, whose rate at d = 100 does not depend on N; not of control variates: "
-            "with bounds in the posterior's metric the batches are a few hundred rows.",
+            holds=min(smh.values()) > 10,
+            why="True of the published l1 bounds, with which SMH reads all rows at the smaller N; not of "
+            "control variates "
+            "as such: with bounds in the posterior's metric the batches stay at a few hundred rows or less.",
         ),
         judge(
             where="Fig. 2d",

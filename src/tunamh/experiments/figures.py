@@ -90,7 +90,7 @@ def total_variation(walk: dict[str, Any]) -> Any:
 def acceptance(curve: dict[str, Any]) -> Any:
     from matplotlib import colormaps
 
-    figure, (axis,) = new()
+    figure, (axis,) = new(width=6.2)
     shades = colormaps["YlOrRd"](np.linspace(0.35, 0.95, len(curve["methods"]) - 1))
     for k, (name, method) in enumerate(curve["methods"].items()):
         colour = COLOURS["TFMH"] if method["chi"] is None else shades[k - 1]
@@ -98,7 +98,7 @@ def acceptance(curve: dict[str, Any]) -> Any:
         axis.plot(curve["M"], method["simulated"], "o", color=colour, markersize=4)
     axis.axhline(1, color=COLOURS["MH"], linestyle=":", label="MH")
     axis.set(xscale="log", xlabel="M", ylabel="acceptance (lines: closed form, dots: run)", ylim=(-0.04, 1.05))
-    axis.legend(frameon=False, fontsize=7.5, ncol=2, loc="center left", bbox_to_anchor=(0.0, 0.32))
+    axis.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from .claims import AGREES, DIFFERS, Verdict, judges
 from .figures import drawers, save
 from .run import EXPERIMENTS, load
-from .story import story
+from .story import NOTES, story
 from .tables import TABLES, Table
 
 STYLE = """
@@ -23,10 +23,12 @@ th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bot
 .numbers td:not(:first-child), .numbers th:not(:first-child) { text-align: right; font-variant-numeric: tabular-nums; }
 thead th { background: var(--soft); } .scroll { overflow-x: auto; }
 img { max-width: 100%; background: white; border-radius: 6px; padding: 6px; box-sizing: border-box; }
-figure { margin: 1rem 0; } .trio { display: flex; flex-wrap: wrap; gap: .5rem; } .trio figure { flex: 1 1 20rem; margin: 0; }
+figure { margin: 1rem 0; } .trio { display: flex; flex-wrap: wrap; gap: .5rem; }
+.trio figure { flex: 1 1 20rem; margin: 0; }
 .agrees { color: var(--good); font-weight: 600; } .differs { color: var(--bad); font-weight: 600; }
-.open { color: var(--open); font-weight: 600; } .note { background: var(--soft); padding: .6rem .9rem; border-radius: 6px; }
-details { margin: .6rem 0; } summary { cursor: pointer; font-weight: 600; }
+.open { color: var(--open); font-weight: 600; }
+.note { background: var(--soft); padding: .6rem .9rem; border-radius: 6px; }
+details { margin: .6rem 0; } a { color: inherit; } summary { cursor: pointer; font-weight: 600; }
 @media (prefers-color-scheme: dark) { :root { --good: #57ab5a; --bad: #e09b4a; --open: #a0a8b0; } }
 """
 
@@ -55,6 +57,7 @@ def pictures(name: str, entry: dict[str, Any], folder: Path) -> list[Path]:
 
 def document(results: dict[str, Any], verdicts: dict[str, list[Verdict]], sections: list[str]) -> str:
     every = [verdict for group in verdicts.values() for verdict in group]
+    anchors = [name for name, group in verdicts.items() for _ in group]
     counts = ", ".join(
         f'<span class="{kind(outcome)}">{sum(v.outcome == outcome for v in every)} {outcome}</span>'
         for outcome in dict.fromkeys(v.outcome for v in every)
@@ -66,7 +69,7 @@ def document(results: dict[str, Any], verdicts: dict[str, list[Verdict]], sectio
         notes.append("Quick run: everything is run, but too briefly for the timed comparisons to mean much.")
     if missing:
         notes.append(f"Not run yet: {', '.join(missing)}.")
-    table = verdict_table(every, show_why=False)
+    table = verdict_table(every, anchors=anchors) if every else ""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>The paper's experiments, reproduced</title><style>{STYLE}</style></head><body>
@@ -78,6 +81,8 @@ of its bright rows. {escape(circumstances(results))}</p>
 <h2>What of the story holds</h2>{"".join(f"<p>{escape(part)}</p>" for part in story(results))}
 <h2>Verdicts: {counts}</h2>{table}
 {"".join(sections)}
+<p><small>Every setting, with its source or our choice where the paper is silent, is a named constant in
+<code>tunamh/experiments/settings.py</code>.</small></p>
 </body></html>
 """
 
@@ -90,22 +95,23 @@ def circumstances(results: dict[str, Any]) -> str:
     dates = sorted({entry["date"] for entry in results.values()})
     minutes = sum(entry["seconds"] for entry in results.values()) / 60
     version = ", ".join(sorted({entry["version"] for entry in results.values()}))
-    return f"{'; '.join(seen)}; {' to '.join(dict.fromkeys([dates[0], dates[-1]]))}; {minutes:.0f} minutes in "
-    f"all; tunamh {version}."
+    when = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
+    return f"{'; '.join(seen)}; {when}; {minutes:.0f} minutes in all; tunamh {version}."
 
 
 def kind(outcome: str) -> str:
     return {AGREES: "agrees", DIFFERS: "differs"}.get(outcome, "open")
 
 
-def verdict_table(verdicts: list[Verdict], *, show_why: bool) -> str:
-    header = ["where", "the paper's claim", "paper", "ours", "verdict", *(["why"] if show_why else [])]
+def verdict_table(verdicts: list[Verdict], *, anchors: list[str] | None = None) -> str:
+    """With ``anchors`` the overview, whose rows lead to the sections; without, a section's own, which say why."""
     rows = []
-    for v in verdicts:
+    for k, v in enumerate(verdicts):
         outcome = f'<span class="{kind(v.outcome)}">{v.outcome}</span>'
-        cells = [escape(v.where), escape(v.claim), escape(v.paper), escape(v.ours), outcome]
-        rows.append([*cells, escape(v.why)] if show_why else cells)
-    return html_table(header, rows)
+        where = escape(v.where) if anchors is None else f'<a href="#{anchors[k]}">{escape(v.where)}</a>'
+        last = [escape(v.why)] if anchors is None else []
+        rows.append([where, escape(v.claim), escape(v.paper), escape(v.ours), outcome, *last])
+    return html_table(["where", "the paper's claim", "paper", "ours", "verdict", "why"][: len(rows[0])], rows)
 
 
 def html_table(header: list[str], rows: list[list[str]], caption: str = "", style: str = "") -> str:
@@ -133,8 +139,9 @@ def section(name: str, entry: dict[str, Any], verdicts: list[Verdict], drawn: li
         title = EXPERIMENTS[name].title
     took = f"{entry['budget']} run, {entry['seconds']:.0f} seconds, {entry['date']}"
     return (
-        f'<section id="{name}"><h2>{escape(title)}</h2><p><small>{escape(took)}</small></p>{images}'
-        f"{verdict_table(verdicts, show_why=True)}{tables}</section>"
+        f'<section id="{name}"><h2>{escape(title)}</h2><p><small>{escape(took)}</small></p>'
+        f"{images}<p>{escape(NOTES[name])}</p>"
+        f"{verdict_table(verdicts)}{tables}</section>"
     )
 
 

@@ -132,7 +132,7 @@ class Budget:
 
 FULL = Budget(
     name="full",
-    minutes=45,
+    minutes=40,
     walk_seconds=12,
     curve_draws=40_000,
     robust_rows=ROBUST_ROWS,

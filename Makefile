@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench reproduce clean
 
 help:
 	@echo "make demo    a million rows, sampled exactly in seconds: table and picture in demo/"
 	@echo "make test    the test suite"
 	@echo "make check   linters, types, import rules"
+	@echo "make reproduce   the paper's figures and tables, 40 minutes; OPTIONS=--quick: two minutes"
 	@echo "make bench   nanoseconds per row against the machine's own limit"
 
 $(VENV)/installed: pyproject.toml
@@ -31,10 +32,13 @@ check: $(VENV)/installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+reproduce: $(VENV)/installed
+	$(BIN)/tunamh reproduce all $(OPTIONS)
+
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/rows_per_second.py
 	$(BIN)/python benchmarks/methods.py
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) demo reproduction
 	find src -name __pycache__ -exec rm -rf {} +

@@ -129,3 +129,28 @@ def test_a_row_counts_as_the_paper_does():
     fly = runs.Run(ones[:, None], ones, 7 * ones, ones, 3 * ones, 0.0, 1, 1.0, "")
     assert batch_sizes.counted(fly) == 3
     assert batch_sizes.counted(fly._replace(bright=None)) == 7
+
+
+def test_ctrl_c_ends_an_experiment_and_not_just_a_run(monkeypatch):
+    target = tunamh.LogisticRegression(np.eye(3), [0, 1, 0])
+    tree = tunamh.sample(
+        target, test=tunamh.MH(), draws=5, tune=0, chains=1, init=np.zeros(3), rng=1, progressbar=False
+    )
+    assert len(runs.seen(tree).theta) == 5
+    stopped = json.loads(tree.sample_stats.attrs["settings"]) | {"stopped": "interrupted"}
+    tree.sample_stats.attrs["settings"] = json.dumps(stopped)
+    with pytest.raises(KeyboardInterrupt):
+        runs.seen(tree)
+
+
+def test_after_ctrl_c_the_page_shows_what_was_finished(tmp_path, monkeypatch):
+    def interrupted(budget, report):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(run.EXPERIMENTS, "table-1", run.Experiment("Batch sizes", lambda budget, report: small_table()))
+    monkeypatch.setitem(run.EXPERIMENTS, "appendix", run.Experiment("Appendix", interrupted))
+    said = []
+    page_file = run.reproduce(["table-1", "appendix", "theory"], quick=True, out=tmp_path, say=said.append)
+    assert [path.name for path in tmp_path.glob("*.json")] == ["table-1.json"]
+    assert "504.07" in page_file.read_text()
+    assert "interrupted" in said[-1]

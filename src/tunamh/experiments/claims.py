@@ -38,7 +38,7 @@ def near(ours: float, paper: float, share: float) -> bool:
 def number(value: float | None, digits: int = 3) -> str:
     """For people: 0.0123, 12.3, 12,300."""
     if value is None:
-        return "none"
+        return "not reached"
     if abs(value) >= 10**digits:
         return f"{value:,.0f}"
     return f"{value:.{digits}g}"

@@ -126,13 +126,13 @@ def theory(result: dict[str, Any]) -> Pictures:
     left.plot(chi, gaps["sharper"], "--", color=COLOURS["TFMH"], label="guarantee, theorem C")
     left.plot(chi, gaps["paper"], ":", color=COLOURS["MH"], label="guarantee, the paper's theorem 1")
     left.set(xscale="log", xlabel="χ", ylabel="spectral gap / that of MH", ylim=(-0.03, 1.05))
-    left.legend(frameon=False, fontsize=8, loc="center right", bbox_to_anchor=(1.0, 0.3))
+    left.legend(frameon=False, fontsize=8, ncol=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     names = {"0": "no control variate", "1": "Taylor order 1", "2": "Taylor order 2"}
     for (order, batch), colour in zip(scaling["batches"].items(), ("#d1341f", "#7b4ea3", "#1f77b4"), strict=True):
         slope = scaling["slopes"][order]
         right.plot(scaling["rows"], batch, "o-", color=colour, label=f"{names[order]}: slope {slope:+.2f}")
     right.set(xscale="log", yscale="log", xlabel="rows N", ylabel="mean batch C M")
-    right.legend(frameon=False, fontsize=8)
+    right.legend(frameon=False, fontsize=8, ncol=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return {"theory": figure}
 
 

@@ -74,7 +74,7 @@ def one_second(result: dict[str, Any]) -> Any:
     for axis, (title, density) in zip(axes, panels, strict=True):
         axis.grid(visible=False)
         axis.imshow(
-            density.T,
+            np.where(density > 0.001 * panels[0][1].max(), density, np.nan).T,  # white where there is nothing
             origin="lower",
             extent=(low1, high1, low2, high2),
             aspect="auto",

@@ -63,8 +63,11 @@ class Run(NamedTuple):
 
 
 def seen(tree: Any, thin: int = 1) -> Run:
-    """A tree of draws with one chain."""
+    """A tree of draws with one chain. `tunamh.sample` returns what it has after Ctrl-C; an experiment ends there."""
     stats = tree.sample_stats
+    chosen = json.loads(stats.attrs["settings"])
+    if chosen["stopped"] == "interrupted":
+        raise KeyboardInterrupt
     values = {name: stats[name].values[0] for name in ("elapsed", "batch_size", "acceptance_rate", "full_data_step")}
     return Run(
         tree.posterior["theta"].values[0],
@@ -75,7 +78,7 @@ def seen(tree: Any, thin: int = 1) -> Run:
         float(values["full_data_step"].mean()),
         thin,
         float(stats["step_size"].values[0, 0]),
-        "{test}, {proposal}".format(**json.loads(stats.attrs["settings"])),
+        "{test}, {proposal}".format(**chosen),
     )
 
 

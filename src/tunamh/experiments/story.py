@@ -71,7 +71,9 @@ NOTES = {
     "proposed move; staying in place, half of all proposals, costs nothing. Our choices: χ = 0.1, and the "
     "Hastings factor "
     "at the two ends, which the paper's listing inverts.",
-    "figure-2": "Every chain starts from a draw of the posterior's Laplace law: nothing here depends on burn-in. Two "
+    "figure-2": "Every chain starts from a draw of the posterior's Laplace law, so nothing here depends on "
+    "burn-in; set-up "
+    "and warm-up are not counted for any method. Two "
     "measures of efficiency: ArviZ's effective sample size, median over coordinates, which overstates chains that have "
     "not mixed; and, where a step is worth less than a fifth of a draw, the effective draws that follow from the mean "
     "squared jump and the posterior's variance, which is precise after seconds. The bars show the second where it "

@@ -113,21 +113,11 @@ def published(at: Problem, n_rows: int, seconds: float, report: Report) -> dict[
 
 
 def one(at: Problem, chosen: Way, step: float, seconds: float) -> dict[str, Any]:
-    """A run, and where its kept draws are nearly independent a shorter one, unthinned: else they could not be "
-    "counted."""
-    run = timed_run(
-        chosen.target, chosen.test, scale=step, seconds=seconds, start=at.start, burn=chosen.burn, keep=KEEP
-    )
+    """A run, and where its kept draws are nearly independent another one, unthinned, so that they can be counted."""
+    same: dict[str, Any] = {"scale": step, "start": at.start, "seed": settings.SEED, "burn": chosen.burn}
+    run = timed_run(chosen.target, chosen.test, seconds=seconds, keep=KEEP, **same)
     if mixes(run):
-        run = fixed_run(
-            chosen.target,
-            chosen.test,
-            scale=step,
-            draws=UNTHINNED,
-            start=at.start,
-            seed=settings.SEED,
-            burn=chosen.burn,
-        )
+        run = at_the_pace_of(run, fixed_run(chosen.target, chosen.test, draws=UNTHINNED, **same))
     return efficiency(run, at.variance)
 
 
@@ -135,8 +125,14 @@ def untouched(at: Problem, seconds: float) -> dict[str, Any]:
     """The same for ``tunamh.sample(target)``."""
     run = untouched_run(at.target, seconds=seconds, keep=KEEP)
     if mixes(run):
-        run = untouched_run(at.target, seconds=UNTHINNED * run.seconds / run.steps, keep=2 * UNTHINNED)
+        short = UNTHINNED * run.seconds / run.steps
+        run = at_the_pace_of(run, untouched_run(at.target, seconds=short, keep=2 * UNTHINNED))
     return efficiency(run, at.variance)
+
+
+def at_the_pace_of(long: Run, short: Run) -> Run:
+    """A run of milliseconds counts draws well and time badly: its clock is set by the longer run."""
+    return short._replace(elapsed=short.elapsed * (long.seconds / long.steps) / (short.seconds / short.steps))
 
 
 def mixes(run: Run) -> bool:

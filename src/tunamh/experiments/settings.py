@@ -16,7 +16,8 @@ WALK_VALUES = {-1.0: 5000, 5.0: 1000}  # [paper] value of x_i: how many
 WALK_STATES = (200, 500, 1000, 2000, 5000)  # [paper] K = 200 in figure 1a, the others in the appendix
 WALK_SIMULATED = (200, 500)  # [ours] beyond, 10^8 steps still show 0.2 of pure noise
 AUSTERE_EPSILON = 0.01  # [paper]
-WALK_BATCH = 30  # [paper] m of AustereMH and MHminibatch (their own papers advise 500 and 100)
+WALK_BATCH = 30  # [paper] m of AustereMH and MHminibatch
+ADVISED_BATCH = {"AustereMH": 500, "MHminibatch": 100}  # their own papers: about 500; 50 to 500
 MINIBATCH_DELTA = 5.0  # [paper] read as the Berry-Esseen bound of Seita et al.
 WALK_CHI = 0.1  # [ours] TunaMH's law does not depend on it, its batch is 5/3 + 25 chi / 9
 

@@ -208,8 +208,12 @@ def measure(states: tuple[int, ...], simulate: tuple[int, ...], seconds: float, 
 
 
 def advised() -> dict[str, Any]:
-    """The inexact tests with the batches that their own papers advise."""
-    tests = {"AustereMH, m = 500": AustereMH(settings.AUSTERE_EPSILON, 500), "MHminibatch, m = 100": MHMinibatch(100)}
+    """The inexact tests with batches like those of their own papers."""
+    austere_rows, barker_rows = settings.ADVISED_BATCH.values()
+    tests: dict[str, Any] = {
+        f"AustereMH, m = {austere_rows}": AustereMH(settings.AUSTERE_EPSILON, austere_rows),
+        f"MHminibatch, m = {barker_rows}": MHMinibatch(barker_rows, settings.MINIBATCH_DELTA),
+    }
     result = {}
     for name, test in tests.items():
         K = settings.WALK_STATES[0]

@@ -173,7 +173,7 @@ def effective_draws_by_jumps(run: Run, variance: np.ndarray) -> float:
 
     A random walk in many dimensions is one in every coordinate: with posterior variance ``v`` the correlation of draws
     k steps apart is ``rho_k = 1 - E (jump_k)^2 / (2 v) = rho^k``, and a step is worth ``(1 - rho) / (1 + rho)`` draws.
-    Not for FlyMC, whose bright rows remember where it was.
+    For FlyMC, whose bright rows remember where it was, an upper bound.
     """
     squares = (np.diff(run.theta, axis=0) ** 2).mean(axis=0)
     correlation = np.clip(1 - squares / (2 * variance), 1e-6, 1 - 1e-15)

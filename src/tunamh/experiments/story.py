@@ -72,9 +72,9 @@ NOTES = {
     "burn-in; set-up and warm-up are not counted for any method. Two measures of efficiency: ArviZ's effective "
     "sample size, median over coordinates, which overstates chains that have not mixed; and, where a step is worth "
     "less than a fifth of a draw, the effective draws that follow from the mean squared jump and the posterior's "
-    "variance, which is precise after seconds. The bars show the second where it applies, never for FlyMC, whose "
-    "bright rows remember. SMH is run as published (l1 bounds, all rows when the rate exceeds N); 'sharp' means the "
-    "library's bounds in the posterior's metric.",
+    "variance, precise after seconds. The bars show the second where it applies; for FlyMC, whose bright rows "
+    "remember, it is an upper bound, and the smaller of the two is shown. SMH is run as published (l1 bounds, all "
+    "rows when the rate exceeds N); 'sharp' means the library's bounds in the posterior's metric.",
     "figure-3": "TunaMH and TFMH with the paper's bounds, the others with the library's, which are tighter and favour "
     "them. The true density is by quadrature; symmetric KL on 99 x 99 cells, empty ones clamped at 1e-13, as in "
     "later code of the authors. PoissonMH: our choice of λ gives the paper's mean batch, our step its acceptance.",

@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := benchmarks/.peers-venv
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench reproduce clean
 
 help:
 	@echo "make demo    a million rows, sampled exactly in seconds: table and picture in demo/"
 	@echo "make test    the test suite"
 	@echo "make check   linters, types, import rules"
+	@echo "make reproduce  the paper's figures and tables, 40 minutes; OPTIONS=--quick: two minutes"
 	@echo "make bench   speed: against the machine's own limit, method by method, as rows grow, against peers (hours)"
 
 $(VENV)/installed: pyproject.toml
@@ -32,6 +33,9 @@ check: $(VENV)/installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+reproduce: $(VENV)/installed
+	$(BIN)/tunamh reproduce all $(OPTIONS)
+
 $(PEERS)/installed: benchmarks/peers-requirements.txt
 	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --upgrade pip
@@ -48,5 +52,5 @@ bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/peers.py
 
 clean:
-	rm -rf $(VENV) $(PEERS) benchmarks/.cache demo
+	rm -rf $(VENV) $(PEERS) benchmarks/.cache demo reproduction
 	find src -name __pycache__ -exec rm -rf {} +

@@ -61,3 +61,23 @@ def test_true_density_is_the_posterior():
     rows = np.random.default_rng(1).choice(np.argwhere(mass > 0.2 * mass.max()), 10)
     ratios = [log_density(middle[i], middle[j]) - np.log(mass[i, j]) for i, j in rows]
     assert np.ptp(ratios) < 0.05  # cells are averaged, midpoints are not
+
+
+def test_reproduce_lists_the_experiments():
+    from tunamh.experiments.run import EXPERIMENTS
+
+    shown = tunamh_command("reproduce", "--help").stdout
+    for name in [*EXPERIMENTS, "all", "--quick", "--out"]:
+        assert name in shown
+
+
+def test_reproduce_writes_results_and_a_page(tmp_path):
+    result = tunamh_command("reproduce", "theory", "--quick", "--out", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    assert {"theory.json", "theory.png", "theory.svg", "index.html"} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_reproduce_refuses_what_it_does_not_know():
+    result = tunamh_command("reproduce", "figure-9")
+    assert result.returncode == 2
+    assert "figure-1" in result.stderr

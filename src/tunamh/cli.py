@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +31,34 @@ def demo(
     from .demo import run
 
     run(rows=rows, seconds=seconds, out=out, seed=seed)
+
+
+class Experiment(StrEnum):
+    """What ``tunamh reproduce`` can run."""
+
+    figure_1 = "figure-1"
+    figure_2 = "figure-2"
+    figure_3 = "figure-3"
+    figure_4 = "figure-4"
+    table_1 = "table-1"
+    appendix = "appendix"
+    theory = "theory"
+    all = "all"
+
+
+@app.command()
+def reproduce(
+    experiment: Annotated[Experiment, typer.Argument(help="Which figure or table of the paper.")] = Experiment.all,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Everything, but briefly: two minutes, little precision.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Folder for results, figures and the page.")] = Path("reproduction"),
+) -> None:
+    """The paper's figures and tables, rerun and compared: JSON, pictures, and one page with every verdict."""
+    from .experiments.run import EXPERIMENTS, reproduce
+
+    names = list(EXPERIMENTS) if experiment == Experiment.all else [experiment.value]
+    print(f"Page: {reproduce(names, quick=quick, out=out)}")
 
 
 if __name__ == "__main__":

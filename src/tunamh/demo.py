@@ -40,26 +40,36 @@ def mixture_data(n_rows: int, seed: int) -> np.ndarray:
     return rng.normal(0.0, np.sqrt(2.0), n_rows) + rng.integers(0, 2, n_rows)
 
 
-def true_density(target: GaussianMixture, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Posterior mass of each cell of a grid, by the midpoint rule on a grid four times finer.
+def true_density(
+    target: GaussianMixture,
+    x: np.ndarray,
+    edges: np.ndarray,
+    edges2: np.ndarray | None = None,
+    *,
+    fine: int = 4,
+    bins: int = 4000,
+) -> np.ndarray:
+    """Posterior mass of each cell of a grid, by the midpoint rule on a grid ``fine`` times finer.
 
-    The rows are first summed up in 4000 narrow bins, each represented by its mean, which changes the log posterior by
-    less than 1e-4.
+    ``edges2`` are those of the second axis where they differ. The masses add up to one.
+
+    The rows are first summed up in narrow bins, each represented by its mean; 4000 of them change the log posterior of
+    the paper's mixture by less than 1e-4, 1000 by less than 2e-3.
     """
-    counts, bins = np.histogram(x, bins=4000)
-    sums, _ = np.histogram(x, bins=bins, weights=x)
+    counts, limits = np.histogram(x, bins=bins)
+    sums, _ = np.histogram(x, bins=limits, weights=x)
     centres, counts = sums[counts > 0] / counts[counts > 0], counts[counts > 0]
-    fine = 4
-    points = np.linspace(edges[0], edges[-1], fine * (len(edges) - 1) + 1)
-    middle = 0.5 * (points[1:] + points[:-1])
-    log_density = np.empty((middle.size, middle.size))
+    axes = (edges, edges if edges2 is None else edges2)
+    points = [np.linspace(axis[0], axis[-1], fine * (len(axis) - 1) + 1) for axis in axes]
+    middle, middle2 = (0.5 * (p[1:] + p[:-1]) for p in points)
+    log_density = np.empty((middle.size, middle2.size))
     near = -0.5 * (centres[:, None] - middle) ** 2 / target.variance
-    for column, t2 in enumerate(middle):
+    for column, t2 in enumerate(middle2):
         far = -0.5 * (centres[:, None] - middle - t2) ** 2 / target.variance
         log_density[:, column] = target.temper * counts @ np.logaddexp(near, far)
     mass = np.exp(log_density - log_density.max())
-    cells = len(edges) - 1
-    mass = mass.reshape(cells, fine, cells, fine).sum(axis=(1, 3))
+    cells = [len(axis) - 1 for axis in axes]
+    mass = mass.reshape(cells[0], fine, cells[1], fine).sum(axis=(1, 3))
     return mass / mass.sum()
 
 

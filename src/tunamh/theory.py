@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -265,6 +266,27 @@ def subset_acceptance(problem: FiniteProblem, here: int, there: int, accepts: Ca
     gains = problem.energies[:, here] - problem.energies[:, there]
     orders = list(itertools.permutations(range(gains.size)))
     return float(np.mean([accepts(gains[list(order)]) for order in orders]))
+
+
+@cache
+def correction_atoms() -> tuple[np.ndarray, np.ndarray]:
+    """The law that, added to a standard normal, gives a logistic variable: symmetric atoms and their probabilities.
+
+    Non-negative least squares of ``sum_j p_j Phi(x - a_j)`` against the logistic distribution function, atoms 0.1 apart
+    on [-15, 15]. Its variance is ``pi^2/3 - 1``.
+    """
+    from scipy.optimize import nnls
+    from scipy.special import expit, ndtr
+
+    atoms = np.arange(0, 15.05, 0.1)
+    x = np.arange(0, 20.05, 0.05)
+    pairs = 0.5 * (ndtr(x[:, None] - atoms) + ndtr(x[:, None] + atoms))
+    weight, _ = nnls(pairs, expit(x))
+    used = weight > 0
+    atoms, weight = atoms[used], weight[used] / weight.sum()
+    both = np.concatenate([-atoms[::-1], atoms])
+    chance = 0.5 * np.concatenate([weight[::-1], weight])
+    return both, chance
 
 
 # -------------------------------------------------------------------------------------------- laws and distances

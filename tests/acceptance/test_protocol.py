@@ -24,7 +24,7 @@ from tunamh import (
     TunaMH,
     sample,
 )
-from tunamh.acceptance.barker import correction_atoms
+from tunamh.theory import correction_atoms
 
 X, Y = logistic_data(300, 2)
 

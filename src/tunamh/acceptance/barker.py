@@ -4,39 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .._jit import NO_FAULT, Decide, Decision, fixed, part
 from ..data.stream import NO_TABLE
-from ..theory import FiniteProblem, subset_acceptance
+from ..theory import FiniteProblem, correction_atoms, subset_acceptance
 from .base import BoundTest, failure, verdict
 from .subsets import grow
 
 _ATOMS = 3  # knobs: rows per stage, delta, number of atoms, then the atoms, then their cumulated probabilities
-
-
-@cache
-def correction_atoms() -> tuple[np.ndarray, np.ndarray]:
-    """The law that, added to a standard normal, gives a logistic variable: symmetric atoms and their probabilities.
-
-    Non-negative least squares of ``sum_j p_j Phi(x - a_j)`` against the logistic distribution function, atoms 0.1 apart
-    on [-15, 15]. Its variance is ``pi^2/3 - 1``.
-    """
-    from scipy.optimize import nnls
-    from scipy.special import expit, ndtr
-
-    atoms = np.arange(0, 15.05, 0.1)
-    x = np.arange(0, 20.05, 0.05)
-    pairs = 0.5 * (ndtr(x[:, None] - atoms) + ndtr(x[:, None] + atoms))
-    weight, _ = nnls(pairs, expit(x))
-    used = weight > 0
-    atoms, weight = atoms[used], weight[used] / weight.sum()
-    both = np.concatenate([-atoms[::-1], atoms])
-    chance = 0.5 * np.concatenate([weight[::-1], weight])
-    return both, chance
 
 
 @part(Decide)

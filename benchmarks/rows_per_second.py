@@ -2,7 +2,9 @@
 
 In one run, nanoseconds per row of (a) a bare compiled loop that gathers random rows and takes two dot products with
 each, plain and with the same prefetch as the library, and (b) the whole TunaMH step: proposal, Poisson batch, alias
-draws, gather, energies, guard, decision. Also the peak memory of building and running a target.
+draws, gather, energies, guard, decision; beside them a pass over all rows in order, by the thinned test and by MH.
+`tunamh.acceptance.thinned.FULL_PASS_SHARE` and `tunamh.choose.MH_PASS_SHARE` are the ratios of these to a random row.
+The same gather from float32 rows, accumulated in float64, tells what storing less would save.
 
     python benchmarks/rows_per_second.py [--quick] [--out benchmarks/results]
 """
@@ -10,8 +12,6 @@ draws, gather, energies, guard, decision. Also the peak memory of building and r
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -61,6 +61,14 @@ def chain_for_batch(target: tunamh.Target, batch: float, full_share: float = np.
     return ChainState(np.zeros(target.dim), np.random.default_rng(1), stream, test.memory), kernel
 
 
+def mh_chain(target: tunamh.Target) -> tuple[ChainState, Kernel]:
+    """A chain of full-data MH, which evaluates every row once per step."""
+    test = tunamh.MH().bind(target)
+    kernel = Kernel(target.model(), tunamh.RandomWalk(1e-6).bind(target), test, new_work())
+    stream = open_stream(np.random.SeedSequence(2))
+    return ChainState(np.zeros(target.dim), np.random.default_rng(1), stream, test.memory.copy()), kernel
+
+
 def best(function, *arguments) -> float:
     """The least time of several repeats: what the machine can do when nobody disturbs it."""
     times = []
@@ -73,7 +81,7 @@ def best(function, *arguments) -> float:
 
 def nanoseconds_per_row(state: ChainState, kernel: Kernel, steps: int) -> float:
     """The least time per row of several runs of ``steps`` steps."""
-    draws, record = np.empty((steps, state.theta.size)), np.empty((steps, 6))
+    draws, record = np.empty((steps, state.here.size)), np.empty((steps, 6))
     times = []
     for _ in range(REPEATS + 1):  # the first one compiles and warms up
         started = time.perf_counter()
@@ -91,7 +99,11 @@ def measure(n_rows: int, d: int, batches: list[int]) -> list[dict]:
     bare_gather(X, index[:10], theta, prop, 0)
     bare = best(bare_gather, X, index, theta, prop, 0) / index.size * 1e9
     prefetched = best(bare_gather, X, index, theta, prop, 8) / index.size * 1e9
+    X = X.astype(np.float32)
+    bare_gather(X, index[:10], theta, prop, 8)
+    float32 = best(bare_gather, X, index, theta, prop, 8) / index.size * 1e9
     del X
+    mh_pass = nanoseconds_per_row(*mh_chain(target), max(1, 1_000_000 // n_rows))
     full_pass = nanoseconds_per_row(*chain_for_batch(target, 100, full_share=0.0), max(1, 1_000_000 // n_rows))
     results = []
     for batch in batches:
@@ -103,44 +115,16 @@ def measure(n_rows: int, d: int, batches: list[int]) -> list[dict]:
                 "batch": batch,
                 "bare_ns": bare,
                 "bare_prefetched_ns": prefetched,
+                "bare_float32_ns": float32,
                 "tunamh_ns": tuna,
                 "full_pass_ns": full_pass,
+                "mh_pass_ns": mh_pass,
                 "ratio": tuna / bare,
                 "ratio_prefetched": tuna / prefetched,
                 "steps_per_second": 1e9 / (tuna * batch),
             }
         )
     return results
-
-
-_MEMORY_PROBE = """
-import sys, numpy as np, tunamh
-
-def peak():
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
-
-n, d = int(sys.argv[1]), int(sys.argv[2])
-rng = np.random.default_rng(0)
-small = tunamh.LogisticRegression(rng.standard_normal((1000, d)), rng.integers(0, 2, 1000))
-tunamh.sample(small, draws=10, tune=10, chains=1, rng=1, progressbar=False)        # code and libraries are loaded now
-X, y = np.empty((n, d)), np.zeros(n)
-for start in range(0, n, 10_000):
-    X[start:start + 10_000] = rng.standard_normal((min(10_000, n - start), d))
-y[::2] = 1
-before = peak()
-target = tunamh.LogisticRegression(X, y)
-tunamh.sample(target, draws=1000, tune=200, chains=4, rng=1, progressbar=False)
-print(before, peak())
-"""
-
-
-def peak_memory(n_rows: int, d: int) -> dict:
-    """Peak memory beyond the user's own X and y, in a fresh process; per row, beyond one copy of X."""
-    command = [sys.executable, "-c", _MEMORY_PROBE, str(n_rows), str(d)]
-    before, after = map(float, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
-    extra = (after - before) / n_rows
-    return {"rows": n_rows, "d": d, "extra_bytes_per_row": extra, "beyond_one_copy": extra - 8 * d}
 
 
 def main() -> None:
@@ -151,7 +135,10 @@ def main() -> None:
     sizes = [10_000] if options.quick else [10_000, 100_000, 1_000_000]
     dims = [50] if options.quick else [10, 50, 100]
     print("nanoseconds per row")
-    print(f"{'rows':>9} {'d':>4} {'batch':>6} | {'bare':>6} {'prefetched':>10} {'full pass':>9} {'TunaMH':>7} | /bare")
+    print(
+        f"{'rows':>9} {'d':>4} {'batch':>6} | {'bare':>6} {'prefetched':>10} {'float32':>7} | "
+        f"{'full pass':>9} {'MH pass':>7} {'TunaMH':>7} | /bare"
+    )
     results = []
     for n_rows in sizes:
         for d in dims:
@@ -159,16 +146,11 @@ def main() -> None:
                 results.append(r)
                 print(
                     f"{r['rows']:>9} {r['d']:>4} {r['batch']:>6} | "
-                    f"{r['bare_ns']:>6.1f} {r['bare_prefetched_ns']:>10.1f} "
-                    f"{r['full_pass_ns']:>9.1f} {r['tunamh_ns']:>7.1f} | {r['ratio']:.2f}",
+                    f"{r['bare_ns']:>6.1f} {r['bare_prefetched_ns']:>10.1f} {r['bare_float32_ns']:>7.1f} | "
+                    f"{r['full_pass_ns']:>9.1f} {r['mh_pass_ns']:>7.1f} {r['tunamh_ns']:>7.1f} | {r['ratio']:.2f}",
                     flush=True,
                 )
-    memory = peak_memory(10_000 if options.quick else 1_000_000, 50)
-    print(
-        f"peak memory at {memory['rows']} x {memory['d']}: one copy of the rows "
-        f"{memory['beyond_one_copy']:+.1f} bytes per row beyond the user's own data"
-    )
-    report = {"machine": machine(), "rows": results, "memory": memory}
+    report = {"machine": machine(), "rows": results}
     write_json(options.out / "rows_per_second.json", report)
 
 

@@ -53,7 +53,8 @@ def regress(X: np.ndarray, y: np.ndarray, seed: int, progressbar: bool) -> tuple
     sampling = float(stats["elapsed"].values[:, -1].sum()) / min(chains, os.cpu_count() or 1)
     settings = json.loads(posterior.posterior.attrs["settings"])
     outcome = Outcome(
-        *X.shape,
+        rows=X.shape[0],
+        columns=X.shape[1],
         setup=total - sampling,
         sampling=sampling,
         draws=theta.sizes["draw"] * chains,

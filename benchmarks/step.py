@@ -1,0 +1,119 @@
+"""Where the time of a step goes: the parts that `sample` chooses for a regression, each in a loop of its own.
+
+    python benchmarks/step.py [--out benchmarks/results]
+
+Nanoseconds per call on one core, the least of several repeats; the whole step is the chain's own loop. The parts do not
+add up to it: in the whole step their caches and predictions disturb each other, and the record costs a little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numba
+import numpy as np
+
+import tunamh
+from common import RESULTS, machine, print_table, write_json
+from problems import make
+from tunamh._jit import borrowed
+from tunamh.chain import ROWS, ChainState, Kernel, advance
+from tunamh.choose import choose
+from tunamh.data.stream import open_stream
+from tunamh.guard import new_work, parameters_at
+
+PROBLEMS = ["logistic-1e4x10", "logistic-1e5x50", "logistic-1e6x50", "student-1e5x100"]
+REPEATS = 7
+
+
+@numba.njit
+def repeat_propose(n, rng, here, there, propose, knobs):
+    here, there, knobs = borrowed(here), borrowed(there), borrowed(knobs)
+    for _ in range(n):
+        propose(rng, here, there, knobs)
+
+
+@numba.njit
+def repeat_locate(n, here, theta, model):
+    model, here, theta = borrowed(model), borrowed(here), borrowed(theta)
+    for _ in range(n):
+        model.locate(here, theta, model.data.hyper)
+
+
+@numba.njit
+def repeat_measure(n, here, there, model):
+    model, here, there = borrowed(model), borrowed(here), borrowed(there)
+    total = 0.0
+    for _ in range(n):
+        total += model.offset(here, there, model.data.hyper) + model.distance(here, there, model.data.hyper)
+    return total
+
+
+@numba.njit
+def repeat_decide(n, rng, theta, prop, distance, model, stream, decide, knobs, memory, work):
+    model, stream, work, memory = borrowed(model), borrowed(stream), borrowed(work), borrowed(memory)
+    theta, prop, knobs = borrowed(theta), borrowed(prop), borrowed(knobs)
+    rows = 0
+    for _ in range(n):
+        rows += decide(rng, theta, prop, 0.0, distance, model, stream, knobs, memory, work).rows
+    return rows
+
+
+def nanoseconds(function, n: int, *arguments) -> float:
+    function(10, *arguments)
+    times = []
+    for _ in range(REPEATS):
+        started = time.perf_counter()
+        function(n, *arguments)
+        times.append(time.perf_counter() - started)
+    return min(times) / n * 1e9
+
+
+def measure(name: str) -> dict:
+    problem = make(name)
+    target = {"logistic": tunamh.LogisticRegression, "student": tunamh.RobustRegression}[name.split("-")[0]]
+    choice = choose(target(problem.X, problem.y), None, None, None)
+    target = choice.proposal.prepare(choice.target)
+    test, proposal, model = choice.test.bind(target), choice.proposal.bind(target), target.model()
+    rng, work = np.random.default_rng(1), new_work()
+    here, there = rng.standard_normal((2, target.dim))
+    theta, prop = parameters_at(here, model), parameters_at(there, model)
+    distance = model.distance(here, there, model.data.hyper)
+    state = ChainState(here.copy(), rng, open_stream(np.random.SeedSequence(1)), test.memory.copy())
+    stream, n = state.stream.of(test.table), 20_000
+    decide = (rng, theta, prop, distance, model, stream, test.decide, test.knobs, state.memory, work)
+    draws, record = np.empty((n, target.dim)), np.empty((n, 6))
+
+    def whole_step(n: int) -> None:
+        advance(state, Kernel(model, proposal, test, work), draws[:n], record[:n])
+
+    return {
+        "problem": name,
+        "propose": nanoseconds(repeat_propose, n, rng, here, there.copy(), proposal.propose, proposal.knobs),
+        "locate": nanoseconds(repeat_locate, n, here, theta.copy(), model),
+        "distance and offset": nanoseconds(repeat_measure, n, here, there, model),
+        "decide": nanoseconds(repeat_decide, n, *decide),
+        "rows in decide": repeat_decide(n, *decide) / n,
+        "whole step": nanoseconds(whole_step, n),
+        "rows per step": float(record[:, ROWS].mean()),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    results = [measure(name) for name in PROBLEMS]
+    columns = list(results[0])
+    cells = [
+        [r[c] if c == "problem" else f"{r[c]:,.0f}" if "rows" not in c else f"{r[c]:,.1f}" for c in columns]
+        for r in results
+    ]
+    print_table("nanoseconds", columns, cells)
+    write_json(options.out / "step.json", {"machine": machine(), "results": results})
+
+
+if __name__ == "__main__":
+    main()

@@ -176,10 +176,72 @@ def test_a_users_prior_may_make_up_for_what_the_data_leave_open():
         return -0.5 * np.sum(theta**2) if np.all(theta > 0) else -np.inf
 
     said = chosen(LogisticRegression(np.zeros((10, 2)), np.zeros(10), prior=half_normal), init=[1.0, 1.0])
-    assert said["test"].startswith("TunaMH")
+    assert said["proposal"].startswith("RandomWalk")
     assert "does not determine" in said["why"]
     informed = LogisticRegression(X, Y, prior=half_normal)
     assert chosen(informed, init=[0.5, 0.5, 0.5])["proposal"].startswith("Autoregressive")
+
+
+def test_a_flat_hessian_alone_is_no_reason_to_refuse():
+    """Huber's second derivative is 0 or 1: with few rows inside it may vanish where the posterior is proper."""
+    x = np.column_stack([np.ones(500), X[:500]])
+    said = chosen(GLM(x, 1e3 * NOISE[:500], Huber()))
+    assert said["test"] == "MH()"
+    assert "flat along" in said["why"]
+    assert "Autoregressive" in chosen(GLM(x, NOISE[:500], Huber()))["proposal"]
+
+
+def test_data_that_weigh_nothing_have_no_laplace_law():
+    """Tempered to a twentieth of a row: the posterior is flat for a hundred units and then falls exponentially."""
+    tempered = LogisticRegression(X[:500], Y[:500], temper=1e-4)
+    tree = sample(tempered, draws=4000, tune=2000, thin=20, rng=1)
+    assert settings(tree)["proposal"].startswith("RandomWalk")
+    assert settings(tree)["test"].startswith("TunaMH")
+    assert (tree.posterior["theta"].std(("chain", "draw")) > 90).all()
+    assert chosen(LogisticRegression(X[:500], Y[:500], temper=0.1))["proposal"].startswith("Autoregressive")
+    assert chosen(LogisticRegression(X[:8], Y[:8], prior=Normal(scale=1.0)))["proposal"].startswith("Autoregressive")
+
+
+def test_columns_with_a_large_common_part():
+    """A time in seconds since 1970 beside an intercept: nearly collinear, and proper."""
+    seconds = 1.6e9 + np.random.default_rng(3).integers(0, 100_000, 5000)
+    tree = sample(LogisticRegression(np.column_stack([np.ones(5000), seconds, X]), Y), draws=1000, rng=1)
+    assert tree.sample_stats["acceptance_rate"].mean() > 0.85
+    assert float(tunamh.summary(tree, round_to="none")["r_hat"].max()) < 1.02
+
+
+def test_without_a_slope_bound_the_safe_path_is_full_data():
+    @numba.njit
+    def prior(theta):
+        return -0.5 * np.sum(theta**2)
+
+    for target in (GLM(X, X[:, 1] > 0, Probit(), prior=prior), GLM(0 * X, NOISE, Gaussian(), prior=prior)):
+        assert chosen(target)["test"] == "MH()"
+
+
+def test_controls_without_whitened_distances_get_a_random_walk():
+    target = LogisticRegression(X, Y)
+    for control in (Taylor(order=2, whiten=False), Taylor(order=1, original_bounds=True)):
+        said = chosen(target, control=control)
+        assert said["proposal"].startswith("RandomWalk")
+        assert said["test"].startswith("MHSS")
+
+
+def test_laplace_proposals_with_other_tests_and_families():
+    assert chosen(LogisticRegression(X, Y), test=tunamh.FlyMC(q=0.1), proposal=Autoregressive())["test"].startswith(
+        "FlyMC"
+    )
+    said = chosen(GLM(X, X[:, 0] + NOISE, Huber()), proposal=Autoregressive())
+    assert said["target"].startswith("Taylor(order=1)")
+
+
+def test_chains_that_disagree_are_reported():
+    """Two modes and a walk too short to change between them."""
+    target = GaussianMixture(np.r_[np.full(50, -1.0), np.full(50, 1.0)], variance=0.1)
+    with pytest.warns(tunamh.ChainsDisagree, match="R-hat"):
+        sample(
+            target, test=MH(), proposal=RandomWalk(0.05), init=[[-1.0, 2.0], [1.0, -2.0]], chains=2, draws=200, rng=1
+        )
 
 
 def test_an_indefinite_hessian_is_no_centre(monkeypatch):
@@ -191,7 +253,7 @@ def test_an_indefinite_hessian_is_no_centre(monkeypatch):
     between = laplace.Mode(np.zeros(1), target.expansion(np.zeros(1)), 0.0, None)
     monkeypatch.setattr(choose, "find_mode", lambda target: between)
     said = chosen(target)
-    assert said["test"].startswith("TunaMH")
+    assert said["proposal"].startswith("RandomWalk")
     assert "indefinite" in said["why"]
 
 

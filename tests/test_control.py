@@ -24,7 +24,7 @@ from tunamh import (
     check_bounds,
     sample,
 )
-from tunamh.guard import parameters_at
+from tunamh.guard import check_move, parameters_at
 from tunamh.laplace import find_mode
 from tunamh.theory import FiniteProblem, detailed_balance_error, stationary_law, transition_matrix
 
@@ -350,6 +350,33 @@ def test_whitened_targets_are_the_same_targets(name, order, centre):
     assert after.posterior() == pytest.approx(before.posterior(), rel=1e-9)
     for point in points:
         assert parameters_at(white.state_at(point), white.model()) == pytest.approx(point)
+
+
+@pytest.mark.parametrize("name", ["logistic", "logistic, weighted", "robust"])
+@pytest.mark.parametrize("order", [1, 2])
+def test_bounds_hold_on_both_sides_of_the_tier(name, order):
+    """Five thousand rows, so that local suprema are far below global ones; pairs at chosen radii from the centre."""
+    features, y = logistic_data(5000, 2)
+    target = {
+        "logistic": LogisticRegression(features, y),
+        "logistic, weighted": LogisticRegression(features, y, weights=1.0 + y, temper=0.5),
+        "robust": RobustRegression(features, features @ [0.5, 0.2] + np.random.default_rng(5).standard_t(4, 5000)),
+    }[name]
+    white = Taylor(order=order)(target).whitened()
+    model, rng, radius = white.model(), np.random.default_rng(6), np.sqrt(white.tier[0])
+    assert white.tier[1] > 2
+    centre = white.state_at(white.centre)
+    ratios = []
+    for inner, outer in ((0.01, 0.5), (0.5, 0.999), (0.999, 1.001), (0.5, 1.5), (2.0, 30.0), (30.0, 300.0)):
+        for _ in range(10):
+            directions = rng.standard_normal((2, 2))
+            directions *= radius * np.array([[inner], [outer]]) / np.linalg.norm(directions, axis=1, keepdims=True)
+            ratios.append(check_move(centre + directions[0], centre + directions[1], model))
+    assert max(ratios) > 0.3
+    inside, outside = np.array([0.998 * radius, 0.0]), np.array([1.002 * radius, 0.0])
+    there = centre + np.array([0.0, 0.5 * radius])
+    jump = [model.distance(centre + here, there, model.data.hyper) for here in (inside, outside)]
+    assert jump[1] > 0.9 * white.tier[1] * jump[0]
 
 
 def test_whitened_coordinates_of_an_indefinite_expansion():

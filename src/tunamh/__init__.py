@@ -4,7 +4,15 @@ from . import theory
 from ._version import __version__
 from .acceptance import MH, MHSS, AustereMH, FactorizedMH, FlyMC, MHMinibatch, PoissonMH, TunaMH
 from .control import Taylor
-from .errors import BoundViolation, ImproperPosterior, NoDraws, NonFiniteEnergy, NotApplicable, TunaMHError
+from .errors import (
+    BoundViolation,
+    ChainsDisagree,
+    ImproperPosterior,
+    NoDraws,
+    NonFiniteEnergy,
+    NotApplicable,
+    TunaMHError,
+)
 from .guard import check_bounds
 from .priors import Flat, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
@@ -34,6 +42,7 @@ __all__ = [
     "AustereMH",
     "Autoregressive",
     "BoundViolation",
+    "ChainsDisagree",
     "EnergyTarget",
     "FactorizedMH",
     "FiniteWalk",

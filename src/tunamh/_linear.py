@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-SMALLEST_BEND = 1e-8
-"""Curvatures below this share of the largest (in units of the diagonal) count as this share."""
+SMALLEST_BEND = 1e-12
+"""Curvatures below this share of the largest (in units of the diagonal) are rounding, and count as this share."""
 
 
 def scaled_eigen(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

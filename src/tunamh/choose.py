@@ -7,11 +7,11 @@ same seed gives the same draws on any machine.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from ._linear import scaled_eigen
+from ._linear import SMALLEST_BEND, scaled_eigen
 from .acceptance import MH, MHSS, TunaMH
 from .control import Taylor
 from .data.passes import blocks
@@ -32,8 +32,8 @@ FLOOR = 2.0
 _STEP_ROWS = 10.0  # what a step costs besides its rows, in rows: below this, all rows without noise cost no more
 
 _PAIRS = 200  # of Laplace draws, at which the batch is foreseen
+_LEAST_WEIGHT = 5.0  # rows per parameter, below which nothing is known of a Laplace law under a flat prior
 _SKEWED = 0.05  # where mode and mean are this share of a draw's distance apart, the mean is the better centre
-_FLAT = 1e-11  # a curvature below this share of the largest is rounding
 
 
 class Choice(NamedTuple):
@@ -53,7 +53,8 @@ def choose(target: Target, test: Any, proposal: Any, control: Any) -> Choice:
     """
     proposal = None if proposal is None else as_proposal(proposal)
     if control is None and isinstance(proposal, Autoregressive) and isinstance(target, GLM):
-        control = Taylor(order=2)
+        if not hasattr(test, "prepare"):  # such a test brings an expansion of its own
+            control = Taylor(order=max(1, _highest_order(target)))
     if control is not None:
         target = control(target)
     if test is None and proposal is None:
@@ -70,24 +71,32 @@ def choose(target: Target, test: Any, proposal: Any, control: Any) -> Choice:
 def _for_regression(target: GLM) -> Choice:
     order = _highest_order(target)
     if order == 0:
-        test = TunaMH() if np.isfinite(target.total_bound) else MH()
-        return Choice(target, test, target.default_proposal(), "the family's second derivative is unbounded")
+        return _without_expansion(target, "the family's second derivative is unbounded")
     mode = find_mode(target)
     unsafe = _why_unsafe(target, mode)
     if unsafe is not None:
-        return Choice(target, TunaMH(), target.default_proposal(), unsafe)
+        return _without_expansion(target, unsafe)
+    where = "about the mode"
     expanded = target.taylor(order, mode.point, mode.expansion, whiten=True, original_bounds=False)
     if np.linalg.norm(expanded.skew) > _SKEWED * np.sqrt(target.dim):
-        mean = expanded.reference
+        where, mean = "about the mean", expanded.reference
         del expanded  # one copy of the rows at a time
         expanded = target.taylor(order, mean, target.expansion(mean), whiten=True, original_bounds=False)
-    return _for_expansion(expanded, "about the mode" if expanded.centre is mode.point else "about the mean")
+    return _for_expansion(expanded, where)
+
+
+def _without_expansion(target: GLM, why: str) -> Choice:
+    """A random walk; minibatches pay where the posterior knows far fewer rows than there are (spec 5e, rule 4)."""
+    tempered = target.weight < 0.25 * target.n_rows and np.isfinite(target.total_bound)
+    return Choice(target, TunaMH() if tempered else MH(), target.default_proposal(), f"random walk, since {why}")
 
 
 def _for_expansion(target: TaylorTarget, where: str) -> Choice:
     """Laplace proposals, and the test by cost."""
-    n_rows, batch = target.n_rows, _foreseen_batch(target)
     expansion = f"Taylor expansion of order {target.order} {where}"
+    if not target.white:
+        return Choice(target, MHSS(), target.default_proposal(), f"{expansion}, without whitened distances")
+    n_rows, batch = target.n_rows, _foreseen_batch(target)
     if target.total_bound == 0.0:
         why = f"{expansion} leaves no remainder: independent draws, and no row is read"
         return Choice(target, MHSS(delayed=False), Autoregressive(rho=0.0, other=0.0), why)
@@ -118,21 +127,35 @@ def _highest_order(target: GLM) -> int:
 
 def _why_unsafe(target: GLM, mode: Mode) -> str | None:
     """Why the Laplace law is not to be trusted, if so; raises when a flat prior leaves no posterior at all."""
-    scale, values, vectors = scaled_eigen(mode.expansion.hessian + np.diag(target._prior.precision))
-    sizes = np.abs(values)
+    proper = isinstance(target.prior, UserPrior) or target._prior.precision.all()
+    bend = _flat_direction(mode.expansion.hessian + np.diag(target._prior.precision))
     if mode.runaway is not None:
         what = f"the likelihood rises without end along {_names_along(target, mode.runaway)}: the data are separable"
-    elif sizes.min() <= _FLAT * sizes.max():
-        along = _names_along(target, vectors[:, sizes.argmin()] / scale)
+        return what if proper else _refuse(what)
+    if bend is not None:
+        same_everywhere = _flat_direction(target.gram() + np.diag(target._prior.precision))
+        if same_everywhere is None:
+            return f"the likelihood is flat along {_names_along(target, bend)} where the search for a mode stopped"
+        along = _names_along(target, same_everywhere)
         what = f"the likelihood does not determine {along}: collinear with others, or all zero"
-    elif (values < 0).any():
+        return what if proper else _refuse(what)
+    if np.linalg.eigvalsh(mode.expansion.hessian + np.diag(target._prior.precision)).min() < 0:
         return "the Hessian is indefinite where the search for a mode stopped"
-    elif not mode.away < max(1.0, 0.1 * np.sqrt(target.dim)):
+    if not mode.found:
         return f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next point"
-    else:
-        return None
-    if isinstance(target.prior, UserPrior):
-        return what  # the user's prior may make up for it, but the Laplace law does not know it
+    if target.weight < _LEAST_WEIGHT * target.dim and not target._prior.precision.all():
+        return f"the rows weigh no more than {target.weight:.3g} together, for {target.dim} parameters"
+    return None
+
+
+def _flat_direction(precision: np.ndarray) -> np.ndarray | None:
+    """A direction along which ``precision`` vanishes up to rounding, if there is one."""
+    scale, values, vectors = scaled_eigen(precision)
+    sizes = np.abs(values)
+    return vectors[:, sizes.argmin()] / scale if sizes.min() <= SMALLEST_BEND * sizes.max() else None
+
+
+def _refuse(what: str) -> NoReturn:
     raise ImproperPosterior(
         f"{what}. Under a flat prior there is then no posterior. Give a prior, such as prior=tunamh.Normal(scale=10), "
         "or drop columns."

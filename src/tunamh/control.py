@@ -28,7 +28,8 @@ class Taylor:
     order : 1 or 2
         Remainders shrink with the square (1) or the cube (2) of the distance from the centre.
     centre : (d,), optional
-        Where to expand. None: a mode of the posterior, found over full passes. Any centre is exact.
+        Where to expand. None: a mode of the posterior, found on samples of the rows and then on all. Any centre is
+        exact.
     whiten : bool
         Measure distances in the metric of the posterior precision at the centre (spec 5d), else Euclidean ones.
     original_bounds : bool
@@ -52,7 +53,7 @@ class Taylor:
         if self.centre is None:
             mode = find_mode(target)
             centre, at_centre = mode.point, mode.expansion
-            if mode.runaway is not None or not mode.away < max(1.0, 0.1 * np.sqrt(target.dim)):
+            if not mode.found:
                 warnings.warn(
                     f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next "
                     "point and may have none to find; draws stay exact, but batches are larger. A prior makes a mode.",

@@ -46,5 +46,9 @@ class ImproperPosterior(TunaMHError):
     """Under a flat prior the data leave a direction open, so there is no posterior to sample from."""
 
 
+class ChainsDisagree(UserWarning):
+    """R-hat is far from 1: the draws do not stand for the posterior yet."""
+
+
 class NoDraws(TunaMHError):
     """Sampling ended (``max_seconds``) before a single draw was kept in every chain."""

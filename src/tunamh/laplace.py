@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 _MOST_STEPS = 100
 _MOST_STEPS_ON_A_SAMPLE = 20
 _CLOSE = 0.01
-_LINEAR = (
-    0.2  # near a mode Newton steps shrink quadratically; decrements that shrink by less are on the way to infinity
-)
-_RUNAWAY = 5  # so many of them in a row
+# Near a mode Newton decrements shrink quadratically. Several in a row that shrink by less are on the way to infinity.
+_LINEAR = 0.2
+_RUNAWAY = 5
 
 
 class Mode(NamedTuple):
@@ -35,6 +34,11 @@ class Mode(NamedTuple):
     expansion: Expansion
     away: float
     runaway: np.ndarray | None
+
+    @property
+    def found(self) -> bool:
+        """Whether the point is near enough to a mode to be the centre of a Laplace law."""
+        return self.runaway is None and self.away < max(1.0, 0.1 * np.sqrt(self.point.size))
 
 
 def find_mode(target: Target, start: np.ndarray | None = None, tolerance: float = _CLOSE) -> Mode:
@@ -56,7 +60,7 @@ def find_mode(target: Target, start: np.ndarray | None = None, tolerance: float 
 def _descend(target: Target, point: np.ndarray, tolerance: float, most_steps: int) -> Mode:
     """Newton over all rows of ``target``, from ``point``.
 
-    Curvatures count by their size, none below 1e-8 of the largest, and steps are halved until the energy falls.
+    Curvatures count by their size (`tunamh._linear.metric`), and steps are halved until the energy falls.
     """
     prior = target._prior
 
@@ -69,6 +73,11 @@ def _descend(target: Target, point: np.ndarray, tolerance: float, most_steps: in
             data.hessian + np.diag(prior.precision),
             data,
         )
+
+    def falls_forever(direction: np.ndarray) -> bool:
+        """Whether the energy falls all along the ray, as far as it can be followed."""
+        ray = [energy, *(posterior(theta + far * direction)[0] for far in (10.0, 100.0, 1000.0))]
+        return bool(np.all(np.diff(ray) <= 1e-9 * (1 + np.abs(ray[:-1]))))
 
     theta = point
     energy, gradient, hessian, data = posterior(theta)
@@ -84,7 +93,7 @@ def _descend(target: Target, point: np.ndarray, tolerance: float, most_steps: in
         before, decrement = decrement, float(gradient @ step)
         slow = _LINEAR * before < decrement < 1.0
         linear = linear + 1 if slow else 0
-        if linear == _RUNAWAY and not prior.precision.all():
+        if linear == _RUNAWAY and not prior.precision.all() and falls_forever(-step):
             runaway = -step
             break
         if decrement < tolerance * target.dim and (not slow or decrement < 1e-10):

@@ -209,7 +209,8 @@ class Autoregressive:
         sign = math.copysign(1.0, self.rho or 1.0)
         other = min(max(space.departure, 0.03), 0.5) if self.other is None else self.other
         knobs = fixed([innovation, other, OPTIMAL_WALK / math.sqrt(space.dim), sign])
-        return BoundProposal(_mixed, knobs, self.rho is None, 0.6, largest=1.0)
+        autoregressive = 1.0 - 0.75 * other  # the share of steps whose acceptance rho decides
+        return BoundProposal(_mixed, knobs, self.rho is None, 0.6 * autoregressive, largest=1.0)
 
 
 @part(Propose)

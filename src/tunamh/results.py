@@ -31,6 +31,21 @@ class ChainResult(NamedTuple):
     step_size: float
 
 
+def worst_r_hat(draws: np.ndarray) -> tuple[float, int]:
+    """The largest split R-hat of draws (chain, draw, parameter), and of which parameter (Gelman and Rubin 1992).
+
+    Plain, without ranks: a coarse alarm, computed in one pass; `summary` has the fine one.
+    """
+    chains, n, d = draws.shape
+    halves = draws[:, : n // 2 * 2].reshape(2 * chains, n // 2, d)
+    within = halves.var(axis=1, ddof=1).mean(axis=0)
+    between = halves.mean(axis=1).var(axis=0, ddof=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r_hat = np.sqrt(1 + between / within)
+    r_hat = np.where(between > 0, r_hat, 1.0)
+    return float(r_hat.max()), int(r_hat.argmax())
+
+
 def to_datatree(
     results: Sequence[ChainResult], names: Sequence[str], *, exact: bool, extra: str | None, settings: dict[str, Any]
 ) -> Any:

@@ -15,16 +15,18 @@ from .acceptance.base import AcceptanceTest, BoundTest
 from .chain import RATE, REACH, ROWS, ChainState, Kernel, advance, join_records
 from .choose import choose
 from .data.stream import open_stream
-from .errors import NoDraws, NonFiniteEnergy
+from .errors import ChainsDisagree, NoDraws, NonFiniteEnergy
 from .guard import check_energies, check_move, check_start, in_support, new_work, supported_start
 from .progress import Progress
 from .proposals import BoundProposal
-from .results import ChainResult, to_datatree
+from .results import ChainResult, to_datatree, worst_r_hat
 from .targets.base import Target
 from .warmup import WarmUp, first_kernel
 
 _SECONDS_PER_CHUNK = 0.1
 _MOVE_TRIES = 20
+_FEWEST_TO_JUDGE = 100  # draws per chain, below which R-hat is noise
+_DISAGREEMENT = 1.1
 
 
 def sample(
@@ -52,12 +54,13 @@ def sample(
     target : Target
         `LogisticRegression`, `RobustRegression`, `GaussianMixture`, `FiniteWalk`, `EnergyTarget`, ...
     test : acceptance test, optional
-        `TunaMH` (the default), `MHSS`, `FactorizedMH`, `MH`, `PoissonMH`, `FlyMC`; docs/choose.md says which.
+        `TunaMH`, `MHSS`, `FactorizedMH`, `MH`, `PoissonMH`, `FlyMC`; docs/choose.md says which.
     proposal : optional
-        `RandomWalk` (the default), `Autoregressive` for Taylor targets, `NeighbourWalk` for finite ones (their
-        default), or your own ``@numba.njit`` function.
+        `RandomWalk`, `Autoregressive` for regressions and other Taylor targets, `NeighbourWalk` for finite ones, or
+        your own ``@numba.njit`` function.
     control : optional
-        A control variate such as `Taylor`: maps the target to one with the same posterior and smaller bounds.
+        A control variate such as `Taylor`: maps the target to one with the same posterior and smaller bounds. With none
+        of the three named, all are chosen for the target; else what is left out is `TunaMH`, `RandomWalk` and none.
     draws : int
         Kept draws per chain.
     tune : int
@@ -70,8 +73,8 @@ def sample(
         ``full_data_step`` tell whether any of them was, ``bound_ratio`` is their maximum.
     init : (d,) or (chains, d), optional
         Initial states. By default each chain starts from the target's overdispersed law: the Laplace law of its own
-        random subsample for regressions, twice the width of the Laplace law with a control variate, uniform on the box
-        or the states, standard normal for an `EnergyTarget`.
+        random subsample for regressions, wider than the Laplace law with a control variate, uniform on the box or the
+        states, standard normal for an `EnergyTarget`.
     max_seconds : float, optional
         Stop after this time, warm-up included, and return what exists.
     progressbar : bool
@@ -136,6 +139,7 @@ def sample(
         kept = min(run.kept for run in runs)
         warnings.warn(f"interrupted: {kept:,} of {draws:,} draws per chain are returned", stacklevel=2)
     results = [run.result() for run in runs]
+    _warn_of_disagreement(results, target.names)
     return to_datatree(results, target.names, exact=test.exact, extra=bound_test.reports, settings=settings)
 
 
@@ -299,6 +303,20 @@ def _run_all(runs: list[_ChainRun], cores: int, max_seconds: float | None, progr
                 future.result()  # the chunks under way are finished, and an error in one of them is still an error
             return True
     return False
+
+
+def _warn_of_disagreement(results: list[ChainResult], names: list[str]) -> None:
+    n = min(len(result.draws) for result in results)
+    if n < _FEWEST_TO_JUDGE:
+        return
+    r_hat, worst = worst_r_hat(np.stack([result.draws[:n] for result in results]))
+    if r_hat > _DISAGREEMENT:
+        warnings.warn(
+            f"the chains disagree (R-hat {r_hat:.2f} for {names[worst]}): these draws do not stand for the posterior "
+            "yet. Run longer (draws=, thin=, tune=); tunamh.summary(posterior) shows all parameters.",
+            ChainsDisagree,
+            stacklevel=3,
+        )
 
 
 def _checked_test(test: Any) -> AcceptanceTest:

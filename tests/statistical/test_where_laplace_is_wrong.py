@@ -80,7 +80,6 @@ def test_the_posterior_is_skewed():
 def test_agreement_with_quadrature(way):
     tree = sample(LOGISTIC, draws=40_000, tune=1000, chains=4, rng=7, **WAYS[way])
     assert np.abs(standard_scores(tree, MOMENTS, TRUTHS)).max() < 4
-    assert tree.sample_stats["bound_ratio"].max() <= 1 or way in ("automatic", "all rows")
 
 
 def test_the_laplace_law_itself_would_not_agree():

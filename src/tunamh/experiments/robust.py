@@ -49,9 +49,9 @@ def problem(n_rows: int, columns: int) -> Problem:
     X = rng.standard_normal((n_rows, columns))
     target = tunamh.RobustRegression(X, X.sum(axis=1) + rng.standard_normal(n_rows), df=settings.ROBUST_DF)
     expanded = Taylor(order=2)(target)
-    mode, precision = expanded.laplace()  # type: ignore[attr-defined]
-    covariance = np.linalg.inv(precision)
-    start = mode + np.linalg.cholesky(covariance) @ rng.standard_normal(columns)
+    mode, factor = expanded.centre, expanded.metric.factor  # type: ignore[attr-defined]
+    covariance = factor @ factor.T
+    start = mode + factor @ rng.standard_normal(columns)
     return Problem(target, mode, np.diag(covariance), start, expanded)
 
 

@@ -166,6 +166,11 @@ class Target:
         return trace if 0 < trace < np.inf else 1.0
 
     @property
+    def weight(self) -> float:
+        """What the rows weigh together, tempering included: as many rows as the posterior knows."""
+        return self.temper * self.n_rows
+
+    @property
     def departure(self) -> float:
         """How far the posterior may be from a Gaussian law; 1 when nothing is known."""
         return 1.0

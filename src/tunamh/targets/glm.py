@@ -12,6 +12,7 @@ from ..data.packed import packed_rows
 from ..data.passes import over_blocks
 from ..data.tables import as_matrix, as_vector, column_names, refuse_non_finite
 from ..errors import NotApplicable
+from ..priors import UserPrior
 from .base import Expansion, Parts, Target, checked_temper
 from .families import Family, Logistic, StudentT
 from .glm_rows import differences, energies, firefly_energies, taylor_differences, taylor_energies, taylor_scales
@@ -84,11 +85,13 @@ class GLM(Target):
         weight = np.full(len(y), self.temper) if self._weights is None else self.temper * self._weights[block]
         return np.ascontiguousarray(self._X[block], dtype=np.float64), y, weight
 
-    def _packed(self, extra: int, fill: Callable[[np.ndarray, slice], Result]) -> tuple[np.ndarray, list[Result]]:
+    def _packed(
+        self, extra: int, fill: Callable[[np.ndarray, slice], Result], take: Callable[[Result], Any] = lambda _: None
+    ) -> np.ndarray:
         """Rows ``x, y, c``, ``extra`` columns and, if rows are weighted, the weight.
 
         ``fill(rows, block)`` writes ``c`` and the extra columns of a block, of which the rest is already there; what it
-        returns is returned for all blocks.
+        returns is handed to ``take``, block after block.
         """
         d = self.dim
         rows = packed_rows(self.n_rows, d + 2 + extra + (self._weights is not None))
@@ -99,7 +102,9 @@ class GLM(Target):
                 rows[block, d + 2 + extra] = self.temper * self._weights[block]
             return fill(rows[block], block)
 
-        return rows, list(over_blocks(pack, self.n_rows))
+        for result in over_blocks(pack, self.n_rows):
+            take(result)
+        return rows
 
     def _pack(self) -> np.ndarray:
         d = self.dim
@@ -110,7 +115,11 @@ class GLM(Target):
             rows[:, d + 1] = 0.0  # what does not move has bound zero, however steep the family
             np.multiply(self.family.suprema(y).first, size, out=rows[:, d + 1], where=size > 0)
 
-        return self._packed(0, fill)[0]
+        return self._packed(0, fill)
+
+    @property
+    def weight(self) -> float:
+        return self.temper * (self.n_rows if self._weights is None else float(self._weights.sum()))
 
     def samples(self) -> Iterator[Target]:
         """A hundredth and a tenth of the rows, where these are enough to look like all of them."""
@@ -119,9 +128,21 @@ class GLM(Target):
             if n >= max(1000, 20 * self.dim):
                 index = np.sort(np.random.default_rng(share).integers(self.n_rows, size=n))
                 weights = np.full(n, self.n_rows / n) * (1.0 if self._weights is None else self._weights[index])
-                yield GLM(
-                    self._X[index], self._y[index], self.family, prior=self.prior, temper=self.temper, weights=weights
-                )
+                prior = None if isinstance(self.prior, UserPrior) else self.prior  # the search leaves it out anyway
+                rows = self._X[index], self._y[index]
+                yield GLM(*rows, self.family, prior=prior, temper=self.temper, weights=weights)
+
+    def gram(self) -> np.ndarray:
+        """``sum_i w_i x_i x_i'``, temper included: singular when columns depend on each other, whatever ``y`` is."""
+        total = np.zeros((self.dim, self.dim))
+
+        def of_block(block: slice) -> np.ndarray:
+            X, _, weight = self._columns(block)
+            return X.T @ (weight[:, None] * X)
+
+        for of_rows in over_blocks(of_block, self.n_rows):
+            total += of_rows
+        return total
 
     def expansion(self, theta: np.ndarray) -> Expansion:
         """Energy, gradient and Hessian of the data at ``theta``, in one pass over blocks of rows."""
@@ -169,11 +190,17 @@ class GLM(Target):
             rows[:, d + 1] = weight * local * size ** (order + 1)
             rows[:, d + 2] = eta
             rows[:, d + 3], rows[:, d + 4], third = self.family.derivatives(eta, y)
-            outside = float(np.max(supremum[supremum > 0] / local[supremum > 0], initial=1.0))
-            return outside, (weight * third * size**2) @ white_X
+            wider = float(np.max(supremum[supremum > 0] / local[supremum > 0], initial=1.0))
+            return wider, (weight * third * size**2) @ white_X
 
-        rows, parts = self._packed(3, fill)
-        outside, thirds = zip(*parts, strict=True)
+        outside, thirds = 1.0, np.zeros(d)
+
+        def take(of_block: tuple[float, np.ndarray]) -> None:
+            nonlocal outside
+            outside = max(outside, of_block[0])
+            np.add(thirds, of_block[1], out=thirds)
+
+        rows = self._packed(3, fill, take)
         distance = original_distance if original_bounds else (first_order_distance, second_order_distance)[order - 1]
         return TaylorTarget(
             self,
@@ -184,8 +211,8 @@ class GLM(Target):
             root=root,
             base_hyper=[self.temper, self._hyper[1]],
             white=white,
-            skew=mean_of_skewed(sum(thirds, start=np.zeros(d))) if white else None,
-            tier=(radius**2, max(outside)),
+            skew=mean_of_skewed(thirds) if white else None,
+            tier=(radius**2, outside),
             rows=rows,
             bound_column=d + 1,
             parts=Parts(
@@ -213,8 +240,13 @@ class GLM(Target):
             rows[:, d + 2 : d + 6] = np.column_stack(below)
             return (weight * (2 * below.a * below.anchor - below.b)) @ X, X.T @ ((-2 * weight * below.a)[:, None] * X)
 
-        rows, sums = self._packed(4, fill)
-        slope, bend = (sum(part, start=np.zeros_like(part[0])) for part in zip(*sums, strict=True))
+        slope, bend = np.zeros(d), np.zeros((d, d))
+
+        def take(of_block: tuple[np.ndarray, np.ndarray]) -> None:
+            np.add(slope, of_block[0], out=slope)
+            np.add(bend, of_block[1], out=bend)
+
+        rows = self._packed(4, fill, take)
         return TaylorTarget(
             self,
             order=2,

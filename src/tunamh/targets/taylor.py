@@ -245,10 +245,14 @@ class TaylorTarget(Target):
         return self.centre + self.metric.factor @ (self.skew - self.metric.factor.T @ pull)
 
     @property
+    def weight(self) -> float:
+        return self.base.weight
+
+    @property
     def departure(self) -> float:
         """How far the posterior is from its Laplace law, 0 to 1 or so: by its skewness, and by rows per parameter."""
         skewness = 2.0 * float(np.linalg.norm(self.skew)) / np.sqrt(self.dim)
-        return max(skewness, np.sqrt(self.dim / self.n_rows))
+        return max(skewness, np.sqrt(self.dim / self.weight))
 
     def whitened(self) -> TaylorTarget:
         """The same target for chains that walk in ``z``, ``theta = m + L z``: distance and offset cost O(d)."""

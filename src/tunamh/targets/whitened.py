@@ -120,7 +120,7 @@ class WhitenedTarget(TaylorTarget):
     spread = 1.25  # most starts lie within the tier's radius: beyond it a step reads all rows
 
     def __init__(self, plain: TaylorTarget):
-        self.__dict__.update(plain.__dict__)  # rows and tables are shared
+        self.__dict__.update(plain.__dict__)  # rows, tables and the metric are shared, whose precision stays the same
         parts = plain.parts
         unfit = parts.distance in (first_order_distance, second_order_distance) and not plain.white
         if unfit or parts.distance not in _WHITENED or parts.offset is not polynomial_offset:

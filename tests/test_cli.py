@@ -31,7 +31,7 @@ def test_demo_prints_a_table_and_draws_a_picture(tmp_path):
     assert (tmp_path / "regression.png").stat().st_size > 10_000
     regression = json.loads((tmp_path / "regression.json").read_text())
     assert regression["effective"] > 0.5 * regression["draws"]
-    assert regression["rows_touched"] < 10 * regression["draws"]
+    assert regression["rows_touched"] < 50 * regression["draws"]
     assert (tmp_path / "mixture.png").stat().st_size > 10_000
     tuna, full = json.loads((tmp_path / "mixture.json").read_text())["contenders"]
     assert tuna["rows_per_step"] < full["rows_per_step"] <= 20_000

@@ -21,7 +21,7 @@ from problems import make
 from tunamh import MHSS, Autoregressive
 from tunamh.laplace import find_mode
 
-MINIBATCH = MHSS(floor=2.0, delayed=False)
+MINIBATCH = MHSS(delayed=False)
 PROBLEMS = ["logistic-1e4x50", "logistic-2e3x50", "mnist79", "student-1e4x50"]
 SHARES = [0.0, 0.03, 0.2, 0.5]
 
@@ -79,7 +79,7 @@ def tails(share: float, seeds: int = 10) -> dict:
     for seed in range(seeds):
         proposal = Autoregressive(other=share)
         settings = {"draws": 25_000, "tune": 1000, "chains": 4, "progressbar": False}
-        tree = tunamh.sample(target, test=MHSS(floor=2.0, delayed=False), proposal=proposal, rng=seed, **settings)
+        tree = tunamh.sample(target, test=MINIBATCH, proposal=proposal, rng=seed, **settings)
         theta = tree.posterior["theta"].values
         values = np.concatenate([theta, theta**2], axis=-1)
         effective = np.array([float(ess(values[..., j])) for j in range(4)])

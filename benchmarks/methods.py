@@ -53,7 +53,7 @@ PROBLEMS = {
             "TunaMH, Taylor 2": (TunaMH(), Taylor(order=2)),
             "MH-SS, Taylor 2": (MHSS(), Taylor(order=2)),
             "SMH-2": (FactorizedMH(), Taylor(order=2)),
-            "MH-SS, Taylor 2, autoregressive": (MHSS(delayed=False, floor=2.0), Taylor(order=2), Autoregressive()),
+            "sample(target)": (MHSS(delayed=False), Taylor(order=2), Autoregressive()),
         },
     ),
     "mixture 1,000,000, temper 1e-4": (mixture, {**COMMON, "PoissonMH": (PoissonMH(500.0), None)}),

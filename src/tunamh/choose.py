@@ -26,9 +26,6 @@ from .targets.taylor import TaylorTarget
 MH_PASS_SHARE = 0.3
 """A pass of `MH` over all rows costs about this share of as many random rows (benchmarks/rows_per_second.py)."""
 
-FLOOR = 2.0
-"""Rows per step at the least (spec 5e, rule 2): a few rows cost less than the step around them."""
-
 _STEP_ROWS = 10.0  # what a step costs besides its rows, in rows: below this, all rows without noise cost no more
 
 _PAIRS = 200  # of Laplace draws, at which the batch is foreseen
@@ -64,7 +61,7 @@ def choose(target: Target, test: Any, proposal: Any, control: Any) -> Choice:
             return _for_expansion(target, "as control= says")
         return Choice(target, TunaMH(), target.default_proposal(), "TunaMH with its target's own proposal")
     if test is None:
-        test = MHSS(floor=FLOOR, delayed=False) if isinstance(proposal, Autoregressive) else TunaMH()
+        test = MHSS(delayed=False) if isinstance(proposal, Autoregressive) else TunaMH()
     return Choice(target, test, target.default_proposal() if proposal is None else proposal, "as you said")
 
 
@@ -101,10 +98,14 @@ def _for_expansion(target: TaylorTarget, where: str) -> Choice:
         why = f"{expansion} leaves no remainder: independent draws, and no row is read"
         return Choice(target, MHSS(delayed=False), Autoregressive(rho=0.0, other=0.0), why)
     if max(batch, _STEP_ROWS) < MH_PASS_SHARE * n_rows:
-        why = f"{expansion}: about {max(batch, FLOOR):,.0f} of {n_rows:,} rows a step, cheaper than a pass over all"
-        return Choice(target, MHSS(floor=FLOOR, delayed=False), Autoregressive(), why)
-    why = f"{expansion}: a minibatch would be {batch:,.0f} of {n_rows:,} rows a step, a pass over all costs no more"
+        why = f"{expansion}: about {_few(batch)} of {n_rows:,} rows a step, cheaper than a pass over all"
+        return Choice(target, MHSS(delayed=False), Autoregressive(), why)
+    why = f"{expansion}: a minibatch would be {_few(batch)} of {n_rows:,} rows a step, a pass over all costs no more"
     return Choice(target, MH(), Autoregressive(), why)
+
+
+def _few(batch: float) -> str:
+    return f"{batch:.1f}" if batch < 10 else f"{batch:,.0f}"
 
 
 def _foreseen_batch(target: TaylorTarget) -> float:

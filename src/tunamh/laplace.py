@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MOST_STEPS = 100
 _MOST_STEPS_ON_A_SAMPLE = 20
+_MOST_CORRECTIONS = 3
 _CLOSE = 0.01
 # Near a mode Newton decrements shrink quadratically. Several in a row that shrink by less are on the way to infinity.
 _LINEAR = 0.2
@@ -50,11 +51,33 @@ def find_mode(target: Target, start: np.ndarray | None = None, tolerance: float 
     """
     point = target.search_start() if start is None else np.array(start, dtype=np.float64)
     if start is None:
+        nearest = None
         for sample in target.samples():
             found = _descend(sample, point, tolerance, _MOST_STEPS_ON_A_SAMPLE)
             if found.runaway is None and found.away < np.sqrt(target.dim):
-                point = found.point
+                nearest, point = found, found.point
+        if nearest is not None:
+            point = _corrected(target, nearest, tolerance)
     return _descend(target, point, tolerance, _MOST_STEPS)
+
+
+def _corrected(target: Target, found: Mode, tolerance: float) -> np.ndarray:
+    """The mode of a sample, moved by the gradient of all rows in the metric of the sample's Hessian.
+
+    Such a pass costs a fraction of one that adds up a Hessian too. Each step leaves about ``sqrt(d / n)`` of the way to
+    go, n being the rows of the sample.
+    """
+    prior, point = target._prior, found.point
+    factor = metric(found.expansion.hessian + np.diag(prior.precision)).factor
+    before = np.inf
+    for _ in range(_MOST_CORRECTIONS):
+        gradient = target.gradient(point) + prior.precision * (point - prior.mean)  # type: ignore[attr-defined]
+        step = factor @ (factor.T @ gradient)
+        decrement = float(gradient @ step)
+        if decrement < tolerance * target.dim or not decrement < 0.5 * before:
+            break
+        point, before = point - step, decrement
+    return point
 
 
 def _descend(target: Target, point: np.ndarray, tolerance: float, most_steps: int) -> Mode:

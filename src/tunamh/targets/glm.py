@@ -132,17 +132,23 @@ class GLM(Target):
                 rows = self._X[index], self._y[index]
                 yield GLM(*rows, self.family, prior=prior, temper=self.temper, weights=weights)
 
+    def gradient(self, theta: np.ndarray) -> np.ndarray:
+        """Of the data's energy at ``theta``."""
+
+        def of_block(block: slice) -> np.ndarray:
+            X, y, weight = self._columns(block)
+            return (weight * self.family.derivatives(X @ theta, y)[0]) @ X
+
+        return sum(over_blocks(of_block, self.n_rows), start=np.zeros(self.dim))
+
     def gram(self) -> np.ndarray:
         """``sum_i w_i x_i x_i'``, temper included: singular when columns depend on each other, whatever ``y`` is."""
-        total = np.zeros((self.dim, self.dim))
 
         def of_block(block: slice) -> np.ndarray:
             X, _, weight = self._columns(block)
             return X.T @ (weight[:, None] * X)
 
-        for of_rows in over_blocks(of_block, self.n_rows):
-            total += of_rows
-        return total
+        return sum(over_blocks(of_block, self.n_rows), start=np.zeros((self.dim, self.dim)))
 
     def expansion(self, theta: np.ndarray) -> Expansion:
         """Energy, gradient and Hessian of the data at ``theta``, in one pass over blocks of rows."""

@@ -31,11 +31,15 @@ class ChainResult(NamedTuple):
     step_size: float
 
 
+_ENOUGH_TO_JUDGE = 1000
+
+
 def worst_r_hat(draws: np.ndarray) -> tuple[float, int]:
     """The largest split R-hat of draws (chain, draw, parameter), and of which parameter (Gelman and Rubin 1992).
 
-    Plain, without ranks: a coarse alarm, computed in one pass; `summary` has the fine one.
+    Plain, without ranks, of a thousand draws at most: a coarse alarm that costs nothing; `summary` has the fine one.
     """
+    draws = draws[:, :: max(1, draws.shape[1] // _ENOUGH_TO_JUDGE)]
     chains, n, d = draws.shape
     halves = draws[:, : n // 2 * 2].reshape(2 * chains, n // 2, d)
     within = halves.var(axis=1, ddof=1).mean(axis=0)

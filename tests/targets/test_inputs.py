@@ -9,7 +9,17 @@ import pytest
 import scipy.sparse
 
 from conftest import logistic_data
-from tunamh import EnergyTarget, FiniteWalk, GaussianMixture, LogisticRegression, Normal, RobustRegression, sample
+from tunamh import (
+    EnergyTarget,
+    FiniteWalk,
+    FlyMC,
+    GaussianMixture,
+    LogisticRegression,
+    Normal,
+    RobustRegression,
+    TunaMH,
+    sample,
+)
 
 X, Y = logistic_data(200, 3)
 NAMES = ["age", "dose", "weight"]
@@ -47,7 +57,19 @@ def test_forms_of_X_give_the_same_target(form, tmp_path):
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.int8, np.uint8, bool])
 def test_number_types(dtype):
     table = (X > 0).astype(dtype)
-    assert np.array_equal(LogisticRegression(table, Y).rows, LogisticRegression(table.astype(float), Y).rows)
+    assert np.array_equal(LogisticRegression(table, Y).c, LogisticRegression(table.astype(float), Y).c)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 5])
+@pytest.mark.parametrize("settings", [{}, {"test": TunaMH()}, {"test": FlyMC(q=0.1)}], ids=["auto", "TunaMH", "FlyMC"])
+def test_single_precision_is_kept_and_changes_nothing(columns, settings):
+    """The same numbers in half the memory: not a bit of the draws is different."""
+    single = np.random.default_rng(1).standard_normal((400, columns)).astype(np.float32)
+    y, weights = np.arange(400) % 2, 1.0 + np.arange(400) % 3
+    kept, widened = (LogisticRegression(X, y, weights=weights, temper=0.5) for X in (single, single.astype(float)))
+    assert kept._y_column == (columns + 1) // 2
+    first, second = (sample(t, draws=40, tune=40, chains=1, rng=1, **settings) for t in (kept, widened))
+    assert np.array_equal(first.posterior["theta"].values, second.posterior["theta"].values)
 
 
 @pytest.mark.parametrize(

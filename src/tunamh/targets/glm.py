@@ -40,7 +40,8 @@ class GLM(Target):
     ----------
     X : (N, d) table
         Array, memory map, or a pandas, polars or pyarrow table, whose column names label the draws. Not copied until
-        rows are needed: leave it as it is until then.
+        rows are needed: leave it as it is until then. float32 features are kept in single precision: the same numbers
+        in half the memory; sums over them are in double precision.
     y : (N,) responses
     family : Family
         Labels: `Logistic()`, `Probit()`. Reals: `StudentT(df)`, `Huber(delta)`, `Gaussian(scale)`. Counts:
@@ -64,13 +65,14 @@ class GLM(Target):
         temper = checked_temper(temper)
         self.family = family
         self._X, self._y = X, y
+        self._y_column = (d + 1) // 2 if X.dtype == np.float32 else d
         self._weights = None if weights is None else _checked_weights(weights, n_rows)
         for _ in over_blocks(lambda block: refuse_non_finite(X[block], "X", block.start), n_rows):
             pass
         super().__init__(
             rows=n_rows,
-            bound_column=d + 1,
-            hyper=[temper, weights is not None],
+            bound_column=self._y_column + 1,
+            hyper=[temper, weights is not None, self._y_column],
             family_hyper=family.hyper,
             parts=Parts(differences, energies, family_rise=family.rise, family_energy=family.energy),
             dim=d,
@@ -93,13 +95,14 @@ class GLM(Target):
         ``fill(rows, block)`` writes ``c`` and the extra columns of a block, of which the rest is already there; what it
         returns is handed to ``take``, block after block.
         """
-        d = self.dim
-        rows = packed_rows(self.n_rows, d + 2 + extra + (self._weights is not None))
+        y = self._y_column
+        rows = packed_rows(self.n_rows, y + 2 + extra + (self._weights is not None))
+        features = rows.view(np.float32) if y < self.dim else rows
 
         def pack(block: slice) -> Result:
-            rows[block, :d], rows[block, d] = self._X[block], self._y[block]
+            features[block, : self.dim], rows[block, y] = self._X[block], self._y[block]
             if self._weights is not None:
-                rows[block, d + 2 + extra] = self.temper * self._weights[block]
+                rows[block, y + 2 + extra] = self.temper * self._weights[block]
             return fill(rows[block], block)
 
         for result in over_blocks(pack, self.n_rows):
@@ -107,13 +110,13 @@ class GLM(Target):
         return rows
 
     def _pack(self) -> np.ndarray:
-        d = self.dim
+        c = self._y_column + 1
 
         def fill(rows: np.ndarray, block: slice) -> None:
             X, y, weight = self._columns(block)
             size = weight * np.sqrt(np.einsum("ij,ij->i", X, X))
-            rows[:, d + 1] = 0.0  # what does not move has bound zero, however steep the family
-            np.multiply(self.family.suprema(y).first, size, out=rows[:, d + 1], where=size > 0)
+            rows[:, c] = 0.0  # what does not move has bound zero, however steep the family
+            np.multiply(self.family.suprema(y).first, size, out=rows[:, c], where=size > 0)
 
         return self._packed(0, fill)
 
@@ -172,7 +175,7 @@ class GLM(Target):
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> TaylorTarget:
         """The target with its Taylor part in the offset: ``c_i = weight_i L |A^-1/2 x_i|^{order+1}`` (spec 5a, 5d)."""
-        d = self.dim
+        d, c = self.dim, self._y_column + 1
         white = whiten and not original_bounds
         frame = metric(at_centre.hessian + np.diag(self._prior.precision))
         factor, root = (frame.factor, frame.inverse) if white else (np.eye(d), np.eye(d))
@@ -193,9 +196,9 @@ class GLM(Target):
             local = supremum
             if near is not None:
                 local = np.clip(near(y, eta, radius * size)[order], LEAST_TIER * supremum, supremum)
-            rows[:, d + 1] = weight * local * size ** (order + 1)
-            rows[:, d + 2] = eta
-            rows[:, d + 3], rows[:, d + 4], third = self.family.derivatives(eta, y)
+            rows[:, c] = weight * local * size ** (order + 1)
+            rows[:, c + 1] = eta
+            rows[:, c + 2], rows[:, c + 3], third = self.family.derivatives(eta, y)
             wider = float(np.max(supremum[supremum > 0] / local[supremum > 0], initial=1.0))
             return wider, (weight * third * size**2) @ white_X
 
@@ -215,12 +218,12 @@ class GLM(Target):
             gradient=at_centre.gradient,
             hessian=at_centre.hessian,
             root=root,
-            base_hyper=[self.temper, self._hyper[1]],
+            base_hyper=list(self._hyper),
             white=white,
             skew=mean_of_skewed(thirds) if white else None,
             tier=(radius**2, outside),
             rows=rows,
-            bound_column=d + 1,
+            bound_column=c,
             parts=Parts(
                 taylor_differences,
                 taylor_energies,
@@ -237,13 +240,13 @@ class GLM(Target):
         lower_bound = getattr(self.family, "lower_bound", None)
         if lower_bound is None:
             raise NotApplicable(f"FlyMC needs a lower bound of the likelihood; {self.family!r} offers none")
-        d = self.dim
+        d, c = self.dim, self._y_column + 1
 
         def fill(rows: np.ndarray, block: slice) -> tuple[np.ndarray, np.ndarray]:
             X, y, weight = self._columns(block)
             below = lower_bound(y, None if centre is None else X @ centre)
-            rows[:, d + 1] = 0.0
-            rows[:, d + 2 : d + 6] = np.column_stack(below)
+            rows[:, c] = 0.0
+            rows[:, c + 1 : c + 5] = np.column_stack(below)
             return (weight * (2 * below.a * below.anchor - below.b)) @ X, X.T @ ((-2 * weight * below.a)[:, None] * X)
 
         slope, bend = np.zeros(d), np.zeros((d, d))
@@ -260,9 +263,9 @@ class GLM(Target):
             gradient=slope,
             hessian=bend,
             root=np.eye(d),
-            base_hyper=[self.temper, self._hyper[1]],
+            base_hyper=list(self._hyper),
             rows=rows,
-            bound_column=d + 1,
+            bound_column=c,
             parts=Parts(
                 no_differences,
                 firefly_energies,

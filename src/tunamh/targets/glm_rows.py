@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .._jit import REASSOCIATE, Differences, Energies, helper, part
 from .._vector import prefetch_row
 from ..data.stream import ROWS_AHEAD
 from .taylor import BASE_HYPER
 
 # Layout of a packed row: x_1 .. x_d, y, c and, when rows are weighted, the weight (temper included).
-# Layout of hyper: temper, whether rows are weighted.
+# Layout of hyper: temper, whether rows are weighted, the column of y. That column is d or, where features were given in
+# single precision and are kept so, (d + 1) // 2: two of them lie in the place of one other number.
 
 
 @helper(fastmath=REASSOCIATE)
-def _two_dots(theta, prop, rows, index, start, n, eta, eta_prop):
+def _two_dots_of(theta, prop, rows, features, index, start, n, eta, eta_prop):
     """Linear predictors at both points. Rows lie anywhere in memory, so later ones are asked for early."""
     d = theta.size
     for b in range(n):
@@ -21,20 +24,37 @@ def _two_dots(theta, prop, rows, index, start, n, eta, eta_prop):
         i = index[start + b]
         here, there = 0.0, 0.0
         for j in range(d):
-            here += rows[i, j] * theta[j]
-            there += rows[i, j] * prop[j]
+            here += features[i, j] * theta[j]
+            there += features[i, j] * prop[j]
         eta[b], eta_prop[b] = here, there
 
 
 @helper(fastmath=REASSOCIATE)
-def _one_dot(theta, rows, index, n, eta):
+def _one_dot_of(theta, features, index, n, eta):
     d = theta.size
     for b in range(n):
         i = index[b]
         here = 0.0
         for j in range(d):
-            here += rows[i, j] * theta[j]
+            here += features[i, j] * theta[j]
         eta[b] = here
+
+
+@helper
+def _two_dots(theta, prop, data, index, start, n):
+    if data.hyper[2] < theta.size:
+        features = data.rows.view(np.float32)
+        _two_dots_of(theta, prop, data.rows, features, index, start, n, data.eta, data.eta_prop)
+    else:
+        _two_dots_of(theta, prop, data.rows, data.rows, index, start, n, data.eta, data.eta_prop)
+
+
+@helper
+def _one_dot(theta, data, index, n, eta):
+    if data.hyper[2] < theta.size:
+        _one_dot_of(theta, data.rows.view(np.float32), index, n, eta)
+    else:
+        _one_dot_of(theta, data.rows, index, n, eta)
 
 
 @helper
@@ -52,86 +72,87 @@ def _apply_weights(index, start, n, data, column, values):
 @helper(inline=True)
 def _family_rises(theta, prop, index, start, n, data, rise, bound):
     """``f(eta') - f(eta)`` and ``c_i`` of a block of rows; ``data.eta`` and ``data.eta_prop`` keep the predictors."""
-    d = theta.size
-    _two_dots(theta, prop, data.rows, index, start, n, data.eta, data.eta_prop)
+    y = int(data.hyper[2])
+    _two_dots(theta, prop, data, index, start, n)
     for b in range(n):
-        data.y[b] = data.rows[index[start + b], d]
-        bound[b] = data.rows[index[start + b], d + 1]
+        data.y[b] = data.rows[index[start + b], y]
+        bound[b] = data.rows[index[start + b], y + 1]
     data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, rise)
 
 
 @helper(inline=True)
 def _family_energies(theta, index, n, data, out):
     """``f(eta)`` of a block of rows; ``data.eta`` keeps the predictors."""
-    _one_dot(theta, data.rows, index, n, data.eta)
+    y = int(data.hyper[2])
+    _one_dot(theta, data, index, n, data.eta)
     for b in range(n):
-        data.y[b] = data.rows[index[b], theta.size]
+        data.y[b] = data.rows[index[b], y]
     data.family_energy(n, data.eta, data.y, data.family_hyper, out)
 
 
 @part(Differences)
 def differences(theta, prop, index, start, n, data, rise, bound):
     _family_rises(theta, prop, index, start, n, data, rise, bound)
-    _apply_weights(index, start, n, data, theta.size + 2, rise)
+    _apply_weights(index, start, n, data, int(data.hyper[2]) + 2, rise)
 
 
 @part(Energies)
 def energies(theta, index, n, data, out):
     _family_energies(theta, index, n, data, out)
-    _apply_weights(index, 0, n, data, theta.size + 2, out)
+    _apply_weights(index, 0, n, data, int(data.hyper[2]) + 2, out)
 
 
 # Layout of a packed row of a Taylor target: x, y, c, then eta, f' and f'' at the centre and, if weighted, the weight.
 
 
 @helper
-def _subtract_polynomial(index, start, n, rows, d, order, eta, eta_prop, rise):
+def _subtract_polynomial(index, start, n, rows, y, order, eta, eta_prop, rise):
     """From ``f(eta') - f(eta)`` take the Taylor part, a polynomial in the predictors' distances from the centre's."""
     for b in range(n):
         i = index[start + b]
-        before, after = eta[b] - rows[i, d + 2], eta_prop[b] - rows[i, d + 2]
-        rise[b] -= (after - before) * rows[i, d + 3]
+        before, after = eta[b] - rows[i, y + 2], eta_prop[b] - rows[i, y + 2]
+        rise[b] -= (after - before) * rows[i, y + 3]
         if order > 1.0:
-            rise[b] -= 0.5 * (after - before) * (after + before) * rows[i, d + 4]
+            rise[b] -= 0.5 * (after - before) * (after + before) * rows[i, y + 4]
 
 
 @part(Differences)
 def taylor_differences(theta, prop, index, start, n, data, rise, bound):
-    d = theta.size
+    y = int(data.hyper[2])
     _family_rises(theta, prop, index, start, n, data, rise, bound)
-    _subtract_polynomial(index, start, n, data.rows, d, data.hyper[BASE_HYPER], data.eta, data.eta_prop, rise)
-    _apply_weights(index, start, n, data, d + 5, rise)
+    _subtract_polynomial(index, start, n, data.rows, y, data.hyper[BASE_HYPER], data.eta, data.eta_prop, rise)
+    _apply_weights(index, start, n, data, y + 5, rise)
 
 
 @part(Energies)
 def taylor_energies(theta, index, n, data, out):
     """``R_i(theta)``, zero at the centre."""
-    d = theta.size
-    _one_dot(theta, data.rows, index, n, data.eta_prop)
+    y = int(data.hyper[2])
+    _one_dot(theta, data, index, n, data.eta_prop)
     for b in range(n):
-        data.y[b] = data.rows[index[b], d]
-        data.eta[b] = data.rows[index[b], d + 2]
+        data.y[b] = data.rows[index[b], y]
+        data.eta[b] = data.rows[index[b], y + 2]
     data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, out)
-    _subtract_polynomial(index, 0, n, data.rows, d, data.hyper[BASE_HYPER], data.eta, data.eta_prop, out)
-    _apply_weights(index, 0, n, data, d + 5, out)
+    _subtract_polynomial(index, 0, n, data.rows, y, data.hyper[BASE_HYPER], data.eta, data.eta_prop, out)
+    _apply_weights(index, 0, n, data, y + 5, out)
 
 
 @part(Energies)
 def taylor_scales(theta, index, n, data, out):
     """Size of what cancels in ``R_i(theta)``: the rise from the centre and the two terms of the polynomial."""
-    d, order = theta.size, data.hyper[BASE_HYPER]
-    _one_dot(theta, data.rows, index, n, data.eta_prop)
+    y, order = int(data.hyper[2]), data.hyper[BASE_HYPER]
+    _one_dot(theta, data, index, n, data.eta_prop)
     for b in range(n):
-        data.y[b] = data.rows[index[b], d]
-        data.eta[b] = data.rows[index[b], d + 2]
+        data.y[b] = data.rows[index[b], y]
+        data.eta[b] = data.rows[index[b], y + 2]
     data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, out)
     for b in range(n):
         i = index[b]
-        away = data.eta_prop[b] - data.rows[i, d + 2]
+        away = data.eta_prop[b] - data.rows[i, y + 2]
         out[b] = (
-            abs(out[b]) + abs(away * data.rows[i, d + 3]) + abs(0.5 * (order - 1.0) * away * away * data.rows[i, d + 4])
+            abs(out[b]) + abs(away * data.rows[i, y + 3]) + abs(0.5 * (order - 1.0) * away * away * data.rows[i, y + 4])
         )
-    _apply_weights(index, 0, n, data, d + 5, out)
+    _apply_weights(index, 0, n, data, y + 5, out)
 
 
 # Layout of a packed row of a firefly target: x, y, c, the lower bound's anchor, a, b, k and, if weighted, the weight.
@@ -140,10 +161,10 @@ def taylor_scales(theta, index, n, data, out):
 @part(Energies)
 def firefly_energies(theta, index, n, data, out):
     """``-gap = f + a e^2 + b e + k`` with ``e = eta - anchor``, at most zero."""
-    d = theta.size
+    y = int(data.hyper[2])
     _family_energies(theta, index, n, data, out)
     for b in range(n):
         i = index[b]
-        away = data.eta[b] - data.rows[i, d + 2]
-        out[b] += (data.rows[i, d + 3] * away + data.rows[i, d + 4]) * away + data.rows[i, d + 5]
-    _apply_weights(index, 0, n, data, d + 6, out)
+        away = data.eta[b] - data.rows[i, y + 2]
+        out[b] += (data.rows[i, y + 3] * away + data.rows[i, y + 4]) * away + data.rows[i, y + 5]
+    _apply_weights(index, 0, n, data, y + 6, out)

@@ -20,7 +20,7 @@ from common import RESULTS, machine, print_table, write_json
 from problems import make
 from tunamh._jit import borrowed
 from tunamh.chain import ROWS, ChainState, Kernel, advance
-from tunamh.choose import choose
+from tunamh.choose import Choice, choose
 from tunamh.data.stream import open_stream
 from tunamh.guard import new_work, parameters_at
 
@@ -71,10 +71,15 @@ def nanoseconds(function, n: int, *arguments) -> float:
     return min(times) / n * 1e9
 
 
-def measure(name: str) -> dict:
+def chosen(name: str, single: bool) -> Choice:
+    """The automatic choice, with features in double or in single precision."""
     problem = make(name)
-    target = {"logistic": tunamh.LogisticRegression, "student": tunamh.RobustRegression}[name.split("-")[0]]
-    choice = choose(target(problem.X, problem.y), None, None, None)
+    model = {"logistic": tunamh.LogisticRegression, "student": tunamh.RobustRegression}[name.split("-")[0]]
+    return choose(model(problem.X.astype(np.float32) if single else problem.X, problem.y), None, None, None)
+
+
+def measure(name: str, single: bool = False) -> dict:
+    choice = chosen(name, single)
     target = choice.proposal.prepare(choice.target)
     test, proposal, model = choice.test.bind(target), choice.proposal.bind(target), target.model()
     rng, work = np.random.default_rng(1), new_work()
@@ -105,7 +110,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
-    results = [measure(name) for name in PROBLEMS]
+    results = [measure(name) | {"the same from float32": measure(name, single=True)["whole step"]} for name in PROBLEMS]
     columns = list(results[0])
     cells = [
         [r[c] if c == "problem" else f"{r[c]:,.0f}" if "rows" not in c else f"{r[c]:,.1f}" for c in columns]

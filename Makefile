@@ -47,9 +47,12 @@ $(PEERS)/installed: benchmarks/peers-requirements.txt
 
 bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/rows_per_second.py
+	$(BIN)/python benchmarks/step.py
+	$(BIN)/python benchmarks/laplace.py
 	$(BIN)/python benchmarks/methods.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/tables.py
 
 clean:
 	rm -rf $(VENV) $(PEERS) benchmarks/.cache demo reproduction

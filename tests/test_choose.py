@@ -47,6 +47,7 @@ def test_a_regression_gets_expansion_and_laplace_proposals():
     assert said["proposal"].startswith("Autoregressive")
     assert said["target"].startswith("Taylor(order=2)")
     assert "rows a step" in said["why"]
+    assert tree.posterior.attrs["choice"] == f"{said['test']}, {said['proposal']}: {said['why']}"
     assert tree.sample_stats["batch_size"].mean() < 10
     assert tree.sample_stats["acceptance_rate"].mean() > 0.9
 

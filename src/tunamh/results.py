@@ -78,6 +78,7 @@ def to_datatree(
         "inference_library": "tunamh",
         "inference_library_version": __version__,
         "exact": int(exact),
+        "choice": f"{settings['test']}, {settings['proposal']}: {settings['why']}",
         "settings": json.dumps(settings),
     }
     for group in ("posterior", "sample_stats"):

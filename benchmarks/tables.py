@@ -1,0 +1,143 @@
+"""The tables of the documentation, from what the benchmarks have measured.
+
+    python benchmarks/tables.py
+
+Replaces what stands between ``<!-- table NAME -->`` and ``<!-- end -->`` in README.md and docs/*.md. No figure in these
+tables is typed by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from common import HERE, RESULTS, number
+from peers_report import FEW, NUTS, SAMPLERS, best_nuts, measured, times_faster
+
+ROOT = HERE.parent
+
+
+def results(name: str) -> dict:
+    return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def where(report: dict) -> str:
+    return f"{report['machine']['processor']}, {report['machine']['date']}"
+
+
+def _rate(result: dict | None, excuse: str = "") -> str:
+    if result is None:
+        return excuse
+    return number(result["ess_per_second"]) + ("*" if result["min_ess"] < FEW else "")
+
+
+def _title(problem: str) -> str:
+    if problem == "mnist79":
+        return "MNIST 7 v 9, 12,214 x 50"
+    family, size = problem.split("-")
+    n_rows, d = size.split("x")
+    return f"{'logistic' if family == 'logistic' else 'Student-t'} {int(float(n_rows)):,} x {d}"
+
+
+def peers(only: Sequence[str] | None = None) -> str:
+    """Effective draws per second of sampling; tunamh over the best NUTS in the last column."""
+    report = results("peers")
+    columns = ["", *(SAMPLERS[s].label for s in ("tunamh", "numpyro", "nutpie", "hmcecs", "pymhss")), "x best NUTS"]
+    rows = []
+    for problem, found in sorted(report["problems"].items(), key=lambda item: item[0]):
+        if only is not None and problem not in only:
+            continue
+        best = best_nuts(found)
+        numpyro = max(
+            (r for s in NUTS[:2] if (r := measured(found, s))), key=lambda r: r["ess_per_second"], default=None
+        )
+        ratio = times_faster(found, best)
+        flag = "*" if best and best["min_ess"] < FEW else ""
+        rows.append(
+            [
+                _title(problem),
+                f"**{_rate(measured(found, 'tunamh'))}**",
+                _rate(numpyro),
+                _rate(measured(found, "nutpie")),
+                _rate(measured(found, "hmcecs")),
+                _rate(measured(found, "pymhss"), "out of memory" if "memory" in str(found.get("pymhss")) else ""),
+                f"**{number(ratio)}**{flag}" if ratio else "",
+            ]
+        )
+    return markdown(columns, rows)
+
+
+def few_peers() -> str:
+    return peers(["logistic-1e4x50", "logistic-1e5x50", "logistic-1e6x50", "student-1e5x100", "mnist79"])
+
+
+def scaling() -> str:
+    columns = ["logistic", "rows per step", "rows per effective draw", "effective draws per second", "set-up, s"]
+    rows = [
+        [
+            f"{r['rows']:,} x {r['d']}",
+            number(r["rows_per_step"]),
+            number(r["rows_per_effective_draw"]),
+            number(r["ess_per_second"]),
+            number(r["setup_seconds"]),
+        ]
+        for r in sorted(results("scaling")["growth"], key=lambda r: (r["d"], r["rows"]))
+        if r["status"] == "ok"
+    ]
+    return markdown(columns, rows)
+
+
+def step() -> str:
+    found = results("step")["results"]
+    parts = ["propose", "locate", "distance and offset", "whole step", "the same from float32"]
+    columns = ["", "rows per step", *parts]
+    return markdown(
+        columns, [[_title(r["problem"]), number(r["rows per step"]), *(f"{r[p]:,.0f}" for p in parts)] for r in found]
+    )
+
+
+def gather() -> str:
+    columns = ["rows", "columns", "bare gather", "TunaMH, batch 50", "TunaMH, batch 500"]
+    found = {(r["rows"], r["d"], r["batch"]): r for r in results("rows_per_second")["rows"]}
+    sizes = sorted({key[:2] for key in found if key[1] >= 50})
+    return markdown(
+        columns,
+        [
+            [
+                f"{n:,}",
+                str(d),
+                f"{found[n, d, 50]['bare_ns']:.0f}",
+                *(f"{found[n, d, batch]['tunamh_ns']:.0f}" for batch in (50, 500)),
+            ]
+            for n, d in sizes
+        ],
+    )
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "peers": peers,
+    "few-peers": few_peers,
+    "scaling": scaling,
+    "step": step,
+    "gather": gather,
+}
+
+
+def fill(path: Path) -> None:
+    def replaced(match: re.Match) -> str:
+        return f"<!-- table {match[1]} -->\n{TABLES[match[1]]()}\n<!-- end -->"
+
+    text = path.read_text()
+    path.write_text(re.sub(r"<!-- table ([\w-]+) -->\n.*?<!-- end -->", replaced, text, flags=re.S))
+
+
+if __name__ == "__main__":
+    for document in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        fill(document)

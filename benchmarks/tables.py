@@ -121,12 +121,41 @@ def gather() -> str:
     )
 
 
+def demo_regression() -> str:
+    """What `tunamh demo` showed (its JSON files are copied from demo/ to benchmarks/results/)."""
+    r = results("regression")
+    return (
+        f"`make demo`, two cores ({r['machine']}, {r['date']}): {r['rows']:,} rows, {r['columns']} columns, set-up "
+        f"{r['setup']:.1f} s, then {r['draws']:,}\ndraws worth {r['effective']:,.0f} independent ones in "
+        f"{r['sampling']:.2f} s. All of these draws together looked at\n{r['rows_touched']:,.0f} rows: "
+        f"{r['rows_touched'] / r['rows']:.3f} passes over the data."
+    )
+
+
+def demo_mixture() -> str:
+    report = results("mixture")
+    found = report["contenders"]
+    rows = [
+        ["steps", *(f"{c['steps']:,}" for c in found)],
+        ["rows touched per step", *(f"{c['rows_per_step']:,.0f}" for c in found)],
+        ["rows touched in all, in passes over the data", *(f"{c['rows'] / report['rows']:,.0f}" for c in found)],
+        ["distance to the true density (total variation)", *(f"**{c['distance']:.3f}**" for c in found)],
+    ]
+    said = (
+        f"The paper's two-mode mixture with a million rows, {report['seconds']:g} seconds for each sampler on two "
+        f"cores\n(`make demo`; {report['machine']}, {report['date']}):\n\n"
+    )
+    return said + markdown(["", *(c["name"] for c in found)], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "peers": peers,
     "few-peers": few_peers,
     "scaling": scaling,
     "step": step,
     "gather": gather,
+    "demo-regression": demo_regression,
+    "demo-mixture": demo_mixture,
 }
 
 

@@ -120,8 +120,18 @@ def _show_regression(console: Any, rows: int, out: Path, seed: int, progressbar:
 
 def _write(path: Path, figures: dict[str, Any]) -> None:
     """Figures with the machine and the date beside them."""
-    where = {"machine": platform.processor() or platform.machine(), "date": time.strftime("%Y-%m-%d")}
+    where = {"machine": processor(), "date": time.strftime("%Y-%m-%d")}
     path.write_text(json.dumps(where | figures, indent=1) + "\n")
+
+
+def processor() -> str:
+    """The processor's name where the system tells it."""
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
 
 
 def _draw(console: Any, draw: Callable, path: Path, *figures: Any) -> None:

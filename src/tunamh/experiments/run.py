@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import platform
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple
 from tunamh import ChainsDisagree
 
 from .._version import __version__
+from ..demo import processor
 from ..progress import Progress
 from . import acceptance_curve, batch_sizes, mixture, mnist, robust, settings, theory_checks, walk
 from .runs import Report, part
@@ -102,16 +102,6 @@ def circumstances(budget: Budget, seconds: float) -> dict[str, Any]:
         "version": __version__,
         "seconds": round(seconds, 1),
     }
-
-
-def processor() -> str:
-    """The processor's name where the system tells it."""
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
 
 
 def write(path: Path, content: dict[str, Any]) -> None:

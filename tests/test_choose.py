@@ -236,6 +236,27 @@ def test_laplace_proposals_with_other_tests_and_families():
     assert said["target"].startswith("Taylor(order=1)")
 
 
+def test_a_scale_far_from_the_residuals_is_reported():
+    """Prices in cents under unit noise: not convex, full of false modes, and not what anybody means."""
+    x = np.column_stack([np.ones(3000), X[:3000, 0]])
+    y = 2e5 + 5e4 * x[:, 1] + 3e4 * NOISE[:3000]
+    with pytest.warns(UserWarning, match="times the scale"):
+        chosen(RobustRegression(x, y))
+    tree = sample(RobustRegression(x, y, scale=3e4), draws=500, rng=1)
+    theta = tree.posterior["theta"]
+    assert theta.mean(("chain", "draw")).values == pytest.approx([2e5, 5e4], abs=3000)
+    assert tree.sample_stats["acceptance_rate"].mean() > 0.9
+
+
+def test_a_far_start_does_not_end_in_a_false_mode():
+    """Responses a hundred units from zero: least squares, not the prior's mean, is where the search begins."""
+    from tunamh.laplace import find_mode
+
+    mode = find_mode(RobustRegression(np.column_stack([np.ones(5000), X]), 100 + X[:, 0] + NOISE))
+    assert mode.point == pytest.approx([100, 1, 0, 0], abs=0.15)
+    assert mode.found
+
+
 def test_chains_that_disagree_are_reported():
     """Two modes and a walk too short to change between them."""
     target = GaussianMixture(np.r_[np.full(50, -1.0), np.full(50, 1.0)], variance=0.1)

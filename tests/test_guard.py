@@ -106,12 +106,31 @@ def test_a_users_function_cannot_overwrite_the_state(kind):
         uses[kind]()
 
 
+def test_a_prior_or_a_proposal_beyond_its_arrays_is_noticed():
+    target_rows = np.random.default_rng(1).standard_normal((50, 2)), np.arange(50) % 2
+
+    @numba.njit
+    def prior(theta):
+        return -0.5 * theta[2] ** 2
+
+    @numba.njit
+    def propose(rng, theta, prop):
+        for j in range(3):
+            prop[j] = theta[j] + rng.standard_normal()
+        return 0.0
+
+    with pytest.raises(IndexError, match="log_prior"):
+        tunamh.LogisticRegression(*target_rows, prior=prior)
+    with pytest.raises(IndexError, match="propose"):
+        sample(tunamh.LogisticRegression(*target_rows), proposal=propose)
+
+
 def test_an_index_beyond_theta_is_noticed():
     @numba.njit
     def energy(theta, row):
         return abs(theta[1] - row[0])
 
-    with pytest.raises(IndexError, match="beyond theta"):
+    with pytest.raises(IndexError, match="beyond its arrays"):
         EnergyTarget(energy, ROWS, 1.0, dim=1)
 
 

@@ -126,6 +126,18 @@ def compile_now(part: Part, call: str) -> Part:
     return part
 
 
+def refuse_foreign_memory(function: Any, name: str, *arguments: Any) -> None:
+    """One call of a user's function outside compiled code, where an index beyond its arrays is noticed."""
+    try:
+        with np.errstate(all="ignore"):
+            function.py_func(*arguments)
+    except IndexError as error:
+        sizes = ", ".join(str(a.size) for a in arguments if isinstance(a, np.ndarray))
+        raise IndexError(f"{name} reads or writes beyond its arrays (of {sizes} numbers): {error}") from None
+    except Exception:
+        return  # zero may lie outside the function's domain; sampling will tell
+
+
 def part(role: Any, *, fastmath: Any = False, cache: bool = True) -> Callable[[Callable], Part]:
     """Decorator: this function plays ``role``."""
     return lambda function: Part(function, role, fastmath=fastmath, cache=cache)

@@ -7,6 +7,7 @@ same seed gives the same draws on any machine.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -30,6 +31,7 @@ _STEP_ROWS = 10.0  # what a step costs besides its rows, in rows: below this, al
 
 _PAIRS = 200  # of Laplace draws, at which the batch is foreseen
 _LEAST_WEIGHT = 5.0  # rows per parameter, below which nothing is known of a Laplace law under a flat prior
+_OTHER_UNITS = 20.0
 _SKEWED = 0.05  # where mode and mean are this share of a draw's distance apart, the mean is the better centre
 
 
@@ -70,6 +72,7 @@ def _for_regression(target: GLM) -> Choice:
     if order == 0:
         return _without_expansion(target, "the family's second derivative is unbounded")
     mode = find_mode(target)
+    _warn_of_units(target, mode)
     unsafe = _why_unsafe(target, mode)
     if unsafe is not None:
         return _without_expansion(target, unsafe)
@@ -91,6 +94,8 @@ def _without_expansion(target: GLM, why: str) -> Choice:
 def _for_expansion(target: TaylorTarget, where: str) -> Choice:
     """Laplace proposals, and the test by cost."""
     expansion = f"Taylor expansion of order {target.order} {where}"
+    if isinstance(target.prior, UserPrior):
+        expansion += ", your own prior left out of it"
     if not target.white:
         return Choice(target, MHSS(), target.default_proposal(), f"{expansion}, without whitened distances")
     n_rows, batch = target.n_rows, _foreseen_batch(target)
@@ -124,6 +129,21 @@ def _highest_order(target: GLM) -> int:
         suprema = target.family.suprema(target._y[block])
         finite &= [bool(np.isfinite(values).all()) for values in suprema]
     return 2 if finite[2] else 1 if finite[1] else 0
+
+
+def _warn_of_units(target: GLM, mode: Mode) -> None:
+    """A known scale that is far from the residuals makes another model of the data than its owner means."""
+    scale = getattr(target.family, "scale", None)
+    if scale is None:
+        return
+    X, y, _ = target._columns(slice(None, None, max(1, target.n_rows // 10_000)))
+    typical = float(np.median(np.abs(y - X @ mode.point))) / scale
+    if typical > _OTHER_UNITS:
+        warnings.warn(
+            f"a typical residual is {typical:.3g} times the scale of {target.family!r}, which is taken as known: say "
+            f"scale={typical * scale:.2g} or so, or divide X and y by it",
+            stacklevel=5,
+        )
 
 
 def _why_unsafe(target: GLM, mode: Mode) -> str | None:

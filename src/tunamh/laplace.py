@@ -49,16 +49,17 @@ def find_mode(target: Target, start: np.ndarray | None = None, tolerance: float 
     many rows the search begins on a random hundredth of them and goes on with a tenth; a sample without a mode is
     passed over.
     """
-    point = target.search_start() if start is None else np.array(start, dtype=np.float64)
+    point = None if start is None else np.array(start, dtype=np.float64)
     if start is None:
         nearest = None
         for sample in target.samples():
+            point = sample.search_start() if point is None else point
             found = _descend(sample, point, tolerance, _MOST_STEPS_ON_A_SAMPLE)
             if found.runaway is None and found.away < np.sqrt(target.dim):
                 nearest, point = found, found.point
         if nearest is not None:
             point = _corrected(target, nearest, tolerance)
-    return _descend(target, point, tolerance, _MOST_STEPS)
+    return _descend(target, target.search_start() if point is None else point, tolerance, _MOST_STEPS)
 
 
 def _corrected(target: Target, found: Mode, tolerance: float) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from ._jit import LogPrior, Part, compile_now, fixed, part, read_only
+from ._jit import LogPrior, Part, compile_now, fixed, part, read_only, refuse_foreign_memory
 
 
 class BoundPrior(NamedTuple):
@@ -71,6 +71,7 @@ class UserPrior:
 
     def bind(self, dim: int) -> BoundPrior:
         function = self.function
+        refuse_foreign_memory(function, "log_prior", np.zeros(dim))
 
         @part(LogPrior, cache=False)
         def log_prior(theta, hyper):

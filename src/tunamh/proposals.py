@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from ._jit import Part, Propose, compile_now, fixed, helper, part, read_only
+from ._jit import Part, Propose, compile_now, fixed, helper, part, read_only, refuse_foreign_memory
 from .errors import NotApplicable
 
 OPTIMAL_WALK = 2.38
@@ -256,6 +256,7 @@ class UserProposal:
 
     def bind(self, space: Space) -> BoundProposal:
         function = self.function
+        refuse_foreign_memory(function, "propose", np.random.default_rng(0), np.zeros(space.dim), np.zeros(space.dim))
 
         @part(Propose, cache=False)
         def propose(rng, theta, prop, knobs):
@@ -278,4 +279,5 @@ def as_proposal(proposal: Any) -> Any:
         return proposal
     if callable(proposal):
         raise TypeError("proposal is a plain Python function; compile it first with @numba.njit")
-    raise TypeError(f"proposal must be RandomWalk(...), NeighbourWalk() or an @numba.njit function, got {proposal!r}")
+    known = "RandomWalk(...), Autoregressive(...), NeighbourWalk() or an @numba.njit function"
+    raise TypeError(f"proposal must be {known}, got {proposal!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -13,13 +14,28 @@ from .chain import ACCEPTED, FULL, RATE, REACH, ROWS, WORST
 
 
 def summary(tree: Any, **settings: Any) -> Any:
-    """`arviz_stats.summary`, with every parameter marked when the draws come from an inexact test."""
+    """`arviz_stats.summary`, rounded by each parameter's standard deviation: with many rows it is small.
+
+    Every parameter is marked when the draws come from an inexact test. ``settings`` go to ArviZ; ``round_to`` among
+    them brings its own rounding back.
+    """
     from arviz_stats import summary as table_of
 
-    table = table_of(tree, **settings)
+    table = table_of(tree, **{"round_to": "none", **settings})
+    if "round_to" not in settings:
+        table = table.apply(_readable, axis=1)
     if not tree["posterior"].attrs.get("exact", 1):
         table.index = [f"{name} (inexact)" for name in table.index]
     return table
+
+
+def _readable(row: Any) -> Any:
+    """Three digits of the standard deviation, as many decimals of all that has its unit, four digits of the rest."""
+    sd = row.get("sd", 1.0)
+    decimals = 2 - math.floor(math.log10(sd)) if 0 < sd < math.inf else 3
+    unitless = row.index.str.startswith(("ess", "r_hat"))
+    rounded = [float(f"{v:.4g}") if u else round(v, decimals) for v, u in zip(row, unitless, strict=True)]
+    return type(row)(rounded, index=row.index)
 
 
 class ChainResult(NamedTuple):

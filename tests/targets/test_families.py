@@ -22,7 +22,10 @@ from tunamh._jit import fixed
 
 LABELS = [Logistic(), Probit()]
 COUNTS = [SoftplusPoisson(), NegativeBinomial(2.5), NegativeBinomial(40.0)]
-REALS = [StudentT(4.0), StudentT(1.0), StudentT(30.0), Huber(), Huber(0.3), Gaussian(), Gaussian(0.2)]
+REALS = [
+    *(StudentT(4.0), StudentT(1.0), StudentT(30.0), StudentT(4.0, 2.5)),
+    *(Huber(), Huber(0.3), Huber(1.345, 0.4), Gaussian(), Gaussian(0.2)),
+]
 FAMILIES = LABELS + COUNTS + REALS
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=repr)
 
@@ -62,10 +65,11 @@ def reference(family, eta, y):
             return mean - y * np.log(mean)
         case NegativeBinomial(k):
             return (y + k) * np.logaddexp(np.log(np.longdouble(k)), eta) - y * eta
-        case StudentT(df):
-            return 0.5 * (df + 1) * np.log1p(r**2 / df)
-        case Huber(delta):
-            return np.where(np.abs(r) <= delta, r**2 / 2, delta * np.abs(r) - np.longdouble(delta) ** 2 / 2)
+        case StudentT(df, scale):
+            return 0.5 * (df + 1) * np.log1p((r / scale) ** 2 / df)
+        case Huber(delta, scale):
+            t = r / np.longdouble(scale)
+            return np.where(np.abs(t) <= delta, t**2 / 2, delta * np.abs(t) - np.longdouble(delta) ** 2 / 2)
         case Gaussian(scale):
             return (r / scale) ** 2 / 2
 
@@ -162,7 +166,8 @@ def test_infinite_suprema():
     infinite = {family: [bool(np.isinf(s[0])) for s in family.suprema(np.ones(1))] for family in FAMILIES}
     assert infinite.pop(Probit()) == [True, False, False]
     assert infinite.pop(Gaussian()) == infinite.pop(Gaussian(0.2)) == [True, False, False]
-    assert infinite.pop(Huber()) == infinite.pop(Huber(0.3)) == [False, False, True]
+    for family in (Huber(), Huber(0.3), Huber(1.345, 0.4)):
+        assert infinite.pop(family) == [False, False, True]
     assert not np.any(list(infinite.values()))
 
 

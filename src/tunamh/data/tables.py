@@ -46,12 +46,12 @@ def as_vector(values: Any, what: str, length: int | None = None) -> np.ndarray:
     return array
 
 
-def refuse_non_finite(array: np.ndarray, what: str, first_row: int = 0) -> None:
+def refuse_non_finite(array: np.ndarray, what: str, first_row: int = 0, names: list[str] | None = None) -> None:
     """Raise a ValueError that names the first row (and column) with a NaN or an infinity."""
     finite = np.isfinite(array)
     if not finite.all():
         where = np.argwhere(~finite)[0]
-        column = f", column {where[1]}" if array.ndim == 2 else ""
+        column = f", column {where[1] if names is None else names[where[1]]}" if array.ndim == 2 else ""
         raise ValueError(
             f"{what} has {array[tuple(where)]} in row {first_row + where[0]}{column}; every value must be finite"
         )

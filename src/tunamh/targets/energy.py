@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from .._jit import Differences, Distance, Energies, Part, compile_now, helper, part, read_only
+from .._jit import Differences, Distance, Energies, Part, compile_now, helper, part, read_only, refuse_foreign_memory
 from ..data.packed import packed_rows
 from ..data.passes import blocks
 from ..data.tables import as_matrix, as_vector, column_names, refuse_non_finite
@@ -105,11 +105,11 @@ class EnergyTarget(Target):
         ]
         compile_now(energies, "energy(theta, row)")
         compile_now(self.parts.distance, "distance(theta, prop)")
-        _try_in_python(energy, "energy", np.zeros(dim), packed[0, :width])
+        refuse_foreign_memory(energy, "energy", np.zeros(dim), packed[0, :width])
         if gradient is not None:
-            _try_in_python(gradient, "gradient", np.zeros(dim), packed[0, :width], np.zeros(dim))
+            refuse_foreign_memory(gradient, "gradient", np.zeros(dim), packed[0, :width], np.zeros(dim))
         if hessian is not None:
-            _try_in_python(hessian, "hessian", np.zeros(dim), packed[0, :width], np.zeros((dim, dim)))
+            refuse_foreign_memory(hessian, "hessian", np.zeros(dim), packed[0, :width], np.zeros((dim, dim)))
 
     def expansion(self, theta: np.ndarray) -> Expansion:
         """Energy, gradient and Hessian (by differences of gradients when the user brings none) of the data."""
@@ -284,16 +284,3 @@ def _refuse_uncompiled(function: Any, what: str) -> None:
         )
     if not isinstance(function, Dispatcher):
         raise TypeError(f"{what} must be compiled: decorate it with @numba.njit (got {function!r})")
-
-
-def _try_in_python(function: Any, name: str, theta: np.ndarray, row: np.ndarray, *out: np.ndarray) -> None:
-    """One call outside compiled code, where an index beyond ``theta``, ``row`` or ``out`` is noticed."""
-    try:
-        with np.errstate(all="ignore"):
-            function.py_func(theta, row, *out)
-    except IndexError as error:
-        raise IndexError(
-            f"{name} reads beyond theta ({theta.size} numbers) or row ({row.size} numbers): {error}"
-        ) from None
-    except Exception:
-        return  # zero may lie outside the energy's domain; sampling will tell

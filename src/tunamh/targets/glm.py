@@ -56,7 +56,10 @@ class GLM(Target):
 
     def __init__(self, X: Any, y: Any, family: Family, *, prior: Any = None, temper: float = 1.0, weights: Any = None):
         if not hasattr(family, "suprema") or isinstance(family, type):
-            raise TypeError(f"family must be a value such as tunamh.Logistic() or tunamh.StudentT(4.0), got {family!r}")
+            hint = (
+                f"{family.__name__}(...)" if isinstance(family, type) else "tunamh.Logistic() or tunamh.StudentT(4.0)"
+            )
+            raise TypeError(f"family must be a value such as {hint}, got {family!r}")
         names = column_names(X)
         X = as_matrix(X, "X")
         n_rows, d = X.shape
@@ -67,7 +70,7 @@ class GLM(Target):
         self._X, self._y = X, y
         self._y_column = (d + 1) // 2 if X.dtype == np.float32 else d
         self._weights = None if weights is None else _checked_weights(weights, n_rows)
-        for _ in over_blocks(lambda block: refuse_non_finite(X[block], "X", block.start), n_rows):
+        for _ in over_blocks(lambda block: refuse_non_finite(X[block], "X", block.start, names), n_rows):
             pass
         super().__init__(
             rows=n_rows,
@@ -134,6 +137,27 @@ class GLM(Target):
                 prior = None if isinstance(self.prior, UserPrior) else self.prior  # the search leaves it out anyway
                 rows = self._X[index], self._y[index]
                 yield GLM(*rows, self.family, prior=prior, temper=self.temper, weights=weights)
+
+    def search_start(self) -> np.ndarray:
+        """The prior's mean or, for real responses where that is better, least squares.
+
+        Energies that are not convex (Student-t) have modes of their own far from the data.
+        """
+        start, scale = super().search_start(), getattr(self.family, "scale", None)
+        if scale is None:
+            return start
+        P = self._prior.precision * scale**2
+
+        def of_block(block: slice) -> tuple[np.ndarray, np.ndarray]:
+            X, y, weight = self._columns(block)
+            return X.T @ (weight[:, None] * X), X.T @ (weight * y)
+
+        bend, pull = np.diag(P), P * self._prior.mean
+        for gram, moment in over_blocks(of_block, self.n_rows):
+            bend, pull = bend + gram, pull + moment
+        factor = metric(bend).factor
+        squares = factor @ (factor.T @ pull)
+        return squares if self.expansion(squares).energy < self.expansion(start).energy else start
 
     def gradient(self, theta: np.ndarray) -> np.ndarray:
         """Of the data's energy at ``theta``."""
@@ -305,10 +329,20 @@ class LogisticRegression(GLM):
 
 
 class RobustRegression(GLM):
-    """Linear regression with Student-t noise of ``df`` degrees of freedom and unit scale; see `GLM`."""
+    """Linear regression with Student-t noise of ``df`` degrees of freedom and known ``scale``; see `GLM`."""
 
-    def __init__(self, X: Any, y: Any, df: float = 4.0, *, prior: Any = None, temper: float = 1.0, weights: Any = None):
-        super().__init__(X, y, StudentT(df), prior=prior, temper=temper, weights=weights)
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        df: float = 4.0,
+        scale: float = 1.0,
+        *,
+        prior: Any = None,
+        temper: float = 1.0,
+        weights: Any = None,
+    ):
+        super().__init__(X, y, StudentT(df, scale), prior=prior, temper=temper, weights=weights)
 
 
 def _checked_weights(weights: Any, n_rows: int) -> np.ndarray:

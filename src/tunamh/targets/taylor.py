@@ -65,8 +65,9 @@ def mean_of_skewed(thirds: np.ndarray) -> np.ndarray:
 
 # ----------------------------------------------------------------------------------------------------- distances
 
-LEAST_TIER = 1e-3
-"""A local supremum counts as no less than this share of the global one, so that the factor outside stays moderate."""
+LEAST_TIER = 0.1
+"""A local supremum counts as no less than this share of the global one: C grows by a few percent, and the factor outside
+is at most 10, so that the few proposals that land there do not cost more than all the others."""
 
 _OUTSIDE = 1e-6
 

@@ -66,8 +66,8 @@ def mean_of_skewed(thirds: np.ndarray) -> np.ndarray:
 # ----------------------------------------------------------------------------------------------------- distances
 
 LEAST_TIER = 0.1
-"""A local supremum counts as no less than this share of the global one: C grows by a few percent, and the factor outside
-is at most 10, so that the few proposals that land there do not cost more than all the others."""
+"""A local supremum counts as no less than this share of the global one: C grows by a few percent, and the factor
+outside is at most 10, so that the few proposals that land there do not cost more than all the others."""
 
 _OUTSIDE = 1e-6
 

@@ -338,7 +338,8 @@ def test_ctrl_c_returns_what_exists(target):
 
 
 def test_ctrl_c_in_warm_up_raises(target):
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    sample(target, draws=10, tune=10, chains=2, rng=1)  # compiled before the clock runs
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         sample(target, tune=1_000_000_000, rng=1)
 

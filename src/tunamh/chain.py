@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._jit import BAD_RATIO, NO_FAULT, Model, Outcome, Run, Work, borrowed, part
+from ._jit import BAD_RATIO, NO_FAULT, Model, Outcome, Part, Run, Work, borrowed, part
 from .acceptance.base import BoundTest
 from .data.stream import StreamState
 from .guard import explain, parameters_at
@@ -98,6 +98,14 @@ class Kernel(NamedTuple):
     proposal: BoundProposal
     test: BoundTest
     work: Work
+
+
+def compile_parts(kernel: Kernel) -> None:
+    """Compile every part, or load it, here in Python: a Ctrl-C at the border to compiled code would be lost."""
+    model = kernel.model
+    for part_or_array in (*model.data, *model, kernel.proposal.propose, kernel.test.decide):
+        if isinstance(part_or_array, Part):
+            part_or_array.__wrapper_address__()
 
 
 def advance(state: ChainState, kernel: Kernel, draws: np.ndarray, record: np.ndarray, thin: int = 1) -> None:

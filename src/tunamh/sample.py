@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from .acceptance.base import AcceptanceTest, BoundTest
-from .chain import RATE, REACH, ROWS, ChainState, Kernel, advance, join_records
+from .chain import RATE, REACH, ROWS, ChainState, Kernel, advance, compile_parts, join_records
 from .choose import choose
 from .data.stream import open_stream
 from .errors import ChainsDisagree, NoDraws, NonFiniteEnergy
@@ -185,6 +185,7 @@ class _ChainRun:
 
     def open(self) -> None:
         """Find a start and audit it: all rows at one real move, or their energies for a test without bounds."""
+        compile_parts(self.kernel)
         moves, rows, starts = self.seed.spawn(3)
         start, model = np.random.default_rng(starts), self.kernel.model
         here = supported_start(self.target, model, start) if self.point is None else self.target.state_at(self.point)

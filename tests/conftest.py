@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 os.environ.setdefault("CI", "true")  # no progress bars
 
@@ -13,6 +14,14 @@ import pytest
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20201206)
+
+
+@pytest.fixture
+def hears_ctrl_c():
+    """A shell that starts the suite in the background makes it deaf to SIGINT; tests that send one would never end."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def logistic_data(n_rows: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

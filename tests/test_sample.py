@@ -326,7 +326,7 @@ def test_max_seconds_too_short_for_a_single_draw(target):
         sample(target, tune=1_000_000_000, max_seconds=0.2, rng=1)
 
 
-def test_ctrl_c_returns_what_exists(target):
+def test_ctrl_c_returns_what_exists(target, hears_ctrl_c):
     sample(target, draws=10, tune=10, chains=2, rng=1)  # compiled before the clock runs
     threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
     started = time.monotonic()
@@ -337,7 +337,7 @@ def test_ctrl_c_returns_what_exists(target):
     assert np.array_equal(thetas(tree)[:, :10], thetas(sample(target, draws=10, tune=10, chains=2, rng=1)))
 
 
-def test_ctrl_c_in_warm_up_raises(target):
+def test_ctrl_c_in_warm_up_raises(target, hears_ctrl_c):
     sample(target, draws=10, tune=10, chains=2, rng=1)  # compiled before the clock runs
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):

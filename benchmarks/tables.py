@@ -28,10 +28,6 @@ def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
-def where(report: dict) -> str:
-    return f"{report['machine']['processor']}, {report['machine']['date']}"
-
-
 def _rate(result: dict | None, excuse: str = "") -> str:
     if result is None:
         return excuse

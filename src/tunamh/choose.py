@@ -31,7 +31,7 @@ _STEP_ROWS = 10.0  # what a step costs besides its rows, in rows: below this, al
 
 _PAIRS = 200  # of Laplace draws, at which the batch is foreseen
 _LEAST_WEIGHT = 5.0  # rows per parameter, below which nothing is known of a Laplace law under a flat prior
-_OTHER_UNITS = 20.0
+_OTHER_UNITS = 20.0  # typical residuals this many scales long are residuals in other units
 _SKEWED = 0.05  # where mode and mean are this share of a draw's distance apart, the mean is the better centre
 
 
@@ -149,7 +149,8 @@ def _warn_of_units(target: GLM, mode: Mode) -> None:
 def _why_unsafe(target: GLM, mode: Mode) -> str | None:
     """Why the Laplace law is not to be trusted, if so; raises when a flat prior leaves no posterior at all."""
     proper = isinstance(target.prior, UserPrior) or target._prior.precision.all()
-    bend = _flat_direction(mode.expansion.hessian + np.diag(target._prior.precision))
+    precision = mode.expansion.hessian + np.diag(target._prior.precision)
+    bend = _flat_direction(precision)
     if mode.runaway is not None:
         what = f"the likelihood rises without end along {_names_along(target, mode.runaway)}: the data are separable"
         return what if proper else _refuse(what)
@@ -160,7 +161,7 @@ def _why_unsafe(target: GLM, mode: Mode) -> str | None:
         along = _names_along(target, same_everywhere)
         what = f"the likelihood does not determine {along}: collinear with others, or all zero"
         return what if proper else _refuse(what)
-    if np.linalg.eigvalsh(mode.expansion.hessian + np.diag(target._prior.precision)).min() < 0:
+    if np.linalg.eigvalsh(precision).min() < 0:
         return "the Hessian is indefinite where the search for a mode stopped"
     if not mode.found:
         return f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next point"

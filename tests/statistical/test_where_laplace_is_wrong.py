@@ -76,6 +76,15 @@ def test_the_posterior_is_skewed():
     assert (spread / laplace).max() > 1.2
 
 
+def test_proposals_sit_near_the_mean():
+    """The first-order shift goes most of the way from the mode to the mean that quadrature finds."""
+    target = Taylor(order=2)(LOGISTIC)
+    mean = np.array(TRUTHS[:2])
+    off = [np.linalg.norm(target.metric.inverse @ (point - mean)) for point in (target.centre, target.reference)]
+    assert off[1] < 0.4 * off[0]
+    assert target.departure > 0.5
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_agreement_with_quadrature(way):
     tree = sample(LOGISTIC, draws=40_000, tune=1000, chains=4, rng=7, **WAYS[way])

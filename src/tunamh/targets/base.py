@@ -138,7 +138,7 @@ class Target:
         return rows
 
     def _pack(self) -> np.ndarray:
-        """An (N, width) float64 matrix in C order, see `tunamh.data.packed`."""
+        """An (N, width) float64 matrix in C order (`tunamh.data.packed`): for a target that gave only its row count."""
         raise NotImplementedError
 
     @property

@@ -147,53 +147,38 @@ class GLM(Target):
         if scale is None:
             return start
         P = self._prior.precision * scale**2
-
-        def of_block(block: slice) -> tuple[np.ndarray, np.ndarray]:
-            X, y, weight = self._columns(block)
-            return X.T @ (weight[:, None] * X), X.T @ (weight * y)
-
-        bend, pull = np.diag(P), P * self._prior.mean
-        for gram, moment in over_blocks(of_block, self.n_rows):
-            bend, pull = bend + gram, pull + moment
-        factor = metric(bend).factor
-        squares = factor @ (factor.T @ pull)
+        gram, moment = self._sums(lambda X, y, weight: (X.T @ (weight[:, None] * X), X.T @ (weight * y)))
+        factor = metric(gram + np.diag(P)).factor
+        squares = factor @ (factor.T @ (moment + P * self._prior.mean))
         return squares if self.expansion(squares).energy < self.expansion(start).energy else start
+
+    def _sums(self, terms: Callable[[np.ndarray, np.ndarray, np.ndarray], tuple]) -> list:
+        """``terms(X, y, weight)`` of every block of rows, added up in the order of the blocks."""
+        blocks = over_blocks(lambda block: terms(*self._columns(block)), self.n_rows)
+        totals = list(next(blocks))
+        for found in blocks:
+            totals = [total + term for total, term in zip(totals, found, strict=True)]
+        return totals
 
     def gradient(self, theta: np.ndarray) -> np.ndarray:
         """Of the data's energy at ``theta``."""
-
-        def of_block(block: slice) -> np.ndarray:
-            X, y, weight = self._columns(block)
-            return (weight * self.family.derivatives(X @ theta, y)[0]) @ X
-
-        return sum(over_blocks(of_block, self.n_rows), start=np.zeros(self.dim))
+        return self._sums(lambda X, y, weight: ((weight * self.family.derivatives(X @ theta, y)[0]) @ X,))[0]
 
     def gram(self) -> np.ndarray:
         """``sum_i w_i x_i x_i'``, temper included: singular when columns depend on each other, whatever ``y`` is."""
-
-        def of_block(block: slice) -> np.ndarray:
-            X, _, weight = self._columns(block)
-            return X.T @ (weight[:, None] * X)
-
-        return sum(over_blocks(of_block, self.n_rows), start=np.zeros((self.dim, self.dim)))
+        return self._sums(lambda X, y, weight: (X.T @ (weight[:, None] * X),))[0]
 
     def expansion(self, theta: np.ndarray) -> Expansion:
         """Energy, gradient and Hessian of the data at ``theta``, in one pass over blocks of rows."""
 
-        def of_block(block: slice) -> Expansion:
-            X, y, weight = self._columns(block)
+        def terms(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
             eta = X @ theta
             out = np.empty_like(eta)
             self.family.energy(eta.size, eta, y, self._family_hyper, out)
             first, second, _ = self.family.derivatives(eta, y)
-            return Expansion(float(weight @ out), (weight * first) @ X, X.T @ ((weight * second)[:, None] * X))
+            return float(weight @ out), (weight * first) @ X, X.T @ ((weight * second)[:, None] * X)
 
-        energy, gradient, hessian = 0.0, np.zeros(self.dim), np.zeros((self.dim, self.dim))
-        for of_rows in over_blocks(of_block, self.n_rows):
-            energy += of_rows.energy
-            gradient += of_rows.gradient
-            hessian += of_rows.hessian
-        return Expansion(energy, gradient, hessian)
+        return Expansion(*self._sums(terms))
 
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool

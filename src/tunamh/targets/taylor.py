@@ -235,6 +235,11 @@ class TaylorTarget(Target):
         """Of the posterior precision at the centre, a Gaussian prior included."""
         return metric(self.hessian + np.diag(self._prior.precision))
 
+    @property
+    def pull(self) -> np.ndarray:
+        """``G``, the gradient at the centre of energies and Gaussian prior."""
+        return self.gradient + self._prior.precision * (self.centre - self._prior.mean)
+
     @cached_property
     def reference(self) -> np.ndarray:
         """The mean of the Gaussian ``N(m, L L')`` by which proposals are made.
@@ -242,8 +247,7 @@ class TaylorTarget(Target):
         ``t - A^-1 G`` with ``G`` the gradient at the centre, prior included, is the mode of the expansion (spec 5b). A
         skewed posterior has its mean elsewhere, and from there proposals are accepted more often.
         """
-        pull = self.gradient + self._prior.precision * (self.centre - self._prior.mean)
-        return self.centre + self.metric.factor @ (self.skew - self.metric.factor.T @ pull)
+        return self.centre + self.metric.factor @ (self.skew - self.metric.factor.T @ self.pull)
 
     @property
     def weight(self) -> float:

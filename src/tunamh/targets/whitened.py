@@ -117,7 +117,7 @@ class WhitenedTarget(TaylorTarget):
     ``L'G.(z - z_c) + sum_j kept_j (z - z_c)_j^2 / 2``, so the prior goes into the offset too; of order 1, ``L'g.z``.
     """
 
-    spread = 1.25  # most starts lie within the tier's radius: beyond it a step reads all rows
+    spread = 1.25  # most starts lie within the tier's radius, beyond which distances count up to tenfold
 
     def __init__(self, plain: TaylorTarget):
         self.__dict__.update(plain.__dict__)  # rows, tables and the metric are shared, whose precision stays the same
@@ -128,8 +128,7 @@ class WhitenedTarget(TaylorTarget):
         factor, d = self.metric.factor, self.dim
         centre = self.state_at(self.centre)
         if self.order == 2:
-            pull = self.gradient + self._prior.precision * (self.centre - self._prior.mean)
-            slope, bend = factor.T @ pull - self.metric.kept * centre, self.metric.kept
+            slope, bend = factor.T @ self.pull - self.metric.kept * centre, self.metric.kept
             self._prior = self._prior.without_gaussian()
         else:
             slope, bend = factor.T @ self.gradient, np.zeros(d)

@@ -11,6 +11,7 @@ from .errors import (
     NoDraws,
     NonFiniteEnergy,
     NotApplicable,
+    SeveralModes,
     TunaMHError,
 )
 from .guard import check_bounds
@@ -65,6 +66,7 @@ __all__ = [
     "Probit",
     "RandomWalk",
     "RobustRegression",
+    "SeveralModes",
     "SoftplusPoisson",
     "StudentT",
     "Target",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import NotApplicable
-from .laplace import find_mode
+from .laplace import Mode, find_mode
 
 if TYPE_CHECKING:
     from .targets.base import Target
@@ -51,12 +51,13 @@ class Taylor:
                 f"{type(target).__name__} offers no derivatives, which Taylor(order={self.order}) needs"
             )
         if self.centre is None:
-            mode = find_mode(target)
+            mode = _best_mode(target)
             centre, at_centre = mode.point, mode.expansion
             if not mode.found:
                 warnings.warn(
                     f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next "
-                    "point and may have none to find; draws stay exact, but batches are larger. A prior makes a mode.",
+                    "point: Newton did not converge, and under a flat prior there may be no mode. Draws stay exact, "
+                    "but batches are larger: add a prior.",
                     stacklevel=3,
                 )
         else:
@@ -65,10 +66,15 @@ class Taylor:
         return target.taylor(self.order, centre, at_centre, whiten=self.whiten, original_bounds=self.original_bounds)
 
 
+def _best_mode(target: Target) -> Mode:
+    """The mode with the largest share of the posterior."""
+    return target.modes[0] if hasattr(target, "modes") else find_mode(target)
+
+
 def checked_centre(centre: Any, target: Target) -> np.ndarray:
     """The user's centre, or a mode of the posterior when there is none."""
     if centre is None:
-        return find_mode(target).point
+        return _best_mode(target).point
     point = np.array(centre, dtype=np.float64)
     if point.shape != (target.dim,) or not np.isfinite(point).all():
         raise ValueError(f"centre must be {target.dim} finite numbers, got {centre!r}")

@@ -46,6 +46,10 @@ class ImproperPosterior(TunaMHError):
     """Under a flat prior the data leave a direction open, so there is no posterior to sample from."""
 
 
+class SeveralModes(UserWarning):
+    """A posterior has several modes; the text says where, and what was done about it."""
+
+
 class ChainsDisagree(UserWarning):
     """R-hat is far from 1: the draws do not stand for the posterior yet."""
 

@@ -22,8 +22,9 @@ from .._jit import (
     part,
     same_coordinates,
 )
+from .._linear import Frame, Metric, metric
 from ..data.stream import alias_table
-from ..priors import as_prior
+from ..priors import PriorExpansion, as_prior
 from ..proposals import RandomWalk
 
 
@@ -65,11 +66,37 @@ class Parts(NamedTuple):
 
 
 class Expansion(NamedTuple):
-    """Energy, gradient and Hessian of the data (prior not included) at one point."""
+    """Energy, gradient and Hessian at one point: of the data or, with the prior's added, of the posterior.
+
+    The Hessian is one in the coordinates of ``frame``, where there is one; the gradient never is.
+    """
 
     energy: float
     gradient: np.ndarray
     hessian: np.ndarray
+    frame: Frame | None = None
+
+    def plus(self, prior: PriorExpansion) -> Expansion:
+        """With the prior's expansion at the same point added."""
+        bend = prior.hessian if self.frame is None else self.frame.of_form(prior.hessian)
+        return self._replace(
+            energy=self.energy + prior.energy, gradient=self.gradient + prior.gradient, hessian=self.hessian + bend
+        )
+
+    def metric(self) -> Metric:
+        """Of the Hessian, in the parameters' own coordinates."""
+        return metric(self.hessian, self.frame)
+
+    @property
+    def plain_hessian(self) -> np.ndarray:
+        """The Hessian in the parameters' own coordinates."""
+        return self.hessian if self.frame is None else self.frame.inverse.T @ self.hessian @ self.frame.inverse
+
+    @property
+    def width(self) -> np.ndarray:
+        """One over the root of the curvature of each coordinate by itself; infinite where there is none."""
+        bend = np.diag(self.plain_hessian)
+        return np.divide(1.0, np.sqrt(np.abs(bend)), out=np.full(len(bend), np.inf), where=bend > 0)
 
 
 class Target:
@@ -206,9 +233,21 @@ class Target:
         """The chain's own coordinates of ``theta``."""
         return theta.copy()
 
-    def search_start(self) -> np.ndarray:
-        """Where the search for a mode begins."""
-        return self._prior.mean.copy()
+    def search_starts(self) -> list[np.ndarray]:
+        """Where the search for a mode may begin; the one with the least energy is taken."""
+        return [self._prior.mean.copy()]
+
+    def candidates(self) -> np.ndarray:
+        """Points (k, d) near the modes of energies that are not convex; none where there is one mode at most."""
+        return np.empty((0, self.dim))
+
+    def energies_at(self, points: np.ndarray) -> np.ndarray:
+        """Energies of the posterior, prior included, at points (k, d)."""
+        data = np.array([self.expansion(point).energy for point in points])  # type: ignore[attr-defined]
+        return data + self._prior_energies_at(points)
+
+    def _prior_energies_at(self, points: np.ndarray) -> np.ndarray:
+        return np.array([-self._prior.log_prior(point, self._prior.hyper) for point in points])
 
     def samples(self) -> Iterator[Target]:
         """The target on random samples of its rows, weighted up to all of them: from small to large, for the search."""
@@ -218,7 +257,7 @@ class Target:
         """The point of the support nearest to ``theta``."""
         return theta
 
-    def start(self, rng: np.random.Generator) -> np.ndarray:
+    def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """Where a chain begins when the user does not say: standard normal coordinates."""
         return rng.standard_normal(self.dim)
 

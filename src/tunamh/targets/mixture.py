@@ -168,9 +168,9 @@ class GaussianMixture(Target):
             temper=temper,
         )
 
-    def search_start(self) -> np.ndarray:
+    def search_starts(self) -> list[np.ndarray]:
         """Off the line of symmetry, where the search for a mode would stop at the saddle between the two."""
-        return np.clip([self.rows[:, 0].mean() - 0.5, 1.0], -self.box, self.box)
+        return [np.clip([self.rows[:, 0].mean() - 0.5, 1.0], -self.box, self.box)]
 
     def nearest(self, theta: np.ndarray) -> np.ndarray:
         return np.clip(theta, -self.box, self.box)
@@ -208,8 +208,7 @@ class GaussianMixture(Target):
             self,
             order=1,
             centre=centre,
-            gradient=at_centre.gradient,
-            hessian=at_centre.hessian,
+            at_centre=at_centre,
             root=np.eye(2),
             base_hyper=[self.temper, s2, self.box],
             rows=rows,
@@ -233,8 +232,7 @@ class GaussianMixture(Target):
             self,
             order=2,
             centre=centre,
-            gradient=self.expansion(centre).gradient,
-            hessian=rows[:, 1].sum() * np.eye(2),
+            at_centre=Expansion(0.0, self.expansion(centre).gradient, rows[:, 1].sum() * np.eye(2)),
             root=np.eye(2),
             base_hyper=[self.temper, self.variance, self.box],
             rows=rows,
@@ -253,7 +251,7 @@ class GaussianMixture(Target):
         farthest = (np.abs(self.rows[:, 0]) + self.box) ** 2 / (2 * self.variance)
         return self.temper * farthest, self.temper * (np.log(2.0) + farthest)
 
-    def start(self, rng: np.random.Generator) -> np.ndarray:
+    def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """Uniform on the box, so that chains begin in both modes."""
         return rng.uniform(-self.box, self.box, size=2)
 

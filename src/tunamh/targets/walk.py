@@ -129,7 +129,7 @@ class FiniteWalk(Target):
             ends = self.temper * self.rows[:, : self.states]
         return ends.max(axis=1), np.ptp(ends, axis=1)
 
-    def start(self, rng: np.random.Generator) -> np.ndarray:
+    def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """Uniform over the states."""
         return np.array([float(rng.integers(self.states))])
 

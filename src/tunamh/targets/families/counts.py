@@ -65,6 +65,7 @@ class NegativeBinomial:
 
     energy = _binomial_energy
     rise = _binomial_rise
+    convex = True
 
     def __post_init__(self) -> None:
         refuse_unless_positive("dispersion", self.dispersion)
@@ -75,6 +76,13 @@ class NegativeBinomial:
 
     def check(self, y: np.ndarray) -> None:
         _check_counts(y)
+
+    def guess(self, y: np.ndarray) -> np.ndarray:
+        return np.log(y + 0.5)
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A count speaks against large predictors, and against small ones unless it is zero."""
+        return np.ones(y.shape, bool), y > 0
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r = self.dispersion
@@ -168,10 +176,19 @@ class SoftplusPoisson:
 
     energy = _softplus_energy
     rise = _softplus_rise
+    convex = True
     hyper = ()
 
     def check(self, y: np.ndarray) -> None:
         _check_counts(y)
+
+    def guess(self, y: np.ndarray) -> np.ndarray:
+        """Where ``log(1 + e^eta) = y + 1/2``."""
+        return (y + 0.5) + np.log(-np.expm1(-(y + 0.5)))
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A count speaks against large predictors, and against small ones unless it is zero."""
+        return np.ones(y.shape, bool), y > 0
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         p, s = sigmoids(eta)

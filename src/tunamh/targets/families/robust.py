@@ -41,6 +41,7 @@ class StudentT:
 
     energy = _student_energy
     rise = _student_rise
+    convex = False
 
     def __post_init__(self) -> None:
         refuse_unless_positive("df", self.df)
@@ -57,6 +58,13 @@ class StudentT:
 
     def check(self, y: np.ndarray) -> None:
         """Every finite response will do."""
+
+    def guess(self, y: np.ndarray) -> np.ndarray:
+        return y
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """On both sides of every response."""
+        return np.ones(y.shape, bool), np.ones(y.shape, bool)
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         V, r = self.spread, y - eta
@@ -125,6 +133,7 @@ class Huber:
 
     energy = _huber_energy
     rise = _huber_rise
+    convex = True
 
     def __post_init__(self) -> None:
         refuse_unless_positive("delta", self.delta)
@@ -145,6 +154,13 @@ class Huber:
 
     def check(self, y: np.ndarray) -> None:
         """Every finite response will do."""
+
+    def guess(self, y: np.ndarray) -> np.ndarray:
+        return y
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """On both sides of every response."""
+        return np.ones(y.shape, bool), np.ones(y.shape, bool)
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r = y - eta
@@ -188,6 +204,9 @@ class Gaussian:
 
     energy = _gaussian_energy
     rise = _gaussian_rise
+    convex = True
+    squared = True
+    """Whether residuals count by their squares, however large."""
 
     def __post_init__(self) -> None:
         refuse_unless_positive("scale", self.scale)
@@ -202,6 +221,13 @@ class Gaussian:
 
     def check(self, y: np.ndarray) -> None:
         """Every finite response will do."""
+
+    def guess(self, y: np.ndarray) -> np.ndarray:
+        return y
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """On both sides of every response."""
+        return np.ones(y.shape, bool), np.ones(y.shape, bool)
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r = y - eta

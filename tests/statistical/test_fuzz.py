@@ -31,7 +31,10 @@ FAMILIES = {
             1.345 * np.abs((y - eta) / 1.3) - 0.5 * 1.345**2,
         ),
     ),
-    "negative binomial": (tunamh.NegativeBinomial(2.0), lambda eta, y: (y + 2) * np.logaddexp(np.log(2.0), eta) - y * eta),
+    "negative binomial": (
+        tunamh.NegativeBinomial(2.0),
+        lambda eta, y: (y + 2) * np.logaddexp(np.log(2.0), eta) - y * eta,
+    ),
     "softplus": (
         tunamh.SoftplusPoisson(),
         lambda eta, y: np.logaddexp(0, eta) - y * np.log(np.maximum(np.logaddexp(0, eta), 1e-300)),

@@ -40,10 +40,11 @@ def design(n, seed=1):
     return X, (rng.random(n) < 1 / (1 + np.exp(1 - X[:, 1]))).astype(float), rng
 
 
-def quantile_scores(draws, cdf, at=np.linspace(0.05, 0.95, 19)):
+def quantile_scores(draws, cdf):
     """How many standard errors the shares of draws below true quantiles are off."""
     from arviz_stats import ess
 
+    at = np.linspace(0.05, 0.95, 19)
     below = cdf(draws)[..., None] < at
     sizes = np.array([float(ess(below[..., k].astype(float))) for k in range(len(at))])
     return (below.mean(axis=(0, 1)) - at) / np.sqrt(at * (1 - at) / sizes)
@@ -95,8 +96,9 @@ def test_differences_of_an_own_prior_agree_with_its_derivatives(prior):
     bend = [[-(prior(point + a + b) - prior(point + a) - prior(point + b) + prior(point)) * 1e10 for a in h] for b in h]
     assert found.hessian == pytest.approx(np.array(bend), rel=0.05, abs=0.01)
     rest = bound.without(point, found)
-    away = point + [0.01, 0.02]
-    quadratic = found.gradient @ [0.01, 0.02] + 0.5 * np.array([0.01, 0.02]) @ found.hessian @ [0.01, 0.02]
+    move = np.array([0.01, 0.02])
+    away = point + move
+    quadratic = found.gradient @ move + 0.5 * move @ found.hessian @ move
     assert rest.log_prior(away, rest.hyper) == pytest.approx(prior(away) + quadratic)
 
 
@@ -224,7 +226,7 @@ def test_counts_far_from_one(mean, dispersion):
     y = np.random.default_rng(1).negative_binomial(dispersion, dispersion / (dispersion + mean), size=5000)
     mode = find_mode(GLM(np.ones((5000, 1)), y, NegativeBinomial(dispersion)), tolerance=1e-8)
     assert mode.found
-    assert mode.point[0] == pytest.approx(np.log(y.mean()), rel=1e-6)
+    assert mode.point[0] == pytest.approx(np.log(y.mean()), rel=1e-5)
 
 
 def test_a_search_from_a_flat_place_comes_back():

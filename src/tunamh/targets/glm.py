@@ -15,6 +15,7 @@ from ..data.passes import over_blocks
 from ..data.tables import as_matrix, as_vector, column_names, refuse_non_finite
 from ..errors import NotApplicable
 from ..laplace import Mode, find_mode, find_modes
+from ..priors import Flat
 from .base import Expansion, Parts, Target, checked_temper
 from .families import Family, Logistic, StudentT
 from .glm_rows import differences, energies, firefly_energies, taylor_differences, taylor_energies, taylor_scales
@@ -227,6 +228,11 @@ class GLM(Target):
         modes = find_modes(self)
         if modes[0].slow and separating_direction(self) is None:
             modes[0] = find_mode(self, start=modes[0].point, patient=True)
+        if self._prior.own and not modes[0].found:  # its support may end before the mode: then the data's own will do
+            without_prior = copy(self)
+            without_prior._prior = Flat().bind(self.dim)
+            alone = find_mode(without_prior)
+            modes = [alone] if alone.found else modes
         return modes
 
     # --------------------------------------------------------------------------------------------- the columns

@@ -243,10 +243,11 @@ class Model(NamedTuple):
     log_prior: Any
     prior_hyper: Any
     total_bound: float
+    own_bounds: bool
 
 
 _model = types.NamedTuple(
-    [_data, Differences, Energies, Energies, Locate, Distance, Offset, LogPrior, _fixed, _real], Model
+    [_data, Differences, Energies, Energies, Locate, Distance, Offset, LogPrior, _fixed, _real, _flag], Model
 )
 
 # ------------------------------------------------------------------------- roles of a proposal and of a test

@@ -110,7 +110,7 @@ def _tried(function: Any, name: str, arguments: list, where: str) -> bool:
     except IndexError as error:
         raise IndexError(
             f"{name} reads or writes beyond its arrays{where}: {_reason(function, arguments) or error}. Positions "
-            "count from 0, so groups numbered from 1 need theta[int(row[0]) - 1]; or give more parameters or wider rows."
+            "count from 0, so groups numbered from 1 need theta[int(row[0]) - 1]; or give more parameters or columns."
         ) from None
     except NumbaError:
         return True  # compiles without bounds checking only: nothing to be found out

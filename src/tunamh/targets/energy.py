@@ -232,7 +232,7 @@ def _taylor_parts(energy: Callable, gradient: Callable, hessian: Callable) -> tu
     @helper(cache=False)
     def size(theta, centre, row, second, g, h):
         """Of all that cancels in the remainder."""
-        total = abs(energy(read_only(theta), row)) + abs(energy(read_only(centre), row))
+        total = 1.0 + abs(energy(read_only(theta), row)) + abs(energy(read_only(centre), row))
         derive(centre, row, second, g, h)
         for j in range(theta.size):
             pull = abs(g[j])
@@ -311,7 +311,7 @@ def _block_parts(energy: Callable) -> tuple[Part, Part, Part]:
 
     @part(Energies, cache=False)
     def scales(theta, index, n, data, out):
-        """``|U_i| + c_i |theta|``: what a change of theta in its last digits does is rounding, too."""
+        """``1 + |U_i| + c_i |theta|``: what a change of theta in its last digits does is rounding, too."""
         temper, width = data.hyper[0], int(data.hyper[1])
         length = 0.0
         if data.hyper[2] > 0.0:
@@ -319,7 +319,7 @@ def _block_parts(energy: Callable) -> tuple[Part, Part, Part]:
                 length += abs(theta[j])
         for b in range(n):
             try:
-                out[b] = abs(temper * energy(read_only(theta), data.rows[index[b], :width]))
+                out[b] = temper * (1.0 + abs(energy(read_only(theta), data.rows[index[b], :width])))
             except Exception:
                 out[b] = np.nan
             if length > 0.0:

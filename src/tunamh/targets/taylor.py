@@ -214,6 +214,7 @@ class TaylorTarget(Target):
     ):
         self._start = base.start if start is None and base.several_modes else start
         self.base, self.order, self.white, self.tier = base, order, white, tier
+        self.own_bounds = base.own_bounds
         self.centre, self.gradient, self.hessian = centre, gradient, hessian
         self.skew = np.zeros(base.dim) if skew is None else skew
         padded = [*base_hyper, *[0.0] * (BASE_HYPER - len(base_hyper))]

@@ -130,6 +130,22 @@ def test_a_function_that_raises_at_zero_is_audited_elsewhere():
         EnergyTarget(log_cosh, ROWS, 2.0, dim=2, prior=prior)
 
 
+def test_rows_that_could_not_be_audited_are_when_a_chain_starts():
+    @numba.njit
+    def far_out_only(theta, row):
+        if theta[0] < 50.0:
+            raise ValueError("theta must be large")
+        return abs(theta[int(row[0])])
+
+    settings = {"test": MH(), "proposal": RandomWalk(0.01), "draws": 10, "tune": 0, "chains": 1, "rng": 1}
+    with pytest.raises(IndexError, match="row 200"):
+        sample(EnergyTarget(far_out_only, GROUPS, 1.0, dim=3), init=[60.0, 0.0, 0.0], **settings)
+    target = EnergyTarget(far_out_only, GROUPS, 1.0, dim=4)
+    sample(target, init=[60.0, 0.0, 0.0, 0.0], **settings)
+    with pytest.raises(tunamh.NonFiniteEnergy, match="initial state"):
+        sample(target, init=np.zeros(4), **settings)
+
+
 def test_rows_that_raise_do_not_hide_the_others():
     @numba.njit
     def often_raises(theta, row):

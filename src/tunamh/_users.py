@@ -2,9 +2,9 @@
 
 Compiled code does not notice an index beyond its arrays: it reads or overwrites memory that belongs to something else.
 So every function that a user brings is compiled a second time, bounds checking included, and called at a plain point
-(zero, or the first other one at which it does not raise) with every row. Helpers that the function calls by name are
-checked with it; those that it reaches in another way (``module.helper``) are not. Indices that depend on ``theta`` are
-checked at that point only.
+(zero, or the first other one at which it does not raise) with every row. Rows at which it raises at all of them are
+tried again where a chain starts. Helpers that the function calls by name are checked with it; those that it reaches in
+another way (``module.helper``) are not. Indices that depend on ``theta`` are checked at that point only.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def refuse_uncompiled(function: Any, what: str) -> None:
 
 def audit(function: Any, name: str, dim: int, *, inputs: int = 1, proposal: bool = False) -> None:
     """Call a user's function of ``inputs`` vectors with bounds checking; a proposal has ``rng`` and ``prop``, too."""
-    for point in _points(dim):
+    for point in plain_points(dim):
         vectors = [point.copy() for _ in range(inputs)]
         for vector in vectors:
             vector.flags.writeable = False
@@ -73,24 +73,39 @@ def audit(function: Any, name: str, dim: int, *, inputs: int = 1, proposal: bool
             return
 
 
-def audit_rows(function: Any, name: str, rows: np.ndarray, width: int, dim: int, out: tuple[int, ...] = ()) -> None:
-    """Call ``function(theta, row)``, or ``function(theta, row, out)`` where ``out`` has a shape, with all rows.
+class RowAudit:
+    """Calls ``function(theta, row)``, or ``function(theta, row, out)`` where ``out`` has a shape, with all rows.
 
-    Only rows at which the function raised are tried again at the next point.
+    A row at which the function raises is ``left`` for the next point.
     """
-    left = np.ones(len(rows), dtype=np.bool_)
-    for point in _points(dim):
+
+    def __init__(self, function: Any, name: str, rows: np.ndarray, width: int, out: tuple[int, ...] = ()):
+        self.function, self.name, self.rows, self.width = function, name, rows, width
+        self.out = [np.zeros(out)] if out else []
+        self.left = np.ones(len(rows), dtype=np.bool_)
+
+    def at(self, theta: np.ndarray) -> bool:
+        """Whether all rows are done; an index beyond an array raises an error that names the row."""
+        point, rows, width = theta.copy(), self.rows, self.width
         point.flags.writeable = False
-        result = [np.zeros(out)] if out else []
-        _compile(function, name, [point, rows[0, :width], *result])
-        if not _pass(function, bool(out))(point, rows, width, np.zeros(out or (1,)), left):
-            return
-        raised = np.flatnonzero(left)
+        _compile(self.function, self.name, [point, rows[0, :width], *self.out])
+        if _pass(self.function, bool(self.out))(point, rows, width, *(self.out or [np.zeros(0)]), self.left) == 0:
+            return True
+        raised = np.flatnonzero(self.left)
         for i in raised[:: -(-raised.size // _MOST_EXAMINED)]:
-            _tried(function, name, [point, rows[i, :width], *result], f" in row {i} ({_show(rows[i, :width])})")
+            row = rows[i, :width]
+            _tried(self.function, self.name, [point, row, *self.out], f" in row {i} ({_show(row)})")
+        return False
 
 
-def _points(dim: int) -> Iterator[np.ndarray]:
+def audit_rows(audits: list[RowAudit], dim: int) -> list[RowAudit]:
+    """All rows at a plain point; returns the audits with rows left at which the function raises at every such point."""
+    for point in plain_points(dim):
+        audits = [audit for audit in audits if not audit.at(point)]
+    return audits
+
+
+def plain_points(dim: int) -> Iterator[np.ndarray]:
     """Zero; the others are for functions that are not defined there, as logarithms are not."""
     yield from (np.full(dim, value) for value in (0.0, 1.0, 0.5, -1.0))
     yield from np.random.default_rng(0).standard_normal((3, dim))

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from .._jit import Differences, Distance, Energies, Part, compile_now, helper, part, read_only
-from .._users import audit, audit_rows, kept, refuse_uncompiled
+from .._users import RowAudit, audit, audit_rows, kept, refuse_uncompiled
 from ..data.packed import packed_rows
 from ..data.passes import blocks
 from ..data.tables import as_matrix, as_vector, column_names, refuse_non_finite
@@ -56,7 +56,8 @@ class EnergyTarget(Target):
     prior, temper
         As for every target.
 
-    Every function is called with all rows once, at ``theta = 0``, with its indices checked (`tunamh._users`).
+    Every function is called once with all rows, at ``theta = 0`` or where it is defined, with its indices checked: one
+    beyond an array is an error that names the row. Helpers that it calls as ``module.helper`` are not checked.
     """
 
     own_bounds = True
@@ -115,13 +116,19 @@ class EnergyTarget(Target):
             None if values is None else temper * _per_row(values, name, n_rows)
             for values, name in ((c_gradient, "c_gradient"), (c_hessian, "c_hessian"))
         ]
-        audit_rows(energy, "energy", self.rows, width, dim)
         if distance is not None:
             audit(distance, "distance", dim, inputs=2)
-        if gradient is not None:
-            audit_rows(gradient, "gradient", self.rows, width, dim, out=(dim,))
-        if hessian is not None:
-            audit_rows(hessian, "hessian", self.rows, width, dim, out=(dim, dim))
+        shapes = {"energy": (energy, ()), "gradient": (gradient, (dim,)), "hessian": (hessian, (dim, dim))}
+        audits = [RowAudit(f, name, self.rows, width, out) for name, (f, out) in shapes.items() if f is not None]
+        self._audits = audit_rows(audits, dim)
+
+    def state_at(self, theta: np.ndarray) -> np.ndarray:
+        self._audit(theta)
+        return super().state_at(theta)
+
+    def _audit(self, theta: np.ndarray) -> None:
+        """Check the indices of rows whose functions could not be called before."""
+        self._audits = [audit for audit in self._audits if not audit.at(theta)]
 
     def expansion(self, theta: np.ndarray) -> Expansion:
         """Energy, gradient and Hessian (by differences of gradients when the user brings none) of the data."""
@@ -136,6 +143,7 @@ class EnergyTarget(Target):
         return at
 
     def _pass(self, theta: np.ndarray) -> Expansion:
+        self._audit(theta)
         gradient, hessian = np.zeros(self.dim), np.zeros((self.dim, self.dim))
         energy = self._sums(theta, self.rows, self._width, gradient, hessian)
         return Expansion(self.temper * energy, self.temper * gradient, self.temper * hessian)

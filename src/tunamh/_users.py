@@ -88,9 +88,13 @@ class RowAudit:
         """Whether all rows are done; an index beyond an array raises an error that names the row."""
         point, rows, width = theta.copy(), self.rows, self.width
         point.flags.writeable = False
-        _compile(self.function, self.name, [point, rows[0, :width], *self.out])
-        if _pass(self.function, bool(self.out))(point, rows, width, *(self.out or [np.zeros(0)]), self.left) == 0:
-            return True
+        arguments = point, rows, width, *(self.out or [np.zeros(0)]), self.left
+        try:
+            if _pass(self.function, bool(self.out), checked=True)(*arguments) == 0:
+                return True
+        except NumbaError:
+            _compile(_pass(self.function, bool(self.out), checked=False), self.name, arguments)
+            return True  # it compiles without bounds checking only: nothing to be found out
         raised = np.flatnonzero(self.left)
         for i in raised[:: -(-raised.size // _MOST_EXAMINED)]:
             row = rows[i, :width]
@@ -111,9 +115,9 @@ def plain_points(dim: int) -> Iterator[np.ndarray]:
     yield from np.random.default_rng(0).standard_normal((3, dim))
 
 
-def _compile(function: Any, name: str, arguments: list) -> None:
+def _compile(dispatcher: Any, name: str, arguments: tuple) -> None:
     try:
-        function.compile(tuple(numba.typeof(argument) for argument in arguments))
+        dispatcher.compile(tuple(numba.typeof(argument) for argument in arguments))
     except NumbaError as error:
         raise does_not_compile(name, error) from None
 
@@ -146,11 +150,11 @@ def _reason(function: Any, arguments: list) -> str:
     return ""
 
 
-def _pass(function: Any, writes: bool) -> Callable:
+def _pass(function: Any, writes: bool, checked: bool) -> Callable:
     """Compiled: all rows marked in ``left``, of which those are unmarked that do not raise; tells how many are left."""
 
     def make() -> Callable:
-        checked = _checked(function)
+        called = _checked(function) if checked else function
 
         @helper(cache=False)
         def without_out(theta, rows, width, out, left):
@@ -158,7 +162,7 @@ def _pass(function: Any, writes: bool) -> Callable:
             for i in range(rows.shape[0]):
                 if left[i]:
                     try:
-                        checked(read_only(theta), rows[i, :width])
+                        called(read_only(theta), rows[i, :width])
                         left[i] = False
                     except Exception:
                         n_left += 1
@@ -170,7 +174,7 @@ def _pass(function: Any, writes: bool) -> Callable:
             for i in range(rows.shape[0]):
                 if left[i]:
                     try:
-                        checked(read_only(theta), rows[i, :width], out)
+                        called(read_only(theta), rows[i, :width], out)
                         left[i] = False
                     except Exception:
                         n_left += 1
@@ -178,7 +182,7 @@ def _pass(function: Any, writes: bool) -> Callable:
 
         return with_out if writes else without_out
 
-    return kept(function, ("pass", writes), make)
+    return kept(function, ("pass", writes, checked), make)
 
 
 def _checked(function: Any) -> Any:
@@ -193,8 +197,11 @@ def _checked_copy(function: Any, copies: dict) -> Any:
     names, cells = _names(plain.__code__), list[types.CellType]()
     scope = dict(plain.__globals__)
     copy = types.FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__, _cells(plain, cells))
-    options = {key: function.targetoptions[key] for key in ("error_model", "fastmath") if key in function.targetoptions}
-    copies[function] = checked = numba.njit(copy, boundscheck=True, **options)
+    asked = function.targetoptions
+    options = {"error_model": asked.get("error_model", "numpy"), "fastmath": asked.get("fastmath", False)}
+    copies[function] = checked = numba.njit(
+        copy, boundscheck=True, **options
+    )  # as it is inside the library's functions
     for name in names & scope.keys():
         if isinstance(scope[name], Dispatcher):
             scope[name] = _checked_copy(scope[name], copies)

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from ._jit import LogPrior, Part, compile_now, fixed, helper, part, read_only, refuse_foreign_memory
+from ._jit import LogPrior, Part, compile_now, fixed, helper, part, read_only
+from ._users import audit, kept, refuse_uncompiled
 
 
 class PriorExpansion(NamedTuple):
@@ -180,18 +181,23 @@ class UserPrior:
     function: Callable
 
     def bind(self, dim: int) -> BoundPrior:
-        function = self.function
-        refuse_foreign_memory(function, "log_prior", np.zeros(dim))
-
-        @part(LogPrior, cache=False)
-        def log_prior(theta, hyper):
-            try:
-                return float(function(read_only(theta))) + _quadratic(theta, hyper)
-            except Exception:
-                return np.nan
-
-        compile_now(log_prior, "log_prior(theta)")
+        refuse_uncompiled(self.function, "log_prior")
+        log_prior = kept(self.function, "log_prior", lambda: _users_log_prior(self.function))
+        audit(self.function, "log_prior", dim)
         return BoundPrior(log_prior, fixed([]), np.zeros(dim), np.zeros(dim), own=True)
+
+
+def _users_log_prior(function: Callable) -> Part:
+    """An exception inside the user's code becomes NaN, which raises in Python."""
+
+    @part(LogPrior, cache=False)
+    def log_prior(theta, hyper):
+        try:
+            return float(function(read_only(theta))) + _quadratic(theta, hyper)
+        except Exception:
+            return np.nan
+
+    return compile_now(log_prior, "log_prior(theta)")
 
 
 def as_prior(prior: Any) -> Any:

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from ._jit import Part, Propose, compile_now, fixed, helper, part, read_only, refuse_foreign_memory
+from ._jit import Part, Propose, compile_now, fixed, helper, part, read_only
+from ._users import audit, kept, refuse_uncompiled
 from .errors import NotApplicable
 
 OPTIMAL_WALK = 2.38
@@ -249,24 +250,31 @@ class NeighbourWalk:
 class UserProposal:
     """A user's own compiled ``propose(rng, theta, prop) -> log q(theta|prop) - log q(prop|theta)``.
 
-    It draws from ``rng`` (a NumPy Generator) and writes into ``prop``; a symmetric proposal returns 0.0.
+    It draws from ``rng`` (a NumPy Generator) and writes into ``prop``, which begins as ``theta``; a symmetric proposal
+    returns 0.0.
     """
 
     function: Callable
 
     def bind(self, space: Space) -> BoundProposal:
-        function = self.function
-        refuse_foreign_memory(function, "propose", np.random.default_rng(0), np.zeros(space.dim), np.zeros(space.dim))
-
-        @part(Propose, cache=False)
-        def propose(rng, theta, prop, knobs):
-            try:
-                return float(function(rng, read_only(theta), prop))
-            except Exception:
-                return np.nan
-
-        compile_now(propose, "propose(rng, theta, prop)")
+        refuse_uncompiled(self.function, "propose")
+        propose = kept(self.function, "propose", lambda: _users_propose(self.function))
+        audit(self.function, "propose", space.dim, proposal=True)
         return BoundProposal(propose, fixed([1.0]), False, 0.25)
+
+
+def _users_propose(function: Callable) -> Part:
+    """``prop`` begins as ``theta``: what the user does not write would else be the proposal before."""
+
+    @part(Propose, cache=False)
+    def propose(rng, theta, prop, knobs):
+        prop[:] = theta
+        try:
+            return float(function(rng, read_only(theta), prop))
+        except Exception:
+            return np.nan
+
+    return compile_now(propose, "propose(rng, theta, prop)")
 
 
 def as_proposal(proposal: Any) -> Any:

@@ -26,6 +26,8 @@ _PER_ROW = 2  # knobs: rate, L, then the rows' ceilings, then their widths
 @helper
 def _height(energy, ceiling, width):
     """``phi = ceiling - U``, cut to ``[0, width]`` where rounding alone exceeds it; NaN beyond that."""
+    if not math.isfinite(energy):
+        return np.nan
     phi = ceiling - energy
     slack = RELATIVE_TOLERANCE * width + ABSOLUTE_TOLERANCE * (1.0 + abs(energy))
     if not -slack <= phi <= width + slack:

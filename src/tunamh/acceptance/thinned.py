@@ -140,9 +140,10 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
 
 def _bound_to(target: Any, thinning: Thinning, adapt: Any = None) -> BoundTest:
     if not math.isfinite(target.total_bound):
-        row = int(np.argmax(~np.isfinite(target.c)))
+        without = ~np.isfinite(target.c)
+        what = f"row {int(np.argmax(without))} has none" if without.any() else "these add up to infinity"
         raise NotApplicable(
-            f"this test needs a finite bound for every row, and row {row} has none: use MH() or control=Taylor(...)"
+            f"this test needs a finite bound for every row, and {what}: use MH() or control=Taylor(...)"
         )
     return BoundTest(_decide, fixed(thinning), np.empty(0), target.table, adapt)
 

@@ -57,7 +57,7 @@ class Parts(NamedTuple):
 
     differences: Part
     energies: Part
-    scales: Part | None = None  # None: the energies themselves
+    scales: Part | None = None  # None: the energies themselves, where nothing cancels in them
     locate: Part = same_coordinates
     distance: Part = euclidean
     offset: Part = no_offset
@@ -124,6 +124,9 @@ class Target:
     several_modes: bool = False
     """Whether chains must start far apart to find all modes."""
 
+    own_bounds: bool = False
+    """Whether the bounds are the user's own, who can then correct them."""
+
     def __init__(
         self,
         *,
@@ -176,7 +179,8 @@ class Target:
     @cached_property
     def total_bound(self) -> float:
         """``C = sum_i c_i``."""
-        return float(np.sum(self.c))
+        with np.errstate(over="ignore"):  # infinity is allowed: such a target serves tests without bounds
+            return float(np.sum(self.c))
 
     @cached_property
     def table(self) -> np.ndarray:
@@ -226,7 +230,7 @@ class Target:
                 parts.distance,
                 parts.offset,
             ),
-            *(prior.log_prior, prior.hyper, self.total_bound),
+            *(prior.log_prior, prior.hyper, self.total_bound, self.own_bounds),
         )
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:

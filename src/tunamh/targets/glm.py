@@ -18,7 +18,16 @@ from ..laplace import Mode, find_mode, find_modes
 from ..priors import Flat
 from .base import Expansion, Parts, Target, checked_temper
 from .families import Family, Logistic, StudentT
-from .glm_rows import differences, energies, firefly_energies, taylor_differences, taylor_energies, taylor_scales
+from .glm_rows import (
+    differences,
+    energies,
+    firefly_energies,
+    firefly_scales,
+    scales,
+    taylor_differences,
+    taylor_energies,
+    taylor_scales,
+)
 from .many_starts import modes_from_many_starts
 from .separation import separating_direction
 from .taylor import (
@@ -76,6 +85,7 @@ class GLM(Target):
         family.check(y)
         temper = checked_temper(temper)
         self.family = family
+        self.own_bounds = not type(family).__module__.startswith("tunamh.")
         self._X, self._y = X, y
         self._y_column = (d + 1) // 2 if X.dtype == np.float32 else d
         self._weights = None if weights is None else _checked_weights(weights, n_rows)
@@ -84,9 +94,9 @@ class GLM(Target):
         super().__init__(
             rows=n_rows,
             bound_column=self._y_column + 1,
-            hyper=[temper, weights is not None, self._y_column],
+            hyper=[temper, weights is not None, self._y_column, getattr(family, "grain", 1.0)],
             family_hyper=family.hyper,
-            parts=Parts(differences, energies, family_rise=family.rise, family_energy=family.energy),
+            parts=Parts(differences, energies, scales=scales, family_rise=family.rise, family_energy=family.energy),
             dim=d,
             names=names,
             prior=prior,
@@ -393,6 +403,7 @@ class GLM(Target):
             parts=Parts(
                 no_differences,
                 firefly_energies,
+                scales=firefly_scales,
                 offset=polynomial_offset,
                 family_rise=self.family.rise,
                 family_energy=self.family.energy,

@@ -60,6 +60,19 @@ def _energies(theta, index, n, data, out):
         out[b] = temper * (0.5 * (x[b] - theta[0]) ** 2 / variance - softplus(slope * x[b] + intercept))
 
 
+@helper
+def _size(theta, x, variance):
+    """Of what cancels in an energy: the quadratic, and the terms of the linear ``z``."""
+    slope, intercept = _coefficients(theta, variance)
+    return 1.0 + 0.5 * (abs(x) + abs(theta[0])) ** 2 / variance + abs(slope * x) + abs(intercept)
+
+
+@part(Energies)
+def _scales(theta, index, n, data, out):
+    for b in range(n):
+        out[b] = data.hyper[0] * _size(theta, data.rows[index[b], 0], data.hyper[1])
+
+
 @part(Offset)
 def _inside_box(theta, prop, hyper):
     box = hyper[2]
@@ -100,6 +113,18 @@ def _first_remainders(theta, index, n, data, out):
 @part(Energies)
 def _taylor_energies(theta, index, n, data, out):
     _first_remainders(theta, index, n, data, out)
+
+
+@part(Energies)
+def _taylor_scales(theta, index, n, data, out):
+    """Size of what cancels in a remainder: the energies at both points and the terms of the slope."""
+    temper, variance = data.hyper[0], data.hyper[1]
+    centre = data.hyper[CENTRE : CENTRE + 2].copy()
+    for b in range(n):
+        x = data.rows[index[b], 0]
+        first, second = _slopes(x, centre, variance)
+        slope = abs(first * (theta[0] - centre[0])) + abs(second * (theta[1] - centre[1]))
+        out[b] = temper * (_size(theta, x, variance) + _size(centre, x, variance) + slope)
 
 
 @part(Energies, fastmath=CONTRACT)
@@ -162,7 +187,7 @@ class GaussianMixture(Target):
             rows=rows,
             bound_column=1,
             hyper=[temper, variance, box],
-            parts=Parts(_differences, _energies, offset=_inside_box),
+            parts=Parts(_differences, _energies, scales=_scales, offset=_inside_box),
             dim=2,
             prior=prior,
             temper=temper,
@@ -216,6 +241,7 @@ class GaussianMixture(Target):
             parts=Parts(
                 _taylor_differences,
                 _taylor_energies,
+                scales=_taylor_scales,
                 distance=first_order_distance_general,
                 offset=_taylor_inside_box,
             ),
@@ -237,7 +263,7 @@ class GaussianMixture(Target):
             base_hyper=[self.temper, self.variance, self.box],
             rows=rows,
             bound_column=2,
-            parts=Parts(no_differences, _firefly_energies, offset=_taylor_inside_box),
+            parts=Parts(no_differences, _firefly_energies, scales=_taylor_scales, offset=_taylor_inside_box),
         )
 
     def hessian_norm_bounds(self) -> np.ndarray:

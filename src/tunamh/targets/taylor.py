@@ -217,6 +217,7 @@ class TaylorTarget(Target):
         self.base, self.order, self.white, self.tier = base, order, white, tier
         self.centre, self.at_centre, self.leverage = centre, at_centre, leverage
         self.gradient, self.hessian = at_centre.gradient, at_centre.plain_hessian
+        self.own_bounds = base.own_bounds
         self.skew = np.zeros(base.dim) if skew is None else skew
         padded = [*base_hyper, *[0.0] * (BASE_HYPER - len(base_hyper))]
         self._shared_hyper = [*padded, order, *tier, *centre]

@@ -110,6 +110,7 @@ class FiniteWalk(Target):
         rows[:, :n_columns] = energies
         rows[:, n_columns] = temper * (smallest if c is None else as_vector(c, "c", n_rows))
         self.states: int = int(states)
+        self.own_bounds = c is not None
         super().__init__(
             rows=rows,
             bound_column=n_columns,

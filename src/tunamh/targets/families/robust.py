@@ -53,6 +53,11 @@ class StudentT:
         return self.df * self.scale**2
 
     @property
+    def grain(self) -> float:
+        """What multiplies logarithms: by this much a rise is rounded, even where energies are small."""
+        return 0.5 * (self.df + 1)
+
+    @property
     def hyper(self) -> tuple[float, ...]:
         return (self.df + 1, self.spread)
 

@@ -9,10 +9,11 @@ from typing import Any, cast
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
+from .._arguments import number, shown, whole_number
 from .._jit import Differences, Distance, Energies, Part, compile_now, helper, part, read_only, refuse_foreign_memory
 from ..data.packed import packed_rows
 from ..data.passes import blocks
-from ..data.tables import as_matrix, as_vector, column_names, refuse_non_finite
+from ..data.tables import aligned, as_matrix, as_vector, column_names, refuse_non_finite
 from ..errors import NotApplicable
 from .base import Expansion, Parts, Target, checked_temper, euclidean
 from .taylor import (
@@ -71,19 +72,17 @@ class EnergyTarget(Target):
         temper: float = 1.0,
     ):
         _refuse_uncompiled(energy, "energy")
-        table = np.asarray(rows) if column_names(rows) is None else rows
-        table = as_matrix(table[:, None] if np.ndim(table) == 1 else table, "rows")
+        columns = column_names(rows)
+        (c,) = aligned(rows, "rows", c=c)
+        table = as_matrix(rows, "rows", or_vector=True)
         n_rows, width = table.shape
-        temper = checked_temper(temper)
-        if dim < 1:
-            raise ValueError(f"dim must be at least 1, got {dim!r}")
-        if names is not None and len(names) != dim:
-            raise ValueError(f"names has {len(names)} entries, but dim is {dim}")
+        temper, dim = checked_temper(temper), whole_number("dim", dim, 1)
+        names = None if names is None else _checked_names(names, dim)
         packed = packed_rows(n_rows, width + 1)
         packed[:, width] = temper * _per_row(c, "c", n_rows)
         for block in blocks(n_rows):
             packed[block, :width] = table[block]
-            refuse_non_finite(packed[block, :width], "rows", block.start)
+            refuse_non_finite(packed[block, :width], "rows", block.start, columns)
         differences, energies = _block_parts(energy)
         super().__init__(
             rows=packed,
@@ -231,8 +230,20 @@ def _taylor_parts(energy: Callable, gradient: Any, hessian: Callable) -> tuple[P
     return differences, energies
 
 
+def _checked_names(names: Any, dim: int) -> list[str]:
+    if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"names must be a list of {dim} texts, one per parameter, got {shown(names)}.")
+    if len(names) != dim:
+        raise ValueError(f"names has {len(names)} entries, but dim is {dim}.")
+    if len(set(names)) < dim:
+        raise ValueError(f"names must differ from each other, got {shown(names)}.")
+    return list(names)
+
+
 def _per_row(values: Any, name: str, n_rows: int) -> np.ndarray:
-    return as_vector(np.broadcast_to(values, n_rows) if np.ndim(values) == 0 else values, name, n_rows)
+    if np.ndim(values) == 0 and not isinstance(values, str | dict) and values is not None:
+        values = np.full(n_rows, number(name, values))
+    return as_vector(values, name, n_rows)
 
 
 def _block_parts(energy: Callable) -> tuple[Part, Part]:

@@ -10,7 +10,8 @@ import numpy as np
 from .._linear import metric
 from ..data.packed import packed_rows
 from ..data.passes import over_blocks
-from ..data.tables import as_matrix, as_vector, column_names, refuse_non_finite
+from ..data.seal import Seal
+from ..data.tables import aligned, as_matrix, as_vector, column_names
 from ..errors import NotApplicable
 from ..priors import UserPrior
 from .base import Expansion, Parts, Target, checked_temper
@@ -40,8 +41,9 @@ class GLM(Target):
     ----------
     X : (N, d) table
         Array, memory map, or a pandas, polars or pyarrow table, whose column names label the draws. Not copied until
-        rows are needed: leave it as it is until then. float32 features are kept in single precision: the same numbers
-        in half the memory; sums over them are in double precision.
+        rows are needed; a change after construction is noticed and raises. pandas objects are paired with ``y`` and
+        ``weights`` by their row labels, all else by position. float32 features are kept in single precision: the same
+        numbers in half the memory; sums over them are in double precision.
     y : (N,) responses
     family : Family
         Labels: `Logistic()`, `Probit()`. Reals: `StudentT(df)`, `Huber(delta)`, `Gaussian(scale)`. Counts:
@@ -61,6 +63,7 @@ class GLM(Target):
             )
             raise TypeError(f"family must be a value such as {hint}, got {family!r}")
         names = column_names(X)
+        y, weights = aligned(X, "X", y=y, weights=weights)
         X = as_matrix(X, "X")
         n_rows, d = X.shape
         y = as_vector(y, "y", n_rows)
@@ -70,8 +73,8 @@ class GLM(Target):
         self._X, self._y = X, y
         self._y_column = (d + 1) // 2 if X.dtype == np.float32 else d
         self._weights = None if weights is None else _checked_weights(weights, n_rows)
-        for _ in over_blocks(lambda block: refuse_non_finite(X[block], "X", block.start, names), n_rows):
-            pass
+        parts = {"X": X, "y": y, "weights": self._weights}
+        self._seal = Seal({name: part for name, part in parts.items() if part is not None}, names)
         super().__init__(
             rows=n_rows,
             bound_column=self._y_column + 1,
@@ -103,7 +106,10 @@ class GLM(Target):
         features = rows.view(np.float32) if y < self.dim else rows
 
         def pack(block: slice) -> Result:
+            self._seal.check_block(block)
             features[block, : self.dim], rows[block, y] = self._X[block], self._y[block]
+            if features is not rows:
+                features[block, self.dim : 2 * y] = 0.0  # the other half of an odd feature
             if self._weights is not None:
                 rows[block, y + 2 + extra] = self.temper * self._weights[block]
             return fill(rows[block], block)
@@ -111,6 +117,14 @@ class GLM(Target):
         for result in over_blocks(pack, self.n_rows):
             take(result)
         return rows
+
+    @property
+    def fingerprint(self) -> str:
+        """A short hash of the data: their shape and all numbers in ``X``, ``y`` and ``weights``."""
+        return self._seal.digest
+
+    def check_data(self) -> None:
+        self._seal.check_some()
 
     def _pack(self) -> np.ndarray:
         c = self._y_column + 1
@@ -333,5 +347,8 @@ class RobustRegression(GLM):
 def _checked_weights(weights: Any, n_rows: int) -> np.ndarray:
     array = as_vector(weights, "weights", n_rows)
     if (array < 0).any():
-        raise ValueError(f"weights must not be negative: row {np.argmax(array < 0)} has {array.min():g}")
+        row = int(np.argmax(array < 0))
+        raise ValueError(f"weights must not be negative, but row {row} has {array[row]:g}.")
+    if not array.any():
+        raise ValueError("weights are all zero, so that no row counts: at least one must be positive.")
     return array

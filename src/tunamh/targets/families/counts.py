@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._arguments import moderate_number, settle
 from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, helper, part
 from ..._vector import exp_negative, log_quotient, softplus, softplus_rise, twice_atanh
 from .base import (
@@ -18,7 +19,6 @@ from .base import (
     largest,
     nearby,
     reach_of,
-    refuse_unless_positive,
     sigmoids,
 )
 
@@ -27,7 +27,7 @@ def _check_counts(y: np.ndarray) -> None:
     wrong = (y < 0) | (y != np.floor(y))
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"counts must be integers that are not negative, but row {row} has {y[row]:g}")
+        raise ValueError(f"y must hold counts (whole numbers that are not negative), but row {row} has {y[row]:g}.")
 
 
 # ------------------------------------------------------------------------------------------- negative binomial
@@ -67,7 +67,7 @@ class NegativeBinomial:
     rise = _binomial_rise
 
     def __post_init__(self) -> None:
-        refuse_unless_positive("dispersion", self.dispersion)
+        settle(self, dispersion=moderate_number("dispersion", self.dispersion))
 
     @property
     def hyper(self) -> tuple[float, ...]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._arguments import moderate_number, settle
 from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
 from ..._vector import log_quotient
-from .base import LowerBound, Suprema, nearby, refuse_unless_positive, same_for_all
+from .base import LowerBound, Suprema, nearby, same_for_all
 
 # ---------------------------------------------------------------------------------------------------- Student-t
 
@@ -43,8 +44,7 @@ class StudentT:
     rise = _student_rise
 
     def __post_init__(self) -> None:
-        refuse_unless_positive("df", self.df)
-        refuse_unless_positive("scale", self.scale)
+        settle(self, df=moderate_number("df", self.df), scale=moderate_number("scale", self.scale))
 
     @property
     def spread(self) -> float:
@@ -127,8 +127,7 @@ class Huber:
     rise = _huber_rise
 
     def __post_init__(self) -> None:
-        refuse_unless_positive("delta", self.delta)
-        refuse_unless_positive("scale", self.scale)
+        settle(self, delta=moderate_number("delta", self.delta), scale=moderate_number("scale", self.scale))
 
     @property
     def edge(self) -> float:
@@ -190,7 +189,7 @@ class Gaussian:
     rise = _gaussian_rise
 
     def __post_init__(self) -> None:
-        refuse_unless_positive("scale", self.scale)
+        settle(self, scale=moderate_number("scale", self.scale))
 
     @property
     def precision(self) -> float:

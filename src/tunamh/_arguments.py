@@ -12,17 +12,21 @@ LARGEST_COUNT = 10**15
 
 
 def shown(value: Any) -> str:
-    """A value as an error shows it: short, and with its type where that is not plain."""
-    text = repr(value)
+    """A value as an error shows it: short, and with its type where that does not show."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if np.size(getattr(value, "shape", ())) > 0:
+        return f"a {type(value).__name__} of shape {tuple(value.shape)}"
+    value = value.item() if isinstance(value, np.generic) else value
+    text, kind = repr(value), type(value).__name__
     text = text if len(text) <= 60 and "\n" not in text else f"{text.splitlines()[0][:57]}..."
-    return text if value is None or isinstance(value, bool | int | float) else f"{text} ({type(value).__name__})"
+    plain = value is None or isinstance(value, bool | int | float) or text.startswith(kind)
+    return text if plain else f"{text} ({kind})"
 
 
 def number(name: str, value: Any) -> float:
     """A plain float that is not NaN; from whatever counts as one real number, but no text, flag or list."""
-    if isinstance(value, type):
-        raise TypeError(f"{name} must be a number, got the class {value.__name__}.")
-    if isinstance(value, bool | np.bool_ | str | bytes) or value is None or np.ndim(value) != 0:
+    if value is None or isinstance(value, bool | np.bool_ | str | bytes | type) or np.ndim(value) != 0:
         raise TypeError(f"{name} must be a number, got {shown(value)}.")
     try:
         plain = float(value)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._arguments import flag, numbers, settle, whole_number
+from ._arguments import flag, numbers, settle, shown, whole_number
 from .errors import NotApplicable
 from .laplace import find_mode
 
@@ -51,9 +51,11 @@ class Taylor:
         settle(self, order=order, centre=centre, whiten=whiten, original_bounds=original_bounds)
 
     def __call__(self, target: Target) -> Target:
+        if not hasattr(target, "n_rows"):
+            raise TypeError(f"Taylor expands a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
         if not hasattr(target, "taylor"):
             raise NotApplicable(
-                f"{type(target).__name__} offers no derivatives, which Taylor(order={self.order}) needs"
+                f"{type(target).__name__} offers no derivatives, which Taylor(order={self.order}) needs."
             )
         if self.centre is None:
             mode = find_mode(target)

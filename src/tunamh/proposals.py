@@ -289,7 +289,7 @@ def as_proposal(proposal: Any) -> Any:
         raise TypeError(f"proposal is the class {proposal.__name__}: give a value, such as {proposal.__name__}().")
     if hasattr(proposal, "exact"):
         raise TypeError(f"proposal is {shown(proposal)}, which is an acceptance test: say test= instead.")
-    if hasattr(proposal, "bind") and not hasattr(proposal, "log_prior"):
+    if isinstance(proposal, RandomWalk | Autoregressive | NeighbourWalk | UserProposal):
         return proposal
     if callable(proposal):
         raise TypeError("proposal is a plain Python function: compile it first with @numba.njit.")

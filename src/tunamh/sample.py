@@ -92,9 +92,7 @@ def sample(
     >>> arviz_stats.summary(posterior)
     """
     if not isinstance(target, Target):
-        raise TypeError(
-            f"target must be a tunamh target such as LogisticRegression(X, y), got {type(target).__name__}."
-        )
+        raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
     draws, tune = whole_number("draws", draws, 1), whole_number("tune", tune, 0)
     chains, thin = whole_number("chains", chains, 1), whole_number("thin", thin, 1)
     cores = None if cores is None else whole_number("cores", cores, 1)

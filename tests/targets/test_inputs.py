@@ -118,7 +118,11 @@ BAD = {
     "infinity in X": (lambda: RobustRegression(with_value(X, (5, 2), np.inf), Y), ValueError, "inf in row 5, column 2"),
     "NaN in y": (lambda: RobustRegression(X, with_value(Y, 4, np.nan)), ValueError, "y has nan in row 4"),
     "text": (lambda: LogisticRegression(np.array([["a", "b"]]), [0]), TypeError, "text"),
-    "mixed frame": (lambda: LogisticRegression(pd.DataFrame({"a": [1.0], "b": ["x"]}), [0]), TypeError, "text in column b"),
+    "mixed frame": (
+        lambda: LogisticRegression(pd.DataFrame({"a": [1.0], "b": ["x"]}), [0]),
+        TypeError,
+        "text in column b",
+    ),
     "complex": (lambda: LogisticRegression(X + 1j, Y), TypeError, "complex numbers"),
     "dates": (lambda: LogisticRegression(np.full((2, 1), "2020-01-01", "M8[D]"), [0, 1]), TypeError, "dates"),
     "sparse": (lambda: LogisticRegression(scipy.sparse.csr_matrix(X), Y), TypeError, "sparse.*toarray"),

@@ -13,17 +13,15 @@ from typing import Any
 import numpy as np
 
 _CATEGORIES = "code categories as 0/1 columns (pandas.get_dummies, polars to_dummies)"
+_CONVERT = "convert numbers stored as text with astype(float)"
 _ADVICE = {
-    "text": f"{_CATEGORIES}, and convert numbers stored as text with astype(float)",
-    "categories": _CATEGORIES,
+    "text": _CONVERT,
     "dates or times": "turn them into numbers first, such as days since the first day",
     "complex numbers": "pass real numbers, such as the real and the imaginary part as two columns",
 }
-_ADVICE_FOR_Y = {
-    "text": "code the two classes as 0 and 1, for example {example}, and convert numbers stored as text with "
-    "astype(float)",
-    "categories": "code the two classes as 0 and 1, for example {example}",
-}
+_FEATURES = {"text": f"{_CATEGORIES}, and {_CONVERT}", "categories": _CATEGORIES}
+_CLASSES = "code the two classes as 0 and 1, for example {example}"
+_OF_ONE = {"X": _FEATURES, "rows": _FEATURES, "y": {"text": f"{_CLASSES}, and {_CONVERT}", "categories": _CLASSES}}
 
 
 class Unreadable(Exception):
@@ -31,7 +29,7 @@ class Unreadable(Exception):
 
     def __init__(self, kind: str, what: str, values: Any, column: int | None = None):
         self.kind, self.column = kind, column
-        advice = (_ADVICE_FOR_Y if what == "y" else {}).get(kind) or _ADVICE.get(kind, "every value must be a number")
+        advice = _OF_ONE.get(what, {}).get(kind) or _ADVICE.get(kind, "every value must be a number")
         self.advice = advice.format(example=f"{what} == {_first(values)!r}")
         super().__init__(f"{kind}: {self.advice}")
 

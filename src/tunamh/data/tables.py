@@ -19,6 +19,8 @@ LARGEST = 1e100
 
 def column_names(table: Any) -> list[str] | None:
     """Feature names of a data frame (pandas, polars, pyarrow), None for plain arrays."""
+    if _is_lazy(table):
+        return None
     for attribute in ("column_names", "columns"):
         names = getattr(table, attribute, None)
         if names is not None and not callable(names):
@@ -31,7 +33,7 @@ def as_matrix(table: Any, what: str, *, or_vector: bool = False) -> np.ndarray:
 
     With ``or_vector`` a vector counts as one column.
     """
-    if hasattr(table, "collect") and hasattr(table, "schema"):
+    if _is_lazy(table):
         raise TypeError(f"{what} is a lazy frame, which has no rows yet: pass {what}.collect().")
     if hasattr(table, "toarray") and hasattr(table, "nnz"):
         raise TypeError(f"{what} is a sparse matrix; tunamh reads dense rows: pass {what}.toarray().")
@@ -120,6 +122,10 @@ def _reordered(vector: Any, name: str, first: Any, leader: str) -> Any:
     )
 
 
+def _is_lazy(table: Any) -> bool:
+    return hasattr(type(table), "collect") and hasattr(type(table), "columns")
+
+
 def _frame(table: Any, what: str, names: list[str]) -> np.ndarray:
     """One matrix from a data frame; float32 if all columns are, else float64."""
     twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
@@ -167,6 +173,8 @@ def _as_array(values: Any, what: str) -> np.ndarray:
     """An array of numbers from anything that is no data frame."""
     if values is None:
         raise TypeError(f"{what} is None: pass an array or a table of numbers.")
+    if isinstance(values, type):
+        raise TypeError(f"{what} is the class {values.__name__}, not a table of numbers: pass a value.")
     if isinstance(values, str | bytes | dict | set | frozenset) or hasattr(values, "__next__"):
         advice = f"pandas.DataFrame({what})" if isinstance(values, dict) else "an array, a list or a table"
         raise TypeError(f"{what} is a {type(values).__name__}, not a table of numbers: pass {advice}.")

@@ -232,7 +232,7 @@ def _taylor_parts(energy: Callable, gradient: Any, hessian: Callable) -> tuple[P
 
 def _checked_names(names: Any, dim: int) -> list[str]:
     if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"names must be a list of {dim} texts, one per parameter, got {shown(names)}.")
+        raise TypeError(f"names must be a list of texts, one for each of the {dim} parameters, got {shown(names)}.")
     if len(names) != dim:
         raise ValueError(f"names has {len(names)} entries, but dim is {dim}.")
     if len(set(names)) < dim:
@@ -241,7 +241,7 @@ def _checked_names(names: Any, dim: int) -> list[str]:
 
 
 def _per_row(values: Any, name: str, n_rows: int) -> np.ndarray:
-    if np.ndim(values) == 0 and not isinstance(values, str | dict) and values is not None:
+    if np.ndim(values) == 0:
         values = np.full(n_rows, number(name, values))
     return as_vector(values, name, n_rows)
 
@@ -291,7 +291,7 @@ def _distance_part(distance: Callable) -> Part:
 def _refuse_uncompiled(function: Any, what: str) -> None:
     if isinstance(function, Dispatcher) and function.targetoptions.get("parallel"):
         raise TypeError(
-            f"{what} is compiled with parallel=True, but chains run in threads of their own: use @numba.njit"
+            f"{what} is compiled with parallel=True, but chains run in threads of their own: use @numba.njit."
         )
     if not isinstance(function, Dispatcher):
-        raise TypeError(f"{what} must be compiled: decorate it with @numba.njit (got {function!r})")
+        raise TypeError(f"{what} must be compiled, got {shown(function)}: decorate it with @numba.njit.")

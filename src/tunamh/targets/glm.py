@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .._arguments import shown
 from .._linear import metric
 from ..data.packed import packed_rows
 from ..data.passes import over_blocks
@@ -58,10 +59,8 @@ class GLM(Target):
 
     def __init__(self, X: Any, y: Any, family: Family, *, prior: Any = None, temper: float = 1.0, weights: Any = None):
         if not hasattr(family, "suprema") or isinstance(family, type):
-            hint = (
-                f"{family.__name__}(...)" if isinstance(family, type) else "tunamh.Logistic() or tunamh.StudentT(4.0)"
-            )
-            raise TypeError(f"family must be a value such as {hint}, got {family!r}")
+            hint = f"{family.__name__}(...)" if isinstance(family, type) else "tunamh.Logistic() or tunamh.StudentT(4)"
+            raise TypeError(f"family must be a value such as {hint}, got {shown(family)}.")
         names = column_names(X)
         y, weights = aligned(X, "X", y=y, weights=weights)
         X = as_matrix(X, "X")
@@ -72,7 +71,7 @@ class GLM(Target):
         self.family = family
         self._X, self._y = X, y
         self._y_column = (d + 1) // 2 if X.dtype == np.float32 else d
-        self._weights = None if weights is None else _checked_weights(weights, n_rows)
+        self._weights = None if weights is None else _checked_weights(weights, n_rows, temper)
         parts = {"X": X, "y": y, "weights": self._weights}
         self._seal = Seal({name: part for name, part in parts.items() if part is not None}, names)
         super().__init__(
@@ -344,11 +343,16 @@ class RobustRegression(GLM):
         super().__init__(X, y, StudentT(df, scale), prior=prior, temper=temper, weights=weights)
 
 
-def _checked_weights(weights: Any, n_rows: int) -> np.ndarray:
+_MOST_WEIGHT = 1e20  # with more, a posterior is narrower than the rounding of its parameters
+
+
+def _checked_weights(weights: Any, n_rows: int, temper: float) -> np.ndarray:
     array = as_vector(weights, "weights", n_rows)
     if (array < 0).any():
         row = int(np.argmax(array < 0))
         raise ValueError(f"weights must not be negative, but row {row} has {array[row]:g}.")
+    if temper * array.sum() > _MOST_WEIGHT:
+        raise ValueError(f"weights add up to {array.sum():g}, too much to compute with: 1 is the weight of one row.")
     if not array.any():
         raise ValueError("weights are all zero, so that no row counts: at least one must be positive.")
     return array

@@ -22,12 +22,14 @@ from .base import (
     sigmoids,
 )
 
+_MOST = 1e15  # beyond this not every whole number is a float
+
 
 def _check_counts(y: np.ndarray) -> None:
-    wrong = (y < 0) | (y != np.floor(y))
+    wrong = (y < 0) | (y != np.floor(y)) | (y > _MOST)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"y must hold counts (whole numbers that are not negative), but row {row} has {y[row]:g}.")
+        raise ValueError(f"y must hold counts (whole numbers from 0 to {_MOST:g}), but row {row} has {y[row]:g}.")
 
 
 # ------------------------------------------------------------------------------------------- negative binomial

@@ -11,6 +11,18 @@ from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
 from ..._vector import log_quotient
 from .base import LowerBound, Suprema, nearby, same_for_all
 
+_ROUNDING = 1e15  # what is this many times larger than the scale is rounded by as much as the scale
+
+
+def _check_units(y: np.ndarray, scale: float) -> None:
+    largest = int(np.abs(y).argmax())
+    if abs(y[largest]) > _ROUNDING * scale:
+        raise ValueError(
+            f"y has {y[largest]:g} in row {largest}, more than {_ROUNDING:g} times the scale {scale:g} of the family: "
+            "give a larger scale, or measure y in other units."
+        )
+
+
 # ---------------------------------------------------------------------------------------------------- Student-t
 
 
@@ -56,7 +68,7 @@ class StudentT:
         return (self.df + 1, self.spread)
 
     def check(self, y: np.ndarray) -> None:
-        """Every finite response will do."""
+        _check_units(y, self.scale)
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         V, r = self.spread, y - eta
@@ -143,7 +155,7 @@ class Huber:
         return (self.edge, self.precision)
 
     def check(self, y: np.ndarray) -> None:
-        """Every finite response will do."""
+        _check_units(y, self.scale)
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r = y - eta
@@ -200,7 +212,7 @@ class Gaussian:
         return (self.precision,)
 
     def check(self, y: np.ndarray) -> None:
-        """Every finite response will do."""
+        _check_units(y, self.scale)
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r = y - eta

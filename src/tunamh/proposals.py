@@ -122,8 +122,8 @@ class RandomWalk:
 
 def _is_singular(factor: np.ndarray) -> bool:
     """Whether some coordinates of a step depend on the others, whatever unit each is measured in."""
-    lengths = np.sqrt((factor * factor).sum(axis=1, keepdims=True))
-    return not lengths.all() or np.linalg.matrix_rank(factor / lengths) < len(factor)
+    units = np.abs(factor).max(axis=1, keepdims=True)
+    return not units.all() or np.linalg.matrix_rank(factor / units) < len(factor)
 
 
 # knobs of the autoregressive proposal: sqrt(1 - rho^2), share of other steps, length of a random-walk step, rho's sign.

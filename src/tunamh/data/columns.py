@@ -6,6 +6,7 @@ data frames offer, would give a model that nobody asked for.
 
 from __future__ import annotations
 
+import contextlib
 import numbers
 from decimal import Decimal
 from typing import Any
@@ -113,7 +114,10 @@ def _narrowed(array: np.ndarray, what: str, where: str) -> np.ndarray:
 
 
 def _from_objects(array: np.ndarray, what: str, where: str) -> np.ndarray:
-    """Python's own objects, one by one."""
+    """Python's own objects: all at once if they are numbers, else one by one up to the first that is none."""
+    if all(issubclass(kind, numbers.Real | Decimal | np.bool_) for kind in set(map(type, array.ravel()))):
+        with contextlib.suppress(OverflowError):
+            return array.astype(np.float64)
     found = np.empty(array.shape)
     for place, value in np.ndenumerate(array):
         if isinstance(value, numbers.Real | Decimal | np.bool_):

@@ -55,7 +55,7 @@ def test_labels_changed_after_rows_were_packed_are_noticed_as_sampling_begins():
     walk = {"test": MH(), "proposal": RandomWalk(0.01)}
     sample(target, **walk, **QUICK)
     given["y"][4567] = 7.0
-    with pytest.raises(ValueError, match="y was changed since"):
+    with pytest.raises(ValueError, match="y was changed after the target was made"):
         sample(target, **walk, **QUICK)
 
 

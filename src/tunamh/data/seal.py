@@ -46,11 +46,11 @@ class Seal:
 
     def check_block(self, block: slice) -> None:
         """Raise unless these rows are as they were."""
-        self._compare(self._of_block(block), self._sums[block.start], f"in rows {block.start} to {block.stop - 1}")
+        self._compare(self._of_block(block), self._sums[block.start], f" in rows {block.start} to {block.stop - 1}")
 
     def check_some(self) -> None:
         """Raise unless a thousand rows, spread over the data, and all of the vectors are as they were."""
-        self._compare(self._of_few(), self._few, "since")
+        self._compare(self._of_few(), self._few)
 
     def _of_block(self, block: slice) -> list[bytes]:
         return [_checksum(array[block]) for array in self._arrays.values()]
@@ -59,11 +59,11 @@ class Seal:
         few = (array[self._some] if array.ndim > 1 else array for array in self._arrays.values())
         return [hashlib.blake2b(np.ascontiguousarray(part).tobytes(), digest_size=8).digest() for part in few]
 
-    def _compare(self, now: list[bytes], before: list[bytes], where: str) -> None:
+    def _compare(self, now: list[bytes], before: list[bytes], where: str = "") -> None:
         for what, one, other in zip(self._arrays, now, before, strict=True):
             if one != other:
                 raise ValueError(
-                    f"{what} was changed {where} after the target was made from it: make a new target, or give this "
+                    f"{what} was changed{where} after the target was made from it: make a new target, or give this "
                     f"one a copy of {what}."
                 )
 

@@ -231,13 +231,14 @@ def _taylor_parts(energy: Callable, gradient: Any, hessian: Callable) -> tuple[P
 
 
 def _checked_names(names: Any, dim: int) -> list[str]:
-    if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+    listed = list(names) if np.iterable(names) and not isinstance(names, str) else [None]
+    if not all(isinstance(name, str) for name in listed):
         raise TypeError(f"names must be a list of texts, one for each of the {dim} parameters, got {shown(names)}.")
-    if len(names) != dim:
-        raise ValueError(f"names has {len(names)} entries, but dim is {dim}.")
-    if len(set(names)) < dim:
+    if len(listed) != dim:
+        raise ValueError(f"names has {len(listed)} entries, but dim is {dim}.")
+    if len(set(listed)) < dim:
         raise ValueError(f"names must differ from each other, got {shown(names)}.")
-    return list(names)
+    return [str(name) for name in listed]
 
 
 def _per_row(values: Any, name: str, n_rows: int) -> np.ndarray:

@@ -18,6 +18,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
+from ._arguments import shown
 from ._jit import does_not_compile, helper, read_only
 
 Made = TypeVar("Made")
@@ -56,10 +57,10 @@ def _versions(function: Any) -> frozenset:
 def refuse_uncompiled(function: Any, what: str) -> None:
     """Raise unless ``function`` comes from ``@numba.njit``, for one thread."""
     if not isinstance(function, Dispatcher):
-        raise TypeError(f"{what} must be compiled: decorate it with @numba.njit (got {function!r})")
+        raise TypeError(f"{what} must be compiled, got {shown(function)}: decorate it with @numba.njit.")
     if function.targetoptions.get("parallel"):
         raise TypeError(
-            f"{what} is compiled with parallel=True, but chains run in threads of their own: use @numba.njit"
+            f"{what} is compiled with parallel=True, but chains run in threads of their own: use @numba.njit."
         )
 
 

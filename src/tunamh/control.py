@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._arguments import flag, numbers, settle, shown, whole_number
 from .errors import NotApplicable
 from .laplace import Mode, find_mode
 
@@ -42,13 +43,19 @@ class Taylor:
     original_bounds: bool = False
 
     def __post_init__(self) -> None:
-        if self.order not in (1, 2):
-            raise ValueError(f"order must be 1 or 2, got {self.order!r}")
+        order = whole_number("order", self.order, 1)
+        if order > 2:
+            raise ValueError(f"order must be 1 or 2, got {order}.")
+        centre = None if self.centre is None else numbers("centre", self.centre)
+        whiten, original_bounds = (flag(name, getattr(self, name)) for name in ("whiten", "original_bounds"))
+        settle(self, order=order, centre=centre, whiten=whiten, original_bounds=original_bounds)
 
     def __call__(self, target: Target) -> Target:
+        if not hasattr(target, "n_rows"):
+            raise TypeError(f"Taylor expands a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
         if not hasattr(target, "taylor"):
             raise NotApplicable(
-                f"{type(target).__name__} offers no derivatives, which Taylor(order={self.order}) needs"
+                f"{type(target).__name__} offers no derivatives, which Taylor(order={self.order}) needs."
             )
         if self.centre is None:
             mode = _best_mode(target)
@@ -75,7 +82,7 @@ def checked_centre(centre: Any, target: Target) -> np.ndarray:
     """The user's centre, or a mode of the posterior when there is none."""
     if centre is None:
         return _best_mode(target).point
-    point = np.array(centre, dtype=np.float64)
-    if point.shape != (target.dim,) or not np.isfinite(point).all():
-        raise ValueError(f"centre must be {target.dim} finite numbers, got {centre!r}")
+    point = numbers("centre", centre)
+    if point.shape != (target.dim,):
+        raise ValueError(f"centre must be {target.dim} numbers, one per parameter, got shape {point.shape}.")
     return point

@@ -7,10 +7,11 @@ import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._arguments import flag, numbers, positive_number, seed_sequence, shown, whole_number
 from .acceptance.base import AcceptanceTest, BoundTest
 from .chain import RATE, REACH, ROWS, ChainState, Kernel, advance, compile_parts, join_records
 from .choose import choose
@@ -91,26 +92,26 @@ def sample(
     >>> arviz_stats.summary(posterior)
     """
     if not isinstance(target, Target):
-        raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {type(target).__name__}")
-    _check_counts(draws=(draws, 1), tune=(tune, 0), chains=(chains, 1), thin=(thin, 1))
-    _check_counts(cores=(1 if cores is None else cores, 1))
-    if max_seconds is not None and not max_seconds > 0:
-        raise ValueError(f"max_seconds must be positive, got {max_seconds!r}")
+        raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
+    draws, tune = whole_number("draws", draws, 1), whole_number("tune", tune, 0)
+    chains, thin = whole_number("chains", chains, 1), whole_number("thin", thin, 1)
+    cores = None if cores is None else whole_number("cores", cores, 1)
+    max_seconds = None if max_seconds is None else positive_number("max_seconds", max_seconds, infinite=True)
+    progressbar, seed = flag("progressbar", progressbar), seed_sequence("rng", rng)
+    points = _initial_points(init, chains, target.dim)
     if control is not None and (not callable(control) or isinstance(control, type)):
-        raise TypeError(f"control must be a control variate such as Taylor(order=2), got {control!r}")
+        raise TypeError(f"control must be a control variate such as Taylor(order=2), got {shown(control)}.")
+    target.check_data()
     choice = choose(target, None if test is None else _checked_test(test), proposal, control)
     target, test, proposal, why = choice
     described = repr(target)
     for part in (test, proposal):
         if hasattr(part, "prepare"):
             target = part.prepare(target)
-    seed = cast(np.random.SeedSequence, np.random.default_rng(rng).bit_generator.seed_seq)
-    if not hasattr(seed, "spawn"):
-        raise TypeError(f"rng must be a seed, a SeedSequence or a Generator that has one, got {rng!r}")
     bound_test, bound_proposal = test.bind(target), proposal.bind(target)
     runs = [
         _ChainRun(target, bound_test, bound_proposal, child, point, draws, tune, thin)
-        for child, point in zip(seed.spawn(chains), _initial_points(init, chains, target.dim), strict=True)
+        for child, point in zip(seed.spawn(chains), points, strict=True)
     ]
     chosen = f"{test!r}, {proposal!r}: {why}"
     interrupted = _run_all(runs, min(chains, cores or os.cpu_count() or 1), max_seconds, progressbar, chosen)
@@ -321,8 +322,8 @@ def _warn_of_disagreement(results: list[ChainResult], names: list[str]) -> None:
 
 
 def _checked_test(test: Any) -> AcceptanceTest:
-    if isinstance(test, type) or not hasattr(test, "bind"):
-        raise TypeError(f"test must be a value such as TunaMH() or MH(), got {test!r}")
+    if isinstance(test, type) or not (hasattr(test, "bind") and hasattr(test, "exact")):
+        raise TypeError(f"test must be an acceptance test such as TunaMH() or MH(), got {shown(test)}.")
     return test
 
 
@@ -346,18 +347,10 @@ def _check_a_move(here: np.ndarray, kernel: Kernel, rng: np.random.Generator) ->
 def _initial_points(init: Any, chains: int, dim: int) -> list[np.ndarray | None]:
     if init is None:
         return [None] * chains
-    points = np.array(init, dtype=np.float64)
+    points = numbers("init", init)
     if points.shape not in ((dim,), (chains, dim)):
-        raise ValueError(f"init must have shape ({dim},) or ({chains}, {dim}), got {points.shape}")
-    if not np.isfinite(points).all():
-        where = np.argwhere(~np.isfinite(points))[0]
         raise ValueError(
-            f"init has {points[tuple(where)]} at position {tuple(map(int, where))}; every value must be finite"
+            f"init must have shape ({dim},), one number per parameter, or ({chains}, {dim}), one row per chain, "
+            f"got {points.shape}."
         )
     return [point.copy() for point in np.broadcast_to(points, (chains, dim))]
-
-
-def _check_counts(**counts: tuple[Any, int]) -> None:
-    for name, (value, least) in counts.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._arguments import flag, number_between, numbers, settle
 from .._jit import BLOCK, NO_FAULT, Decide, Decision, fixed, helper, part
 from ..control import checked_centre
 from ..data.stream import NO_TABLE
@@ -157,8 +158,8 @@ class FlyMC:
     exact: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.q <= 1:
-            raise ValueError(f"q must lie in (0, 1], got {self.q!r}")
+        centre = None if self.centre is None else numbers("centre", self.centre)
+        settle(self, q=number_between("q", self.q, 0, 1, ends="high"), tuned=flag("tuned", self.tuned), centre=centre)
 
     def prepare(self, target: Any) -> Any:
         """The target around its lower bounds: same posterior, energies ``-gap_i``."""

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._arguments import positive_number, settle
 from .._jit import BLOCK, Decide, fixed, helper, part
 from .._random import poisson
 from ..data.stream import alias_table, draw_rows
@@ -78,8 +79,7 @@ class PoissonMH:
     exact: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not (self.rate > 0 and math.isfinite(self.rate)):
-            raise ValueError(f"rate must be positive and finite, got {self.rate!r}")
+        settle(self, rate=positive_number("rate", self.rate))
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
         """With the target's global bounds where the problem has them, else the tightest: largest energy and range."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._arguments import moderate_number
 from .._jit import (
     BLOCK,
     Data,
@@ -142,8 +143,8 @@ class Target:
     ):
         self.parts, self.dim = parts, dim
         self.temper = temper
-        self.prior = as_prior(prior)
         self.names = list(names) if names is not None else [str(j) for j in range(dim)]
+        self.prior = as_prior(prior, self.names)
         self._bound_column = bound_column
         if isinstance(rows, np.ndarray):
             self.n_rows, self.rows = len(rows), self._accepted(rows)
@@ -209,10 +210,15 @@ class Target:
     @cached_property
     def fingerprint(self) -> str:
         """A short hash of the shape, the bounds' sum and up to 1000 rows spread over the data."""
+        if hasattr(self, "base"):  # an expansion of a target has the same data
+            return self.base.fingerprint
         spread = self.rows[:: max(1, self.n_rows // 1000)]
         digest = hashlib.blake2b(np.ascontiguousarray(spread).tobytes(), digest_size=8)
         digest.update(repr((self.rows.shape, self.total_bound)).encode())
         return digest.hexdigest()
+
+    def check_data(self) -> None:
+        """Raise if the user's arrays, of which the target may have no copy, changed since it was made."""
 
     def model(self) -> Model:
         """The target as compiled code sees it, with scratch of its own: one per chain."""
@@ -276,6 +282,4 @@ class Target:
 
 def checked_temper(temper: float) -> float:
     """``temper`` multiplies every energy; it must be positive and finite."""
-    if np.ndim(temper) != 0 or not (np.isfinite(temper) and temper > 0):
-        raise ValueError(f"temper must be positive and finite, got {temper!r}")
-    return float(temper)
+    return moderate_number("temper", temper)

@@ -8,11 +8,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from .._arguments import number, shown, whole_number
 from .._jit import Differences, Distance, Energies, Part, compile_now, helper, part, read_only
 from .._users import RowAudit, audit, audit_rows, kept, refuse_uncompiled
 from ..data.packed import packed_rows
 from ..data.passes import blocks
-from ..data.tables import as_matrix, as_vector, column_names, refuse_non_finite
+from ..data.tables import aligned, as_matrix, as_vector, column_names, refuse_non_finite
 from ..errors import NotApplicable
 from .base import Expansion, Parts, Target, checked_temper, euclidean
 from .taylor import (
@@ -86,19 +87,17 @@ class EnergyTarget(Target):
         ):
             if function is not None or name == "energy":
                 refuse_uncompiled(function, name)
-        table = np.asarray(rows) if column_names(rows) is None else rows
-        table = as_matrix(table[:, None] if np.ndim(table) == 1 else table, "rows")
+        columns = column_names(rows)
+        (c,) = aligned(rows, "rows", c=c)
+        table = as_matrix(rows, "rows", or_vector=True)
         n_rows, width = table.shape
-        temper = checked_temper(temper)
-        if dim < 1:
-            raise ValueError(f"dim must be at least 1, got {dim!r}")
-        if names is not None and len(names) != dim:
-            raise ValueError(f"names has {len(names)} entries, but dim is {dim}")
+        temper, dim = checked_temper(temper), whole_number("dim", dim, 1)
+        names = None if names is None else _checked_names(names, dim)
         packed = packed_rows(n_rows, width + 1)
         packed[:, width] = temper * _per_row(c, "c", n_rows, infinite=True)
         for block in blocks(n_rows):
             packed[block, :width] = table[block]
-            refuse_non_finite(packed[block, :width], "rows", block.start)
+            refuse_non_finite(packed[block, :width], "rows", block.start, columns)
         differences, energies, scales = kept(energy, "blocks", lambda: _block_parts(energy))
         measure = euclidean if distance is None else kept(distance, "distance", lambda: _distance_part(distance))
         super().__init__(
@@ -291,9 +290,21 @@ def _taylor_parts(energy: Callable, gradient: Callable, hessian: Callable) -> tu
     return differences, energies, scales
 
 
+def _checked_names(names: Any, dim: int) -> list[str]:
+    listed = list(names) if np.iterable(names) and not isinstance(names, str) else [None]
+    if not all(isinstance(name, str) for name in listed):
+        raise TypeError(f"names must be a list of texts, one for each of the {dim} parameters, got {shown(names)}.")
+    if len(listed) != dim:
+        raise ValueError(f"names has {len(listed)} entries, but dim is {dim}.")
+    if len(set(listed)) < dim:
+        raise ValueError(f"names must differ from each other, got {shown(names)}.")
+    return [str(name) for name in listed]
+
+
 def _per_row(values: Any, name: str, n_rows: int, *, infinite: bool = False) -> np.ndarray:
     """One number per row, +infinity among them only where that has a meaning."""
-    values = np.broadcast_to(values, n_rows) if np.ndim(values) == 0 else values
+    if np.ndim(values) == 0:
+        values = np.full(n_rows, number(name, values))
     given = np.asarray(values)
     if not infinite or given.dtype.kind != "f":
         return as_vector(values, name, n_rows)

@@ -9,10 +9,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .._arguments import shown
 from .._linear import Columns, examine_columns, groups_of
 from ..data.packed import packed_rows
 from ..data.passes import over_blocks
-from ..data.tables import as_matrix, as_vector, column_names, refuse_non_finite
+from ..data.seal import Seal
+from ..data.tables import aligned, as_matrix, as_vector, column_names
 from ..errors import NotApplicable
 from ..laplace import Mode, find_mode, find_modes
 from ..priors import Flat
@@ -58,8 +60,9 @@ class GLM(Target):
     ----------
     X : (N, d) table
         Array, memory map, or a pandas, polars or pyarrow table, whose column names label the draws. Not copied until
-        rows are needed: leave it as it is until then. float32 features are kept in single precision: the same numbers
-        in half the memory; sums over them are in double precision.
+        rows are needed; a change after construction is noticed and raises. pandas objects are paired with ``y`` and
+        ``weights`` by their row labels, all else by position. float32 features are kept in single precision: the same
+        numbers in half the memory; sums over them are in double precision.
     y : (N,) responses
     family : Family
         Labels: `Logistic()`, `Probit()`. Reals: `StudentT(df)`, `Huber(delta)`, `Gaussian(scale)`. Counts:
@@ -74,11 +77,10 @@ class GLM(Target):
 
     def __init__(self, X: Any, y: Any, family: Family, *, prior: Any = None, temper: float = 1.0, weights: Any = None):
         if not hasattr(family, "suprema") or isinstance(family, type):
-            hint = (
-                f"{family.__name__}(...)" if isinstance(family, type) else "tunamh.Logistic() or tunamh.StudentT(4.0)"
-            )
-            raise TypeError(f"family must be a value such as {hint}, got {family!r}")
+            hint = f"{family.__name__}(...)" if isinstance(family, type) else "tunamh.Logistic() or tunamh.StudentT(4)"
+            raise TypeError(f"family must be a value such as {hint}, got {shown(family)}.")
         names = column_names(X)
+        y, weights = aligned(X, "X", y=y, weights=weights)
         X = as_matrix(X, "X")
         n_rows, d = X.shape
         y = as_vector(y, "y", n_rows)
@@ -88,9 +90,9 @@ class GLM(Target):
         self.own_bounds = not type(family).__module__.startswith("tunamh.")
         self._X, self._y = X, y
         self._y_column = (d + 1) // 2 if X.dtype == np.float32 else d
-        self._weights = None if weights is None else _checked_weights(weights, n_rows)
-        for _ in over_blocks(lambda block: refuse_non_finite(X[block], "X", block.start, names), n_rows):
-            pass
+        self._weights = None if weights is None else _checked_weights(weights, n_rows, temper)
+        parts = {"X": X, "y": y, "weights": self._weights}
+        self._seal = Seal({name: part for name, part in parts.items() if part is not None}, names)
         super().__init__(
             rows=n_rows,
             bound_column=self._y_column + 1,
@@ -122,7 +124,10 @@ class GLM(Target):
         features = rows.view(np.float32) if y < self.dim else rows
 
         def pack(block: slice) -> Result:
+            self._seal.check_block(block)
             features[block, : self.dim], rows[block, y] = self._X[block], self._y[block]
+            if features is not rows:
+                features[block, self.dim : 2 * y] = 0.0  # the other half of an odd feature
             if self._weights is not None:
                 rows[block, y + 2 + extra] = self.temper * self._weights[block]
             return fill(rows[block], block)
@@ -130,6 +135,14 @@ class GLM(Target):
         for result in over_blocks(pack, self.n_rows):
             take(result)
         return rows
+
+    @property
+    def fingerprint(self) -> str:
+        """A short hash of the data: their shape and all numbers in ``X``, ``y`` and ``weights``."""
+        return self._seal.digest
+
+    def check_data(self) -> None:
+        self._seal.check_some()
 
     def _pack(self) -> np.ndarray:
         c = self._y_column + 1
@@ -449,8 +462,16 @@ class RobustRegression(GLM):
         super().__init__(X, y, StudentT(df, scale), prior=prior, temper=temper, weights=weights)
 
 
-def _checked_weights(weights: Any, n_rows: int) -> np.ndarray:
+_MOST_WEIGHT = 1e20  # with more, a posterior is narrower than the rounding of its parameters
+
+
+def _checked_weights(weights: Any, n_rows: int, temper: float) -> np.ndarray:
     array = as_vector(weights, "weights", n_rows)
     if (array < 0).any():
-        raise ValueError(f"weights must not be negative: row {np.argmax(array < 0)} has {array.min():g}")
+        row = int(np.argmax(array < 0))
+        raise ValueError(f"weights must not be negative, but row {row} has {array[row]:g}.")
+    if temper * array.sum() > _MOST_WEIGHT:
+        raise ValueError(f"weights add up to {array.sum():g}, too much to compute with: 1 is the weight of one row.")
+    if not array.any():
+        raise ValueError("weights are all zero, so that no row counts: at least one must be positive.")
     return array

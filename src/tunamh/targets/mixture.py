@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import flag, moderate_number
 from .._jit import CONTRACT, Differences, Energies, Offset, helper, part
 from .._vector import softplus, softplus_rise
 from ..data.packed import packed_rows
@@ -176,13 +177,11 @@ class GaussianMixture(Target):
     ):
         x = as_vector(x, "x")
         temper = checked_temper(temper)
-        for name, value in (("variance", variance), ("box", box)):
-            if not (np.isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be positive and finite, got {value!r}")
+        variance, box = moderate_number("variance", variance), moderate_number("box", box)
         rows = packed_rows(x.size, 2)
         rows[:, 0] = x
-        rows[:, 1] = temper * (_paper_bounds if paper_bounds else _tight_bounds)(x, variance, box)
-        self.variance, self.box = float(variance), float(box)
+        rows[:, 1] = temper * (_paper_bounds if flag("paper_bounds", paper_bounds) else _tight_bounds)(x, variance, box)
+        self.variance, self.box = variance, box
         super().__init__(
             rows=rows,
             bound_column=1,

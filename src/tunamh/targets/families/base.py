@@ -79,11 +79,6 @@ def same_for_all(y: np.ndarray, first: float, second: float, third: float) -> Su
     return Suprema(*(np.broadcast_to(value, y.shape) for value in (first, second, third)))
 
 
-def refuse_unless_positive(name: str, value: float) -> None:
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be positive and finite, got {value!r}")
-
-
 # ------------------------------------------------------------------------------------- suprema over an interval
 
 Peaks = Sequence[tuple[Any, Any]]

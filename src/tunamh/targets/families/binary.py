@@ -24,7 +24,7 @@ def _check_labels(y: np.ndarray) -> None:
     wrong = (y != 0) & (y != 1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"labels must be 0 or 1, but row {row} has {y[row]:g}; code the two classes as 0 and 1")
+        raise ValueError(f"labels in y must be 0 or 1, but row {row} has {y[row]:g}: code the two classes as 0 and 1.")
 
 
 # ---------------------------------------------------------------------------------------------------- logistic

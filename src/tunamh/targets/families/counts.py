@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._arguments import moderate_number, settle
 from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, helper, part
 from ..._vector import exp_negative, log_quotient, softplus, softplus_rise, twice_atanh
 from .base import (
@@ -18,16 +19,17 @@ from .base import (
     largest,
     nearby,
     reach_of,
-    refuse_unless_positive,
     sigmoids,
 )
 
+_MOST = 1e15  # beyond this not every whole number is a float
+
 
 def _check_counts(y: np.ndarray) -> None:
-    wrong = (y < 0) | (y != np.floor(y))
+    wrong = (y < 0) | (y != np.floor(y)) | (y > _MOST)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"counts must be integers that are not negative, but row {row} has {y[row]:g}")
+        raise ValueError(f"y must hold counts (whole numbers from 0 to {_MOST:g}), but row {row} has {y[row]:g}.")
 
 
 # ------------------------------------------------------------------------------------------- negative binomial
@@ -68,7 +70,7 @@ class NegativeBinomial:
     convex = True
 
     def __post_init__(self) -> None:
-        refuse_unless_positive("dispersion", self.dispersion)
+        settle(self, dispersion=moderate_number("dispersion", self.dispersion))
 
     @property
     def hyper(self) -> tuple[float, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ._version import __version__
 from .chain import ACCEPTED, FULL, RATE, REPORT, ROWS, WORST
-from .convergence import Convergence
+from .convergence import Convergence, label
 
 
 def summary(tree: Any, **settings: Any) -> Any:
@@ -63,7 +63,7 @@ def closing_line(
     rows = thin * sum(float(result.record[:, ROWS].sum()) for result in results)
     parts = [f"{draws:,} draws in {seconds:.2g} s" if seconds < 10 else f"{draws:,} draws in {seconds:,.0f} s"]
     if convergence is not None:
-        named = [target.names[j] for j in (convergence.ess_of, convergence.r_hat_of)]
+        named = [label(target.names[j]) for j in (convergence.ess_of, convergence.r_hat_of)]
         parts.append(
             f"worst of {target.dim} parameters: {convergence.ess:,.0f} effective draws ({named[0]}), "
             f"R-hat {convergence.r_hat:.3f} ({named[1]})"

@@ -117,6 +117,7 @@ def sample(
         progress.restart(f"{chains} chain{'s' * (chains > 1)}")
         with HeldInterrupts() as ctrl_c:  # from here on nothing may take the draws
             run_all(runs, min(chains, cores or os.cpu_count() or 1), clock, progress, ctrl_c)
+            seconds = clock.seconds
             finished, kept = all(run.finished for run in runs), min(run.kept for run in runs)
             if kept == 0:
                 if ctrl_c.heard:
@@ -144,7 +145,7 @@ def sample(
             if not finished and ctrl_c.heard:
                 _warn(f"interrupted: {kept:,} of {draws:,} draws per chain are returned", UserWarning, posterior)
             convergence = _judged(results)
-            progress.say(closing_line(results, convergence, target, thin, clock.seconds))
+            progress.say(closing_line(results, convergence, target, thin, seconds))
             complaint = convergence and convergence.complaint(target.names, kept)
             if complaint:
                 _warn(complaint, ConvergenceWarning, posterior)

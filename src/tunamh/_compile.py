@@ -4,13 +4,11 @@
   back until a function is finished, and raised then.
 - A cache that cannot be read or written (a full disk, a file cut short) costs time, nothing else.
 - Compiling does not count in ``max_seconds``, so its seconds are added up.
-- A process that is forked while another thread compiles would inherit a compiler that is locked for ever. Forks wait.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 import warnings
@@ -18,9 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-from llvmlite.binding import ffi
 from numba.core.caching import FunctionCache
-from numba.core.compiler_lock import global_compiler_lock
 
 from ._interrupts import HeldInterrupts
 
@@ -29,9 +25,6 @@ if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         "tunamh needs compiled code, and NUMBA_DISABLE_JIT=1 (or numba.config.DISABLE_JIT) forbids it: unset it before "
         "Python starts, and import tunamh again"
     )
-
-compiler_lock: Any = global_compiler_lock
-"""Numba's own lock, which may be taken twice by one thread."""
 
 
 class _Clock(threading.local):
@@ -113,17 +106,3 @@ class _ForgivingCache(FunctionCache):
             "NUMBA_CACHE_DIR.",
             stacklevel=2,
         )
-
-
-def _before_fork() -> None:
-    compiler_lock.acquire()
-    ffi.lib._lock._lock.acquire()
-
-
-def _after_fork() -> None:
-    ffi.lib._lock._lock.release()
-    compiler_lock.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -23,7 +23,8 @@ from numba.core.errors import NumbaError
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic as _numba_intrinsic
 
-from ._compile import compiled, compiler_lock
+from ._compile import compiled
+from ._forks import compiler_lock
 
 BLOCK = 256
 """Rows that cross a pointer at once: large enough to hide the call, small enough for the first-level cache."""

@@ -52,9 +52,8 @@ class Convergence(NamedTuple):
             shown = f"{self.r_hat:.3f}" if self.r_hat < 1.1 else f"{self.r_hat:.2f}"
             faults.append(f"R-hat {shown} for {label(names[self.r_hat_of])}, where {R_HAT_LIMIT} is the limit")
         if self.ess < ESS_PER_CHAIN * self.chains:
-            faults.append(
-                f"{self.ess:,.0f} effective draws of {label(names[self.ess_of])}, where {ESS_PER_CHAIN} per chain are wanted"
-            )
+            name = label(names[self.ess_of])
+            faults.append(f"{self.ess:,.0f} effective draws of {name}, where {ESS_PER_CHAIN} per chain are wanted")
         if not faults:
             return None
         return (

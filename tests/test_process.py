@@ -10,6 +10,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import tunamh
 from conftest import logistic_data
+from tunamh import _blas
+from tunamh._blas import one_blas_thread
 from tunamh.data.passes import over_blocks
 
 
@@ -25,15 +27,71 @@ def run(code: str, **environment: str) -> str:
     return done.stdout
 
 
-def test_blas_threads_come_back_when_passes_overlap():
+def test_the_last_one_out_puts_the_blas_threads_back():
     with threadpool_limits(2, "blas"):
         before = blas_threads()
-        first, second = (over_blocks(lambda block: block.stop, 10_000) for _ in range(2))
-        next(first), next(second)
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
         assert blas_threads() == {1}
-        first.close()
-        assert blas_threads() == {1}  # the second pass goes on
-        second.close()
+        first.__exit__(None, None, None)
+        assert blas_threads() == {1}  # the second goes on
+        second.__exit__(None, None, None)
+        assert blas_threads() == before
+
+
+def test_another_thread_can_hold_and_release_them():
+    """threadpoolctl ignores, in silence, all threads but the one that was first to set a number."""
+    seen = []
+
+    def hold():
+        with one_blas_thread():
+            seen.append(blas_threads())
+
+    with threadpool_limits(2, "blas"):
+        before = blas_threads()
+        thread = threading.Thread(target=hold)
+        thread.start()
+        thread.join()
+        assert seen == [{1}]
+        assert blas_threads() == before
+
+
+def test_libraries_with_a_setting_per_thread_are_held_in_each_thread(monkeypatch):
+    class OpenMP(threading.local):
+        threads = 4
+
+        def get_num_threads(self):
+            return self.threads
+
+        def set_num_threads(self, threads):
+            self.threads = threads
+
+    library, seen = OpenMP(), []
+    monkeypatch.setattr(_blas, "_libraries", lambda with_scipy: _blas._Libraries([], [library]))
+
+    def hold():
+        with one_blas_thread():
+            seen.append(library.threads)
+        seen.append(library.threads)
+
+    with one_blas_thread():
+        thread = threading.Thread(target=hold)
+        thread.start()
+        thread.join()
+        with one_blas_thread():
+            assert library.threads == 1
+        assert library.threads == 1
+    assert (seen, library.threads) == ([1, 4], 4)
+
+
+def test_passes_use_one_blas_thread_and_leave_nothing_behind_when_given_up():
+    with threadpool_limits(2, "blas"):
+        before = blas_threads()
+        passes = [over_blocks(lambda block: blas_threads(), 10_000) for _ in range(2)]
+        assert [next(results) for results in passes] == [{1}, {1}]
+        for results in passes:  # in the order in which they began, and not to the end
+            results.close()
         assert blas_threads() == before
 
 
@@ -118,13 +176,12 @@ def test_a_forked_child_has_its_blas_threads_back():
     code = """
 import os, sys
 from threadpoolctl import threadpool_info, threadpool_limits
-import tunamh
-from tunamh.data.passes import over_blocks
+from tunamh._blas import one_blas_thread
 def threads(): return {i["num_threads"] for i in threadpool_info() if i["user_api"] == "blas"}
 threadpool_limits(2, "blas")
 before = threads()
-results = over_blocks(lambda block: 0, 10)
-next(results)
+holder = one_blas_thread()
+holder.__enter__()
 child = os.fork()
 if child == 0:
     os._exit(0 if threads() == before else 1)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._blas import one_blas_thread
 from ._compile import seconds_compiling
 from ._interrupts import HeldInterrupts
 from .acceptance.base import BoundTest
@@ -137,6 +138,10 @@ class ChainRun:
 
     def work(self) -> None:
         """Go on for about a tenth of a second: open the chain, warm up, keep draws."""
+        with one_blas_thread():
+            self._work()
+
+    def _work(self) -> None:
         started = time.perf_counter()
         if not self.opened:
             self.open()

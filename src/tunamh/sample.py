@@ -42,6 +42,10 @@ def sample(
 
     Numbers that you give are never adapted; those left None are tuned in warm-up and frozen before the first kept draw.
 
+    The same seed gives the same draws, bit for bit, on any number of cores and of BLAS threads, as long as processor
+    instructions and library versions are the same; elsewhere the last digits of sums may differ, and with them the
+    draws, but not their law. While it runs, BLAS uses one thread in the whole process.
+
     Parameters
     ----------
     target : Target
@@ -69,14 +73,30 @@ def sample(
         random subsample for regressions, wider than the Laplace law with a control variate, uniform on the box or the
         states, standard normal for an `EnergyTarget`.
     max_seconds : float, optional
-        Stop after this time, warm-up included, and return what exists.
+        Stop after this time, set-up and warm-up included, compiling not, and return what exists.
     progressbar : bool
+        Show set-up, the choice, sampling, and a closing line on stderr. Nothing is shown where the environment variable
+        ``CI`` is set.
 
     Returns
     -------
     xarray.DataTree
         Groups ``posterior`` (variable ``theta``: chain, draw, parameter) and ``sample_stats``. After Ctrl-C or
         ``max_seconds`` all chains are cut to the shortest; ``stopped`` in the settings attribute tells which it was.
+
+    Warns
+    -----
+    ConvergenceWarning
+        The rank-normalised R-hat of a parameter exceeds 1.01, one has fewer than 100 effective draws per chain, or a
+        chain never moved; not for fewer than 100 draws per chain. Where a filter makes an error of it, the draws are in
+        its attribute ``posterior``.
+
+    Raises
+    ------
+    NoDraws
+        ``max_seconds`` ran out before every chain had a draw.
+    KeyboardInterrupt
+        Ctrl-C before every chain had a draw.
 
     Examples
     --------

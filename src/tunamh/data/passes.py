@@ -74,8 +74,17 @@ def blocks(n_rows: int) -> Iterator[slice]:
 
 
 def over_blocks(function: Callable[[slice], Result], n_rows: int) -> Iterator[Result]:
-    """``function`` of every block, in order; only as many results wait as there are threads to be kept busy."""
-    results = _in_threads(function, n_rows)
+    """``function`` of every block, in order; only as many results wait as there are threads to be kept busy.
+
+    BLAS is held to one thread while a block is computed and not between blocks: a pass that is given up, by an error
+    whose traceback somebody keeps, must not leave the process changed.
+    """
+
+    def alone(block: slice) -> Result:
+        with one_blas_thread():
+            return function(block)
+
+    results = _in_threads(alone, n_rows)
     watch = _watch.get()
     return results if watch is None else _watched(results, n_rows, watch)
 
@@ -91,21 +100,19 @@ def _watched(results: Iterator[Result], n_rows: int, watch: _Watch) -> Iterator[
 def _in_threads(function: Callable[[slice], Result], n_rows: int) -> Iterator[Result]:
     workers = os.cpu_count() or 1
     if n_rows <= ROWS_AT_ONCE or workers == 1 or threading.current_thread().name.startswith(_WORKER):
-        with one_blas_thread():
-            yield from map(function, blocks(n_rows))
+        yield from map(function, blocks(n_rows))
         return
     waiting: deque[Future[Result]] = deque()
     pool = _pool(workers)
-    with one_blas_thread():
-        try:
-            for block in blocks(n_rows):
-                waiting.append(pool.submit(function, block))
-                if len(waiting) > 4 * workers:
-                    yield waiting.popleft().result()
-            while waiting:
+    try:
+        for block in blocks(n_rows):
+            waiting.append(pool.submit(function, block))
+            if len(waiting) > 4 * workers:
                 yield waiting.popleft().result()
-        finally:  # nobody wants the rest when the pass was given up
-            wait([future for future in waiting if not future.cancel()])
+        while waiting:
+            yield waiting.popleft().result()
+    finally:  # nobody wants the rest when the pass was given up
+        wait([future for future in waiting if not future.cancel()])
 
 
 _WORKER = "tunamh-pass"

@@ -52,6 +52,7 @@ bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/methods.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/point_fits.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:

@@ -21,7 +21,7 @@ import numpy as np
 import tunamh
 from common import RESULTS, machine, write_json
 from tunamh._vector import prefetch_row
-from tunamh.chain import ROWS, ChainState, Kernel, advance
+from tunamh.chain import ROWS, ChainState, Kernel, advance, new_record
 from tunamh.data.stream import open_stream
 from tunamh.guard import new_work
 
@@ -81,7 +81,7 @@ def best(function, *arguments) -> float:
 
 def nanoseconds_per_row(state: ChainState, kernel: Kernel, steps: int) -> float:
     """The least time per row of several runs of ``steps`` steps."""
-    draws, record = np.empty((steps, state.here.size)), np.empty((steps, 6))
+    draws, record = np.empty((steps, state.here.size)), new_record(steps)
     times = []
     for _ in range(REPEATS + 1):  # the first one compiles and warms up
         started = time.perf_counter()

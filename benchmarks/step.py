@@ -19,7 +19,7 @@ import tunamh
 from common import RESULTS, machine, print_table, write_json
 from problems import make
 from tunamh._jit import borrowed
-from tunamh.chain import ROWS, ChainState, Kernel, advance
+from tunamh.chain import ROWS, ChainState, Kernel, advance, new_record
 from tunamh.choose import Choice, choose
 from tunamh.data.stream import open_stream
 from tunamh.guard import new_work, parameters_at
@@ -89,7 +89,7 @@ def measure(name: str, single: bool = False) -> dict:
     state = ChainState(here.copy(), rng, open_stream(np.random.SeedSequence(1)), test.memory.copy())
     stream, n = state.stream.of(test.table), 20_000
     decide = (rng, theta, prop, distance, model, stream, test.decide, test.knobs, state.memory, work)
-    draws, record = np.empty((n, target.dim)), np.empty((n, 6))
+    draws, record = np.empty((n, target.dim)), new_record(n)
 
     def whole_step(n: int) -> None:
         advance(state, Kernel(model, proposal, test, work), draws[:n], record[:n])

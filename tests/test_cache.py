@@ -1,7 +1,10 @@
 """A second process starts from the compile cache, and importing stays light."""
 
+import os
 import subprocess
 import sys
+
+import pytest
 
 SAMPLE_AND_REPORT = """
 import numpy as np, tunamh
@@ -60,3 +63,89 @@ from tunamh._vector import softplus
 print(softplus(0.0))
 """
     assert float(run(code)) == 0.6931471805599453
+
+
+TWICE = """
+import warnings
+warnings.simplefilter("always")
+from mine import double
+print(double(21.0))
+"""
+
+MINE = """
+from tunamh._jit import helper
+
+@helper
+def double(x):
+    return 2.0 * x
+"""
+
+
+@pytest.fixture
+def own_cache(tmp_path):
+    """Run code that compiles one function into a cache of its own."""
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "cache").mkdir()
+    environment = os.environ | {
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]),
+    }
+
+    def start(code=TWICE):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    return start, tmp_path / "cache"
+
+
+@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+@pytest.mark.parametrize("keep", [0, 30])
+def test_a_damaged_cache_file_is_compiled_again(own_cache, ending, keep):
+    start, folder = own_cache
+    start()
+    files = list(folder.rglob(f"*{ending}"))
+    assert files
+    for file in files:
+        file.write_bytes(file.read_bytes()[:keep])
+    second = start()
+    assert float(second.stdout) == 42.0
+    assert second.stderr.count("cannot be read") == 1
+    assert str(folder) in second.stderr
+    third = start()  # what was compiled again took the place of the damaged file
+    assert float(third.stdout) == 42.0
+    assert third.stderr == ""
+
+
+def test_a_full_disk_costs_the_cache_alone(own_cache):
+    pytest.importorskip("resource")
+    start, _ = own_cache
+    no_room = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+"""
+    done = start(no_room + TWICE)
+    assert float(done.stdout) == 42.0
+    assert done.stderr.count("cannot be written") == 1
+
+
+def test_without_a_compiler_the_error_says_what_to_unset():
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", "import tunamh"], capture_output=True, text=True, env=environment)
+    assert done.returncode == 1
+    assert "ImportError: tunamh needs compiled code, and NUMBA_DISABLE_JIT=1" in done.stderr
+
+
+@pytest.mark.parametrize("broken", ["sys.stderr = None", "sys.stderr.close()"])
+def test_without_stderr_there_is_no_progress_and_no_error(broken):
+    code = f"""
+import sys, os
+os.environ.pop("CI", None)
+{broken}
+import numpy as np, tunamh
+X = np.random.default_rng(0).standard_normal((500, 3))
+print(tunamh.sample(tunamh.LogisticRegression(X, X[:, 0] + X[:, 1] > X[:, 2] ** 2), test=tunamh.MH(), draws=20, tune=20,
+                    chains=2, rng=1).posterior["theta"].shape)
+"""
+    assert run(code).strip() == "(2, 20, 3)"

@@ -7,6 +7,7 @@ from .control import Taylor
 from .errors import (
     BoundViolation,
     ChainsDisagree,
+    ConvergenceWarning,
     ImproperPosterior,
     NoDraws,
     NonFiniteEnergy,
@@ -44,6 +45,7 @@ __all__ = [
     "Autoregressive",
     "BoundViolation",
     "ChainsDisagree",
+    "ConvergenceWarning",
     "EnergyTarget",
     "FactorizedMH",
     "FiniteWalk",

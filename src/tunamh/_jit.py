@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -23,6 +22,9 @@ from numba.core import cgutils
 from numba.core.errors import NumbaError
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic as _numba_intrinsic
+
+from ._compile import compiled
+from ._forks import compiler_lock
 
 BLOCK = 256
 """Rows that cross a pointer at once: large enough to hide the call, small enough for the first-level cache."""
@@ -62,21 +64,9 @@ def helper(function: Callable | None = None, *, fastmath: Any = False, inline: b
     """
 
     def decorate(function: Callable) -> Any:
-        flags = {**_FLAGS, "fastmath": fastmath, "forceinline": inline}
-        config: Any = numba.config
-        folder = config.CACHE_DIR
-        config.CACHE_DIR = _CACHE  # read while the decorator runs, so nobody else's functions are touched
-        try:
-            return numba.njit(function, cache=cache, **flags)
-        except RuntimeError:  # no folder is writable
-            return numba.njit(function, **flags)
-        finally:
-            config.CACHE_DIR = folder
+        return compiled(function, _CACHE, cache=cache, fastmath=fastmath, forceinline=inline, **_FLAGS)
 
     return decorate if function is None else decorate(function)
-
-
-_compiling = threading.Lock()
 
 
 class Part(types.WrapperAddressProtocol):
@@ -93,13 +83,13 @@ class Part(types.WrapperAddressProtocol):
         self._address: int | None = None
 
     def _compile(self) -> None:
-        with _compiling:  # chains in threads may hand over the same part at once
+        with compiler_lock:  # chains in threads may hand over the same part at once
             if self._address is not None:
                 return
             self.dispatcher.compile(self.role.signature)
             self.dispatcher.disable_compile()  # another type would be a mistake, not a new version
-            compiled = self.dispatcher.get_compile_result(self.role.signature)
-            self._address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
+            result = self.dispatcher.get_compile_result(self.role.signature)
+            self._address = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
 
     def __wrapper_address__(self) -> int:
         self._compile()
@@ -289,11 +279,12 @@ class Decision(NamedTuple):
     rows: int  # rows evaluated
     full: bool  # all rows were read
     worst: float  # largest |rise| / (c_i M) met; NaN when the test uses no bounds
-    reach: float  # C M, the most that all rows together can pull; NaN, or a number of its own, for tests without bounds
+    reach: float  # C M, the most that all rows together can pull; NaN for tests without bounds
+    report: float  # a number of the test's own, named by `BoundTest.reports`; NaN where there is none
     fault: int  # NO_FAULT, or what Python must raise an error about
 
 
-_decision = types.NamedTuple([_flag, _real, _integer, _flag, _real, _real, _integer], Decision)
+_decision = types.NamedTuple([_flag, _real, _integer, _flag, _real, _real, _real, _integer], Decision)
 
 NO_FAULT = -1
 BAD_RATIO = -2  # prior, offset or proposal ratio is NaN or +infinity
@@ -325,6 +316,42 @@ Run = types.FunctionType(
 )
 """The chain loop; see `tunamh.chain`."""
 
+Adapt = types.FunctionType(types.void(_vector, _real))
+"""``(knobs, mean_reach)``: turns a test's knobs, in place, given the mean reach ``C M`` of proposals."""
+
+
+class Goals(NamedTuple):
+    """What warm-up aims at."""
+
+    steps: int  # of warm-up, in all
+    tuned: bool  # whether the step size is learned
+    acceptance: float  # the rate it is learned for
+    largest: float  # no step size is larger
+
+
+class Learned(NamedTuple):
+    """What warm-up knows after some of its steps."""
+
+    done: int  # steps
+    log_step: float  # logarithm of the step size
+    reach: float  # mean reach of the newest window that has one, else NaN
+    late_windows: int  # windows in the last third of the steps
+    late_log_steps: float  # the sum of their log_step
+    late_reaches: int  # how many of them have a reach
+    late_reach: float  # the sum of it
+
+
+_goals = types.NamedTuple([_integer, _flag, _real, _real], Goals)
+_learned = types.NamedTuple([_integer, _real, _real, _integer, _real, _integer, _real], Learned)
+
+RunWindows = types.FunctionType(
+    types.Tuple([types.NamedUniTuple(_integer, 2, Outcome), _learned])(
+        *(_integer, Run, _generator, _stream, _vector, _vector, _vector, _vector, _vector),
+        *(_model, Propose, _vector, Decide, _vector, _work, _matrix, _matrix, Adapt, _goals, _learned),
+    )
+)
+"""The chain loop in windows, and what is learned from each; see `tunamh.warmup`."""
+
 Audit = types.FunctionType(types.Tuple([_real, _integer])(_vector, _vector, _real, _model, _work))
 """``(theta, prop, distance, model, work) -> (value, fault)`` from a pass over all rows; see `tunamh.guard`."""
 
@@ -332,6 +359,11 @@ Audit = types.FunctionType(types.Tuple([_real, _integer])(_vector, _vector, _rea
 @part(Locate)
 def same_coordinates(state, theta, hyper):
     """The chain's states are the parameters: ``theta`` is the vector ``state``, and nothing is left to do."""
+
+
+@part(Adapt)
+def nothing_to_adapt(knobs, mean_reach):
+    """The test's knobs were given, or there are none."""
 
 
 def fixed(values: Any) -> np.ndarray:

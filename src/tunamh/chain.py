@@ -15,11 +15,16 @@ from .guard import explain, parameters_at
 from .proposals import BoundProposal
 
 # Columns of what is recorded beside each kept draw.
-ACCEPTED, RATE, ROWS, FULL, WORST, REACH = range(6)
+ACCEPTED, RATE, ROWS, FULL, WORST, REACH, REPORT = range(7)
+
+
+def new_record(draws: int) -> np.ndarray:
+    """Room for what is recorded beside ``draws`` draws."""
+    return np.empty((draws, REPORT + 1))
 
 
 @part(Run)
-def _run(
+def run_chain(
     thin, rng, stream, here, there, theta, prop, memory,
     model, propose, proposal_knobs, decide, test_knobs, work, draws, record,
 ):  # fmt: skip
@@ -61,6 +66,7 @@ def _run(
             record[k, ROWS] += decision.rows / thin
             record[k, WORST] = decision.worst if math.isnan(decision.worst) else max(record[k, WORST], decision.worst)
             record[k, REACH] += decision.reach / thin
+            record[k, REPORT] += decision.report / thin
         draws[k, :] = theta
     return Outcome(draws.shape[0] * thin, NO_FAULT)
 
@@ -68,7 +74,7 @@ def _run(
 def join_records(first: np.ndarray, n_first: int, second: np.ndarray, n_second: int) -> np.ndarray:
     """The record of ``n_first`` steps followed by ``n_second``: means of means, maxima of maxima."""
     joined = np.maximum(first, second)
-    means = [RATE, ROWS, REACH]
+    means = [RATE, ROWS, REACH, REPORT]
     joined[means] = (n_first * first[means] + n_second * second[means]) / (n_first + n_second)
     return joined
 
@@ -103,7 +109,7 @@ class Kernel(NamedTuple):
 def compile_parts(kernel: Kernel) -> None:
     """Compile every part, or load it, here in Python: a Ctrl-C at the border to compiled code would be lost."""
     model = kernel.model
-    for part_or_array in (*model.data, *model, kernel.proposal.propose, kernel.test.decide):
+    for part_or_array in (*model.data, *model, kernel.proposal.propose, kernel.test.decide, kernel.test.adapt):
         if isinstance(part_or_array, Part):
             part_or_array.__wrapper_address__()
 
@@ -112,7 +118,7 @@ def advance(state: ChainState, kernel: Kernel, draws: np.ndarray, record: np.nda
     """Run the chain, in place, until ``draws`` and ``record`` are filled; an impossible step raises."""
     model = kernel.model
     theta, prop = (parameters_at(point, model) for point in (state.here, state.there))
-    outcome = _run(
+    outcome = run_chain(
         *(thin, state.rng, state.stream.of(kernel.test.table), state.here, state.there, theta, prop, state.memory),
         *(model, kernel.proposal.propose, kernel.proposal.knobs, kernel.test.decide, kernel.test.knobs),
         *(kernel.work, draws, record),

@@ -15,7 +15,7 @@ import numpy as np
 from ._linear import flat_direction
 from .acceptance import MH, MHSS, TunaMH
 from .control import Taylor
-from .data.passes import blocks
+from .data.passes import announce, blocks
 from .errors import ImproperPosterior, SeveralModes
 from .laplace import Mode
 from .modes import AcrossModes
@@ -249,6 +249,7 @@ def _refuse_separated(target: GLM) -> None:
     """Under a flat prior: name the columns along which the likelihood never falls."""
     if target._prior.proper:
         return
+    announce("looking for separated data")
     direction = separating_direction(target)
     if direction is not None:
         along = _names_along(target, direction)

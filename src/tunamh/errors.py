@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class TunaMHError(Exception):
     """Base class of the library's own errors."""
@@ -64,8 +66,17 @@ class SeveralModes(UserWarning):
     """A posterior has several modes; the text says where, and what was done about it."""
 
 
-class ChainsDisagree(UserWarning):
-    """R-hat is far from 1: the draws do not stand for the posterior yet."""
+class ConvergenceWarning(UserWarning):
+    """R-hat exceeds 1.01, effective draws are fewer than 100 per chain, or a chain never moved.
+
+    Where a filter makes an error of it, the draws are in its attribute ``posterior``.
+    """
+
+    posterior: Any = None
+
+
+ChainsDisagree = ConvergenceWarning
+"""The name of the first edition."""
 
 
 class NoDraws(TunaMHError):

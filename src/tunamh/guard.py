@@ -173,10 +173,10 @@ def in_support(state: np.ndarray, model: Model) -> bool:
     return model.log_prior(parameters_at(state, model), model.prior_hyper) != -math.inf
 
 
-def supported_start(target: Target, model: Model, rng: np.random.Generator) -> np.ndarray:
-    """A state, by the target's start law, inside the support."""
+def supported_start(target: Target, model: Model, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
+    """A state, by the target's start law for this chain, inside the support."""
     for _ in range(_START_TRIES):
-        state = target.state_at(target.start(rng))
+        state = target.state_at(target.start(rng, chain))
         if in_support(state, model):
             return state
     raise ValueError(f"{_START_TRIES} random starts all lie outside the prior's support; give init=")

@@ -11,18 +11,21 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 
 class Progress:
-    """A context manager; ``update`` takes the share done, between 0 and 1, and a short remark."""
+    """A context manager; ``update`` takes the share done, between 0 and 1, and a short remark.
+
+    It never fails: without a place to write to, or when that breaks, it is silent.
+    """
 
     def __init__(self, title: str, *, show: bool = True):
         self.title = title
-        self.show = show and not os.environ.get("CI")
+        self.show = show and not os.environ.get("CI") and sys.stderr is not None
         self._bar: Any = None
         self._task: Any = None
         self._started = time.monotonic()
         self._next_line = self._started + _SECONDS_BETWEEN_LINES
 
     def __enter__(self) -> Progress:
-        if self.show and sys.stderr.isatty():
+        if self.show and _is_terminal(sys.stderr):
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
@@ -44,15 +47,16 @@ class Progress:
     def say(self, line: str) -> None:
         """One line for the record."""
         if self._bar is not None:
-            self._bar.console.print(line, highlight=False)
-        elif self.show:
-            print(line, file=sys.stderr, flush=True)
+            self._bar.console.print(line, highlight=False, markup=False)
+        else:
+            self._write(line)
 
-    def restart(self) -> None:
+    def restart(self, title: str | None = None) -> None:
         """What went before does not count in the estimate of the time left."""
+        self.title = self.title if title is None else title
         self._started = time.monotonic()
         if self._bar is not None:
-            self._bar.reset(self._task)
+            self._bar.reset(self._task, description=self.title)
 
     def update(self, share: float, remark: str) -> None:
         if self._bar is not None:
@@ -64,8 +68,22 @@ class Progress:
     def _print(self, share: float, remark: str) -> None:
         elapsed = time.monotonic() - self._started
         left = f"about {elapsed * (1 / share - 1):.0f} s left" if share > 0 else "starting"
-        print(f"{self.title}: {share:.0%} after {elapsed:.0f} s, {left}; {remark}", file=sys.stderr, flush=True)
+        self._write(f"{self.title}: {share:.0%} after {elapsed:.0f} s, {left}; {remark}")
+
+    def _write(self, line: str) -> None:
+        if self.show:
+            try:
+                print(line, file=sys.stderr, flush=True)
+            except (OSError, ValueError):  # a pipe without a reader, a closed file
+                self.show = False
 
     def __exit__(self, *exception: Any) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+
+def _is_terminal(stream: Any) -> bool:
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):
+        return False

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._version import __version__
-from .chain import ACCEPTED, FULL, RATE, REACH, ROWS, WORST
+from .chain import ACCEPTED, FULL, RATE, REPORT, ROWS, WORST
+from .convergence import Convergence, label
 
 
 def summary(tree: Any, **settings: Any) -> Any:
@@ -47,30 +49,43 @@ class ChainResult(NamedTuple):
     step_size: float
 
 
-_ENOUGH_TO_JUDGE = 1000
+def import_what_the_end_needs() -> None:
+    """Before sampling, so that neither a missing package nor a Ctrl-C in an import can take the draws."""
+    import scipy.special  # noqa: F401
+    import xarray  # noqa: F401
 
 
-def worst_r_hat(draws: np.ndarray) -> tuple[float, int]:
-    """The largest split R-hat of draws (chain, draw, parameter), and of which parameter (Gelman and Rubin 1992).
+def closing_line(
+    results: Sequence[ChainResult], convergence: Convergence | None, target: Any, thin: int, seconds: float
+) -> str:
+    """What a run came to: draws, time, the worst parameter, rows read for the kept draws."""
+    draws = sum(len(result.draws) for result in results)
+    rows = thin * sum(float(result.record[:, ROWS].sum()) for result in results)
+    parts = [f"{draws:,} draws in {seconds:.2g} s" if seconds < 10 else f"{draws:,} draws in {seconds:,.0f} s"]
+    if convergence is not None:
+        named = [label(target.names[j]) for j in (convergence.ess_of, convergence.r_hat_of)]
+        parts.append(
+            f"worst of {target.dim} parameters: {convergence.ess:,.0f} effective draws ({named[0]}), "
+            f"R-hat {convergence.r_hat:.3f} ({named[1]})"
+            if target.dim > 1
+            else f"{convergence.ess:,.0f} effective draws, R-hat {convergence.r_hat:.3f}"
+        )
+    passes = rows / max(target.n_rows, 1)
+    parts.append(f"{rows:,.0f} rows read, {rows / draws:,.3g} per draw, {passes:,.3g} passes over the data")
+    return "; ".join(parts)
 
-    Plain, without ranks, of a thousand draws at most: a coarse alarm that costs nothing; `summary` has the fine one.
-    """
-    draws = draws[:, :: max(1, draws.shape[1] // _ENOUGH_TO_JUDGE)]
-    chains, n, d = draws.shape
-    halves = draws[:, : n // 2 * 2].reshape(2 * chains, n // 2, d)
-    within = halves.var(axis=1, ddof=1).mean(axis=0)
-    between = halves.mean(axis=1).var(axis=0, ddof=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        r_hat = np.sqrt(1 + between / within)
-    r_hat = np.where(between > 0, r_hat, 1.0)
-    return float(r_hat.max()), int(r_hat.argmax())
+
+def to_plain_dict(results: Sequence[ChainResult]) -> dict[str, Any]:
+    """The draws and nothing else, for when a DataTree cannot be made."""
+    n = min(len(result.draws) for result in results)
+    return {"posterior": {"theta": np.stack([result.draws[:n] for result in results])}}
 
 
 def to_datatree(
     results: Sequence[ChainResult], names: Sequence[str], *, exact: bool, extra: str | None, settings: dict[str, Any]
 ) -> Any:
     """Groups ``posterior`` and ``sample_stats``, cut to the shortest chain; ``extra`` names a test's own statistic."""
-    from arviz_base import from_dict
+    import xarray
 
     n = min(len(result.draws) for result in results)
     record = np.stack([result.record[:n] for result in results])
@@ -84,19 +99,19 @@ def to_datatree(
         "elapsed": np.stack([result.elapsed[:n] for result in results]),
     }
     if extra is not None:
-        stats[extra] = record[:, :, REACH]
-    tree = from_dict(
-        {"posterior": {"theta": np.stack([result.draws[:n] for result in results])}, "sample_stats": stats},
-        coords={"parameter": list(names)},
-        dims={"theta": ["parameter"]},
-    )
+        stats[extra] = record[:, :, REPORT]
+    theta = np.stack([result.draws[:n] for result in results])
     attributes = {
+        "created_at": datetime.now(UTC).isoformat(),
         "inference_library": "tunamh",
         "inference_library_version": __version__,
         "exact": int(exact),
         "choice": f"{settings['test']}, {settings['proposal']}: {settings['why']}",
-        "settings": json.dumps(settings),
+        "settings": json.dumps(settings, default=str),
     }
-    for group in ("posterior", "sample_stats"):
-        tree[group].attrs.update(attributes)
-    return tree
+    dims, coords = ("chain", "draw"), {"chain": np.arange(len(results)), "draw": np.arange(n)}
+    posterior = xarray.Dataset(
+        {"theta": ((*dims, "parameter"), theta)}, coords={**coords, "parameter": list(names)}, attrs=attributes
+    )
+    statistics = xarray.Dataset({k: (dims, v) for k, v in stats.items()}, coords=coords, attrs=attributes)
+    return xarray.DataTree.from_dict({"posterior": posterior, "sample_stats": statistics})

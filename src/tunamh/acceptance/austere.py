@@ -40,7 +40,7 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
             break
         test += 1
     accepted = mean > threshold
-    return Decision(accepted, 0.0 if accepted else -np.inf, seen, seen == n_rows, np.nan, np.nan, NO_FAULT)
+    return Decision(accepted, 0.0 if accepted else -np.inf, seen, seen == n_rows, np.nan, np.nan, np.nan, NO_FAULT)
 
 
 @dataclass(frozen=True)

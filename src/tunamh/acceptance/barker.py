@@ -49,7 +49,7 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
         atom += 1
     total = estimate + math.sqrt(1.0 - noise) * rng.standard_normal() + knobs[_ATOMS + atom]
     accepted = total > 0.0
-    return Decision(accepted, 0.0 if accepted else -np.inf, seen, seen == n_rows, np.nan, np.nan, NO_FAULT)
+    return Decision(accepted, 0.0 if accepted else -np.inf, seen, seen == n_rows, np.nan, np.nan, np.nan, NO_FAULT)
 
 
 @dataclass(frozen=True)

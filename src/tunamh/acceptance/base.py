@@ -15,21 +15,23 @@ class BoundTest(NamedTuple):
     """A test made ready for a target.
 
     ``memory`` is what a chain starts with, ``table`` the law of the rows it draws; ``adapt`` turns the knobs given the
-    mean reach ``C M`` of proposals, None when nothing is left to choose. ``reports`` names the statistic that a test
-    puts in place of its reach.
+    mean reach ``C M`` of proposals, None when nothing is left to choose. ``reports`` names the number that a test of
+    its own kind puts into the field ``report`` of its decisions.
     """
 
     decide: Part
     knobs: np.ndarray
     memory: np.ndarray
     table: np.ndarray
-    adapt: Any = None
+    adapt: Part | None = None
     reports: str | None = None
 
     def adapted(self, mean_reach: float) -> BoundTest:
         if self.adapt is None or not mean_reach > 0:
             return self
-        return self._replace(knobs=fixed(self.adapt(self.knobs, mean_reach)))
+        knobs = np.array(self.knobs)
+        self.adapt(knobs, mean_reach)
+        return self._replace(knobs=fixed(knobs))
 
 
 class AcceptanceTest(Protocol):
@@ -56,12 +58,12 @@ def passes(rng, log_ratio):
 @helper
 def verdict(rng, log_ratio, rows, full, worst, reach):
     """Accept with probability ``min(1, exp(log_ratio))``."""
-    return Decision(passes(rng, log_ratio), log_ratio, rows, full, worst, reach, NO_FAULT)
+    return Decision(passes(rng, log_ratio), log_ratio, rows, full, worst, reach, np.nan, NO_FAULT)
 
 
 @helper
 def failure(fault):
-    return Decision(False, -np.inf, 0, False, np.nan, np.nan, fault)
+    return Decision(False, -np.inf, 0, False, np.nan, np.nan, np.nan, fault)
 
 
 @helper

@@ -111,7 +111,7 @@ def _darken(rng, order, gap, was_bright, n_bright, q):
 
 @part(Decide)
 def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
-    """One sweep at ``theta``, then MH to ``prop`` given the bright rows; ``reach`` reports how many are bright."""
+    """One sweep at ``theta``, then MH to ``prop`` given the bright rows; ``report`` tells how many are bright."""
     q, n_rows = knobs[0], (memory.size - 1) // 3
     order, gap, gap_prop = memory[1 : 1 + n_rows], memory[1 + n_rows : 1 + 2 * n_rows], memory[1 + 2 * n_rows :]
     was_bright = int(memory[0])
@@ -121,7 +121,7 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
     bright = _darken(rng, order, gap, was_bright, lit, q)
     memory[0] = bright
     if log_rho == -np.inf:
-        return Decision(False, log_rho, evaluated, False, np.nan, float(bright), NO_FAULT)
+        return Decision(False, log_rho, evaluated, False, np.nan, np.nan, float(bright), NO_FAULT)
     fault = _bright_gaps(prop, model, work, order, bright, gap_prop)
     if fault != NO_FAULT:
         return failure(fault)
@@ -131,7 +131,7 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
     accepted = passes(rng, log_ratio)
     if accepted:
         gap[:bright] = gap_prop[:bright]
-    return Decision(accepted, log_ratio, evaluated + bright, False, np.nan, float(bright), NO_FAULT)
+    return Decision(accepted, log_ratio, evaluated + bright, False, np.nan, np.nan, float(bright), NO_FAULT)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arguments import flag, not_negative, number_between, positive_number, settle
-from .._jit import BAD_DISTANCE, BLOCK, NO_FAULT, REASSOCIATE, Decide, Decision, fixed, helper, part
+from .._jit import BAD_DISTANCE, BLOCK, NO_FAULT, REASSOCIATE, Adapt, Decide, Decision, Part, fixed, helper, part
 from .._random import poisson
 from ..data.stream import draw_rows
 from ..errors import NotApplicable
@@ -116,7 +116,7 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
         return verdict(rng, log_rho - rises, model.data.rows.shape[0], True, worst, reach)
     if delayed:
         if not passes(rng, log_rho):
-            return Decision(False, -np.inf, 0, False, 0.0, reach, NO_FAULT)
+            return Decision(False, -np.inf, 0, False, 0.0, reach, np.nan, NO_FAULT)
         log_rho = 0.0
     beta = mean_batch / reach
     block = _SHORT_BLOCK if gamma == 1.0 else BLOCK
@@ -134,12 +134,12 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
         if log_ratio == -np.inf:
             n = _rows_until_certain(n, work.rise, stream.uniform, start, beta, gamma)
             stream.cursor[0] = start + n  # rows behind the one that decided go back
-            return Decision(False, log_ratio, rows + n, False, worst, reach, NO_FAULT)
+            return Decision(False, log_ratio, rows + n, False, worst, reach, np.nan, NO_FAULT)
         rows += n
     return verdict(rng, log_ratio, batch, False, worst, reach)
 
 
-def _bound_to(target: Any, thinning: Thinning, adapt: Any = None) -> BoundTest:
+def _bound_to(target: Any, thinning: Thinning, adapt: Part | None = None) -> BoundTest:
     if not math.isfinite(target.total_bound):
         without = ~np.isfinite(target.c)
         what = f"row {int(np.argmax(without))} has none" if without.any() else "these add up to infinity"
@@ -149,9 +149,13 @@ def _bound_to(target: Any, thinning: Thinning, adapt: Any = None) -> BoundTest:
     return BoundTest(_decide, fixed(thinning), np.empty(0), target.table, adapt)
 
 
-def _equal_terms(knobs: np.ndarray, mean_reach: float) -> Thinning:
+_CHI = Thinning._fields.index("chi")
+
+
+@part(Adapt)
+def _equal_terms(knobs, mean_reach):
     """``chi = 1 / (C M)``: the two terms of the mean batch are equal (spec 5e, rule 3)."""
-    return Thinning(*knobs)._replace(chi=1.0 / mean_reach)
+    knobs[_CHI] = 1.0 / mean_reach
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,22 +2,69 @@
 
 Each block is one task with one BLAS thread, and blocks do not depend on the number of threads: a sum of the results
 has the same bits on any machine with the same BLAS.
+
+Passes can be watched. Inside ``with watching(callback)`` every pass reports how far it is, and code that makes several
+names what it is about by ``announce("looking for the mode")``. A callback that raises ends the pass.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextvars import ContextVar
+from typing import Any, NamedTuple, TypeVar
 
-from threadpoolctl import threadpool_limits
+from .._blas import one_blas_thread
 
 Result = TypeVar("Result")
 
 ROWS_AT_ONCE = 1 << 12
 """Rows in a block: its temporaries stay in the cache, and small whatever the length of the data."""
+
+
+class Report(NamedTuple):
+    """Where set-up is."""
+
+    stage: str  # what was announced last
+    passes: int  # passes begun, over all rows or over a sample of them
+    share: float  # of the newest pass
+    rows: int  # read in all passes so far
+
+
+class _Watch:
+    """Counts passes for one callback."""
+
+    def __init__(self, callback: Callable[[Report], None]):
+        self.callback, self.report = callback, Report("", 0, 0.0, 0)
+
+    def tell(self, **changes: Any) -> None:
+        self.report = self.report._replace(**changes)
+        self.callback(self.report)
+
+
+_watch: ContextVar[_Watch | None] = ContextVar("tunamh_watch", default=None)
+
+
+@contextlib.contextmanager
+def watching(callback: Callable[[Report], None]) -> Iterator[None]:
+    """Have passes reported to ``callback``, in the thread that asked for them."""
+    token = _watch.set(_Watch(callback))
+    try:
+        yield
+    finally:
+        _watch.reset(token)
+
+
+def announce(stage: str) -> None:
+    """Say what the next passes are for; nobody may be listening."""
+    watch = _watch.get()
+    if watch is not None:
+        watch.tell(stage=stage)
 
 
 def blocks(n_rows: int) -> Iterator[slice]:
@@ -27,17 +74,55 @@ def blocks(n_rows: int) -> Iterator[slice]:
 
 
 def over_blocks(function: Callable[[slice], Result], n_rows: int) -> Iterator[Result]:
-    """``function`` of every block, in order; only as many results wait as there are threads to be kept busy."""
+    """``function`` of every block, in order; only as many results wait as there are threads to be kept busy.
+
+    BLAS is held to one thread while a block is computed and not between blocks: a pass that is given up, by an error
+    whose traceback somebody keeps, must not leave the process changed.
+    """
+
+    def alone(block: slice) -> Result:
+        with one_blas_thread():
+            return function(block)
+
+    results = _in_threads(alone, n_rows)
+    watch = _watch.get()
+    return results if watch is None else _watched(results, n_rows, watch)
+
+
+def _watched(results: Iterator[Result], n_rows: int, watch: _Watch) -> Iterator[Result]:
+    before = watch.report.rows
+    watch.tell(passes=watch.report.passes + 1, share=0.0)
+    for block, result in zip(blocks(n_rows), results, strict=True):
+        yield result
+        watch.tell(share=block.stop / n_rows, rows=before + block.stop)
+
+
+def _in_threads(function: Callable[[slice], Result], n_rows: int) -> Iterator[Result]:
     workers = os.cpu_count() or 1
-    if n_rows <= ROWS_AT_ONCE or workers == 1:
-        with threadpool_limits(1, "blas"):
-            yield from map(function, blocks(n_rows))
+    if n_rows <= ROWS_AT_ONCE or workers == 1 or threading.current_thread().name.startswith(_WORKER):
+        yield from map(function, blocks(n_rows))
         return
     waiting: deque[Future[Result]] = deque()
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(workers) as pool:
+    pool = _pool(workers)
+    try:
         for block in blocks(n_rows):
             waiting.append(pool.submit(function, block))
             if len(waiting) > 4 * workers:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    finally:  # nobody wants the rest when the pass was given up
+        wait([future for future in waiting if not future.cancel()])
+
+
+_WORKER = "tunamh-pass"
+
+
+@functools.cache
+def _pool(workers: int) -> ThreadPoolExecutor:
+    """Threads for all passes of the process: starting them anew took longer than a pass over ten thousand rows."""
+    return ThreadPoolExecutor(workers, _WORKER)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # its threads stayed with the parent

@@ -12,7 +12,7 @@ import numpy as np
 from .._arguments import shown
 from .._linear import Columns, examine_columns, groups_of
 from ..data.packed import packed_rows
-from ..data.passes import over_blocks
+from ..data.passes import announce, over_blocks
 from ..data.seal import Seal
 from ..data.tables import aligned, as_matrix, as_vector, column_names
 from ..errors import NotApplicable
@@ -248,6 +248,7 @@ class GLM(Target):
     @cached_property
     def modes(self) -> list[Mode]:
         """The posterior's modes that matter, by their share; one where energies are convex."""
+        announce("looking for the mode")
         modes = find_modes(self)
         if modes[0].slow and separating_direction(self) is None:
             modes[0] = find_mode(self, start=modes[0].point, patient=True)
@@ -321,6 +322,7 @@ class GLM(Target):
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> TaylorTarget:
         """The target with its Taylor part in the offset: ``c_i = weight_i L |A^-1/2 x_i|^{order+1}`` (spec 5a, 5d)."""
+        announce("expanding every row about the centre")
         d, c = self.dim, self._y_column + 1
         white = whiten and not original_bounds
         prior = self._prior.expansion(centre, at_centre.width)

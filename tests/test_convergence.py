@@ -1,0 +1,103 @@
+"""R-hat and effective draws: the numbers of ArviZ, and what a person is told."""
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from arviz_stats.base import array_stats
+
+import tunamh
+from conftest import logistic_data
+from tunamh import MH, LogisticRegression, RandomWalk, sample
+from tunamh.convergence import diagnose, judge
+
+X, Y = logistic_data(2000, 3)
+
+
+def autoregressive(rng, chains, draws, d, rho):
+    x = rng.standard_normal((chains, draws, d))
+    for k in range(1, draws):
+        x[:, k] = rho * x[:, k - 1] + np.sqrt(1 - np.square(rho)) * x[:, k]
+    return x
+
+
+@pytest.mark.parametrize("draws", [100, 101, 250, 1003])
+@pytest.mark.parametrize("chains", [2, 4])
+def test_the_numbers_of_arviz(rng, chains, draws):
+    """Over slow, antithetic, shifted, heavy-tailed, discrete and often repeated draws."""
+    x = autoregressive(rng, chains, draws, 8, np.array([0.0, 0.5, 0.9, 0.99, -0.5, -0.95, 0.3, 0.3]))
+    x[0, :, 0] += 0.3
+    x[0, :, 1] *= 2.0
+    x[:, :, 2] **= 3
+    x[:, :, 6] = np.round(x[:, :, 6])
+    x[:, 1::2] = x[:, : draws - 1 : 2]
+    values = np.ascontiguousarray(x.transpose(2, 0, 1))
+    r_hat, ess = diagnose(values)
+    for j, one in enumerate(values):
+        assert r_hat[j] == pytest.approx(array_stats.rhat(one, chain_axis=0, draw_axis=1), rel=1e-6)
+        assert ess[j] == pytest.approx(array_stats.ess(one, chain_axis=0, draw_axis=1), rel=1e-6)
+
+
+def test_the_worst_of_many_parameters_and_draws_is_found(rng):
+    x = autoregressive(rng, 4, 3000, 300, 0.2)
+    x[:, :, 77] = autoregressive(rng, 4, 3000, 1, 0.97)[:, :, 0]
+    x[2, :, 211] += 0.15
+    found = judge(x)
+    r_hat, ess = diagnose(np.ascontiguousarray(x.transpose(2, 0, 1)))
+    assert (found.r_hat_of, found.ess_of) == (r_hat.argmax(), ess.argmin())
+    assert (found.r_hat, found.ess) == pytest.approx((r_hat.max(), ess.min()))
+    assert found.complaint([f"parameter {j}" for j in range(300)], 3000).count("parameter 77") >= 1
+
+
+def test_good_chains_are_not_accused(rng):
+    for _ in range(20):
+        x = autoregressive(rng, 4, 1000, 20, 0.3)
+        assert judge(x).complaint([str(j) for j in range(20)], 1000) is None
+
+
+def test_a_slow_walk_is_told_by_name():
+    target = LogisticRegression(X, Y)
+    with pytest.warns(tunamh.ConvergenceWarning, match=r"have not converged: R-hat \d\.\d+ for theta\[\d\].*longer"):
+        sample(target, test=MH(), proposal=RandomWalk(0.004), draws=400, tune=200, rng=1)
+
+
+def test_a_r_hat_of_two_percent_is_enough(monkeypatch):
+    module = sys.modules["tunamh.sample"]
+    honest = module.judge
+    monkeypatch.setattr(module, "judge", lambda draws: honest(draws)._replace(r_hat=1.02, r_hat_of=1))
+    with pytest.warns(tunamh.ConvergenceWarning, match=r"R-hat 1\.020 for theta\[1\]"):
+        sample(LogisticRegression(X, Y), draws=1000, rng=1)
+
+
+def test_too_few_effective_draws_are_told():
+    """R-hat alone would not notice: 120 independent draws in two chains, of which 70 % are repeated."""
+    x = autoregressive(np.random.default_rng(1), 4, 120, 1, 0.0)
+    for k in range(1, 120):
+        x[:, k] = x[:, k - 1] if k % 3 else x[:, k]
+    assert "effective draws of slope" in judge(x).complaint(["slope"], 120)
+
+
+def test_chains_that_never_move_are_named():
+    target = LogisticRegression(X, Y)
+    with pytest.warns(
+        tunamh.ConvergenceWarning, match="chains 0, 1, 2, 3 of 0 to 3 never moved: 4,000 identical draws"
+    ):
+        tree = sample(target, test=MH(), proposal=RandomWalk(1e6), draws=4000, tune=0, rng=1)
+    assert not tree.sample_stats["accepted"].any()
+    x = np.random.default_rng(1).standard_normal((4, 500, 2))
+    x[2] = x[2, 0]
+    assert judge(x).complaint(["a", "b"], 500).startswith("chain 2 of 0 to 3 never moved: 500 identical draws")
+
+
+def test_short_runs_and_good_runs_are_quiet():
+    target = LogisticRegression(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sample(target, test=MH(), proposal=RandomWalk(0.004), draws=99, tune=0, rng=1)
+        sample(target, draws=1000, rng=1)
+
+
+def test_the_old_name_still_catches_it():
+    assert tunamh.ChainsDisagree is tunamh.ConvergenceWarning
+    assert issubclass(tunamh.ConvergenceWarning, UserWarning)

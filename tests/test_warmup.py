@@ -1,0 +1,113 @@
+"""Warm-up is a pure function of what the chain recorded, in compiled code."""
+
+import json
+import math
+import sys
+
+import numpy as np
+import pytest
+
+from conftest import logistic_data
+from tunamh import MH, FlyMC, LogisticRegression, RandomWalk, TunaMH, sample
+from tunamh._jit import Goals, Learned
+from tunamh.chain import RATE, REACH, REPORT, ChainState, Kernel, advance, new_record
+from tunamh.data.stream import open_stream
+from tunamh.guard import new_work
+from tunamh.warmup import WINDOW, WarmUp, update
+
+RUN = sys.modules["tunamh.run"]
+X, Y = logistic_data(2000, 3)
+
+
+@pytest.fixture(scope="module")
+def target():
+    return LogisticRegression(X, Y)
+
+
+def opened(target, test, proposal):
+    kernel = Kernel(target.model(), proposal.bind(target), test.bind(target), new_work())
+    seeds = np.random.SeedSequence(3).spawn(2)
+    here = np.linspace(-1, 1, 3)
+    return kernel, ChainState(here, np.random.default_rng(seeds[0]), open_stream(seeds[1]), kernel.test.memory.copy())
+
+
+def test_update_is_robbins_monro_with_an_average_over_the_last_third(rng):
+    goals = Goals(95, True, 0.25, 2.0)
+    learned = Learned(0, 0.1, math.nan, 0, 0.0, 0, 0.0)
+    log_step, done, steps, reaches = 0.1, 0, [], []
+    for n in [10] * 9 + [5]:
+        record = rng.random((n, REPORT + 1))
+        record[rng.random(n) < 0.5, REACH] = np.nan
+        learned = update(learned, record, goals)
+        done += n
+        log_step = min(log_step + min(n * done**-0.6, 1.0) * (record[:, RATE].mean() - 0.25), math.log(2.0))
+        assert learned.done == done
+        assert learned.log_step == pytest.approx(log_step)
+        assert learned.reach == pytest.approx(np.nanmean(record[:, REACH]))
+        if done > 2 * 95 / 3:
+            steps.append(log_step)
+            reaches.append(np.nanmean(record[:, REACH]))
+    assert learned.late_windows == len(steps)
+    assert learned.late_log_steps == pytest.approx(sum(steps))
+    assert learned.late_reach / learned.late_reaches == pytest.approx(np.mean(reaches))
+
+
+def test_update_changes_nothing_it_was_given(rng):
+    goals, learned = Goals(100, True, 0.25, math.inf), Learned(0, 0.0, math.nan, 0, 0.0, 0, 0.0)
+    record = rng.random((10, REPORT + 1))
+    copy = record.copy()
+    assert update(learned, record, goals) == update(learned, record, goals)
+    assert np.array_equal(record, copy)
+
+
+@pytest.mark.parametrize("steps", [1, 7, 10, 205])
+def test_windows_one_by_one_or_all_at_once(target, steps):
+    ends = []
+    for windows in (1, 3, 1000):
+        kernel, state = opened(target, TunaMH(), RandomWalk())
+        warmup = WarmUp(kernel, steps)
+        while warmup.left:
+            warmup.advance(state, windows)
+        frozen = warmup.frozen()
+        ends.append((state.steps, *state.here, *frozen.proposal.knobs, *frozen.test.knobs))
+    assert ends[0][0] == steps
+    assert ends[0] == ends[1] == ends[2]
+
+
+def test_draws_do_not_depend_on_the_length_of_chunks(target, monkeypatch):
+    settings = {"test": TunaMH(), "draws": 60, "tune": 303, "chains": 2, "rng": 6}
+    whole = sample(target, **settings)
+    monkeypatch.setattr(RUN, "_SECONDS_PER_CHUNK", 1e-4)
+    pieces = sample(target, **settings)
+    assert np.array_equal(whole.posterior["theta"], pieces.posterior["theta"])
+    knobs = [json.loads(tree.posterior.attrs["settings"])["knobs"] for tree in (whole, pieces)]
+    assert knobs[0] == knobs[1]
+
+
+def test_warm_up_enters_compiled_code_a_handful_of_times(target, monkeypatch):
+    """Two hundred windows, each of which was a call from Python once."""
+    calls = []
+    run = WarmUp._run
+    monkeypatch.setattr(WarmUp, "_run", lambda self, *arguments: (calls.append(arguments), run(self, *arguments)))
+    monkeypatch.setattr(RUN, "_SECONDS_PER_CHUNK", 100.0)
+    sample(target, test=TunaMH(), draws=10, tune=200 * WINDOW, chains=1, rng=1)
+    assert len(calls) <= 6
+
+
+def test_a_tests_own_number_is_not_taken_for_its_reach(target):
+    """FlyMC reports its bright rows; warm-up adapts to reaches, and FlyMC has none."""
+    firefly = FlyMC().prepare(target)
+    kernel, state = opened(firefly, FlyMC(), RandomWalk(0.05))
+    draws, record = np.empty((30, 3)), new_record(30)
+    advance(state, kernel, draws, record)
+    assert np.isnan(record[:, REACH]).all()
+    assert record[-1, REPORT] == state.memory[0] > 0
+    tree = sample(target, test=FlyMC(), draws=20, tune=20, chains=1, rng=1)
+    assert tree.sample_stats["bright_rows"].min() > 0
+
+
+def test_a_fault_in_warm_up_names_its_step(target):
+    kernel, state = opened(target, MH(), RandomWalk())
+    state.here[0] = state.there[0] = np.nan
+    with pytest.raises(Exception, match="step"):
+        WarmUp(kernel, 20).advance(state, 2)

@@ -27,6 +27,7 @@ from tunamh import (
     TunaMH,
     sample,
 )
+from tunamh.laplace import Mode
 
 X, Y = logistic_data(5000, 3)
 NOISE = np.random.default_rng(8).standard_t(4, 5000)
@@ -46,7 +47,7 @@ def test_a_regression_gets_expansion_and_laplace_proposals():
     assert said["test"].startswith("MHSS")
     assert said["proposal"].startswith("Autoregressive")
     assert said["target"].startswith("Taylor(order=2)")
-    assert "rows a step" in said["why"]
+    assert "of 5,000 rows" in said["why"]
     assert tree.posterior.attrs["choice"] == f"{said['test']}, {said['proposal']}: {said['why']}"
     assert tree.sample_stats["batch_size"].mean() < 10
     assert tree.sample_stats["acceptance_rate"].mean() > 0.9
@@ -55,7 +56,7 @@ def test_a_regression_gets_expansion_and_laplace_proposals():
 def test_few_rows_are_read_all():
     said = chosen(LogisticRegression(X[:25], Y[:25]))
     assert said["test"] == "MH()"
-    assert "a pass over all costs no more" in said["why"]
+    assert "checked on all 25 rows" in said["why"]
 
 
 def test_near_d_squared_rows_a_full_pass_is_cheaper():
@@ -119,9 +120,9 @@ def test_what_is_said_is_done():
 def test_the_choice_is_one_line_of_output(capsys, monkeypatch):
     monkeypatch.delenv("CI")
     sample(LogisticRegression(X, Y), draws=10, tune=10, chains=1, rng=1)
-    lines = [line for line in capsys.readouterr().err.splitlines() if "Autoregressive" in line]
+    lines = [line for line in capsys.readouterr().err.splitlines() if "Gaussian approximation" in line]
     assert len(lines) == 1
-    assert "of 5,000 rows a step" in lines[0]
+    assert "of 5,000 rows" in lines[0]
 
 
 def test_draws_depend_on_neither_cores_nor_set_up_threads(monkeypatch):
@@ -146,12 +147,12 @@ IMPROPER = {
     "separable": (lambda: LogisticRegression(X, X[:, 0] > 0), "column 0:.*separable"),
     "separable, probit": (lambda: GLM(X, X[:, 0] > 0, Probit()), "separable"),
     "one column separates": (one_label_where_positive, "column 3:.*separable"),
-    "collinear": (lambda: LogisticRegression(np.column_stack([X, 3 * X[:, 1]]), Y), "columns 1, 3: collinear"),
+    "collinear": (lambda: LogisticRegression(np.column_stack([X, 3 * X[:, 1]]), Y), "columns 1, 3 are collinear"),
     "a column of zeros": (
         lambda: LogisticRegression(np.column_stack([X, 0 * Y]), Y),
-        "column 3: .*or all zero",
+        "column 3 is zero in every row",
     ),
-    "robust, collinear": (lambda: RobustRegression(np.column_stack([X, X[:, 0]]), NOISE), "columns 0, 3: collinear"),
+    "robust, collinear": (lambda: RobustRegression(np.column_stack([X, X[:, 0]]), NOISE), "columns 0, 3 are collinear"),
 }
 
 
@@ -178,7 +179,7 @@ def test_a_users_prior_may_make_up_for_what_the_data_leave_open():
 
     said = chosen(LogisticRegression(np.zeros((10, 2)), np.zeros(10), prior=half_normal), init=[1.0, 1.0])
     assert said["proposal"].startswith("RandomWalk")
-    assert "does not determine" in said["why"]
+    assert "random walk" in said["why"]
     informed = LogisticRegression(X, Y, prior=half_normal)
     assert chosen(informed, init=[0.5, 0.5, 0.5])["proposal"].startswith("Autoregressive")
 
@@ -211,13 +212,15 @@ def test_columns_with_a_large_common_part():
     assert float(tunamh.summary(tree, round_to="none")["r_hat"].max()) < 1.02
 
 
-def test_without_a_slope_bound_the_safe_path_is_full_data():
+def test_an_own_prior_makes_a_laplace_law_of_data_that_have_none():
     @numba.njit
     def prior(theta):
         return -0.5 * np.sum(theta**2)
 
     for target in (GLM(X, X[:, 1] > 0, Probit(), prior=prior), GLM(0 * X, NOISE, Gaussian(), prior=prior)):
-        assert chosen(target)["test"] == "MH()"
+        tree = sample(target, draws=500, rng=1)
+        assert settings(tree)["proposal"].startswith("Autoregressive")
+        assert tree.sample_stats["acceptance_rate"].mean() > 0.5
 
 
 def test_controls_without_whitened_distances_get_a_random_walk():
@@ -266,23 +269,19 @@ def test_chains_that_disagree_are_reported():
         )
 
 
-def test_an_indefinite_hessian_is_no_centre(monkeypatch):
+def test_an_indefinite_hessian_is_no_centre():
     """Two clusters of responses far apart: if the search stops between them, sample() does not trust the expansion."""
-    from tunamh import choose, laplace
-
     x, y = np.ones((40, 1)), np.r_[np.full(20, -30.0), np.full(20, 30.0)]
     target = RobustRegression(x, y, df=1.0)
-    between = laplace.Mode(np.zeros(1), target.expansion(np.zeros(1)), 0.0, None)
-    monkeypatch.setattr(choose, "find_mode", lambda target: between)
+    between = target.expansion(np.zeros(1))
+    target.modes = [Mode(np.zeros(1), between, between, 0.0)]
     said = chosen(target)
     assert said["proposal"].startswith("RandomWalk")
     assert "indefinite" in said["why"]
 
 
-def test_a_search_that_does_not_end_is_no_centre(monkeypatch):
-    from tunamh import choose, laplace
-
+def test_a_search_that_does_not_end_is_no_centre():
     target = LogisticRegression(X, Y)
-    astray = laplace.Mode(np.full(3, 9.0), target.expansion(np.full(3, 9.0)), 50.0, None)
-    monkeypatch.setattr(choose, "find_mode", lambda target: astray)
+    astray = target.expansion(np.full(3, 9.0))
+    target.modes = [Mode(np.full(3, 9.0), astray, astray, 50.0)]
     assert "50 posterior standard deviations" in chosen(target)["why"]

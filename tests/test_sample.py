@@ -74,8 +74,8 @@ def test_result_can_be_written_and_read(target, tmp_path):
     import xarray
 
     tree = sample(target, draws=20, tune=10, rng=1)
-    tree.to_netcdf(tmp_path / "draws.nc", engine="h5netcdf")
-    again = xarray.open_datatree(tmp_path / "draws.nc", engine="h5netcdf")
+    tree.to_netcdf(tmp_path / "draws.nc")
+    again = xarray.open_datatree(tmp_path / "draws.nc")
     assert np.array_equal(again.posterior["theta"].values, thetas(tree))
 
 

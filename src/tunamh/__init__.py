@@ -12,6 +12,7 @@ from .errors import (
     NoDraws,
     NonFiniteEnergy,
     NotApplicable,
+    SeveralModes,
     TunaMHError,
 )
 from .guard import check_bounds
@@ -67,6 +68,7 @@ __all__ = [
     "Probit",
     "RandomWalk",
     "RobustRegression",
+    "SeveralModes",
     "SoftplusPoisson",
     "StudentT",
     "Target",

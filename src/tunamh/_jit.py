@@ -109,23 +109,16 @@ def compile_now(part: Part, call: str) -> Part:
     try:
         part.__wrapper_address__()
     except NumbaError as error:
-        raise TypeError(
-            f"{call} does not compile. Decorate it with plain @numba.njit, no signature; theta, prop, row are float64 "
-            f"vectors, of which only a proposal's prop may be written to; the result must be a number.\n{error}"
-        ) from None
+        raise does_not_compile(call, error) from None
     return part
 
 
-def refuse_foreign_memory(function: Any, name: str, *arguments: Any) -> None:
-    """One call of a user's function outside compiled code, where an index beyond its arrays is noticed."""
-    try:
-        with np.errstate(all="ignore"):
-            function.py_func(*arguments)
-    except IndexError as error:
-        sizes = ", ".join(str(a.size) for a in arguments if isinstance(a, np.ndarray))
-        raise IndexError(f"{name} reads or writes beyond its arrays (of {sizes} numbers): {error}") from None
-    except Exception:
-        return  # zero may lie outside the function's domain; sampling will tell
+def does_not_compile(call: str, error: NumbaError) -> TypeError:
+    """What to say of a user's function that Numba refuses."""
+    return TypeError(
+        f"{call} does not compile. Decorate it with plain @numba.njit, no signature; theta, prop, row are float64 "
+        f"vectors, of which only a proposal's prop may be written to; the result must be a number.\n{error}"
+    )
 
 
 def part(role: Any, *, fastmath: Any = False, cache: bool = True) -> Callable[[Callable], Part]:
@@ -240,10 +233,11 @@ class Model(NamedTuple):
     log_prior: Any
     prior_hyper: Any
     total_bound: float
+    own_bounds: bool
 
 
 _model = types.NamedTuple(
-    [_data, Differences, Energies, Energies, Locate, Distance, Offset, LogPrior, _fixed, _real], Model
+    [_data, Differences, Energies, Energies, Locate, Distance, Offset, LogPrior, _fixed, _real, _flag], Model
 )
 
 # ------------------------------------------------------------------------- roles of a proposal and of a test

@@ -1,4 +1,4 @@
-"""Linear algebra of precisions whose columns may be measured in very different units."""
+"""Linear algebra of precisions whose columns may be measured in very different units, or share a large common part."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import numpy as np
 
 SMALLEST_BEND = 1e-12
 """Curvatures below this share of the largest (in units of the diagonal) are rounding, and count as this share."""
+
+_UNRESOLVED = 1e-12  # singular values below this share of the largest are rounding
+_ILL_CONDITIONED = 1e-4  # above this, sums of squares of the columns as they are lose no digits that matter
 
 
 def scaled_eigen(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -22,6 +25,54 @@ def scaled_eigen(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return scale, values, vectors
 
 
+def flat_direction(precision: np.ndarray) -> np.ndarray | None:
+    """A direction along which ``precision`` vanishes up to rounding, if there is one."""
+    scale, values, vectors = scaled_eigen(precision)
+    sizes = np.abs(values)
+    return vectors[:, sizes.argmin()] / scale if sizes.min() <= SMALLEST_BEND * sizes.max() else None
+
+
+class Frame(NamedTuple):
+    """Coordinates ``theta = columns @ phi`` in which a design is well conditioned.
+
+    Where columns share a large common part (a time in seconds since 1970 beside an intercept, a cubic in the year) the
+    sum of ``x x'`` loses the digits in which they differ; the sum of ``z z'``, ``z = columns' x``, does not.
+    """
+
+    columns: np.ndarray
+    inverse: np.ndarray
+
+    def of_form(self, form: np.ndarray) -> np.ndarray:
+        """A quadratic form in ``theta`` as one in ``phi``."""
+        return self.columns.T @ form @ self.columns
+
+
+class Columns(NamedTuple):
+    """What a sample of rows tells about the columns of a design.
+
+    ``frame`` is None where the columns are well conditioned as they are. ``open_directions`` (d, k) span the directions
+    along which the sample does not vary: columns that depend on each other, or that the sample does not contain.
+    """
+
+    frame: Frame | None
+    open_directions: np.ndarray
+
+
+def examine_columns(X: np.ndarray) -> Columns:
+    """From the singular values of ``X``, its columns scaled to unit length first."""
+    length = np.sqrt(np.einsum("ij,ij->j", X, X))
+    scale = np.where(length > 0, length, 1.0)
+    triangle = np.linalg.qr(X / scale, mode="r")  # singular values of X itself, not of X'X: no digits are squared away
+    _, values, rows = np.linalg.svd(triangle)
+    values = np.concatenate([values, np.zeros(X.shape[1] - len(values))])
+    resolved = values > _UNRESOLVED * values[0]
+    open_directions = rows[~resolved].T / scale[:, None]
+    if values[resolved].min(initial=1.0) > _ILL_CONDITIONED * values[0]:
+        return Columns(None, open_directions)
+    width = np.where(resolved, values, 1.0) / np.sqrt(len(X))
+    return Columns(Frame(rows.T / width / scale[:, None], (rows.T * width).T * scale), open_directions)
+
+
 class Metric(NamedTuple):
     """``A = L^-T L^-1``: a precision made safely positive definite, and the coordinates in which it is the identity.
 
@@ -33,11 +84,46 @@ class Metric(NamedTuple):
     inverse: np.ndarray
     kept: np.ndarray
 
+    @property
+    def positive_definite(self) -> bool:
+        """Whether the precision was so, and safely."""
+        return bool((self.kept > 0.5).all())
 
-def metric(precision: np.ndarray) -> Metric:
-    """The metric of ``precision``: curvatures count by their size, and none below `SMALLEST_BEND` of the largest."""
+    @property
+    def log_volume(self) -> float:
+        """``log det L``: how much room the Gaussian law of this precision takes."""
+        return float(np.linalg.slogdet(self.factor)[1])
+
+
+def metric(precision: np.ndarray, frame: Frame | None = None) -> Metric:
+    """The metric of ``precision``: curvatures count by their size, and none below `SMALLEST_BEND` of the largest.
+
+    With a ``frame`` the precision is one in its coordinates, and the metric that of the parameters.
+    """
     scale, values, vectors = scaled_eigen(precision)
     vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
     bend = np.maximum(np.abs(values), SMALLEST_BEND * max(float(np.abs(values).max()), SMALLEST_BEND))
     root = np.sqrt(bend)
-    return Metric(vectors / root / scale[:, None], (vectors * root).T * scale, values / bend)
+    factor, inverse, kept = vectors / root / scale[:, None], (vectors * root).T * scale, values / bend
+    if frame is not None:
+        factor, inverse = frame.columns @ factor, inverse @ frame.inverse
+    return Metric(factor, inverse, kept)
+
+
+def groups_of(directions: np.ndarray, scale: np.ndarray) -> list[np.ndarray]:
+    """The sets of columns that the span of ``directions`` (d, k) ties together, each by itself.
+
+    The projector on the span couples exactly the columns of one group; a column coupled to none but itself can be
+    varied alone. ``scale`` are the columns' sizes, in whose units the directions are compared.
+    """
+    basis, _ = np.linalg.qr(directions * scale[:, None])
+    coupled = np.abs(basis @ basis.T) > 1e-8
+    groups, left = [], set(np.flatnonzero(np.diag(coupled)).tolist())
+    while left:
+        group, new = set(), {min(left)}
+        while new:
+            group |= new
+            new = {int(k) for j in new for k in np.flatnonzero(coupled[j])} - group
+        groups.append(np.array(sorted(group)))
+        left -= group
+    return groups

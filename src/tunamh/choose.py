@@ -12,16 +12,17 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from ._linear import SMALLEST_BEND, scaled_eigen
+from ._linear import flat_direction
 from .acceptance import MH, MHSS, TunaMH
 from .control import Taylor
-from .data.passes import blocks
-from .errors import ImproperPosterior
-from .laplace import Mode, find_mode
-from .priors import UserPrior
+from .data.passes import announce, blocks
+from .errors import ImproperPosterior, SeveralModes
+from .laplace import Mode
+from .modes import AcrossModes
 from .proposals import Autoregressive, as_proposal
 from .targets.base import Target
 from .targets.glm import GLM
+from .targets.separation import separating_direction
 from .targets.taylor import TaylorTarget
 
 MH_PASS_SHARE = 0.3
@@ -31,7 +32,8 @@ _STEP_ROWS = 10.0  # what a step costs besides its rows, in rows: below this, al
 
 _PAIRS = 200  # of Laplace draws, at which the batch is foreseen
 _LEAST_WEIGHT = 5.0  # rows per parameter, below which nothing is known of a Laplace law under a flat prior
-_OTHER_UNITS = 20.0  # typical residuals this many scales long are residuals in other units
+_OTHER_SCALE = 2.0  # typical residuals this many times longer or shorter than the scale are another scale's
+_MODES_SHOWN = 4
 _SKEWED = 0.05  # where mode and mean are this share of a draw's distance apart, the mean is the better centre
 
 
@@ -54,6 +56,7 @@ def choose(target: Target, test: Any, proposal: Any, control: Any) -> Choice:
     if control is None and isinstance(proposal, Autoregressive) and isinstance(target, GLM):
         if not hasattr(test, "prepare"):  # such a test brings an expansion of its own
             control = Taylor(order=max(1, _highest_order(target)))
+    warn_of_modes(target)
     if control is not None:
         target = control(target)
     if test is None and proposal is None:
@@ -68,44 +71,74 @@ def choose(target: Target, test: Any, proposal: Any, control: Any) -> Choice:
 
 
 def _for_regression(target: GLM) -> Choice:
+    _refuse_dependent_columns(target)
+    mode = target.modes[0]
+    if mode.slow:  # only where a proof says so
+        _refuse_separated(target)
+    warn_of_units(target)
+    if len(target.modes) > 1:
+        return _across_modes(target)
     order = _highest_order(target)
     if order == 0:
         return _without_expansion(target, "the family's second derivative is unbounded")
-    mode = find_mode(target)
-    _warn_of_units(target, mode)
     unsafe = _why_unsafe(target, mode)
     if unsafe is not None:
+        _refuse_separated(target)
         return _without_expansion(target, unsafe)
-    where = "about the mode"
+    where = "the mode"
     expanded = target.taylor(order, mode.point, mode.expansion, whiten=True, original_bounds=False)
+    if not _proved_proper(target, expanded, mode.away):
+        _refuse_separated(target)
     if np.linalg.norm(expanded.skew) > _SKEWED * np.sqrt(target.dim):
-        where, mean = "about the mean", expanded.reference
+        where, mean = "the mean", expanded.reference
         del expanded  # one copy of the rows at a time
         expanded = target.taylor(order, mean, target.expansion(mean), whiten=True, original_bounds=False)
     return _for_expansion(expanded, where)
 
 
+def _proved_proper(target: GLM, expanded: TaylorTarget, away: float) -> bool:
+    """Whether the energy is higher than at the centre all around it, so that a convex one rises in every direction.
+
+    At a distance ``r`` (in posterior standard deviations) within the trust radius it is higher by at least
+    ``-away r + r^2/2 - C r^3/6``, C the sum of the bounds of order 2; at ``r = 4 away`` that is positive if
+    ``8/3 C away < 1``. On separated data Newton's steps shrink so that this product stays near 8/3 for ever.
+    """
+    near_enough = 16 * away**2 <= expanded.tier[0]
+    return target._prior.proper or (expanded.order == 2 and near_enough and 8 / 3 * expanded.total_bound * away < 1)
+
+
+def _across_modes(target: GLM) -> Choice:
+    """Several modes: proposals from the mixture of their Laplace laws, decided on all rows."""
+    proposal = AcrossModes.of(target.modes)
+    return Choice(
+        target,
+        MH(),
+        proposal,
+        f"the posterior has {len(target.modes)} modes, and proposals are drawn from Gaussian approximations about each "
+        f"of them and by a random walk; each step reads all {target.n_rows:,} rows",
+    )
+
+
 def _without_expansion(target: GLM, why: str) -> Choice:
     """A random walk; minibatches pay where the posterior knows far fewer rows than there are (spec 5e, rule 4)."""
     tempered = target.weight < 0.25 * target.n_rows and np.isfinite(target.total_bound)
-    return Choice(target, TunaMH() if tempered else MH(), target.default_proposal(), f"random walk, since {why}")
+    return Choice(target, TunaMH() if tempered else MH(), target.default_proposal(), f"a random walk, since {why}")
 
 
 def _for_expansion(target: TaylorTarget, where: str) -> Choice:
     """Laplace proposals, and the test by cost."""
-    expansion = f"Taylor expansion of order {target.order} {where}"
-    if isinstance(target.prior, UserPrior):
-        expansion += ", your own prior left out of it"
+    approximation = f"proposals from a Gaussian approximation about {where}"
     if not target.white:
-        return Choice(target, MHSS(), target.default_proposal(), f"{expansion}, without whitened distances")
+        why = f"a random walk on an expansion of order {target.order}, without whitened distances"
+        return Choice(target, MHSS(), target.default_proposal(), why)
     n_rows, batch = target.n_rows, _foreseen_batch(target)
-    if target.total_bound == 0.0:
-        why = f"{expansion} leaves no remainder: independent draws, and no row is read"
+    if target.total_bound == 0.0 and target._prior.gaussian:
+        why = "the posterior is Gaussian: independent draws, and no row is read"
         return Choice(target, MHSS(delayed=False), Autoregressive(rho=0.0, other=0.0), why)
-    if max(batch, _STEP_ROWS) < MH_PASS_SHARE * n_rows:
-        why = f"{expansion}: about {_few(batch)} of {n_rows:,} rows a step, cheaper than a pass over all"
+    if max(batch, _STEP_ROWS) < MH_PASS_SHARE * n_rows or target.total_bound == 0.0:
+        why = f"{approximation}, each checked on about {_few(batch)} of {n_rows:,} rows"
         return Choice(target, MHSS(delayed=False), Autoregressive(), why)
-    why = f"{expansion}: a minibatch would be {_few(batch)} of {n_rows:,} rows a step, a pass over all costs no more"
+    why = f"{approximation}, each checked on all {n_rows:,} rows: a minibatch of {_few(batch)} would cost no less"
     return Choice(target, MH(), Autoregressive(), why)
 
 
@@ -131,50 +164,99 @@ def _highest_order(target: GLM) -> int:
     return 2 if finite[2] else 1 if finite[1] else 0
 
 
-def _warn_of_units(target: GLM, mode: Mode) -> None:
+_TYPICAL = 0.6745  # the median of the absolute value of a standard normal
+
+
+def warn_of_units(target: GLM) -> None:
     """A known scale that is far from the residuals makes another model of the data than its owner means."""
     scale = getattr(target.family, "scale", None)
     if scale is None:
         return
     X, y, _ = target._columns(slice(None, None, max(1, target.n_rows // 10_000)))
-    typical = float(np.median(np.abs(y - X @ mode.point))) / scale
-    if typical > _OTHER_UNITS:
+    residuals = y - X @ target.modes[0].point
+    if len(y) <= 2 * target.dim or not np.isfinite(residuals).all():
+        return
+    typical = float(np.median(np.abs(residuals))) / _TYPICAL
+    if getattr(target.family, "squared", False):
+        typical = float(np.sqrt(np.mean(residuals**2) * len(y) / (len(y) - target.dim)))
+    ratio = typical / scale
+    if ratio > _OTHER_SCALE or (0 < ratio < 1 / _OTHER_SCALE):
+        off = f"{ratio:.3g} times" if ratio > 1 else f"1/{1 / ratio:.3g} of"
         warnings.warn(
-            f"a typical residual is {typical:.3g} times the scale of {target.family!r}, which is taken as known: say "
-            f"scale={typical * scale:.2g} or so, or divide X and y by it",
+            f"a typical residual is {typical:.3g}, {off} the scale of {target.family!r}, which is taken as known: "
+            f"standard deviations will be too {'small' if ratio > 1 else 'large'}. Say scale={typical:.2g} or so, or "
+            "divide X and y by it.",
             stacklevel=5,
         )
 
 
+def warn_of_modes(target: Target) -> None:
+    """Say loudly that a posterior has several modes, where they are and what each holds, whatever the sampler."""
+    modes = target.modes if isinstance(target, GLM) and not target.convex else []
+    if len(modes) < 2:
+        return
+    mass = np.exp(np.array([mode.log_mass for mode in modes]) - modes[0].log_mass)
+    shown = [
+        f"{np.array2string(mode.point, precision=4, threshold=6, edgeitems=3)} with about {share:.2g} of the posterior"
+        for mode, share in zip(modes[:_MODES_SHOWN], mass / mass.sum(), strict=False)
+    ]
+    more = "" if len(modes) <= _MODES_SHOWN else f"; and {len(modes) - _MODES_SHOWN} more"
+    warnings.warn(
+        f"the posterior has {len(modes)} modes: {'; '.join(shown)}{more}. Chains start in all of them in turn. "
+        "sample(target) proposes moves between them; a test or a proposal of your own may not. Several modes mean "
+        "that the model does not fit: look at the residuals, and at the family's scale.",
+        SeveralModes,
+        stacklevel=4,
+    )
+
+
 def _why_unsafe(target: GLM, mode: Mode) -> str | None:
-    """Why the Laplace law is not to be trusted, if so; raises when a flat prior leaves no posterior at all."""
-    proper = isinstance(target.prior, UserPrior) or target._prior.precision.all()
-    precision = mode.expansion.hessian + np.diag(target._prior.precision)
-    bend = _flat_direction(precision)
-    if mode.runaway is not None:
-        what = f"the likelihood rises without end along {_names_along(target, mode.runaway)}: the data are separable"
-        return what if proper else _refuse(what)
-    if bend is not None:
-        same_everywhere = _flat_direction(target.gram() + np.diag(target._prior.precision))
-        if same_everywhere is None:
-            return f"the likelihood is flat along {_names_along(target, bend)} where the search for a mode stopped"
-        along = _names_along(target, same_everywhere)
-        what = f"the likelihood does not determine {along}: collinear with others, or all zero"
-        return what if proper else _refuse(what)
-    if np.linalg.eigvalsh(precision).min() < 0:
+    """Why the Laplace law is not to be trusted, if so."""
+    prior, along = target._prior, flat_direction(mode.posterior.hessian)
+    if not np.isfinite(mode.posterior.energy):
+        return "no point was found at which the prior and all energies are finite"
+    if along is not None:
+        frame = mode.posterior.frame
+        along = along if frame is None else frame.columns @ along
+        return f"the likelihood is flat along {_names_along(target, along)} where the search for a mode stopped"
+    if not mode.posterior.metric().positive_definite:
         return "the Hessian is indefinite where the search for a mode stopped"
     if not mode.found:
         return f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next point"
-    if target.weight < _LEAST_WEIGHT * target.dim and not target._prior.precision.all():
+    if target.weight < _LEAST_WEIGHT * target.dim and not prior.proper:
         return f"the rows weigh no more than {target.weight:.3g} together, for {target.dim} parameters"
     return None
 
 
-def _flat_direction(precision: np.ndarray) -> np.ndarray | None:
-    """A direction along which ``precision`` vanishes up to rounding, if there is one."""
-    scale, values, vectors = scaled_eigen(precision)
-    sizes = np.abs(values)
-    return vectors[:, sizes.argmin()] / scale if sizes.min() <= SMALLEST_BEND * sizes.max() else None
+def _refuse_dependent_columns(target: GLM) -> None:
+    """Under a flat prior: name every group of columns that depend on each other."""
+    if target._prior.proper:
+        return
+    groups = target.dependent_columns()
+    if not groups:
+        return
+    said = []
+    for group in groups:
+        names = [target.names[j] for j in group]
+        if len(group) == 1:
+            said.append(f"column {names[0]} is zero in every row")
+        else:
+            said.append(f"columns {_listed(names)} are collinear: one of them is a combination of the others")
+    _refuse("; ".join(said))
+
+
+def _refuse_separated(target: GLM) -> None:
+    """Under a flat prior: name the columns along which the likelihood never falls."""
+    if target._prior.proper:
+        return
+    announce("looking for separated data")
+    direction = separating_direction(target)
+    if direction is not None:
+        along = _names_along(target, direction)
+        _refuse(
+            f"the likelihood rises without end along {along}: the data are separable there, one side of it holding "
+            "a single class or no counts"
+        )
 
 
 def _refuse(what: str) -> NoReturn:
@@ -186,9 +268,14 @@ def _refuse(what: str) -> NoReturn:
 
 def _names_along(target: GLM, direction: np.ndarray) -> str:
     """The columns that a direction is made of, in the units of the columns."""
-    share = np.abs(direction) * np.sqrt(np.mean(target._columns(slice(0, 10_000))[0] ** 2, axis=0))
+    squares = target._sums(lambda X, y, weight: (np.einsum("ij,ij->j", X[weight > 0], X[weight > 0]),))[0]
+    share = np.abs(direction) * np.sqrt(squares)
     if not share.any():
         share = np.abs(direction)
-    leading = [j for j in np.argsort(-share) if share[j] > 0.1 * share.max()]
-    named = [target.names[j] for j in sorted(leading[:5])]
-    return f"column{'s' * (len(named) > 1)} " + ", ".join(named) + (" and others" if len(leading) > 5 else "")
+    leading = sorted(j for j in np.argsort(-share) if share[j] > 0.1 * share.max())
+    named = [target.names[j] for j in leading]
+    return f"column{'s' * (len(named) > 1)} {_listed(named)}"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} others" if len(names) > 5 else "")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._arguments import flag, numbers, settle, shown, whole_number
 from .errors import NotApplicable
-from .laplace import find_mode
+from .laplace import Mode, find_mode
 
 if TYPE_CHECKING:
     from .targets.base import Target
@@ -42,21 +43,28 @@ class Taylor:
     original_bounds: bool = False
 
     def __post_init__(self) -> None:
-        if self.order not in (1, 2):
-            raise ValueError(f"order must be 1 or 2, got {self.order!r}")
+        order = whole_number("order", self.order, 1)
+        if order > 2:
+            raise ValueError(f"order must be 1 or 2, got {order}.")
+        centre = None if self.centre is None else numbers("centre", self.centre)
+        whiten, original_bounds = (flag(name, getattr(self, name)) for name in ("whiten", "original_bounds"))
+        settle(self, order=order, centre=centre, whiten=whiten, original_bounds=original_bounds)
 
     def __call__(self, target: Target) -> Target:
+        if not hasattr(target, "n_rows"):
+            raise TypeError(f"Taylor expands a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
         if not hasattr(target, "taylor"):
             raise NotApplicable(
-                f"{type(target).__name__} offers no derivatives, which Taylor(order={self.order}) needs"
+                f"{type(target).__name__} offers no derivatives, which Taylor(order={self.order}) needs."
             )
         if self.centre is None:
-            mode = find_mode(target)
+            mode = _best_mode(target)
             centre, at_centre = mode.point, mode.expansion
             if not mode.found:
                 warnings.warn(
                     f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next "
-                    "point and may have none to find; draws stay exact, but batches are larger. A prior makes a mode.",
+                    "point: Newton did not converge, and under a flat prior there may be no mode. Draws stay exact, "
+                    "but batches are larger: add a prior.",
                     stacklevel=3,
                 )
         else:
@@ -65,11 +73,16 @@ class Taylor:
         return target.taylor(self.order, centre, at_centre, whiten=self.whiten, original_bounds=self.original_bounds)
 
 
+def _best_mode(target: Target) -> Mode:
+    """The mode with the largest share of the posterior."""
+    return target.modes[0] if hasattr(target, "modes") else find_mode(target)
+
+
 def checked_centre(centre: Any, target: Target) -> np.ndarray:
     """The user's centre, or a mode of the posterior when there is none."""
     if centre is None:
-        return find_mode(target).point
-    point = np.array(centre, dtype=np.float64)
-    if point.shape != (target.dim,) or not np.isfinite(point).all():
-        raise ValueError(f"centre must be {target.dim} finite numbers, got {centre!r}")
+        return _best_mode(target).point
+    point = numbers("centre", centre)
+    if point.shape != (target.dim,):
+        raise ValueError(f"centre must be {target.dim} numbers, one per parameter, got shape {point.shape}.")
     return point

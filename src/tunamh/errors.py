@@ -22,14 +22,28 @@ class BoundViolation(TunaMHError):
         ``|U_i(prop) - U_i(theta)| / (c_i M(theta, prop))``; a valid bound keeps it at most 1.
     """
 
-    def __init__(self, row: int, ratio: float, *, rise: float, bound: float, step: int | None = None):
+    def __init__(
+        self, row: int, ratio: float, *, rise: float, bound: float, step: int | None = None, own_bounds: bool = True
+    ):
         self.row, self.ratio, self.rise, self.bound, self.step = row, ratio, rise, bound, step
         when = "" if step is None else f" at step {step}"
+        what = f"moved its energy by {rise:.6g}, but its bound c_i * M is {bound:.6g} (ratio {ratio:.6g})"
+        if bound == 0 and ratio == float("inf"):
+            what = f"exceeds its bound, which is zero, by {rise:.6g}"
         super().__init__(
-            f"row {row}{when} moved its energy by {rise:.6g}, but its bound c_i * M is {bound:.6g} "
-            f"(ratio {ratio:.6g}). The draws would not be exact. Enlarge c for this row or correct the "
-            "distance M; tunamh.check_bounds(target) audits all rows."
+            f"row {row}{when} {what}. The draws would not be exact. {_YOUR_BOUNDS if own_bounds else _OUR_BOUNDS}"
         )
+
+
+_YOUR_BOUNDS = (
+    "The bound is your own: enlarge c for this row, or the suprema of your family, or correct the distance M; "
+    "tunamh.check_bounds(target) audits all rows."
+)
+_OUR_BOUNDS = (
+    "The bound is tunamh's own, so this is either a mistake in tunamh or rounding beyond what it expects. Columns that "
+    "are centred and of similar size, or smaller weights, lose fewer digits; test=MH() needs no bounds. Please report "
+    "it with the numbers of this row."
+)
 
 
 class NonFiniteEnergy(TunaMHError):
@@ -46,6 +60,10 @@ class NotApplicable(TunaMHError):
 
 class ImproperPosterior(TunaMHError):
     """Under a flat prior the data leave a direction open, so there is no posterior to sample from."""
+
+
+class SeveralModes(UserWarning):
+    """A posterior has several modes; the text says where, and what was done about it."""
 
 
 class ConvergenceWarning(UserWarning):

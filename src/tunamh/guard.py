@@ -52,11 +52,7 @@ def explain(fault: int, here: np.ndarray, there: np.ndarray, model: Model, step:
     theta, prop = parameters_at(here, model), parameters_at(there, model)
     when = "" if step is None else f" at step {step}"
     if fault == BAD_RATIO:
-        prior = model.log_prior(prop, model.prior_hyper)
-        source = "the proposal's ratio" if math.isfinite(prior) or prior == -math.inf else f"the log prior ({prior})"
-        return NonFiniteEnergy(
-            f"{source} is NaN or +infinity{when} for the move {_show(theta)} -> {_show(prop)}", step=step
-        )
+        return NonFiniteEnergy(f"{_bad_ratio(theta, prop, model)}{when}", step=step)
     distance = model.distance(here, there, model.data.hyper)
     if fault == BAD_DISTANCE:
         return NonFiniteEnergy(
@@ -75,10 +71,29 @@ def explain(fault: int, here: np.ndarray, there: np.ndarray, model: Model, step:
     rise, c = np.empty(1), np.empty(1)
     model.differences(theta, prop, np.array([fault]), 0, 1, model.data, rise, c)
     if math.isnan(rise[0]):  # a firefly target has no differences: its energies, minus the gaps, must not exceed zero
-        return BoundViolation(fault, math.inf, rise=max(before, after), bound=0.0, step=step)
+        return BoundViolation(
+            fault, math.inf, rise=max(before, after), bound=0.0, step=step, own_bounds=model.own_bounds
+        )
     bound = c[0] * distance
+    if abs(rise[0]) <= bound:
+        return NonFiniteEnergy(
+            f"the energies of the rows up to row {fault} add up to no finite number{when}, or this row's energy "
+            f"({before:.6g} and {after:.6g}) leaves the range that PoissonMH was told, for the move {_show(theta)} -> "
+            f"{_show(prop)}",
+            row=fault,
+            step=step,
+        )
     ratio = abs(rise[0]) / bound if bound > 0 else math.inf
-    return BoundViolation(fault, ratio, rise=rise[0], bound=bound, step=step)
+    return BoundViolation(fault, ratio, rise=rise[0], bound=bound, step=step, own_bounds=model.own_bounds)
+
+
+def _bad_ratio(theta: np.ndarray, prop: np.ndarray, model: Model) -> str:
+    """Which of proposal and prior is to blame for a ratio that is NaN or +infinity."""
+    prior = model.log_prior(prop, model.prior_hyper)
+    move = f"{_show(theta)} -> {_show(prop)}"
+    if np.isfinite(prop).all() and not (math.isfinite(prior) or prior == -math.inf):
+        return f"the log prior is {prior}, and must be a number or -infinity, at the end of the move {move}"
+    return f"the proposal's ratio is NaN or +infinity for the move {move}"
 
 
 def check_start(state: np.ndarray, model: Model) -> None:
@@ -97,7 +112,8 @@ def check_energies(state: np.ndarray, model: Model) -> None:
     _, fault = _audit_state(theta, theta, 0.0, model, new_work())
     if fault != NO_FAULT:
         energy = _energy_of_row(theta, fault, model)
-        raise NonFiniteEnergy(f"row {fault} has energy {energy} at the initial state {_show(theta)}", row=fault)
+        sums = ", and with the rows before it the sum is no finite number," if math.isfinite(energy) else ""
+        raise NonFiniteEnergy(f"row {fault} has energy {energy}{sums} at the initial state {_show(theta)}", row=fault)
 
 
 def check_move(here: np.ndarray, there: np.ndarray, model: Model, step: int | None = None) -> float:
@@ -157,10 +173,10 @@ def in_support(state: np.ndarray, model: Model) -> bool:
     return model.log_prior(parameters_at(state, model), model.prior_hyper) != -math.inf
 
 
-def supported_start(target: Target, model: Model, rng: np.random.Generator) -> np.ndarray:
-    """A state, by the target's start law, inside the support."""
+def supported_start(target: Target, model: Model, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
+    """A state, by the target's start law for this chain, inside the support."""
     for _ in range(_START_TRIES):
-        state = target.state_at(target.start(rng))
+        state = target.state_at(target.start(rng, chain))
         if in_support(state, model):
             return state
     raise ValueError(f"{_START_TRIES} random starts all lie outside the prior's support; give init=")

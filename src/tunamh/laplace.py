@@ -1,7 +1,8 @@
 """The centre of an expansion: a mode of the posterior, by damped Newton steps over growing samples of the rows.
 
 Any centre is exact; a good one makes the remainders small. So most of the way is done on samples of the rows, and full
-passes polish only while it pays. A user's own prior is left out of the search, its Gaussian counterpart is not.
+passes polish only while it pays. Every step over all rows goes downhill on all rows, the prior included: a sample that
+does not contain some column cannot send the search astray.
 """
 
 from __future__ import annotations
@@ -10,135 +11,192 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ._linear import metric
-
 if TYPE_CHECKING:
     from .targets.base import Expansion, Target
 
 _MOST_STEPS = 100
 _MOST_STEPS_ON_A_SAMPLE = 20
 _MOST_CORRECTIONS = 3
+_START_TRIES = 100
 _CLOSE = 0.01
+_ARMIJO = 1e-4
 # Near a mode Newton decrements shrink quadratically. Several in a row that shrink by less are on the way to infinity.
 _LINEAR = 0.2
-_RUNAWAY = 5
+_SLOW = 5
+_LENGTHS = np.concatenate([0.5 ** np.arange(1, 10), 0.125 ** np.arange(4, 21)])  # of a step, tried in one pass
 
 
 class Mode(NamedTuple):
-    """Where the search ended, and the data's expansion there.
+    """Where the search ended, with the expansions there of the data and of the posterior.
 
-    ``away`` is the length of the next Newton step in posterior standard deviations. ``runaway`` is the direction in
-    which the energy goes on falling without end, None when there is a mode.
+    ``away`` is the length of the next Newton step in posterior standard deviations. ``slow`` tells that the search was
+    given up on a path that looks endless: there may be no mode under a flat prior.
     """
 
     point: np.ndarray
     expansion: Expansion
+    posterior: Expansion
     away: float
-    runaway: np.ndarray | None
+    slow: bool = False
 
     @property
     def found(self) -> bool:
         """Whether the point is near enough to a mode to be the centre of a Laplace law."""
-        return self.runaway is None and self.away < max(1.0, 0.1 * np.sqrt(self.point.size))
+        return not self.slow and self.away < max(1.0, 0.1 * np.sqrt(self.point.size))
+
+    @property
+    def log_mass(self) -> float:
+        """Of the Laplace law at this mode, up to a constant that all modes of a posterior share."""
+        return self.posterior.metric().log_volume - self.posterior.energy
 
 
-def find_mode(target: Target, start: np.ndarray | None = None, tolerance: float = _CLOSE) -> Mode:
+def find_mode(
+    target: Target, start: np.ndarray | None = None, tolerance: float = _CLOSE, patient: bool = False
+) -> Mode:
     """Damped Newton steps until the next one is shorter than ``sqrt(tolerance d)`` posterior standard deviations.
 
     Since a draw lies ``sqrt(d)`` of them away from the mode, a nearer centre would not make the remainders smaller. On
-    many rows the search begins on a random hundredth of them and goes on with a tenth; a sample without a mode is
-    passed over.
+    many rows the search begins on a random hundredth of them and goes on with a tenth. A path that looks endless is
+    followed to its end only with ``patient``, or under a prior that is proper.
     """
     point = None if start is None else np.array(start, dtype=np.float64)
-    if start is None:
-        nearest = None
-        for sample in target.samples():
-            point = sample.search_start() if point is None else point
-            found = _descend(sample, point, tolerance, _MOST_STEPS_ON_A_SAMPLE)
-            if found.runaway is None and found.away < np.sqrt(target.dim):
-                nearest, point = found, found.point
-        if nearest is not None:
-            point = _corrected(target, nearest, tolerance)
-    return _descend(target, target.search_start() if point is None else point, tolerance, _MOST_STEPS)
+    samples = list(target.samples()) if start is None else []
+    nearest = None
+    for sample in samples:
+        found = _descend(sample, _begin(sample, point), tolerance, _MOST_STEPS_ON_A_SAMPLE, patient)
+        if np.isfinite(found.posterior.energy):
+            nearest, point = found, found.point
+    if nearest is not None:
+        point = corrected(target, nearest, tolerance)
+    return _descend(target, _begin(target, point), tolerance, _MOST_STEPS, patient)
 
 
-def _corrected(target: Target, found: Mode, tolerance: float) -> np.ndarray:
+def _look(target: Target, point: np.ndarray) -> tuple[Expansion, Expansion]:
+    """The expansions of the data and of the posterior; an energy that is no number counts as infinite."""
+    data: Expansion = target.expansion(point)  # type: ignore[attr-defined]
+    posterior = data.plus(target._prior.expansion(point, data.width))
+    if np.isnan(posterior.energy):
+        posterior = posterior._replace(energy=np.inf)
+    return data, posterior
+
+
+def _begin(target: Target, point: np.ndarray | None) -> np.ndarray:
+    """The point itself or, with none, the best of the target's guesses with a finite energy."""
+    if point is not None:
+        return point
+    guesses = target.search_starts()
+    energies = [_look(target, guess)[1].energy for guess in guesses]
+    if not np.isfinite(energies).any():
+        rng = np.random.default_rng(0)
+        for _ in range(_START_TRIES):
+            guess = rng.standard_normal(target.dim)
+            if np.isfinite(_look(target, guess)[1].energy):
+                return guess
+    return guesses[int(np.argmin(energies))]
+
+
+def corrected(target: Target, found: Mode, tolerance: float = _CLOSE) -> np.ndarray:
     """The mode of a sample, moved by the gradient of all rows in the metric of the sample's Hessian.
 
     Such a pass costs a fraction of one that adds up a Hessian too. Each step leaves about ``sqrt(d / n)`` of the way to
-    go, n being the rows of the sample.
+    go, n being the rows of the sample. Directions that the sample does not know stay as they are, and a step after
+    which the energy of all rows is not lower is taken back.
     """
-    prior, point = target._prior, found.point
-    factor = metric(found.expansion.hessian + np.diag(prior.precision)).factor
-    before = np.inf
+    metric = found.posterior.metric()
+    known = metric.factor * (metric.kept > 0.5)
+    point, best, before = found.point, (np.inf, found.point), np.inf
     for _ in range(_MOST_CORRECTIONS):
-        gradient = target.gradient(point) + prior.precision * (point - prior.mean)  # type: ignore[attr-defined]
-        step = factor @ (factor.T @ gradient)
+        energy, gradient = target.slope(point)  # type: ignore[attr-defined]
+        prior = target._prior.expansion(point, found.expansion.width)
+        energy, gradient = energy + prior.energy, gradient + prior.gradient
+        if not energy < best[0]:
+            return best[1]
+        best = energy, point
+        step = known @ (known.T @ gradient)
         decrement = float(gradient @ step)
         if decrement < tolerance * target.dim or not decrement < 0.5 * before:
-            break
+            return point
         point, before = point - step, decrement
-    return point
+    energy = target.slope(point)[0] + target._prior.expansion(point, found.expansion.width).energy  # type: ignore[attr-defined]
+    return point if energy < best[0] else best[1]
 
 
-def _descend(target: Target, point: np.ndarray, tolerance: float, most_steps: int) -> Mode:
+def _descend(target: Target, point: np.ndarray, tolerance: float, most_steps: int, patient: bool) -> Mode:
     """Newton over all rows of ``target``, from ``point``.
 
-    Curvatures count by their size (`tunamh._linear.metric`), and steps are halved until the energy falls.
+    Curvatures count by their size (`tunamh._linear.metric`). Where a full step does not bring the energy down, one pass
+    tries shorter ones.
     """
-    prior = target._prior
-
-    def posterior(theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, Expansion]:
-        data: Expansion = target.expansion(theta)  # type: ignore[attr-defined]
-        off = theta - prior.mean
-        return (
-            data.energy + 0.5 * float(off @ (prior.precision * off)),
-            data.gradient + prior.precision * off,
-            data.hessian + np.diag(prior.precision),
-            data,
-        )
-
-    def falls_forever(direction: np.ndarray) -> bool:
-        """Whether the energy falls all along the ray, as far as it can be followed."""
-        ray = [energy, *(posterior(theta + far * direction)[0] for far in (10.0, 100.0, 1000.0))]
-        return bool(np.all(np.diff(ray) <= 1e-9 * (1 + np.abs(ray[:-1]))))
-
-    theta = point
-    energy, gradient, hessian, data = posterior(theta)
-    rng = np.random.default_rng(0)
-    for _ in range(_MOST_STEPS):
-        if np.isfinite(energy):
-            break
-        theta = target.start(rng)  # the first point lies outside the energies' domain
-        energy, gradient, hessian, data = posterior(theta)
-    decrement, linear, runaway = np.inf, 0, None
+    data, posterior = _look(target, point)
+    decrement, linear, slow = np.inf, 0, False
+    patient = patient or target._prior.proper
     for _ in range(most_steps):
-        step = _downhill(gradient, hessian)
-        before, decrement = decrement, float(gradient @ step)
-        slow = _LINEAR * before < decrement < 1.0
-        linear = linear + 1 if slow else 0
-        if linear == _RUNAWAY and not prior.precision.all() and falls_forever(-step):
-            runaway = -step
+        metric = posterior.metric()
+        step = metric.factor @ (metric.factor.T @ posterior.gradient)
+        before, decrement = decrement, float(posterior.gradient @ step)
+        if not np.isfinite(decrement):
             break
-        if decrement < tolerance * target.dim and (not slow or decrement < 1e-10):
+        shrinks_slowly = _LINEAR * before < decrement < 1.0
+        linear = linear + 1 if shrinks_slowly else 0
+        if linear == _SLOW and not patient:
+            slow = True
             break
-        length = 1.0
-        while length > 1e-10:
-            new = posterior(theta - length * step)
-            if new[0] <= energy - 1e-4 * length * decrement:
-                break
-            length *= 0.5
-        else:
-            break  # rounding alone is left
-        theta = theta - length * step
-        energy, gradient, hessian, data = new
-    nearest = target.nearest(theta)
-    if not np.array_equal(nearest, theta):
-        data = posterior(nearest)[3]
-    return Mode(nearest, data, float(np.sqrt(max(decrement, 0.0))), runaway)
+        if decrement < tolerance * target.dim and (not shrinks_slowly or decrement < 1e-10):
+            break
+        there, new = point - step, _look(target, point - step)
+        if not new[1].energy <= posterior.energy - _ARMIJO * decrement:
+            length = _shorter(target, point, step, posterior.energy, decrement)
+            if length == 0.0:
+                break  # rounding alone is left
+            there = point - length * step
+            new = _look(target, there)
+        point, (data, posterior) = there, new
+    nearest = target.nearest(point)
+    if not np.array_equal(nearest, point):
+        data, posterior = _look(target, nearest)
+    return Mode(nearest, data, posterior, float(np.sqrt(max(decrement, 0.0))), slow)
 
 
-def _downhill(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
-    """A Newton step in the metric of the Hessian."""
-    factor = metric(hessian).factor
-    return factor @ (factor.T @ gradient)
+def _shorter(target: Target, point: np.ndarray, step: np.ndarray, energy: float, decrement: float) -> float:
+    """The length at which the energy is lowest, 0 where none brings it down."""
+    energies = target.energies_at(point - _LENGTHS[:, None] * step)
+    energies = np.where(np.isfinite(energies), energies, np.inf)
+    enough = energies <= energy - _ARMIJO * _LENGTHS * decrement
+    return float(_LENGTHS[np.argmin(np.where(enough, energies, np.inf))]) if enough.any() else 0.0
+
+
+# ----------------------------------------------------------------------------------------------------- several modes
+
+_LEAST_SHARE = 1e-3
+"""Modes whose Laplace law holds less than this share of the posterior are left out."""
+
+_SAME = 0.5  # posterior standard deviations, below which two ends of the search are one mode
+_MOST_MODES = 30
+
+
+def find_modes(target: Target) -> list[Mode]:
+    """All modes that matter, by their share of the posterior; one for a posterior that is log-concave.
+
+    Energies that are not convex are searched from many starts, `Target.candidates`: fits to tiny random subsamples
+    find modes that least squares, pulled by bad rows, does not (Rousseeuw 1984).
+    """
+    candidates = target.candidates()
+    if len(candidates) == 0:
+        return [find_mode(target)]
+    energies = target.energies_at(candidates)
+    order = np.argsort(energies)[:_MOST_MODES]
+    modes: list[Mode] = []
+    for k in order:
+        rough = energies[k] - energies[order[0]] > target.candidates_slack  # type: ignore[attr-defined]
+        if rough or any(_near(candidates[k], mode) for mode in modes):
+            continue
+        mode = _descend(target, candidates[k], _CLOSE if not modes else 0.1 * _CLOSE, _MOST_STEPS, False)
+        if not any(_near(mode.point, other) for other in modes):
+            modes.append(mode)
+    modes.sort(key=lambda mode: -mode.log_mass)
+    return [mode for mode in modes if mode.log_mass >= modes[0].log_mass + np.log(_LEAST_SHARE)]
+
+
+def _near(point: np.ndarray, mode: Mode) -> bool:
+    off = mode.posterior.metric().inverse @ (point - mode.point)
+    return bool(np.linalg.norm(off) < _SAME * np.sqrt(point.size))

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from ._jit import Part, Propose, compile_now, fixed, helper, part, read_only, refuse_foreign_memory
+from ._arguments import has_row_labels, number_between, numbers, settle, shown
+from ._jit import Part, Propose, compile_now, fixed, helper, part, read_only
+from ._users import audit, kept, refuse_uncompiled
 from .errors import NotApplicable
 
 OPTIMAL_WALK = 2.38
@@ -88,14 +90,19 @@ class RandomWalk:
     acceptance: float = 0.25
 
     def __post_init__(self) -> None:
-        if not 0 < self.acceptance < 1:
-            raise ValueError(f"acceptance must lie between 0 and 1, got {self.acceptance!r}")
-        if self.scale is not None:
-            scale = np.asarray(self.scale, dtype=np.float64)
-            if not np.isfinite(scale).all() or (scale.ndim < 2 and not (scale > 0).all()):
-                raise ValueError(f"scale must be positive and finite, got {self.scale!r}")
-            if scale.ndim == 2 and scale.shape[0] == scale.shape[1] and np.linalg.matrix_rank(scale) < len(scale):
-                raise ValueError("scale is a singular matrix: the walk would stay in a subspace")
+        settle(self, acceptance=number_between("acceptance", self.acceptance, 0, 1))
+        if self.scale is None:
+            return
+        if has_row_labels(self.scale):
+            raise TypeError("scale has row labels, which a random walk does not read: pass scale.to_numpy().")
+        scale = numbers("scale", self.scale)
+        if scale.ndim > 2 or (scale.ndim == 2 and scale.shape[0] != scale.shape[1]):
+            raise ValueError(f"scale must be a number, one per coordinate or a square matrix, got shape {scale.shape}.")
+        if scale.ndim < 2 and not (scale > 0).all():
+            raise ValueError(f"scale must be positive, got {shown(self.scale)}.")
+        if scale.ndim == 2 and _is_singular(scale):
+            raise ValueError("scale is a singular matrix: the walk would stay in a subspace.")
+        settle(self, scale=float(scale) if scale.ndim == 0 else self.scale)
 
     def bind(self, space: Space) -> BoundProposal:
         if space.states is not None:
@@ -111,7 +118,13 @@ class RandomWalk:
         if scale.shape == (space.dim, space.dim):
             return BoundProposal(_correlated, fixed([1.0, *scale.ravel()]), False, self.acceptance)
         d = space.dim
-        raise ValueError(f"scale must be a number, {d} numbers or a {d} x {d} matrix, got shape {scale.shape}")
+        raise ValueError(f"scale must be a number, {d} numbers or a {d} x {d} matrix, got shape {scale.shape}.")
+
+
+def _is_singular(factor: np.ndarray) -> bool:
+    """Whether some coordinates of a step depend on the others, whatever unit each is measured in."""
+    units = np.abs(factor).max(axis=1, keepdims=True)
+    return not units.all() or np.linalg.matrix_rank(factor / units) < len(factor)
 
 
 # knobs of the autoregressive proposal: sqrt(1 - rho^2), share of other steps, length of a random-walk step, rho's sign.
@@ -193,10 +206,10 @@ class Autoregressive:
     other: float | None = None
 
     def __post_init__(self) -> None:
-        if self.rho is not None and not -1 < self.rho < 1:
-            raise ValueError(f"rho must lie between -1 and 1, got {self.rho!r}")
-        if self.other is not None and not 0 <= self.other <= 1:
-            raise ValueError(f"other must lie in [0, 1], got {self.other!r}")
+        if self.rho is not None:
+            settle(self, rho=number_between("rho", self.rho, -1, 1))
+        if self.other is not None:
+            settle(self, other=number_between("other", self.other, 0, 1, ends="both"))
 
     def prepare(self, target: Any) -> Any:
         """The target in whitened coordinates."""
@@ -249,24 +262,31 @@ class NeighbourWalk:
 class UserProposal:
     """A user's own compiled ``propose(rng, theta, prop) -> log q(theta|prop) - log q(prop|theta)``.
 
-    It draws from ``rng`` (a NumPy Generator) and writes into ``prop``; a symmetric proposal returns 0.0.
+    It draws from ``rng`` (a NumPy Generator) and writes into ``prop``, which begins as ``theta``; a symmetric proposal
+    returns 0.0.
     """
 
     function: Callable
 
     def bind(self, space: Space) -> BoundProposal:
-        function = self.function
-        refuse_foreign_memory(function, "propose", np.random.default_rng(0), np.zeros(space.dim), np.zeros(space.dim))
-
-        @part(Propose, cache=False)
-        def propose(rng, theta, prop, knobs):
-            try:
-                return float(function(rng, read_only(theta), prop))
-            except Exception:
-                return np.nan
-
-        compile_now(propose, "propose(rng, theta, prop)")
+        refuse_uncompiled(self.function, "propose")
+        propose = kept(self.function, "propose", lambda: _users_propose(self.function))
+        audit(self.function, "propose", space.dim, proposal=True)
         return BoundProposal(propose, fixed([1.0]), False, 0.25)
+
+
+def _users_propose(function: Callable) -> Part:
+    """``prop`` begins as ``theta``: what the user does not write would else be the proposal before."""
+
+    @part(Propose, cache=False)
+    def propose(rng, theta, prop, knobs):
+        prop[:] = theta
+        try:
+            return float(function(rng, read_only(theta), prop))
+        except Exception:
+            return np.nan
+
+    return compile_now(propose, "propose(rng, theta, prop)")
 
 
 def as_proposal(proposal: Any) -> Any:
@@ -274,10 +294,12 @@ def as_proposal(proposal: Any) -> Any:
     if isinstance(proposal, Dispatcher):
         return UserProposal(proposal)
     if isinstance(proposal, type):
-        raise TypeError(f"proposal is the class {proposal.__name__}; give a value, such as {proposal.__name__}()")
-    if hasattr(proposal, "bind"):
+        raise TypeError(f"proposal is the class {proposal.__name__}: give a value, such as {proposal.__name__}().")
+    if hasattr(proposal, "exact"):
+        raise TypeError(f"proposal is {shown(proposal)}, which is an acceptance test: say test= instead.")
+    if isinstance(proposal, RandomWalk | Autoregressive | NeighbourWalk | UserProposal):
         return proposal
     if callable(proposal):
-        raise TypeError("proposal is a plain Python function; compile it first with @numba.njit")
+        raise TypeError("proposal is a plain Python function: compile it first with @numba.njit.")
     known = "RandomWalk(...), Autoregressive(...), NeighbourWalk() or an @numba.njit function"
-    raise TypeError(f"proposal must be {known}, got {proposal!r}")
+    raise TypeError(f"proposal must be {known}, got {shown(proposal)}.")

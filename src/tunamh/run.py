@@ -94,13 +94,14 @@ class ChainRun:
         test: BoundTest,
         proposal: BoundProposal,
         seed: np.random.SeedSequence,
+        number: int,
         point: np.ndarray | None,
         draws: int,
         tune: int,
         thin: int,
     ):
         self.kernel = Kernel(target.model(), proposal, test, new_work())
-        self.target, self.seed, self.point, self.tune = target, seed, point, tune
+        self.target, self.seed, self.number, self.point, self.tune = target, seed, number, point, tune
         self.opened, self.thin, self.kept = False, thin, 0
         self.total = tune + draws * thin
         self.draws, self.record = np.empty((draws, target.dim)), new_record(draws)
@@ -112,7 +113,11 @@ class ChainRun:
         compile_parts(self.kernel)
         moves, rows, starts = self.seed.spawn(3)
         start, model = np.random.default_rng(starts), self.kernel.model
-        here = supported_start(self.target, model, start) if self.point is None else self.target.state_at(self.point)
+        here = (
+            supported_start(self.target, model, start, self.number)
+            if self.point is None
+            else self.target.state_at(self.point)
+        )
         check_start(here, model)
         if self.kernel.test.table.size:
             _check_a_move(here, self.kernel, start)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
+from ._arguments import flag, numbers, positive_number, seed_sequence, shown, whole_number
 from ._blas import one_blas_thread
 from ._interrupts import HeldInterrupts
 from .acceptance.base import AcceptanceTest
@@ -104,16 +105,18 @@ def sample(
     >>> arviz_stats.summary(posterior)
     """
     if not isinstance(target, Target):
-        raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {type(target).__name__}")
-    _check_counts(draws=(draws, 1), tune=(tune, 0), chains=(chains, 1), thin=(thin, 1))
-    _check_counts(cores=(1 if cores is None else cores, 1))
-    if max_seconds is not None and not max_seconds > 0:
-        raise ValueError(f"max_seconds must be positive, got {max_seconds!r}")
+        raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
+    draws, tune = whole_number("draws", draws, 1), whole_number("tune", tune, 0)
+    chains, thin = whole_number("chains", chains, 1), whole_number("thin", thin, 1)
+    cores = None if cores is None else whole_number("cores", cores, 1)
+    max_seconds = None if max_seconds is None else positive_number("max_seconds", max_seconds, infinite=True)
+    progressbar, seed = flag("progressbar", progressbar), seed_sequence("rng", rng)
+    points = _initial_points(init, chains, target.dim)
     if control is not None and (not callable(control) or isinstance(control, type)):
-        raise TypeError(f"control must be a control variate such as Taylor(order=2), got {control!r}")
-    draws, tune, chains, thin = int(draws), int(tune), int(chains), int(thin)
+        raise TypeError(f"control must be a control variate such as Taylor(order=2), got {shown(control)}.")
+    target.check_data()
     import_what_the_end_needs()
-    clock = Clock(None if max_seconds is None else float(max_seconds))
+    clock = Clock(max_seconds)
     with one_blas_thread(), Progress("set-up", show=progressbar) as progress:
         with watching(SetUp(target.n_rows, clock, progress)):
             choice = choose(target, None if test is None else _checked_test(test), proposal, control)
@@ -122,13 +125,10 @@ def sample(
             for part in (test, proposal):
                 if hasattr(part, "prepare"):
                     target = part.prepare(target)
-            seed = cast(np.random.SeedSequence, np.random.default_rng(rng).bit_generator.seed_seq)
-            if not hasattr(seed, "spawn"):
-                raise TypeError(f"rng must be a seed, a SeedSequence or a Generator that has one, got {rng!r}")
             bound_test, bound_proposal = test.bind(target), proposal.bind(target)
             runs = [
-                ChainRun(target, bound_test, bound_proposal, child, point, draws, tune, thin)
-                for child, point in zip(seed.spawn(chains), _initial_points(init, chains, target.dim), strict=True)
+                ChainRun(target, bound_test, bound_proposal, child, number, point, draws, tune, thin)
+                for number, (child, point) in enumerate(zip(seed.spawn(chains), points, strict=True))
             ]
             progress.say(why)
             announce("loading compiled code (first use compiles it)")
@@ -205,26 +205,18 @@ def _warn(complaint: Warning, posterior: Any) -> None:
 
 
 def _checked_test(test: Any) -> AcceptanceTest:
-    if isinstance(test, type) or not hasattr(test, "bind"):
-        raise TypeError(f"test must be a value such as TunaMH() or MH(), got {test!r}")
+    if isinstance(test, type) or not (hasattr(test, "bind") and hasattr(test, "exact")):
+        raise TypeError(f"test must be an acceptance test such as TunaMH() or MH(), got {shown(test)}.")
     return test
 
 
 def _initial_points(init: Any, chains: int, dim: int) -> list[np.ndarray | None]:
     if init is None:
         return [None] * chains
-    points = np.array(init, dtype=np.float64)
+    points = numbers("init", init)
     if points.shape not in ((dim,), (chains, dim)):
-        raise ValueError(f"init must have shape ({dim},) or ({chains}, {dim}), got {points.shape}")
-    if not np.isfinite(points).all():
-        where = np.argwhere(~np.isfinite(points))[0]
         raise ValueError(
-            f"init has {points[tuple(where)]} at position {tuple(map(int, where))}; every value must be finite"
+            f"init must have shape ({dim},), one number per parameter, or ({chains}, {dim}), one row per chain, "
+            f"got {points.shape}."
         )
     return [point.copy() for point in np.broadcast_to(points, (chains, dim))]
-
-
-def _check_counts(**counts: tuple[Any, int]) -> None:
-    for name, (value, least) in counts.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")

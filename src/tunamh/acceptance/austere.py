@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._arguments import number_between, settle, whole_number
 from .._jit import NO_FAULT, Decide, Decision, fixed, part
 from ..data.stream import NO_TABLE
 from ..theory import FiniteProblem, subset_acceptance
@@ -60,10 +61,9 @@ class AustereMH:
     exact: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not 0 < self.epsilon < 0.5:
-            raise ValueError(f"epsilon must lie between 0 and 1/2, got {self.epsilon!r}")
-        if self.batch != int(self.batch) or self.batch < 2:
-            raise ValueError(f"batch must be an integer of at least 2, got {self.batch!r}")
+        settle(
+            self, epsilon=number_between("epsilon", self.epsilon, 0, 0.5), batch=whole_number("batch", self.batch, 2)
+        )
 
     def quantiles(self, n_rows: int) -> np.ndarray:
         """What a Student variable of ``n - 1`` degrees exceeds with probability epsilon, for n = m, 2m, ... < N."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._arguments import positive_number, settle, whole_number
 from .._jit import NO_FAULT, Decide, Decision, fixed, part
 from ..data.stream import NO_TABLE
 from ..theory import FiniteProblem, correction_atoms, subset_acceptance
@@ -69,10 +70,8 @@ class MHMinibatch:
     exact: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.batch != int(self.batch) or self.batch < 2:
-            raise ValueError(f"batch must be an integer of at least 2, got {self.batch!r}")
-        if not self.delta > 0:
-            raise ValueError(f"delta must be positive, got {self.delta!r}")
+        delta = positive_number("delta", self.delta, infinite=True)
+        settle(self, batch=whole_number("batch", self.batch, 2), delta=delta)
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
         """By all subsets; given one, ``P(estimate + N(0, 1 - s^2) + X_corr > 0)`` is a sum over the atoms."""

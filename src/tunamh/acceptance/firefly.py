@@ -15,15 +15,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._arguments import flag, number_between, numbers, settle
 from .._jit import BLOCK, NO_FAULT, Decide, Decision, fixed, helper, part
 from ..control import checked_centre
 from ..data.stream import NO_TABLE
 from ..errors import NotApplicable
 from ..theory import FiniteProblem
-from .base import BoundTest, failure, passes
+from .base import BoundTest, failure, passes, rounding_at
 
 _NO_GAP = 1e-13  # at a tangent point the gap is zero up to rounding
-_WRONG = -1e-9  # further below zero the bound is violated
 
 # memory: number of bright rows, then the rows in an order in which the bright come first, then the gaps of the bright.
 
@@ -41,9 +41,12 @@ def _gaps(theta, model, work, n, out, start):
     """Gaps at ``theta`` of the ``n`` rows in ``work.index``; returns the first that is wrong, or ``NO_FAULT``."""
     model.energies(theta, work.index, n, model.data, work.rise)
     for b in range(n):
-        if not work.rise[b] <= -_WRONG or work.rise[b] == -np.inf:
+        gap = -work.rise[b]
+        if not math.isfinite(gap):
             return work.index[b]
-        out[start + b] = max(-work.rise[b], 0.0)
+        if gap < 0.0 and not -gap <= rounding_at(theta, model, work.index[b]):
+            return work.index[b]
+        out[start + b] = max(gap, 0.0)
     return NO_FAULT
 
 
@@ -155,8 +158,8 @@ class FlyMC:
     exact: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.q <= 1:
-            raise ValueError(f"q must lie in (0, 1], got {self.q!r}")
+        centre = None if self.centre is None else numbers("centre", self.centre)
+        settle(self, q=number_between("q", self.q, 0, 1, ends="high"), tuned=flag("tuned", self.tuned), centre=centre)
 
     def prepare(self, target: Any) -> Any:
         """The target around its lower bounds: same posterior, energies ``-gap_i``."""

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._arguments import positive_number, settle
 from .._jit import BLOCK, Decide, fixed, helper, part
 from .._random import poisson
 from ..data.stream import alias_table, draw_rows
@@ -26,6 +27,8 @@ _PER_ROW = 2  # knobs: rate, L, then the rows' ceilings, then their widths
 @helper
 def _height(energy, ceiling, width):
     """``phi = ceiling - U``, cut to ``[0, width]`` where rounding alone exceeds it; NaN beyond that."""
+    if not math.isfinite(energy):
+        return np.nan
     phi = ceiling - energy
     slack = RELATIVE_TOLERANCE * width + ABSOLUTE_TOLERANCE * (1.0 + abs(energy))
     if not -slack <= phi <= width + slack:
@@ -76,8 +79,7 @@ class PoissonMH:
     exact: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not (self.rate > 0 and math.isfinite(self.rate)):
-            raise ValueError(f"rate must be positive and finite, got {self.rate!r}")
+        settle(self, rate=positive_number("rate", self.rate))
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
         """With the target's global bounds where the problem has them, else the tightest: largest energy and range."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from .._jit import BLOCK, NO_FAULT, helper
 from .base import within_rounding
 
@@ -47,6 +51,10 @@ def _new_rises(rng, theta, prop, model, order, seen, n, work, distance):
     model.differences(theta, prop, work.index, 0, n, model.data, work.rise, work.bound)
     for b in range(n):
         rise, bound = work.rise[b], work.bound[b] * distance
-        if not abs(rise) <= bound and not within_rounding(theta, prop, model, work.index[b], rise, bound):
+        if work.bound[b] == np.inf:
+            allowed = math.isfinite(rise)  # no bound is known, and none is needed here
+        else:
+            allowed = abs(rise) <= bound or within_rounding(theta, prop, model, work.index[b], rise, bound)
+        if not allowed:
             return work.index[b]
     return NO_FAULT

@@ -27,6 +27,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._arguments import flag, not_negative, number_between, positive_number, settle
 from .._jit import BAD_DISTANCE, BLOCK, NO_FAULT, REASSOCIATE, Adapt, Decide, Decision, Part, fixed, helper, part
 from .._random import poisson
 from ..data.stream import draw_rows
@@ -140,9 +141,10 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
 
 def _bound_to(target: Any, thinning: Thinning, adapt: Part | None = None) -> BoundTest:
     if not math.isfinite(target.total_bound):
-        row = int(np.argmax(~np.isfinite(target.c)))
+        without = ~np.isfinite(target.c)
+        what = f"row {int(np.argmax(without))} has none" if without.any() else "these add up to infinity"
         raise NotApplicable(
-            f"this test needs a finite bound for every row, and row {row} has none: use MH() or control=Taylor(...)"
+            f"this test needs a finite bound for every row, and {what}: use MH() or control=Taylor(...)"
         )
     return BoundTest(_decide, fixed(thinning), np.empty(0), target.table, adapt)
 
@@ -176,9 +178,8 @@ class TunaMH:
     exact: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.chi is not None and not (self.chi > 0 and math.isfinite(self.chi)):
-            raise ValueError(f"chi must be positive and finite, got {self.chi!r}")
-        _check_not_negative(full_share=self.full_share)
+        chi = None if self.chi is None else positive_number("chi", self.chi)
+        settle(self, chi=chi, full_share=not_negative("full_share", self.full_share))
 
     @classmethod
     def for_gap(cls, kappa: float, *, paper: bool = False) -> TunaMH:
@@ -186,7 +187,7 @@ class TunaMH:
 
         ``paper=True`` takes the paper's formula, which asks for 13 to 15 times larger ``chi`` than theorem C.
         """
-        return cls(chi=chi_for_gap(kappa, paper=paper))
+        return cls(chi=chi_for_gap(number_between("kappa", kappa, 0, 1), paper=flag("paper", paper)))
 
     def thinning(self, n_rows: int) -> Thinning:
         """The numbers of the kernel; an open ``chi`` counts as 0 until warm-up chooses it."""
@@ -223,9 +224,12 @@ class MHSS:
     exact: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check_not_negative(floor=self.floor, full_share=self.full_share)
-        if not math.isfinite(self.floor):
-            raise ValueError(f"floor must be finite, got {self.floor!r}")
+        settle(
+            self,
+            floor=not_negative("floor", self.floor, infinite=False),
+            delayed=flag("delayed", self.delayed),
+            full_share=not_negative("full_share", self.full_share),
+        )
 
     def thinning(self, n_rows: int) -> Thinning:
         return Thinning(gamma=0.0, floor=self.floor, limit=_limit(self.full_share * n_rows), delayed=self.delayed)
@@ -257,7 +261,7 @@ class FactorizedMH:
 
     def __post_init__(self) -> None:
         if self.truncation is not None:
-            _check_not_negative(truncation=self.truncation)
+            settle(self, truncation=not_negative("truncation", self.truncation))
 
     def thinning(self, n_rows: int) -> Thinning:
         limit = FULL_PASS_SHARE * n_rows if self.truncation is None else self.truncation
@@ -272,9 +276,3 @@ class FactorizedMH:
 
 def _limit(mean_batch: float) -> float:
     return min(mean_batch, LARGEST_BATCH)
-
-
-def _check_not_negative(**values: float) -> None:
-    for name, value in values.items():
-        if not value >= 0:
-            raise ValueError(f"{name} must not be negative, got {value!r}")

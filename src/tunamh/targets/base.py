@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._arguments import moderate_number
 from .._jit import (
     BLOCK,
     Data,
@@ -22,8 +23,9 @@ from .._jit import (
     part,
     same_coordinates,
 )
+from .._linear import Frame, Metric, metric
 from ..data.stream import alias_table
-from ..priors import as_prior
+from ..priors import PriorExpansion, as_prior
 from ..proposals import RandomWalk
 
 
@@ -56,7 +58,7 @@ class Parts(NamedTuple):
 
     differences: Part
     energies: Part
-    scales: Part | None = None  # None: the energies themselves
+    scales: Part | None = None  # None: the energies themselves, where nothing cancels in them
     locate: Part = same_coordinates
     distance: Part = euclidean
     offset: Part = no_offset
@@ -65,11 +67,37 @@ class Parts(NamedTuple):
 
 
 class Expansion(NamedTuple):
-    """Energy, gradient and Hessian of the data (prior not included) at one point."""
+    """Energy, gradient and Hessian at one point: of the data or, with the prior's added, of the posterior.
+
+    The Hessian is one in the coordinates of ``frame``, where there is one; the gradient never is.
+    """
 
     energy: float
     gradient: np.ndarray
     hessian: np.ndarray
+    frame: Frame | None = None
+
+    def plus(self, prior: PriorExpansion) -> Expansion:
+        """With the prior's expansion at the same point added."""
+        bend = prior.hessian if self.frame is None else self.frame.of_form(prior.hessian)
+        return self._replace(
+            energy=self.energy + prior.energy, gradient=self.gradient + prior.gradient, hessian=self.hessian + bend
+        )
+
+    def metric(self) -> Metric:
+        """Of the Hessian, in the parameters' own coordinates."""
+        return metric(self.hessian, self.frame)
+
+    @property
+    def plain_hessian(self) -> np.ndarray:
+        """The Hessian in the parameters' own coordinates."""
+        return self.hessian if self.frame is None else self.frame.inverse.T @ self.hessian @ self.frame.inverse
+
+    @property
+    def width(self) -> np.ndarray:
+        """One over the root of the curvature of each coordinate by itself; infinite where there is none."""
+        bend = np.diag(self.plain_hessian)
+        return np.divide(1.0, np.sqrt(np.abs(bend)), out=np.full(len(bend), np.inf), where=bend > 0)
 
 
 class Target:
@@ -97,6 +125,9 @@ class Target:
     several_modes: bool = False
     """Whether chains must start far apart to find all modes."""
 
+    own_bounds: bool = False
+    """Whether the bounds are the user's own, who can then correct them."""
+
     def __init__(
         self,
         *,
@@ -112,8 +143,8 @@ class Target:
     ):
         self.parts, self.dim = parts, dim
         self.temper = temper
-        self.prior = as_prior(prior)
         self.names = list(names) if names is not None else [str(j) for j in range(dim)]
+        self.prior = as_prior(prior, self.names)
         self._bound_column = bound_column
         if isinstance(rows, np.ndarray):
             self.n_rows, self.rows = len(rows), self._accepted(rows)
@@ -149,7 +180,8 @@ class Target:
     @cached_property
     def total_bound(self) -> float:
         """``C = sum_i c_i``."""
-        return float(np.sum(self.c))
+        with np.errstate(over="ignore"):  # infinity is allowed: such a target serves tests without bounds
+            return float(np.sum(self.c))
 
     @cached_property
     def table(self) -> np.ndarray:
@@ -178,10 +210,15 @@ class Target:
     @cached_property
     def fingerprint(self) -> str:
         """A short hash of the shape, the bounds' sum and up to 1000 rows spread over the data."""
+        if hasattr(self, "base"):  # an expansion of a target has the same data
+            return self.base.fingerprint
         spread = self.rows[:: max(1, self.n_rows // 1000)]
         digest = hashlib.blake2b(np.ascontiguousarray(spread).tobytes(), digest_size=8)
         digest.update(repr((self.rows.shape, self.total_bound)).encode())
         return digest.hexdigest()
+
+    def check_data(self) -> None:
+        """Raise if the user's arrays, of which the target may have no copy, changed since it was made."""
 
     def model(self) -> Model:
         """The target as compiled code sees it, with scratch of its own: one per chain."""
@@ -199,16 +236,28 @@ class Target:
                 parts.distance,
                 parts.offset,
             ),
-            *(prior.log_prior, prior.hyper, self.total_bound),
+            *(prior.log_prior, prior.hyper, self.total_bound, self.own_bounds),
         )
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
         """The chain's own coordinates of ``theta``."""
         return theta.copy()
 
-    def search_start(self) -> np.ndarray:
-        """Where the search for a mode begins."""
-        return self._prior.mean.copy()
+    def search_starts(self) -> list[np.ndarray]:
+        """Where the search for a mode may begin; the one with the least energy is taken."""
+        return [self._prior.mean.copy()]
+
+    def candidates(self) -> np.ndarray:
+        """Points (k, d) near the modes of energies that are not convex; none where there is one mode at most."""
+        return np.empty((0, self.dim))
+
+    def energies_at(self, points: np.ndarray) -> np.ndarray:
+        """Energies of the posterior, prior included, at points (k, d)."""
+        data = np.array([self.expansion(point).energy for point in points])  # type: ignore[attr-defined]
+        return data + self._prior_energies_at(points)
+
+    def _prior_energies_at(self, points: np.ndarray) -> np.ndarray:
+        return np.array([-self._prior.log_prior(point, self._prior.hyper) for point in points])
 
     def samples(self) -> Iterator[Target]:
         """The target on random samples of its rows, weighted up to all of them: from small to large, for the search."""
@@ -218,7 +267,7 @@ class Target:
         """The point of the support nearest to ``theta``."""
         return theta
 
-    def start(self, rng: np.random.Generator) -> np.ndarray:
+    def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """Where a chain begins when the user does not say: standard normal coordinates."""
         return rng.standard_normal(self.dim)
 
@@ -233,6 +282,4 @@ class Target:
 
 def checked_temper(temper: float) -> float:
     """``temper`` multiplies every energy; it must be positive and finite."""
-    if np.ndim(temper) != 0 or not (np.isfinite(temper) and temper > 0):
-        raise ValueError(f"temper must be positive and finite, got {temper!r}")
-    return float(temper)
+    return moderate_number("temper", temper)

@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 
-from .._jit import Differences, Distance, Energies, Part, compile_now, helper, part, read_only, refuse_foreign_memory
+from .._arguments import number, shown, whole_number
+from .._jit import Differences, Distance, Energies, Part, compile_now, helper, part, read_only
+from .._users import RowAudit, audit, audit_rows, kept, refuse_uncompiled
 from ..data.packed import packed_rows
 from ..data.passes import blocks
-from ..data.tables import as_matrix, as_vector, column_names, refuse_non_finite
+from ..data.tables import aligned, as_matrix, as_vector, column_names, refuse_non_finite
 from ..errors import NotApplicable
 from .base import Expansion, Parts, Target, checked_temper, euclidean
 from .taylor import (
@@ -24,7 +25,8 @@ from .taylor import (
     second_order_distance_general,
 )
 
-# Layout of a packed row: the user's row, c.   Layout of hyper: temper, width of the user's row.
+# Layout of a packed row: the user's row, c.
+# Layout of hyper: temper, width of the user's row, whether distances are Euclidean.
 
 
 class EnergyTarget(Target):
@@ -38,13 +40,15 @@ class EnergyTarget(Target):
         What the energy reads; a vector gives rows of length one.
     c : (N,) or float
         Bounds: ``|energy(prop, row_i) - energy(theta, row_i)| <= c_i M(theta, prop)`` for all pairs of states. For the
-        Euclidean distance ``c_i`` is the supremum of the gradient's length. Temper is not to be included.
+        Euclidean distance ``c_i`` is the supremum of the gradient's length. Temper is not to be included. ``np.inf``
+        where no bound is known: such a target serves `MH`, and `Taylor` where that has bounds of its own.
     dim : int
         Number of parameters.
     distance : ``@numba.njit`` function ``distance(theta, prop) -> float``, optional
         The symmetric ``M``; Euclidean by default.
     gradient, hessian : ``@numba.njit`` functions ``(theta, row, out)``, optional
-        Fill ``out`` (d) or (d, d) with the derivatives of the energy: what `Taylor` of order 1 and 2 needs.
+        Fill ``out`` (d) or (d, d), zeros at first, with the derivatives of the energy: what `Taylor` of order 1 and 2
+        needs.
     c_gradient, c_hessian : (N,) or float, optional
         Lipschitz constants of the gradient (the supremum of the Hessian's spectral norm) for order 1, and of the
         Hessian for order 2, temper not included.
@@ -52,7 +56,12 @@ class EnergyTarget(Target):
         Names of the parameters.
     prior, temper
         As for every target.
+
+    Every function is called once with all rows, at ``theta = 0`` or where it is defined, with its indices checked: one
+    beyond an array is an error that names the row. Helpers that it calls as ``module.helper`` are not checked.
     """
+
+    own_bounds = True
 
     def __init__(
         self,
@@ -70,46 +79,55 @@ class EnergyTarget(Target):
         prior: Any = None,
         temper: float = 1.0,
     ):
-        _refuse_uncompiled(energy, "energy")
-        table = np.asarray(rows) if column_names(rows) is None else rows
-        table = as_matrix(table[:, None] if np.ndim(table) == 1 else table, "rows")
+        for function, name in (
+            (energy, "energy"),
+            (distance, "distance"),
+            (gradient, "gradient"),
+            (hessian, "hessian"),
+        ):
+            if function is not None or name == "energy":
+                refuse_uncompiled(function, name)
+        columns = column_names(rows)
+        (c,) = aligned(rows, "rows", c=c)
+        table = as_matrix(rows, "rows", or_vector=True)
         n_rows, width = table.shape
-        temper = checked_temper(temper)
-        if dim < 1:
-            raise ValueError(f"dim must be at least 1, got {dim!r}")
-        if names is not None and len(names) != dim:
-            raise ValueError(f"names has {len(names)} entries, but dim is {dim}")
+        temper, dim = checked_temper(temper), whole_number("dim", dim, 1)
+        names = None if names is None else _checked_names(names, dim)
         packed = packed_rows(n_rows, width + 1)
-        packed[:, width] = temper * _per_row(c, "c", n_rows)
+        packed[:, width] = temper * _per_row(c, "c", n_rows, infinite=True)
         for block in blocks(n_rows):
             packed[block, :width] = table[block]
-            refuse_non_finite(packed[block, :width], "rows", block.start)
-        differences, energies = _block_parts(energy)
+            refuse_non_finite(packed[block, :width], "rows", block.start, columns)
+        differences, energies, scales = kept(energy, "blocks", lambda: _block_parts(energy))
+        measure = euclidean if distance is None else kept(distance, "distance", lambda: _distance_part(distance))
         super().__init__(
             rows=packed,
             bound_column=width,
-            hyper=[temper, width],
-            parts=Parts(differences, energies, distance=euclidean if distance is None else _distance_part(distance)),
+            hyper=[temper, width, distance is None],
+            parts=Parts(differences, energies, scales=scales, distance=measure),
             dim=dim,
             names=names,
             prior=prior,
             temper=temper,
         )
-        for function, name in ((gradient, "gradient"), (hessian, "hessian")):
-            if function is not None:
-                _refuse_uncompiled(function, name)
         self._width, self._energy, self._gradient, self._hessian = width, energy, gradient, hessian
         self._lipschitz = [
             None if values is None else temper * _per_row(values, name, n_rows)
             for values, name in ((c_gradient, "c_gradient"), (c_hessian, "c_hessian"))
         ]
-        compile_now(energies, "energy(theta, row)")
-        compile_now(self.parts.distance, "distance(theta, prop)")
-        refuse_foreign_memory(energy, "energy", np.zeros(dim), packed[0, :width])
-        if gradient is not None:
-            refuse_foreign_memory(gradient, "gradient", np.zeros(dim), packed[0, :width], np.zeros(dim))
-        if hessian is not None:
-            refuse_foreign_memory(hessian, "hessian", np.zeros(dim), packed[0, :width], np.zeros((dim, dim)))
+        if distance is not None:
+            audit(distance, "distance", dim, inputs=2)
+        shapes = {"energy": (energy, ()), "gradient": (gradient, (dim,)), "hessian": (hessian, (dim, dim))}
+        audits = [RowAudit(f, name, self.rows, width, out) for name, (f, out) in shapes.items() if f is not None]
+        self._audits = audit_rows(audits, dim)
+
+    def state_at(self, theta: np.ndarray) -> np.ndarray:
+        self._audit(theta)
+        return super().state_at(theta)
+
+    def _audit(self, theta: np.ndarray) -> None:
+        """Check the indices of rows whose functions could not be called before."""
+        self._audits = [audit for audit in self._audits if not audit.at(theta)]
 
     def expansion(self, theta: np.ndarray) -> Expansion:
         """Energy, gradient and Hessian (by differences of gradients when the user brings none) of the data."""
@@ -124,28 +142,15 @@ class EnergyTarget(Target):
         return at
 
     def _pass(self, theta: np.ndarray) -> Expansion:
+        self._audit(theta)
         gradient, hessian = np.zeros(self.dim), np.zeros((self.dim, self.dim))
         energy = self._sums(theta, self.rows, self._width, gradient, hessian)
         return Expansion(self.temper * energy, self.temper * gradient, self.temper * hessian)
 
     @cached_property
     def _sums(self) -> Callable:
-        energy, gradient, hessian = self._energy, cast(Any, self._gradient), self._hessian or _no_hessian
-
-        @helper(cache=False)
-        def sums(theta, rows, width, total_gradient, total_hessian):
-            g, h = np.zeros(theta.size), np.zeros((theta.size, theta.size))
-            total = 0.0
-            for i in range(rows.shape[0]):
-                row = rows[i, :width]
-                total += energy(read_only(theta), row)
-                gradient(read_only(theta), row, g)
-                hessian(read_only(theta), row, h)
-                total_gradient += g
-                total_hessian += h
-            return total
-
-        return sums
+        functions = self._energy, cast(Any, self._gradient), self._hessian or _no_hessian
+        return kept(self._energy, ("sums", *functions[1:]), lambda: _sums_of(*functions))
 
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
@@ -159,13 +164,15 @@ class EnergyTarget(Target):
             raise NotApplicable(f"Taylor(order={order}) needs {needs}, which this EnergyTarget was not given")
         rows = packed_rows(self.n_rows, width + 1)
         rows[:, :width], rows[:, width] = self.rows[:, :width], c
-        differences, energies = _taylor_parts(self._energy, self._gradient, self._hessian or _no_hessian)
+        functions = self._energy, cast(Any, self._gradient), self._hessian or _no_hessian
+        differences, energies, scales = kept(
+            self._energy, ("Taylor", *functions[1:]), lambda: _taylor_parts(*functions)
+        )
         return TaylorTarget(
             self,
             order=order,
             centre=centre,
-            gradient=at_centre.gradient,
-            hessian=at_centre.hessian,
+            at_centre=at_centre,
             root=np.eye(self.dim),
             base_hyper=[self.temper, width],
             rows=rows,
@@ -173,6 +180,7 @@ class EnergyTarget(Target):
             parts=Parts(
                 differences,
                 energies,
+                scales=scales,
                 distance=first_order_distance_general if order == 1 else second_order_distance_general,
                 offset=polynomial_offset,
             ),
@@ -184,15 +192,41 @@ def _no_hessian(theta, row, out):
     pass
 
 
-def _taylor_parts(energy: Callable, gradient: Any, hessian: Callable) -> tuple[Part, Part]:
+def _sums_of(energy: Callable, gradient: Callable, hessian: Callable) -> Callable:
+    """Energy, gradient and Hessian of all rows."""
+
+    @helper(cache=False)
+    def sums(theta, rows, width, total_gradient, total_hessian):
+        g, h = np.zeros(theta.size), np.zeros((theta.size, theta.size))
+        total = 0.0
+        for i in range(rows.shape[0]):
+            row = rows[i, :width]
+            total += energy(read_only(theta), row)
+            g[:], h[:] = 0.0, 0.0  # what the user does not write would else be the row before
+            gradient(read_only(theta), row, g)
+            hessian(read_only(theta), row, h)
+            total_gradient += g
+            total_hessian += h
+        return total
+
+    return sums
+
+
+def _taylor_parts(energy: Callable, gradient: Callable, hessian: Callable) -> tuple[Part, Part, Part]:
     """Remainders ``U_i(theta) - U_i(t) - g_i.u - u'H_i u / 2`` of one row after the other."""
+
+    @helper(cache=False)
+    def derive(centre, row, second, g, h):
+        g[:] = 0.0  # what the user does not write would else be the row before
+        gradient(read_only(centre), row, g)
+        if second:
+            h[:] = 0.0
+            hessian(read_only(centre), row, h)
 
     @helper(cache=False)
     def remainder(theta, centre, row, second, g, h):
         value = energy(read_only(theta), row) - energy(read_only(centre), row)
-        gradient(read_only(centre), row, g)
-        if second:
-            hessian(read_only(centre), row, h)
+        derive(centre, row, second, g, h)
         for j in range(theta.size):
             pull = g[j]
             if second:
@@ -200,6 +234,19 @@ def _taylor_parts(energy: Callable, gradient: Any, hessian: Callable) -> tuple[P
                     pull += 0.5 * h[j, k] * (theta[k] - centre[k])
             value -= pull * (theta[j] - centre[j])
         return value
+
+    @helper(cache=False)
+    def size(theta, centre, row, second, g, h):
+        """Of all that cancels in the remainder."""
+        total = 1.0 + abs(energy(read_only(theta), row)) + abs(energy(read_only(centre), row))
+        derive(centre, row, second, g, h)
+        for j in range(theta.size):
+            pull = abs(g[j])
+            if second:
+                for k in range(theta.size):
+                    pull += 0.5 * abs(h[j, k] * (theta[k] - centre[k]))
+            total += pull * abs(theta[j] - centre[j])
+        return total
 
     @part(Energies, cache=False)
     def energies(theta, index, n, data, out):
@@ -210,6 +257,18 @@ def _taylor_parts(energy: Callable, gradient: Any, hessian: Callable) -> tuple[P
         for b in range(n):
             try:
                 out[b] = temper * remainder(theta, centre, data.rows[index[b], :width], second, g, h)
+            except Exception:
+                out[b] = np.nan
+
+    @part(Energies, cache=False)
+    def scales(theta, index, n, data, out):
+        d, temper, width = theta.size, data.hyper[0], int(data.hyper[1])
+        second = data.hyper[BASE_HYPER] > 1.0
+        centre = data.hyper[CENTRE : CENTRE + d].copy()
+        g, h = np.zeros(d), np.zeros((d, d))
+        for b in range(n):
+            try:
+                out[b] = temper * size(theta, centre, data.rows[index[b], :width], second, g, h)
             except Exception:
                 out[b] = np.nan
 
@@ -228,14 +287,32 @@ def _taylor_parts(energy: Callable, gradient: Any, hessian: Callable) -> tuple[P
             except Exception:
                 rise[b] = np.nan
 
-    return differences, energies
+    return differences, energies, scales
 
 
-def _per_row(values: Any, name: str, n_rows: int) -> np.ndarray:
-    return as_vector(np.broadcast_to(values, n_rows) if np.ndim(values) == 0 else values, name, n_rows)
+def _checked_names(names: Any, dim: int) -> list[str]:
+    listed = list(names) if np.iterable(names) and not isinstance(names, str) else [None]
+    if not all(isinstance(name, str) for name in listed):
+        raise TypeError(f"names must be a list of texts, one for each of the {dim} parameters, got {shown(names)}.")
+    if len(listed) != dim:
+        raise ValueError(f"names has {len(listed)} entries, but dim is {dim}.")
+    if len(set(listed)) < dim:
+        raise ValueError(f"names must differ from each other, got {shown(names)}.")
+    return [str(name) for name in listed]
 
 
-def _block_parts(energy: Callable) -> tuple[Part, Part]:
+def _per_row(values: Any, name: str, n_rows: int, *, infinite: bool = False) -> np.ndarray:
+    """One number per row, +infinity among them only where that has a meaning."""
+    if np.ndim(values) == 0:
+        values = np.full(n_rows, number(name, values))
+    given = np.asarray(values)
+    if not infinite or given.dtype.kind != "f":
+        return as_vector(values, name, n_rows)
+    vector = as_vector(np.where(np.isposinf(given), 0.0, given), name, n_rows)
+    return np.where(np.isposinf(given.reshape(vector.shape)), np.inf, vector)
+
+
+def _block_parts(energy: Callable) -> tuple[Part, Part, Part]:
     """The energy of one row, wrapped so that rows cross the pointer in blocks.
 
     An exception inside the user's code cannot leave compiled code here; it becomes NaN, which raises in Python.
@@ -250,6 +327,22 @@ def _block_parts(energy: Callable) -> tuple[Part, Part]:
             except Exception:
                 out[b] = np.nan
 
+    @part(Energies, cache=False)
+    def scales(theta, index, n, data, out):
+        """``1 + |U_i| + c_i |theta|``: what a change of theta in its last digits does is rounding, too."""
+        temper, width = data.hyper[0], int(data.hyper[1])
+        length = 0.0
+        if data.hyper[2] > 0.0:
+            for j in range(theta.size):
+                length += abs(theta[j])
+        for b in range(n):
+            try:
+                out[b] = temper * (1.0 + abs(energy(read_only(theta), data.rows[index[b], :width])))
+            except Exception:
+                out[b] = np.nan
+            if length > 0.0:
+                out[b] += length * data.rows[index[b], width]
+
     @part(Differences, cache=False)
     def differences(theta, prop, index, start, n, data, rise, bound):
         temper, width = data.hyper[0], int(data.hyper[1])
@@ -261,12 +354,11 @@ def _block_parts(energy: Callable) -> tuple[Part, Part]:
                 rise[b] = np.nan
             bound[b] = data.rows[index[start + b], width]
 
-    return differences, energies
+    compile_now(energies, "energy(theta, row)")
+    return differences, energies, scales
 
 
 def _distance_part(distance: Callable) -> Part:
-    _refuse_uncompiled(distance, "distance")
-
     @part(Distance, cache=False)
     def measure(theta, prop, hyper):
         try:
@@ -274,13 +366,4 @@ def _distance_part(distance: Callable) -> Part:
         except Exception:
             return np.nan
 
-    return measure
-
-
-def _refuse_uncompiled(function: Any, what: str) -> None:
-    if isinstance(function, Dispatcher) and function.targetoptions.get("parallel"):
-        raise TypeError(
-            f"{what} is compiled with parallel=True, but chains run in threads of their own: use @numba.njit"
-        )
-    if not isinstance(function, Dispatcher):
-        raise TypeError(f"{what} must be compiled: decorate it with @numba.njit (got {function!r})")
+    return compile_now(measure, "distance(theta, prop)")

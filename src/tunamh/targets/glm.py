@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
-from .._linear import metric
+from .._arguments import shown
+from .._linear import Columns, examine_columns, groups_of
 from ..data.packed import packed_rows
-from ..data.passes import over_blocks
-from ..data.tables import as_matrix, as_vector, column_names, refuse_non_finite
+from ..data.passes import announce, over_blocks
+from ..data.seal import Seal
+from ..data.tables import aligned, as_matrix, as_vector, column_names
 from ..errors import NotApplicable
-from ..priors import UserPrior
+from ..laplace import Mode, find_mode, find_modes
+from ..priors import Flat
 from .base import Expansion, Parts, Target, checked_temper
 from .families import Family, Logistic, StudentT
-from .glm_rows import differences, energies, firefly_energies, taylor_differences, taylor_energies, taylor_scales
+from .glm_rows import (
+    differences,
+    energies,
+    firefly_energies,
+    firefly_scales,
+    scales,
+    taylor_differences,
+    taylor_energies,
+    taylor_scales,
+)
+from .many_starts import modes_from_many_starts
+from .separation import separating_direction
 from .taylor import (
     LEAST_TIER,
     TaylorTarget,
@@ -30,6 +46,10 @@ from .taylor import (
 
 Result = TypeVar("Result")
 
+_ROWS_FOR_MANY_STARTS = 2000
+_CANCELLED = 1e-11  # of what does not cancel, the share that rounding leaves
+_START_SPREAD = 2.0  # widths of the Laplace law
+
 
 class GLM(Target):
     """Regression with energies ``U_i = temper * weight_i * f(x_i . theta, y_i)``; no intercept is added.
@@ -40,8 +60,9 @@ class GLM(Target):
     ----------
     X : (N, d) table
         Array, memory map, or a pandas, polars or pyarrow table, whose column names label the draws. Not copied until
-        rows are needed: leave it as it is until then. float32 features are kept in single precision: the same numbers
-        in half the memory; sums over them are in double precision.
+        rows are needed; a change after construction is noticed and raises. pandas objects are paired with ``y`` and
+        ``weights`` by their row labels, all else by position. float32 features are kept in single precision: the same
+        numbers in half the memory; sums over them are in double precision.
     y : (N,) responses
     family : Family
         Labels: `Logistic()`, `Probit()`. Reals: `StudentT(df)`, `Huber(delta)`, `Gaussian(scale)`. Counts:
@@ -56,28 +77,28 @@ class GLM(Target):
 
     def __init__(self, X: Any, y: Any, family: Family, *, prior: Any = None, temper: float = 1.0, weights: Any = None):
         if not hasattr(family, "suprema") or isinstance(family, type):
-            hint = (
-                f"{family.__name__}(...)" if isinstance(family, type) else "tunamh.Logistic() or tunamh.StudentT(4.0)"
-            )
-            raise TypeError(f"family must be a value such as {hint}, got {family!r}")
+            hint = f"{family.__name__}(...)" if isinstance(family, type) else "tunamh.Logistic() or tunamh.StudentT(4)"
+            raise TypeError(f"family must be a value such as {hint}, got {shown(family)}.")
         names = column_names(X)
+        y, weights = aligned(X, "X", y=y, weights=weights)
         X = as_matrix(X, "X")
         n_rows, d = X.shape
         y = as_vector(y, "y", n_rows)
         family.check(y)
         temper = checked_temper(temper)
         self.family = family
+        self.own_bounds = not type(family).__module__.startswith("tunamh.")
         self._X, self._y = X, y
         self._y_column = (d + 1) // 2 if X.dtype == np.float32 else d
-        self._weights = None if weights is None else _checked_weights(weights, n_rows)
-        for _ in over_blocks(lambda block: refuse_non_finite(X[block], "X", block.start, names), n_rows):
-            pass
+        self._weights = None if weights is None else _checked_weights(weights, n_rows, temper)
+        parts = {"X": X, "y": y, "weights": self._weights}
+        self._seal = Seal({name: part for name, part in parts.items() if part is not None}, names)
         super().__init__(
             rows=n_rows,
             bound_column=self._y_column + 1,
-            hyper=[temper, weights is not None, self._y_column],
+            hyper=[temper, weights is not None, self._y_column, getattr(family, "grain", 1.0)],
             family_hyper=family.hyper,
-            parts=Parts(differences, energies, family_rise=family.rise, family_energy=family.energy),
+            parts=Parts(differences, energies, scales=scales, family_rise=family.rise, family_energy=family.energy),
             dim=d,
             names=names,
             prior=prior,
@@ -103,7 +124,10 @@ class GLM(Target):
         features = rows.view(np.float32) if y < self.dim else rows
 
         def pack(block: slice) -> Result:
+            self._seal.check_block(block)
             features[block, : self.dim], rows[block, y] = self._X[block], self._y[block]
+            if features is not rows:
+                features[block, self.dim : 2 * y] = 0.0  # the other half of an odd feature
             if self._weights is not None:
                 rows[block, y + 2 + extra] = self.temper * self._weights[block]
             return fill(rows[block], block)
@@ -111,6 +135,14 @@ class GLM(Target):
         for result in over_blocks(pack, self.n_rows):
             take(result)
         return rows
+
+    @property
+    def fingerprint(self) -> str:
+        """A short hash of the data: their shape and all numbers in ``X``, ``y`` and ``weights``."""
+        return self._seal.digest
+
+    def check_data(self) -> None:
+        self._seal.check_some()
 
     def _pack(self) -> np.ndarray:
         c = self._y_column + 1
@@ -127,30 +159,140 @@ class GLM(Target):
     def weight(self) -> float:
         return self.temper * (self.n_rows if self._weights is None else float(self._weights.sum()))
 
+    # ------------------------------------------------------------------------------------ the search for a mode
+
+    def _on_rows(self, index: np.ndarray) -> GLM:
+        """The target on some of its rows, weighted up to all of them."""
+        sample = copy(self)
+        for name in ("rows", "total_bound", "table", "curvature", "fingerprint", "modes"):
+            sample.__dict__.pop(name, None)
+        n = len(index)
+        sample._X, sample._y, sample.n_rows = self._X[index], self._y[index], n
+        weights = np.full(n, self.n_rows / n)
+        sample._weights = weights if self._weights is None else weights * self._weights[index]
+        return sample
+
     def samples(self) -> Iterator[Target]:
         """A hundredth and a tenth of the rows, where these are enough to look like all of them."""
         for share in (100, 10):
             n = self.n_rows // share
             if n >= max(1000, 20 * self.dim):
-                index = np.sort(np.random.default_rng(share).integers(self.n_rows, size=n))
-                weights = np.full(n, self.n_rows / n) * (1.0 if self._weights is None else self._weights[index])
-                prior = None if isinstance(self.prior, UserPrior) else self.prior  # the search leaves it out anyway
-                rows = self._X[index], self._y[index]
-                yield GLM(*rows, self.family, prior=prior, temper=self.temper, weights=weights)
+                yield self._on_rows(np.sort(np.random.default_rng(share).integers(self.n_rows, size=n)))
 
-    def search_start(self) -> np.ndarray:
-        """The prior's mean or, for real responses where that is better, least squares.
+    def search_starts(self) -> list[np.ndarray]:
+        """The prior's mean and, where the family can guess predictors from responses, their least squares fit."""
+        starts, guess = super().search_starts(), getattr(self.family, "guess", None)
+        if guess is not None:
+            frame = self.columns.frame
 
-        Energies that are not convex (Student-t) have modes of their own far from the data.
+            def terms(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+                Z = X if frame is None else X @ frame.columns
+                curved = weight * np.minimum(self.family.suprema(y).second, 1e300)
+                return Z.T @ (curved[:, None] * Z), (curved * guess(y)) @ X
+
+            gram, moment = self._sums(terms)
+            fit = Expansion(0.0, moment, gram, frame).plus(self._prior.expansion(starts[0], np.ones(self.dim)))
+            factor = fit.metric().factor
+            pull = self._prior.precision * self._prior.mean
+            starts.append(factor @ (factor.T @ (moment + pull)))
+        return starts
+
+    def slope(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Energy and gradient of the data at ``theta``: a pass without a Hessian."""
+
+        def terms(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
+            eta = X @ theta
+            return float(weight @ self._family_energy(eta, y)), (weight * self.family.derivatives(eta, y)[0]) @ X
+
+        energy, gradient = self._sums(terms)
+        return energy, gradient
+
+    def energies_at(self, points: np.ndarray) -> np.ndarray:
+        """Energies of the posterior at points (k, d), in one pass."""
+
+        def terms(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray]:
+            predictors = np.ascontiguousarray(points @ X.T)
+            return (np.array([weight @ self._family_energy(eta, y) for eta in predictors]),)
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._sums(terms)[0] + self._prior_energies_at(points)
+
+    def _family_energy(self, eta: np.ndarray, y: np.ndarray) -> np.ndarray:
+        out = np.empty_like(eta)
+        self.family.energy(eta.size, eta, y, self._family_hyper, out)
+        return out
+
+    @property
+    def convex(self) -> bool:
+        """Whether every row's energy is; a family of your own that does not say counts as not convex."""
+        return getattr(self.family, "convex", False)
+
+    def candidates(self) -> np.ndarray:
+        """Modes of a sample of the rows, found from many starts, where energies are not convex."""
+        if self.convex:
+            return super().candidates()
+        return modes_from_many_starts(self._sample_of(_ROWS_FOR_MANY_STARTS, seed=2))
+
+    @property
+    def candidates_slack(self) -> float:
+        """How much higher than the best a candidate's energy may be, being the mode of a sample only."""
+        missing = max(0.0, self.n_rows / max(_ROWS_FOR_MANY_STARTS, 20 * self.dim) - 1)
+        return 50.0 + 4.0 * self.dim * (1 + missing)
+
+    def _sample_of(self, n: int, seed: int) -> GLM:
+        n = max(n, 20 * self.dim)
+        if n >= self.n_rows:
+            return self
+        return self._on_rows(np.sort(np.random.default_rng(seed).choice(self.n_rows, size=n, replace=False)))
+
+    @cached_property
+    def modes(self) -> list[Mode]:
+        """The posterior's modes that matter, by their share; one where energies are convex."""
+        announce("looking for the mode")
+        modes = find_modes(self)
+        if modes[0].slow and separating_direction(self) is None:
+            modes[0] = find_mode(self, start=modes[0].point, patient=True)
+        if self._prior.own and not modes[0].found:  # its support may end before the mode: then the data's own will do
+            without_prior = copy(self)
+            without_prior._prior = Flat().bind(self.dim)
+            alone = find_mode(without_prior)
+            modes = [alone] if alone.found else modes
+        return modes
+
+    # --------------------------------------------------------------------------------------------- the columns
+
+    @cached_property
+    def columns(self) -> Columns:
+        """What a sample of the rows tells about the columns, and coordinates in which they are well conditioned."""
+        n = min(self.n_rows, max(1000, 2 * self.dim))
+        index = np.sort(np.random.default_rng(1).choice(self.n_rows, size=n, replace=False))
+        X, _, weight = self._columns(index)
+        return examine_columns(X[weight > 0] if (weight > 0).any() else X)
+
+    def dependent_columns(self) -> list[np.ndarray]:
+        """Groups of columns that depend on each other over all rows; a group of one is a column of zeros.
+
+        Only where the sample leaves directions open are all rows asked: ``x.z`` vanishes in every row, up to rounding,
+        for a direction that stays open.
         """
-        start, scale = super().search_start(), getattr(self.family, "scale", None)
-        if scale is None:
-            return start
-        P = self._prior.precision * scale**2
-        gram, moment = self._sums(lambda X, y, weight: (X.T @ (weight[:, None] * X), X.T @ (weight * y)))
-        factor = metric(gram + np.diag(P)).factor
-        squares = factor @ (factor.T @ (moment + P * self._prior.mean))
-        return squares if self.expansion(squares).energy < self.expansion(start).energy else start
+        Z = self.columns.open_directions
+        if Z.shape[1] == 0:
+            return []
+
+        def terms(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, ...]:
+            X = X[weight > 0]
+            along = X @ Z
+            return along.T @ along, np.einsum("ij,ij->j", X, X)
+
+        gram, squares = self._sums(terms)
+        size = np.sqrt(squares)
+        reach = np.abs(Z).T @ size  # what x.z would be if nothing cancelled, as a root of the sum of squares
+        reach = np.where(reach > 0, reach, 1.0)
+        values, vectors = np.linalg.eigh(gram / np.outer(reach, reach))
+        still_open = Z @ (vectors[:, values <= _CANCELLED**2] / reach[:, None])
+        if still_open.shape[1] == 0:
+            return []
+        return groups_of(still_open, np.where(size > 0, size, 1.0))
 
     def _sums(self, terms: Callable[[np.ndarray, np.ndarray, np.ndarray], tuple]) -> list:
         """``terms(X, y, weight)`` of every block of rows, added up in the order of the blocks."""
@@ -160,38 +302,36 @@ class GLM(Target):
             totals = [total + term for total, term in zip(totals, found, strict=True)]
         return totals
 
-    def gradient(self, theta: np.ndarray) -> np.ndarray:
-        """Of the data's energy at ``theta``."""
-        return self._sums(lambda X, y, weight: ((weight * self.family.derivatives(X @ theta, y)[0]) @ X,))[0]
-
-    def gram(self) -> np.ndarray:
-        """``sum_i w_i x_i x_i'``, temper included: singular when columns depend on each other, whatever ``y`` is."""
-        return self._sums(lambda X, y, weight: (X.T @ (weight[:, None] * X),))[0]
-
     def expansion(self, theta: np.ndarray) -> Expansion:
         """Energy, gradient and Hessian of the data at ``theta``, in one pass over blocks of rows."""
 
+        frame = self.columns.frame
+
         def terms(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
             eta = X @ theta
-            out = np.empty_like(eta)
-            self.family.energy(eta.size, eta, y, self._family_hyper, out)
             first, second, _ = self.family.derivatives(eta, y)
-            return float(weight @ out), (weight * first) @ X, X.T @ ((weight * second)[:, None] * X)
+            Z = X if frame is None else X @ frame.columns
+            bend = Z.T @ ((weight * second)[:, None] * Z)
+            return float(weight @ self._family_energy(eta, y)), (weight * first) @ X, bend
 
-        return Expansion(*self._sums(terms))
+        with np.errstate(over="ignore", invalid="ignore"):
+            energy, gradient, hessian = self._sums(terms)
+        return Expansion(energy, gradient, hessian, frame)
 
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> TaylorTarget:
         """The target with its Taylor part in the offset: ``c_i = weight_i L |A^-1/2 x_i|^{order+1}`` (spec 5a, 5d)."""
+        announce("expanding every row about the centre")
         d, c = self.dim, self._y_column + 1
         white = whiten and not original_bounds
-        frame = metric(at_centre.hessian + np.diag(self._prior.precision))
+        prior = self._prior.expansion(centre, at_centre.width)
+        frame = at_centre.plus(prior).metric()
         factor, root = (frame.factor, frame.inverse) if white else (np.eye(d), np.eye(d))
         near = getattr(self.family, "suprema_near", None) if white else None
         radius = np.inf if near is None else tier_radius(d)
 
-        def fill(rows: np.ndarray, block: slice) -> tuple[float, np.ndarray]:
+        def fill(rows: np.ndarray, block: slice) -> tuple[float, float, np.ndarray]:
             X, y, weight = self._columns(block)
             eta = X @ centre
             supremum = self.family.suprema(y)[order]
@@ -209,14 +349,15 @@ class GLM(Target):
             rows[:, c + 1] = eta
             rows[:, c + 2], rows[:, c + 3], third = self.family.derivatives(eta, y)
             wider = float(np.max(supremum[supremum > 0] / local[supremum > 0], initial=1.0))
-            return wider, (weight * third * size**2) @ white_X
+            leverage = float(np.max(weight * np.abs(rows[:, c + 3]) * size**2))
+            return wider, leverage, (weight * third * size**2) @ white_X
 
-        outside, thirds = 1.0, np.zeros(d)
+        outside, leverage, thirds = 1.0, 0.0, np.zeros(d)
 
-        def take(of_block: tuple[float, np.ndarray]) -> None:
-            nonlocal outside
-            outside = max(outside, of_block[0])
-            np.add(thirds, of_block[1], out=thirds)
+        def take(of_block: tuple[float, float, np.ndarray]) -> None:
+            nonlocal outside, leverage
+            outside, leverage = max(outside, of_block[0]), max(leverage, of_block[1])
+            np.add(thirds, of_block[2], out=thirds)
 
         rows = self._packed(3, fill, take)
         distance = original_distance if original_bounds else (first_order_distance, second_order_distance)[order - 1]
@@ -224,12 +365,12 @@ class GLM(Target):
             self,
             order=order,
             centre=centre,
-            gradient=at_centre.gradient,
-            hessian=at_centre.hessian,
+            at_centre=at_centre,
             root=root,
             base_hyper=list(self._hyper),
             white=white,
             skew=mean_of_skewed(thirds) if white else None,
+            leverage=leverage if white else 0.0,
             tier=(radius**2, outside),
             rows=rows,
             bound_column=c,
@@ -269,8 +410,7 @@ class GLM(Target):
             self,
             order=2,
             centre=np.zeros(d),
-            gradient=slope,
-            hessian=bend,
+            at_centre=Expansion(0.0, slope, bend),
             root=np.eye(d),
             base_hyper=list(self._hyper),
             rows=rows,
@@ -278,6 +418,7 @@ class GLM(Target):
             parts=Parts(
                 no_differences,
                 firefly_energies,
+                scales=firefly_scales,
                 offset=polynomial_offset,
                 family_rise=self.family.rise,
                 family_energy=self.family.energy,
@@ -285,25 +426,18 @@ class GLM(Target):
             start=self.start,
         )
 
-    def start(self, rng: np.random.Generator) -> np.ndarray:
-        """A draw from the Laplace law of a random subsample, each chain its own: wider than the posterior.
+    def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
+        """A draw from twice the width of the Laplace law at a mode; with several modes the chains take turns.
 
-        ``n = min(N/4, max(1000, 20 d))`` rows, and ``n/N`` of a Gaussian prior: the precision is about ``n/N`` that of
-        the posterior. The mode is sought by fifty steps of ``theta -= (L X'X + P)^-1 gradient``: with L the supremum of
-        f'' each goes downhill, whatever the data.
+        A mode that does not exist (under a flat prior) has no such law: then near the prior's mean, in units of the
+        columns.
         """
-        d, prior = self.dim, self._prior
-        n = max(1, min(self.n_rows // 4, max(1000, 20 * d)))
-        X, y, weight = self._columns(np.sort(rng.integers(self.n_rows, size=n)))
-        P = np.diag(prior.precision * n / self.n_rows + 1e-3 * (weight @ (X * X)) + 1e-12)
-        downhill = np.linalg.inv((X.T * weight * self.family.suprema(y).second) @ X + P)
-        theta = prior.mean.copy()
-        for _ in range(50):
-            slope = self.family.derivatives(X @ theta, y)[0]
-            theta -= downhill @ (X.T @ (weight * slope) + P @ (theta - prior.mean))
-        bend = np.maximum(self.family.derivatives(X @ theta, y)[1], 0.0)
-        root = np.linalg.cholesky((X.T * weight * bend) @ X + P)
-        return theta + np.linalg.solve(root.T, rng.standard_normal(d))
+        mode = self.modes[chain % len(self.modes)]
+        if mode.found:
+            return mode.point + _START_SPREAD * (mode.posterior.metric().factor @ rng.standard_normal(self.dim))
+        size = np.sqrt(self._sums(lambda X, y, weight: (np.einsum("ij,ij->j", X, X),))[0] / self.n_rows)
+        unit = np.divide(1.0, size, out=np.ones(self.dim), where=size > 0)
+        return self._prior.mean + unit * rng.standard_normal(self.dim)
 
 
 class LogisticRegression(GLM):
@@ -330,8 +464,16 @@ class RobustRegression(GLM):
         super().__init__(X, y, StudentT(df, scale), prior=prior, temper=temper, weights=weights)
 
 
-def _checked_weights(weights: Any, n_rows: int) -> np.ndarray:
+_MOST_WEIGHT = 1e20  # with more, a posterior is narrower than the rounding of its parameters
+
+
+def _checked_weights(weights: Any, n_rows: int, temper: float) -> np.ndarray:
     array = as_vector(weights, "weights", n_rows)
     if (array < 0).any():
-        raise ValueError(f"weights must not be negative: row {np.argmax(array < 0)} has {array.min():g}")
+        row = int(np.argmax(array < 0))
+        raise ValueError(f"weights must not be negative, but row {row} has {array[row]:g}.")
+    if temper * array.sum() > _MOST_WEIGHT:
+        raise ValueError(f"weights add up to {array.sum():g}, too much to compute with: 1 is the weight of one row.")
+    if not array.any():
+        raise ValueError("weights are all zero, so that no row counts: at least one must be positive.")
     return array

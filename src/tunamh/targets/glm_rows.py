@@ -10,8 +10,9 @@ from ..data.stream import ROWS_AHEAD
 from .taylor import BASE_HYPER
 
 # Layout of a packed row: x_1 .. x_d, y, c and, when rows are weighted, the weight (temper included).
-# Layout of hyper: temper, whether rows are weighted, the column of y. That column is d or, where features were given in
-# single precision and are kept so, (d + 1) // 2: two of them lie in the place of one other number.
+# Layout of hyper: temper, whether rows are weighted, the column of y, the family's grain (for which see scales, below).
+# The column of y is d or, where features were given in single precision and are kept so, (d + 1) // 2: two of them lie
+# in the place of one other number.
 
 
 @helper(fastmath=REASSOCIATE)
@@ -102,6 +103,42 @@ def energies(theta, index, n, data, out):
     _apply_weights(index, 0, n, data, int(data.hyper[2]) + 2, out)
 
 
+# Scales: the size of the numbers that cancel in a row's energy, by which rounding is measured. They are asked for only
+# where a bound is exceeded. A family's grain is the size of what cancels in rises even where its energies are small.
+
+
+@helper
+def _sizes(theta, features, i):
+    """``sum_j |x_ij theta_j|``, grown by the number of terms as the rounding of their sum is, and ``|x_i|``."""
+    d = theta.size
+    terms, squares = 0.0, 0.0
+    for j in range(d):
+        terms += abs(features[i, j] * theta[j])
+        squares += float(features[i, j]) * features[i, j]
+    return terms * (1.0 + d / 32.0), np.sqrt(squares)
+
+
+@helper
+def _predictor_sizes(theta, data, i):
+    if data.hyper[2] < theta.size:
+        return _sizes(theta, data.rows.view(np.float32), i)
+    return _sizes(theta, data.rows, i)
+
+
+@part(Energies)
+def scales(theta, index, n, data, out):
+    """``w (|f| + grain) + w sup|f'| sum_j |x_j theta_j|``; of the supremum the bound knows, ``c = w sup|f'| |x|``."""
+    c = int(data.hyper[2]) + 1
+    _family_energies(theta, index, n, data, out)
+    for b in range(n):
+        out[b] = abs(out[b]) + data.hyper[3]
+    _apply_weights(index, 0, n, data, c + 1, out)
+    for b in range(n):
+        terms, length = _predictor_sizes(theta, data, index[b])
+        if length > 0.0:
+            out[b] += data.rows[index[b], c] * (terms / length)
+
+
 # Layout of a packed row of a Taylor target: x, y, c, then eta, f' and f'' at the centre and, if weighted, the weight.
 
 
@@ -139,19 +176,22 @@ def taylor_energies(theta, index, n, data, out):
 
 @part(Energies)
 def taylor_scales(theta, index, n, data, out):
-    """Size of what cancels in ``R_i(theta)``: the rise from the centre and the two terms of the polynomial."""
+    """Of what cancels in ``R_i(theta)``: energy, rise from the centre, polynomial, and the predictor's rounding."""
     y, order = int(data.hyper[2]), data.hyper[BASE_HYPER]
+    rise = np.empty(n)
     _one_dot(theta, data, index, n, data.eta_prop)
     for b in range(n):
         data.y[b] = data.rows[index[b], y]
         data.eta[b] = data.rows[index[b], y + 2]
-    data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, out)
+    data.family_energy(n, data.eta_prop, data.y, data.family_hyper, out)
+    data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, rise)
     for b in range(n):
         i = index[b]
-        away = data.eta_prop[b] - data.rows[i, y + 2]
-        out[b] = (
-            abs(out[b]) + abs(away * data.rows[i, y + 3]) + abs(0.5 * (order - 1.0) * away * away * data.rows[i, y + 4])
-        )
+        slope, bend = abs(data.rows[i, y + 3]), abs(data.rows[i, y + 4])
+        away = abs(data.eta_prop[b] - data.rows[i, y + 2])
+        terms, _ = _predictor_sizes(theta, data, i)
+        polynomial = slope * away + 0.5 * (order - 1.0) * bend * away * away
+        out[b] = abs(out[b]) + data.hyper[3] + abs(rise[b]) + polynomial + (slope + bend * away) * terms
     _apply_weights(index, 0, n, data, y + 5, out)
 
 
@@ -167,4 +207,19 @@ def firefly_energies(theta, index, n, data, out):
         i = index[b]
         away = data.eta[b] - data.rows[i, y + 2]
         out[b] += (data.rows[i, y + 3] * away + data.rows[i, y + 4]) * away + data.rows[i, y + 5]
+    _apply_weights(index, 0, n, data, y + 6, out)
+
+
+@part(Energies)
+def firefly_scales(theta, index, n, data, out):
+    """Size of what cancels in a gap: the energy, the three terms of its lower bound, and the predictor's rounding."""
+    y = int(data.hyper[2])
+    _family_energies(theta, index, n, data, out)
+    for b in range(n):
+        i = index[b]
+        away = abs(data.eta[b] - data.rows[i, y + 2])
+        bend, slope, constant = abs(data.rows[i, y + 3]), abs(data.rows[i, y + 4]), abs(data.rows[i, y + 5])
+        terms, _ = _predictor_sizes(theta, data, i)
+        out[b] = abs(out[b]) + data.hyper[3] + (bend * away + slope) * away + constant
+        out[b] += (2.0 * bend * away + slope) * (terms + abs(data.rows[i, y + 2]))
     _apply_weights(index, 0, n, data, y + 6, out)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import flag, moderate_number
 from .._jit import CONTRACT, Differences, Energies, Offset, helper, part
 from .._vector import softplus, softplus_rise
 from ..data.packed import packed_rows
@@ -60,6 +61,19 @@ def _energies(theta, index, n, data, out):
         out[b] = temper * (0.5 * (x[b] - theta[0]) ** 2 / variance - softplus(slope * x[b] + intercept))
 
 
+@helper
+def _size(theta, x, variance):
+    """Of what cancels in an energy: the quadratic, and the terms of the linear ``z``."""
+    slope, intercept = _coefficients(theta, variance)
+    return 1.0 + 0.5 * (abs(x) + abs(theta[0])) ** 2 / variance + abs(slope * x) + abs(intercept)
+
+
+@part(Energies)
+def _scales(theta, index, n, data, out):
+    for b in range(n):
+        out[b] = data.hyper[0] * _size(theta, data.rows[index[b], 0], data.hyper[1])
+
+
 @part(Offset)
 def _inside_box(theta, prop, hyper):
     box = hyper[2]
@@ -100,6 +114,18 @@ def _first_remainders(theta, index, n, data, out):
 @part(Energies)
 def _taylor_energies(theta, index, n, data, out):
     _first_remainders(theta, index, n, data, out)
+
+
+@part(Energies)
+def _taylor_scales(theta, index, n, data, out):
+    """Size of what cancels in a remainder: the energies at both points and the terms of the slope."""
+    temper, variance = data.hyper[0], data.hyper[1]
+    centre = data.hyper[CENTRE : CENTRE + 2].copy()
+    for b in range(n):
+        x = data.rows[index[b], 0]
+        first, second = _slopes(x, centre, variance)
+        slope = abs(first * (theta[0] - centre[0])) + abs(second * (theta[1] - centre[1]))
+        out[b] = temper * (_size(theta, x, variance) + _size(centre, x, variance) + slope)
 
 
 @part(Energies, fastmath=CONTRACT)
@@ -151,26 +177,24 @@ class GaussianMixture(Target):
     ):
         x = as_vector(x, "x")
         temper = checked_temper(temper)
-        for name, value in (("variance", variance), ("box", box)):
-            if not (np.isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be positive and finite, got {value!r}")
+        variance, box = moderate_number("variance", variance), moderate_number("box", box)
         rows = packed_rows(x.size, 2)
         rows[:, 0] = x
-        rows[:, 1] = temper * (_paper_bounds if paper_bounds else _tight_bounds)(x, variance, box)
-        self.variance, self.box = float(variance), float(box)
+        rows[:, 1] = temper * (_paper_bounds if flag("paper_bounds", paper_bounds) else _tight_bounds)(x, variance, box)
+        self.variance, self.box = variance, box
         super().__init__(
             rows=rows,
             bound_column=1,
             hyper=[temper, variance, box],
-            parts=Parts(_differences, _energies, offset=_inside_box),
+            parts=Parts(_differences, _energies, scales=_scales, offset=_inside_box),
             dim=2,
             prior=prior,
             temper=temper,
         )
 
-    def search_start(self) -> np.ndarray:
+    def search_starts(self) -> list[np.ndarray]:
         """Off the line of symmetry, where the search for a mode would stop at the saddle between the two."""
-        return np.clip([self.rows[:, 0].mean() - 0.5, 1.0], -self.box, self.box)
+        return [np.clip([self.rows[:, 0].mean() - 0.5, 1.0], -self.box, self.box)]
 
     def nearest(self, theta: np.ndarray) -> np.ndarray:
         return np.clip(theta, -self.box, self.box)
@@ -208,8 +232,7 @@ class GaussianMixture(Target):
             self,
             order=1,
             centre=centre,
-            gradient=at_centre.gradient,
-            hessian=at_centre.hessian,
+            at_centre=at_centre,
             root=np.eye(2),
             base_hyper=[self.temper, s2, self.box],
             rows=rows,
@@ -217,6 +240,7 @@ class GaussianMixture(Target):
             parts=Parts(
                 _taylor_differences,
                 _taylor_energies,
+                scales=_taylor_scales,
                 distance=first_order_distance_general,
                 offset=_taylor_inside_box,
             ),
@@ -233,13 +257,12 @@ class GaussianMixture(Target):
             self,
             order=2,
             centre=centre,
-            gradient=self.expansion(centre).gradient,
-            hessian=rows[:, 1].sum() * np.eye(2),
+            at_centre=Expansion(0.0, self.expansion(centre).gradient, rows[:, 1].sum() * np.eye(2)),
             root=np.eye(2),
             base_hyper=[self.temper, self.variance, self.box],
             rows=rows,
             bound_column=2,
-            parts=Parts(no_differences, _firefly_energies, offset=_taylor_inside_box),
+            parts=Parts(no_differences, _firefly_energies, scales=_taylor_scales, offset=_taylor_inside_box),
         )
 
     def hessian_norm_bounds(self) -> np.ndarray:
@@ -253,7 +276,7 @@ class GaussianMixture(Target):
         farthest = (np.abs(self.rows[:, 0]) + self.box) ** 2 / (2 * self.variance)
         return self.temper * farthest, self.temper * (np.log(2.0) + farthest)
 
-    def start(self, rng: np.random.Generator) -> np.ndarray:
+    def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """Uniform on the box, so that chains begin in both modes."""
         return rng.uniform(-self.box, self.box, size=2)
 

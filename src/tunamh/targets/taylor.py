@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from .._jit import REASSOCIATE, Differences, Distance, Offset, helper, part
-from .._linear import Metric, metric
-from .base import Parts, Target
+from .._linear import Metric
+from ..priors import PriorExpansion
+from .base import Expansion, Parts, Target
 
 # hyper: four numbers of the base target, the order, the tier (radius squared, factor outside it), the centre (d),
 # gradient (d), Hessian (d x d), metric root (d x d). What comes after the centre is different in `whitened`.
@@ -200,8 +201,7 @@ class TaylorTarget(Target):
         *,
         order: int,
         centre: np.ndarray,
-        gradient: np.ndarray,
-        hessian: np.ndarray,
+        at_centre: Expansion,
         root: np.ndarray,
         base_hyper: list[float],
         rows: np.ndarray,
@@ -209,19 +209,22 @@ class TaylorTarget(Target):
         parts: Parts,
         white: bool = False,
         skew: np.ndarray | None = None,
+        leverage: float = 0.0,
         tier: tuple[float, float] = (np.inf, 1.0),
-        start: Callable[[np.random.Generator], np.ndarray] | None = None,
+        start: Callable[[np.random.Generator, int], np.ndarray] | None = None,
     ):
         self._start = base.start if start is None and base.several_modes else start
         self.base, self.order, self.white, self.tier = base, order, white, tier
-        self.centre, self.gradient, self.hessian = centre, gradient, hessian
+        self.centre, self.at_centre, self.leverage = centre, at_centre, leverage
+        self.gradient, self.hessian = at_centre.gradient, at_centre.plain_hessian
+        self.own_bounds = base.own_bounds
         self.skew = np.zeros(base.dim) if skew is None else skew
         padded = [*base_hyper, *[0.0] * (BASE_HYPER - len(base_hyper))]
         self._shared_hyper = [*padded, order, *tier, *centre]
         super().__init__(
             rows=rows,
             bound_column=bound_column,
-            hyper=[*self._shared_hyper, *gradient, *hessian.ravel(), *root.ravel()],
+            hyper=[*self._shared_hyper, *self.gradient, *self.hessian.ravel(), *root.ravel()],
             family_hyper=list(base._family_hyper),
             parts=parts,
             dim=base.dim,
@@ -231,14 +234,18 @@ class TaylorTarget(Target):
         )
 
     @cached_property
+    def prior_at_centre(self) -> PriorExpansion:
+        return self._prior.expansion(self.centre, self.at_centre.width)
+
+    @cached_property
     def metric(self) -> Metric:
-        """Of the posterior precision at the centre, a Gaussian prior included."""
-        return metric(self.hessian + np.diag(self._prior.precision))
+        """Of the posterior precision at the centre, the prior's included."""
+        return self.at_centre.plus(self.prior_at_centre).metric()
 
     @property
     def pull(self) -> np.ndarray:
-        """``G``, the gradient at the centre of energies and Gaussian prior."""
-        return self.gradient + self._prior.precision * (self.centre - self._prior.mean)
+        """``G``, the gradient at the centre of energies and prior."""
+        return self.gradient + self.prior_at_centre.gradient
 
     @cached_property
     def reference(self) -> np.ndarray:
@@ -255,9 +262,14 @@ class TaylorTarget(Target):
 
     @property
     def departure(self) -> float:
-        """How far the posterior is from its Laplace law, 0 to 1 or so: by its skewness, and by rows per parameter."""
+        """How far the posterior is from its Laplace law, 0 to 1 or so.
+
+        By its skewness, by rows per parameter, and by the largest share of one row in what is known of any direction: a
+        direction that few rows inform has the tails of their likelihood. A prior of your own may have tails too.
+        """
         skewness = 2.0 * float(np.linalg.norm(self.skew)) / np.sqrt(self.dim)
-        return max(skewness, np.sqrt(self.dim / self.weight))
+        own_prior = 0.0 if self._prior.gaussian else 0.1
+        return max(skewness, np.sqrt(self.dim / self.weight), min(self.leverage, 1.0), own_prior)
 
     def whitened(self) -> TaylorTarget:
         """The same target for chains that walk in ``z``, ``theta = m + L z``: distance and offset cost O(d)."""
@@ -268,13 +280,13 @@ class TaylorTarget(Target):
     @property
     def curvature(self) -> float:
         """The trace of the posterior precision, where the Hessian gives it; else the base target's estimate."""
-        trace = float(np.trace(self.hessian)) + float(self._prior.precision.sum())
+        trace = float(np.trace(self.hessian)) + float(np.trace(self.prior_at_centre.hessian))
         return trace if trace > 0 else self.base.curvature
 
-    def start(self, rng: np.random.Generator) -> np.ndarray:
+    def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """Wider than the Laplace law at the centre; a target that may have several modes keeps its own law."""
         if self._start is not None:
-            return self._start(rng)
+            return self._start(rng, chain)
         return self.centre + self.spread * (self.metric.factor @ rng.standard_normal(self.dim))
 
     def default_proposal(self) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import whole_number
 from .._jit import Differences, Energies, Offset, part
 from ..data.packed import packed_rows
 from ..data.tables import as_matrix, as_vector, refuse_non_finite
@@ -88,13 +89,14 @@ class FiniteWalk(Target):
         temper: float = 1.0,
     ):
         if (x is None) == (table is None):
-            raise TypeError("give either x and states, or table")
+            raise TypeError("Give either x and states, or table.")
         temper = checked_temper(temper)
+        states = None if states is None else whole_number("states", states, 2)
         if table is not None:
             energies = as_matrix(table, "table").astype(np.float64)
             refuse_non_finite(energies, "table")
             if states is not None and states != energies.shape[1]:
-                raise ValueError(f"table has {energies.shape[1]} columns, but states={states}")
+                raise ValueError(f"table has {energies.shape[1]} columns, but states={states}.")
             states = energies.shape[1]
             smallest = np.abs(np.diff(energies, axis=1)).max(axis=1, initial=0.0)
             parts = Parts(_table_differences, _table_energies, offset=_is_state)
@@ -103,13 +105,14 @@ class FiniteWalk(Target):
             energies = x[:, None] / x.size
             smallest = np.abs(energies[:, 0])
             parts = Parts(_linear_differences, _linear_energies, offset=_is_state)
-        if states is None or states != int(states) or states < 2:
-            raise ValueError(f"a walk needs at least two states, got states={states!r}")
+        if states is None or states < 2:
+            raise ValueError(f"A walk needs at least two states, got states={states!r}.")
         n_rows, n_columns = energies.shape
         rows = packed_rows(n_rows, n_columns + 1)
         rows[:, :n_columns] = energies
         rows[:, n_columns] = temper * (smallest if c is None else as_vector(c, "c", n_rows))
-        self.states: int = int(states)
+        self.states: int = states
+        self.own_bounds = c is not None
         super().__init__(
             rows=rows,
             bound_column=n_columns,
@@ -129,7 +132,7 @@ class FiniteWalk(Target):
             ends = self.temper * self.rows[:, : self.states]
         return ends.max(axis=1), np.ptp(ends, axis=1)
 
-    def start(self, rng: np.random.Generator) -> np.ndarray:
+    def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """Uniform over the states."""
         return np.array([float(rng.integers(self.states))])
 

@@ -129,7 +129,7 @@ class WhitenedTarget(TaylorTarget):
         centre = self.state_at(self.centre)
         if self.order == 2:
             slope, bend = factor.T @ self.pull - self.metric.kept * centre, self.metric.kept
-            self._prior = self._prior.without_gaussian()
+            self._prior = self._prior.without(self.centre, self.prior_at_centre)
         else:
             slope, bend = factor.T @ self.gradient, np.zeros(d)
         state = [centre, slope, bend, self.reference, factor.ravel()]

@@ -52,6 +52,22 @@ class Family(Protocol):
         """
 
 
+class WellKnownFamily(Family, Protocol):
+    """What a family may say of itself beside; without it, it is searched for several modes."""
+
+    convex: bool
+    """Whether ``f`` is convex in ``eta``, so that a posterior has one mode at most."""
+
+    def guess(self, y: np.ndarray) -> np.ndarray:
+        """Predictors that would explain the responses, from which the search for a mode may start."""
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Per row, whether ``f`` grows without end as ``eta`` goes to plus and to minus infinity.
+
+        Where a convex ``f`` does not, it falls for ever: no such row keeps a posterior from spreading that way.
+        """
+
+
 class FamilyWithLowerBound(Family, Protocol):
     """A family that serves FlyMC too."""
 
@@ -61,11 +77,6 @@ class FamilyWithLowerBound(Family, Protocol):
 
 def same_for_all(y: np.ndarray, first: float, second: float, third: float) -> Suprema:
     return Suprema(*(np.broadcast_to(value, y.shape) for value in (first, second, third)))
-
-
-def refuse_unless_positive(name: str, value: float) -> None:
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be positive and finite, got {value!r}")
 
 
 # ------------------------------------------------------------------------------------- suprema over an interval

@@ -24,7 +24,7 @@ def _check_labels(y: np.ndarray) -> None:
     wrong = (y != 0) & (y != 1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"labels must be 0 or 1, but row {row} has {y[row]:g}; code the two classes as 0 and 1")
+        raise ValueError(f"labels in y must be 0 or 1, but row {row} has {y[row]:g}: code the two classes as 0 and 1.")
 
 
 # ---------------------------------------------------------------------------------------------------- logistic
@@ -49,9 +49,14 @@ class Logistic:
     energy = _logistic_energy
     rise = _logistic_rise
     hyper = ()
+    convex = True
 
     def check(self, y: np.ndarray) -> None:
         _check_labels(y)
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A label of 0 speaks against large predictors only, a label of 1 against small ones."""
+        return y == 0, y == 1
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         p, q = sigmoids(eta)
@@ -117,9 +122,14 @@ class Probit:
     energy = _probit_energy
     rise = _probit_rise
     hyper = ()
+    convex = True
 
     def check(self, y: np.ndarray) -> None:
         _check_labels(y)
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A label of 0 speaks against large predictors only, a label of 1 against small ones."""
+        return y == 0, y == 1
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """With ``h = phi/Phi`` and ``w = z + h = k1``: ``-h``, ``h w`` and ``-h (w^2 + h w - 1)``.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._arguments import moderate_number, settle
 from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, helper, part
 from ..._vector import exp_negative, log_quotient, softplus, softplus_rise, twice_atanh
 from .base import (
@@ -18,16 +19,17 @@ from .base import (
     largest,
     nearby,
     reach_of,
-    refuse_unless_positive,
     sigmoids,
 )
 
+_MOST = 1e15  # beyond this not every whole number is a float
+
 
 def _check_counts(y: np.ndarray) -> None:
-    wrong = (y < 0) | (y != np.floor(y))
+    wrong = (y < 0) | (y != np.floor(y)) | (y > _MOST)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"counts must be integers that are not negative, but row {row} has {y[row]:g}")
+        raise ValueError(f"y must hold counts (whole numbers from 0 to {_MOST:g}), but row {row} has {y[row]:g}.")
 
 
 # ------------------------------------------------------------------------------------------- negative binomial
@@ -65,9 +67,10 @@ class NegativeBinomial:
 
     energy = _binomial_energy
     rise = _binomial_rise
+    convex = True
 
     def __post_init__(self) -> None:
-        refuse_unless_positive("dispersion", self.dispersion)
+        settle(self, dispersion=moderate_number("dispersion", self.dispersion))
 
     @property
     def hyper(self) -> tuple[float, ...]:
@@ -75,6 +78,13 @@ class NegativeBinomial:
 
     def check(self, y: np.ndarray) -> None:
         _check_counts(y)
+
+    def guess(self, y: np.ndarray) -> np.ndarray:
+        return np.log(y + 0.5)
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A count speaks against large predictors, and against small ones unless it is zero."""
+        return np.ones(y.shape, bool), y > 0
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r = self.dispersion
@@ -168,10 +178,19 @@ class SoftplusPoisson:
 
     energy = _softplus_energy
     rise = _softplus_rise
+    convex = True
     hyper = ()
 
     def check(self, y: np.ndarray) -> None:
         _check_counts(y)
+
+    def guess(self, y: np.ndarray) -> np.ndarray:
+        """Where ``log(1 + e^eta) = y + 1/2``."""
+        return (y + 0.5) + np.log(-np.expm1(-(y + 0.5)))
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A count speaks against large predictors, and against small ones unless it is zero."""
+        return np.ones(y.shape, bool), y > 0
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         p, s = sigmoids(eta)

@@ -6,9 +6,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._arguments import moderate_number, settle
 from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
 from ..._vector import log_quotient
-from .base import LowerBound, Suprema, nearby, refuse_unless_positive, same_for_all
+from .base import LowerBound, Suprema, nearby, same_for_all
+
+_ROUNDING = 1e15  # what is this many times larger than the scale is rounded by as much as the scale
+
+
+def _check_units(y: np.ndarray, scale: float) -> None:
+    largest = int(np.abs(y).argmax())
+    if abs(y[largest]) > _ROUNDING * scale:
+        raise ValueError(
+            f"y has {y[largest]:g} in row {largest}, more than {_ROUNDING:g} times the scale {scale:g} of the family: "
+            "give a larger scale, or measure y in other units."
+        )
+
 
 # ---------------------------------------------------------------------------------------------------- Student-t
 
@@ -41,10 +54,10 @@ class StudentT:
 
     energy = _student_energy
     rise = _student_rise
+    convex = False
 
     def __post_init__(self) -> None:
-        refuse_unless_positive("df", self.df)
-        refuse_unless_positive("scale", self.scale)
+        settle(self, df=moderate_number("df", self.df), scale=moderate_number("scale", self.scale))
 
     @property
     def spread(self) -> float:
@@ -52,11 +65,23 @@ class StudentT:
         return self.df * self.scale**2
 
     @property
+    def grain(self) -> float:
+        """What multiplies logarithms: by this much a rise is rounded, even where energies are small."""
+        return 0.5 * (self.df + 1)
+
+    @property
     def hyper(self) -> tuple[float, ...]:
         return (self.df + 1, self.spread)
 
     def check(self, y: np.ndarray) -> None:
-        """Every finite response will do."""
+        _check_units(y, self.scale)
+
+    def guess(self, y: np.ndarray) -> np.ndarray:
+        return y
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """On both sides of every response."""
+        return np.ones(y.shape, bool), np.ones(y.shape, bool)
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         V, r = self.spread, y - eta
@@ -125,10 +150,10 @@ class Huber:
 
     energy = _huber_energy
     rise = _huber_rise
+    convex = True
 
     def __post_init__(self) -> None:
-        refuse_unless_positive("delta", self.delta)
-        refuse_unless_positive("scale", self.scale)
+        settle(self, delta=moderate_number("delta", self.delta), scale=moderate_number("scale", self.scale))
 
     @property
     def edge(self) -> float:
@@ -144,7 +169,14 @@ class Huber:
         return (self.edge, self.precision)
 
     def check(self, y: np.ndarray) -> None:
-        """Every finite response will do."""
+        _check_units(y, self.scale)
+
+    def guess(self, y: np.ndarray) -> np.ndarray:
+        return y
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """On both sides of every response."""
+        return np.ones(y.shape, bool), np.ones(y.shape, bool)
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r = y - eta
@@ -188,9 +220,12 @@ class Gaussian:
 
     energy = _gaussian_energy
     rise = _gaussian_rise
+    convex = True
+    squared = True
+    """Whether residuals count by their squares, however large."""
 
     def __post_init__(self) -> None:
-        refuse_unless_positive("scale", self.scale)
+        settle(self, scale=moderate_number("scale", self.scale))
 
     @property
     def precision(self) -> float:
@@ -201,7 +236,14 @@ class Gaussian:
         return (self.precision,)
 
     def check(self, y: np.ndarray) -> None:
-        """Every finite response will do."""
+        _check_units(y, self.scale)
+
+    def guess(self, y: np.ndarray) -> np.ndarray:
+        return y
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """On both sides of every response."""
+        return np.ones(y.shape, bool), np.ones(y.shape, bool)
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r = y - eta

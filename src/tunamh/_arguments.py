@@ -1,0 +1,146 @@
+"""Arguments as the public constructors want them: plain numbers, or an error that names the argument."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+LARGEST_COUNT = 10**15
+
+
+def shown(value: Any) -> str:
+    """A value as an error shows it: short, and with its type where that does not show."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if np.size(getattr(value, "shape", ())) > 0:
+        return f"a {type(value).__name__} of shape {tuple(value.shape)}"
+    value = value.item() if isinstance(value, np.generic) else value
+    text, kind = repr(value), type(value).__name__
+    text = text if len(text) <= 60 and "\n" not in text else f"{text.splitlines()[0][:57]}..."
+    plain = value is None or isinstance(value, bool | int | float) or text.startswith(kind)
+    return text if plain else f"{text} ({kind})"
+
+
+def number(name: str, value: Any) -> float:
+    """A plain float that is not NaN; from whatever counts as one real number, but no text, flag or list."""
+    if value is None or isinstance(value, bool | np.bool_ | str | bytes | type) or np.ndim(value) != 0:
+        raise TypeError(f"{name} must be a number, got {shown(value)}.")
+    try:
+        plain = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} is a number too large to compute with: {shown(value)}.") from None
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, got {shown(value)}.") from None
+    if math.isnan(plain):
+        raise ValueError(f"{name} must be a number, got {shown(value)}.")
+    return plain
+
+
+def positive_number(name: str, value: Any, *, infinite: bool = False) -> float:
+    """Above zero, and finite unless ``infinite`` says otherwise."""
+    plain = number(name, value)
+    if not (plain > 0 and (infinite or math.isfinite(plain))):
+        raise ValueError(f"{name} must be positive{'' if infinite else ' and finite'}, got {shown(value)}.")
+    return plain
+
+
+def moderate_number(name: str, value: Any, low: float = 1e-50, high: float = 1e50) -> float:
+    """Positive, and so far from overflow that its powers can be computed with."""
+    plain = positive_number(name, value)
+    if not low <= plain <= high:
+        raise ValueError(
+            f"{name} must lie between {low:g} and {high:g}, got {shown(value)}: measure the data in other units."
+        )
+    return plain
+
+
+def not_negative(name: str, value: Any, *, infinite: bool = True) -> float:
+    plain = number(name, value)
+    if not (plain >= 0 and (infinite or math.isfinite(plain))):
+        raise ValueError(f"{name} must not be negative{'' if infinite else ' or infinite'}, got {shown(value)}.")
+    return plain
+
+
+def number_between(name: str, value: Any, low: float, high: float, *, ends: str = "") -> float:
+    """Between two numbers; ``ends`` tells which of them are allowed: "low", "high", "both" or none."""
+    plain = number(name, value)
+    above = plain >= low if ends in ("low", "both") else plain > low
+    below = plain <= high if ends in ("high", "both") else plain < high
+    if not (above and below):
+        borders = {"": "both excluded", "both": "both included"}.get(
+            ends, f"{high if ends == 'high' else low:g} included"
+        )
+        raise ValueError(f"{name} must lie between {low:g} and {high:g} ({borders}), got {shown(value)}.")
+    return plain
+
+
+def whole_number(name: str, value: Any, least: int) -> int:
+    """A plain int; 2.0 and NumPy's integers count as well."""
+    plain = value
+    if not isinstance(value, bool | np.bool_ | str | bytes):
+        try:
+            plain = operator.index(value)
+        except TypeError:
+            if isinstance(value, float | np.floating) and math.isfinite(value) and value == int(value):
+                plain = int(value)
+            elif isinstance(value, float | np.floating):
+                raise ValueError(f"{name} must be a whole number, got {shown(value)}.") from None
+    if isinstance(plain, bool) or not isinstance(plain, int):
+        raise TypeError(f"{name} must be a whole number, got {shown(value)}.")
+    if plain < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {shown(value)}.")
+    if plain > LARGEST_COUNT:
+        raise ValueError(f"{name} must be at most {LARGEST_COUNT:g}, got {shown(value)}.")
+    return plain
+
+
+def flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {shown(value)}.")
+    return bool(value)
+
+
+def numbers(name: str, value: Any) -> np.ndarray:
+    """A float64 array of finite numbers, of whatever shape."""
+    unordered = isinstance(value, dict | set | frozenset | str | bytes)
+    try:
+        array = None if value is None or unordered else np.asarray(value)
+        if array is None or array.dtype.kind not in "iufO" or (array.dtype.kind == "O" and array.ndim == 0):
+            raise TypeError
+        array = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{name} must hold numbers only, got {shown(value)}.") from None
+    if not np.isfinite(array).all():
+        where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+        at = f" at position {where}" if where else ""
+        raise ValueError(f"{name} has {array[where]}{at}; every value must be finite.")
+    return array
+
+
+def has_row_labels(value: Any) -> bool:
+    """Whether this is a pandas object: its ``index`` is not the method of a list."""
+    return hasattr(getattr(value, "index", None), "equals")
+
+
+def seed_sequence(name: str, rng: Any) -> np.random.SeedSequence:
+    """Where all of a run's randomness comes from."""
+    wanted = f"{name} must be a seed (a whole number that is not negative), a numpy SeedSequence or a Generator"
+    if isinstance(rng, bool | np.bool_):
+        raise TypeError(f"{wanted}, got {shown(rng)}.")
+    try:
+        sequence: Any = np.random.default_rng(rng).bit_generator.seed_seq
+    except (TypeError, ValueError):
+        kind = ValueError if isinstance(rng, int | np.integer) else TypeError
+        raise kind(f"{wanted}, got {shown(rng)}.") from None
+    if not hasattr(sequence, "spawn"):
+        raise TypeError(f"{wanted} that was made from one, got {shown(rng)}.")
+    return sequence
+
+
+def settle(value: Any, **fields: Any) -> None:
+    """Set checked fields of a frozen dataclass while it is being made."""
+    for name, checked in fields.items():
+        object.__setattr__(value, name, checked)

@@ -1,0 +1,125 @@
+"""Whether data leave a posterior under a flat prior: a proof either way (Albert and Anderson 1984; Konis 2007).
+
+A convex energy ``sum_i w_i f_i(x_i.theta)`` has a posterior exactly if it rises along every direction ``v``. Row ``i``
+holds ``v`` back if ``x_i.v > 0`` and ``f_i`` grows without end to the right, or ``x_i.v < 0`` and it does to the left.
+So there is no posterior exactly if some ``v`` that moves the predictors has
+
+    x_i.v = 0  in rows that rise on both sides,     sign_i x_i.v >= 0  in rows that rise on one side only,
+
+``sign_i`` pointing away from that side. The equations leave a subspace, over which a linear programme
+
+    maximise  sum_i sign_i x_i.v    such that  sign_i x_i.v >= 0,  |v_j| <= 1
+
+has a positive maximum exactly if such a ``v`` exists. Rows enter the programme only when they are found violated, so it
+stays small; each round asks all rows once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .glm import GLM
+
+_ROUNDS = 200
+_ROWS_A_ROUND = 500
+_ROUNDING = 1e-10  # of what would be there if nothing cancelled
+_NONE_LEFT = 1e-11  # relative size of a predictor that counts as zero
+
+
+def separating_direction(target: GLM) -> np.ndarray | None:
+    """A direction along which the energy never rises, or None when there is a posterior.
+
+    Columns that depend on each other are another matter (`GLM.dependent_columns`). A family that does not say where it
+    rises is not judged: None.
+    """
+    if not target.convex or not hasattr(target.family, "rises"):
+        return None
+    basis = _free_subspace(target)
+    return None if basis.shape[1] == 0 else _direction_within(target, basis)
+
+
+def _signs(target: GLM, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``sign_i`` of rows that rise on one side only, 0 elsewhere; and which rows rise on both sides."""
+    right, left = target.family.rises(y)  # type: ignore[attr-defined]
+    counts = weight > 0
+    return np.where(counts, left.astype(float) - right, 0.0), counts & right & left
+
+
+def _free_subspace(target: GLM) -> np.ndarray:
+    """A basis (d, k), in columns of unit size, of the directions that rows rising on both sides leave free."""
+
+    def squares(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, int]:
+        n_both = int(_signs(target, y, weight)[1].sum())
+        return np.einsum("ij,ij->j", X[weight > 0], X[weight > 0]), n_both
+
+    size, n_both = target._sums(squares)
+    frame = target.columns.frame
+    columns = np.diag(1 / np.sqrt(np.where(size > 0, size, 1.0))) if frame is None else frame.columns
+    if n_both == 0:
+        return columns
+
+    def framed(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray]:
+        Z = X[_signs(target, y, weight)[1]] @ columns
+        return (Z.T @ Z,)
+
+    values, vectors = np.linalg.eigh(target._sums(framed)[0])
+    return columns @ vectors[:, values <= _NONE_LEFT * max(float(values[-1]), 1e-300)]
+
+
+def _direction_within(target: GLM, basis: np.ndarray) -> np.ndarray | None:
+    """Solve the programme over rows found so far, look for violated rows among all, and so on."""
+    from scipy.optimize import linprog
+
+    def aims(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
+        sign = _signs(target, y, weight)[0]
+        along = (sign[:, None] * X) @ basis
+        return along.sum(axis=0), float(np.abs(along).sum())
+
+    aim, total = target._sums(aims)
+    k = basis.shape[1]
+    held = np.empty((0, k))
+    for _ in range(_ROUNDS):
+        if len(held):
+            solved = linprog(-aim / max(total, 1e-300), A_ub=-held, b_ub=np.zeros(len(held)), bounds=[(-1, 1)] * k)
+            if solved.x is None or -solved.fun <= _ROUNDING or np.abs(solved.x).max() < 0.5:
+                return None  # a direction that is allowed could be followed to the edge of the box
+            v = _sharpened(solved.x, held)
+        else:
+            v = np.sign(aim) if aim.any() else np.ones(k)
+        worst = _most_violated(target, basis, v)
+        if len(worst) == 0:
+            return basis @ v if (aim @ v) > _ROUNDING * total * np.abs(v).max() else None
+        held = np.concatenate([held, worst])
+    return None
+
+
+def _sharpened(v: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """The programme's solution with rows that it meets within its tolerance met exactly."""
+    slack = held @ v
+    tight = held[np.abs(slack) <= 1e-6]
+    if len(tight) == 0:
+        return v
+    _, values, rows = np.linalg.svd(tight, full_matrices=True)
+    rank = int((values > 1e-9 * values[0]).sum())
+    free = rows[rank:]
+    return free.T @ (free @ v) if len(free) else v
+
+
+def _most_violated(target: GLM, basis: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """The rows ``sign_i x_i`` (in the basis, of unit length) that ``v`` violates most."""
+
+    def violated(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[list[np.ndarray]]:
+        sign = _signs(target, y, weight)[0]
+        Z = (sign[:, None] * X) @ basis
+        depth = Z @ v
+        found = np.flatnonzero(depth < -_ROUNDING * (np.abs(X) @ (np.abs(basis) @ np.abs(v))))
+        length = np.linalg.norm(Z[found], axis=1)
+        worst = np.argsort(depth[found] / length)[:_ROWS_A_ROUND]
+        return ([Z[found[worst]] / length[worst, None]],)
+
+    rows = np.concatenate(target._sums(violated)[0])
+    depth = rows @ v
+    return rows[np.argsort(depth)[:_ROWS_A_ROUND]]

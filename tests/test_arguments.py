@@ -1,0 +1,93 @@
+"""Numbers become plain ones where they enter, and nothing else passes for a number."""
+
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tunamh
+from conftest import logistic_data
+from tunamh import MH, MHSS, Autoregressive, LogisticRegression, Normal, RandomWalk, StudentT, Taylor, TunaMH, sample
+from tunamh._arguments import flag, moderate_number, number, number_between, numbers, positive_number, whole_number
+
+X, Y = logistic_data(200, 3)
+
+
+@pytest.mark.parametrize("value", [2, 2.0, np.int8(2), np.float32(2), np.array(2), np.uint64(2)], ids=repr)
+def test_numbers_of_every_kind_become_plain(value):
+    for made in (number("n", value), positive_number("n", value), number_between("n", value, 0, 3)):
+        assert type(made) is float
+        assert made == 2.0
+    assert type(whole_number("n", value, 1)) is int
+
+
+@pytest.mark.parametrize("value", ["2", b"2", None, True, np.True_, [2], {2: 2}, 2j, float, np.array([2.0])], ids=repr)
+def test_nothing_else_is_a_number(value):
+    for check in (number, positive_number, moderate_number, lambda name, value: whole_number(name, value, 0)):
+        with pytest.raises(TypeError, match=r"^n must be a (whole )?number, got"):
+            check("n", value)
+
+
+def test_values_that_are_out_of_range():
+    for make in (
+        lambda: positive_number("n", 0.0),
+        lambda: positive_number("n", math.inf),
+        lambda: moderate_number("n", 1e-200),
+        lambda: whole_number("n", 2.5, 0),
+        lambda: whole_number("n", math.inf, 0),
+        lambda: whole_number("n", -1, 0),
+        lambda: number("n", 10**400),
+        lambda: numbers("n", [1.0, math.nan]),
+    ):
+        with pytest.raises(ValueError, match=r"^n "):
+            make()
+    with pytest.raises(TypeError, match=r"^n must be True or False, got 1"):
+        flag("n", 1)
+
+
+def test_values_are_kept_as_plain_numbers():
+    assert repr(StudentT(np.float64(4), np.int64(2))) == "StudentT(df=4.0, scale=2.0)"
+    assert repr(TunaMH(chi=np.float64(0.1))) == "TunaMH(chi=0.1, full_share=0.4)"
+    assert repr(MHSS(floor=np.int64(3), delayed=np.True_)) == "MHSS(floor=3.0, delayed=True, full_share=0.4)"
+    assert repr(Taylor(order=2.0)) == repr(Taylor(order=2))
+    assert repr(RandomWalk(np.float32(0.5))) == "RandomWalk(scale=0.5, acceptance=0.25)"
+    assert repr(Autoregressive(rho=np.float64(0))) == "Autoregressive(rho=0.0, other=None)"
+    assert Normal(scale=np.array([1, 2])) == Normal(scale=[1.0, 2.0])
+
+
+def test_numpy_integers_and_whole_floats_count_draws():
+    """These were written into the settings as they came, and lost every draw as sampling ended."""
+    target = LogisticRegression(X, Y)
+    counts = {"draws": np.int64(20), "tune": 2e1, "thin": np.uint8(2), "chains": np.int32(2), "cores": np.int16(1)}
+    tree = sample(target, rng=np.int64(1), max_seconds=np.float32(600), progressbar=np.False_, **counts)
+    assert tree.posterior["theta"].shape == (2, 20, 3)
+    assert json.loads(tree.posterior.attrs["settings"])["thin"] == 2
+
+
+def test_a_random_walk_whose_coordinates_have_very_different_units():
+    target = LogisticRegression(X[:, :2] / [1e-9, 1e8], Y)
+    walk = RandomWalk(np.diag([1e-9, 1e8]))
+    assert walk.bind(target).knobs == pytest.approx([1.0, 1e-9, 0.0, 0.0, 1e8])
+    assert RandomWalk(np.diag([1e-200, 1e100])).scale is not None
+    for singular in (np.diag([1.0, 0.0]), np.outer([1e-9, 1e8], [1.0, 2.0]), np.zeros((2, 2))):
+        with pytest.raises(ValueError, match="singular"):
+            RandomWalk(singular)
+
+
+def test_arguments_are_checked_before_any_work():
+    """Nothing is compiled, packed or searched for before a slip of the pen is told."""
+    target = LogisticRegression(X, Y)
+    for wrong in ({"init": [0.0]}, {"rng": "abc"}, {"max_seconds": "5"}, {"progressbar": 1}, {"test": RandomWalk()}):
+        with pytest.raises((TypeError, ValueError), match=next(iter(wrong))):
+            sample(target, **wrong)
+    assert "rows" not in target.__dict__
+    with pytest.raises(TypeError, match="proposal is MH"):
+        sample(target, proposal=MH())
+
+
+def test_the_command_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "tunamh", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == tunamh.__version__

@@ -1,0 +1,140 @@
+"""Nothing but finite energies and priors may pass, whatever the test."""
+
+import numba
+import numpy as np
+import pytest
+
+from conftest import logistic_data
+from tunamh import (
+    MH,
+    MHSS,
+    AustereMH,
+    EnergyTarget,
+    FactorizedMH,
+    FlyMC,
+    GaussianMixture,
+    LogisticRegression,
+    MHMinibatch,
+    NonFiniteEnergy,
+    NotApplicable,
+    PoissonMH,
+    RandomWalk,
+    TunaMH,
+    check_bounds,
+    sample,
+)
+from tunamh.acceptance.poisson import _height
+
+ROWS = np.random.default_rng(1).standard_normal(300)
+TESTS = {
+    "MH": MH(),
+    "TunaMH": TunaMH(chi=0.5, full_share=np.inf),
+    "TunaMH, all rows": TunaMH(chi=0.5, full_share=0.0),
+    "MHSS": MHSS(full_share=np.inf),
+    "MHSS not delayed": MHSS(delayed=False, full_share=np.inf),
+    "FMH": FactorizedMH(truncation=np.inf),
+    "TFMH": FactorizedMH(),
+    "AustereMH": AustereMH(0.05, 50),
+    "MHMinibatch": MHMinibatch(50),
+}
+
+
+def wall(height):
+    """Slope 1 up to 0.3, and this height beyond, in some rows."""
+
+    @numba.njit
+    def energy(theta, row):
+        return height if theta[0] > 0.3 and row[0] > -1.0 else abs(theta[0] - row[0])
+
+    return energy
+
+
+WALLS = {value: wall(value) for value in (np.inf, -np.inf)}
+
+
+@pytest.mark.parametrize("height", WALLS)
+@pytest.mark.parametrize("test", TESTS)
+def test_an_infinite_energy_is_raised_not_clipped(test, height):
+    target = EnergyTarget(WALLS[height], ROWS, 1.0, dim=1)
+    settings = {"test": TESTS[test], "proposal": RandomWalk(0.3), "tune": 0, "chains": 1, "rng": 1}
+    with pytest.raises(NonFiniteEnergy, match="inf") as caught:
+        sample(target, init=[0.0], draws=20_000, **settings)
+    assert ROWS[caught.value.row] > -1.0
+    assert caught.value.step is not None
+    with pytest.raises(NonFiniteEnergy, match="initial state") as caught:
+        sample(target, init=[0.5], **settings)
+    assert caught.value.row == np.argmax(ROWS > -1.0)
+
+
+@pytest.mark.parametrize("c", [1.0, np.inf])
+def test_check_bounds_lets_no_infinite_energy_pass(c):
+    with pytest.raises(NonFiniteEnergy, match="inf"):
+        check_bounds(EnergyTarget(WALLS[np.inf], ROWS, c, dim=1), rng=1)
+
+
+@pytest.mark.parametrize("test", [MH(), AustereMH(0.05, 50), MHMinibatch(50)], ids=repr)
+def test_an_infinite_bound_allows_no_infinite_rise(test):
+    """These tests need no bound, so the target may have none."""
+    finite = EnergyTarget(WALLS[np.inf], ROWS, np.inf, dim=1)
+    settings = {"test": test, "tune": 0, "chains": 1, "rng": 1, "init": [0.0]}
+    sample(finite, proposal=RandomWalk(0.001), draws=50, **settings)
+    with pytest.raises(NonFiniteEnergy, match="inf"):
+        sample(finite, proposal=RandomWalk(0.3), draws=20_000, **settings)
+
+
+def test_an_infinite_distance_allows_no_infinite_rise():
+    @numba.njit
+    def endless(theta, prop):
+        return np.inf
+
+    target = EnergyTarget(WALLS[np.inf], ROWS, 1.0, dim=1, distance=endless)
+    with pytest.raises(NonFiniteEnergy, match="inf"):
+        sample(target, test=TunaMH(chi=0.5), proposal=RandomWalk(0.3), tune=0, init=[0.0], rng=1)
+
+
+def test_a_sum_beyond_all_numbers_is_named():
+    @numba.njit
+    def huge(theta, row):
+        return 1e307 * theta[0]
+
+    target = EnergyTarget(huge, ROWS, 1e307, dim=1)
+    with pytest.raises(NonFiniteEnergy, match="finite number"):
+        sample(target, test=MH(), proposal=RandomWalk(0.5), tune=0, init=[0.0], rng=1)
+    with pytest.raises(NotApplicable, match="add up to infinity"):
+        sample(target, test=TunaMH(), rng=1)
+
+
+def test_poissonmh_takes_no_infinite_energy_for_rounding():
+    for energy in (np.inf, -np.inf, np.nan):
+        assert np.isnan(_height(energy, 3.0, 2.0))
+    assert _height(3.0 + 1e-15, 3.0, 2.0) == 0.0
+
+
+def test_flymc_starts_at_finite_energies_only():
+    X, y = logistic_data(100, 1)
+    with pytest.raises(NonFiniteEnergy, match="initial state"):
+        sample(LogisticRegression(1e10 * X, y), test=FlyMC(), init=[1e300], rng=1)
+
+
+# ----------------------------------------------------------------------------------------------------- priors
+
+
+def cliff(height):
+    @numba.njit
+    def log_prior(theta):
+        return height if theta[0] > 0.2 else 0.0
+
+    return log_prior
+
+
+CLIFFS = {repr(value): GaussianMixture(ROWS, prior=cliff(value)) for value in (np.nan, np.inf)}
+
+
+@pytest.mark.parametrize("height", CLIFFS)
+@pytest.mark.parametrize("test", [*TESTS.values(), PoissonMH(10.0), FlyMC()], ids=repr)
+def test_a_prior_that_is_no_number_names_the_point(test, height):
+    settings = {"test": test, "proposal": RandomWalk(0.3), "tune": 0, "chains": 1, "rng": 1}
+    with pytest.raises(NonFiniteEnergy, match=rf"log prior is {height}.*\[.*\] -> \[.*at step"):
+        sample(CLIFFS[height], init=[0.0, 0.0], **settings)
+    with pytest.raises(NonFiniteEnergy, match=rf"log prior is {height} at the initial state \[1"):
+        sample(CLIFFS[height], init=[1.0, 0.0], **settings)

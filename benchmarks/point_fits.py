@@ -121,8 +121,8 @@ def fixed_cost(calls: int = 20) -> dict:
         setattr(owner, name, call)
 
     timed(front_door, "run_all", "chains")
-    timed(front_door, "_collected", "DataTree")
-    timed(front_door, "_judged", "R-hat and ESS")
+    timed(front_door, "to_datatree", "DataTree")
+    timed(front_door, "judge", "R-hat and ESS")
     timed(ChainRun, "open", "opening, in threads")
     timed(ChainRun, "_warm_up", "warm-up, in threads")
     timed(ChainRun, "_keep", "sampling, in threads")

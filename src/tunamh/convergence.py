@@ -43,9 +43,9 @@ class Convergence(NamedTuple):
         if self.stuck:
             which = f"chain{'s' * (len(self.stuck) > 1)} {', '.join(map(str, self.stuck))}"
             return (
-                f"{which} of 0 to {self.chains - 1} never moved: {draws:,} identical draws, no proposal was accepted. "
-                "They tell nothing about the posterior. Take shorter steps (proposal=, or leave it to tunamh), a "
-                "longer tune=, or other starts (init=)."
+                f"{which} (of {self.chains}, counted from 0) never moved: {draws:,} identical draws, no proposal was "
+                "accepted. They tell nothing about the posterior. Take shorter steps (proposal=, or leave it to "
+                "tunamh), a longer tune=, or other starts (init=)."
             )
         faults = []
         if self.r_hat > R_HAT_LIMIT:

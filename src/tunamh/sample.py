@@ -14,7 +14,7 @@ from ._blas import one_blas_thread
 from ._interrupts import HeldInterrupts
 from .acceptance.base import AcceptanceTest
 from .choose import choose
-from .convergence import Convergence, judge
+from .convergence import judge
 from .data.passes import announce, watching
 from .errors import ConvergenceWarning, NoDraws
 from .progress import Progress
@@ -134,23 +134,11 @@ def sample(
             announce("loading compiled code (first use compiles it)")
             runs[0].open()
             runs[0].compile()
-        progress.restart(f"{chains} chain{'s' * (chains > 1)}")
-        with HeldInterrupts() as ctrl_c:  # from here on nothing may take the draws
-            run_all(runs, min(chains, cores or os.cpu_count() or 1), clock, progress, ctrl_c)
-            seconds = clock.seconds
-            finished, kept = all(run.finished for run in runs), min(run.kept for run in runs)
-            if kept == 0:
-                if ctrl_c.heard:
-                    raise KeyboardInterrupt("interrupted before every chain had a draw")
-                raise NoDraws(
-                    f"max_seconds={max_seconds:g} ran out before every chain had a draw; allow more time or less tune"
-                )
             settings = {
                 "target": described,
                 "test": repr(test),
                 "proposal": repr(proposal),
                 "why": why,
-                "knobs": [run.kernel.test.knobs[:8].tolist() for run in runs],
                 "seed": str(seed.entropy),
                 "draws": draws,
                 "tune": tune,
@@ -158,44 +146,58 @@ def sample(
                 "rows": target.n_rows,
                 "total_bound": target.total_bound,
                 "data": target.fingerprint,
-                "stopped": "finished" if finished else "interrupted" if ctrl_c.heard else "max_seconds",
             }
+        progress.restart(f"{chains} chain{'s' * (chains > 1)}")
+        with HeldInterrupts() as ctrl_c:  # from here on nothing may take the draws
+            run_all(runs, min(chains, cores or os.cpu_count() or 1), clock, progress, ctrl_c)
+            seconds, kept = clock.seconds, min(run.kept for run in runs)
+            if kept == 0:
+                if ctrl_c.heard:
+                    raise KeyboardInterrupt("interrupted before every chain had a draw")
+                raise NoDraws(
+                    f"max_seconds={max_seconds:g} ran out before every chain had a draw; allow more time or less tune"
+                )
+            finished = all(run.finished for run in runs)
+            settings["stopped"] = "finished" if finished else "interrupted" if ctrl_c.heard else "max_seconds"
+            settings["knobs"] = [run.kernel.test.knobs[:8].tolist() for run in runs]
             results = [run.result() for run in runs]
-            posterior = _collected(results, target.names, exact=test.exact, extra=bound_test.reports, settings=settings)
-            if not finished and ctrl_c.heard:
-                _warn(f"interrupted: {kept:,} of {draws:,} draws per chain are returned", UserWarning, posterior)
-            convergence = _judged(results)
-            progress.say(closing_line(results, convergence, target, thin, seconds))
-            complaint = convergence and convergence.complaint(target.names, kept)
-            if complaint:
-                _warn(complaint, ConvergenceWarning, posterior)
+            about = {"exact": test.exact, "extra": bound_test.reports, "settings": settings}
+            posterior, complaints = _ended(results, target, about, seconds, progress)
+            if settings["stopped"] == "interrupted":
+                told = f"interrupted: {kept:,} of {draws:,} draws per chain are returned"
+                complaints.insert(0, UserWarning(told))
+            for complaint in complaints:
+                _warn(complaint, posterior)
     return posterior
 
 
-def _collected(results: list[ChainResult], names: list[str], **about: Any) -> Any:
-    """A DataTree or, if that fails for whatever reason, a plain dictionary: the draws must not be lost."""
+def _ended(
+    results: list[ChainResult], target: Target, about: dict[str, Any], seconds: float, progress: Progress
+) -> tuple[Any, list[Warning]]:
+    """The draws as a DataTree, and what to warn of. What fails here becomes a warning: the draws must not be lost."""
+    complaints: list[Warning] = []
+    kept = min(len(result.draws) for result in results)
     try:
-        return to_datatree(results, names, **about)
+        posterior = to_datatree(results, target.names, **about)
     except Exception as error:
         posterior = to_plain_dict(results)
-        message = f"a plain dictionary is returned, since no DataTree could be made ({type(error).__name__}: {error})"
-        _warn(message, UserWarning, posterior)
-        return posterior
-
-
-def _judged(results: list[ChainResult]) -> Convergence | None:
-    n = min(len(result.draws) for result in results)
+        reason = f"{type(error).__name__}: {error}"
+        complaints.append(UserWarning(f"no DataTree could be made ({reason}): the draws are in a plain dictionary"))
     try:
-        return judge(np.stack([result.draws[:n] for result in results]))
+        convergence = judge(np.stack([result.draws[:kept] for result in results]))
+        progress.say(closing_line(results, convergence, target, about["settings"]["thin"], seconds))
+        told = None if convergence is None else convergence.complaint(target.names, kept)
+        if told is not None:
+            complaints.append(ConvergenceWarning(told))
     except Exception as error:
-        _warn(f"convergence could not be judged ({type(error).__name__}: {error})", UserWarning, None)
-        return None
+        complaints.append(UserWarning(f"convergence could not be judged ({type(error).__name__}: {error})"))
+    return posterior, complaints
 
 
-def _warn(message: str, kind: type[Warning], posterior: Any) -> None:
+def _warn(complaint: Warning, posterior: Any) -> None:
     """Warn the caller of `sample`; if a filter makes an error of it, the error carries the draws."""
     try:
-        warnings.warn(message, kind, stacklevel=3)
+        warnings.warn(complaint, stacklevel=3)
     except Warning as error:
         error.posterior = posterior  # type: ignore[attr-defined]
         error.add_note("The draws are in the attribute `posterior` of this error.")

@@ -101,10 +101,14 @@ def _proved_proper(target: GLM, expanded: TaylorTarget, away: float) -> bool:
 
     At a distance ``r`` (in posterior standard deviations) within the trust radius it is higher by at least
     ``-away r + r^2/2 - C r^3/6``, C the sum of the bounds of order 2; at ``r = 4 away`` that is positive if
-    ``8/3 C away < 1``. On separated data Newton's steps shrink so that this product stays near 8/3 for ever.
+    ``8/3 C away < 1``. Where ``|f'''| <= f''``, ``away max_i |L'x_i| < 1`` will do (spec 5i). On separated data
+    Newton's steps shrink so that neither product ever becomes small.
     """
-    near_enough = 16 * away**2 <= expanded.tier[0]
-    return target._prior.proper or (expanded.order == 2 and near_enough and 8 / 3 * expanded.total_bound * away < 1)
+    if target._prior.proper:
+        return True
+    if getattr(target.family, "self_concordant", False) and expanded.longest * away < 1:
+        return True
+    return expanded.order == 2 and 16 * away**2 <= expanded.tier[0] and 8 / 3 * expanded.total_bound * away < 1
 
 
 def _across_modes(target: GLM) -> Choice:
@@ -120,9 +124,14 @@ def _across_modes(target: GLM) -> Choice:
 
 
 def _without_expansion(target: GLM, why: str) -> Choice:
-    """A random walk; minibatches pay where the posterior knows far fewer rows than there are (spec 5e, rule 4)."""
-    tempered = target.weight < 0.25 * target.n_rows and np.isfinite(target.total_bound)
-    return Choice(target, TunaMH() if tempered else MH(), target.default_proposal(), f"a random walk, since {why}")
+    """No expansion to rely on; minibatches pay where the posterior knows far fewer rows than there are (spec 5e)."""
+    if target.weight < 0.25 * target.n_rows and np.isfinite(target.total_bound):
+        return Choice(target, TunaMH(), target.default_proposal(), f"a random walk on minibatches, since {why}")
+    mode = target.modes[0]
+    if np.isfinite(mode.posterior.energy) and mode.posterior.metric().positive_definite:
+        said = f"Student-t proposals about the mode and a random walk, each checked on all rows, since {why}"
+        return Choice(target, MH(), AcrossModes.of([mode]), said)
+    return Choice(target, MH(), target.default_proposal(), f"a random walk on all rows, since {why}")
 
 
 def _for_expansion(target: TaylorTarget, where: str) -> Choice:

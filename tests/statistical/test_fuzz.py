@@ -1,6 +1,7 @@
 """Random regressions of every family, size and scale: draws that agree with a reference, or a clear error.
 
-The reference is written here from scratch: energies by SciPy, moments by importance sampling from a Student-t law. `TUNAMH_FUZZ=1000 pytest tests/statistical/test_fuzz.py` runs more cases than CI does.
+The reference is written here from scratch: energies by SciPy, moments by importance sampling from a Student-t law.
+`TUNAMH_FUZZ=1000 pytest tests/statistical/test_fuzz.py` runs more cases than CI does.
 """
 
 import os

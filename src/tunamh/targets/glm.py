@@ -331,7 +331,7 @@ class GLM(Target):
         near = getattr(self.family, "suprema_near", None) if white else None
         radius = np.inf if near is None else tier_radius(d)
 
-        def fill(rows: np.ndarray, block: slice) -> tuple[float, float, np.ndarray]:
+        def fill(rows: np.ndarray, block: slice) -> tuple[list[float], np.ndarray]:
             X, y, weight = self._columns(block)
             eta = X @ centre
             supremum = self.family.suprema(y)[order]
@@ -350,16 +350,16 @@ class GLM(Target):
             rows[:, c + 2], rows[:, c + 3], third = self.family.derivatives(eta, y)
             wider = float(np.max(supremum[supremum > 0] / local[supremum > 0], initial=1.0))
             leverage = float(np.max(weight * np.abs(rows[:, c + 3]) * size**2))
-            return wider, leverage, (weight * third * size**2) @ white_X
+            return [wider, leverage, float(size.max())], (weight * third * size**2) @ white_X
 
-        outside, leverage, thirds = 1.0, 0.0, np.zeros(d)
+        largest, thirds = np.array([1.0, 0.0, 0.0]), np.zeros(d)
 
-        def take(of_block: tuple[float, float, np.ndarray]) -> None:
-            nonlocal outside, leverage
-            outside, leverage = max(outside, of_block[0]), max(leverage, of_block[1])
-            np.add(thirds, of_block[2], out=thirds)
+        def take(of_block: tuple[list[float], np.ndarray]) -> None:
+            np.maximum(largest, of_block[0], out=largest)
+            np.add(thirds, of_block[1], out=thirds)
 
         rows = self._packed(3, fill, take)
+        outside, leverage, longest = largest.tolist()
         distance = original_distance if original_bounds else (first_order_distance, second_order_distance)[order - 1]
         return TaylorTarget(
             self,
@@ -371,6 +371,7 @@ class GLM(Target):
             white=white,
             skew=mean_of_skewed(thirds) if white else None,
             leverage=leverage if white else 0.0,
+            longest=longest if white else np.inf,
             tier=(radius**2, outside),
             rows=rows,
             bound_column=c,

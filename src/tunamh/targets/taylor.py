@@ -189,7 +189,8 @@ class TaylorTarget(Target):
 
     ``root`` is the matrix by which distances are measured, ``white`` when it is that of the posterior precision;
     ``tier`` is the radius squared within which the bounds hold and the factor that makes them hold everywhere; ``skew``
-    estimates how far the posterior mean lies from the mode, in whitened coordinates.
+    estimates how far the posterior mean lies from the mode, in whitened coordinates. ``leverage`` is the largest share
+    of one row in what is known of any direction, ``longest`` the largest ``|L'x_i|``.
     """
 
     spread = 2.0
@@ -210,12 +211,13 @@ class TaylorTarget(Target):
         white: bool = False,
         skew: np.ndarray | None = None,
         leverage: float = 0.0,
+        longest: float = np.inf,
         tier: tuple[float, float] = (np.inf, 1.0),
         start: Callable[[np.random.Generator, int], np.ndarray] | None = None,
     ):
         self._start = base.start if start is None and base.several_modes else start
         self.base, self.order, self.white, self.tier = base, order, white, tier
-        self.centre, self.at_centre, self.leverage = centre, at_centre, leverage
+        self.centre, self.at_centre, self.leverage, self.longest = centre, at_centre, leverage, longest
         self.gradient, self.hessian = at_centre.gradient, at_centre.plain_hessian
         self.own_bounds = base.own_bounds
         self.skew = np.zeros(base.dim) if skew is None else skew

@@ -58,6 +58,9 @@ class WellKnownFamily(Family, Protocol):
     convex: bool
     """Whether ``f`` is convex in ``eta``, so that a posterior has one mode at most."""
 
+    self_concordant: bool
+    """Whether ``|f'''| <= f''`` everywhere."""
+
     def guess(self, y: np.ndarray) -> np.ndarray:
         """Predictors that would explain the responses, from which the search for a mode may start."""
 

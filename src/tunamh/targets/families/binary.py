@@ -50,6 +50,7 @@ class Logistic:
     rise = _logistic_rise
     hyper = ()
     convex = True
+    self_concordant = True
 
     def check(self, y: np.ndarray) -> None:
         _check_labels(y)

@@ -68,6 +68,7 @@ class NegativeBinomial:
     energy = _binomial_energy
     rise = _binomial_rise
     convex = True
+    self_concordant = True
 
     def __post_init__(self) -> None:
         settle(self, dispersion=moderate_number("dispersion", self.dispersion))

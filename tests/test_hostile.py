@@ -920,6 +920,22 @@ HOSTILE = {
         ValueError,
         "states must be a whole number of at least 2, got 1.",
     ),
+    "control makes no target": (
+        lambda: sample(target(), control=lambda target: None),
+        TypeError,
+        "control must turn a target into a target, as Taylor(order=2) does; of LogisticRegression(200 rows, 3 "
+        "parameters, prior=Flat()) it made None.",
+    ),
+    "check_bounds of data": (
+        lambda: tunamh.check_bounds(X),
+        TypeError,
+        "target must be a tunamh target such as LogisticRegression(X, y), got a ndarray of shape (200, 3).",
+    ),
+    "check_bounds of no pairs": (
+        lambda: tunamh.check_bounds(target(), pairs=0),
+        ValueError,
+        "pairs must be a whole number of at least 1, got 0.",
+    ),
     "walk nothing": (
         lambda: tunamh.FiniteWalk(),
         TypeError,

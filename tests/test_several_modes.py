@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from test_search import quantile_scores
-from tunamh import MH, ConvergenceWarning, LogisticRegression, RandomWalk, RobustRegression, SeveralModes, sample
+from tunamh import (
+    MH,
+    AcrossModes,
+    ConvergenceWarning,
+    LogisticRegression,
+    RandomWalk,
+    RobustRegression,
+    SeveralModes,
+    sample,
+)
 
 
 def energy(eta, y, df):
@@ -74,6 +83,37 @@ def test_the_warning_does_not_depend_on_luck_or_on_the_test():
         assert ends.min() < 5 < 15 < ends.max()
     with pytest.warns(SeveralModes, match="the posterior has 2 modes"):
         sample(target, test=MH(), proposal=RandomWalk(0.1), init=[0.0], draws=10, tune=0, chains=1)
+
+
+def mixture_of_t(x, proposal):
+    """The proposal's density, by SciPy."""
+    from scipy.stats import multivariate_t
+
+    parts = zip(proposal.shares, proposal.points, proposal.factors, strict=True)
+    return sum(w * multivariate_t(m, L @ L.T, df=5).pdf(x) for w, m, L in parts)
+
+
+def test_proposals_across_modes_have_the_stated_law_and_ratio():
+    """Independent steps: the Hastings factor is that of the mixture, and so is the law. Walks: symmetric, no factor."""
+    points, shares = np.array([[0.0, 1.0], [4.0, -2.0]]), np.array([0.3, 0.7])
+    factors = np.array([[[0.5, 0.0], [0.2, 1.0]], [[1.0, 0.3], [0.0, 0.4]]])
+    proposal = AcrossModes(points, factors, shares)
+    bound = proposal.bind(RobustRegression(np.eye(2), np.ones(2)))
+    rng, here, there = np.random.default_rng(1), np.array([0.5, 0.5]), np.empty(2)
+    independent, walks = [], []
+    for _ in range(20_000):
+        log_q = bound.propose(rng, here, there, bound.knobs)
+        (walks if log_q == 0.0 else independent).append([*there, log_q])
+    independent, walks = np.array(independent), np.array(walks)
+    assert len(walks) / 20_000 == pytest.approx(0.3, abs=0.015)
+    expected = np.log(mixture_of_t(here, proposal) / mixture_of_t(independent[:500, :2], proposal))
+    assert independent[:500, 2] == pytest.approx(expected)
+    near_second = (independent[:, 0] - 0.5 * independent[:, 1] > 2.5).mean()
+    z = rng.standard_normal((50_000, 2)) / np.sqrt(rng.chisquare(5, (50_000, 1)) / 5)
+    draws = [m + z @ L.T for m, L in zip(points, factors, strict=True)]
+    truth = [np.mean(d[:, 0] - 0.5 * d[:, 1] > 2.5) for d in draws]
+    assert near_second == pytest.approx(shares @ truth, abs=0.02)
+    assert walks[:, :2].mean(axis=0) == pytest.approx(here, abs=0.06)
 
 
 def test_convex_families_are_not_searched_for_modes():

@@ -16,6 +16,7 @@ from .errors import (
     TunaMHError,
 )
 from .guard import check_bounds
+from .modes import AcrossModes
 from .priors import Flat, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .results import summary
@@ -41,6 +42,7 @@ __all__ = [
     "GLM",
     "MH",
     "MHSS",
+    "AcrossModes",
     "AustereMH",
     "Autoregressive",
     "BoundViolation",

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from ._arguments import shown
 from ._linear import flat_direction
 from .acceptance import MH, MHSS, TunaMH
 from .control import Taylor
@@ -58,7 +59,10 @@ def choose(target: Target, test: Any, proposal: Any, control: Any) -> Choice:
             control = Taylor(order=max(1, _highest_order(target)))
     warn_of_modes(target)
     if control is not None:
-        target = control(target)
+        given, target = target, control(target)
+        if not isinstance(target, Target):
+            made = f"of {given!r} it made {shown(target)}"
+            raise TypeError(f"control must turn a target into a target, as Taylor(order=2) does; {made}.")
     if test is None and proposal is None:
         if isinstance(target, GLM):
             return _for_regression(target)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._arguments import seed_sequence, shown, whole_number
 from ._jit import BAD_DISTANCE, BAD_RATIO, BLOCK, NO_FAULT, Audit, Model, Work, part, same_coordinates
 from .acceptance.base import sum_of_energies, sum_of_rises
 from .errors import BoundViolation, NonFiniteEnergy, TunaMHError
@@ -152,6 +153,10 @@ def check_bounds(target: Target, pairs: int = 20, rng: Any = None) -> float:
     BoundViolation
         Names the first row that exceeds its bound. Passing is evidence, not proof: derive ``c`` from suprema.
     """
+    if not hasattr(target, "model"):
+        raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
+    pairs = whole_number("pairs", pairs, 1)
+    seed_sequence("rng", rng)  # says what is wrong with it
     generator = np.random.default_rng(rng)
     model = target.model()
     return max(check_move(*_random_pair(target, model, generator), model) for _ in range(pairs))

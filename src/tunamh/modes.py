@@ -16,7 +16,7 @@ import numpy as np
 from ._jit import Propose, fixed, helper, part
 from .errors import NotApplicable
 from .laplace import Mode
-from .proposals import OPTIMAL_WALK, BoundProposal, Space
+from .proposals import OPTIMAL_WALK, BoundProposal, Proposal, Space
 
 _FREEDOM = 5
 _WALK_SHARE = 0.3
@@ -82,7 +82,7 @@ def _across_modes(rng, here, there, knobs):
 
 
 @dataclass(frozen=True)
-class AcrossModes:
+class AcrossModes(Proposal):
     """Proposals between the modes of a posterior; `sample` chooses it where it finds several.
 
     Parameters

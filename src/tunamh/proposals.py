@@ -47,6 +47,16 @@ class BoundProposal(NamedTuple):
         return self._replace(knobs=fixed([min(step, self.largest), *self.knobs[1:]]))
 
 
+class Proposal:
+    """What every proposal is: a frozen value that says what it needs."""
+
+    def bind(self, space: Space) -> BoundProposal:
+        """The proposal made ready for a target; raises `NotApplicable` where it does not fit."""
+        raise NotApplicable(
+            f"{type(self).__name__} has no bind(space), by which a proposal is made ready for a target."
+        )
+
+
 @part(Propose)
 def _isotropic(rng, theta, prop, knobs):
     for j in range(theta.size):
@@ -74,7 +84,7 @@ def _correlated(rng, theta, prop, knobs):
 
 
 @dataclass(frozen=True)
-class RandomWalk:
+class RandomWalk(Proposal):
     """Gaussian random walk.
 
     Parameters
@@ -184,7 +194,7 @@ def _mixed(rng, here, there, knobs):
 
 
 @dataclass(frozen=True)
-class Autoregressive:
+class Autoregressive(Proposal):
     """Proposal reversible for the Laplace law ``N(m, Q^-1)`` of the posterior (spec 5b), for Taylor targets.
 
     In the coordinates ``theta = m + L z``, ``L L' = Q^-1``, it is ``z' = rho z + sqrt(1 - rho^2) xi``. On a Taylor
@@ -249,7 +259,7 @@ def _neighbour(rng, theta, prop, knobs):
 
 
 @dataclass(frozen=True)
-class NeighbourWalk:
+class NeighbourWalk(Proposal):
     """The paper's lazy walk on states ``0 .. K-1``: stay 1/2, left 1/4, right 1/4; at an end inwards 1/2."""
 
     def bind(self, space: Space) -> BoundProposal:
@@ -259,7 +269,7 @@ class NeighbourWalk:
 
 
 @dataclass(frozen=True)
-class UserProposal:
+class UserProposal(Proposal):
     """A user's own compiled ``propose(rng, theta, prop) -> log q(theta|prop) - log q(prop|theta)``.
 
     It draws from ``rng`` (a NumPy Generator) and writes into ``prop``, which begins as ``theta``; a symmetric proposal
@@ -297,7 +307,7 @@ def as_proposal(proposal: Any) -> Any:
         raise TypeError(f"proposal is the class {proposal.__name__}: give a value, such as {proposal.__name__}().")
     if hasattr(proposal, "exact"):
         raise TypeError(f"proposal is {shown(proposal)}, which is an acceptance test: say test= instead.")
-    if isinstance(proposal, RandomWalk | Autoregressive | NeighbourWalk | UserProposal):
+    if isinstance(proposal, Proposal):
         return proposal
     if callable(proposal):
         raise TypeError("proposal is a plain Python function: compile it first with @numba.njit.")

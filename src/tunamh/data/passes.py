@@ -23,7 +23,7 @@ from .._blas import one_blas_thread
 
 Result = TypeVar("Result")
 
-ROWS_AT_ONCE = 1 << 12
+ROWS_AT_ONCE = 1 << 13
 """Rows in a block: its temporaries stay in the cache, and small whatever the length of the data."""
 
 

@@ -43,7 +43,7 @@ def compare(name: str, draws: int = 20_000) -> list[dict]:
     family = tunamh.Logistic() if problem.family == "logistic" else tunamh.StudentT(4.0)
     results = []
     for about, target in expansions(tunamh.GLM(problem.X, problem.y, family)).items():
-        proposal = Autoregressive(rho=0.0, other=0.03)
+        proposal = Autoregressive(rho=0.0, robust_share=0.03)
         tree = tunamh.sample(target, test=MINIBATCH, proposal=proposal, draws=draws, chains=1, rng=1, progressbar=False)
         theta = tree.posterior["theta"]
         results.append(
@@ -77,7 +77,7 @@ def tails(share: float, seeds: int = 10) -> dict:
     target, truth = few_rows()
     worst, claimed = [], []
     for seed in range(seeds):
-        proposal = Autoregressive(other=share)
+        proposal = Autoregressive(robust_share=share)
         settings = {"draws": 25_000, "tune": 1000, "chains": 4, "progressbar": False}
         tree = tunamh.sample(target, test=MINIBATCH, proposal=proposal, rng=seed, **settings)
         theta = tree.posterior["theta"].values

@@ -53,9 +53,9 @@ def logistic(n_rows: int, d: int, rng: np.random.Generator) -> tunamh.LogisticRe
 
 def chain_for_batch(target: tunamh.Target, batch: float, full_share: float = np.inf) -> tuple[ChainState, Kernel]:
     """A chain whose mean batch is ``batch``: chi C M = 1, so each of the two terms is half of it."""
-    reach = batch / 2
-    step = reach / target.total_bound / np.sqrt(target.dim)
-    test = tunamh.TunaMH(chi=1 / reach, full_share=full_share).bind(target)
+    move_bound = batch / 2
+    step = move_bound / target.total_bound / np.sqrt(target.dim)
+    test = tunamh.TunaMH(chi=1 / move_bound, full_share=full_share).bind(target)
     kernel = Kernel(target.model(), tunamh.RandomWalk(step).bind(target), test, new_work())
     stream = open_stream(np.random.SeedSequence(2))
     return ChainState(np.zeros(target.dim), np.random.default_rng(1), stream, test.memory), kernel

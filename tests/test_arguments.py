@@ -54,7 +54,7 @@ def test_values_are_kept_as_plain_numbers():
     assert repr(MHSS(floor=np.int64(3), delayed=np.True_)) == "MHSS(floor=3.0, delayed=True, full_share=0.4)"
     assert repr(Taylor(order=2.0)) == repr(Taylor(order=2))
     assert repr(RandomWalk(np.float32(0.5))) == "RandomWalk(scale=0.5, acceptance=0.25)"
-    assert repr(Autoregressive(rho=np.float64(0))) == "Autoregressive(rho=0.0, other=None)"
+    assert repr(Autoregressive(rho=np.float64(0))) == "Autoregressive(rho=0.0, robust_share=None)"
     assert Normal(scale=np.array([1, 2])) == Normal(scale=[1.0, 2.0])
 
 

@@ -95,12 +95,12 @@ def test_original_bounds_hold_and_are_looser(name, order):
     original = Taylor(order=order, original_bounds=True)(target)
     assert check_bounds(original, pairs=40, rng=1) <= 1 + 1e-9
 
-    def mean_reach(controlled):
+    def mean_move_bound(controlled):
         model, rng = controlled.model(), np.random.default_rng(2)
         pairs = controlled.centre + rng.standard_normal((50, 2, 2)) @ controlled.metric.factor.T
         return np.mean([controlled.total_bound * model.distance(a, b, model.data.hyper) for a, b in pairs])
 
-    assert mean_reach(original) > 1.5 * mean_reach(Taylor(order=order)(target))
+    assert mean_move_bound(original) > 1.5 * mean_move_bound(Taylor(order=order)(target))
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -248,7 +248,7 @@ def test_a_family_without_bounded_slope_serves_mh_and_taylor():
         sample(target, test=tunamh.FlyMC())
     sample(target, test=MH(), draws=20, tune=20, rng=1)
     sample(target, test=MHSS(), control=Taylor(order=1), draws=20, tune=20, rng=1)
-    independent = Autoregressive(rho=0.0, other=0.0)
+    independent = Autoregressive(rho=0.0, robust_share=0.0)
     exact = sample(target, test=MHSS(), control=Taylor(order=2), proposal=independent, draws=2000, tune=0, rng=1)
     assert exact.sample_stats["accepted"].all()  # the posterior is Gaussian: independent draws, no row read
     assert (exact.sample_stats["batch_size"] == 0).all()
@@ -304,7 +304,7 @@ def test_autoregressive_is_reversible_for_the_laplace_law(rho, centre, skewed):
     """Its ratio is that of the two Gaussian densities; about the mode it cancels Taylor part and prior (spec 5b)."""
     plain = Taylor(order=2, centre=centre)(CASES["logistic"][0])
     plain.skew = plain.skew * skewed
-    proposal = Autoregressive(rho=rho, other=0.0)
+    proposal = Autoregressive(rho=rho, robust_share=0.0)
     target = proposal.prepare(plain)
     bound, model = proposal.bind(target), target.model()
     precision = plain.hessian + np.diag(plain._prior.precision)
@@ -344,7 +344,7 @@ def test_set_up_adds_up_one_hessian_over_all_rows(monkeypatch):
     assert mode.found
     assert rows.count(100_000) == 1
     assert mode.away < np.sqrt(0.01 * 3)
-    assert Taylor(order=2)(target).departure < 0.02
+    assert Taylor(order=2)(target).non_gaussianity < 0.02
 
 
 WHITE = [(name, order) for name, order in CONTROLLED if name != "mixture"]
@@ -394,7 +394,7 @@ def test_bounds_hold_on_both_sides_of_the_tier(name, order):
 
 
 def test_whitened_coordinates_of_an_indefinite_expansion():
-    """Far from the mode a Student-t posterior bends the wrong way: the metric is lifted, the posterior is not."""
+    """Far from the mode a Student-t posterior thirds_at the wrong way: the metric is lifted, the posterior is not."""
     plain = Taylor(order=2, centre=[6.0, 6.0])(CASES["robust"][0])
     assert (plain.metric.kept < 0).any()
     points, q = np.random.default_rng(1).normal(size=(6, 2)), np.full((6, 6), 1 / 6)
@@ -405,7 +405,7 @@ def test_whitened_coordinates_of_an_indefinite_expansion():
 
 def test_other_steps_of_the_autoregressive_proposal():
     """Half Student-t, a quarter random walk, a quarter shorter autoregressions, each with its own ratio."""
-    proposal = Autoregressive(rho=0.0, other=1.0)
+    proposal = Autoregressive(rho=0.0, robust_share=1.0)
     bound = proposal.bind(proposal.prepare(Taylor(order=2)(CASES["logistic"][0])))
     rng, here, there = np.random.default_rng(2), np.array([1.0, -2.0]), np.empty(2)
     ratios, squares = np.empty((4000, 4)), np.empty(4000)
@@ -423,7 +423,7 @@ def test_other_steps_of_the_autoregressive_proposal():
 @pytest.mark.parametrize("other", [0.0, 0.5, 1.0])
 def test_the_mixed_proposal_leaves_its_target_alone(other):
     """Accepted by its ratio on a standard normal target, it keeps standard normal draws standard normal."""
-    proposal = Autoregressive(rho=0.4, other=other)
+    proposal = Autoregressive(rho=0.4, robust_share=other)
     bound = proposal.bind(proposal.prepare(Taylor(order=2)(CASES["logistic"][0])))
     rng, there = np.random.default_rng(3), np.empty(2)
     states = rng.standard_normal((40_000, 2))
@@ -438,7 +438,7 @@ def test_the_mixed_proposal_leaves_its_target_alone(other):
 def test_rho_is_raised_where_the_laplace_law_is_poor():
     rng = np.random.default_rng(3)
     few = LogisticRegression(rng.standard_normal((40, 20)), [0, 1] * 20, prior=Normal(scale=10.0))
-    proposal = Autoregressive(other=0.0)
+    proposal = Autoregressive(robust_share=0.0)
     tree = sample(few, test=MH(), control=Taylor(order=2), proposal=proposal, draws=2000, tune=4000, rng=1)
     assert tree.sample_stats["step_size"].max() < 0.95
     assert tree.sample_stats["acceptance_rate"].mean() == pytest.approx(0.6, abs=0.1)
@@ -454,4 +454,4 @@ def test_autoregressive_needs_a_laplace_law():
     with pytest.raises(ValueError, match="rho"):
         Autoregressive(rho=1.0)
     with pytest.raises(ValueError, match="other"):
-        Autoregressive(other=1.1)
+        Autoregressive(robust_share=1.1)

@@ -860,7 +860,7 @@ HOSTILE = {
         "rho must lie between -1 and 1 (both excluded), got 1.0.",
     ),
     "other text": (
-        lambda: tunamh.Autoregressive(other="few"),
+        lambda: tunamh.Autoregressive(robust_share="few"),
         TypeError,
         "other must be a number, got 'few' (str).",
     ),

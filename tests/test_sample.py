@@ -141,8 +141,8 @@ def test_numbers_left_open_are_adapted_and_frozen(target):
     assert steps[0, 0] != steps[1, 0]
     assert tree.sample_stats["acceptance_rate"].mean() == pytest.approx(0.25, abs=0.08)
     for knobs in json.loads(tree.posterior.attrs["settings"])["knobs"]:
-        reach = tree.sample_stats["batch_size"].mean().item() / 2  # the two terms of the mean batch are equal
-        assert knobs[1] * reach == pytest.approx(1.0, rel=0.35)
+        move_bound = tree.sample_stats["batch_size"].mean().item() / 2  # the two terms of the mean batch are equal
+        assert knobs[1] * move_bound == pytest.approx(1.0, rel=0.35)
 
 
 @pytest.mark.parametrize("acceptance", [0.15, 0.5])

@@ -10,7 +10,7 @@ import pytest
 from conftest import logistic_data
 from tunamh import MH, FlyMC, LogisticRegression, RandomWalk, TunaMH, sample
 from tunamh._jit import Goals, Learned
-from tunamh.chain import RATE, REACH, REPORT, ChainState, Kernel, advance, new_record
+from tunamh.chain import MOVE_BOUND, RATE, REPORT, ChainState, Kernel, advance, new_record
 from tunamh.data.stream import open_stream
 from tunamh.guard import new_work
 from tunamh.warmup import WINDOW, WarmUp, update
@@ -34,22 +34,22 @@ def opened(target, test, proposal):
 def test_update_is_robbins_monro_with_an_average_over_the_last_third(rng):
     goals = Goals(95, True, 0.25, 2.0)
     learned = Learned(0, 0.1, math.nan, 0, 0.0, 0, 0.0)
-    log_step, done, steps, reaches = 0.1, 0, [], []
+    log_step, done, steps, move_bounds = 0.1, 0, [], []
     for n in [10] * 9 + [5]:
         record = rng.random((n, REPORT + 1))
-        record[rng.random(n) < 0.5, REACH] = np.nan
+        record[rng.random(n) < 0.5, MOVE_BOUND] = np.nan
         learned = update(learned, record, goals)
         done += n
         log_step = min(log_step + min(n * done**-0.6, 1.0) * (record[:, RATE].mean() - 0.25), math.log(2.0))
         assert learned.done == done
         assert learned.log_step == pytest.approx(log_step)
-        assert learned.reach == pytest.approx(np.nanmean(record[:, REACH]))
+        assert learned.move_bound == pytest.approx(np.nanmean(record[:, MOVE_BOUND]))
         if done > 2 * 95 / 3:
             steps.append(log_step)
-            reaches.append(np.nanmean(record[:, REACH]))
+            move_bounds.append(np.nanmean(record[:, MOVE_BOUND]))
     assert learned.late_windows == len(steps)
     assert learned.late_log_steps == pytest.approx(sum(steps))
-    assert learned.late_reach / learned.late_reaches == pytest.approx(np.mean(reaches))
+    assert learned.late_reach / learned.late_move_bounds == pytest.approx(np.mean(move_bounds))
 
 
 def test_update_changes_nothing_it_was_given(rng):
@@ -95,12 +95,12 @@ def test_warm_up_enters_compiled_code_a_handful_of_times(target, monkeypatch):
 
 
 def test_a_tests_own_number_is_not_taken_for_its_reach(target):
-    """FlyMC reports its bright rows; warm-up adapts to reaches, and FlyMC has none."""
+    """FlyMC reports its bright rows; warm-up adapts to move_bounds, and FlyMC has none."""
     firefly = FlyMC().prepare(target)
     kernel, state = opened(firefly, FlyMC(), RandomWalk(0.05))
     draws, record = np.empty((30, 3)), new_record(30)
     advance(state, kernel, draws, record)
-    assert np.isnan(record[:, REACH]).all()
+    assert np.isnan(record[:, MOVE_BOUND]).all()
     assert record[-1, REPORT] == state.memory[0] > 0
     tree = sample(target, test=FlyMC(), draws=20, tune=20, chains=1, rng=1)
     assert tree.sample_stats["bright_rows"].min() > 0

@@ -279,8 +279,8 @@ class Decision(NamedTuple):
     rows: int  # rows evaluated
     full: bool  # all rows were read
     worst: float  # largest |rise| / (c_i M) met; NaN when the test uses no bounds
-    reach: float  # C M, the most that all rows together can pull; NaN for tests without bounds
-    report: float  # a number of the test's own, named by `BoundTest.reports`; NaN where there is none
+    move_bound: float  # C M, the most that all rows together can pull; NaN for tests without bounds
+    report: float  # a number of the test's own, named by `ReadyTest.reports`; NaN where there is none
     fault: int  # NO_FAULT, or what Python must raise an error about
 
 
@@ -317,7 +317,7 @@ Run = types.FunctionType(
 """The chain loop; see `tunamh.chain`."""
 
 Adapt = types.FunctionType(types.void(_vector, _real))
-"""``(knobs, mean_reach)``: turns a test's knobs, in place, given the mean reach ``C M`` of proposals."""
+"""``(knobs, mean_move_bound)``: turns a test's knobs, in place, given the mean move_bound ``C M`` of proposals."""
 
 
 class Goals(NamedTuple):
@@ -334,10 +334,10 @@ class Learned(NamedTuple):
 
     done: int  # steps
     log_step: float  # logarithm of the step size
-    reach: float  # mean reach of the newest window that has one, else NaN
+    move_bound: float  # mean move bound of the newest window that has one, else NaN
     late_windows: int  # windows in the last third of the steps
     late_log_steps: float  # the sum of their log_step
-    late_reaches: int  # how many of them have a reach
+    late_move_bounds: int  # how many of them have one
     late_reach: float  # the sum of it
 
 
@@ -362,7 +362,7 @@ def same_coordinates(state, theta, hyper):
 
 
 @part(Adapt)
-def nothing_to_adapt(knobs, mean_reach):
+def nothing_to_adapt(knobs, mean_move_bound):
     """The test's knobs were given, or there are none."""
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-SMALLEST_BEND = 1e-12
+SMALLEST_CURVATURE = 1e-12
 """Curvatures below this share of the largest (in units of the diagonal) are rounding, and count as this share."""
 
 _UNRESOLVED = 1e-12  # singular values below this share of the largest are rounding
@@ -29,7 +29,7 @@ def flat_direction(precision: np.ndarray) -> np.ndarray | None:
     """A direction along which ``precision`` vanishes up to rounding, if there is one."""
     scale, values, vectors = scaled_eigen(precision)
     sizes = np.abs(values)
-    return vectors[:, sizes.argmin()] / scale if sizes.min() <= SMALLEST_BEND * sizes.max() else None
+    return vectors[:, sizes.argmin()] / scale if sizes.min() <= SMALLEST_CURVATURE * sizes.max() else None
 
 
 class Frame(NamedTuple):
@@ -96,15 +96,15 @@ class Metric(NamedTuple):
 
 
 def metric(precision: np.ndarray, frame: Frame | None = None) -> Metric:
-    """The metric of ``precision``: curvatures count by their size, and none below `SMALLEST_BEND` of the largest.
+    """The metric of ``precision``: curvatures count by their size, and none below `SMALLEST_CURVATURE` of the largest.
 
     With a ``frame`` the precision is one in its coordinates, and the metric that of the parameters.
     """
     scale, values, vectors = scaled_eigen(precision)
     vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
-    bend = np.maximum(np.abs(values), SMALLEST_BEND * max(float(np.abs(values).max()), SMALLEST_BEND))
-    root = np.sqrt(bend)
-    factor, inverse, kept = vectors / root / scale[:, None], (vectors * root).T * scale, values / bend
+    curvature = np.maximum(np.abs(values), SMALLEST_CURVATURE * max(float(np.abs(values).max()), SMALLEST_CURVATURE))
+    root = np.sqrt(curvature)
+    factor, inverse, kept = vectors / root / scale[:, None], (vectors * root).T * scale, values / curvature
     if frame is not None:
         factor, inverse = frame.columns @ factor, inverse @ frame.inverse
     return Metric(factor, inverse, kept)

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ._jit import BAD_RATIO, NO_FAULT, Model, Outcome, Part, Run, Work, borrowed, part
-from .acceptance.base import BoundTest
+from .acceptance.base import ReadyTest
 from .data.stream import StreamState
 from .guard import explain, parameters_at
-from .proposals import BoundProposal
+from .proposals import ReadyProposal
 
 # Columns of what is recorded beside each kept draw.
-ACCEPTED, RATE, ROWS, FULL, WORST, REACH, REPORT = range(7)
+ACCEPTED, RATE, ROWS, FULL, WORST, MOVE_BOUND, REPORT = range(7)
 
 
 def new_record(draws: int) -> np.ndarray:
@@ -65,7 +65,7 @@ def run_chain(
             record[k, RATE] += math.exp(min(0.0, decision.log_ratio)) / thin
             record[k, ROWS] += decision.rows / thin
             record[k, WORST] = decision.worst if math.isnan(decision.worst) else max(record[k, WORST], decision.worst)
-            record[k, REACH] += decision.reach / thin
+            record[k, MOVE_BOUND] += decision.move_bound / thin
             record[k, REPORT] += decision.report / thin
         draws[k, :] = theta
     return Outcome(draws.shape[0] * thin, NO_FAULT)
@@ -74,7 +74,7 @@ def run_chain(
 def join_records(first: np.ndarray, n_first: int, second: np.ndarray, n_second: int) -> np.ndarray:
     """The record of ``n_first`` steps followed by ``n_second``: means of means, maxima of maxima."""
     joined = np.maximum(first, second)
-    means = [RATE, ROWS, REACH, REPORT]
+    means = [RATE, ROWS, MOVE_BOUND, REPORT]
     joined[means] = (n_first * first[means] + n_second * second[means]) / (n_first + n_second)
     return joined
 
@@ -101,8 +101,8 @@ class Kernel(NamedTuple):
     """Everything about a chain that is not its state: the model, and the choices made ready for it."""
 
     model: Model
-    proposal: BoundProposal
-    test: BoundTest
+    proposal: ReadyProposal
+    test: ReadyTest
     work: Work
 
 

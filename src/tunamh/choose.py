@@ -129,7 +129,7 @@ def _across_modes(target: GLM) -> Choice:
 
 def _without_expansion(target: GLM, why: str) -> Choice:
     """No expansion to rely on; minibatches pay where the posterior knows far fewer rows than there are (spec 5e)."""
-    if target.weight < 0.25 * target.n_rows and np.isfinite(target.total_bound):
+    if target.effective_rows < 0.25 * target.n_rows and np.isfinite(target.total_bound):
         return Choice(target, TunaMH(), target.default_proposal(), f"a random walk on minibatches, since {why}")
     mode = target.modes[0]
     if np.isfinite(mode.posterior.energy) and mode.posterior.metric().positive_definite:
@@ -147,7 +147,7 @@ def _for_expansion(target: TaylorTarget, where: str) -> Choice:
     n_rows, batch = target.n_rows, _foreseen_batch(target)
     if target.total_bound == 0.0 and target._prior.gaussian:
         why = "the posterior is Gaussian: independent draws, and no row is read"
-        return Choice(target, MHSS(delayed=False), Autoregressive(rho=0.0, other=0.0), why)
+        return Choice(target, MHSS(delayed=False), Autoregressive(rho=0.0, robust_share=0.0), why)
     if max(batch, _STEP_ROWS) < MH_PASS_SHARE * n_rows or target.total_bound == 0.0:
         why = f"{approximation}, each checked on about {_few(batch)} of {n_rows:,} rows"
         return Choice(target, MHSS(delayed=False), Autoregressive(), why)
@@ -164,8 +164,8 @@ def _foreseen_batch(target: TaylorTarget) -> float:
     white = target.whitened()
     hyper, distance = white._hyper, white.parts.distance
     pairs = np.random.default_rng(0).standard_normal((_PAIRS, 2, target.dim))
-    reaches = [target.total_bound * distance(here, there, hyper) for here, there in pairs]
-    return float(np.mean(np.minimum(reaches, target.n_rows)))
+    move_bounds = [target.total_bound * distance(here, there, hyper) for here, there in pairs]
+    return float(np.mean(np.minimum(move_bounds, target.n_rows)))
 
 
 def _highest_order(target: GLM) -> int:
@@ -236,8 +236,8 @@ def _why_unsafe(target: GLM, mode: Mode) -> str | None:
         return "the Hessian is indefinite where the search for a mode stopped"
     if not mode.found:
         return f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next point"
-    if target.weight < _LEAST_WEIGHT * target.dim and not prior.proper:
-        return f"the rows weigh no more than {target.weight:.3g} together, for {target.dim} parameters"
+    if target.effective_rows < _LEAST_WEIGHT * target.dim and not prior.proper:
+        return f"the rows weigh no more than {target.effective_rows:.3g} together, for {target.dim} parameters"
     return None
 
 

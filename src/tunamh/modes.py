@@ -16,7 +16,7 @@ import numpy as np
 from ._jit import Propose, fixed, helper, part
 from .errors import NotApplicable
 from .laplace import Mode
-from .proposals import OPTIMAL_WALK, BoundProposal, Proposal, Space
+from .proposals import OPTIMAL_WALK, Proposal, ReadyProposal, Space
 
 _FREEDOM = 5
 _WALK_SHARE = 0.3
@@ -108,7 +108,7 @@ class AcrossModes(Proposal):
         points, factors = np.array([mode.point for mode in modes]), np.array([m.factor for m in metrics])
         return cls(points, factors, shares / shares.sum())
 
-    def bind(self, space: Space) -> BoundProposal:
+    def bind(self, space: Space) -> ReadyProposal:
         k, d = self.points.shape
         if space.dim != d or space.states is not None:
             raise NotApplicable(f"these modes are points of {d} parameters, the target has {space.dim}")
@@ -117,7 +117,7 @@ class AcrossModes(Proposal):
             inverse = np.linalg.inv(factor)
             log_share = math.log(share) + float(np.linalg.slogdet(inverse)[1])
             knobs += [np.array([share, log_share]), point, factor.ravel(), inverse.ravel()]
-        return BoundProposal(_across_modes, fixed(np.concatenate(knobs)), False, 0.25)
+        return ReadyProposal(_across_modes, fixed(np.concatenate(knobs)), False, 0.25)
 
     def __repr__(self) -> str:
         return f"AcrossModes({len(self.points)} modes)"

@@ -27,7 +27,7 @@ class PriorExpansion(NamedTuple):
     hessian: np.ndarray
 
 
-class BoundPrior(NamedTuple):
+class ReadyPrior(NamedTuple):
     """A prior made ready for a target of known dimension.
 
     ``mean`` and ``precision`` are those of its Gaussian part: precision zero where it has none. ``own`` is true for a
@@ -58,7 +58,7 @@ class BoundPrior(NamedTuple):
         pull = self.precision * off
         return PriorExpansion(0.5 * float(off @ pull), pull, np.diag(self.precision))
 
-    def without(self, at: np.ndarray, expansion: PriorExpansion) -> BoundPrior:
+    def without(self, at: np.ndarray, expansion: PriorExpansion) -> ReadyPrior:
         """What is left of the prior when its expansion at ``at`` is accounted for elsewhere."""
         if self.gaussian:
             return self._replace(log_prior=_flat, hyper=fixed([]))
@@ -70,8 +70,8 @@ _LARGEST_SECOND_DIFFERENCE = 1.0
 _ROUNDING = 1e-10
 
 
-def _by_differences(prior: BoundPrior, theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
-    """Central differences, over steps in which the log prior bends by no more than about 1.
+def _by_differences(prior: ReadyPrior, theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
+    """Central differences, over steps in which the log prior thirds_at by no more than about 1.
 
     Such steps are short beside the prior's own scale, whatever that is, and long beside rounding; across a kink (a
     Laplace prior) they give the curvature as seen from the posterior's width (spec 5k). Coordinates that do not
@@ -157,8 +157,8 @@ def _normal(theta, hyper):
 class Flat:
     """No prior: the posterior is the likelihood, normalised."""
 
-    def bind(self, dim: int) -> BoundPrior:
-        return BoundPrior(_flat, fixed([]), np.zeros(dim), np.zeros(dim))
+    def bind(self, dim: int) -> ReadyPrior:
+        return ReadyPrior(_flat, fixed([]), np.zeros(dim), np.zeros(dim))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,9 +182,9 @@ class Normal:
         """The same prior with numbers that went by name in the order of the columns."""
         return Normal(mean=_by_name(self.mean, names, "mean"), scale=_by_name(self.scale, names, "scale"))
 
-    def bind(self, dim: int) -> BoundPrior:
+    def bind(self, dim: int) -> ReadyPrior:
         mean, scale = (_per_coordinate(v, dim, n) for v, n in ((self.mean, "mean"), (self.scale, "scale")))
-        return BoundPrior(_normal, fixed(np.concatenate([mean, scale])), mean, scale**-2)
+        return ReadyPrior(_normal, fixed(np.concatenate([mean, scale])), mean, scale**-2)
 
 
 @dataclass(frozen=True)
@@ -193,11 +193,11 @@ class UserPrior:
 
     function: Callable
 
-    def bind(self, dim: int) -> BoundPrior:
+    def bind(self, dim: int) -> ReadyPrior:
         refuse_uncompiled(self.function, "log_prior")
         log_prior = kept(self.function, "log_prior", lambda: _users_log_prior(self.function))
         audit(self.function, "log_prior", dim)
-        return BoundPrior(log_prior, fixed([]), np.zeros(dim), np.zeros(dim), own=True)
+        return ReadyPrior(log_prior, fixed([]), np.zeros(dim), np.zeros(dim), own=True)
 
 
 def _users_log_prior(function: Callable) -> Part:

@@ -26,12 +26,12 @@ class Space(Protocol):
     states: int | None
 
     @property
-    def curvature(self) -> float: ...
+    def precision_trace(self) -> float: ...
     @property
-    def departure(self) -> float: ...
+    def non_gaussianity(self) -> float: ...
 
 
-class BoundProposal(NamedTuple):
+class ReadyProposal(NamedTuple):
     """A proposal made ready for a target.
 
     ``knobs[0]`` is the step size, tuned in warm-up for the wanted acceptance, up to ``largest``, when ``tuned``.
@@ -43,14 +43,14 @@ class BoundProposal(NamedTuple):
     acceptance: float
     largest: float = math.inf
 
-    def with_step(self, step: float) -> BoundProposal:
+    def with_step(self, step: float) -> ReadyProposal:
         return self._replace(knobs=fixed([min(step, self.largest), *self.knobs[1:]]))
 
 
 class Proposal:
     """What every proposal is: a frozen value that says what it needs."""
 
-    def bind(self, space: Space) -> BoundProposal:
+    def bind(self, space: Space) -> ReadyProposal:
         """The proposal made ready for a target; raises `NotApplicable` where it does not fit."""
         raise NotApplicable(
             f"{type(self).__name__} has no bind(space), by which a proposal is made ready for a target."
@@ -114,19 +114,19 @@ class RandomWalk(Proposal):
             raise ValueError("scale is a singular matrix: the walk would stay in a subspace.")
         settle(self, scale=float(scale) if scale.ndim == 0 else self.scale)
 
-    def bind(self, space: Space) -> BoundProposal:
+    def bind(self, space: Space) -> ReadyProposal:
         if space.states is not None:
             raise NotApplicable("RandomWalk steps in continuous space, but this target has states: use NeighbourWalk()")
         if self.scale is None:
-            guess = OPTIMAL_WALK / math.sqrt(space.curvature)
-            return BoundProposal(_isotropic, fixed([guess]), True, self.acceptance)
+            guess = OPTIMAL_WALK / math.sqrt(space.precision_trace)
+            return ReadyProposal(_isotropic, fixed([guess]), True, self.acceptance)
         scale = np.asarray(self.scale, dtype=np.float64)
         if scale.ndim == 0:
-            return BoundProposal(_isotropic, fixed([scale]), False, self.acceptance)
+            return ReadyProposal(_isotropic, fixed([scale]), False, self.acceptance)
         if scale.shape == (space.dim,):
-            return BoundProposal(_by_coordinate, fixed([1.0, *scale]), False, self.acceptance)
+            return ReadyProposal(_by_coordinate, fixed([1.0, *scale]), False, self.acceptance)
         if scale.shape == (space.dim, space.dim):
-            return BoundProposal(_correlated, fixed([1.0, *scale.ravel()]), False, self.acceptance)
+            return ReadyProposal(_correlated, fixed([1.0, *scale.ravel()]), False, self.acceptance)
         d = space.dim
         raise ValueError(f"scale must be a number, {d} numbers or a {d} x {d} matrix, got shape {scale.shape}.")
 
@@ -137,7 +137,7 @@ def _is_singular(factor: np.ndarray) -> bool:
     return not units.all() or np.linalg.matrix_rank(factor / units) < len(factor)
 
 
-# knobs of the autoregressive proposal: sqrt(1 - rho^2), share of other steps, length of a random-walk step, rho's sign.
+# knobs of the autoregressive proposal: sqrt(1 - rho^2), robust share, length of a random-walk step, rho's sign.
 
 
 @helper
@@ -180,9 +180,9 @@ def _propose_autoregressive(rng, here, there, rho, innovation):
 @part(Propose)
 def _mixed(rng, here, there, knobs):
     """Which kind of step does not depend on the state, so each kind needs its own ratio only."""
-    innovation, other, walk, sign = knobs[0], knobs[1], knobs[2], knobs[3]
-    if other > 0.0:
-        u = rng.random() / other
+    innovation, share, walk, sign = knobs[0], knobs[1], knobs[2], knobs[3]
+    if share > 0.0:
+        u = rng.random() / share
         if u < 0.5:
             return _propose_heavy_tailed(rng, here, there)
         if u < 0.75:
@@ -206,20 +206,20 @@ class Autoregressive(Proposal):
     rho : float, between -1 and 1, optional
         Autocorrelation of the chain if all moves are accepted; 0 proposes independently of the state. None: as small as
         an acceptance rate of 0.6 allows, found in warm-up.
-    other : float, optional
+    robust_share : float, optional
         Share of steps of other kinds, which keep tails heavier than Gaussian from trapping the chain: half of them
         independent draws from a Student-t law, a quarter a random walk, a quarter with a fresh ``rho`` that makes the
         step shorter. None: by how far the posterior is from its Laplace law, between 0.03 and 0.5.
     """
 
     rho: float | None = None
-    other: float | None = None
+    robust_share: float | None = None
 
     def __post_init__(self) -> None:
         if self.rho is not None:
             settle(self, rho=number_between("rho", self.rho, -1, 1))
-        if self.other is not None:
-            settle(self, other=number_between("other", self.other, 0, 1, ends="both"))
+        if self.robust_share is not None:
+            settle(self, robust_share=number_between("robust_share", self.robust_share, 0, 1, ends="both"))
 
     def prepare(self, target: Any) -> Any:
         """The target in whitened coordinates."""
@@ -227,13 +227,13 @@ class Autoregressive(Proposal):
             raise NotApplicable("Autoregressive needs the Laplace law of a target with control=Taylor(order=2)")
         return target.whitened()
 
-    def bind(self, space: Space) -> BoundProposal:
+    def bind(self, space: Space) -> ReadyProposal:
         innovation = 1.0 if self.rho is None else math.sqrt(1.0 - self.rho**2)
         sign = math.copysign(1.0, self.rho or 1.0)
-        other = min(max(space.departure, 0.03), 0.5) if self.other is None else self.other
-        knobs = fixed([innovation, other, OPTIMAL_WALK / math.sqrt(space.dim), sign])
-        autoregressive = 1.0 - 0.75 * other  # the share of steps whose acceptance rho decides
-        return BoundProposal(_mixed, knobs, self.rho is None, 0.6 * autoregressive, largest=1.0)
+        share = min(max(space.non_gaussianity, 0.03), 0.5) if self.robust_share is None else self.robust_share
+        knobs = fixed([innovation, share, OPTIMAL_WALK / math.sqrt(space.dim), sign])
+        autoregressive = 1.0 - 0.75 * share  # the share of steps whose acceptance rho decides
+        return ReadyProposal(_mixed, knobs, self.rho is None, 0.6 * autoregressive, largest=1.0)
 
 
 @part(Propose)
@@ -262,10 +262,10 @@ def _neighbour(rng, theta, prop, knobs):
 class NeighbourWalk(Proposal):
     """The paper's lazy walk on states ``0 .. K-1``: stay 1/2, left 1/4, right 1/4; at an end inwards 1/2."""
 
-    def bind(self, space: Space) -> BoundProposal:
+    def bind(self, space: Space) -> ReadyProposal:
         if space.states is None:
             raise NotApplicable("NeighbourWalk steps between states; this target is continuous: use RandomWalk()")
-        return BoundProposal(_neighbour, fixed([1.0, space.states]), False, 0.5)
+        return ReadyProposal(_neighbour, fixed([1.0, space.states]), False, 0.5)
 
 
 @dataclass(frozen=True)
@@ -278,11 +278,11 @@ class UserProposal(Proposal):
 
     function: Callable
 
-    def bind(self, space: Space) -> BoundProposal:
+    def bind(self, space: Space) -> ReadyProposal:
         refuse_uncompiled(self.function, "propose")
         propose = kept(self.function, "propose", lambda: _users_propose(self.function))
         audit(self.function, "propose", space.dim, proposal=True)
-        return BoundProposal(propose, fixed([1.0]), False, 0.25)
+        return ReadyProposal(propose, fixed([1.0]), False, 0.25)
 
 
 def _users_propose(function: Callable) -> Part:

@@ -11,14 +11,14 @@ import numpy as np
 from ._blas import one_blas_thread
 from ._compile import seconds_compiling
 from ._interrupts import HeldInterrupts
-from .acceptance.base import BoundTest
+from .acceptance.base import ReadyTest
 from .chain import RATE, ROWS, ChainState, Kernel, advance, compile_parts, join_records, new_record
 from .data.passes import Report
 from .data.stream import open_stream
 from .errors import NoDraws, NonFiniteEnergy
 from .guard import check_energies, check_move, check_start, in_support, new_work, supported_start
 from .progress import Progress
-from .proposals import BoundProposal
+from .proposals import ReadyProposal
 from .results import ChainResult
 from .targets.base import Target
 from .warmup import WINDOW, WarmUp, first_kernel
@@ -91,8 +91,8 @@ class ChainRun:
     def __init__(
         self,
         target: Target,
-        test: BoundTest,
-        proposal: BoundProposal,
+        test: ReadyTest,
+        proposal: ReadyProposal,
         seed: np.random.SeedSequence,
         number: int,
         point: np.ndarray | None,

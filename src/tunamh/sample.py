@@ -125,9 +125,9 @@ def sample(
             for part in (test, proposal):
                 if hasattr(part, "prepare"):
                     target = part.prepare(target)
-            bound_test, bound_proposal = test.bind(target), proposal.bind(target)
+            ready_test, ready_proposal = test.bind(target), proposal.bind(target)
             runs = [
-                ChainRun(target, bound_test, bound_proposal, child, number, point, draws, tune, thin)
+                ChainRun(target, ready_test, ready_proposal, child, number, point, draws, tune, thin)
                 for number, (child, point) in enumerate(zip(seed.spawn(chains), points, strict=True))
             ]
             progress.say(why)
@@ -161,7 +161,7 @@ def sample(
             settings["stopped"] = "finished" if finished else "interrupted" if ctrl_c.heard else "max_seconds"
             settings["knobs"] = [run.kernel.test.knobs[:8].tolist() for run in runs]
             results = [run.result() for run in runs]
-            about = {"exact": test.exact, "extra": bound_test.reports, "settings": settings}
+            about = {"exact": test.exact, "extra": ready_test.reports, "settings": settings}
             posterior, complaints = _ended(results, target, about, seconds, progress)
             if settings["stopped"] == "interrupted":
                 told = f"interrupted: {kept:,} of {draws:,} draws per chain are returned"

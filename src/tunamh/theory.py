@@ -40,33 +40,33 @@ def gap_for_chi(chi: float, *, paper: bool = False) -> float:
     return 1 - math.sqrt(-math.expm1(-1 / (4 * chi)))
 
 
-def expected_batch(chi: float, reach: float) -> float:
-    """Mean batch ``chi C^2 M^2 + C M`` of TunaMH at a move of reach ``C M``."""
-    return chi * reach**2 + reach
+def expected_batch(chi: float, move_bound: float) -> float:
+    """Mean batch ``chi C^2 M^2 + C M`` of TunaMH at a move of move_bound ``C M``."""
+    return chi * move_bound**2 + move_bound
 
 
-def least_batch(kappa: float, reach: float, zeta: float = 3.4e-6) -> float:
+def least_batch(kappa: float, move_bound: float, zeta: float = 3.4e-6) -> float:
     """Theorem 2 of the paper: an exact test without memory and with gap ratio ``kappa`` reads as many rows on average.
 
     ``zeta kappa (C^2 M^2 + C M)``; the two lemmas behind it give ``zeta = 3.4e-6`` at best (spec 4, erratum 7).
     """
-    return zeta * kappa * (reach**2 + reach)
+    return zeta * kappa * (move_bound**2 + move_bound)
 
 
-def optimal_chi(reach: float, *, paper: bool = False) -> float:
+def optimal_chi(move_bound: float, *, paper: bool = False) -> float:
     """The ``chi`` that minimises batch size over the paper's guaranteed gap.
 
     The objective is ``(chi C^2 M^2 + C M) exp(1/chi + 2 sqrt(log(2) / chi))``. The paper's closed form, about
     ``1 / sqrt(C M)``, is not its minimiser (spec 4, erratum 2); the true one tends to 2.248 for large ``C M``.
     """
-    if not reach > 0:
-        raise ValueError(f"reach must be positive, got {reach!r}")
+    if not move_bound > 0:
+        raise ValueError(f"move_bound must be positive, got {move_bound!r}")
     if paper:
-        return 1 / math.sqrt(reach)
+        return 1 / math.sqrt(move_bound)
     low, high = 1e-12, 1e15  # the derivative's sign changes once
 
     def slope(chi: float) -> float:
-        return reach / (chi * reach + 1) - 1 / chi**2 - math.sqrt(math.log(2)) * chi**-1.5
+        return move_bound / (chi * move_bound + 1) - 1 / chi**2 - math.sqrt(math.log(2)) * chi**-1.5
 
     for _ in range(200):
         middle = math.sqrt(low * high)
@@ -203,17 +203,17 @@ class Thinning(NamedTuple):
     limit: float = LARGEST_BATCH
     delayed: bool = False
 
-    def mean_batch(self, reach: float) -> float:
-        return max(reach * (1 + self.chi * reach), self.floor)
+    def mean_batch(self, move_bound: float) -> float:
+        return max(move_bound * (1 + self.chi * move_bound), self.floor)
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
         log_rho = problem.log_rho(here, there)
         rise = problem.energies[:, there] - problem.energies[:, here]
         bound = problem.c * problem.distance[here, there]
-        reach = bound.sum()
-        if reach == 0 or self.mean_batch(reach) >= self.limit:
+        move_bound = bound.sum()
+        if move_bound == 0 or self.mean_batch(move_bound) >= self.limit:
             return full_acceptance(problem, here, there)
-        numbers = {"beta": self.mean_batch(reach) / reach, "gamma": self.gamma}
+        numbers = {"beta": self.mean_batch(move_bound) / move_bound, "gamma": self.gamma}
         if self.delayed:
             return math.exp(min(0.0, log_rho)) * thinned_acceptance(0.0, rise, bound, **numbers)
         return thinned_acceptance(log_rho, rise, bound, **numbers)

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from ._jit import NO_FAULT, Goals, Learned, Outcome, RunWindows, fixed, helper, nothing_to_adapt, part, read_only
-from .chain import RATE, REACH, ChainState, Kernel, new_record, run_chain
+from .chain import MOVE_BOUND, RATE, ChainState, Kernel, new_record, run_chain
 from .guard import explain, parameters_at
 
 WINDOW = 10
@@ -30,27 +30,27 @@ def update(learned, record, goals):
     """
     n = record.shape[0]
     done = learned.done + n
-    rate, reach, finite = 0.0, 0.0, 0
+    rate, move_bound, finite = 0.0, 0.0, 0
     for k in range(n):
         rate += record[k, RATE] / n
-        if math.isfinite(record[k, REACH]):
-            reach += record[k, REACH]
+        if math.isfinite(record[k, MOVE_BOUND]):
+            move_bound += record[k, MOVE_BOUND]
             finite += 1
     log_step = learned.log_step
     if goals.tuned:
         gain = min(n * done**-0.6, _LARGEST_GAIN)
         log_step = min(log_step + gain * (rate - goals.acceptance), math.log(goals.largest))
     late = 1 if 3 * done > 2 * goals.steps else 0
-    late_reaches = late if finite > 0 else 0
-    newest = reach / finite if finite > 0 else learned.reach
+    late_move_bounds = late if finite > 0 else 0
+    newest = move_bound / finite if finite > 0 else learned.move_bound
     return Learned(
         done,
         log_step,
         newest,
         learned.late_windows + late,
         learned.late_log_steps + late * log_step,
-        learned.late_reaches + late_reaches,
-        learned.late_reach + (newest if late_reaches > 0 else 0.0),
+        learned.late_move_bounds + late_move_bounds,
+        learned.late_reach + (newest if late_move_bounds > 0 else 0.0),
     )
 
 
@@ -72,8 +72,8 @@ def _run_windows(
         learned = update(learned, record, goals)
         if goals.tuned:
             proposal_knobs[0] = math.exp(learned.log_step)
-        if learned.reach > 0.0:
-            adapt(test_knobs, learned.reach)
+        if learned.move_bound > 0.0:
+            adapt(test_knobs, learned.move_bound)
     return Outcome(steps, NO_FAULT), learned
 
 
@@ -121,18 +121,18 @@ class WarmUp:
         test = test._replace(knobs=fixed(self.test_knobs))
         if proposal.tuned and learned.late_windows:
             proposal = proposal.with_step(math.exp(learned.late_log_steps / learned.late_windows))
-        if learned.late_reaches:
-            test = test.adapted(learned.late_reach / learned.late_reaches)
+        if learned.late_move_bounds:
+            test = test.adapted(learned.late_reach / learned.late_move_bounds)
         return self.kernel._replace(proposal=proposal, test=test)
 
 
 def first_kernel(kernel: Kernel, here: np.ndarray, rng: np.random.Generator) -> Kernel:
-    """The choices before the first step: the test adapts to the mean reach of 20 proposals from ``here``."""
+    """The choices before the first step: the test adapts to the mean move bound of 20 proposals from ``here``."""
     if kernel.test.adapt is None:
         return kernel
     model, there = kernel.model, np.empty_like(here)
-    reaches = []
+    move_bounds = []
     for _ in range(20):
         kernel.proposal.propose(rng, here, there, kernel.proposal.knobs)
-        reaches.append(model.total_bound * model.distance(here, there, model.data.hyper))
-    return kernel._replace(test=kernel.test.adapted(float(np.mean(reaches))))
+        move_bounds.append(model.total_bound * model.distance(here, there, model.data.hyper))
+    return kernel._replace(test=kernel.test.adapted(float(np.mean(move_bounds))))

@@ -245,10 +245,10 @@ TWO_VALUED = [
 ]
 
 
-@pytest.mark.parametrize(("test", "reach", "expected"), TWO_VALUED, ids=[f"{t!r}-{m:g}" for t, m, _ in TWO_VALUED])
-def test_statement_1_of_the_paper_compiled(test, reach, expected):
+@pytest.mark.parametrize(("test", "move_bound", "expected"), TWO_VALUED, ids=[f"{t!r}-{m:g}" for t, m, _ in TWO_VALUED])
+def test_statement_1_of_the_paper_compiled(test, move_bound, expected):
     """x = +-M/N, half each: MH always accepts, TFMH with exp(-M/2), TunaMH by its closed form."""
-    target = FiniteWalk(np.repeat([reach, -reach], 50), states=100_000)
+    target = FiniteWalk(np.repeat([move_bound, -move_bound], 50), states=100_000)
 
     @numba.njit
     def step(rng, theta, prop):

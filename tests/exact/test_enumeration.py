@@ -208,36 +208,36 @@ ACCEPTANCE_OF_THE_PAPERS_EXAMPLE = {  # E min(1, (1 + 1/(chi M))^(n+ - n-)), n+ 
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("reach", "chi"), ACCEPTANCE_OF_THE_PAPERS_EXAMPLE)
-def test_closed_form_of_the_two_valued_example(reach, chi):
+@pytest.mark.parametrize(("move_bound", "chi"), ACCEPTANCE_OF_THE_PAPERS_EXAMPLE)
+def test_closed_form_of_the_two_valued_example(move_bound, chi):
     """x = +-M/N, half each: as one row of each sign, the rates add up."""
-    rise, bound = np.array([reach / 2, -reach / 2]), np.full(2, reach / 2)
-    value = thinned_acceptance(0.0, rise, bound, beta=1 + chi * reach, gamma=0.5)
-    assert value == pytest.approx(ACCEPTANCE_OF_THE_PAPERS_EXAMPLE[reach, chi], abs=6e-4)
+    rise, bound = np.array([move_bound / 2, -move_bound / 2]), np.full(2, move_bound / 2)
+    value = thinned_acceptance(0.0, rise, bound, beta=1 + chi * move_bound, gamma=0.5)
+    assert value == pytest.approx(ACCEPTANCE_OF_THE_PAPERS_EXAMPLE[move_bound, chi], abs=6e-4)
 
 
 def test_statement_1_of_the_paper():
     """On the two-valued example TFMH accepts exp(-M/2), MH always."""
-    for reach in (1.0, 5.0):
-        rise, bound = np.array([reach / 2, -reach / 2]), np.full(2, reach / 2)
+    for move_bound in (1.0, 5.0):
+        rise, bound = np.array([move_bound / 2, -move_bound / 2]), np.full(2, move_bound / 2)
         factorised = thinned_acceptance(0.0, rise, bound, beta=1.0, gamma=1.0)
-        assert factorised == pytest.approx(np.exp(-reach / 2), abs=1e-12)
+        assert factorised == pytest.approx(np.exp(-move_bound / 2), abs=1e-12)
 
 
-@pytest.mark.parametrize("reach", [1e-6, 0.01, 1.0, 100.0, 1e6])
-def test_the_true_minimiser_of_the_papers_objective(reach):
+@pytest.mark.parametrize("move_bound", [1e-6, 0.01, 1.0, 100.0, 1e6])
+def test_the_true_minimiser_of_the_papers_objective(move_bound):
     def objective(chi):
-        return np.log(chi * reach**2 + reach) + 1 / chi + 2 * np.sqrt(np.log(2) / chi)
+        return np.log(chi * move_bound**2 + move_bound) + 1 / chi + 2 * np.sqrt(np.log(2) / chi)
 
-    best = optimal_chi(reach)
+    best = optimal_chi(move_bound)
     around = [objective(best * factor) for factor in (0.9, 0.99, 1.01, 1.1)]
     assert objective(best) < min(around)
-    if reach == 1e6:
+    if move_bound == 1e6:
         assert best == pytest.approx(2.248, abs=1e-3)
-        assert objective(optimal_chi(reach, paper=True)) > objective(best) + 100
+        assert objective(optimal_chi(move_bound, paper=True)) > objective(best) + 100
 
 
 def test_lower_bound_is_below_what_tunamh_reads():
     for kappa in (0.1, 0.5, 0.9):
-        for reach in (0.1, 10.0):
-            assert least_batch(kappa, reach) < expected_batch(chi_for_gap(kappa), reach)
+        for move_bound in (0.1, 10.0):
+            assert least_batch(kappa, move_bound) < expected_batch(chi_for_gap(kappa), move_bound)

@@ -58,7 +58,7 @@ MINIBATCH = MHSS(floor=2.0, delayed=False, full_share=np.inf)
 WAYS = {
     "automatic": {},
     "minibatch": {"test": MINIBATCH, "proposal": Autoregressive()},
-    "minibatch, independent": {"test": MINIBATCH, "proposal": Autoregressive(rho=0.0, other=0.2)},
+    "minibatch, independent": {"test": MINIBATCH, "proposal": Autoregressive(rho=0.0, robust_share=0.2)},
     "minibatch, order 1": {"test": MINIBATCH, "proposal": Autoregressive(), "control": Taylor(order=1)},
     "all rows": {"test": MH(), "proposal": Autoregressive(rho=0.3)},
     "TunaMH": {"test": TunaMH(chi=0.5), "proposal": Autoregressive()},
@@ -82,7 +82,7 @@ def test_proposals_sit_near_the_mean():
     mean = np.array(TRUTHS[:2])
     off = [np.linalg.norm(target.metric.inverse @ (point - mean)) for point in (target.centre, target.reference)]
     assert off[1] < 0.4 * off[0]
-    assert target.departure > 0.5
+    assert target.non_gaussianity > 0.5
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -13,7 +13,7 @@ from .._arguments import number_between, settle, whole_number
 from .._jit import NO_FAULT, Decide, Decision, fixed, part
 from ..data.stream import NO_TABLE
 from ..theory import FiniteProblem, subset_acceptance
-from .base import BoundTest, failure, verdict
+from .base import ReadyTest, failure, verdict
 from .subsets import grow
 
 _QUANTILES = 1  # knobs: rows per stage, then the Student quantile of every stage but the last
@@ -98,6 +98,6 @@ class AustereMH:
 
         return subset_acceptance(problem, here, there, accepts)
 
-    def bind(self, target: Any) -> BoundTest:
+    def bind(self, target: Any) -> ReadyTest:
         knobs = fixed([self.batch, *self.quantiles(target.n_rows)])
-        return BoundTest(_decide, knobs, np.arange(target.n_rows, dtype=np.float64), NO_TABLE)
+        return ReadyTest(_decide, knobs, np.arange(target.n_rows, dtype=np.float64), NO_TABLE)

@@ -12,7 +12,7 @@ from .._arguments import positive_number, settle, whole_number
 from .._jit import NO_FAULT, Decide, Decision, fixed, part
 from ..data.stream import NO_TABLE
 from ..theory import FiniteProblem, correction_atoms, subset_acceptance
-from .base import BoundTest, failure, verdict
+from .base import ReadyTest, failure, verdict
 from .subsets import grow
 
 _ATOMS = 3  # knobs: rows per stage, delta, number of atoms, then the atoms, then their cumulated probabilities
@@ -97,7 +97,7 @@ class MHMinibatch:
         size = np.abs(gains - gains.mean()) / spread
         return bool((6.4 * (size**3).mean() + 2 * size.mean()) / math.sqrt(gains.size) <= self.delta)
 
-    def bind(self, target: Any) -> BoundTest:
+    def bind(self, target: Any) -> ReadyTest:
         atoms, chance = correction_atoms()
         knobs = fixed([self.batch, self.delta, atoms.size, *atoms, *np.cumsum(chance)])
-        return BoundTest(_decide, knobs, np.arange(target.n_rows, dtype=np.float64), NO_TABLE)
+        return ReadyTest(_decide, knobs, np.arange(target.n_rows, dtype=np.float64), NO_TABLE)

@@ -11,12 +11,12 @@ from .._jit import BLOCK, NO_FAULT, Decision, Part, fixed, helper
 from ..theory import FiniteProblem
 
 
-class BoundTest(NamedTuple):
+class ReadyTest(NamedTuple):
     """A test made ready for a target.
 
     ``memory`` is what a chain starts with, ``table`` the law of the rows it draws; ``adapt`` turns the knobs given the
-    mean reach ``C M`` of proposals, None when nothing is left to choose. ``reports`` names the number that a test of
-    its own kind puts into the field ``report`` of its decisions.
+    mean move bound ``C M`` of proposals, None when nothing is left to choose. ``reports`` names the number that a test
+    of its own kind puts into the field ``report`` of its decisions.
     """
 
     decide: Part
@@ -26,11 +26,11 @@ class BoundTest(NamedTuple):
     adapt: Part | None = None
     reports: str | None = None
 
-    def adapted(self, mean_reach: float) -> BoundTest:
-        if self.adapt is None or not mean_reach > 0:
+    def adapted(self, mean_move_bound: float) -> ReadyTest:
+        if self.adapt is None or not mean_move_bound > 0:
             return self
         knobs = np.array(self.knobs)
-        self.adapt(knobs, mean_reach)
+        self.adapt(knobs, mean_move_bound)
         return self._replace(knobs=fixed(knobs))
 
 
@@ -42,7 +42,7 @@ class AcceptanceTest(Protocol):
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
         """The exact acceptance probability on a finite problem, for `tunamh.theory`."""
 
-    def bind(self, target: Any) -> BoundTest: ...
+    def bind(self, target: Any) -> ReadyTest: ...
 
 
 RELATIVE_TOLERANCE = 1e-9
@@ -50,15 +50,15 @@ ABSOLUTE_TOLERANCE = 1e-14  # 45 units in the last place of a model's scales
 
 
 @helper
-def passes(rng, log_ratio):
+def accepts(rng, log_ratio):
     """True with probability ``min(1, exp(log_ratio))``."""
     return log_ratio >= 0.0 or math.log(rng.random()) < log_ratio
 
 
 @helper
-def verdict(rng, log_ratio, rows, full, worst, reach):
+def verdict(rng, log_ratio, rows, full, worst, move_bound):
     """Accept with probability ``min(1, exp(log_ratio))``."""
-    return Decision(passes(rng, log_ratio), log_ratio, rows, full, worst, reach, np.nan, NO_FAULT)
+    return Decision(accepts(rng, log_ratio), log_ratio, rows, full, worst, move_bound, np.nan, NO_FAULT)
 
 
 @helper

@@ -21,7 +21,7 @@ from ..control import checked_centre
 from ..data.stream import NO_TABLE
 from ..errors import NotApplicable
 from ..theory import FiniteProblem
-from .base import BoundTest, failure, passes, rounding_at
+from .base import ReadyTest, accepts, failure, rounding_at
 
 _NO_GAP = 1e-13  # at a tangent point the gap is zero up to rounding
 
@@ -89,7 +89,7 @@ def _light(rng, theta, model, work, order, gap, n_bright, q):
             return lit, evaluated, fault
         evaluated += n
         for b in range(n):
-            if passes(rng, _log_brightness(found[b]) - math.log(q)):
+            if accepts(rng, _log_brightness(found[b]) - math.log(q)):
                 row = order[slots[b]]
                 order[slots[b]], order[lit] = order[lit], row
                 gap[lit] = found[b]
@@ -101,7 +101,7 @@ def _light(rng, theta, model, work, order, gap, n_bright, q):
 def _darken(rng, order, gap, was_bright, n_bright, q):
     """Each row that was bright before the sweep goes dark with ``min(1, q / Lt)``; returns how many are bright now."""
     for slot in range(was_bright - 1, -1, -1):
-        if passes(rng, math.log(q) - _log_brightness(gap[slot])):
+        if accepts(rng, math.log(q) - _log_brightness(gap[slot])):
             n_bright -= 1
             row = order[slot]
             order[slot], gap[slot] = order[n_bright], gap[n_bright]
@@ -128,7 +128,7 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
     log_ratio = log_rho
     for slot in range(bright):
         log_ratio += _log_brightness(gap_prop[slot]) - _log_brightness(gap[slot])
-    accepted = passes(rng, log_ratio)
+    accepted = accepts(rng, log_ratio)
     if accepted:
         gap[:bright] = gap_prop[:bright]
     return Decision(accepted, log_ratio, evaluated + bright, False, np.nan, np.nan, float(bright), NO_FAULT)
@@ -171,10 +171,10 @@ class FlyMC:
             return target.firefly(None)
         return target.firefly(checked_centre(self.centre, target))
 
-    def bind(self, target: Any) -> BoundTest:
+    def bind(self, target: Any) -> ReadyTest:
         memory = np.zeros(1 + 3 * target.n_rows)
         memory[1 : 1 + target.n_rows] = np.arange(target.n_rows)
-        return BoundTest(_decide, fixed([self.q]), memory, NO_TABLE, reports="bright_rows")
+        return ReadyTest(_decide, fixed([self.q]), memory, NO_TABLE, reports="bright_rows")
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
         raise NotApplicable("FlyMC has memory: its law is that of the joint chain, see joint_transition_matrix")

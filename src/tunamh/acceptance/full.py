@@ -11,7 +11,7 @@ import numpy as np
 from .._jit import NO_FAULT, Decide, fixed, part
 from ..data.stream import NO_TABLE
 from ..theory import FiniteProblem, full_acceptance
-from .base import BoundTest, failure, sum_of_energies, verdict
+from .base import ReadyTest, failure, sum_of_energies, verdict
 
 
 @part(Decide)
@@ -44,5 +44,5 @@ class MH:
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
         return full_acceptance(problem, here, there)
 
-    def bind(self, target: Any) -> BoundTest:
-        return BoundTest(_decide, fixed([]), np.array([np.nan]), NO_TABLE)
+    def bind(self, target: Any) -> ReadyTest:
+        return ReadyTest(_decide, fixed([]), np.array([np.nan]), NO_TABLE)

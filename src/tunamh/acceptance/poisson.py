@@ -19,7 +19,7 @@ from .._random import poisson
 from ..data.stream import alias_table, draw_rows
 from ..errors import NotApplicable
 from ..theory import LARGEST_BATCH, FiniteProblem, poisson_acceptance
-from .base import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, BoundTest, failure, verdict
+from .base import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, ReadyTest, failure, verdict
 
 _PER_ROW = 2  # knobs: rate, L, then the rows' ceilings, then their widths
 
@@ -88,7 +88,7 @@ class PoissonMH:
         forward, backward = (floor + ceiling - problem.energies[:, k] for k in (here, there))
         return poisson_acceptance(problem.log_rho(here, there), forward, backward)
 
-    def bind(self, target: Any) -> BoundTest:
+    def bind(self, target: Any) -> ReadyTest:
         if not hasattr(target, "global_bounds"):
             raise NotApplicable(
                 f"PoissonMH needs energies that are bounded everywhere, and those of {type(target).__name__} are not; "
@@ -98,4 +98,4 @@ class PoissonMH:
         if not 0 < self.rate + width.sum() < LARGEST_BATCH or not width.sum() > 0:
             raise NotApplicable(f"PoissonMH would read {self.rate + width.sum():.3g} rows per step")
         knobs = fixed(np.concatenate([[self.rate, width.sum()], ceiling, width]))
-        return BoundTest(_decide, knobs, np.empty(0), alias_table(width[:, None], 0))
+        return ReadyTest(_decide, knobs, np.empty(0), alias_table(width[:, None], 0))

@@ -33,7 +33,7 @@ from .._random import poisson
 from ..data.stream import draw_rows
 from ..errors import NotApplicable
 from ..theory import LARGEST_BATCH, FiniteProblem, Thinning, chi_for_gap
-from .base import BoundTest, failure, passes, sum_of_rises, verdict, within_rounding
+from .base import ReadyTest, accepts, failure, sum_of_rises, verdict, within_rounding
 
 FULL_PASS_SHARE = 0.4
 """A pass over all rows in order costs about this share of as many random rows (benchmarks/rows_per_second.py)."""
@@ -103,22 +103,22 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
     gamma, chi, floor, limit, delayed = knobs[0], knobs[1], knobs[2], knobs[3], knobs[4] > 0.0
     if log_rho == -np.inf:
         return verdict(rng, log_rho, 0, False, 0.0, np.nan)
-    reach = model.total_bound * distance
-    if not reach >= 0.0:
+    move_bound = model.total_bound * distance
+    if not move_bound >= 0.0:
         return failure(BAD_DISTANCE)
-    if reach == 0.0:
-        return verdict(rng, log_rho, 0, False, 0.0, reach)
-    mean_batch = max(reach * (1.0 + chi * reach), floor)
+    if move_bound == 0.0:
+        return verdict(rng, log_rho, 0, False, 0.0, move_bound)
+    mean_batch = max(move_bound * (1.0 + chi * move_bound), floor)
     if mean_batch >= limit:  # symmetric in (theta, prop), so the choice keeps the chain exact
         rises, worst, fault = sum_of_rises(theta, prop, model, work, distance)
         if fault != NO_FAULT:
             return failure(fault)
-        return verdict(rng, log_rho - rises, model.data.rows.shape[0], True, worst, reach)
+        return verdict(rng, log_rho - rises, model.data.rows.shape[0], True, worst, move_bound)
     if delayed:
-        if not passes(rng, log_rho):
-            return Decision(False, -np.inf, 0, False, 0.0, reach, np.nan, NO_FAULT)
+        if not accepts(rng, log_rho):
+            return Decision(False, -np.inf, 0, False, 0.0, move_bound, np.nan, NO_FAULT)
         log_rho = 0.0
-    beta = mean_batch / reach
+    beta = mean_batch / move_bound
     block = _SHORT_BLOCK if gamma == 1.0 else BLOCK
     log_ratio, worst, rows, batch = log_rho, 0.0, 0, poisson(rng, mean_batch)
     while rows < batch:
@@ -134,28 +134,28 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
         if log_ratio == -np.inf:
             n = _rows_until_certain(n, work.rise, stream.uniform, start, beta, gamma)
             stream.cursor[0] = start + n  # rows behind the one that decided go back
-            return Decision(False, log_ratio, rows + n, False, worst, reach, np.nan, NO_FAULT)
+            return Decision(False, log_ratio, rows + n, False, worst, move_bound, np.nan, NO_FAULT)
         rows += n
-    return verdict(rng, log_ratio, batch, False, worst, reach)
+    return verdict(rng, log_ratio, batch, False, worst, move_bound)
 
 
-def _bound_to(target: Any, thinning: Thinning, adapt: Part | None = None) -> BoundTest:
+def _bound_to(target: Any, thinning: Thinning, adapt: Part | None = None) -> ReadyTest:
     if not math.isfinite(target.total_bound):
         without = ~np.isfinite(target.c)
         what = f"row {int(np.argmax(without))} has none" if without.any() else "these add up to infinity"
         raise NotApplicable(
             f"this test needs a finite bound for every row, and {what}: use MH() or control=Taylor(...)"
         )
-    return BoundTest(_decide, fixed(thinning), np.empty(0), target.table, adapt)
+    return ReadyTest(_decide, fixed(thinning), np.empty(0), target.table, adapt)
 
 
 _CHI = Thinning._fields.index("chi")
 
 
 @part(Adapt)
-def _equal_terms(knobs, mean_reach):
+def _equal_terms(knobs, mean_move_bound):
     """``chi = 1 / (C M)``: the two terms of the mean batch are equal (spec 5e, rule 3)."""
-    knobs[_CHI] = 1.0 / mean_reach
+    knobs[_CHI] = 1.0 / mean_move_bound
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,7 +198,7 @@ class TunaMH:
             raise ValueError("an exact acceptance probability needs a number for chi")
         return self.thinning(len(problem.c)).finite_acceptance(problem, here, there)
 
-    def bind(self, target: Any) -> BoundTest:
+    def bind(self, target: Any) -> ReadyTest:
         return _bound_to(target, self.thinning(target.n_rows), _equal_terms if self.chi is None else None)
 
 
@@ -237,7 +237,7 @@ class MHSS:
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
         return self.thinning(len(problem.c)).finite_acceptance(problem, here, there)
 
-    def bind(self, target: Any) -> BoundTest:
+    def bind(self, target: Any) -> ReadyTest:
         return _bound_to(target, self.thinning(target.n_rows))
 
 
@@ -270,7 +270,7 @@ class FactorizedMH:
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
         return self.thinning(len(problem.c)).finite_acceptance(problem, here, there)
 
-    def bind(self, target: Any) -> BoundTest:
+    def bind(self, target: Any) -> ReadyTest:
         return _bound_to(target, self.thinning(target.n_rows))
 
 

@@ -168,12 +168,12 @@ def expected_bright(target: Any, t1: float, t2: np.ndarray, *, paper_bounds: boo
     x = 0.5 * (bins[1:] + bins[:-1])[:, None]
     s2, box, size = target.variance, target.box, np.abs(x)
     if paper_bounds:
-        bend = ((2 * size + 3 * box) ** 2 + (size + box) ** 2 + (size + 2 * box) ** 2) / s2**2 + 2 / s2
+        curvature = ((2 * size + 3 * box) ** 2 + (size + box) ** 2 + (size + 2 * box) ** 2) / s2**2 + 2 / s2
         length2 = (np.abs(t1) + np.abs(t2)) ** 2
     else:
-        bend = np.maximum(2 / s2, box**2 / (4 * s2**2) + ((size + box) / (2 * s2)) ** 2 + 0.448 / s2)
+        curvature = np.maximum(2 / s2, box**2 / (4 * s2**2) + ((size + box) / (2 * s2)) ** 2 + 0.448 / s2)
         length2 = t1**2 + t2**2
     energy = -np.logaddexp(-((x - t1) ** 2) / (2 * s2), -((x - t1 - t2) ** 2) / (2 * s2))
     at_zero = x**2 / (2 * s2) - np.log(2.0)
-    gap = at_zero - x / s2 * t1 - x / (2 * s2) * t2 + 0.5 * bend * length2 - energy
+    gap = at_zero - x / s2 * t1 - x / (2 * s2) * t2 + 0.5 * curvature * length2 - energy
     return counts @ -np.expm1(-target.temper * gap)

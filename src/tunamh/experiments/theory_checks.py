@@ -74,8 +74,8 @@ def scaling(rows: tuple[int, ...], report: Report) -> dict[str, Any]:
         X = rng.standard_normal((n_rows, d))
         target = tunamh.RobustRegression(X, X.sum(axis=1) + rng.standard_normal(n_rows))
         second = Taylor(order=2)(target)
-        mode, bend = second.centre, second.hessian  # type: ignore[attr-defined]
-        step = 2.38 / np.sqrt(d) / np.sqrt(bend.diagonal().mean())
+        mode, curvature = second.centre, second.hessian  # type: ignore[attr-defined]
+        step = 2.38 / np.sqrt(d) / np.sqrt(curvature.diagonal().mean())
         for name, of in {"0": target, "1": Taylor(order=1, centre=mode)(target), "2": second}.items():
             test = MHSS(delayed=False, full_share=np.inf)
             run = fixed_run(of, test, scale=step, draws=SCALING_DRAWS, start=mode, seed=settings.SEED)

@@ -79,9 +79,9 @@ class Expansion(NamedTuple):
 
     def plus(self, prior: PriorExpansion) -> Expansion:
         """With the prior's expansion at the same point added."""
-        bend = prior.hessian if self.frame is None else self.frame.of_form(prior.hessian)
+        curvature = prior.hessian if self.frame is None else self.frame.of_form(prior.hessian)
         return self._replace(
-            energy=self.energy + prior.energy, gradient=self.gradient + prior.gradient, hessian=self.hessian + bend
+            energy=self.energy + prior.energy, gradient=self.gradient + prior.gradient, hessian=self.hessian + curvature
         )
 
     def metric(self) -> Metric:
@@ -96,8 +96,8 @@ class Expansion(NamedTuple):
     @property
     def width(self) -> np.ndarray:
         """One over the root of the curvature of each coordinate by itself; infinite where there is none."""
-        bend = np.diag(self.plain_hessian)
-        return np.divide(1.0, np.sqrt(np.abs(bend)), out=np.full(len(bend), np.inf), where=bend > 0)
+        curvature = np.diag(self.plain_hessian)
+        return np.divide(1.0, np.sqrt(np.abs(curvature)), out=np.full(len(curvature), np.inf), where=curvature > 0)
 
 
 class Target:
@@ -115,7 +115,7 @@ class Target:
         The column of the packed rows that holds ``c_i``.
     hyper, family_hyper : sequence of float
         Numbers that the parts share, and the family's own.
-    curvature : float
+    precision_trace : float
         An estimate of the trace of the posterior precision, from which the tuning of a random walk starts.
     """
 
@@ -189,7 +189,7 @@ class Target:
         return alias_table(self.rows, self._bound_column)
 
     @cached_property
-    def curvature(self) -> float:
+    def precision_trace(self) -> float:
         """``sum_i c_i^2 / temper`` plus the prior's: about the trace of the precision of a well specified posterior.
 
         There the information equals the mean squared gradient, and ``c_i`` bounds the gradient of row ``i``.
@@ -198,12 +198,12 @@ class Target:
         return trace if 0 < trace < np.inf else 1.0
 
     @property
-    def weight(self) -> float:
+    def effective_rows(self) -> float:
         """What the rows weigh together, tempering included: as many rows as the posterior knows."""
         return self.temper * self.n_rows
 
     @property
-    def departure(self) -> float:
+    def non_gaussianity(self) -> float:
         """How far the posterior may be from a Gaussian law; 1 when nothing is known."""
         return 1.0
 

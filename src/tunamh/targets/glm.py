@@ -33,7 +33,7 @@ from .glm_rows import (
 from .many_starts import modes_from_many_starts
 from .separation import separating_direction
 from .taylor import (
-    LEAST_TIER,
+    LEAST_LOCAL_SHARE,
     TaylorTarget,
     first_order_distance,
     mean_of_skewed,
@@ -41,7 +41,7 @@ from .taylor import (
     original_distance,
     polynomial_offset,
     second_order_distance,
-    tier_radius,
+    trust_radius_of,
 )
 
 Result = TypeVar("Result")
@@ -156,7 +156,7 @@ class GLM(Target):
         return self._packed(0, fill)
 
     @property
-    def weight(self) -> float:
+    def effective_rows(self) -> float:
         return self.temper * (self.n_rows if self._weights is None else float(self._weights.sum()))
 
     # ------------------------------------------------------------------------------------ the search for a mode
@@ -164,7 +164,7 @@ class GLM(Target):
     def _on_rows(self, index: np.ndarray) -> GLM:
         """The target on some of its rows, weighted up to all of them."""
         sample = copy(self)
-        for name in ("rows", "total_bound", "table", "curvature", "fingerprint", "modes"):
+        for name in ("rows", "total_bound", "table", "precision_trace", "fingerprint", "modes"):
             sample.__dict__.pop(name, None)
         n = len(index)
         sample._X, sample._y, sample.n_rows = self._X[index], self._y[index], n
@@ -311,8 +311,8 @@ class GLM(Target):
             eta = X @ theta
             first, second, _ = self.family.derivatives(eta, y)
             Z = X if frame is None else X @ frame.columns
-            bend = Z.T @ ((weight * second)[:, None] * Z)
-            return float(weight @ self._family_energy(eta, y)), (weight * first) @ X, bend
+            curvature = Z.T @ ((weight * second)[:, None] * Z)
+            return float(weight @ self._family_energy(eta, y)), (weight * first) @ X, curvature
 
         with np.errstate(over="ignore", invalid="ignore"):
             energy, gradient, hessian = self._sums(terms)
@@ -329,7 +329,7 @@ class GLM(Target):
         frame = at_centre.plus(prior).metric()
         factor, root = (frame.factor, frame.inverse) if white else (np.eye(d), np.eye(d))
         near = getattr(self.family, "suprema_near", None) if white else None
-        radius = np.inf if near is None else tier_radius(d)
+        radius = np.inf if near is None else trust_radius_of(d)
 
         def fill(rows: np.ndarray, block: slice) -> tuple[list[float], np.ndarray]:
             X, y, weight = self._columns(block)
@@ -344,7 +344,7 @@ class GLM(Target):
             size = np.abs(X).max(axis=1) if original_bounds else np.sqrt(np.einsum("ij,ij->i", white_X, white_X))
             local = supremum
             if near is not None:
-                local = np.clip(near(y, eta, radius * size)[order], LEAST_TIER * supremum, supremum)
+                local = np.clip(near(y, eta, radius * size)[order], LEAST_LOCAL_SHARE * supremum, supremum)
             rows[:, c] = weight * local * size ** (order + 1)
             rows[:, c + 1] = eta
             rows[:, c + 2], rows[:, c + 3], third = self.family.derivatives(eta, y)
@@ -400,18 +400,18 @@ class GLM(Target):
             rows[:, c + 1 : c + 5] = np.column_stack(below)
             return (weight * (2 * below.a * below.anchor - below.b)) @ X, X.T @ ((-2 * weight * below.a)[:, None] * X)
 
-        slope, bend = np.zeros(d), np.zeros((d, d))
+        slope, curvature = np.zeros(d), np.zeros((d, d))
 
         def take(of_block: tuple[np.ndarray, np.ndarray]) -> None:
             np.add(slope, of_block[0], out=slope)
-            np.add(bend, of_block[1], out=bend)
+            np.add(curvature, of_block[1], out=curvature)
 
         rows = self._packed(4, fill, take)
         return TaylorTarget(
             self,
             order=2,
             centre=np.zeros(d),
-            at_centre=Expansion(0.0, slope, bend),
+            at_centre=Expansion(0.0, slope, curvature),
             root=np.eye(d),
             base_hyper=list(self._hyper),
             rows=rows,

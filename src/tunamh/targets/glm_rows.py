@@ -187,11 +187,11 @@ def taylor_scales(theta, index, n, data, out):
     data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, rise)
     for b in range(n):
         i = index[b]
-        slope, bend = abs(data.rows[i, y + 3]), abs(data.rows[i, y + 4])
+        slope, curvature = abs(data.rows[i, y + 3]), abs(data.rows[i, y + 4])
         away = abs(data.eta_prop[b] - data.rows[i, y + 2])
         terms, _ = _predictor_sizes(theta, data, i)
-        polynomial = slope * away + 0.5 * (order - 1.0) * bend * away * away
-        out[b] = abs(out[b]) + data.hyper[3] + abs(rise[b]) + polynomial + (slope + bend * away) * terms
+        polynomial = slope * away + 0.5 * (order - 1.0) * curvature * away * away
+        out[b] = abs(out[b]) + data.hyper[3] + abs(rise[b]) + polynomial + (slope + curvature * away) * terms
     _apply_weights(index, 0, n, data, y + 5, out)
 
 
@@ -218,8 +218,8 @@ def firefly_scales(theta, index, n, data, out):
     for b in range(n):
         i = index[b]
         away = abs(data.eta[b] - data.rows[i, y + 2])
-        bend, slope, constant = abs(data.rows[i, y + 3]), abs(data.rows[i, y + 4]), abs(data.rows[i, y + 5])
+        curvature, slope, constant = abs(data.rows[i, y + 3]), abs(data.rows[i, y + 4]), abs(data.rows[i, y + 5])
         terms, _ = _predictor_sizes(theta, data, i)
-        out[b] = abs(out[b]) + data.hyper[3] + (bend * away + slope) * away + constant
-        out[b] += (2.0 * bend * away + slope) * (terms + abs(data.rows[i, y + 2]))
+        out[b] = abs(out[b]) + data.hyper[3] + (curvature * away + slope) * away + constant
+        out[b] += (2.0 * curvature * away + slope) * (terms + abs(data.rows[i, y + 2]))
     _apply_weights(index, 0, n, data, y + 6, out)

@@ -68,7 +68,7 @@ def _reweighted(target: GLM, rows: _Rows, points: np.ndarray, steps: int) -> np.
     family, prior = target.family, target._prior
     lower_bound = getattr(family, "lower_bound", None)
     X, y, weight = rows
-    share = weight.sum() / max(target.weight, 1e-300)  # of the prior, as much as these rows weigh of all
+    share = weight.sum() / max(target.effective_rows, 1e-300)  # of the prior, as much as these rows weigh of all
     ridge = share * np.diag(prior.precision) + 1e-10 * np.diag(np.maximum(weight @ (X * X), 1e-300))
     for _ in range(steps):
         eta = points @ X.T

@@ -36,14 +36,14 @@ def polynomial_fall(theta, prop, hyper):
     """Minus the rise of the Taylor polynomial, ``-p.(g + H w / 2)``."""
     d = theta.size
     centre, gradient = hyper[CENTRE : CENTRE + d], hyper[CENTRE + d : CENTRE + 2 * d]
-    bend = matrix_at(hyper, CENTRE + 2 * d, d)
+    curvature = matrix_at(hyper, CENTRE + 2 * d, d)
     second = hyper[BASE_HYPER] > 1.0
     total = 0.0
     for j in range(d):
         pull = gradient[j]
         if second:
             for k in range(d):
-                pull += 0.5 * bend[j, k] * (prop[k] + theta[k] - 2.0 * centre[k])
+                pull += 0.5 * curvature[j, k] * (prop[k] + theta[k] - 2.0 * centre[k])
         total -= (prop[j] - theta[j]) * pull
     return total
 
@@ -66,14 +66,14 @@ def mean_of_skewed(thirds: np.ndarray) -> np.ndarray:
 
 # ----------------------------------------------------------------------------------------------------- distances
 
-LEAST_TIER = 0.1
+LEAST_LOCAL_SHARE = 0.1
 """A local supremum counts as no less than this share of the global one: C grows by a few percent, and the factor
 outside is at most 10, so that the few proposals that land there do not cost more than all the others."""
 
 _OUTSIDE = 1e-6
 
 
-def tier_radius(dim: int) -> float:
+def trust_radius_of(dim: int) -> float:
     """The radius that a standard normal vector exceeds with probability 1e-6 (1.35 sqrt(d) in spec 5d, for large d)."""
     from scipy.special import chdtri
 
@@ -81,7 +81,7 @@ def tier_radius(dim: int) -> float:
 
 
 @helper
-def tiered(distance, pp, ww, pw, hyper):
+def penalised_outside(distance, pp, ww, pw, hyper):
     """Local suprema hold within the radius: beyond, the distance makes up for them (spec 5d). Symmetric in u and v."""
     farthest = 0.25 * (pp + ww) + 0.5 * abs(pw)  # the larger of |u|^2 and |v|^2
     return distance if farthest <= hyper[_TIER] else distance * hyper[_TIER + 1]
@@ -145,13 +145,13 @@ def _metric_products(theta, prop, hyper):
 @part(Distance)
 def first_order_distance(theta, prop, hyper):
     pp, ww, pw = _metric_products(theta, prop, hyper)
-    return tiered(first_order(pp, ww, pw), pp, ww, pw, hyper)
+    return penalised_outside(first_order(pp, ww, pw), pp, ww, pw, hyper)
 
 
 @part(Distance)
 def second_order_distance(theta, prop, hyper):
     pp, ww, pw = _metric_products(theta, prop, hyper)
-    return tiered(second_order(pp, ww, pw), pp, ww, pw, hyper)
+    return penalised_outside(second_order(pp, ww, pw), pp, ww, pw, hyper)
 
 
 @part(Distance)
@@ -245,7 +245,7 @@ class TaylorTarget(Target):
         return self.at_centre.plus(self.prior_at_centre).metric()
 
     @property
-    def pull(self) -> np.ndarray:
+    def centre_gradient(self) -> np.ndarray:
         """``G``, the gradient at the centre of energies and prior."""
         return self.gradient + self.prior_at_centre.gradient
 
@@ -256,14 +256,14 @@ class TaylorTarget(Target):
         ``t - A^-1 G`` with ``G`` the gradient at the centre, prior included, is the mode of the expansion (spec 5b). A
         skewed posterior has its mean elsewhere, and from there proposals are accepted more often.
         """
-        return self.centre + self.metric.factor @ (self.skew - self.metric.factor.T @ self.pull)
+        return self.centre + self.metric.factor @ (self.skew - self.metric.factor.T @ self.centre_gradient)
 
     @property
-    def weight(self) -> float:
-        return self.base.weight
+    def effective_rows(self) -> float:
+        return self.base.effective_rows
 
     @property
-    def departure(self) -> float:
+    def non_gaussianity(self) -> float:
         """How far the posterior is from its Laplace law, 0 to 1 or so.
 
         By its skewness, by rows per parameter, and by the largest share of one row in what is known of any direction: a
@@ -271,7 +271,7 @@ class TaylorTarget(Target):
         """
         skewness = 2.0 * float(np.linalg.norm(self.skew)) / np.sqrt(self.dim)
         own_prior = 0.0 if self._prior.gaussian else 0.1
-        return max(skewness, np.sqrt(self.dim / self.weight), min(self.leverage, 1.0), own_prior)
+        return max(skewness, np.sqrt(self.dim / self.effective_rows), min(self.leverage, 1.0), own_prior)
 
     def whitened(self) -> TaylorTarget:
         """The same target for chains that walk in ``z``, ``theta = m + L z``: distance and offset cost O(d)."""
@@ -280,10 +280,10 @@ class TaylorTarget(Target):
         return WhitenedTarget(self)
 
     @property
-    def curvature(self) -> float:
+    def precision_trace(self) -> float:
         """The trace of the posterior precision, where the Hessian gives it; else the base target's estimate."""
         trace = float(np.trace(self.hessian)) + float(np.trace(self.prior_at_centre.hessian))
-        return trace if trace > 0 else self.base.curvature
+        return trace if trace > 0 else self.base.precision_trace
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """Wider than the Laplace law at the centre; a target that may have several modes keeps its own law."""

@@ -18,17 +18,17 @@ from .taylor import (
     first_order_distance_general,
     first_order_general,
     matrix_at,
+    penalised_outside,
     polynomial_offset,
     products,
     second_order,
     second_order_distance,
     second_order_distance_general,
     second_order_general,
-    tiered,
 )
 
-# hyper, up to the centre as in `taylor`, then the centre's state (d), slope (d) and bend (d) of the offset, the origin
-# m (d) and the factor L (d x d).
+# hyper, up to the centre as in `taylor`, then the centre's state (d), slope (d) and curvature (d) of the offset, the
+# origin m (d) and the factor L (d x d).
 
 
 @part(Locate, fastmath=REASSOCIATE)
@@ -47,11 +47,11 @@ def _unwhiten(state, theta, hyper):
 def _white_offset(here, there, hyper):
     """Minus the rise of ``slope.z + sum_j bend_j z_j^2 / 2``."""
     d = here.size
-    slope, bend = CENTRE + 2 * d, CENTRE + 3 * d
+    slope, curvature = CENTRE + 2 * d, CENTRE + 3 * d
     total = 0.0
     for j in range(d):
         middle = 0.5 * (there[j] + here[j])
-        total -= (there[j] - here[j]) * (hyper[slope + j] + hyper[bend + j] * middle)
+        total -= (there[j] - here[j]) * (hyper[slope + j] + hyper[curvature + j] * middle)
     return total
 
 
@@ -79,13 +79,13 @@ def _unwhitened_products(here, there, hyper):
 @part(Distance)
 def _white_first_order(here, there, hyper):
     pp, ww, pw = _white_products(here, there, hyper)
-    return tiered(first_order(pp, ww, pw), pp, ww, pw, hyper)
+    return penalised_outside(first_order(pp, ww, pw), pp, ww, pw, hyper)
 
 
 @part(Distance)
 def _white_second_order(here, there, hyper):
     pp, ww, pw = _white_products(here, there, hyper)
-    return tiered(second_order(pp, ww, pw), pp, ww, pw, hyper)
+    return penalised_outside(second_order(pp, ww, pw), pp, ww, pw, hyper)
 
 
 @part(Distance)
@@ -128,11 +128,11 @@ class WhitenedTarget(TaylorTarget):
         factor, d = self.metric.factor, self.dim
         centre = self.state_at(self.centre)
         if self.order == 2:
-            slope, bend = factor.T @ self.pull - self.metric.kept * centre, self.metric.kept
+            slope, curvature = factor.T @ self.centre_gradient - self.metric.kept * centre, self.metric.kept
             self._prior = self._prior.without(self.centre, self.prior_at_centre)
         else:
-            slope, bend = factor.T @ self.gradient, np.zeros(d)
-        state = [centre, slope, bend, self.reference, factor.ravel()]
+            slope, curvature = factor.T @ self.gradient, np.zeros(d)
+        state = [centre, slope, curvature, self.reference, factor.ravel()]
         self._hyper = fixed(np.concatenate([self._shared_hyper, *state]))
         self.parts = parts._replace(locate=_unwhiten, distance=_WHITENED[parts.distance], offset=_white_offset)
 

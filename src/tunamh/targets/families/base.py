@@ -127,8 +127,8 @@ def sigmoids(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(eta > 0, large, small), np.where(eta > 0, small, large)
 
 
-SIGMOID_BEND = 1 / (6 * np.sqrt(3.0))
+SIGMOID_THIRD = 1 / (6 * np.sqrt(3.0))
 """The supremum of ``|p''| = p (1-p) |1-2p|``, at ``p = (1 -+ 1/sqrt 3) / 2``, that is ``eta = -+log(2 + sqrt 3)``."""
 
 SIGMOID_SLOPE_PEAKS: Peaks = ((0.0, 0.25),)
-SIGMOID_BEND_PEAKS: Peaks = tuple((sign * np.log(2 + np.sqrt(3.0)), SIGMOID_BEND) for sign in (-1, 1))
+SIGMOID_THIRD_PEAKS: Peaks = tuple((sign * np.log(2 + np.sqrt(3.0)), SIGMOID_THIRD) for sign in (-1, 1))

@@ -9,9 +9,9 @@ import numpy as np
 from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, helper, part
 from ..._vector import exp_negative, log_quotient, normal_tail, softplus, softplus_rise
 from .base import (
-    SIGMOID_BEND,
-    SIGMOID_BEND_PEAKS,
     SIGMOID_SLOPE_PEAKS,
+    SIGMOID_THIRD,
+    SIGMOID_THIRD_PEAKS,
     LowerBound,
     Suprema,
     nearby,
@@ -65,11 +65,11 @@ class Logistic:
 
     def suprema(self, y: np.ndarray) -> Suprema:
         """1 (not attained), 1/4 (at 0), and p(1-p)(1-2p) <= 1/(6 sqrt 3) (at p = (1 -+ 1/sqrt 3)/2)."""
-        return same_for_all(y, 1.0, 0.25, SIGMOID_BEND)
+        return same_for_all(y, 1.0, 0.25, SIGMOID_THIRD)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
         """Critical points: none (f' is monotone), 0 and -+log(2 + sqrt 3)."""
-        return nearby(self, y, eta, radius, (), SIGMOID_SLOPE_PEAKS, SIGMOID_BEND_PEAKS)
+        return nearby(self, y, eta, radius, (), SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD_PEAKS)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
         """Jaakkola and Jordan's bound, tight at ``eta = +-xi``; untuned, xi = 1.5."""
@@ -106,8 +106,8 @@ def _probit_rise(n, eta, eta_prop, y, hyper, out):
         out[b] = 0.5 * (m_prop - m) * (m_prop + m) + log_quotient(_scaled_cdf(z), _scaled_cdf(z_prop))
 
 
-_PROBIT_BEND_AT = 1.0023693422683706  # where the third cumulant below is largest
-_PROBIT_BEND = 0.29571881919312315  # its value there, 0.29571881919312309..., rounded up
+_PROBIT_THIRD_AT = 1.0023693422683706  # where the third cumulant below is largest
+_PROBIT_THIRD = 0.29571881919312315  # its value there, 0.29571881919312309..., rounded up
 _FRACTION_FROM, _FRACTION_TERMS = 2.0, 80
 
 
@@ -169,8 +169,8 @@ class Probit:
         says that b lies below. So q, which starts positive and must turn negative for k3 to vanish, can fall through
         zero only where a < 1/2; there it cannot rise, and a decreases: it falls once.
         """
-        return same_for_all(y, np.inf, 1.0, _PROBIT_BEND)
+        return same_for_all(y, np.inf, 1.0, _PROBIT_THIRD)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
         """f' and f'' are monotone, f''' has one critical point."""
-        return nearby(self, y, eta, radius, (), (), (((2 * y - 1) * _PROBIT_BEND_AT, _PROBIT_BEND),))
+        return nearby(self, y, eta, radius, (), (), (((2 * y - 1) * _PROBIT_THIRD_AT, _PROBIT_THIRD),))

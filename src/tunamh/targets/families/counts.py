@@ -11,9 +11,9 @@ from ..._arguments import moderate_number, settle
 from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, helper, part
 from ..._vector import exp_negative, log_quotient, softplus, softplus_rise, twice_atanh
 from .base import (
-    SIGMOID_BEND,
-    SIGMOID_BEND_PEAKS,
     SIGMOID_SLOPE_PEAKS,
+    SIGMOID_THIRD,
+    SIGMOID_THIRD_PEAKS,
     Peaks,
     Suprema,
     largest,
@@ -95,16 +95,16 @@ class NegativeBinomial:
     def suprema(self, y: np.ndarray) -> Suprema:
         """f' grows from -y to r (limits); f'' and f''' are y + r times those of the logistic energy, in ``z``."""
         r = self.dispersion
-        return Suprema(np.maximum(y, r), 0.25 * (y + r), SIGMOID_BEND * (y + r))
+        return Suprema(np.maximum(y, r), 0.25 * (y + r), SIGMOID_THIRD * (y + r))
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
         """Critical points: none (f' is monotone), ``z = 0`` and ``z = -+log(2 + sqrt 3)``."""
         total, shift = y + self.dispersion, math.log(self.dispersion)
-        slopes, bends = (
+        slopes, thirds_at = (
             [(where + shift, height * total) for where, height in peaks]
-            for peaks in (SIGMOID_SLOPE_PEAKS, SIGMOID_BEND_PEAKS)
+            for peaks in (SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD_PEAKS)
         )
-        return nearby(self, y, eta, radius, (), slopes, bends)
+        return nearby(self, y, eta, radius, (), slopes, thirds_at)
 
 
 # -------------------------------------------------------------------------------------------- softplus Poisson
@@ -170,7 +170,7 @@ def _log_mean_derivatives(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
 
 # The peaks of l'' and l''', zeros of the next derivative found to 25 digits; heights rounded up.
 _LOG_SLOPE_PEAKS = ((0.4949849516607962, 0.16709557267051664),)
-_LOG_BEND_PEAKS = ((-1.0206457692211527, 0.06091271016796921), (1.9400071513367114, 0.04316348102019735))
+_LOG_THIRD_PEAKS = ((-1.0206457692211527, 0.06091271016796921), (1.9400071513367114, 0.04316348102019735))
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,9 @@ class SoftplusPoisson:
         d < 0). q4 starts negative, so it rises once, in the middle, and falls once, at the end: ``l'''`` has two
         critical points.
         """
-        return Suprema(np.maximum(1.0, y), 0.25 + _LOG_SLOPE_PEAKS[0][1] * y, SIGMOID_BEND + _LOG_BEND_PEAKS[0][1] * y)
+        return Suprema(
+            np.maximum(1.0, y), 0.25 + _LOG_SLOPE_PEAKS[0][1] * y, SIGMOID_THIRD + _LOG_THIRD_PEAKS[0][1] * y
+        )
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
         """f' is monotone. Of f'' and f''', the sum of the two parts' suprema over the interval: an upper bound."""
@@ -234,6 +236,6 @@ class SoftplusPoisson:
         first = most(p - y * log_low[0], p_high - y * log_high[0], ())
         second = most(p * s, p_high * s_high, SIGMOID_SLOPE_PEAKS)
         second = second + y * most(log_low[1], log_high[1], _LOG_SLOPE_PEAKS)
-        third = most(p * s * (s - p), p_high * s_high * (s_high - p_high), SIGMOID_BEND_PEAKS)
-        third = third + y * most(log_low[2], log_high[2], _LOG_BEND_PEAKS)
+        third = most(p * s * (s - p), p_high * s_high * (s_high - p_high), SIGMOID_THIRD_PEAKS)
+        third = third + y * most(log_low[2], log_high[2], _LOG_THIRD_PEAKS)
         return Suprema(*map(np.minimum, (first, second, third), self.suprema(y)))

@@ -42,7 +42,7 @@ def _student_rise(n, eta, eta_prop, y, hyper, out):
         out[b] = half * log_quotient(spread + r_prop * r_prop, spread + r * r)
 
 
-_NEAR_BEND, _FAR_BEND = np.sqrt(2.0) - 1, np.sqrt(2.0) + 1  # critical points of f''' in r / sqrt(V)
+_NEAR_PEAK, _FAR_PEAK = np.sqrt(2.0) - 1, np.sqrt(2.0) + 1  # critical points of f''' in r / sqrt(V)
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,9 @@ class StudentT:
     def suprema(self, y: np.ndarray) -> Suprema:
         """At r = sqrt(V), r = 0 and r = sqrt(V) (sqrt(2) - 1)."""
         V = self.spread
-        return same_for_all(y, (self.df + 1) / (2 * np.sqrt(V)), (self.df + 1) / V, self._bend(_NEAR_BEND))
+        return same_for_all(y, (self.df + 1) / (2 * np.sqrt(V)), (self.df + 1) / V, self._third_at(_NEAR_PEAK))
 
-    def _bend(self, t: float) -> float:
+    def _third_at(self, t: float) -> float:
         """``|f'''|`` at ``r = t sqrt(V)``."""
         return (self.df + 1) / self.spread**1.5 * abs(2 * t * (3 - t * t) / (1 + t * t) ** 3)
 
@@ -105,8 +105,8 @@ class StudentT:
         n, V, root = self.df + 1, self.spread, np.sqrt(self.spread)
         slopes = [(y + sign * root, n / (2 * root)) for sign in (-1, 1)]
         curves = [(y, n / V), *((y + sign * np.sqrt(3 * V), n / (8 * V)) for sign in (-1, 1))]
-        bends = [(y + sign * t * root, self._bend(t)) for sign in (-1, 1) for t in (_NEAR_BEND, _FAR_BEND)]
-        return nearby(self, y, eta, radius, slopes, curves, bends)
+        thirds_at = [(y + sign * t * root, self._third_at(t)) for sign in (-1, 1) for t in (_NEAR_PEAK, _FAR_PEAK)]
+        return nearby(self, y, eta, radius, slopes, curves, thirds_at)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
         """Gaussian tangent in ``r^2`` at the residual ``xi`` (untuned: 0): ``-log(1 + w/V)`` is convex in ``w``."""

@@ -1,166 +1,21 @@
 """The roles of the compiled core: one signature per role, and the bundles that cross it.
 
-A part (a model's block of rows, a proposal, an acceptance test) is a plain function compiled for its role's
-signature and handed to the chain as a pointer. The chain is therefore compiled once, cached on disk, and works
-with parts that it has never seen. Bundles are NamedTuples of what persists between steps.
-
-This is the only file that spells Numba types.
+A function plays a role by `part`. Bundles are NamedTuples of what persists between steps. This is the only file that
+spells the Numba types of what the library hands over.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 from numba import types
-from numba.core import cgutils
-from numba.core.errors import NumbaError
-from numba.core.imputils import impl_ret_borrowed
-from numba.extending import intrinsic as _numba_intrinsic
 
-from ._compile import compiled
-from ._forks import compiler_lock
+from .machinery import part
 
 BLOCK = 256
 """Rows that cross a pointer at once: large enough to hide the call, small enough for the first-level cache."""
-
-intrinsic: Any = _numba_intrinsic  # its calls look nothing like its definition to a type checker
-
-_FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-
-REASSOCIATE = {"reassoc", "contract", "nsz"}
-"""Lets the compiler reorder a sum over columns into vector lanes. NaN and infinity keep their meaning."""
-
-CONTRACT = {"contract", "nsz"}
-"""Fused multiply-add only: safe for the hand-written rounding in `_vector`."""
-
-
-def _cache_folder() -> str:
-    """Compiled code is kept apart for every state of the sources.
-
-    Numba notices a change in a function's own file only: after an edit or an update of another file it would go on
-    calling old code.
-    """
-    package = Path(__file__).parent
-    digest = hashlib.sha1()
-    for path in sorted(package.rglob("*.py")):
-        digest.update(path.read_bytes())
-    base = Path(os.environ.get("NUMBA_CACHE_DIR") or package / "__pycache__")
-    return str(base / f"tunamh-{digest.hexdigest()[:16]}")
-
-
-_CACHE = _cache_folder()
-
-
-def helper(function: Callable | None = None, *, fastmath: Any = False, inline: bool = False, cache: bool = True) -> Any:
-    """Compile a function that other compiled functions call; cached on disk where a folder is writable.
-
-    ``inline`` forces LLVM to inline it: a call inside a loop, however short, keeps the loop scalar.
-    """
-
-    def decorate(function: Callable) -> Any:
-        return compiled(function, _CACHE, cache=cache, fastmath=fastmath, forceinline=inline, **_FLAGS)
-
-    return decorate if function is None else decorate(function)
-
-
-class Part(types.WrapperAddressProtocol):
-    """A function in a role: compiled, or loaded from the cache, when it is first handed over.
-
-    Numba sees the object as a value of the role's function type, so a bundle that holds it has the same type
-    whatever the function is.
-    """
-
-    def __init__(self, function: Callable, role: Any, *, fastmath: Any = False, cache: bool = True):
-        self.__doc__ = function.__doc__
-        self.role = role
-        self.dispatcher = helper(function, fastmath=fastmath, cache=cache)
-        self._address: int | None = None
-
-    def _compile(self) -> None:
-        with compiler_lock:  # chains in threads may hand over the same part at once
-            if self._address is not None:
-                return
-            self.dispatcher.compile(self.role.signature)
-            self.dispatcher.disable_compile()  # another type would be a mistake, not a new version
-            result = self.dispatcher.get_compile_result(self.role.signature)
-            self._address = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
-
-    def __wrapper_address__(self) -> int:
-        self._compile()
-        return cast(int, self._address)
-
-    def signature(self) -> Any:
-        return self.role.signature
-
-    def __call__(self, *arguments: Any) -> Any:
-        if self._address is None:
-            self._compile()
-        return self.dispatcher(*arguments)
-
-
-def compile_now(part: Part, call: str) -> Part:
-    """Compile a part made of a user's function at once, so that a mistake shows where it was made."""
-    try:
-        part.__wrapper_address__()
-    except NumbaError as error:
-        raise does_not_compile(call, error) from None
-    return part
-
-
-def does_not_compile(call: str, error: NumbaError) -> TypeError:
-    """What to say of a user's function that Numba refuses."""
-    return TypeError(
-        f"{call} does not compile. Decorate it with plain @numba.njit, no signature; theta, prop, row are float64 "
-        f"vectors, of which only a proposal's prop may be written to; the result must be a number.\n{error}"
-    )
-
-
-def part(role: Any, *, fastmath: Any = False, cache: bool = True) -> Callable[[Callable], Part]:
-    """Decorator: this function plays ``role``."""
-    return lambda function: Part(function, role, fastmath=fastmath, cache=cache)
-
-
-@intrinsic
-def borrowed(typing, bundle):
-    """The same array, or bundle of arrays, without reference counters; the caller keeps the arrays alive.
-
-    Handing a bundle to a part counts every array in it up and down again by atomic operations. In the chain loop that
-    was a third of the time of a step with few rows.
-    """
-
-    def strip(context, builder, kind, value):
-        if isinstance(kind, types.Array):
-            array = cgutils.create_struct_proxy(kind)(context, builder, value=value)
-            array.meminfo = cgutils.get_null_value(array.meminfo.type)
-            array.parent = cgutils.get_null_value(array.parent.type)
-            return array._getvalue()
-        if isinstance(kind, types.BaseTuple):
-            for position, member in enumerate(cast(Any, kind).types):
-                stripped = strip(context, builder, member, builder.extract_value(value, position))
-                value = builder.insert_value(value, stripped, position)
-        return value
-
-    def emit(context, builder, signature, arguments):
-        return strip(context, builder, signature.args[0], arguments[0])
-
-    return bundle(bundle), emit
-
-
-@intrinsic
-def read_only(typing, array):
-    """The same array with a type that forbids writing: what a user's own function is given of the chain's state."""
-
-    def emit(context, builder, signature, arguments):
-        return impl_ret_borrowed(context, builder, signature.return_type, arguments[0])
-
-    return types.Array(array.dtype, array.ndim, array.layout, readonly=True)(array), emit
-
 
 # ---------------------------------------------------------------------------------------------- plain types
 
@@ -364,10 +219,3 @@ def same_coordinates(state, theta, hyper):
 @part(Adapt)
 def nothing_to_adapt(knobs, mean_move_bound):
     """The test's knobs were given, or there are none."""
-
-
-def fixed(values: Any) -> np.ndarray:
-    """A read-only, contiguous float64 vector, as the roles' ``hyper`` and ``knobs`` want it."""
-    array = np.array(values, dtype=np.float64).ravel()
-    array.flags.writeable = False
-    return array

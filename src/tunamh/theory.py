@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -63,15 +63,14 @@ def optimal_chi(move_bound: float, *, paper: bool = False) -> float:
         raise ValueError(f"move_bound must be positive, got {move_bound!r}")
     if paper:
         return 1 / math.sqrt(move_bound)
-    low, high = 1e-12, 1e15  # the derivative's sign changes once
+    from scipy.optimize import brentq
 
-    def slope(chi: float) -> float:
-        return move_bound / (chi * move_bound + 1) - 1 / chi**2 - math.sqrt(math.log(2)) * chi**-1.5
+    def slope(log_chi: float) -> float:
+        """The derivative of the objective's logarithm with respect to ``log chi``, which changes sign once."""
+        chi = math.exp(log_chi)
+        return move_bound / (move_bound + 1 / chi) - 1 / chi - math.sqrt(math.log(2) / chi)
 
-    for _ in range(200):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
-    return math.sqrt(low * high)
+    return math.exp(brentq(slope, -500.0, 500.0, xtol=1e-15))
 
 
 def effective_rows(gradients: np.ndarray, c: np.ndarray, hessian: np.ndarray, steps: np.ndarray | None = None) -> float:
@@ -185,38 +184,6 @@ def full_acceptance(problem: FiniteProblem, here: int, there: int) -> float:
     """``min(1, rho exp(-sum_i D_i))``."""
     rises = problem.energies[:, there] - problem.energies[:, here]
     return math.exp(min(0.0, problem.log_rho(here, there) - rises.sum()))
-
-
-LARGEST_BATCH = 1e12
-"""No batch is larger: beyond, even a test told never to fall back reads all rows once instead."""
-
-
-class Thinning(NamedTuple):
-    """The numbers of the Poisson-thinned kernel (spec 1): ``mean batch = max(C M (1 + chi C M), floor) = beta C M``.
-
-    From a mean batch of ``limit`` on the step is full-data MH; ``delayed`` tests ``min(1, rho)`` first.
-    """
-
-    gamma: float
-    chi: float = 0.0
-    floor: float = 0.0
-    limit: float = LARGEST_BATCH
-    delayed: bool = False
-
-    def mean_batch(self, move_bound: float) -> float:
-        return max(move_bound * (1 + self.chi * move_bound), self.floor)
-
-    def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
-        log_rho = problem.log_rho(here, there)
-        rise = problem.energies[:, there] - problem.energies[:, here]
-        bound = problem.c * problem.distance[here, there]
-        move_bound = bound.sum()
-        if move_bound == 0 or self.mean_batch(move_bound) >= self.limit:
-            return full_acceptance(problem, here, there)
-        numbers = {"beta": self.mean_batch(move_bound) / move_bound, "gamma": self.gamma}
-        if self.delayed:
-            return math.exp(min(0.0, log_rho)) * thinned_acceptance(0.0, rise, bound, **numbers)
-        return thinned_acceptance(log_rho, rise, bound, **numbers)
 
 
 def thinned_acceptance(log_rho: float, rise: np.ndarray, bound: np.ndarray, *, beta: float, gamma: float) -> float:

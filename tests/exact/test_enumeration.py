@@ -19,9 +19,9 @@ from tunamh import (
     RobustRegression,
     TunaMH,
 )
+from tunamh.acceptance.thinning import Thinning
 from tunamh.theory import (
     FiniteProblem,
-    Thinning,
     chi_for_gap,
     detailed_balance_error,
     expected_batch,

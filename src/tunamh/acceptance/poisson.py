@@ -18,8 +18,9 @@ from .._jit import BLOCK, Decide, fixed, helper, part
 from .._random import poisson
 from ..data.stream import alias_table, draw_rows
 from ..errors import NotApplicable
-from ..theory import LARGEST_BATCH, FiniteProblem, poisson_acceptance
+from ..theory import FiniteProblem, poisson_acceptance
 from .base import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, ReadyTest, failure, verdict
+from .thinning import LARGEST_BATCH
 
 _PER_ROW = 2  # knobs: rate, L, then the rows' ceilings, then their widths
 

@@ -32,8 +32,9 @@ from .._jit import BAD_DISTANCE, BLOCK, NO_FAULT, REASSOCIATE, Adapt, Decide, De
 from .._random import poisson
 from ..data.stream import draw_rows
 from ..errors import NotApplicable
-from ..theory import LARGEST_BATCH, FiniteProblem, Thinning, chi_for_gap
+from ..theory import FiniteProblem, chi_for_gap
 from .base import ReadyTest, accepts, failure, sum_of_rises, verdict, within_rounding
+from .thinning import LARGEST_BATCH, Thinning
 
 FULL_PASS_SHARE = 0.4
 """A pass over all rows in order costs about this share of as many random rows (benchmarks/rows_per_second.py)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -41,6 +41,7 @@ Result = TypeVar("Result")
 
 _ROWS_FOR_MANY_STARTS = 2000
 _CANCELLED = 1e-11  # of what does not cancel, the share that rounding leaves
+_FAR_BELOW = 1e-10
 _START_SPREAD = 2.0  # widths of the Laplace law
 
 
@@ -67,6 +68,8 @@ class GLM(Target):
     weights : (N,), optional
         Multiply the rows' energies; a weight of 2 is the row given twice.
     """
+
+    _supported_point: np.ndarray | None = None
 
     def __init__(self, X: Any, y: Any, family: Family, *, prior: Any = None, temper: float = 1.0, weights: Any = None):
         if not hasattr(family, "suprema") or isinstance(family, type):
@@ -247,12 +250,17 @@ class GLM(Target):
         modes = find_modes(self)
         if modes[0].slow and separating_direction(self) is None:
             modes[0] = find_mode(self, start=modes[0].point, patient=True)
+        if np.isfinite(modes[0].posterior.energy):
+            self._supported_point = modes[0].point
         if self._prior.own and not modes[0].found:  # its support may end before the mode: then the data's own will do
             without_prior = copy(self)
             without_prior._prior = Flat().bind(self.dim)
             alone = find_mode(without_prior)
             modes = [alone] if alone.found else modes
         return modes
+
+    def supported_point(self) -> np.ndarray | None:
+        return self._supported_point
 
     # --------------------------------------------------------------------------------------------- the columns
 
@@ -271,23 +279,17 @@ class GLM(Target):
         for a direction that stays open.
         """
         Z = self.columns.open_directions
-        if Z.shape[1] == 0:
-            return []
-
-        def terms(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, ...]:
-            X = X[weight > 0]
-            along = X @ Z
-            return along.T @ along, np.einsum("ij,ij->j", X, X)
-
-        gram, squares = self._sums(terms)
-        size = np.sqrt(squares)
-        reach = np.abs(Z).T @ size  # what x.z would be if nothing cancelled, as a root of the sum of squares
-        reach = np.where(reach > 0, reach, 1.0)
-        values, vectors = np.linalg.eigh(gram / np.outer(reach, reach))
-        still_open = Z @ (vectors[:, values <= _CANCELLED**2] / reach[:, None])
-        if still_open.shape[1] == 0:
-            return []
-        return groups_of(still_open, np.where(size > 0, size, 1.0))
+        while Z.shape[1] > 0:
+            gram, squares = self._sums(partial(_variation, Z))
+            size = np.sqrt(squares)
+            reach = np.abs(Z).T @ size  # what x.z would be if nothing cancelled, as a root of the sum of squares
+            reach = np.where(reach > 0, reach, 1.0)
+            values, vectors = np.linalg.eigh(gram / np.outer(reach, reach))
+            if values[-1] <= _CANCELLED**2:
+                return groups_of(Z, np.where(size > 0, size, 1.0))
+            open_still = values <= _FAR_BELOW * values[-1]  # small beside the largest: another look is more accurate
+            Z = Z @ (vectors[:, open_still] / reach[:, None])
+        return []
 
     def _sums(self, terms: Callable[[np.ndarray, np.ndarray, np.ndarray], tuple]) -> list:
         """``terms(X, y, weight)`` of every block of rows, added up in the order of the blocks."""
@@ -446,6 +448,13 @@ class RobustRegression(GLM):
 
 
 _MOST_WEIGHT = 1e20  # with more, a posterior is narrower than the rounding of its parameters
+
+
+def _variation(Z: np.ndarray, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How far the predictors vary along the directions ``Z``, and the columns' sums of squares."""
+    X = X[weight > 0]
+    along = X @ Z
+    return along.T @ along, np.einsum("ij,ij->j", X, X)
 
 
 def _checked_weights(weights: Any, n_rows: int, temper: float) -> np.ndarray:

@@ -34,8 +34,11 @@ def expansions(target: tunamh.GLM) -> dict[str, tunamh.Target]:
 
     mode = find_mode(target).point
     at_mode, about_mean = about(mode), about(mode)
-    at_mode.skew = np.zeros(target.dim)
-    return {"mode": at_mode, "mean": about_mean, "mean, expanded there": about(about_mean.reference)}
+    return {
+        "mode": at_mode.with_skew(np.zeros(target.dim)),
+        "mean": about_mean,
+        "mean, expanded there": about(about_mean.reference),
+    }
 
 
 def compare(name: str, draws: int = 20_000) -> list[dict]:

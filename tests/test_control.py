@@ -302,7 +302,7 @@ def test_effective_rows_of_a_well_specified_model():
 def test_autoregressive_is_reversible_for_the_laplace_law(rho, centre, skewed):
     """Its ratio is that of the two Gaussian densities; about the mode it cancels Taylor part and prior (spec 5b)."""
     plain = Taylor(order=2, centre=centre)(CASES["logistic"][0])
-    plain.skew = plain.skew * skewed
+    plain = plain.with_skew(plain.skew * skewed)
     proposal = Autoregressive(rho=rho, robust_share=0.0)
     target = proposal.prepare(plain)
     bound, model = proposal.bind(target), target.model()
@@ -376,8 +376,8 @@ def test_bounds_hold_on_both_sides_of_the_tier(name, order):
         "robust": RobustRegression(features, features @ [0.5, 0.2] + np.random.default_rng(5).standard_t(4, 5000)),
     }[name]
     white = Taylor(order=order)(target).whitened()
-    model, rng, radius = white.model(), np.random.default_rng(6), np.sqrt(white.tier[0])
-    assert white.tier[1] > 2
+    model, rng, radius = white.model(), np.random.default_rng(6), np.sqrt(white.trust.radius_squared)
+    assert white.trust.penalty_outside > 2
     centre = white.state_at(white.centre)
     ratios = []
     for inner, outer in ((0.01, 0.5), (0.5, 0.999), (0.999, 1.001), (0.5, 1.5), (2.0, 30.0), (30.0, 300.0)):
@@ -389,7 +389,7 @@ def test_bounds_hold_on_both_sides_of_the_tier(name, order):
     inside, outside = np.array([0.998 * radius, 0.0]), np.array([1.002 * radius, 0.0])
     there = centre + np.array([0.0, 0.5 * radius])
     jump = [model.distance(centre + here, there, model.data.hyper) for here in (inside, outside)]
-    assert jump[1] > 0.9 * white.tier[1] * jump[0]
+    assert jump[1] > 0.9 * white.trust.penalty_outside * jump[0]
 
 
 def test_whitened_coordinates_of_an_indefinite_expansion():
@@ -452,5 +452,5 @@ def test_autoregressive_needs_a_laplace_law():
         sample(CASES["logistic"][0], control=Taylor(order=2, whiten=False), proposal=Autoregressive())
     with pytest.raises(ValueError, match="rho"):
         Autoregressive(rho=1.0)
-    with pytest.raises(ValueError, match="other"):
+    with pytest.raises(ValueError, match="robust_share"):
         Autoregressive(robust_share=1.1)

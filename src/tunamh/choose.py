@@ -112,7 +112,8 @@ def _proved_proper(target: GLM, expanded: TaylorTarget, away: float) -> bool:
         return True
     if getattr(target.family, "self_concordant", False) and expanded.longest * away < 1:
         return True
-    return expanded.order == 2 and 16 * away**2 <= expanded.tier[0] and 8 / 3 * expanded.total_bound * away < 1
+    near_enough = 16 * away**2 <= expanded.trust.radius_squared
+    return expanded.order == 2 and near_enough and 8 / 3 * expanded.total_bound * away < 1
 
 
 def _across_modes(target: GLM) -> Choice:

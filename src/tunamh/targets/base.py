@@ -27,6 +27,7 @@ from .._linear import Frame, Metric, metric
 from ..data.stream import alias_table
 from ..priors import PriorExpansion, as_prior
 from ..proposals import RandomWalk
+from .layouts import pack_hyper
 
 
 @part(Distance)
@@ -133,7 +134,7 @@ class Target:
         *,
         rows: np.ndarray | int,
         bound_column: int,
-        hyper: Any,
+        hyper: Sequence[float],
         parts: Parts,
         family_hyper: Sequence[float] = (),
         dim: int,
@@ -150,7 +151,8 @@ class Target:
             self.n_rows, self.rows = len(rows), self._accepted(rows)
         else:
             self.n_rows = rows
-        self._hyper, self._family_hyper = fixed(hyper), fixed(family_hyper)
+        self.own_numbers = tuple(float(value) for value in hyper)
+        self._hyper, self._family_hyper = pack_hyper(self.own_numbers), fixed(family_hyper)
         self._prior = self.prior.bind(dim)
 
     @cached_property

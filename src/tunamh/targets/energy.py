@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -16,17 +16,24 @@ from ..data.passes import blocks
 from ..data.tables import aligned, as_matrix, as_vector, column_names, refuse_non_finite
 from ..errors import NotApplicable
 from .base import Expansion, Parts, Target, checked_temper, euclidean
-from .taylor import (
-    BASE_HYPER,
-    CENTRE,
-    TaylorTarget,
-    first_order_distance_general,
-    polynomial_offset,
-    second_order_distance_general,
-)
+from .bounds import bounds_in_general
+from .layouts import OWN, centre_of, order_of
+from .taylor import Remainders, TaylorTarget, polynomial_offset
 
 # Layout of a packed row: the user's row, c.
-# Layout of hyper: temper, width of the user's row, whether distances are Euclidean.
+
+
+class _Numbers(NamedTuple):
+    """The target's own: temper, the width of the user's row, whether distances are Euclidean."""
+
+    temper: Any
+    width: Any
+    euclidean: Any
+
+
+@helper(inline=True)
+def _numbers_of(hyper):
+    return _Numbers(hyper[OWN], int(hyper[OWN + 1]), hyper[OWN + 2] > 0.0)
 
 
 class EnergyTarget(Target):
@@ -103,7 +110,7 @@ class EnergyTarget(Target):
         super().__init__(
             rows=packed,
             bound_column=width,
-            hyper=[temper, width, distance is None],
+            hyper=_Numbers(temper, width, distance is None),
             parts=Parts(differences, energies, scales=scales, distance=measure),
             dim=dim,
             names=names,
@@ -168,23 +175,8 @@ class EnergyTarget(Target):
         differences, energies, scales = kept(
             self._energy, ("Taylor", *functions[1:]), lambda: _taylor_parts(*functions)
         )
-        return TaylorTarget(
-            self,
-            order=order,
-            centre=centre,
-            at_centre=at_centre,
-            root=np.eye(self.dim),
-            base_hyper=[self.temper, width],
-            rows=rows,
-            bound_column=width,
-            parts=Parts(
-                differences,
-                energies,
-                scales=scales,
-                distance=first_order_distance_general if order == 1 else second_order_distance_general,
-                offset=polynomial_offset,
-            ),
-        )
+        remainders = Remainders(rows, width, Parts(differences, energies, scales=scales, offset=polynomial_offset))
+        return TaylorTarget(self, order, centre, at_centre, remainders=remainders, bounds=bounds_in_general(order))
 
 
 @helper
@@ -250,9 +242,8 @@ def _taylor_parts(energy: Callable, gradient: Callable, hessian: Callable) -> tu
 
     @part(Energies, cache=False)
     def energies(theta, index, n, data, out):
-        d, temper, width = theta.size, data.hyper[0], int(data.hyper[1])
-        second = data.hyper[BASE_HYPER] > 1.0
-        centre = data.hyper[CENTRE : CENTRE + d].copy()
+        d, (temper, width, _) = theta.size, _numbers_of(data.hyper)
+        second, centre = order_of(data.hyper) > 1.0, centre_of(data.hyper, d).copy()
         g, h = np.zeros(d), np.zeros((d, d))
         for b in range(n):
             try:
@@ -262,9 +253,8 @@ def _taylor_parts(energy: Callable, gradient: Callable, hessian: Callable) -> tu
 
     @part(Energies, cache=False)
     def scales(theta, index, n, data, out):
-        d, temper, width = theta.size, data.hyper[0], int(data.hyper[1])
-        second = data.hyper[BASE_HYPER] > 1.0
-        centre = data.hyper[CENTRE : CENTRE + d].copy()
+        d, (temper, width, _) = theta.size, _numbers_of(data.hyper)
+        second, centre = order_of(data.hyper) > 1.0, centre_of(data.hyper, d).copy()
         g, h = np.zeros(d), np.zeros((d, d))
         for b in range(n):
             try:
@@ -274,9 +264,8 @@ def _taylor_parts(energy: Callable, gradient: Callable, hessian: Callable) -> tu
 
     @part(Differences, cache=False)
     def differences(theta, prop, index, start, n, data, rise, bound):
-        d, temper, width = theta.size, data.hyper[0], int(data.hyper[1])
-        second = data.hyper[BASE_HYPER] > 1.0
-        centre = data.hyper[CENTRE : CENTRE + d].copy()
+        d, (temper, width, _) = theta.size, _numbers_of(data.hyper)
+        second, centre = order_of(data.hyper) > 1.0, centre_of(data.hyper, d).copy()
         g, h = np.zeros(d), np.zeros((d, d))
         for b in range(n):
             row = data.rows[index[start + b], :width]
@@ -320,7 +309,7 @@ def _block_parts(energy: Callable) -> tuple[Part, Part, Part]:
 
     @part(Energies, cache=False)
     def energies(theta, index, n, data, out):
-        temper, width = data.hyper[0], int(data.hyper[1])
+        temper, width, _ = _numbers_of(data.hyper)
         for b in range(n):
             try:
                 out[b] = temper * energy(read_only(theta), data.rows[index[b], :width])
@@ -330,9 +319,9 @@ def _block_parts(energy: Callable) -> tuple[Part, Part, Part]:
     @part(Energies, cache=False)
     def scales(theta, index, n, data, out):
         """``1 + |U_i| + c_i |theta|``: what a change of theta in its last digits does is rounding, too."""
-        temper, width = data.hyper[0], int(data.hyper[1])
+        temper, width, flat = _numbers_of(data.hyper)
         length = 0.0
-        if data.hyper[2] > 0.0:
+        if flat:
             for j in range(theta.size):
                 length += abs(theta[j])
         for b in range(n):
@@ -345,7 +334,7 @@ def _block_parts(energy: Callable) -> tuple[Part, Part, Part]:
 
     @part(Differences, cache=False)
     def differences(theta, prop, index, start, n, data, rise, bound):
-        temper, width = data.hyper[0], int(data.hyper[1])
+        temper, width, _ = _numbers_of(data.hyper)
         for b in range(n):
             row = data.rows[index[start + b], :width]
             try:

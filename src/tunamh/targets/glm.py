@@ -19,8 +19,10 @@ from ..errors import NotApplicable
 from ..laplace import Mode, find_mode, find_modes
 from ..priors import Flat
 from .base import Expansion, Parts, Target, checked_temper
+from .bounds import LEAST_LOCAL_SHARE, NO_BOUNDS, ORIGINAL, bounds_of_regression, trust_radius_of
 from .families import Family, Logistic, StudentT
 from .glm_rows import (
+    Regression,
     differences,
     energies,
     firefly_energies,
@@ -30,19 +32,10 @@ from .glm_rows import (
     taylor_energies,
     taylor_scales,
 )
+from .layouts import Trust
 from .many_starts import modes_from_many_starts
 from .separation import separating_direction
-from .taylor import (
-    LEAST_LOCAL_SHARE,
-    TaylorTarget,
-    first_order_distance,
-    mean_of_skewed,
-    no_differences,
-    original_distance,
-    polynomial_offset,
-    second_order_distance,
-    trust_radius_of,
-)
+from .taylor import Remainders, Shape, TaylorTarget, mean_of_skewed, no_differences, polynomial_offset
 
 Result = TypeVar("Result")
 
@@ -96,7 +89,9 @@ class GLM(Target):
         super().__init__(
             rows=n_rows,
             bound_column=self._y_column + 1,
-            hyper=[temper, weights is not None, self._y_column, getattr(family, "grain", 1.0)],
+            hyper=Regression(
+                temper, weights is not None, self._y_column, getattr(family, "grain", 1.0), X.dtype == np.float32
+            ),
             family_hyper=family.hyper,
             parts=Parts(differences, energies, scales=scales, family_rise=family.rise, family_energy=family.energy),
             dim=d,
@@ -121,7 +116,7 @@ class GLM(Target):
         """
         y = self._y_column
         rows = packed_rows(self.n_rows, y + 2 + extra + (self._weights is not None))
-        features = rows.view(np.float32) if y < self.dim else rows
+        features = rows.view(np.float32) if self._X.dtype == np.float32 else rows
 
         def pack(block: slice) -> Result:
             self._seal.check_block(block)
@@ -360,30 +355,23 @@ class GLM(Target):
 
         rows = self._packed(3, fill, take)
         outside, leverage, longest = largest.tolist()
-        distance = original_distance if original_bounds else (first_order_distance, second_order_distance)[order - 1]
+        parts = Parts(
+            taylor_differences,
+            taylor_energies,
+            scales=taylor_scales,
+            offset=polynomial_offset,
+            family_rise=self.family.rise,
+            family_energy=self.family.energy,
+        )
         return TaylorTarget(
             self,
-            order=order,
-            centre=centre,
-            at_centre=at_centre,
+            order,
+            centre,
+            at_centre,
+            remainders=Remainders(rows, c, parts),
+            bounds=ORIGINAL if original_bounds else bounds_of_regression(order, Trust(radius**2, outside)),
             root=root,
-            base_hyper=list(self._hyper),
-            white=white,
-            skew=mean_of_skewed(thirds) if white else None,
-            leverage=leverage if white else 0.0,
-            longest=longest if white else np.inf,
-            tier=(radius**2, outside),
-            rows=rows,
-            bound_column=c,
-            parts=Parts(
-                taylor_differences,
-                taylor_energies,
-                scales=taylor_scales,
-                distance=distance,
-                offset=polynomial_offset,
-                family_rise=self.family.rise,
-                family_energy=self.family.energy,
-            ),
+            shape=Shape(mean_of_skewed(thirds), leverage, longest) if white else None,
         )
 
     def firefly(self, centre: np.ndarray | None) -> TaylorTarget:
@@ -407,25 +395,17 @@ class GLM(Target):
             np.add(curvature, of_block[1], out=curvature)
 
         rows = self._packed(4, fill, take)
-        return TaylorTarget(
-            self,
-            order=2,
-            centre=np.zeros(d),
-            at_centre=Expansion(0.0, slope, curvature),
-            root=np.eye(d),
-            base_hyper=list(self._hyper),
-            rows=rows,
-            bound_column=c,
-            parts=Parts(
-                no_differences,
-                firefly_energies,
-                scales=firefly_scales,
-                offset=polynomial_offset,
-                family_rise=self.family.rise,
-                family_energy=self.family.energy,
-            ),
-            start=self.start,
+        parts = Parts(
+            no_differences,
+            firefly_energies,
+            scales=firefly_scales,
+            offset=polynomial_offset,
+            family_rise=self.family.rise,
+            family_energy=self.family.energy,
         )
+        at_centre = Expansion(0.0, slope, curvature)
+        remainders = Remainders(rows, c, parts)
+        return TaylorTarget(self, 2, np.zeros(d), at_centre, remainders=remainders, bounds=NO_BOUNDS, start=self.start)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """A draw from twice the width of the Laplace law at a mode; with several modes the chains take turns.

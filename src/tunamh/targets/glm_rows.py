@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from .._jit import REASSOCIATE, Differences, Energies, helper, part
 from .._vector import prefetch_row
 from ..data.stream import ROWS_AHEAD
-from .taylor import BASE_HYPER
+from .layouts import OWN, order_of
 
-# Layout of a packed row: x_1 .. x_d, y, c and, when rows are weighted, the weight (temper included).
-# Layout of hyper: temper, whether rows are weighted, the column of y, the family's grain (for which see scales, below).
-# The column of y is d or, where features were given in single precision and are kept so, (d + 1) // 2: two of them lie
-# in the place of one other number.
+# Layout of a packed row: the features, y, c and, when rows are weighted, the weight (temper included).
+
+
+class Regression(NamedTuple):
+    """A regression's own numbers.
+
+    ``y`` is the column of the response, ``single`` whether features are kept in single precision, two of them in the
+    place of one other number; for the family's ``grain`` see `scales`.
+    """
+
+    temper: Any
+    weighted: Any
+    y: Any
+    grain: Any
+    single: Any
+
+
+@helper(inline=True)
+def regression_of(hyper):
+    return Regression(hyper[OWN], hyper[OWN + 1] > 0.0, int(hyper[OWN + 2]), hyper[OWN + 3], hyper[OWN + 4] > 0.0)
 
 
 @helper(fastmath=REASSOCIATE)
@@ -43,7 +61,7 @@ def _one_dot_of(theta, features, index, n, eta):
 
 @helper
 def _two_dots(theta, prop, data, index, start, n):
-    if data.hyper[2] < theta.size:
+    if regression_of(data.hyper).single:
         features = data.rows.view(np.float32)
         _two_dots_of(theta, prop, data.rows, features, index, start, n, data.eta, data.eta_prop)
     else:
@@ -52,7 +70,7 @@ def _two_dots(theta, prop, data, index, start, n):
 
 @helper
 def _one_dot(theta, data, index, n, eta):
-    if data.hyper[2] < theta.size:
+    if regression_of(data.hyper).single:
         _one_dot_of(theta, data.rows.view(np.float32), index, n, eta)
     else:
         _one_dot_of(theta, data.rows, index, n, eta)
@@ -61,19 +79,19 @@ def _one_dot(theta, data, index, n, eta):
 @helper
 def _apply_weights(index, start, n, data, column, values):
     """Multiply by the rows' weights in ``column``, or by temper when there are none."""
-    temper, weighted = data.hyper[0], data.hyper[1] > 0.0
-    if weighted:
+    own = regression_of(data.hyper)
+    if own.weighted:
         for b in range(n):
             values[b] *= data.rows[index[start + b], column]
-    elif temper != 1.0:
+    elif own.temper != 1.0:
         for b in range(n):
-            values[b] *= temper
+            values[b] *= own.temper
 
 
 @helper(inline=True)
 def _family_rises(theta, prop, index, start, n, data, rise, bound):
     """``f(eta') - f(eta)`` and ``c_i`` of a block of rows; ``data.eta`` and ``data.eta_prop`` keep the predictors."""
-    y = int(data.hyper[2])
+    y = regression_of(data.hyper).y
     _two_dots(theta, prop, data, index, start, n)
     for b in range(n):
         data.y[b] = data.rows[index[start + b], y]
@@ -84,7 +102,7 @@ def _family_rises(theta, prop, index, start, n, data, rise, bound):
 @helper(inline=True)
 def _family_energies(theta, index, n, data, out):
     """``f(eta)`` of a block of rows; ``data.eta`` keeps the predictors."""
-    y = int(data.hyper[2])
+    y = regression_of(data.hyper).y
     _one_dot(theta, data, index, n, data.eta)
     for b in range(n):
         data.y[b] = data.rows[index[b], y]
@@ -94,13 +112,13 @@ def _family_energies(theta, index, n, data, out):
 @part(Differences)
 def differences(theta, prop, index, start, n, data, rise, bound):
     _family_rises(theta, prop, index, start, n, data, rise, bound)
-    _apply_weights(index, start, n, data, int(data.hyper[2]) + 2, rise)
+    _apply_weights(index, start, n, data, regression_of(data.hyper).y + 2, rise)
 
 
 @part(Energies)
 def energies(theta, index, n, data, out):
     _family_energies(theta, index, n, data, out)
-    _apply_weights(index, 0, n, data, int(data.hyper[2]) + 2, out)
+    _apply_weights(index, 0, n, data, regression_of(data.hyper).y + 2, out)
 
 
 # Scales: the size of the numbers that cancel in a row's energy, by which rounding is measured. They are asked for only
@@ -120,7 +138,7 @@ def _sizes(theta, features, i):
 
 @helper
 def _predictor_sizes(theta, data, i):
-    if data.hyper[2] < theta.size:
+    if regression_of(data.hyper).single:
         return _sizes(theta, data.rows.view(np.float32), i)
     return _sizes(theta, data.rows, i)
 
@@ -128,10 +146,10 @@ def _predictor_sizes(theta, data, i):
 @part(Energies)
 def scales(theta, index, n, data, out):
     """``w (|f| + grain) + w sup|f'| sum_j |x_j theta_j|``; of the supremum the bound knows, ``c = w sup|f'| |x|``."""
-    c = int(data.hyper[2]) + 1
+    c = regression_of(data.hyper).y + 1
     _family_energies(theta, index, n, data, out)
     for b in range(n):
-        out[b] = abs(out[b]) + data.hyper[3]
+        out[b] = abs(out[b]) + regression_of(data.hyper).grain
     _apply_weights(index, 0, n, data, c + 1, out)
     for b in range(n):
         terms, length = _predictor_sizes(theta, data, index[b])
@@ -155,29 +173,30 @@ def _subtract_polynomial(index, start, n, rows, y, order, eta, eta_prop, rise):
 
 @part(Differences)
 def taylor_differences(theta, prop, index, start, n, data, rise, bound):
-    y = int(data.hyper[2])
+    y = regression_of(data.hyper).y
     _family_rises(theta, prop, index, start, n, data, rise, bound)
-    _subtract_polynomial(index, start, n, data.rows, y, data.hyper[BASE_HYPER], data.eta, data.eta_prop, rise)
+    _subtract_polynomial(index, start, n, data.rows, y, order_of(data.hyper), data.eta, data.eta_prop, rise)
     _apply_weights(index, start, n, data, y + 5, rise)
 
 
 @part(Energies)
 def taylor_energies(theta, index, n, data, out):
     """``R_i(theta)``, zero at the centre."""
-    y = int(data.hyper[2])
+    y = regression_of(data.hyper).y
     _one_dot(theta, data, index, n, data.eta_prop)
     for b in range(n):
         data.y[b] = data.rows[index[b], y]
         data.eta[b] = data.rows[index[b], y + 2]
     data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, out)
-    _subtract_polynomial(index, 0, n, data.rows, y, data.hyper[BASE_HYPER], data.eta, data.eta_prop, out)
+    _subtract_polynomial(index, 0, n, data.rows, y, order_of(data.hyper), data.eta, data.eta_prop, out)
     _apply_weights(index, 0, n, data, y + 5, out)
 
 
 @part(Energies)
 def taylor_scales(theta, index, n, data, out):
     """Of what cancels in ``R_i(theta)``: energy, rise from the centre, polynomial, and the predictor's rounding."""
-    y, order = int(data.hyper[2]), data.hyper[BASE_HYPER]
+    own, order = regression_of(data.hyper), order_of(data.hyper)
+    y, grain = own.y, own.grain
     rise = np.empty(n)
     _one_dot(theta, data, index, n, data.eta_prop)
     for b in range(n):
@@ -191,7 +210,7 @@ def taylor_scales(theta, index, n, data, out):
         away = abs(data.eta_prop[b] - data.rows[i, y + 2])
         terms, _ = _predictor_sizes(theta, data, i)
         polynomial = slope * away + 0.5 * (order - 1.0) * curvature * away * away
-        out[b] = abs(out[b]) + data.hyper[3] + abs(rise[b]) + polynomial + (slope + curvature * away) * terms
+        out[b] = abs(out[b]) + grain + abs(rise[b]) + polynomial + (slope + curvature * away) * terms
     _apply_weights(index, 0, n, data, y + 5, out)
 
 
@@ -201,7 +220,7 @@ def taylor_scales(theta, index, n, data, out):
 @part(Energies)
 def firefly_energies(theta, index, n, data, out):
     """``-gap = f + a e^2 + b e + k`` with ``e = eta - anchor``, at most zero."""
-    y = int(data.hyper[2])
+    y = regression_of(data.hyper).y
     _family_energies(theta, index, n, data, out)
     for b in range(n):
         i = index[b]
@@ -213,13 +232,13 @@ def firefly_energies(theta, index, n, data, out):
 @part(Energies)
 def firefly_scales(theta, index, n, data, out):
     """Size of what cancels in a gap: the energy, the three terms of its lower bound, and the predictor's rounding."""
-    y = int(data.hyper[2])
+    y = regression_of(data.hyper).y
     _family_energies(theta, index, n, data, out)
     for b in range(n):
         i = index[b]
         away = abs(data.eta[b] - data.rows[i, y + 2])
         curvature, slope, constant = abs(data.rows[i, y + 3]), abs(data.rows[i, y + 4]), abs(data.rows[i, y + 5])
         terms, _ = _predictor_sizes(theta, data, i)
-        out[b] = abs(out[b]) + data.hyper[3] + (curvature * away + slope) * away + constant
+        out[b] = abs(out[b]) + regression_of(data.hyper).grain + (curvature * away + slope) * away + constant
         out[b] += (2.0 * curvature * away + slope) * (terms + abs(data.rows[i, y + 2]))
     _apply_weights(index, 0, n, data, y + 6, out)

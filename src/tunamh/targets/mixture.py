@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,9 +14,24 @@ from ..data.passes import sums_over_blocks
 from ..data.tables import as_vector
 from ..errors import NotApplicable
 from .base import Expansion, Parts, Target, checked_temper
-from .taylor import CENTRE, TaylorTarget, first_order_distance_general, no_differences, polynomial_fall
+from .bounds import NO_BOUNDS, bounds_in_general
+from .layouts import OWN, centre_of
+from .taylor import Remainders, TaylorTarget, no_differences, polynomial_fall
 
-# Layout of a packed row: x, c.   Layout of hyper: temper, variance, box.
+# Layout of a packed row: x, c.
+
+
+class _Numbers(NamedTuple):
+    """The target's own."""
+
+    temper: Any
+    variance: Any
+    box: Any
+
+
+@helper(inline=True)
+def _numbers_of(hyper):
+    return _Numbers(hyper[OWN], hyper[OWN + 1], hyper[OWN + 2])
 
 
 @helper
@@ -31,7 +46,7 @@ def _coefficients(theta, variance):
 
 @helper(fastmath=CONTRACT)
 def _differences_inside(theta, prop, index, start, n, data, rise, bound):
-    temper, variance = data.hyper[0], data.hyper[1]
+    temper, variance, _ = _numbers_of(data.hyper)
     slope, intercept = _coefficients(theta, variance)
     slope_prop, intercept_prop = _coefficients(prop, variance)
     centre, shift = 0.5 * (theta[0] + prop[0]), prop[0] - theta[0]
@@ -52,7 +67,7 @@ def _differences(theta, prop, index, start, n, data, rise, bound):
 
 @part(Energies, fastmath=CONTRACT)
 def _energies(theta, index, n, data, out):
-    temper, variance = data.hyper[0], data.hyper[1]
+    temper, variance, _ = _numbers_of(data.hyper)
     slope, intercept = _coefficients(theta, variance)
     x = data.y
     for b in range(n):
@@ -70,13 +85,14 @@ def _size(theta, x, variance):
 
 @part(Energies)
 def _scales(theta, index, n, data, out):
+    temper, variance, _ = _numbers_of(data.hyper)
     for b in range(n):
-        out[b] = data.hyper[0] * _size(theta, data.rows[index[b], 0], data.hyper[1])
+        out[b] = temper * _size(theta, data.rows[index[b], 0], variance)
 
 
 @part(Offset)
 def _inside_box(theta, prop, hyper):
-    box = hyper[2]
+    box = _numbers_of(hyper).box
     return -np.inf if abs(prop[0]) > box or abs(prop[1]) > box else 0.0  # NaN is not outside: it must be reported
 
 
@@ -92,8 +108,8 @@ def _slopes(x, theta, variance):
 @part(Differences, fastmath=CONTRACT)
 def _taylor_differences(theta, prop, index, start, n, data, rise, bound):
     """Rises of the first-order remainders."""
-    temper, variance = data.hyper[0], data.hyper[1]
-    centre = data.hyper[CENTRE : CENTRE + 2]
+    temper, variance, _ = _numbers_of(data.hyper)
+    centre = centre_of(data.hyper, 2)
     _differences_inside(theta, prop, index, start, n, data, rise, bound)
     for b in range(n):
         first, second = _slopes(data.rows[index[start + b], 0], centre, variance)
@@ -103,8 +119,8 @@ def _taylor_differences(theta, prop, index, start, n, data, rise, bound):
 @helper(fastmath=CONTRACT)
 def _first_remainders(theta, index, n, data, out):
     """First-order remainders, zero at the centre."""
-    temper, variance = data.hyper[0], data.hyper[1]
-    centre = data.hyper[CENTRE : CENTRE + 2].copy()
+    temper, variance, _ = _numbers_of(data.hyper)
+    centre = centre_of(data.hyper, 2).copy()
     _differences_inside(centre, theta, index, 0, n, data, out, data.eta)
     for b in range(n):
         first, second = _slopes(data.rows[index[b], 0], centre, variance)
@@ -119,8 +135,8 @@ def _taylor_energies(theta, index, n, data, out):
 @part(Energies)
 def _taylor_scales(theta, index, n, data, out):
     """Size of what cancels in a remainder: the energies at both points and the terms of the slope."""
-    temper, variance = data.hyper[0], data.hyper[1]
-    centre = data.hyper[CENTRE : CENTRE + 2].copy()
+    temper, variance, _ = _numbers_of(data.hyper)
+    centre = centre_of(data.hyper, 2).copy()
     for b in range(n):
         x = data.rows[index[b], 0]
         first, second = _slopes(x, centre, variance)
@@ -131,7 +147,7 @@ def _taylor_scales(theta, index, n, data, out):
 @part(Energies, fastmath=CONTRACT)
 def _firefly_energies(theta, index, n, data, out):
     """``-gap``: the first-order remainder less its bound ``U2bar |u|^2 / 2``; the row holds temper * U2bar."""
-    centre = data.hyper[CENTRE : CENTRE + 2].copy()
+    centre = centre_of(data.hyper, 2).copy()
     square = (theta[0] - centre[0]) ** 2 + (theta[1] - centre[1]) ** 2
     _first_remainders(theta, index, n, data, out)
     for b in range(n):
@@ -140,7 +156,7 @@ def _firefly_energies(theta, index, n, data, out):
 
 @part(Offset)
 def _taylor_inside_box(theta, prop, hyper):
-    box = hyper[2]
+    box = _numbers_of(hyper).box
     if abs(prop[0]) > box or abs(prop[1]) > box:
         return -np.inf
     return polynomial_fall(theta, prop, hyper)
@@ -185,7 +201,7 @@ class GaussianMixture(Target):
         super().__init__(
             rows=rows,
             bound_column=1,
-            hyper=[temper, variance, box],
+            hyper=_Numbers(temper, self.variance, self.box),
             parts=Parts(_differences, _energies, scales=_scales, offset=_inside_box),
             dim=2,
             prior=prior,
@@ -230,27 +246,12 @@ class GaussianMixture(Target):
             raise NotApplicable("GaussianMixture has bounds for Taylor(order=1) with its own constants only")
         if np.abs(centre).max() > self.box:
             raise ValueError(f"centre {centre} lies outside the box, where the bounds do not hold")
-        x, s2 = self.rows[:, 0], self.variance
         rows = packed_rows(self.n_rows, 2)
-        rows[:, 0] = x
+        rows[:, 0] = self.rows[:, 0]
         rows[:, 1] = self.temper * self.hessian_norm_bounds()
-        return TaylorTarget(
-            self,
-            order=1,
-            centre=centre,
-            at_centre=at_centre,
-            root=np.eye(2),
-            base_hyper=[self.temper, s2, self.box],
-            rows=rows,
-            bound_column=1,
-            parts=Parts(
-                _taylor_differences,
-                _taylor_energies,
-                scales=_taylor_scales,
-                distance=first_order_distance_general,
-                offset=_taylor_inside_box,
-            ),
-        )
+        parts = Parts(_taylor_differences, _taylor_energies, scales=_taylor_scales, offset=_taylor_inside_box)
+        remainders = Remainders(rows, 1, parts)
+        return TaylorTarget(self, 1, centre, at_centre, remainders=remainders, bounds=bounds_in_general(1))
 
     def firefly(self, centre: np.ndarray | None) -> TaylorTarget:
         """Around ``log B_i = -temper [U_i(t0) + grad U_i(t0).u + U2bar_i |u|^2 / 2]``, t0 the centre (untuned: 0)."""
@@ -259,17 +260,10 @@ class GaussianMixture(Target):
             raise ValueError(f"centre {centre} lies outside the box, where the bounds do not hold")
         rows = packed_rows(self.n_rows, 3)
         rows[:, 0], rows[:, 1], rows[:, 2] = self.rows[:, 0], self.temper * self.hessian_norm_bounds(), 0.0
-        return TaylorTarget(
-            self,
-            order=2,
-            centre=centre,
-            at_centre=Expansion(0.0, self.expansion(centre).gradient, rows[:, 1].sum() * np.eye(2)),
-            root=np.eye(2),
-            base_hyper=[self.temper, self.variance, self.box],
-            rows=rows,
-            bound_column=2,
-            parts=Parts(no_differences, _firefly_energies, scales=_taylor_scales, offset=_taylor_inside_box),
-        )
+        at_centre = Expansion(0.0, self.expansion(centre).gradient, rows[:, 1].sum() * np.eye(2))
+        parts = Parts(no_differences, _firefly_energies, scales=_taylor_scales, offset=_taylor_inside_box)
+        remainders = Remainders(rows, 2, parts)
+        return TaylorTarget(self, 2, centre, at_centre, remainders=remainders, bounds=NO_BOUNDS)
 
     def hessian_norm_bounds(self) -> np.ndarray:
         """Per row, a bound on the spectral norm of the Hessian of the energy, temper not included (spec 3.2)."""

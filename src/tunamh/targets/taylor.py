@@ -1,56 +1,101 @@
-"""What all Taylor targets share: the polynomial in the offset, and the bounds of the remainder (spec 5a).
+"""What all Taylor targets share: the polynomial in the offset, and the rows' remainders (spec 5a).
 
-About a centre ``t`` write ``u = theta - t``, ``v = prop - t``, ``p = v - u``, ``w = v + u``. The sum of the rows'
-Taylor polynomials, ``g.u + u'Hu/2`` (order 1: ``g.u``), is known in closed form and goes into the offset; the rows keep
-their remainders ``R_i``. The posterior is the same, the bounds are smaller.
+About a centre ``t`` write ``u = theta - t``. The sum of the rows' Taylor polynomials, ``g.u + u'Hu/2`` (order 1:
+``g.u``), is known in closed form and goes into the offset; the rows keep their remainders ``R_i``, with the bounds of
+`tunamh.targets.bounds`. The posterior is the same.
+
+A chain may walk in the parameters' own coordinates or in whitened ones, ``theta = m + L z`` with ``L L' = A^-1`` (spec
+5b): there the Laplace law is standard normal, and distance and offset cost O(d); the rows stay as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._jit import REASSOCIATE, Differences, Distance, Offset, helper, part
+from .._jit import REASSOCIATE, Differences, Locate, Offset, helper, part
 from .._linear import Metric
+from ..errors import NotApplicable
 from ..priors import PriorExpansion
 from .base import Expansion, Parts, Target
-
-# hyper: four numbers of the base target, the order, the tier (radius squared, factor outside it), the centre (d),
-# gradient (d), Hessian (d x d), metric root (d x d). What comes after the centre is different in `whitened`.
-BASE_HYPER = 4
-_TIER = BASE_HYPER + 1
-CENTRE = BASE_HYPER + 3
-
-
-@helper
-def matrix_at(hyper, start, d):
-    """The d x d matrix that begins at ``hyper[start]``; loops over a matrix vectorise, over computed positions not."""
-    return hyper[start : start + d * d].reshape(d, d)
+from .bounds import Bounds
+from .layouts import Expanded, Trust, White, expanded_of, pack_expanded, pack_hyper, pack_white, white_of
 
 
 @helper(fastmath=REASSOCIATE)
 def polynomial_fall(theta, prop, hyper):
     """Minus the rise of the Taylor polynomial, ``-p.(g + H w / 2)``."""
     d = theta.size
-    centre, gradient = hyper[CENTRE : CENTRE + d], hyper[CENTRE + d : CENTRE + 2 * d]
-    curvature = matrix_at(hyper, CENTRE + 2 * d, d)
-    second = hyper[BASE_HYPER] > 1.0
+    at = expanded_of(hyper, d)
+    second = at.order > 1.0
     total = 0.0
     for j in range(d):
-        pull = gradient[j]
+        slope = at.gradient[j]
         if second:
             for k in range(d):
-                pull += 0.5 * curvature[j, k] * (prop[k] + theta[k] - 2.0 * centre[k])
-        total -= (prop[j] - theta[j]) * pull
+                slope += 0.5 * at.hessian[j, k] * (prop[k] + theta[k] - 2.0 * at.centre[k])
+        total -= (prop[j] - theta[j]) * slope
     return total
 
 
 @part(Offset)
 def polynomial_offset(theta, prop, hyper):
     return polynomial_fall(theta, prop, hyper)
+
+
+@part(Locate, fastmath=REASSOCIATE)
+def _unwhiten(state, theta, hyper):
+    """``theta = m + L z``."""
+    d = state.size
+    at = white_of(hyper, d)
+    for j in range(d):
+        total = at.origin[j]
+        for k in range(d):
+            total += at.factor[j, k] * state[k]
+        theta[j] = total
+
+
+@part(Offset, fastmath=REASSOCIATE)
+def _white_offset(here, there, hyper):
+    """Minus the rise of ``slope.z + sum_j curvature_j z_j^2 / 2``."""
+    d = here.size
+    at = white_of(hyper, d)
+    total = 0.0
+    for j in range(d):
+        middle = 0.5 * (there[j] + here[j])
+        total -= (there[j] - here[j]) * (at.slope[j] + at.curvature[j] * middle)
+    return total
+
+
+@part(Differences)
+def no_differences(theta, prop, index, start, n, data, rise, bound):
+    """For targets that only serve tests which ask for energies."""
+    for b in range(n):
+        rise[b], bound[b] = np.nan, np.nan
+
+
+class Remainders(NamedTuple):
+    """The packed rows of an expansion, the column of their bounds, and what compiled code makes of them."""
+
+    rows: np.ndarray
+    bound_column: int
+    parts: Parts
+
+
+class Shape(NamedTuple):
+    """How far a posterior may be from its Laplace law, as the pass over the rows has seen it, in whitened coordinates.
+
+    ``skew`` estimates how far the mean lies from the mode; ``leverage`` is the largest share of one row in what is
+    known of any direction, ``longest`` the largest ``|L'x_i|``.
+    """
+
+    skew: np.ndarray
+    leverage: float
+    longest: float
 
 
 def mean_of_skewed(thirds: np.ndarray) -> np.ndarray:
@@ -64,133 +109,21 @@ def mean_of_skewed(thirds: np.ndarray) -> np.ndarray:
     return shift * min(1.0, most / max(float(np.linalg.norm(shift)), 1e-300))
 
 
-# ----------------------------------------------------------------------------------------------------- distances
-
-LEAST_LOCAL_SHARE = 0.1
-"""A local supremum counts as no less than this share of the global one: C grows by a few percent, and the factor
-outside is at most 10, so that the few proposals that land there do not cost more than all the others."""
-
-_OUTSIDE = 1e-6
-
-
-def trust_radius_of(dim: int) -> float:
-    """The radius that a standard normal vector exceeds with probability 1e-6 (1.35 sqrt(d) in spec 5d, for large d)."""
-    from scipy.special import chdtri
-
-    return float(np.sqrt(chdtri(dim, _OUTSIDE)))
-
-
-@helper
-def penalised_outside(distance, pp, ww, pw, hyper):
-    """Local suprema hold within the radius: beyond, the distance makes up for them (spec 5d). Symmetric in u and v."""
-    farthest = 0.25 * (pp + ww) + 0.5 * abs(pw)  # the larger of |u|^2 and |v|^2
-    return distance if farthest <= hyper[_TIER] else distance * hyper[_TIER + 1]
-
-
-@helper
-def first_order(pp, ww, pw):
-    """The sharp M1 of spec 5a for energies of a linear predictor; ``u.v >= 0`` is ``|w| >= |p|``."""
-    if ww >= pp:
-        return (abs(pw) + np.sqrt(pp * ww)) / 4.0
-    return (0.5 * (pp + ww) + np.sqrt(pw * pw + 0.25 * (ww - pp) ** 2)) / 4.0
-
-
-@helper
-def second_order(pp, ww, pw):
-    """M2 of spec 5a, ``|p| (3 |w|^2 D2 + |p|^2) / 24`` with ``D2`` the largest ``|x.p^| (x.w^)^2`` of a unit ``x``."""
-    if pp == 0.0:
-        return 0.0
-    cosine = min(1.0, abs(pw) / np.sqrt(pp * ww)) if ww > 0.0 else 0.0
-    k = np.sqrt(2.0 + 0.25 * cosine * cosine) - 0.5 * cosine
-    largest = (2.0 + cosine * k) ** 1.5 / (3.0**1.5 * k)
-    return np.sqrt(pp) * (3.0 * ww * largest + pp) / 24.0
-
-
-@helper
-def first_order_general(pp, ww, pw):
-    """For any energy whose Hessian has a bounded norm: ``min(|p| (|u| + |v|), |u|^2 + |v|^2) / 2``."""
-    uu, vv = max(0.25 * (pp + ww - 2.0 * pw), 0.0), max(0.25 * (pp + ww + 2.0 * pw), 0.0)
-    return 0.5 * min(np.sqrt(pp) * (np.sqrt(uu) + np.sqrt(vv)), uu + vv)
-
-
-@helper
-def second_order_general(pp, ww, pw):
-    """For any energy with a Lipschitz Hessian: ``|p| (|u|^2 + u.v + |v|^2) / 6 = |p| (3 |w|^2 + |p|^2) / 24``."""
-    return np.sqrt(pp) * (3.0 * ww + pp) / 24.0
-
-
-@helper(fastmath=REASSOCIATE)
-def products(here, there, centre, root):
-    """``|p|^2, |w|^2, p.w`` after multiplication by ``root``."""
-    d = here.size
-    pp, ww, pw = 0.0, 0.0, 0.0
-    for j in range(d):
-        p, w = 0.0, 0.0
-        for k in range(d):
-            p += root[j, k] * (there[k] - here[k])
-            w += root[j, k] * (there[k] + here[k] - 2.0 * centre[k])
-        pp += p * p
-        ww += w * w
-        pw += p * w
-    return pp, ww, pw
-
-
-@helper
-def _metric_products(theta, prop, hyper):
-    """In the metric ``A = R'R`` of the parameters."""
-    d = theta.size
-    return products(theta, prop, hyper[CENTRE : CENTRE + d], matrix_at(hyper, CENTRE + 2 * d + d * d, d))
-
-
-@part(Distance)
-def first_order_distance(theta, prop, hyper):
-    pp, ww, pw = _metric_products(theta, prop, hyper)
-    return penalised_outside(first_order(pp, ww, pw), pp, ww, pw, hyper)
-
-
-@part(Distance)
-def second_order_distance(theta, prop, hyper):
-    pp, ww, pw = _metric_products(theta, prop, hyper)
-    return penalised_outside(second_order(pp, ww, pw), pp, ww, pw, hyper)
-
-
-@part(Distance)
-def first_order_distance_general(theta, prop, hyper):
-    pp, ww, pw = _metric_products(theta, prop, hyper)
-    return first_order_general(pp, ww, pw)
-
-
-@part(Distance)
-def second_order_distance_general(theta, prop, hyper):
-    pp, ww, pw = _metric_products(theta, prop, hyper)
-    return second_order_general(pp, ww, pw)
-
-
-@part(Distance)
-def original_distance(theta, prop, hyper):
-    """SMH's own bound, ``(|u|_1^{k+1} + |v|_1^{k+1}) / (k+1)!`` (spec 2.6)."""
-    d, order = theta.size, hyper[BASE_HYPER]
-    u, v = 0.0, 0.0
-    for j in range(d):
-        u += abs(theta[j] - hyper[CENTRE + j])
-        v += abs(prop[j] - hyper[CENTRE + j])
-    return (u ** (order + 1.0) + v ** (order + 1.0)) / (2.0 if order == 1.0 else 6.0)
-
-
-@part(Differences)
-def no_differences(theta, prop, index, start, n, data, rise, bound):
-    """For targets that only serve tests which ask for energies."""
-    for b in range(n):
-        rise[b], bound[b] = np.nan, np.nan
-
-
 class TaylorTarget(Target):
     """The same posterior as ``base``, with a polynomial part of the energies moved into the offset.
 
-    ``root`` is the matrix by which distances are measured, ``white`` when it is that of the posterior precision;
-    ``tier`` is the radius squared within which the bounds hold and the factor that makes them hold everywhere; ``skew``
-    estimates how far the posterior mean lies from the mode, in whitened coordinates. ``leverage`` is the largest share
-    of one row in what is known of any direction, ``longest`` the largest ``|L'x_i|``.
+    Parameters
+    ----------
+    order, centre, at_centre
+        1 or 2; where the rows are expanded; the data's expansion there.
+    remainders, bounds
+        The rows, and how far they can move.
+    root : (d, d), optional
+        The matrix by which the parameters' distances are measured; None: the identity.
+    shape : optional
+        Given where ``root`` is that of the posterior precision, so that the target may be whitened.
+    start : optional
+        The law by which chains begin; None: wider than the Laplace law at the centre.
     """
 
     spread = 2.0
@@ -199,41 +132,59 @@ class TaylorTarget(Target):
     def __init__(
         self,
         base: Target,
-        *,
         order: int,
         centre: np.ndarray,
         at_centre: Expansion,
-        root: np.ndarray,
-        base_hyper: list[float],
-        rows: np.ndarray,
-        bound_column: int,
-        parts: Parts,
-        white: bool = False,
-        skew: np.ndarray | None = None,
-        leverage: float = 0.0,
-        longest: float = np.inf,
-        tier: tuple[float, float] = (np.inf, 1.0),
+        *,
+        remainders: Remainders,
+        bounds: Bounds,
+        root: np.ndarray | None = None,
+        shape: Shape | None = None,
         start: Callable[[np.random.Generator, int], np.ndarray] | None = None,
     ):
+        d = base.dim
         self._start = base.start if start is None and base.several_modes else start
-        self.base, self.order, self.white, self.tier = base, order, white, tier
-        self.centre, self.at_centre, self.leverage, self.longest = centre, at_centre, leverage, longest
+        self.base, self.order, self.centre, self.at_centre, self.bounds = base, order, centre, at_centre, bounds
         self.gradient, self.hessian = at_centre.gradient, at_centre.plain_hessian
-        self.own_bounds = base.own_bounds
-        self.skew = np.zeros(base.dim) if skew is None else skew
-        padded = [*base_hyper, *[0.0] * (BASE_HYPER - len(base_hyper))]
-        self._shared_hyper = [*padded, order, *tier, *centre]
+        self.own_bounds, self.white = base.own_bounds, shape is not None
+        self._shape = Shape(np.zeros(d), 0.0, np.inf) if shape is None else shape
+        root = np.eye(d) if root is None else root
+        plain = Expanded(order, bounds.trust, centre, self.gradient, self.hessian, root)
         super().__init__(
-            rows=rows,
-            bound_column=bound_column,
-            hyper=[*self._shared_hyper, *self.gradient, *self.hessian.ravel(), *root.ravel()],
+            rows=remainders.rows,
+            bound_column=remainders.bound_column,
+            hyper=base.own_numbers,
             family_hyper=list(base._family_hyper),
-            parts=parts,
-            dim=base.dim,
+            parts=remainders.parts._replace(distance=bounds.distance),
+            dim=d,
             names=base.names,
             prior=base.prior,
             temper=base.temper,
         )
+        self._hyper = pack_hyper(self.own_numbers, pack_expanded(plain))
+
+    @property
+    def skew(self) -> np.ndarray:
+        return self._shape.skew
+
+    @property
+    def leverage(self) -> float:
+        return self._shape.leverage
+
+    @property
+    def longest(self) -> float:
+        return self._shape.longest
+
+    @property
+    def trust(self) -> Trust:
+        return self.bounds.trust
+
+    def with_skew(self, skew: np.ndarray) -> TaylorTarget:
+        """The same target with another estimate of how far the mean lies from the mode: proposals sit there."""
+        other = copy(self)
+        other._shape = self._shape._replace(skew=np.asarray(skew, dtype=np.float64))
+        other.__dict__.pop("reference", None)
+        return other
 
     @cached_property
     def prior_at_centre(self) -> PriorExpansion:
@@ -256,7 +207,8 @@ class TaylorTarget(Target):
         ``t - A^-1 G`` with ``G`` the gradient at the centre, prior included, is the mode of the expansion (spec 5b). A
         skewed posterior has its mean elsewhere, and from there proposals are accepted more often.
         """
-        return self.centre + self.metric.factor @ (self.skew - self.metric.factor.T @ self.centre_gradient)
+        factor = self.metric.factor
+        return self.centre + factor @ (self.skew - factor.T @ self.centre_gradient)
 
     @property
     def effective_rows(self) -> float:
@@ -274,10 +226,17 @@ class TaylorTarget(Target):
         return max(skewness, np.sqrt(self.dim / self.effective_rows), min(self.leverage, 1.0), own_prior)
 
     def whitened(self) -> TaylorTarget:
-        """The same target for chains that walk in ``z``, ``theta = m + L z``: distance and offset cost O(d)."""
-        from .whitened import WhitenedTarget
+        """The same target for chains that walk in ``z``, ``theta = m + L z``: distance and offset cost O(d).
 
-        return WhitenedTarget(self)
+        With ``u = L (z - z_c)`` the Taylor part of order 2 and the prior's expansion are, whatever the metric lifted,
+        ``L'G.(z - z_c) + sum_j kept_j (z - z_c)_j^2 / 2``, so the latter goes into the offset too; of order 1,
+        ``L'g.z``.
+        """
+        distance = self.bounds.white_distance
+        unfit = self.bounds.needs_white_root and not self.white
+        if distance is None or unfit or self.parts.offset is not polynomial_offset:
+            raise NotApplicable("Autoregressive needs whitened distances: control=Taylor(order=2) of a regression")
+        return _Whitened(self, distance)
 
     @property
     def precision_trace(self) -> float:
@@ -296,3 +255,28 @@ class TaylorTarget(Target):
 
     def __repr__(self) -> str:
         return f"Taylor(order={self.order})({self.base!r})"
+
+
+class _Whitened(TaylorTarget):
+    """A Taylor target whose chain walks in the coordinates in which the Laplace law is standard normal (spec 5b)."""
+
+    spread = 1.25  # most starts lie within the trust radius, beyond which distances count up to tenfold
+
+    def __init__(self, plain: TaylorTarget, distance: Any):
+        plain.metric, plain.reference  # noqa: B018  (shared with the plain target, whose prior is still whole)
+        vars(self).update(vars(plain))
+        factor, kept, centre = self.metric.factor, self.metric.kept, self.state_at(self.centre)
+        if self.order == 2:
+            slope, curvature = factor.T @ self.centre_gradient - kept * centre, kept
+            self._prior = self._prior.without(self.centre, self.prior_at_centre)
+        else:
+            slope, curvature = factor.T @ self.gradient, np.zeros(self.dim)
+        white = White(self.order, self.trust, self.centre, centre, slope, curvature, self.reference, factor)
+        self._hyper = pack_hyper(self.own_numbers, pack_white(white))
+        self.parts = self.parts._replace(locate=_unwhiten, distance=distance, offset=_white_offset)
+
+    def state_at(self, theta: np.ndarray) -> np.ndarray:
+        return self.metric.inverse @ (theta - self.reference)
+
+    def whitened(self) -> TaylorTarget:
+        return self

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._arguments import whole_number
-from .._jit import Differences, Energies, Offset, part
+from .._jit import Differences, Energies, Offset, helper, part
 from ..data.packed import packed_rows
 from ..data.tables import as_matrix, as_vector, refuse_non_finite
 from ..proposals import NeighbourWalk
 from .base import Parts, Target, checked_temper
+from .layouts import OWN
 
-# hyper: temper, number of states, column of c.
 # Layout of a packed row: the energy's slope x_i / N, c; or the energies of the K states, c.
+
+
+class _Numbers(NamedTuple):
+    """The target's own: temper, number of states, column of c."""
+
+    temper: Any
+    states: Any
+    bound_column: Any
+
+
+@helper(inline=True)
+def _numbers_of(hyper):
+    return _Numbers(hyper[OWN], hyper[OWN + 1], int(hyper[OWN + 2]))
 
 
 @part(Differences)
 def _linear_differences(theta, prop, index, start, n, data, rise, bound):
-    temper = data.hyper[0]
+    temper = _numbers_of(data.hyper).temper
     for b in range(n):
         rise[b] = temper * data.rows[index[start + b], 0] * (prop[0] - theta[0])
         bound[b] = data.rows[index[start + b], 1]
@@ -27,14 +40,15 @@ def _linear_differences(theta, prop, index, start, n, data, rise, bound):
 
 @part(Energies)
 def _linear_energies(theta, index, n, data, out):
-    temper = data.hyper[0]
+    temper = _numbers_of(data.hyper).temper
     for b in range(n):
         out[b] = temper * data.rows[index[b], 0] * theta[0]
 
 
 @part(Differences)
 def _table_differences(theta, prop, index, start, n, data, rise, bound):
-    temper, column = data.hyper[0], int(data.hyper[2])
+    own = _numbers_of(data.hyper)
+    temper, column = own.temper, own.bound_column
     here, there = int(theta[0]), int(prop[0])
     for b in range(n):
         rise[b] = temper * (data.rows[index[start + b], there] - data.rows[index[start + b], here])
@@ -43,7 +57,7 @@ def _table_differences(theta, prop, index, start, n, data, rise, bound):
 
 @part(Energies)
 def _table_energies(theta, index, n, data, out):
-    temper, state = data.hyper[0], int(theta[0])
+    temper, state = _numbers_of(data.hyper).temper, int(theta[0])
     for b in range(n):
         out[b] = temper * data.rows[index[b], state]
 
@@ -53,7 +67,7 @@ def _is_state(theta, prop, hyper):
     state = prop[0]
     if np.isnan(state):
         return np.nan
-    return 0.0 if 0.0 <= state < hyper[1] and state == np.floor(state) else -np.inf
+    return 0.0 if 0.0 <= state < _numbers_of(hyper).states and state == np.floor(state) else -np.inf
 
 
 class FiniteWalk(Target):
@@ -116,7 +130,7 @@ class FiniteWalk(Target):
         super().__init__(
             rows=rows,
             bound_column=n_columns,
-            hyper=[temper, states, n_columns],
+            hyper=_Numbers(temper, states, n_columns),
             parts=parts,
             dim=1,
             names=["state"],
@@ -126,7 +140,7 @@ class FiniteWalk(Target):
 
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Per row, the largest energy of any state and the range of its energies, temper included."""
-        if self._hyper[2] == 1:
+        if _Numbers(*self.own_numbers).bound_column == 1:
             ends = self.temper * self.rows[:, :1] * np.array([0.0, self.states - 1.0])
         else:
             ends = self.temper * self.rows[:, : self.states]

@@ -1,0 +1,190 @@
+"""How far a remainder can move: distances ``M`` with ``|R_i(prop) - R_i(theta)| <= c_i M`` (spec 5a, 5d).
+
+With ``u`` and ``v`` the displacements of the two points from the centre, ``p = v - u`` and ``w = v + u``, every
+distance is a function of ``|p|^2``, ``|w|^2`` and ``p.w``, in the parameters' own coordinates or in whitened ones.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import REASSOCIATE, Distance, Part, helper, part
+from .base import euclidean
+from .layouts import Trust, expanded_of, white_of
+
+LEAST_LOCAL_SHARE = 0.1
+"""A local supremum counts as no less than this share of the global one: C grows by a few percent, and the penalty
+outside is at most 10, so that the few proposals that land there do not cost more than all the others."""
+
+_OUTSIDE = 1e-6
+
+
+def trust_radius_of(dim: int) -> float:
+    """The radius that a standard normal vector exceeds with probability 1e-6 (1.35 sqrt(d) in spec 5d, for large d)."""
+    from scipy.special import chdtri
+
+    return float(np.sqrt(chdtri(dim, _OUTSIDE)))
+
+
+@helper
+def penalised_outside(distance, pp, ww, pw, trust):
+    """Local suprema hold within the radius: beyond, the distance makes up for them (spec 5d). Symmetric in u and v."""
+    farthest = 0.25 * (pp + ww) + 0.5 * abs(pw)  # the larger of |u|^2 and |v|^2
+    return distance if farthest <= trust.radius_squared else distance * trust.penalty_outside
+
+
+@helper
+def first_order(pp, ww, pw):
+    """The sharp M1 of spec 5a for energies of a linear predictor; ``u.v >= 0`` is ``|w| >= |p|``."""
+    if ww >= pp:
+        return (abs(pw) + np.sqrt(pp * ww)) / 4.0
+    return (0.5 * (pp + ww) + np.sqrt(pw * pw + 0.25 * (ww - pp) ** 2)) / 4.0
+
+
+@helper
+def second_order(pp, ww, pw):
+    """M2 of spec 5a, ``|p| (3 |w|^2 D2 + |p|^2) / 24`` with ``D2`` the largest ``|x.p^| (x.w^)^2`` of a unit ``x``."""
+    if pp == 0.0:
+        return 0.0
+    cosine = min(1.0, abs(pw) / np.sqrt(pp * ww)) if ww > 0.0 else 0.0
+    k = np.sqrt(2.0 + 0.25 * cosine * cosine) - 0.5 * cosine
+    largest = (2.0 + cosine * k) ** 1.5 / (3.0**1.5 * k)
+    return np.sqrt(pp) * (3.0 * ww * largest + pp) / 24.0
+
+
+@helper
+def first_order_general(pp, ww, pw):
+    """For any energy whose Hessian has a bounded norm: ``min(|p| (|u| + |v|), |u|^2 + |v|^2) / 2``."""
+    uu, vv = max(0.25 * (pp + ww - 2.0 * pw), 0.0), max(0.25 * (pp + ww + 2.0 * pw), 0.0)
+    return 0.5 * min(np.sqrt(pp) * (np.sqrt(uu) + np.sqrt(vv)), uu + vv)
+
+
+@helper
+def second_order_general(pp, ww, pw):
+    """For any energy with a Lipschitz Hessian: ``|p| (|u|^2 + u.v + |v|^2) / 6 = |p| (3 |w|^2 + |p|^2) / 24``."""
+    return np.sqrt(pp) * (3.0 * ww + pp) / 24.0
+
+
+@helper(fastmath=REASSOCIATE)
+def _products(here, there, centre, root):
+    """``|p|^2, |w|^2, p.w`` after multiplication by ``root``."""
+    d = here.size
+    pp, ww, pw = 0.0, 0.0, 0.0
+    for j in range(d):
+        p, w = 0.0, 0.0
+        for k in range(d):
+            p += root[j, k] * (there[k] - here[k])
+            w += root[j, k] * (there[k] + here[k] - 2.0 * centre[k])
+        pp += p * p
+        ww += w * w
+        pw += p * w
+    return pp, ww, pw
+
+
+@helper(fastmath=REASSOCIATE)
+def _plain_products(here, there, centre):
+    """``|p|^2, |w|^2, p.w``, where the metric is the identity."""
+    d = here.size
+    pp, ww, pw = 0.0, 0.0, 0.0
+    for j in range(d):
+        p, w = there[j] - here[j], there[j] + here[j] - 2.0 * centre[j]
+        pp += p * p
+        ww += w * w
+        pw += p * w
+    return pp, ww, pw
+
+
+@part(Distance)
+def _first(theta, prop, hyper):
+    at = expanded_of(hyper, theta.size)
+    pp, ww, pw = _products(theta, prop, at.centre, at.root)
+    return penalised_outside(first_order(pp, ww, pw), pp, ww, pw, at.trust)
+
+
+@part(Distance)
+def _second(theta, prop, hyper):
+    at = expanded_of(hyper, theta.size)
+    pp, ww, pw = _products(theta, prop, at.centre, at.root)
+    return penalised_outside(second_order(pp, ww, pw), pp, ww, pw, at.trust)
+
+
+@part(Distance)
+def _first_general(theta, prop, hyper):
+    at = expanded_of(hyper, theta.size)
+    pp, ww, pw = _products(theta, prop, at.centre, at.root)
+    return first_order_general(pp, ww, pw)
+
+
+@part(Distance)
+def _second_general(theta, prop, hyper):
+    at = expanded_of(hyper, theta.size)
+    pp, ww, pw = _products(theta, prop, at.centre, at.root)
+    return second_order_general(pp, ww, pw)
+
+
+@part(Distance)
+def _white_first(here, there, hyper):
+    at = white_of(hyper, here.size)
+    pp, ww, pw = _plain_products(here, there, at.centre_state)
+    return penalised_outside(first_order(pp, ww, pw), pp, ww, pw, at.trust)
+
+
+@part(Distance)
+def _white_second(here, there, hyper):
+    at = white_of(hyper, here.size)
+    pp, ww, pw = _plain_products(here, there, at.centre_state)
+    return penalised_outside(second_order(pp, ww, pw), pp, ww, pw, at.trust)
+
+
+@part(Distance)
+def _white_first_general(here, there, hyper):
+    at = white_of(hyper, here.size)
+    pp, ww, pw = _products(here, there, at.centre_state, at.factor)
+    return first_order_general(pp, ww, pw)
+
+
+@part(Distance)
+def _white_second_general(here, there, hyper):
+    at = white_of(hyper, here.size)
+    pp, ww, pw = _products(here, there, at.centre_state, at.factor)
+    return second_order_general(pp, ww, pw)
+
+
+@part(Distance)
+def _original(theta, prop, hyper):
+    """SMH's own bound, ``(|u|_1^{k+1} + |v|_1^{k+1}) / (k+1)!`` (spec 2.6)."""
+    at = expanded_of(hyper, theta.size)
+    u, v = 0.0, 0.0
+    for j in range(theta.size):
+        u += abs(theta[j] - at.centre[j])
+        v += abs(prop[j] - at.centre[j])
+    return (u ** (at.order + 1.0) + v ** (at.order + 1.0)) / (2.0 if at.order == 1.0 else 6.0)
+
+
+class Bounds(NamedTuple):
+    """A distance as a function of parameters and, where there is one, of whitened states; and where it is trusted.
+
+    ``needs_white_root``: in whitened states the distance is right only if the parameters' own is whitened, too.
+    """
+
+    distance: Part
+    white_distance: Part | None
+    trust: Trust = Trust()
+    needs_white_root: bool = False
+
+
+def bounds_of_regression(order: int, trust: Trust) -> Bounds:
+    """For energies of a linear predictor."""
+    return Bounds(*((_first, _white_first), (_second, _white_second))[order - 1], trust, needs_white_root=True)
+
+
+def bounds_in_general(order: int) -> Bounds:
+    """For any energy; distances are Euclidean, whatever the chain's coordinates."""
+    return Bounds(*((_first_general, _white_first_general), (_second_general, _white_second_general))[order - 1])
+
+
+ORIGINAL = Bounds(_original, None)
+NO_BOUNDS = Bounds(euclidean, euclidean)
+"""Of firefly targets, whose test asks for no distance."""

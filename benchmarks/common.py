@@ -30,21 +30,15 @@ _THREAD_COUNTS = (
 
 def machine() -> dict:
     """Processor, cores, versions and date: what a figure means nothing without."""
+    from tunamh._records import processor  # here, not at the top: the peers' environment has no tunamh
+
     return {
-        "processor": _processor(),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         **versions("numpy", "numba", "tunamh"),
         "date": time.strftime("%Y-%m-%d"),
     }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
 
 
 def versions(*packages: str) -> dict[str, str]:
@@ -84,11 +78,9 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def write_json(path: Path, report: dict) -> None:
-    """Written beside and renamed, so that a run that dies leaves the old file or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(".part")
-    beside.write_text(json.dumps(report, indent=1) + "\n")
-    beside.replace(path)
+    from tunamh import _records
+
+    _records.write_json(path, report)
 
 
 def available_memory() -> float:

@@ -22,7 +22,7 @@ from pathlib import Path
 import peers_report
 from common import CACHE, DOCS, HERE, RESULTS, machine, run_apart, write_json
 from peer_workers import SAMPLERS, save
-from problems import Unavailable, make
+from problems import make
 
 PEERS_PYTHON = HERE / ".peers-venv" / "bin" / "python"
 GRID = [
@@ -72,10 +72,6 @@ def run_problem(name: str, samplers: list[str], cap: float, cores: int, report: 
             print(f"{name}: {sampler} ...", flush=True)
             results[sampler] = measure(sampler, folder, cap, cores)
             write_json(path, report)
-    except Unavailable as reason:
-        for sampler in samplers:
-            results[sampler] = {"status": f"skipped: {reason}"}
-        write_json(path, report)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

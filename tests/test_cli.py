@@ -8,7 +8,8 @@ import sys
 import numpy as np
 
 import tunamh
-from tunamh.demo import GRID, mixture_data, true_density
+from tunamh.demo.mixture import GRID
+from tunamh.examples import mixture_data, true_density
 
 
 def tunamh_command(*arguments: str) -> subprocess.CompletedProcess:

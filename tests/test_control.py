@@ -215,15 +215,14 @@ def test_a_family_without_bounded_slope_serves_mh_and_taylor():
     """Squared error: no bound on the slope, curvature 1, nothing beyond."""
     from dataclasses import dataclass
 
-    from tunamh._jit import FamilyEnergy, FamilyRise, part
-    from tunamh.targets.families import Suprema
+    from tunamh.extend import FamilyEnergy, FamilyRise, Suprema, part
 
-    @part(FamilyEnergy, cache=False)
+    @part(FamilyEnergy)
     def squares_energy(n, eta, y, hyper, out):
         for b in range(n):
             out[b] = 0.5 * (y[b] - eta[b]) ** 2
 
-    @part(FamilyRise, cache=False)
+    @part(FamilyRise)
     def squares_rise(n, eta, eta_prop, y, hyper, out):
         for b in range(n):
             out[b] = 0.5 * (eta_prop[b] - eta[b]) * (eta_prop[b] + eta[b] - 2.0 * y[b])

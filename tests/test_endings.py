@@ -106,7 +106,7 @@ def test_a_users_own_handler_is_called_and_decides(target, monkeypatch, hears_ct
 COMPILE_INTERRUPTED = """
 import os, signal, numba
 from numba.core.codegen import CPUCodeLibrary
-from tunamh._jit import Distance, part
+from tunamh.extend import Distance, part
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 armed = [True]

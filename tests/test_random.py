@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tunamh._jit import helper
 from tunamh._random import LANES, fill_uniforms, poisson, seed_lanes
+from tunamh.extend import helper
 
 MASK = (1 << 64) - 1
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tunamh._jit import CONTRACT, helper
 from tunamh._vector import exp_negative, log_quotient, normal_tail, softplus, softplus_rise
+from tunamh.extend import CONTRACT, helper
 
 EPS = np.finfo(float).eps
 
@@ -95,7 +95,7 @@ def test_normal_tail_from_one_to_infinity():
 
 
 def test_nan_is_not_hidden_by_families():
-    from tunamh._jit import fixed
+    from tunamh.extend import fixed
     from tunamh.targets import Gaussian, Huber, Logistic, NegativeBinomial, Probit, SoftplusPoisson, StudentT
 
     counts = SoftplusPoisson(), NegativeBinomial(2.0)

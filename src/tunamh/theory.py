@@ -280,8 +280,9 @@ def spectral_gap(transition: np.ndarray) -> float:
 
 
 def total_variation(p: np.ndarray, q: np.ndarray) -> float:
-    """Half the sum of ``|p - q|``."""
-    return float(0.5 * np.abs(np.asarray(p) - np.asarray(q)).sum())
+    """Half the sum of ``|p - q|``; what either lacks to the other's mass lies elsewhere, and counts."""
+    p, q = np.asarray(p), np.asarray(q)
+    return float(0.5 * (np.abs(p - q).sum() + abs(p.sum() - q.sum())))
 
 
 def walk_law(ratio: float, states: int) -> np.ndarray:

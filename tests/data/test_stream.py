@@ -6,8 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tunamh._jit import helper
 from tunamh.data.stream import RING, alias_table, draw_rows, open_stream
+from tunamh.extend import helper
 
 
 def law_of(table):

@@ -99,7 +99,9 @@ def test_a_wrong_batch_size_differs():
 
 
 def test_the_page_builds_from_what_exists(tmp_path):
-    run.write(tmp_path / "table-1.json", {**run.circumstances(settings.QUICK, 1.0), "result": small_table()})
+    run.write_json(
+        tmp_path / "table-1.json", run.plain({**run.circumstances(settings.QUICK, 1.0), "result": small_table()})
+    )
     text = page.build(tmp_path).read_text()
     assert "504.07" in text
     assert "Not run yet: figure-1" in text
@@ -112,7 +114,7 @@ def test_theory_results_are_measured_drawn_and_judged(tmp_path):
     said = []
     result = run.EXPERIMENTS["theory"].measure(budget, lambda share, remark: said.append(share))
     assert said == sorted(said)
-    run.write(tmp_path / "theory.json", {**run.circumstances(budget, 1.0), "result": result})
+    run.write_json(tmp_path / "theory.json", run.plain({**run.circumstances(budget, 1.0), "result": result}))
     text = page.build(tmp_path).read_text()
     assert "Cor. 1" in text
     assert "data:image/svg+xml" in text
@@ -120,7 +122,7 @@ def test_theory_results_are_measured_drawn_and_judged(tmp_path):
 
 
 def test_results_are_plain_json(tmp_path):
-    run.write(tmp_path / "x.json", {"a": float("nan"), "b": (1.23456789, None), "c": {"d": True}})
+    run.write_json(tmp_path / "x.json", run.plain({"a": float("nan"), "b": (1.23456789, None), "c": {"d": True}}))
     assert json.loads((tmp_path / "x.json").read_text()) == {"a": None, "b": [1.23457, None], "c": {"d": True}}
 
 

@@ -21,7 +21,7 @@ from tunamh import (
     TunaMH,
     sample,
 )
-from tunamh.demo import mixture_data
+from tunamh.examples import mixture_data
 from tunamh.laplace import find_mode
 
 

@@ -18,7 +18,7 @@ from tunamh import (
     StudentT,
     Taylor,
 )
-from tunamh._jit import fixed
+from tunamh.extend import fixed
 
 LABELS = [Logistic(), Probit()]
 COUNTS = [SoftplusPoisson(), NegativeBinomial(2.5), NegativeBinomial(40.0)]

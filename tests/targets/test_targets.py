@@ -163,15 +163,14 @@ def test_own_family_in_a_few_lines():
     """A further family is an energy, a rise, derivatives and suprema: here squared error saturating like Welsch's."""
     from dataclasses import dataclass
 
-    from tunamh._jit import FamilyEnergy, FamilyRise, part
-    from tunamh.targets.families import Suprema
+    from tunamh.extend import FamilyEnergy, FamilyRise, Suprema, part
 
-    @part(FamilyEnergy, cache=False)
+    @part(FamilyEnergy)
     def welsch_energy(n, eta, y, hyper, out):
         for b in range(n):
             out[b] = 1.0 - np.exp(-0.5 * (y[b] - eta[b]) ** 2)
 
-    @part(FamilyRise, cache=False)
+    @part(FamilyRise)
     def welsch_rise(n, eta, eta_prop, y, hyper, out):
         for b in range(n):
             out[b] = np.exp(-0.5 * (y[b] - eta[b]) ** 2) - np.exp(-0.5 * (y[b] - eta_prop[b]) ** 2)

@@ -89,6 +89,15 @@ def over_blocks(function: Callable[[slice], Result], n_rows: int) -> Iterator[Re
     return results if watch is None else _watched(results, n_rows, watch)
 
 
+def sums_over_blocks(terms: Callable[[slice], tuple], n_rows: int) -> list:
+    """What ``terms`` returns for every block, added up in the order of the blocks."""
+    found = over_blocks(terms, n_rows)
+    totals = list(next(found))
+    for more in found:
+        totals = [total + term for total, term in zip(totals, more, strict=True)]
+    return totals
+
+
 def _watched(results: Iterator[Result], n_rows: int, watch: _Watch) -> Iterator[Result]:
     before = watch.report.rows
     watch.tell(passes=watch.report.passes + 1, share=0.0)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._records import new_figure
 from . import settings
 
 Pictures = dict[str, Any]
@@ -34,11 +35,7 @@ COLOURS = {
 
 def new(columns: int = 1, rows: int = 1, width: float = 5.0, height: float = 3.6, **shared: Any) -> tuple[Any, Any]:
     """A figure that needs no display, and its axes as a flat list."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(columns * width, rows * height), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(columns * width, rows * height)
     axes = np.ravel(figure.subplots(rows, columns, **shared))
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)

@@ -13,7 +13,8 @@ import numpy as np
 import tunamh
 from tunamh import MH, FactorizedMH, FlyMC, PoissonMH, Taylor, TunaMH
 
-from ..demo import mixture_data, true_density
+from ..examples import histogram, mixture_data, true_density
+from ..theory import total_variation
 from . import settings
 from .runs import Report, Run, timed_run
 
@@ -57,10 +58,6 @@ def symmetric_kl(p: np.ndarray, q: np.ndarray) -> float:
     return float(0.5 * np.sum((p - q) * (log_p - log_q)))
 
 
-def histogram(theta: np.ndarray, edges: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    return np.histogram2d(theta[:, 0], theta[:, 1], bins=edges)[0] / max(len(theta), 1)
-
-
 def methods(at: Problem) -> dict[str, tuple[Any, Any, float | None]]:
     """Target, test and step of every method."""
     steps = settings.MIXTURE_STEPS
@@ -92,7 +89,7 @@ def curve(run: Run, at: Problem) -> dict[str, list[float]]:
     for time in times:
         density = histogram(run.theta[: max(1, int(np.searchsorted(run.elapsed, time, side="right")))], at.edges)
         kl.append(symmetric_kl(at.truth, density))
-        tv.append(float(0.5 * np.abs(at.truth - density).sum() + 0.5 * (1 - density.sum())))
+        tv.append(total_variation(at.truth, density))
     return {"seconds": times.tolist(), "kl": kl, "tv": tv}
 
 
@@ -112,7 +109,7 @@ def after(run: Run, seconds: float, at: Problem) -> dict[str, Any]:
     return {
         "steps": len(draws) * run.thin,
         "kl": symmetric_kl(at.truth, density),
-        "tv": float(0.5 * np.abs(at.truth - density).sum() + 0.5 * (1 - density.sum())),
+        "tv": total_variation(at.truth, density),
         "density": shown(density),
     }
 

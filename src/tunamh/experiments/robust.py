@@ -136,14 +136,14 @@ def untouched(at: Problem, seconds: float) -> dict[str, Any]:
     """The same for ``tunamh.sample(target)``."""
     run = untouched_run(at.target, seconds=seconds, keep=KEEP)
     if mixes(run):
-        short = UNTHINNED * run.seconds / run.steps
+        short = UNTHINNED * run.pace
         run = at_the_pace_of(run, untouched_run(at.target, seconds=short, keep=2 * UNTHINNED))
     return efficiency(run, at.variance)
 
 
 def at_the_pace_of(long: Run, short: Run) -> Run:
     """A run of milliseconds counts draws well and time badly: its clock is set by the longer run."""
-    return short._replace(elapsed=short.elapsed * (long.seconds / long.steps) / (short.seconds / short.steps))
+    return short._replace(elapsed=short.elapsed * long.pace / short.pace)
 
 
 def mixes(run: Run) -> bool:

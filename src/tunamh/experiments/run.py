@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from tunamh import ChainsDisagree
 
+from .._records import processor, write_json
 from .._version import __version__
-from ..demo import processor
 from ..progress import Progress
 from . import acceptance_curve, batch_sizes, mixture, mnist, robust, settings, theory_checks, walk
 from .runs import Report, part
@@ -84,7 +84,7 @@ def reproduce(names: Sequence[str], *, quick: bool, out: Path, say: Callable[[st
                 warnings.simplefilter("ignore", ChainsDisagree)  # short chains of slow methods are the point
                 measured = EXPERIMENTS[name].measure(budget, progress.update)
             seconds = time.perf_counter() - started
-            write(out / f"{name}.json", {**circumstances(budget, seconds), "result": measured})
+            write_json(out / f"{name}.json", plain({**circumstances(budget, seconds), "result": measured}))
             say(f"{name}: {seconds:.0f} s, {out / name}.json")
     except KeyboardInterrupt:
         say("interrupted: the page shows what was finished")
@@ -104,15 +104,8 @@ def circumstances(budget: Budget, seconds: float) -> dict[str, Any]:
     }
 
 
-def write(path: Path, content: dict[str, Any]) -> None:
-    """JSON with null for what is not a number; written aside first, so that an interrupt leaves no half file."""
-    aside = path.with_suffix(".part")
-    aside.write_text(json.dumps(plain(content), indent=1) + "\n")
-    aside.replace(path)
-
-
 def plain(value: Any) -> Any:
-    """Six digits are enough for a record, and keep the files small."""
+    """Six digits are enough for a record, and keep the files small; None for what is not a number."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

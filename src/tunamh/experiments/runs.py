@@ -47,13 +47,18 @@ class Run(NamedTuple):
     def steps(self) -> int:
         return len(self.theta) * self.thin
 
+    @property
+    def pace(self) -> float:
+        """Seconds per step."""
+        return self.seconds / self.steps
+
     def summary(self) -> dict[str, Any]:
         """What the tables show."""
         return {
             "step_size": self.step,
             "steps": self.steps,
             "seconds": self.seconds,
-            "microseconds_per_step": self.seconds / self.steps * 1e6,
+            "microseconds_per_step": self.pace * 1e6,
             "acceptance": float(self.acceptance.mean()),
             "batch": float(self.batch.mean()),
             "bright": None if self.bright is None else float(self.bright.mean()),
@@ -82,21 +87,19 @@ def seen(tree: Any, thin: int = 1) -> Run:
     )
 
 
+def one_chain(target: Any, seed: int, thin: int = 1, **chosen: Any) -> Run:
+    """`tunamh.sample` with one chain on one core, in silence."""
+    return seen(tunamh.sample(target, chains=1, cores=1, rng=seed, thin=thin, progressbar=False, **chosen), thin)
+
+
+def walk(scale: float | None) -> tunamh.RandomWalk | None:
+    """None leaves the proposal to the target (a walk's neighbours)."""
+    return None if scale is None else tunamh.RandomWalk(scale)
+
+
 def fixed_run(target: Any, test: Any, *, scale: float | None, draws: int, start: Any, seed: int, burn: int = 0) -> Run:
     """So many draws from ``start``, nothing tuned; ``burn`` steps are not kept."""
-    tree = tunamh.sample(
-        target,
-        test=test,
-        proposal=None if scale is None else tunamh.RandomWalk(scale),
-        draws=draws,
-        tune=burn,
-        chains=1,
-        cores=1,
-        init=start,
-        rng=seed,
-        progressbar=False,
-    )
-    return seen(tree)
+    return one_chain(target, seed, test=test, proposal=walk(scale), init=start, draws=draws, tune=burn)
 
 
 def timed_run(
@@ -110,52 +113,29 @@ def timed_run(
     keep: int = 10_000,
     burn: int = 0,
 ) -> Run:
-    """As many steps as fit into ``seconds``, about ``keep`` of them kept. A pilot compiles and finds the pace.
-
-    ``scale=None`` leaves the proposal to the target (a walk's neighbours).
-    """
-    chosen: dict[str, Any] = {
-        "test": test,
-        "proposal": None if scale is None else tunamh.RandomWalk(scale),
-        "chains": 1,
-        "cores": 1,
-        "init": start,
-        "rng": seed,
-        "progressbar": False,
-    }
+    """As many steps as fit into ``seconds``, about ``keep`` of them kept. A pilot compiles and finds the pace."""
+    chosen: dict[str, Any] = {"test": test, "proposal": walk(scale), "init": start, "tune": burn}
     short: dict[str, Any] = {"draws": PILOT_DRAWS} if burn else {"draws": 20_000, "max_seconds": PILOT_SECONDS}
-    pilot = seen(tunamh.sample(target, tune=burn, **short, **chosen))
-    pace = pilot.seconds / pilot.steps
+    pace = one_chain(target, seed, **short, **chosen).pace
     thin = max(1, math.ceil(seconds / pace / keep))
-    limit = seconds + 1.2 * burn * pace
-    return seen(tunamh.sample(target, draws=2 * keep, tune=burn, thin=thin, max_seconds=limit, **chosen), thin)
+    return one_chain(target, seed, thin, draws=2 * keep, max_seconds=seconds + 1.2 * burn * pace, **chosen)
 
 
 def untouched_run(target: Any, *, seconds: float, seed: int = settings.SEED, keep: int = 10_000) -> Run:
     """``tunamh.sample(target)`` with nothing chosen but one chain, one core and the time."""
-    chosen: dict[str, Any] = {"chains": 1, "cores": 1, "rng": seed, "progressbar": False}
-    pilot = seen(tunamh.sample(target, draws=100, **chosen))
-    pace = pilot.seconds / pilot.steps
+    pace = one_chain(target, seed, draws=100).pace
     thin = max(1, math.ceil(seconds / pace / keep))
-    draws = max(10, int(seconds / pace / thin))
-    return seen(tunamh.sample(target, draws=draws, thin=thin, **chosen), thin)
+    return one_chain(target, seed, thin, draws=max(10, int(seconds / pace / thin)))
 
 
 def tuned_step(target: Any, test: Any, *, guess: float, acceptance: float, seconds: float, start: Any) -> float:
     """The step size that warm-up finds for an acceptance rate, in as many steps as fit into ``seconds``."""
-    chosen: dict[str, Any] = {
-        "test": test,
-        "chains": 1,
-        "cores": 1,
-        "init": start,
-        "rng": settings.SEED,
-        "progressbar": False,
-    }
-    walk = tunamh.RandomWalk(guess)
-    pilot = seen(tunamh.sample(target, proposal=walk, draws=5_000, tune=0, max_seconds=PILOT_SECONDS, **chosen))
-    steps = int(np.clip(seconds * pilot.steps / pilot.seconds, LEAST_TUNING_STEPS, MOST_TUNING_STEPS))
-    walk = tunamh.RandomWalk(acceptance=acceptance)
-    return seen(tunamh.sample(target, proposal=walk, draws=1, tune=steps, **chosen)).step
+    chosen: dict[str, Any] = {"test": test, "init": start}
+    pilot: dict[str, Any] = {"draws": 5_000, "tune": 0, "max_seconds": PILOT_SECONDS}
+    pace = one_chain(target, settings.SEED, proposal=walk(guess), **pilot, **chosen).pace
+    steps = int(np.clip(seconds / pace, LEAST_TUNING_STEPS, MOST_TUNING_STEPS))
+    tuned = tunamh.RandomWalk(acceptance=acceptance)
+    return one_chain(target, settings.SEED, proposal=tuned, draws=1, tune=steps, **chosen).step
 
 
 def effective_draws(theta: np.ndarray) -> float:

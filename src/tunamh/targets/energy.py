@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from .._arguments import number, shown, whole_number
-from .._jit import Differences, Distance, Energies, Part, compile_now, helper, part, read_only
 from .._users import RowAudit, audit, audit_rows, kept, refuse_uncompiled
 from ..data.packed import packed_rows
 from ..data.passes import blocks
@@ -17,23 +16,8 @@ from ..data.tables import aligned, as_matrix, as_vector, column_names, refuse_no
 from ..errors import NotApplicable
 from .base import Expansion, Parts, Target, checked_temper, euclidean
 from .bounds import bounds_in_general
-from .layouts import OWN, centre_of, order_of
+from .energy_rows import Numbers, block_parts, distance_part, no_hessian, sums_of, taylor_parts
 from .taylor import Remainders, TaylorTarget, polynomial_offset
-
-# Layout of a packed row: the user's row, c.
-
-
-class _Numbers(NamedTuple):
-    """The target's own: temper, the width of the user's row, whether distances are Euclidean."""
-
-    temper: Any
-    width: Any
-    euclidean: Any
-
-
-@helper(inline=True)
-def _numbers_of(hyper):
-    return _Numbers(hyper[OWN], int(hyper[OWN + 1]), hyper[OWN + 2] > 0.0)
 
 
 class EnergyTarget(Target):
@@ -105,12 +89,12 @@ class EnergyTarget(Target):
         for block in blocks(n_rows):
             packed[block, :width] = table[block]
             refuse_non_finite(packed[block, :width], "rows", block.start, columns)
-        differences, energies, scales = kept(energy, "blocks", lambda: _block_parts(energy))
-        measure = euclidean if distance is None else kept(distance, "distance", lambda: _distance_part(distance))
+        differences, energies, scales = kept(energy, "blocks", lambda: block_parts(energy))
+        measure = euclidean if distance is None else kept(distance, "distance", lambda: distance_part(distance))
         super().__init__(
             rows=packed,
             bound_column=width,
-            hyper=_Numbers(temper, width, distance is None),
+            hyper=Numbers(temper, width, distance is None),
             parts=Parts(differences, energies, scales=scales, distance=measure),
             dim=dim,
             names=names,
@@ -156,8 +140,8 @@ class EnergyTarget(Target):
 
     @cached_property
     def _sums(self) -> Callable:
-        functions = self._energy, cast(Any, self._gradient), self._hessian or _no_hessian
-        return kept(self._energy, ("sums", *functions[1:]), lambda: _sums_of(*functions))
+        functions = self._energy, cast(Any, self._gradient), self._hessian or no_hessian
+        return kept(self._energy, ("sums", *functions[1:]), lambda: sums_of(*functions))
 
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
@@ -171,112 +155,10 @@ class EnergyTarget(Target):
             raise NotApplicable(f"Taylor(order={order}) needs {needs}, which this EnergyTarget was not given")
         rows = packed_rows(self.n_rows, width + 1)
         rows[:, :width], rows[:, width] = self.rows[:, :width], c
-        functions = self._energy, cast(Any, self._gradient), self._hessian or _no_hessian
-        differences, energies, scales = kept(
-            self._energy, ("Taylor", *functions[1:]), lambda: _taylor_parts(*functions)
-        )
+        functions = self._energy, cast(Any, self._gradient), self._hessian or no_hessian
+        differences, energies, scales = kept(self._energy, ("Taylor", *functions[1:]), lambda: taylor_parts(*functions))
         remainders = Remainders(rows, width, Parts(differences, energies, scales=scales, offset=polynomial_offset))
         return TaylorTarget(self, order, centre, at_centre, remainders=remainders, bounds=bounds_in_general(order))
-
-
-@helper
-def _no_hessian(theta, row, out):
-    pass
-
-
-def _sums_of(energy: Callable, gradient: Callable, hessian: Callable) -> Callable:
-    """Energy, gradient and Hessian of all rows."""
-
-    @helper(cache=False)
-    def sums(theta, rows, width, total_gradient, total_hessian):
-        g, h = np.zeros(theta.size), np.zeros((theta.size, theta.size))
-        total = 0.0
-        for i in range(rows.shape[0]):
-            row = rows[i, :width]
-            total += energy(read_only(theta), row)
-            g[:], h[:] = 0.0, 0.0  # what the user does not write would else be the row before
-            gradient(read_only(theta), row, g)
-            hessian(read_only(theta), row, h)
-            total_gradient += g
-            total_hessian += h
-        return total
-
-    return sums
-
-
-def _taylor_parts(energy: Callable, gradient: Callable, hessian: Callable) -> tuple[Part, Part, Part]:
-    """Remainders ``U_i(theta) - U_i(t) - g_i.u - u'H_i u / 2`` of one row after the other."""
-
-    @helper(cache=False)
-    def derive(centre, row, second, g, h):
-        g[:] = 0.0  # what the user does not write would else be the row before
-        gradient(read_only(centre), row, g)
-        if second:
-            h[:] = 0.0
-            hessian(read_only(centre), row, h)
-
-    @helper(cache=False)
-    def remainder(theta, centre, row, second, g, h):
-        value = energy(read_only(theta), row) - energy(read_only(centre), row)
-        derive(centre, row, second, g, h)
-        for j in range(theta.size):
-            pull = g[j]
-            if second:
-                for k in range(theta.size):
-                    pull += 0.5 * h[j, k] * (theta[k] - centre[k])
-            value -= pull * (theta[j] - centre[j])
-        return value
-
-    @helper(cache=False)
-    def size(theta, centre, row, second, g, h):
-        """Of all that cancels in the remainder."""
-        total = 1.0 + abs(energy(read_only(theta), row)) + abs(energy(read_only(centre), row))
-        derive(centre, row, second, g, h)
-        for j in range(theta.size):
-            pull = abs(g[j])
-            if second:
-                for k in range(theta.size):
-                    pull += 0.5 * abs(h[j, k] * (theta[k] - centre[k]))
-            total += pull * abs(theta[j] - centre[j])
-        return total
-
-    @part(Energies, cache=False)
-    def energies(theta, index, n, data, out):
-        d, (temper, width, _) = theta.size, _numbers_of(data.hyper)
-        second, centre = order_of(data.hyper) > 1.0, centre_of(data.hyper, d).copy()
-        g, h = np.zeros(d), np.zeros((d, d))
-        for b in range(n):
-            try:
-                out[b] = temper * remainder(theta, centre, data.rows[index[b], :width], second, g, h)
-            except Exception:
-                out[b] = np.nan
-
-    @part(Energies, cache=False)
-    def scales(theta, index, n, data, out):
-        d, (temper, width, _) = theta.size, _numbers_of(data.hyper)
-        second, centre = order_of(data.hyper) > 1.0, centre_of(data.hyper, d).copy()
-        g, h = np.zeros(d), np.zeros((d, d))
-        for b in range(n):
-            try:
-                out[b] = temper * size(theta, centre, data.rows[index[b], :width], second, g, h)
-            except Exception:
-                out[b] = np.nan
-
-    @part(Differences, cache=False)
-    def differences(theta, prop, index, start, n, data, rise, bound):
-        d, (temper, width, _) = theta.size, _numbers_of(data.hyper)
-        second, centre = order_of(data.hyper) > 1.0, centre_of(data.hyper, d).copy()
-        g, h = np.zeros(d), np.zeros((d, d))
-        for b in range(n):
-            row = data.rows[index[start + b], :width]
-            bound[b] = data.rows[index[start + b], width]
-            try:
-                after = remainder(prop, centre, row, second, g, h)
-                rise[b] = temper * (after - remainder(theta, centre, row, second, g, h))
-            except Exception:
-                rise[b] = np.nan
-
-    return differences, energies, scales
 
 
 def _checked_names(names: Any, dim: int) -> list[str]:
@@ -299,60 +181,3 @@ def _per_row(values: Any, name: str, n_rows: int, *, infinite: bool = False) -> 
         return as_vector(values, name, n_rows)
     vector = as_vector(np.where(np.isposinf(given), 0.0, given), name, n_rows)
     return np.where(np.isposinf(given.reshape(vector.shape)), np.inf, vector)
-
-
-def _block_parts(energy: Callable) -> tuple[Part, Part, Part]:
-    """The energy of one row, wrapped so that rows cross the pointer in blocks.
-
-    An exception inside the user's code cannot leave compiled code here; it becomes NaN, which raises in Python.
-    """
-
-    @part(Energies, cache=False)
-    def energies(theta, index, n, data, out):
-        temper, width, _ = _numbers_of(data.hyper)
-        for b in range(n):
-            try:
-                out[b] = temper * energy(read_only(theta), data.rows[index[b], :width])
-            except Exception:
-                out[b] = np.nan
-
-    @part(Energies, cache=False)
-    def scales(theta, index, n, data, out):
-        """``1 + |U_i| + c_i |theta|``: what a change of theta in its last digits does is rounding, too."""
-        temper, width, flat = _numbers_of(data.hyper)
-        length = 0.0
-        if flat:
-            for j in range(theta.size):
-                length += abs(theta[j])
-        for b in range(n):
-            try:
-                out[b] = temper * (1.0 + abs(energy(read_only(theta), data.rows[index[b], :width])))
-            except Exception:
-                out[b] = np.nan
-            if length > 0.0:
-                out[b] += length * data.rows[index[b], width]
-
-    @part(Differences, cache=False)
-    def differences(theta, prop, index, start, n, data, rise, bound):
-        temper, width, _ = _numbers_of(data.hyper)
-        for b in range(n):
-            row = data.rows[index[start + b], :width]
-            try:
-                rise[b] = temper * (energy(read_only(prop), row) - energy(read_only(theta), row))
-            except Exception:
-                rise[b] = np.nan
-            bound[b] = data.rows[index[start + b], width]
-
-    compile_now(energies, "energy(theta, row)")
-    return differences, energies, scales
-
-
-def _distance_part(distance: Callable) -> Part:
-    @part(Distance, cache=False)
-    def measure(theta, prop, hyper):
-        try:
-            return float(distance(read_only(theta), read_only(prop)))
-        except Exception:
-            return np.nan
-
-    return compile_now(measure, "distance(theta, prop)")

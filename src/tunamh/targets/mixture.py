@@ -10,7 +10,7 @@ from .._arguments import flag, moderate_number
 from .._jit import CONTRACT, Differences, Energies, Offset, helper, part
 from .._vector import softplus, softplus_rise
 from ..data.packed import packed_rows
-from ..data.passes import blocks
+from ..data.passes import sums_over_blocks
 from ..data.tables import as_vector
 from ..errors import NotApplicable
 from .base import Expansion, Parts, Target, checked_temper
@@ -218,18 +218,24 @@ class GaussianMixture(Target):
     def expansion(self, theta: np.ndarray) -> Expansion:
         """Energy, gradient and Hessian of the data at ``theta`` (spec 3.2, the paper's second derivative corrected)."""
         s2 = self.variance
-        energy, gradient, hessian = 0.0, np.zeros(2), np.zeros((2, 2))
-        for block in blocks(self.n_rows):
+
+        def terms(block: slice) -> tuple[float, np.ndarray, np.ndarray]:
             x = self.rows[block, 0]
             a, b = (x - theta[0]) / s2, (x - theta[0] - theta[1]) / s2
             w = 0.5 * (1 + np.tanh(0.25 * s2 * (a * a - b * b)))
-            energy -= np.logaddexp(-0.5 * s2 * a * a, -0.5 * s2 * b * b).sum()
-            gradient -= [((1 - w) * a + w * b).sum(), (w * b).sum()]
             mixed = (w / s2 - w * (1 - w) * (b - a) * b).sum()
-            hessian += [
-                [(1 / s2 - w * (1 - w) * (a - b) ** 2).sum(), mixed],
-                [mixed, (w / s2 - w * (1 - w) * b * b).sum()],
-            ]
+            return (
+                -np.logaddexp(-0.5 * s2 * a * a, -0.5 * s2 * b * b).sum(),
+                -np.array([((1 - w) * a + w * b).sum(), (w * b).sum()]),
+                np.array(
+                    [
+                        [(1 / s2 - w * (1 - w) * (a - b) ** 2).sum(), mixed],
+                        [mixed, (w / s2 - w * (1 - w) * b * b).sum()],
+                    ]
+                ),
+            )
+
+        energy, gradient, hessian = sums_over_blocks(terms, self.n_rows)
         return Expansion(self.temper * float(energy), self.temper * gradient, self.temper * hessian)
 
     def taylor(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -28,32 +29,37 @@ class LowerBound(NamedTuple):
 
 
 class Family(Protocol):
-    """What the GLM target needs to know of a family."""
+    """What the GLM target needs to know of a family; ``f(eta, y)`` is the energy of a row of weight 1."""
 
     @property
-    def energy(self) -> Part: ...
+    @abstractmethod
+    def energy(self) -> Part:
+        """In the role `FamilyEnergy`."""
+
     @property
-    def rise(self) -> Part: ...
+    @abstractmethod
+    def rise(self) -> Part:
+        """In the role `FamilyRise`."""
+
     @property
-    def hyper(self) -> tuple[float, ...]: ...
+    def hyper(self) -> tuple[float, ...]:
+        """Numbers of its own, which the two are given."""
+        return ()
 
     def check(self, y: np.ndarray) -> None:
         """Raise a ValueError for responses that the family does not know."""
 
+    @abstractmethod
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """``f'``, ``f''`` and ``f'''`` with respect to ``eta``."""
 
-    def suprema(self, y: np.ndarray) -> Suprema: ...
-
-    def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Per row, the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` over predictors within ``radius`` of ``eta``.
-
-        Upper bounds up to rounding, never above `suprema`.
-        """
+    @abstractmethod
+    def suprema(self, y: np.ndarray) -> Suprema:
+        """Per row, the suprema over all ``eta``, proved in this docstring."""
 
 
 class WellKnownFamily(Family, Protocol):
-    """What a family may say of itself beside; without it, it is searched for several modes."""
+    """What a family may say of itself beside, each by itself; without ``convex`` it is searched for several modes."""
 
     convex: bool
     """Whether ``f`` is convex in ``eta``, so that a posterior has one mode at most."""
@@ -68,6 +74,12 @@ class WellKnownFamily(Family, Protocol):
         """Per row, whether ``f`` grows without end as ``eta`` goes to plus and to minus infinity.
 
         Where a convex ``f`` does not, it falls for ever: no such row keeps a posterior from spreading that way.
+        """
+
+    def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
+        """Per row, the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` over predictors within ``radius`` of ``eta``.
+
+        Upper bounds up to rounding, never above `suprema`.
         """
 
 

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .sample import sample
-from .targets import LogisticRegression
+from .._records import new_figure
+from ..sample import sample
+from ..targets import LogisticRegression
 
 COLUMNS = 20
 DRAWS = 5000  # per chain
@@ -84,11 +85,7 @@ def table_of(outcome: Outcome) -> Any:
 
 def draw(path: Path, outcome: Outcome, theta: np.ndarray, truth: np.ndarray) -> None:
     """Every coefficient's posterior beside the truth, and two coefficients' draws."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 5.4), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(10, 5.4)
     left, right = figure.subplots(1, 2, width_ratios=[1.35, 1])
     scale = 1000.0
     off = scale * (theta - truth)

@@ -1,0 +1,18 @@
+"""Where the chain may go next, and the Hastings factor ``log q(theta|prop) - log q(prop|theta)``."""
+
+from .autoregressive import Autoregressive
+from .base import OPTIMAL_WALK, Proposal, ReadyProposal, Space
+from .users import UserProposal, as_proposal
+from .walks import NeighbourWalk, RandomWalk
+
+__all__ = [
+    "OPTIMAL_WALK",
+    "Autoregressive",
+    "NeighbourWalk",
+    "Proposal",
+    "RandomWalk",
+    "ReadyProposal",
+    "Space",
+    "UserProposal",
+    "as_proposal",
+]

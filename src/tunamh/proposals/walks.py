@@ -1,0 +1,126 @@
+"""Random walks: Gaussian steps in continuous space, neighbours on a line of states."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arguments import has_row_labels, number_between, numbers, settle, shown
+from .._jit import Propose, fixed, part
+from ..errors import NotApplicable
+from .base import OPTIMAL_WALK, Proposal, ReadyProposal, Space
+
+
+@part(Propose)
+def _isotropic(rng, theta, prop, knobs):
+    for j in range(theta.size):
+        prop[j] = theta[j] + knobs[0] * rng.standard_normal()
+    return 0.0
+
+
+@part(Propose)
+def _by_coordinate(rng, theta, prop, knobs):
+    for j in range(theta.size):
+        prop[j] = theta[j] + knobs[0] * knobs[1 + j] * rng.standard_normal()
+    return 0.0
+
+
+@part(Propose)
+def _correlated(rng, theta, prop, knobs):
+    """``prop = theta + step * F xi``; column by column, so that each normal is used as it is drawn."""
+    d = theta.size
+    prop[:] = theta
+    for k in range(d):
+        length = knobs[0] * rng.standard_normal()
+        for j in range(d):
+            prop[j] += length * knobs[1 + j * d + k]
+    return 0.0
+
+
+@dataclass(frozen=True)
+class RandomWalk(Proposal):
+    """Gaussian random walk.
+
+    Parameters
+    ----------
+    scale : float, vector or matrix, optional
+        Standard deviation of a step: one number for all coordinates, one per coordinate, or a matrix ``F`` with
+        ``F F'`` the covariance of a step. None: one number, tuned in warm-up by Robbins-Monro.
+    acceptance : float
+        The acceptance rate that the tuning aims at. Efficiency is flat between 0.2 and 0.35.
+    """
+
+    scale: Any = None
+    acceptance: float = 0.25
+
+    def __post_init__(self) -> None:
+        settle(self, acceptance=number_between("acceptance", self.acceptance, 0, 1))
+        if self.scale is None:
+            return
+        if has_row_labels(self.scale):
+            raise TypeError("scale has row labels, which a random walk does not read: pass scale.to_numpy().")
+        scale = numbers("scale", self.scale)
+        if scale.ndim > 2 or (scale.ndim == 2 and scale.shape[0] != scale.shape[1]):
+            raise ValueError(f"scale must be a number, one per coordinate or a square matrix, got shape {scale.shape}.")
+        if scale.ndim < 2 and not (scale > 0).all():
+            raise ValueError(f"scale must be positive, got {shown(self.scale)}.")
+        if scale.ndim == 2 and _is_singular(scale):
+            raise ValueError("scale is a singular matrix: the walk would stay in a subspace.")
+        settle(self, scale=float(scale) if scale.ndim == 0 else self.scale)
+
+    def bind(self, space: Space) -> ReadyProposal:
+        if space.states is not None:
+            raise NotApplicable("RandomWalk steps in continuous space, but this target has states: use NeighbourWalk()")
+        if self.scale is None:
+            guess = OPTIMAL_WALK / math.sqrt(space.precision_trace)
+            return ReadyProposal(_isotropic, fixed([guess]), True, self.acceptance)
+        scale = np.asarray(self.scale, dtype=np.float64)
+        if scale.ndim == 0:
+            return ReadyProposal(_isotropic, fixed([scale]), False, self.acceptance)
+        if scale.shape == (space.dim,):
+            return ReadyProposal(_by_coordinate, fixed([1.0, *scale]), False, self.acceptance)
+        if scale.shape == (space.dim, space.dim):
+            return ReadyProposal(_correlated, fixed([1.0, *scale.ravel()]), False, self.acceptance)
+        d = space.dim
+        raise ValueError(f"scale must be a number, {d} numbers or a {d} x {d} matrix, got shape {scale.shape}.")
+
+
+def _is_singular(factor: np.ndarray) -> bool:
+    """Whether some coordinates of a step depend on the others, whatever unit each is measured in."""
+    units = np.abs(factor).max(axis=1, keepdims=True)
+    return not units.all() or np.linalg.matrix_rank(factor / units) < len(factor)
+
+
+@part(Propose)
+def _neighbour(rng, theta, prop, knobs):
+    """Stay with probability 1/2, else a neighbour; an end has one neighbour only, hence the Hastings factor."""
+    last = knobs[1] - 1.0
+    state = theta[0]
+    prop[0] = state
+    u = rng.random()
+    if u < 0.5:
+        return 0.0
+    if state == 0.0:
+        prop[0] = 1.0
+    elif state == last:
+        prop[0] = last - 1.0
+    else:
+        prop[0] = state + 1.0 if u < 0.75 else state - 1.0
+    leaves_end = state == 0.0 or state == last
+    enters_end = prop[0] == 0.0 or prop[0] == last
+    if leaves_end == enters_end:
+        return 0.0
+    return math.log(2.0) if enters_end else -math.log(2.0)
+
+
+@dataclass(frozen=True)
+class NeighbourWalk(Proposal):
+    """The paper's lazy walk on states ``0 .. K-1``: stay 1/2, left 1/4, right 1/4; at an end inwards 1/2."""
+
+    def bind(self, space: Space) -> ReadyProposal:
+        if space.states is None:
+            raise NotApplicable("NeighbourWalk steps between states; this target is continuous: use RandomWalk()")
+        return ReadyProposal(_neighbour, fixed([1.0, space.states]), False, 0.5)

@@ -1,0 +1,183 @@
+"""What a block of rows says when a user's own functions speak for one row: compiled around them, kept by them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._jit import Differences, Distance, Energies, Part, compile_now, helper, part, read_only
+from .layouts import OWN, centre_of, order_of
+
+# Layout of a packed row: the user's row, c.
+
+
+class Numbers(NamedTuple):
+    """The target's own: temper, the width of the user's row, whether distances are Euclidean."""
+
+    temper: Any
+    width: Any
+    euclidean: Any
+
+
+@helper(inline=True)
+def _numbers_of(hyper):
+    return Numbers(hyper[OWN], int(hyper[OWN + 1]), hyper[OWN + 2] > 0.0)
+
+
+def block_parts(energy: Callable) -> tuple[Part, Part, Part]:
+    """The energy of one row, wrapped so that rows cross the pointer in blocks.
+
+    An exception inside the user's code cannot leave compiled code here; it becomes NaN, which raises in Python.
+    """
+
+    @part(Energies, cache=False)
+    def energies(theta, index, n, data, out):
+        temper, width, _ = _numbers_of(data.hyper)
+        for b in range(n):
+            try:
+                out[b] = temper * energy(read_only(theta), data.rows[index[b], :width])
+            except Exception:
+                out[b] = np.nan
+
+    @part(Energies, cache=False)
+    def scales(theta, index, n, data, out):
+        """``1 + |U_i| + c_i |theta|``: what a change of theta in its last digits does is rounding, too."""
+        temper, width, flat = _numbers_of(data.hyper)
+        length = 0.0
+        if flat:
+            for j in range(theta.size):
+                length += abs(theta[j])
+        for b in range(n):
+            try:
+                out[b] = temper * (1.0 + abs(energy(read_only(theta), data.rows[index[b], :width])))
+            except Exception:
+                out[b] = np.nan
+            if length > 0.0:
+                out[b] += length * data.rows[index[b], width]
+
+    @part(Differences, cache=False)
+    def differences(theta, prop, index, start, n, data, rise, bound):
+        temper, width, _ = _numbers_of(data.hyper)
+        for b in range(n):
+            row = data.rows[index[start + b], :width]
+            try:
+                rise[b] = temper * (energy(read_only(prop), row) - energy(read_only(theta), row))
+            except Exception:
+                rise[b] = np.nan
+            bound[b] = data.rows[index[start + b], width]
+
+    compile_now(energies, "energy(theta, row)")
+    return differences, energies, scales
+
+
+def distance_part(distance: Callable) -> Part:
+    @part(Distance, cache=False)
+    def measure(theta, prop, hyper):
+        try:
+            return float(distance(read_only(theta), read_only(prop)))
+        except Exception:
+            return np.nan
+
+    return compile_now(measure, "distance(theta, prop)")
+
+
+@helper
+def no_hessian(theta, row, out):
+    pass
+
+
+def sums_of(energy: Callable, gradient: Callable, hessian: Callable) -> Callable:
+    """Energy, gradient and Hessian of all rows."""
+
+    @helper(cache=False)
+    def sums(theta, rows, width, total_gradient, total_hessian):
+        g, h = np.zeros(theta.size), np.zeros((theta.size, theta.size))
+        total = 0.0
+        for i in range(rows.shape[0]):
+            row = rows[i, :width]
+            total += energy(read_only(theta), row)
+            g[:], h[:] = 0.0, 0.0  # what the user does not write would else be the row before
+            gradient(read_only(theta), row, g)
+            hessian(read_only(theta), row, h)
+            total_gradient += g
+            total_hessian += h
+        return total
+
+    return sums
+
+
+def taylor_parts(energy: Callable, gradient: Callable, hessian: Callable) -> tuple[Part, Part, Part]:
+    """Remainders ``U_i(theta) - U_i(t) - g_i.u - u'H_i u / 2`` of one row after the other."""
+
+    @helper(cache=False)
+    def derive(centre, row, second, g, h):
+        g[:] = 0.0  # what the user does not write would else be the row before
+        gradient(read_only(centre), row, g)
+        if second:
+            h[:] = 0.0
+            hessian(read_only(centre), row, h)
+
+    @helper(cache=False)
+    def remainder(theta, centre, row, second, g, h):
+        value = energy(read_only(theta), row) - energy(read_only(centre), row)
+        derive(centre, row, second, g, h)
+        for j in range(theta.size):
+            pull = g[j]
+            if second:
+                for k in range(theta.size):
+                    pull += 0.5 * h[j, k] * (theta[k] - centre[k])
+            value -= pull * (theta[j] - centre[j])
+        return value
+
+    @helper(cache=False)
+    def size(theta, centre, row, second, g, h):
+        """Of all that cancels in the remainder."""
+        total = 1.0 + abs(energy(read_only(theta), row)) + abs(energy(read_only(centre), row))
+        derive(centre, row, second, g, h)
+        for j in range(theta.size):
+            pull = abs(g[j])
+            if second:
+                for k in range(theta.size):
+                    pull += 0.5 * abs(h[j, k] * (theta[k] - centre[k]))
+            total += pull * abs(theta[j] - centre[j])
+        return total
+
+    @part(Energies, cache=False)
+    def energies(theta, index, n, data, out):
+        d, (temper, width, _) = theta.size, _numbers_of(data.hyper)
+        second, centre = order_of(data.hyper) > 1.0, centre_of(data.hyper, d).copy()
+        g, h = np.zeros(d), np.zeros((d, d))
+        for b in range(n):
+            try:
+                out[b] = temper * remainder(theta, centre, data.rows[index[b], :width], second, g, h)
+            except Exception:
+                out[b] = np.nan
+
+    @part(Energies, cache=False)
+    def scales(theta, index, n, data, out):
+        d, (temper, width, _) = theta.size, _numbers_of(data.hyper)
+        second, centre = order_of(data.hyper) > 1.0, centre_of(data.hyper, d).copy()
+        g, h = np.zeros(d), np.zeros((d, d))
+        for b in range(n):
+            try:
+                out[b] = temper * size(theta, centre, data.rows[index[b], :width], second, g, h)
+            except Exception:
+                out[b] = np.nan
+
+    @part(Differences, cache=False)
+    def differences(theta, prop, index, start, n, data, rise, bound):
+        d, (temper, width, _) = theta.size, _numbers_of(data.hyper)
+        second, centre = order_of(data.hyper) > 1.0, centre_of(data.hyper, d).copy()
+        g, h = np.zeros(d), np.zeros((d, d))
+        for b in range(n):
+            row = data.rows[index[start + b], :width]
+            bound[b] = data.rows[index[start + b], width]
+            try:
+                after = remainder(prop, centre, row, second, g, h)
+                rise[b] = temper * (after - remainder(theta, centre, row, second, g, h))
+            except Exception:
+                rise[b] = np.nan
+
+    return differences, energies, scales

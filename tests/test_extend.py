@@ -1,0 +1,198 @@
+"""A family, a prior, a proposal and a test of one's own: the page docs/extend.md, run as a file of a user's."""
+
+import importlib.util
+import itertools
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tunamh
+from conftest import logistic_data
+from tunamh import MH, MHSS, TunaMH, check_bounds, extend
+from tunamh.theory import FiniteProblem, acceptance, detailed_balance_error, transition_matrix
+
+PAGE = Path(__file__).parent.parent / "docs" / "extend.md"
+X, _ = logistic_data(300, 2)
+Y = X @ [0.5, -0.25] + np.random.default_rng(4).standard_t(3, 300)
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    """The page's blocks, one after the other, as a module."""
+    file = tmp_path_factory.mktemp("own") / "own_parts.py"
+    file.write_text("\n\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)))
+    spec = importlib.util.spec_from_file_location("own_parts", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def moments(draws):
+    theta = draws.posterior["theta"].values.reshape(-1, 2)
+    return np.concatenate([theta.mean(axis=0), theta.std(axis=0)])
+
+
+def by_quadrature(log_density, centre, width):
+    """Means and standard deviations of a density of two parameters, by the midpoint rule."""
+    axes = [np.linspace(c - w, c + w, 161) for c, w in zip(centre, width, strict=True)]
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
+    values = np.array([log_density(point) for point in grid])
+    mass = np.exp(values - values.max())
+    mass /= mass.sum()
+    mean = mass @ grid
+    return np.concatenate([mean, np.sqrt(mass @ (grid - mean) ** 2)])
+
+
+def log_cosh_posterior(theta, scale=2.0, prior_scale=np.inf):
+    r = (Y - X @ theta) / scale
+    return -np.sum(np.logaddexp(r, -r)) - np.sum(np.log1p((theta / prior_scale) ** 2))
+
+
+def test_a_family_has_the_posterior_of_quadrature(own):
+    target = tunamh.GLM(X, Y, own.LogCosh(2.0))
+    assert target.own_bounds
+    assert 0.5 < check_bounds(target, rng=1) <= 1
+    truth = by_quadrature(log_cosh_posterior, [0.5, -0.25], [1.2, 1.2])
+    for given in ({}, {"test": TunaMH()}, {"test": MHSS(), "control": tunamh.Taylor(order=1)}):
+        draws = tunamh.sample(target, draws=4000, thin=1 if not given else 10, rng=2, **given)
+        assert moments(draws) == pytest.approx(truth, abs=0.06 * truth[2:].max()), given
+
+
+def test_a_family_may_leave_out_all_that_is_optional(own):
+    """And says the same when it says more of itself."""
+
+    class Known(own.LogCosh):
+        convex = True
+
+        def guess(self, y):
+            return y
+
+        def rises(self, y):
+            return np.ones(y.shape, bool), np.ones(y.shape, bool)
+
+        def suprema_near(self, y, eta, radius):
+            return self.suprema(y)
+
+    optional = set(vars(Known)) & {"convex", "guess", "rises", "suprema_near"}
+    assert optional == {name for name in optional if not hasattr(own.LogCosh(), name)}
+    both = [tunamh.GLM(X, Y, family(2.0)) for family in (own.LogCosh, Known)]
+    modes = [target.modes[0].point for target in both]
+    assert modes[0] == pytest.approx(modes[1], abs=1e-3)  # standard deviations are 0.15
+    assert [target.convex for target in both] == [False, True]
+
+
+def test_a_family_of_a_plain_class_serves_too(own):
+    """The base class says what is missing; it need not be there."""
+
+    class Plain:
+        energy, rise, hyper = own.log_cosh_energy, own.log_cosh_rise, (2.0,)
+        check = staticmethod(lambda y: None)
+        derivatives = own.LogCosh(2.0).derivatives
+        suprema = own.LogCosh(2.0).suprema
+
+    plain, based = (tunamh.GLM(X, Y, family) for family in (Plain(), own.LogCosh(2.0)))
+    one, other = (tunamh.sample(target, draws=50, chains=1, rng=3).posterior["theta"] for target in (plain, based))
+    assert (one.values == other.values).all()
+
+
+def test_a_family_that_lacks_something_says_what(own):
+    class Without(extend.Family):
+        energy, rise = own.log_cosh_energy, own.log_cosh_rise
+
+    with pytest.raises(TypeError, match=r"derivatives.*suprema"):
+        Without()
+
+
+def test_a_prior_is_part_of_the_posterior(own):
+    target = tunamh.GLM(X, Y, own.LogCosh(2.0), prior=own.cauchy(0.05))
+    truth = by_quadrature(lambda theta: log_cosh_posterior(theta, prior_scale=0.05), [0.4, -0.2], [1.2, 1.2])
+    without = by_quadrature(log_cosh_posterior, [0.5, -0.25], [1.2, 1.2])
+    assert abs(truth - without).max() > 0.2 * truth[2:].max()  # else the comparison would show nothing
+    draws = tunamh.sample(target, test=MH(), draws=4000, thin=20, rng=2)
+    assert moments(draws) == pytest.approx(truth, abs=0.06 * truth[2:].max())
+
+
+def test_a_proposals_ratio_is_that_of_its_densities(own, rng):
+    """The mean of ``1{there in cell} q(here|there) / q(there|here)`` is the integral of ``q(here|.)`` over the cell."""
+    step, width, here = 0.7, 0.5, np.array([0.8])
+    knobs, there = extend.fixed([step, width]), np.empty(1)
+    edges = np.linspace(-1, 4, 11)
+    found, squares, n = np.zeros(10), np.zeros(10), 200_000
+    for _ in range(n):
+        ratio = np.exp(own.asinh_walk(rng, here, there, knobs))
+        cell = np.searchsorted(edges, there[0]) - 1
+        if 0 <= cell < 10:
+            found[cell] += ratio
+            squares[cell] += ratio**2
+    points = np.linspace(-1, 4, 10_001)
+    middle = 0.5 * (points[1:] + points[:-1])
+    z = (np.arcsinh(here / width) - np.arcsinh(middle / width)) / step
+    back = np.exp(-0.5 * z**2) / (np.sqrt(2 * np.pi) * step * np.hypot(width, here))
+    expected = (back * np.diff(points)).reshape(10, -1).sum(axis=1)
+    error = np.sqrt(squares) / n
+    assert np.abs((found / n - expected) / error).max() < 4
+
+
+def test_a_proposal_is_tuned_and_keeps_the_posterior(own):
+    target = tunamh.GLM(X, Y, own.LogCosh(2.0))
+    draws = tunamh.sample(target, test=MH(), proposal=own.AsinhWalk(), draws=4000, thin=10, rng=5)
+    truth = by_quadrature(log_cosh_posterior, [0.5, -0.25], [1.2, 1.2])
+    assert moments(draws) == pytest.approx(truth, abs=0.06 * truth[2:].max())
+    assert 0.15 < float(draws.sample_stats["acceptance_rate"].mean()) < 0.4
+
+
+def finite_problem():
+    rng = np.random.default_rng(3)
+    energies = 0.4 * rng.standard_normal((4, 5))
+    c = np.abs(np.diff(energies, axis=1)).max(axis=1)
+    distance = np.abs(np.subtract.outer(np.arange(5), np.arange(5))).astype(float)
+    walk = np.diag(np.full(5, 0.5))
+    for k in range(5):
+        neighbours = [m for m in (k - 1, k + 1) if 0 <= m < 5]
+        walk[k, neighbours] = 0.5 / len(neighbours)
+    return FiniteProblem(energies, c, distance, walk, np.zeros(5)), tunamh.FiniteWalk(table=energies, c=c)
+
+
+def test_a_test_is_exact_by_enumeration(own):
+    problem, _ = finite_problem()
+    transition = transition_matrix(problem, own.Barker())
+    assert detailed_balance_error(transition, problem.posterior()) < 1e-15
+    assert transition[0, 1] < transition_matrix(problem, MH())[0, 1]
+
+
+def test_a_tests_compiled_code_has_its_acceptance_probabilities(own):
+    problem, target = finite_problem()
+    tree = tunamh.sample(target, test=own.Barker(), draws=200_000, tune=0, chains=1, init=[0.0], rng=1)
+    states = tree.posterior["theta"].values[0, :, 0].astype(int)
+    for here, there in itertools.pairwise(states[:200]):
+        assert here == there or acceptance(problem, own.Barker(), here, there) > 0
+    for here in range(5):
+        after = states[1:][states[:-1] == here]
+        for there in (here - 1, here + 1):
+            if 0 <= there < 5:
+                chance = problem.proposal[here, there] * acceptance(problem, own.Barker(), here, there)
+                error = np.sqrt(chance * (1 - chance) / len(after))
+                assert abs(np.mean(after == there) - chance) < 4 * error
+    assert "Barker" in tree.posterior.attrs["settings"]
+
+
+def test_a_test_goes_with_families_proposals_and_priors(own):
+    target = tunamh.GLM(X, Y, own.LogCosh(2.0), prior=own.cauchy(2.5))
+    draws = tunamh.sample(target, test=own.Barker(), proposal=own.AsinhWalk(), draws=4000, thin=20, rng=6)
+    truth = by_quadrature(lambda theta: log_cosh_posterior(theta, prior_scale=2.5), [0.5, -0.25], [1.2, 1.2])
+    assert moments(draws) == pytest.approx(truth, abs=0.06 * truth[2:].max())
+
+
+def test_the_page_asks_for_nothing_private():
+    code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S))
+    assert not re.search(r"tunamh\._|tunamh\.(?!extend|sample|GLM|check_bounds|theory)\w", code)
+    assert set(extend.__all__) <= set(dir(extend))
+
+
+def test_tunamh_alone_does_not_load_it():
+    code = "import sys, tunamh; print('tunamh.extend' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"

@@ -506,7 +506,7 @@ HOSTILE = {
     "prior a word": (
         lambda: LogisticRegression(X, Y, prior="normal"),
         TypeError,
-        "prior must be None, tunamh.Normal(...) or an @numba.njit function, got 'normal' (str).",
+        "prior must be None, tunamh.Normal(...), another of tunamh.priors or an @numba.njit function, got 'normal' (str).",
     ),
     "prior a class": (
         lambda: LogisticRegression(X, Y, prior=Normal),

@@ -92,18 +92,37 @@ def kink_width(width: np.ndarray, scale: np.ndarray) -> np.ndarray:
     return 2.0 / (q + np.sqrt(q * q + 4.0 / width**2))
 
 
+_WIDEST = 100.0  # of (width / scale)^2: tails that have no variance end somewhere
+
+
+def peak_width(width: np.ndarray, scale: np.ndarray, df: np.ndarray) -> np.ndarray:
+    """``e^2 / scale^2``, e the posterior's width: a Student-t peak bends as if its df were ``df + 3 e^2 / scale^2``.
+
+    The curvature at the peak is then ``(df + 1) / (df scale^2 + 3 e^2)``. With the data's it makes e, ``1 / e^2 =
+    1 / width^2 + (df + 1) / (df scale^2 + 3 e^2)``, a quadratic in e^2; the prior alone makes its standard deviation.
+    """
+    data = 1.0 / np.minimum((width / scale) ** 2, _WIDEST)
+    b = df * data + df - 2.0
+    return 2.0 * df / (b + np.sqrt(b * b + 12.0 * df * data))
+
+
 def _derivatives(laws: Laws, theta: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Potential, slope and curvature of every coordinate."""
+    """Potential, slope and curvature of every coordinate; peaks and kinks are rounded off at the posterior's width.
+
+    The rounded potentials lie above those of the laws, and meet them in the tails. A peak as sharp as it is would make
+    proposals that never reach the tails; a narrow one, where the data know more, stays as it is.
+    """
     kind, mean, scale, df = laws
     z = (theta - mean) / scale
-    wide = df + z * z
+    df_seen = df + 3.0 * peak_width(width, scale, df)
+    wide = df_seen + z * z
     e = kink_width(width, scale) / scale
     rounded = np.hypot(z, e)
     kinds = [kind == NORMAL, kind == STUDENT_T, kind == LAPLACE]
-    energy = np.select(kinds, [0.5 * z * z, 0.5 * (df + 1) * np.log1p(z * z / df), rounded])
+    energy = np.select(kinds, [0.5 * z * z, 0.5 * (df + 1) * np.log(wide / df), rounded])
     slope = np.select(kinds, [z, (df + 1) * z / wide, z / rounded]) / scale
-    curvature = np.select(kinds, [np.ones_like(z), (df + 1) * (df - z * z) / wide**2, e * e / rounded**3]) / scale**2
-    return energy, slope, curvature
+    bends = [np.ones_like(z), (df + 1) * (df_seen - z * z) / wide**2, e * e / rounded**3]
+    return energy, slope, np.select(kinds, bends) / scale**2
 
 
 @dataclass(frozen=True, eq=False)

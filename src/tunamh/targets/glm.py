@@ -68,7 +68,7 @@ class GLM(Target):
         Labels: `Logistic()`, `Probit()`. Reals: `StudentT(df)`, `Huber(delta)`, `Gaussian(scale)`. Counts:
         `NegativeBinomial(dispersion)`, `SoftplusPoisson()`. Or your own.
     prior : optional
-        None (flat), `Normal`, or an ``@numba.njit`` function ``log_prior(theta)``.
+        None (flat), `Normal`, another of `tunamh.priors`, or an ``@numba.njit`` function ``log_prior(theta)``.
     temper : float
         Multiplies every energy, not the prior.
     weights : (N,), optional

@@ -62,7 +62,7 @@ class GLM(Target):
         Labels: `Logistic()`, `Probit()`. Reals: `StudentT(df)`, `Huber(delta)`, `Gaussian(scale)`. Counts:
         `NegativeBinomial(dispersion)`, `SoftplusPoisson()`. Or your own.
     prior : optional
-        None (flat), `Normal`, or an ``@numba.njit`` function ``log_prior(theta)``.
+        None (flat), `Normal`, another of `tunamh.priors`, or an ``@numba.njit`` function ``log_prior(theta)``.
     temper : float
         Multiplies every energy, not the prior.
     weights : (N,), optional
@@ -272,12 +272,31 @@ class GLM(Target):
         X, _, weight = self._columns(index)
         return examine_columns(X[weight > 0] if (weight > 0).any() else X)
 
+    def on_columns(self, which: np.ndarray) -> GLM:
+        """The columns ``which``, a mask, under a flat prior: for questions about the design, not to be sampled."""
+        part = copy(self)
+        for name in ("rows", "total_bound", "table", "precision_trace", "modes", "columns"):
+            part.__dict__.pop(name, None)
+        part.dim, part.names = int(which.sum()), [name for name, kept in zip(self.names, which, strict=True) if kept]
+        part.prior, part._prior = Flat(), Flat().bind(part.dim)
+
+        def columns(block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            X, y, weight = self._columns(block)
+            return X[:, which], y, weight
+
+        part._columns = columns  # type: ignore[method-assign]
+        return part
+
     def dependent_columns(self) -> list[np.ndarray]:
         """Groups of columns that depend on each other over all rows; a group of one is a column of zeros.
 
         Only where the sample leaves directions open are all rows asked: ``x.z`` vanishes in every row, up to rounding,
-        for a direction that stays open.
+        for a direction that stays open. Columns whose coefficients have a proper prior are left out.
         """
+        flat = self._prior.flat
+        if not flat.all():
+            groups = self.on_columns(flat).dependent_columns() if flat.any() else []
+            return [np.flatnonzero(flat)[group] for group in groups]
         Z = self.columns.open_directions
         while Z.shape[1] > 0:
             gram, squares = self._sums(partial(_variation, Z))

@@ -150,3 +150,20 @@ print(tunamh.sample(tunamh.LogisticRegression(X, X[:, 0] + X[:, 1] > X[:, 2] ** 
                     chains=2, rng=1).posterior["theta"].shape)
 """
     assert run(code).strip() == "(2, 20, 3)"
+
+
+def test_draws_do_not_depend_on_whether_code_was_compiled_or_loaded(tmp_path):
+    """A helper with reordered sums existed twice, by itself and inside its caller, with other roundings."""
+    script = """
+import numpy as np, tunamh
+x = np.random.default_rng(8).standard_t(4, 50)
+walk = tunamh.FiniteWalk(x, 10)
+tree = tunamh.sample(walk, test=tunamh.TunaMH(chi=0.5), draws=400, tune=0, chains=1, rng=7, progressbar=False)
+print(tree.sample_stats["acceptance_rate"].values.tobytes().hex())
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONWARNINGS": "ignore"}
+    first, second = (
+        subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    )
+    assert first.stdout == second.stdout

@@ -929,7 +929,7 @@ HOSTILE = {
     "other text": (
         lambda: tunamh.Autoregressive(robust_share="few"),
         TypeError,
-        "other must be a number, got 'few' (str).",
+        "robust_share must be a number, got 'few' (str).",
     ),
     "energy not compiled": (
         lambda: EnergyTarget(plain, X, 1.0, dim=1),

@@ -213,17 +213,21 @@ RARE = {
 
 @pytest.mark.parametrize("labels", [[1], [1] * 5, [1, 1, 1, 1, 0, 0]], ids=["one row", "one class", "both classes"])
 @pytest.mark.parametrize("name", RARE)
-def test_a_rare_column(name, labels, request):
+def test_a_rare_column(name, labels):
     """Where its rows have one class, only the prior keeps its coefficient from infinity; the intercept's is flat."""
     prior, log_prior = RARE[name]
-    if name == "Cauchy" and 0 not in labels:
-        slow = "a posterior without a mean: chains hardly reach its tails, and may not notice (docs/choose.md)"
-        request.applymarker(pytest.mark.xfail(reason=slow, strict=False))
     n, rng = 20_000, np.random.default_rng(2)
     y, dummy = (rng.random(n) < 0.3).astype(float), np.zeros(n)
     dummy[: len(labels)], y[: len(labels)] = 1, labels
     X = np.column_stack([np.ones(n), dummy])
-    tree = sample(LogisticRegression(X, y, prior=ByName({0: Flat()}, others=prior)), draws=4000, rng=1)
+    target = LogisticRegression(X, y, prior=ByName({0: Flat()}, others=prior))
+    if (
+        name == "Cauchy" and 0 not in labels
+    ):  # a posterior without a mean: its tails are hardly reached, and that is said
+        with pytest.warns(UserWarning, match="separable along column 1, and only a prior without a variance"):
+            sample(target, draws=10, rng=1)
+        return
+    tree = sample(target, draws=4000, rng=1)
     base = np.log(y.mean() / (1 - y.mean()))
     grids = [np.linspace(base - 0.15, base + 0.15, 301), around((0.0, 1.0, 1e5))]
     laws = marginal_laws(X, y, lambda a, b: log_prior(b), grids)

@@ -35,6 +35,7 @@ _PAIRS = 200  # of Laplace draws, at which the batch is foreseen
 _LEAST_WEIGHT = 5.0  # rows per parameter, below which nothing is known of a Laplace law under a flat prior
 _OTHER_SCALE = 2.0  # typical residuals this many times longer or shorter than the scale are another scale's
 _MODES_SHOWN = 4
+_NARROW = 10.0  # times narrower than the likelihood: a prior whose tails, if it has any, are far from its peak
 _SKEWED = 0.05  # where mode and mean are this share of a draw's distance apart, the mean is the better centre
 
 
@@ -83,6 +84,8 @@ def _for_regression(target: GLM) -> Choice:
     warn_of_units(target)
     if len(target.modes) > 1:
         return _across_modes(target)
+    _warn_of_narrow_prior(target, mode)
+    _warn_of_heavy_prior(target)
     order = _highest_order(target)
     if order == 0:
         return _without_expansion(target, "the family's second derivative is unbounded")
@@ -203,6 +206,38 @@ def warn_of_units(target: GLM) -> None:
             f"a typical residual is {typical:.3g}, {off} the scale of {target.family!r}, which is taken as known: "
             f"standard deviations will be too {'small' if ratio > 1 else 'large'}. Say scale={typical:.2g} or so, or "
             "divide X and y by it.",
+            stacklevel=5,
+        )
+
+
+def _warn_of_narrow_prior(target: GLM, mode: Mode) -> None:
+    """A peak of the prior far narrower than the likelihood: its tails are rarely visited, and may be missed."""
+    if target._prior.gaussian or not mode.found:
+        return
+    data, both = np.diag(mode.expansion.plain_hessian), np.diag(mode.posterior.plain_hessian)
+    narrow = [target.names[j] for j in np.flatnonzero((data > 0) & (both > _NARROW**2 * data))]
+    if narrow:
+        warnings.warn(
+            f"the prior is more than {_NARROW:g} times narrower than the likelihood for {_listed(narrow)}: if it has "
+            "heavy tails, they are visited rarely and these draws may miss them. Compare with "
+            "sample(target, test=tunamh.MH(), thin=20), or take a wider prior.",
+            stacklevel=5,
+        )
+
+
+def _warn_of_heavy_prior(target: GLM) -> None:
+    """Data that are separable along coefficients with heavy-tailed priors: nothing else holds these back."""
+    heavy = target._prior.heavy
+    if not heavy.any():
+        return
+    moved = heavy | target._prior.flat
+    part = target.on_columns(moved)
+    direction = separating_direction(part)
+    if direction is not None:
+        warnings.warn(
+            f"the data are separable along {_names_along(part, direction)}, and only a prior without a variance holds "
+            "the posterior there: its tails are so heavy that chains hardly reach them, and with flat coefficients "
+            "beside it there may be no posterior at all. Take a Normal, a Laplace or a StudentT prior with df above 2.",
             stacklevel=5,
         )
 

@@ -59,11 +59,15 @@ def nothing_compiled_yet() -> bool:
 def helper(function: Callable | None = None, *, fastmath: Any = False, inline: bool = False, cache: bool = True) -> Any:
     """Compile a function that other compiled functions call; cached on disk where a folder is writable.
 
-    ``inline`` forces LLVM to inline it: a call inside a loop, however short, keeps the loop scalar.
+    ``inline`` forces LLVM to inline it: a call inside a loop, however short, keeps the loop scalar. A function whose
+    sums may be reordered is always inlined. It would else exist twice, by itself and inside its caller, with other
+    roundings: code just compiled calls the one and code from the cache the other, so that the first draws after an
+    installation would differ from all later ones.
     """
 
     def decorate(function: Callable) -> Any:
-        return compiled(function, _CACHE, cache=cache, fastmath=fastmath, forceinline=inline, **_FLAGS)
+        forced = inline or bool(fastmath)
+        return compiled(function, _CACHE, cache=cache, fastmath=fastmath, forceinline=forced, **_FLAGS)
 
     return decorate if function is None else decorate(function)
 

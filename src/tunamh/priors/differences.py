@@ -8,15 +8,16 @@ import numpy as np
 
 from .potential import PriorExpansion
 
-_LARGEST_SECOND_DIFFERENCE = 1.0
+_LARGEST_SECOND_DIFFERENCE = 5.0
 _ROUNDING = 1e-10
 
 
 def by_differences(energy: Callable[[np.ndarray], float], theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
-    """Central differences of ``energy = -log prior``, over steps in which it bends by no more than about 1.
+    """Central differences of ``energy = -log prior``, over steps as long as the data leave the posterior wide.
 
-    Such steps are short beside the prior's own scale, whatever that is, and long beside rounding; across a kink (a
-    Laplace prior) they give the curvature as seen from the posterior's width (spec 5k). Coordinates that do not
+    But no longer than 2 or 3 of the prior's own scales: over them it bends by 5 at most. Across a kink (a Laplace
+    prior) they give the curvature as the posterior sees it (spec 5k): a shorter step would make the Laplace law too
+    narrow, and a chain of independent draws would stick in the tails. Coordinates that do not
     interact, by two random checks, cost no mixed differences. Points outside the support count as no curvature.
     """
     d, here = theta.size, energy(theta)
@@ -31,7 +32,7 @@ def by_differences(energy: Callable[[np.ndarray], float], theta: np.ndarray, wid
             second = after + before - 2 * here
             if abs(second) <= _LARGEST_SECOND_DIFFERENCE or step[j] <= 1e-9 * (1 + abs(theta[j])):
                 break
-            step[j] /= 4
+            step[j] /= 2
         sides[:, j] = after - here, before - here
         if np.isfinite(second):
             gradient[j] = (after - before) / (2 * step[j])

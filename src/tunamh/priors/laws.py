@@ -130,6 +130,11 @@ class ReadyIndependent(ReadyPrior):
     laws: Laws
 
     @property
+    def heavy(self) -> np.ndarray:
+        """Student-t laws without a variance."""
+        return (self.laws.kind == STUDENT_T) & (self.laws.df <= 2.0)
+
+    @property
     def gaussian(self) -> bool:
         return bool((self.laws.kind <= NORMAL).all())
 

@@ -47,6 +47,11 @@ class ReadyPrior(ABC):
         return not self.flat.any()
 
     @property
+    def heavy(self) -> np.ndarray:
+        """The coordinates whose tails fall so slowly that chains hardly reach them where no data hold them back."""
+        return np.zeros_like(self.flat)
+
+    @property
     @abstractmethod
     def gaussian(self) -> bool:
         """Whether nothing is left of it beside its expansion."""

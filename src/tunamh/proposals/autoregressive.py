@@ -11,7 +11,8 @@ from .._jit import Propose, fixed, helper, part
 from ..errors import NotApplicable
 from .base import OPTIMAL_WALK, Proposal, ReadyProposal, Space
 
-# knobs of the autoregressive proposal: sqrt(1 - rho^2), robust share, length of a random-walk step, rho's sign.
+# knobs of the autoregressive proposal: sqrt(1 - rho^2), robust share, length of a random-walk step, rho's sign,
+# spread of the logarithm of that length.
 
 
 @helper
@@ -60,6 +61,8 @@ def _mixed(rng, here, there, knobs):
         if u < 0.5:
             return _propose_heavy_tailed(rng, here, there)
         if u < 0.75:
+            if knobs[4] > 0.0:
+                walk *= math.exp(knobs[4] * rng.standard_normal())  # drawn without a look at the state: symmetric
             return _propose_walk(rng, here, there, walk)
         if u < 1.0:
             innovation, sign = innovation * rng.random(), 1.0
@@ -105,6 +108,6 @@ class Autoregressive(Proposal):
         innovation = 1.0 if self.rho is None else math.sqrt(1.0 - self.rho**2)
         sign = math.copysign(1.0, self.rho or 1.0)
         share = min(max(space.non_gaussianity, 0.03), 0.5) if self.robust_share is None else self.robust_share
-        knobs = fixed([innovation, share, OPTIMAL_WALK / math.sqrt(space.dim), sign])
+        knobs = fixed([innovation, share, OPTIMAL_WALK / math.sqrt(space.dim), sign, space.walk_spread])
         autoregressive = 1.0 - 0.75 * share  # the share of steps whose acceptance rho decides
         return ReadyProposal(_mixed, knobs, self.rho is None, 0.6 * autoregressive, largest=1.0)

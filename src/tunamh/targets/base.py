@@ -209,6 +209,11 @@ class Target:
         """How far the posterior may be from a Gaussian law; 1 when nothing is known."""
         return 1.0
 
+    @property
+    def walk_spread(self) -> float:
+        """By what factor lengths of random-walk steps should differ, as the standard deviation of its logarithm."""
+        return 0.0
+
     @cached_property
     def fingerprint(self) -> str:
         """A short hash of the shape, the bounds' sum and up to 1000 rows spread over the data."""

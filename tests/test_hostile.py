@@ -27,6 +27,7 @@ from tunamh import (
     RobustRegression,
     Taylor,
     TunaMH,
+    priors,
     sample,
 )
 
@@ -506,7 +507,8 @@ HOSTILE = {
     "prior a word": (
         lambda: LogisticRegression(X, Y, prior="normal"),
         TypeError,
-        "prior must be None, tunamh.Normal(...) or an @numba.njit function, got 'normal' (str).",
+        "prior must be None, tunamh.Normal(...), another of tunamh.priors or an @numba.njit function, got 'normal' "
+        "(str).",
     ),
     "prior a class": (
         lambda: LogisticRegression(X, Y, prior=Normal),
@@ -565,6 +567,71 @@ HOSTILE = {
         lambda: Normal(mean=[0.0, math.nan]),
         ValueError,
         "mean of the prior has nan at position (1,); every value must be finite.",
+    ),
+    "prior a family": (
+        lambda: LogisticRegression(X, Y, prior=tunamh.StudentT(4)),
+        TypeError,
+        "prior is the family StudentT(df=4.0, scale=1.0): priors are tunamh.Normal and those in tunamh.priors.",
+    ),
+    "prior a dict": (
+        lambda: LogisticRegression(X, Y, prior={"age": Normal()}),
+        TypeError,
+        "prior is a dict: priors by column name are tunamh.priors.ByName({...}).",
+    ),
+    "prior by name unknown": (
+        lambda: LogisticRegression(frame(X), Y, prior=priors.ByName({"height": Normal()}, others=Normal())),
+        ValueError,
+        "ByName names height; the columns of the data are age, dose, weight.",
+    ),
+    "prior by name short": (
+        lambda: LogisticRegression(frame(X), Y, prior=priors.ByName({"age": Normal()})),
+        ValueError,
+        "ByName leaves out dose, weight; it must name every column of the data and no other: age, dose, weight.",
+    ),
+    "prior by name a number": (
+        lambda: priors.ByName({"age": 2.5}),
+        TypeError,
+        "the prior for age must be Flat, Normal, StudentT, Laplace or Cauchy of tunamh.priors, got 2.5.",
+    ),
+    "prior by name a class": (
+        lambda: priors.ByName({}, others=priors.Flat),
+        TypeError,
+        "the prior for others is the class Flat: give a value, such as Flat(...).",
+    ),
+    "prior by name with lists": (
+        lambda: priors.ByName({"age": Normal(scale=[1, 2])}),
+        ValueError,
+        "scale of the prior for age must be one number, since it serves one coefficient at a time.",
+    ),
+    "prior df zero": (
+        lambda: priors.StudentT(df=0),
+        ValueError,
+        "df of the prior must be positive and finite, got 0.0.",
+    ),
+    "prior scale and covariance": (
+        lambda: Normal(scale=2, covariance=np.eye(3)),
+        ValueError,
+        "Normal takes scale= or covariance=, not both: the covariance holds the scales.",
+    ),
+    "prior covariance indefinite": (
+        lambda: Normal(covariance=[[1, 2], [2, 1]]),
+        ValueError,
+        "covariance of the prior is not positive definite: some combination of coefficients would have no variance.",
+    ),
+    "prior covariance asymmetric": (
+        lambda: Normal(covariance=[[1, 0.5], [0.2, 1]]),
+        ValueError,
+        "covariance of the prior must be symmetric.",
+    ),
+    "prior covariance a vector": (
+        lambda: Normal(covariance=[1, 2, 3]),
+        ValueError,
+        "covariance of the prior must be a square table, a row and a column per coefficient, got shape (3,).",
+    ),
+    "prior covariance of another size": (
+        lambda: LogisticRegression(X, Y, prior=Normal(covariance=np.eye(2))),
+        ValueError,
+        "covariance of the prior must have 3 rows and columns, one per column of X, got 2.",
     ),
     "sample of a matrix": (
         lambda: sample(X),

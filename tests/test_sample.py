@@ -167,6 +167,15 @@ def test_init_per_chain_and_its_errors(target):
             sample(target, chains=2, init=bad)
 
 
+def test_init_goes_by_name_where_it_has_names(target):
+    values = {"c": 0.3, "a": 0.1, "b": 0.2}
+    for init in (values, pd.Series(values)):
+        tree = sample(target, proposal=RandomWalk(1e-9), tune=0, draws=1, chains=1, init=init, rng=1)
+        assert thetas(tree)[0, 0] == pytest.approx([0.1, 0.2, 0.3], abs=1e-7)
+    with pytest.raises(ValueError, match="init must name every parameter"):
+        sample(target, init={"a": 0.1})
+
+
 def test_chains_start_overdispersed(target):
     starts = np.array([target.start(np.random.default_rng(k)) for k in range(200)])
     long = thetas(sample(target, test=MH(), draws=4000, chains=2, rng=1)).reshape(-1, 3)

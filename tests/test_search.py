@@ -205,6 +205,31 @@ def test_every_collinear_group_is_named_by_itself():
     assert "column 6 is zero in every row" in message
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_copy_of_a_column_that_a_sample_does_not_contain_is_collinear(seed):
+    """Sixteen uneven levels: eigenvalues of sums of squares alone are too inexact to tell zero from rounding."""
+    sizes = [17294, 31947, 709, 54049, 47658, 51108, 681, 3175, 342, 25037, 29, 57782, 19831, 5116, 12044, 544]
+    rng = np.random.default_rng(seed)
+    level = np.repeat(np.arange(16), sizes)
+    rng.shuffle(level)
+    X = np.column_stack([np.ones(len(level)), *(level == k for k in range(1, 16))])
+    for copy, group in ((X[:, 10], [10, 16]), (X[:, 10] + X[:, 8], [8, 10, 16])):
+        target = LogisticRegression(np.column_stack([X, copy]), rng.random(len(X)) < 0.24)
+        assert [found.tolist() for found in target.dependent_columns()] == [group]
+
+
+def test_starts_are_found_in_a_support_that_ends_before_the_mode():
+    @numba.njit
+    def beyond(theta):
+        return -np.inf if theta[1] < 0.15 else -0.5 * theta[1] ** 2
+
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=2000)
+    y = rng.random(2000) < 1 / (1 + np.exp(-(0.3 + 0.1 * x)))
+    tree = sample(LogisticRegression(np.column_stack([np.ones(2000), x]), y, prior=beyond), draws=1000, rng=1)
+    assert (tree.posterior["theta"].values[:, :, 1] >= 0.15).all()
+
+
 def test_a_column_that_a_sample_does_not_contain_is_not_collinear():
     X, y, _ = design(200_000)
     rare = np.zeros((len(X), 2))

@@ -1,6 +1,6 @@
 """Exact posterior samples from tall data, touching a handful of rows per step."""
 
-from . import theory
+from . import priors, theory
 from ._version import __version__
 from .acceptance import MH, MHSS, AustereMH, FactorizedMH, FlyMC, MHMinibatch, PoissonMH, TunaMH
 from .control import Taylor
@@ -79,6 +79,7 @@ __all__ = [
     "TunaMHError",
     "__version__",
     "check_bounds",
+    "priors",
     "sample",
     "summary",
     "theory",

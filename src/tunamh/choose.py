@@ -71,7 +71,8 @@ def choose(target: Target, test: Any, proposal: Any, control: Any) -> Choice:
         return Choice(target, TunaMH(), target.default_proposal(), "TunaMH with its target's own proposal")
     if test is None:
         test = MHSS(delayed=False) if isinstance(proposal, Autoregressive) else TunaMH()
-    return Choice(target, test, target.default_proposal() if proposal is None else proposal, "as you said")
+    proposal = target.default_proposal() if proposal is None else proposal
+    return Choice(target, test, proposal, f"{test!r} with {proposal!r}, as you said")
 
 
 def _for_regression(target: GLM) -> Choice:
@@ -150,14 +151,16 @@ def _for_expansion(target: TaylorTarget, where: str) -> Choice:
         why = "the posterior is Gaussian: independent draws, and no row is read"
         return Choice(target, MHSS(delayed=False), Autoregressive(rho=0.0, robust_share=0.0), why)
     if max(batch, _STEP_ROWS) < MH_PASS_SHARE * n_rows or target.total_bound == 0.0:
-        why = f"{approximation}, each checked on about {_few(batch)} of {n_rows:,} rows"
+        why = f"{approximation}, each checked on {_few(batch)} of {n_rows:,} rows"
         return Choice(target, MHSS(delayed=False), Autoregressive(), why)
     why = f"{approximation}, each checked on all {n_rows:,} rows: a minibatch of {_few(batch)} would cost no less"
     return Choice(target, MH(), Autoregressive(), why)
 
 
 def _few(batch: float) -> str:
-    return f"{batch:.1f}" if batch < 10 else f"{batch:,.0f}"
+    if batch < 0.1:
+        return "less than 0.1"
+    return f"about {batch:.1f}" if batch < 10 else f"about {batch:,.0f}"
 
 
 def _foreseen_batch(target: TaylorTarget) -> float:

@@ -184,7 +184,15 @@ def supported_start(target: Target, model: Model, rng: np.random.Generator, chai
         state = target.state_at(target.start(rng, chain))
         if in_support(state, model):
             return state
-    raise ValueError(f"{_START_TRIES} random starts all lie outside the prior's support; give init=")
+    point = target.supported_point()
+    if point is not None:  # between it and a random start
+        far = target.start(rng, chain)
+        for _ in range(_START_TRIES):
+            state = target.state_at(point + (far - point))
+            if in_support(state, model):
+                return state
+            far = point + 0.5 * (far - point)
+    raise ValueError(f"{_START_TRIES} random starts all lie outside the prior's support: give init=.")
 
 
 def _energy_of_row(theta: np.ndarray, row: int, model: Model) -> float:

@@ -59,10 +59,13 @@ def closing_line(
     results: Sequence[ChainResult], convergence: Convergence | None, target: Any, thin: int, seconds: float
 ) -> str:
     """What a run came to: draws, time, the worst parameter, rows read for the kept draws."""
-    draws = sum(len(result.draws) for result in results)
-    rows = thin * sum(float(result.record[:, ROWS].sum()) for result in results)
+    kept = min(len(result.draws) for result in results)
+    draws = kept * len(results)
+    rows = thin * sum(float(result.record[:kept, ROWS].sum()) for result in results)
     parts = [f"{draws:,} draws in {seconds:.2g} s" if seconds < 10 else f"{draws:,} draws in {seconds:,.0f} s"]
-    if convergence is not None:
+    if convergence is not None and convergence.stuck:
+        parts.append(f"{len(convergence.stuck)} of {len(results)} chains never moved")
+    elif convergence is not None:
         named = [label(target.names[j]) for j in (convergence.ess_of, convergence.r_hat_of)]
         parts.append(
             f"worst of {target.dim} parameters: {convergence.ess:,.0f} effective draws ({named[0]}), "
@@ -71,8 +74,12 @@ def closing_line(
             else f"{convergence.ess:,.0f} effective draws, R-hat {convergence.r_hat:.3f}"
         )
     passes = rows / max(target.n_rows, 1)
-    parts.append(f"{rows:,.0f} rows read, {rows / draws:,.3g} per draw, {passes:,.3g} passes over the data")
+    parts.append(f"{rows:,.0f} rows read, {_short(rows / draws)} per draw, {_short(passes)} passes over the data")
     return "; ".join(parts)
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def to_plain_dict(results: Sequence[ChainResult]) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ._arguments import flag, numbers, positive_number, seed_sequence, shown, whole_number
+from ._arguments import flag, has_row_labels, numbers, positive_number, seed_sequence, shown, whole_number
 from ._blas import one_blas_thread
 from ._interrupts import HeldInterrupts
+from ._jit import nothing_compiled_yet
 from .acceptance.base import AcceptanceTest
 from .choose import choose
 from .convergence import judge
@@ -111,7 +112,7 @@ def sample(
     cores = None if cores is None else whole_number("cores", cores, 1)
     max_seconds = None if max_seconds is None else positive_number("max_seconds", max_seconds, infinite=True)
     progressbar, seed = flag("progressbar", progressbar), seed_sequence("rng", rng)
-    points = _initial_points(init, chains, target.dim)
+    points = _initial_points(init, chains, target.names)
     if control is not None and (not callable(control) or isinstance(control, type)):
         raise TypeError(f"control must be a control variate such as Taylor(order=2), got {shown(control)}.")
     target.check_data()
@@ -132,6 +133,8 @@ def sample(
             ]
             progress.say(why)
             announce("loading compiled code (first use compiles it)")
+            if nothing_compiled_yet():
+                progress.say("compiling, which the first use after an installation does: 10 to 30 seconds")
             runs[0].open()
             runs[0].compile()
             settings = {
@@ -162,6 +165,8 @@ def sample(
             settings["knobs"] = [run.kernel.test.knobs[:8].tolist() for run in runs]
             results = [run.result() for run in runs]
             about = {"exact": test.exact, "extra": ready_test.reports, "settings": settings}
+            if settings["stopped"] == "max_seconds":
+                progress.say(f"max_seconds={max_seconds:g} ran out: {kept:,} of {draws:,} draws per chain are returned")
             posterior, complaints = _ended(results, target, about, seconds, progress)
             if settings["stopped"] == "interrupted":
                 told = f"interrupted: {kept:,} of {draws:,} draws per chain are returned"
@@ -210,9 +215,17 @@ def _checked_test(test: Any) -> AcceptanceTest:
     return test
 
 
-def _initial_points(init: Any, chains: int, dim: int) -> list[np.ndarray | None]:
+def _initial_points(init: Any, chains: int, names: list[str]) -> list[np.ndarray | None]:
+    """One point per chain; a dict, or a pandas Series whose labels are names of parameters, goes by name."""
     if init is None:
         return [None] * chains
+    dim = len(names)
+    if has_row_labels(init) and init.index.is_unique and set(map(str, init.index)) == set(names):
+        init = dict(zip(map(str, init.index), init, strict=True))
+    if isinstance(init, dict):
+        if set(init) != set(names):
+            raise ValueError(f"init must name every parameter and no other: {', '.join(names[:10])}.")
+        init = [init[name] for name in names]
     points = numbers("init", init)
     if points.shape not in ((dim,), (chains, dim)):
         raise ValueError(

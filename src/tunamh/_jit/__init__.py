@@ -10,6 +10,7 @@ from .machinery import (
     fixed,
     helper,
     intrinsic,
+    nothing_compiled_yet,
     part,
     read_only,
 )
@@ -80,6 +81,7 @@ __all__ = [
     "fixed",
     "helper",
     "intrinsic",
+    "nothing_compiled_yet",
     "nothing_to_adapt",
     "part",
     "read_only",

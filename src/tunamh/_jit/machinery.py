@@ -51,6 +51,11 @@ def _cache_folder() -> str:
 _CACHE = _cache_folder()
 
 
+def nothing_compiled_yet() -> bool:
+    """Whether the chain's loop is still to be compiled, in this installation: that takes a while."""
+    return not any(Path(_CACHE).rglob("chain*.nbi"))
+
+
 def helper(function: Callable | None = None, *, fastmath: Any = False, inline: bool = False, cache: bool = True) -> Any:
     """Compile a function that other compiled functions call; cached on disk where a folder is writable.
 

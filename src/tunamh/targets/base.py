@@ -265,6 +265,10 @@ class Target:
         """The target on random samples of its rows, weighted up to all of them: from small to large, for the search."""
         return iter(())
 
+    def supported_point(self) -> np.ndarray | None:
+        """A point inside the support, where one is known."""
+        return None
+
     def nearest(self, theta: np.ndarray) -> np.ndarray:
         """The point of the support nearest to ``theta``."""
         return theta

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -41,6 +41,7 @@ Result = TypeVar("Result")
 
 _ROWS_FOR_MANY_STARTS = 2000
 _CANCELLED = 1e-11  # of what does not cancel, the share that rounding leaves
+_FAR_BELOW = 1e-10
 _START_SPREAD = 2.0  # widths of the Laplace law
 
 
@@ -61,12 +62,14 @@ class GLM(Target):
         Labels: `Logistic()`, `Probit()`. Reals: `StudentT(df)`, `Huber(delta)`, `Gaussian(scale)`. Counts:
         `NegativeBinomial(dispersion)`, `SoftplusPoisson()`. Or your own.
     prior : optional
-        None (flat), `Normal`, or an ``@numba.njit`` function ``log_prior(theta)``.
+        None (flat), `Normal`, another of `tunamh.priors`, or an ``@numba.njit`` function ``log_prior(theta)``.
     temper : float
         Multiplies every energy, not the prior.
     weights : (N,), optional
         Multiply the rows' energies; a weight of 2 is the row given twice.
     """
+
+    _supported_point: np.ndarray | None = None
 
     def __init__(self, X: Any, y: Any, family: Family, *, prior: Any = None, temper: float = 1.0, weights: Any = None):
         if not hasattr(family, "suprema") or isinstance(family, type):
@@ -247,12 +250,17 @@ class GLM(Target):
         modes = find_modes(self)
         if modes[0].slow and separating_direction(self) is None:
             modes[0] = find_mode(self, start=modes[0].point, patient=True)
+        if np.isfinite(modes[0].posterior.energy):
+            self._supported_point = modes[0].point
         if self._prior.own and not modes[0].found:  # its support may end before the mode: then the data's own will do
             without_prior = copy(self)
             without_prior._prior = Flat().bind(self.dim)
             alone = find_mode(without_prior)
             modes = [alone] if alone.found else modes
         return modes
+
+    def supported_point(self) -> np.ndarray | None:
+        return self._supported_point
 
     # --------------------------------------------------------------------------------------------- the columns
 
@@ -264,30 +272,43 @@ class GLM(Target):
         X, _, weight = self._columns(index)
         return examine_columns(X[weight > 0] if (weight > 0).any() else X)
 
+    def on_columns(self, which: np.ndarray) -> GLM:
+        """The columns ``which``, a mask, under a flat prior: for questions about the design, not to be sampled."""
+        part = copy(self)
+        for name in ("rows", "total_bound", "table", "precision_trace", "modes", "columns"):
+            part.__dict__.pop(name, None)
+        part.dim, part.names = int(which.sum()), [name for name, kept in zip(self.names, which, strict=True) if kept]
+        part.prior, part._prior = Flat(), Flat().bind(part.dim)
+
+        def columns(block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            X, y, weight = self._columns(block)
+            return X[:, which], y, weight
+
+        part._columns = columns  # type: ignore[method-assign]
+        return part
+
     def dependent_columns(self) -> list[np.ndarray]:
         """Groups of columns that depend on each other over all rows; a group of one is a column of zeros.
 
         Only where the sample leaves directions open are all rows asked: ``x.z`` vanishes in every row, up to rounding,
-        for a direction that stays open.
+        for a direction that stays open. Columns whose coefficients have a proper prior are left out.
         """
+        flat = self._prior.flat
+        if not flat.all():
+            groups = self.on_columns(flat).dependent_columns() if flat.any() else []
+            return [np.flatnonzero(flat)[group] for group in groups]
         Z = self.columns.open_directions
-        if Z.shape[1] == 0:
-            return []
-
-        def terms(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, ...]:
-            X = X[weight > 0]
-            along = X @ Z
-            return along.T @ along, np.einsum("ij,ij->j", X, X)
-
-        gram, squares = self._sums(terms)
-        size = np.sqrt(squares)
-        reach = np.abs(Z).T @ size  # what x.z would be if nothing cancelled, as a root of the sum of squares
-        reach = np.where(reach > 0, reach, 1.0)
-        values, vectors = np.linalg.eigh(gram / np.outer(reach, reach))
-        still_open = Z @ (vectors[:, values <= _CANCELLED**2] / reach[:, None])
-        if still_open.shape[1] == 0:
-            return []
-        return groups_of(still_open, np.where(size > 0, size, 1.0))
+        while Z.shape[1] > 0:
+            gram, squares = self._sums(partial(_variation, Z))
+            size = np.sqrt(squares)
+            reach = np.abs(Z).T @ size  # what x.z would be if nothing cancelled, as a root of the sum of squares
+            reach = np.where(reach > 0, reach, 1.0)
+            values, vectors = np.linalg.eigh(gram / np.outer(reach, reach))
+            if values[-1] <= _CANCELLED**2:
+                return groups_of(Z, np.where(size > 0, size, 1.0))
+            open_still = values <= _FAR_BELOW * values[-1]  # small beside the largest: another look is more accurate
+            Z = Z @ (vectors[:, open_still] / reach[:, None])
+        return []
 
     def _sums(self, terms: Callable[[np.ndarray, np.ndarray, np.ndarray], tuple]) -> list:
         """``terms(X, y, weight)`` of every block of rows, added up in the order of the blocks."""
@@ -446,6 +467,13 @@ class RobustRegression(GLM):
 
 
 _MOST_WEIGHT = 1e20  # with more, a posterior is narrower than the rounding of its parameters
+
+
+def _variation(Z: np.ndarray, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How far the predictors vary along the directions ``Z``, and the columns' sums of squares."""
+    X = X[weight > 0]
+    along = X @ Z
+    return along.T @ along, np.einsum("ij,ij->j", X, X)
 
 
 def _checked_weights(weights: Any, n_rows: int, temper: float) -> np.ndarray:

@@ -32,11 +32,18 @@ _NONE_LEFT = 1e-11  # relative size of a predictor that counts as zero
 def separating_direction(target: GLM) -> np.ndarray | None:
     """A direction along which the energy never rises, or None when there is a posterior.
 
+    Only coefficients whose prior is flat are moved: along any other ray the prior falls to zero.
     Columns that depend on each other are another matter (`GLM.dependent_columns`). A family that does not say where it
     rises is not judged: None.
     """
     if not target.convex or not hasattr(target.family, "rises"):
         return None
+    flat = target._prior.flat
+    if not flat.all():
+        direction = np.zeros(target.dim)
+        found = separating_direction(target.on_columns(flat)) if flat.any() else None
+        direction[flat] = 0.0 if found is None else found
+        return None if found is None else direction
     basis = _free_subspace(target)
     return None if basis.shape[1] == 0 else _direction_within(target, basis)
 

@@ -250,6 +250,9 @@ class TaylorTarget(Target):
             return self._start(rng, chain)
         return self.centre + self.spread * (self.metric.factor @ rng.standard_normal(self.dim))
 
+    def supported_point(self) -> np.ndarray | None:
+        return self.base.supported_point()
+
     def default_proposal(self) -> Any:
         return self.base.default_proposal()
 

@@ -1,0 +1,27 @@
+"""Priors stay outside the minibatch: they are cheap, so every step uses them whole.
+
+    Flat()   Normal(mean=, scale=)   Normal(mean=, covariance=)   StudentT(df=, mean=, scale=)   Cauchy(mean=, scale=)
+    Laplace(mean=, scale=)   ByName({"age": Flat()}, others=Normal(scale=2.5))   UserPrior(log_prior, gradient, hessian)
+
+Each is a potential with an expansion (`tunamh.priors.potential`); a new one is one file.
+"""
+
+from .by_name import ByName
+from .given import as_prior
+from .independent import Cauchy, Flat, Laplace, Normal, StudentT
+from .own import UserPrior
+from .potential import Prior, PriorExpansion, ReadyPrior
+
+__all__ = [
+    "ByName",
+    "Cauchy",
+    "Flat",
+    "Laplace",
+    "Normal",
+    "Prior",
+    "PriorExpansion",
+    "ReadyPrior",
+    "StudentT",
+    "UserPrior",
+    "as_prior",
+]

@@ -1,0 +1,59 @@
+"""The expansion of a user's own prior by differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .potential import PriorExpansion
+
+_LARGEST_SECOND_DIFFERENCE = 1.0
+_ROUNDING = 1e-10
+
+
+def by_differences(energy: Callable[[np.ndarray], float], theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
+    """Central differences of ``energy = -log prior``, over steps in which it bends by no more than about 1.
+
+    Such steps are short beside the prior's own scale, whatever that is, and long beside rounding; across a kink (a
+    Laplace prior) they give the curvature as seen from the posterior's width (spec 5k). Coordinates that do not
+    interact, by two random checks, cost no mixed differences. Points outside the support count as no curvature.
+    """
+    d, here = theta.size, energy(theta)
+    if not np.isfinite(here):
+        return PriorExpansion(np.inf, np.zeros(d), np.zeros((d, d)))
+    step = np.minimum(np.where(np.isfinite(width), width, np.inf), np.maximum(1.0, np.abs(theta)))
+    gradient, hessian = np.zeros(d), np.zeros((d, d))
+    sides = np.empty((2, d))
+    for j, e in enumerate(np.eye(d)):
+        while True:
+            after, before = energy(theta + step[j] * e), energy(theta - step[j] * e)
+            second = after + before - 2 * here
+            if abs(second) <= _LARGEST_SECOND_DIFFERENCE or step[j] <= 1e-9 * (1 + abs(theta[j])):
+                break
+            step[j] /= 4
+        sides[:, j] = after - here, before - here
+        if np.isfinite(second):
+            gradient[j] = (after - before) / (2 * step[j])
+            hessian[j, j] = second / step[j] ** 2 if abs(second) > _ROUNDING * (1 + abs(here)) else 0.0
+    rng = np.random.default_rng(0)
+    for side in rng.integers(2, size=(2, d)):
+        together = energy(theta + np.where(side == 0, step, -step)) - here
+        alone = float(sides[side, np.arange(d)].sum())
+        if np.isfinite(together) and np.isfinite(alone) and abs(together - alone) > _ROUNDING * (1 + abs(here)):
+            _mixed_differences(energy, theta, step, hessian)
+            break
+    return PriorExpansion(here, gradient, hessian)
+
+
+def _mixed_differences(
+    energy: Callable[[np.ndarray], float], theta: np.ndarray, step: np.ndarray, hessian: np.ndarray
+) -> None:
+    """Fill the Hessian's entries beside its diagonal."""
+    moves = np.diag(step)
+    for j in range(theta.size):
+        for k in range(j):
+            same = energy(theta + moves[j] + moves[k]) + energy(theta - moves[j] - moves[k])
+            opposite = energy(theta + moves[j] - moves[k]) + energy(theta - moves[j] + moves[k])
+            if np.isfinite(same - opposite) and abs(same - opposite) > _ROUNDING * (1 + abs(same)):
+                hessian[j, k] = hessian[k, j] = (same - opposite) / (4 * step[j] * step[k])

@@ -1,0 +1,161 @@
+"""Priors of independent coordinates: every one with a law of its own, at a cost of O(d).
+
+With ``z = (theta_j - mean) / scale`` the potentials are
+
+    normal     z^2 / 2                         Student-t    (df + 1)/2 log(1 + z^2 / df)         (Cauchy: df = 1)
+    flat       0                               Laplace      |z|
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import LogPrior, fixed, part
+from .potential import PriorExpansion, ReadyPrior, nothing
+
+FLAT, NORMAL, STUDENT_T, LAPLACE = range(4)
+
+
+class Laws(NamedTuple):
+    """The coordinates' laws, four vectors of one length; ``mean``, ``scale`` and ``df`` say nothing where not used."""
+
+    kind: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
+    df: np.ndarray
+
+    @property
+    def precision(self) -> np.ndarray:
+        """The curvature at the centre; of a Laplace law, one over its variance."""
+        about = [0.0, 1.0, (self.df + 1) / self.df, 0.5]
+        return np.select([self.kind == k for k in range(4)], about) * self.scale**-2
+
+
+# -------------------------------------------------------------------------------------------- the compiled side
+
+# hyper of `_independent`: one record for every coordinate that has anything to say; ``u = theta_j - at``.
+_COORDINATE, _KIND, _MEAN, _SCALE, _DF, _AT, _GRADIENT, _CURVATURE = range(8)
+_RECORD = 8
+
+
+def _records(laws: Laws, which: np.ndarray, at: np.ndarray, gradient: np.ndarray, curvature: np.ndarray) -> np.ndarray:
+    """``hyper`` of `_independent`: the laws of the coordinates ``which``, and the quadratics that are added to them."""
+    columns = np.arange(len(laws.kind)), *laws, at, gradient, curvature
+    if len(columns) != _RECORD or {len(column) for column in columns} != {len(which)}:
+        raise ValueError(f"a record has {_RECORD} numbers, each of them given for all {len(which)} coordinates")
+    return fixed(np.column_stack(columns)[which])
+
+
+@part(LogPrior)
+def _independent(theta, hyper):
+    """``g u + h u^2 / 2`` minus the potential, for every record in ``hyper``."""
+    total = 0.0
+    for start in range(0, hyper.size, _RECORD):
+        value, kind = theta[int(hyper[start + _COORDINATE])], hyper[start + _KIND]
+        z = (value - hyper[start + _MEAN]) / hyper[start + _SCALE]
+        if kind == STUDENT_T:
+            df = hyper[start + _DF]
+            energy = 0.5 * (df + 1.0) * np.log1p(z * z / df)
+        elif kind == LAPLACE:
+            energy = abs(z)
+        else:
+            energy = 0.5 * z * z
+        u = value - hyper[start + _AT]
+        total += u * (hyper[start + _GRADIENT] + 0.5 * hyper[start + _CURVATURE] * u) - energy
+    return total
+
+
+@part(LogPrior)
+def _normal(theta, hyper):
+    """Independent normals; ``hyper`` is the means followed by the standard deviations."""
+    d = theta.size
+    total = 0.0
+    for j in range(d):
+        z = (theta[j] - hyper[j]) / hyper[d + j]
+        total -= 0.5 * z * z
+    return total
+
+
+# ---------------------------------------------------------------------------------------------- the expansion
+
+
+def kink_width(width: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """``e`` of ``sqrt(t^2 + e^2)``, as which ``|t|`` bends: the posterior's width at the kink, where that is flat.
+
+    The curvature there is ``1 / (scale e)`` and that of the data ``1 / width^2``. Data alone would make ``e = width``
+    (spec 5k), the prior alone, whose variance is ``2 scale^2``, ``e = 2 scale``: ``e^2 / width^2 + e / 2 scale = 1``.
+    """
+    q = 0.5 / scale
+    return 2.0 / (q + np.sqrt(q * q + 4.0 / width**2))
+
+
+_WIDEST = 100.0  # of (width / scale)^2: tails that have no variance end somewhere
+
+
+def peak_width(width: np.ndarray, scale: np.ndarray, df: np.ndarray) -> np.ndarray:
+    """``e^2 / scale^2``, e the posterior's width: a Student-t peak bends as if its df were ``df + 3 e^2 / scale^2``.
+
+    The curvature at the peak is then ``(df + 1) / (df scale^2 + 3 e^2)``. With the data's it makes e, ``1 / e^2 =
+    1 / width^2 + (df + 1) / (df scale^2 + 3 e^2)``, a quadratic in e^2; the prior alone makes its standard deviation.
+    """
+    data = 1.0 / np.minimum((width / scale) ** 2, _WIDEST)
+    b = df * data + df - 2.0
+    return 2.0 * df / (b + np.sqrt(b * b + 12.0 * df * data))
+
+
+def _derivatives(laws: Laws, theta: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Potential, slope and curvature of every coordinate; peaks and kinks are rounded off at the posterior's width.
+
+    The rounded potentials lie above those of the laws, and meet them in the tails. A peak as sharp as it is would make
+    proposals that never reach the tails; a narrow one, where the data know more, stays as it is.
+    """
+    kind, mean, scale, df = laws
+    z = (theta - mean) / scale
+    df_seen = df + 3.0 * peak_width(width, scale, df)
+    wide = df_seen + z * z
+    e = kink_width(width, scale) / scale
+    rounded = np.hypot(z, e)
+    kinds = [kind == NORMAL, kind == STUDENT_T, kind == LAPLACE]
+    energy = np.select(kinds, [0.5 * z * z, 0.5 * (df + 1) * np.log(wide / df), rounded])
+    slope = np.select(kinds, [z, (df + 1) * z / wide, z / rounded]) / scale
+    bends = [np.ones_like(z), (df + 1) * (df_seen - z * z) / wide**2, e * e / rounded**3]
+    return energy, slope, np.select(kinds, bends) / scale**2
+
+
+@dataclass(frozen=True, eq=False)
+class ReadyIndependent(ReadyPrior):
+    laws: Laws
+
+    @property
+    def gaussian(self) -> bool:
+        return bool((self.laws.kind <= NORMAL).all())
+
+    def expansion(self, theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
+        if self.gaussian:
+            off = theta - self.mean
+            pull = self.precision * off
+            return PriorExpansion(0.5 * float(off @ pull), pull, np.diag(self.precision))
+        energy, slope, curvature = _derivatives(self.laws, theta, width)
+        return PriorExpansion(float(energy.sum()), slope, np.diag(curvature))
+
+    def without(self, at: np.ndarray, expansion: PriorExpansion) -> ReadyPrior:
+        if self.gaussian:
+            return replace(self, log_prior=nothing, hyper=fixed([]))
+        curved = self.laws.kind > NORMAL
+        hyper = _records(self.laws, curved, at, expansion.gradient, np.diag(expansion.hessian))
+        return replace(self, log_prior=_independent, hyper=hyper)
+
+
+def ready(laws: Laws) -> ReadyIndependent:
+    """By the cheapest of the compiled forms."""
+    flat, zero = laws.kind == FLAT, np.zeros(len(laws.kind))
+    if flat.all():
+        log_prior, hyper = nothing, fixed([])
+    elif (laws.kind == NORMAL).all():
+        log_prior, hyper = _normal, fixed(np.concatenate([laws.mean, laws.scale]))
+    else:
+        log_prior, hyper = _independent, _records(laws, ~flat, zero, zero, zero)
+    return ReadyIndependent(log_prior, hyper, laws.mean, laws.precision, flat, laws)

@@ -1,0 +1,78 @@
+"""What every prior offers: a potential ``V = -log prior`` with an expansion ``V(t) + g.u + u'Hu/2``, ``u = theta - t``.
+
+The expansion joins the data's in the search for a mode, in the Laplace law and in the starts; what is left of the prior
+is evaluated at every step (spec 5h): a poor expansion costs acceptance, never exactness.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from .._jit import LogPrior, Part, part
+
+
+class PriorExpansion(NamedTuple):
+    """``V = -log prior`` and its first two derivatives at a point; a kink is rounded off in all three."""
+
+    energy: float
+    gradient: np.ndarray
+    hessian: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class ReadyPrior(ABC):
+    """A prior made ready for a target of known dimension.
+
+    ``mean`` is where it is centred and ``precision`` about how narrow it is, coordinate by coordinate: guesses start
+    from them, and zero stands where nothing is known. ``flat`` tells the coordinates that it leaves alone.
+    """
+
+    log_prior: Part
+    hyper: np.ndarray
+    mean: np.ndarray
+    precision: np.ndarray
+    flat: np.ndarray
+
+    own: ClassVar[bool] = False
+    """Whether it is a user's function, whose support may end anywhere."""
+
+    @property
+    def proper(self) -> bool:
+        """Whether it makes a posterior of any data; of a user's own prior its owner must know."""
+        return not self.flat.any()
+
+    @property
+    @abstractmethod
+    def gaussian(self) -> bool:
+        """Whether nothing is left of it beside its expansion."""
+
+    @abstractmethod
+    def expansion(self, theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
+        """At ``theta``; a kink, or a difference, is seen from no nearer than ``width``, the data's by coordinate."""
+
+    @abstractmethod
+    def without(self, at: np.ndarray, expansion: PriorExpansion) -> ReadyPrior:
+        """What is left of the prior when its expansion at ``at`` is accounted for elsewhere."""
+
+
+class Prior(ABC):
+    """A prior as a user writes it."""
+
+    def in_order(self, names: Sequence[str]) -> Prior:
+        """The same prior with whatever went by name in the order of the columns."""
+        return self
+
+    @abstractmethod
+    def bind(self, dim: int) -> ReadyPrior:
+        """For a target with so many parameters."""
+
+
+@part(LogPrior)
+def nothing(theta, hyper):
+    """Of a flat prior, or of a Gaussian one whose expansion is accounted for elsewhere."""
+    return 0.0

@@ -393,7 +393,7 @@ def test_bounds_hold_on_both_sides_of_the_tier(name, order):
 
 
 def test_whitened_coordinates_of_an_indefinite_expansion():
-    """Far from the mode a Student-t posterior thirds_at the wrong way: the metric is lifted, the posterior is not."""
+    """Far from the mode a Student-t posterior bends the wrong way: the metric is lifted, the posterior is not."""
     plain = Taylor(order=2, centre=[6.0, 6.0])(CASES["robust"][0])
     assert (plain.metric.kept < 0).any()
     points, q = np.random.default_rng(1).normal(size=(6, 2)), np.full((6, 6), 1 / 6)

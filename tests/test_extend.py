@@ -49,7 +49,7 @@ def by_quadrature(log_density, centre, width):
 
 def log_cosh_posterior(theta, scale=2.0, prior_scale=np.inf):
     r = (Y - X @ theta) / scale
-    return -np.sum(np.logaddexp(r, -r)) - np.sum(np.log1p((theta / prior_scale) ** 2))
+    return -np.sum(np.logaddexp(r, -r)) - 2 * np.sum(np.log(np.cosh(theta / (2 * prior_scale))))
 
 
 def test_a_family_has_the_posterior_of_quadrature(own):
@@ -108,12 +108,14 @@ def test_a_family_that_lacks_something_says_what(own):
 
 
 def test_a_prior_is_part_of_the_posterior(own):
-    target = tunamh.GLM(X, Y, own.LogCosh(2.0), prior=own.cauchy(0.05))
+    target = tunamh.GLM(X, Y, own.LogCosh(2.0), prior=own.LogisticPrior(0.05))
     truth = by_quadrature(lambda theta: log_cosh_posterior(theta, prior_scale=0.05), [0.4, -0.2], [1.2, 1.2])
     without = by_quadrature(log_cosh_posterior, [0.5, -0.25], [1.2, 1.2])
     assert abs(truth - without).max() > 0.2 * truth[2:].max()  # else the comparison would show nothing
-    draws = tunamh.sample(target, test=MH(), draws=4000, thin=20, rng=2)
-    assert moments(draws) == pytest.approx(truth, abs=0.06 * truth[2:].max())
+    for given in ({}, {"test": MH(), "thin": 20}):
+        draws = tunamh.sample(target, draws=4000, rng=2, **given)
+        assert moments(draws) == pytest.approx(truth, abs=0.06 * truth[2:].max()), given
+    assert "LogisticPrior(scale=0.05)" in draws.posterior.attrs["settings"]
 
 
 def test_a_proposals_ratio_is_that_of_its_densities(own, rng):
@@ -181,7 +183,7 @@ def test_a_tests_compiled_code_has_its_acceptance_probabilities(own):
 
 
 def test_a_test_goes_with_families_proposals_and_priors(own):
-    target = tunamh.GLM(X, Y, own.LogCosh(2.0), prior=own.cauchy(2.5))
+    target = tunamh.GLM(X, Y, own.LogCosh(2.0), prior=own.LogisticPrior(2.5))
     draws = tunamh.sample(target, test=own.Barker(), proposal=own.AsinhWalk(), draws=4000, thin=20, rng=6)
     truth = by_quadrature(lambda theta: log_cosh_posterior(theta, prior_scale=2.5), [0.5, -0.25], [1.2, 1.2])
     assert moments(draws) == pytest.approx(truth, abs=0.06 * truth[2:].max())

@@ -49,7 +49,7 @@ def test_update_is_robbins_monro_with_an_average_over_the_last_third(rng):
             move_bounds.append(np.nanmean(record[:, MOVE_BOUND]))
     assert learned.late_windows == len(steps)
     assert learned.late_log_steps == pytest.approx(sum(steps))
-    assert learned.late_reach / learned.late_move_bounds == pytest.approx(np.mean(move_bounds))
+    assert learned.late_total / learned.late_move_bounds == pytest.approx(np.mean(move_bounds))
 
 
 def test_update_changes_nothing_it_was_given(rng):

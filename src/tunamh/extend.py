@@ -8,7 +8,7 @@ complete example, which the test suite runs.
 | you add | the chain asks | write | give it to |
 |---|---|---|---|
 | family | what does a row say, given its predictor | `FamilyEnergy`, `FamilyRise`, a `Family` | ``GLM(X, y, family)`` |
-| prior | what is known before the data | ``log_prior(theta)`` | ``GLM(X, y, family, prior=log_prior)`` |
+| prior | what is known before the data | ``log_prior(theta)``, a `Prior` | ``GLM(X, y, family, prior=...)`` |
 | proposal | where next, and its Hastings factor | `Propose`, a `Proposal` | ``sample(target, proposal=...)`` |
 | test | accept or reject, on which rows | `Decide`, an `AcceptanceTest` | ``sample(target, test=...)`` |
 
@@ -41,11 +41,18 @@ and bounds smaller, `FamilyWithLowerBound` serves FlyMC.
 
 A prior
 -------
-A compiled function of the parameters, evaluated whole at every step; ``-inf`` outside its support. ::
+A compiled function of the parameters, evaluated whole at every step; ``-inf`` outside its support. `UserPrior` gives it
+derivatives of your own in the place of differences; a `Prior` gives it a name and numbers, and is accepted wherever
+`tunamh.Normal` is. ::
 
     @numba.njit
     def log_prior(theta):
         return ...                                      # up to a constant
+
+    @dataclass(frozen=True)
+    class MyPrior(Prior):
+        def bind(self, dim):                            # as many parameters
+            return UserPrior(log_prior, gradient=..., hessian=...).bind(dim)
 
 A proposal
 ----------
@@ -128,7 +135,7 @@ from .acceptance.base import (
 )
 from .data.stream import NO_TABLE, draw_rows
 from .errors import NotApplicable
-from .priors import ReadyPrior
+from .priors import Prior, PriorExpansion, ReadyPrior, UserPrior
 from .proposals import Proposal, ReadyProposal, Space
 from .targets.families.base import Family, FamilyWithLowerBound, LowerBound, Suprema, WellKnownFamily
 from .theory import FiniteProblem
@@ -177,6 +184,8 @@ __all__ = [
     "LowerBound",
     "NotApplicable",
     "Part",
+    "Prior",
+    "PriorExpansion",
     "Proposal",
     "Propose",
     "ReadyPrior",
@@ -184,6 +193,7 @@ __all__ = [
     "ReadyTest",
     "Space",
     "Suprema",
+    "UserPrior",
     "WellKnownFamily",
     "accepts",
     "draw_rows",

@@ -50,7 +50,7 @@ def update(learned, record, goals):
         learned.late_windows + late,
         learned.late_log_steps + late * log_step,
         learned.late_move_bounds + late_move_bounds,
-        learned.late_reach + (newest if late_move_bounds > 0 else 0.0),
+        learned.late_total + (newest if late_move_bounds > 0 else 0.0),
     )
 
 
@@ -122,7 +122,7 @@ class WarmUp:
         if proposal.tuned and learned.late_windows:
             proposal = proposal.with_step(math.exp(learned.late_log_steps / learned.late_windows))
         if learned.late_move_bounds:
-            test = test.adapted(learned.late_reach / learned.late_move_bounds)
+            test = test.adapted(learned.late_total / learned.late_move_bounds)
         return self.kernel._replace(proposal=proposal, test=test)
 
 

@@ -193,7 +193,7 @@ class Learned(NamedTuple):
     late_windows: int  # windows in the last third of the steps
     late_log_steps: float  # the sum of their log_step
     late_move_bounds: int  # how many of them have one
-    late_reach: float  # the sum of it
+    late_total: float  # the sum of these
 
 
 _goals = types.NamedTuple([_integer, _flag, _real, _real], Goals)

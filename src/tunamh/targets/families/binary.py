@@ -20,11 +20,23 @@ from .base import (
 )
 
 
-def _check_labels(y: np.ndarray) -> None:
-    wrong = (y != 0) & (y != 1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(f"labels in y must be 0 or 1, but row {row} has {y[row]:g}: code the two classes as 0 and 1.")
+class _OfLabels:
+    """What families of labels 0 and 1 have in common."""
+
+    hyper = ()
+    convex = True
+
+    def check(self, y: np.ndarray) -> None:
+        wrong = (y != 0) & (y != 1)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"labels in y must be 0 or 1, but row {row} has {y[row]:g}: code the two classes as 0 and 1."
+            )
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A label of 0 speaks against large predictors only, a label of 1 against small ones."""
+        return y == 0, y == 1
 
 
 # ---------------------------------------------------------------------------------------------------- logistic
@@ -43,21 +55,12 @@ def _logistic_rise(n, eta, eta_prop, y, hyper, out):
 
 
 @dataclass(frozen=True)
-class Logistic:
+class Logistic(_OfLabels):
     """``f = log(1 + e^eta) - y eta`` with ``y`` in {0, 1} (spec 3.3)."""
 
     energy = _logistic_energy
     rise = _logistic_rise
-    hyper = ()
-    convex = True
     self_concordant = True
-
-    def check(self, y: np.ndarray) -> None:
-        _check_labels(y)
-
-    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A label of 0 speaks against large predictors only, a label of 1 against small ones."""
-        return y == 0, y == 1
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         p, q = sigmoids(eta)
@@ -112,7 +115,7 @@ _FRACTION_FROM, _FRACTION_TERMS = 2.0, 80
 
 
 @dataclass(frozen=True)
-class Probit:
+class Probit(_OfLabels):
     """``f = -log Phi(z)``, ``z = (2y-1) eta``, with ``y`` in {0, 1}.
 
     With ``Phi(z) = phi(z) int_0^inf e^{zv - v^2/2} dv``, up to a constant ``f = z^2/2 - K(z)``, and ``K`` is the
@@ -122,15 +125,6 @@ class Probit:
 
     energy = _probit_energy
     rise = _probit_rise
-    hyper = ()
-    convex = True
-
-    def check(self, y: np.ndarray) -> None:
-        _check_labels(y)
-
-    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A label of 0 speaks against large predictors only, a label of 1 against small ones."""
-        return y == 0, y == 1
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """With ``h = phi/Phi`` and ``w = z + h = k1``: ``-h``, ``h w`` and ``-h (w^2 + h w - 1)``.

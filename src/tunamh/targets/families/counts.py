@@ -100,11 +100,11 @@ class NegativeBinomial:
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
         """Critical points: none (f' is monotone), ``z = 0`` and ``z = -+log(2 + sqrt 3)``."""
         total, shift = y + self.dispersion, math.log(self.dispersion)
-        slopes, thirds_at = (
+        slopes, thirds = (
             [(where + shift, height * total) for where, height in peaks]
             for peaks in (SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD_PEAKS)
         )
-        return nearby(self, y, eta, radius, (), slopes, thirds_at)
+        return nearby(self, y, eta, radius, (), slopes, thirds)
 
 
 # -------------------------------------------------------------------------------------------- softplus Poisson

@@ -14,13 +14,29 @@ from .base import LowerBound, Suprema, nearby, same_for_all
 _ROUNDING = 1e15  # what is this many times larger than the scale is rounded by as much as the scale
 
 
-def _check_units(y: np.ndarray, scale: float) -> None:
-    largest = int(np.abs(y).argmax())
-    if abs(y[largest]) > _ROUNDING * scale:
-        raise ValueError(
-            f"y has {y[largest]:g} in row {largest}, more than {_ROUNDING:g} times the scale {scale:g} of the family: "
-            "give a larger scale, or measure y in other units."
-        )
+class _OfReals:
+    """What families of residuals ``y - eta``, measured in units of ``scale``, have in common."""
+
+    scale: float
+
+    def check(self, y: np.ndarray) -> None:
+        largest = int(np.abs(y).argmax())
+        if abs(y[largest]) > _ROUNDING * self.scale:
+            raise ValueError(
+                f"y has {y[largest]:g} in row {largest}, more than {_ROUNDING:g} times the scale {self.scale:g} of the "
+                "family: give a larger scale, or measure y in other units."
+            )
+
+    def guess(self, y: np.ndarray) -> np.ndarray:
+        return y
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """On both sides of every response."""
+        return np.ones(y.shape, bool), np.ones(y.shape, bool)
+
+    @property
+    def precision(self) -> float:
+        return 1 / self.scale**2
 
 
 # ---------------------------------------------------------------------------------------------------- Student-t
@@ -46,7 +62,7 @@ _NEAR_PEAK, _FAR_PEAK = np.sqrt(2.0) - 1, np.sqrt(2.0) + 1  # critical points of
 
 
 @dataclass(frozen=True)
-class StudentT:
+class StudentT(_OfReals):
     """``f = (v+1)/2 log(1 + r^2/V)``, ``r = y - eta``, ``V = v s^2``, with ``v = df`` and the known ``s = scale``."""
 
     df: float = 4.0
@@ -73,16 +89,6 @@ class StudentT:
     def hyper(self) -> tuple[float, ...]:
         return (self.df + 1, self.spread)
 
-    def check(self, y: np.ndarray) -> None:
-        _check_units(y, self.scale)
-
-    def guess(self, y: np.ndarray) -> np.ndarray:
-        return y
-
-    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """On both sides of every response."""
-        return np.ones(y.shape, bool), np.ones(y.shape, bool)
-
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         V, r = self.spread, y - eta
         q = V + r * r
@@ -105,8 +111,8 @@ class StudentT:
         n, V, root = self.df + 1, self.spread, np.sqrt(self.spread)
         slopes = [(y + sign * root, n / (2 * root)) for sign in (-1, 1)]
         curves = [(y, n / V), *((y + sign * np.sqrt(3 * V), n / (8 * V)) for sign in (-1, 1))]
-        thirds_at = [(y + sign * t * root, self._third_at(t)) for sign in (-1, 1) for t in (_NEAR_PEAK, _FAR_PEAK)]
-        return nearby(self, y, eta, radius, slopes, curves, thirds_at)
+        thirds = [(y + sign * t * root, self._third_at(t)) for sign in (-1, 1) for t in (_NEAR_PEAK, _FAR_PEAK)]
+        return nearby(self, y, eta, radius, slopes, curves, thirds)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
         """Gaussian tangent in ``r^2`` at the residual ``xi`` (untuned: 0): ``-log(1 + w/V)`` is convex in ``w``."""
@@ -139,7 +145,7 @@ def _huber_rise(n, eta, eta_prop, y, hyper, out):
 
 
 @dataclass(frozen=True)
-class Huber:
+class Huber(_OfReals):
     """``f = t^2/2`` for ``|t| <= delta`` and ``delta |t| - delta^2/2`` beyond, ``t = (y - eta) / s``, ``s = scale``.
 
     In ``r = y - eta`` that is ``1/s^2`` times the same function with ``delta s`` in the place of ``delta``.
@@ -161,22 +167,8 @@ class Huber:
         return self.delta * self.scale
 
     @property
-    def precision(self) -> float:
-        return 1 / self.scale**2
-
-    @property
     def hyper(self) -> tuple[float, ...]:
         return (self.edge, self.precision)
-
-    def check(self, y: np.ndarray) -> None:
-        _check_units(y, self.scale)
-
-    def guess(self, y: np.ndarray) -> np.ndarray:
-        return y
-
-    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """On both sides of every response."""
-        return np.ones(y.shape, bool), np.ones(y.shape, bool)
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r = y - eta
@@ -213,7 +205,7 @@ def _gaussian_rise(n, eta, eta_prop, y, hyper, out):
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(_OfReals):
     """``f = (y - eta)^2 / (2 s^2)`` with the known standard deviation ``s = scale``."""
 
     scale: float = 1.0
@@ -228,22 +220,8 @@ class Gaussian:
         settle(self, scale=moderate_number("scale", self.scale))
 
     @property
-    def precision(self) -> float:
-        return 1 / self.scale**2
-
-    @property
     def hyper(self) -> tuple[float, ...]:
         return (self.precision,)
-
-    def check(self, y: np.ndarray) -> None:
-        _check_units(y, self.scale)
-
-    def guess(self, y: np.ndarray) -> np.ndarray:
-        return y
-
-    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """On both sides of every response."""
-        return np.ones(y.shape, bool), np.ones(y.shape, bool)
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r = y - eta

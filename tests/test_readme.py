@@ -14,7 +14,7 @@ def test_code_blocks_run_and_find_the_truth(capsys):
         exec(block, names)
     location = names["posterior"].posterior["theta"].values
     assert abs(location.mean() - 3) < 5 * (2 / 50_000) ** 0.5  # the information of a Cauchy row is 1/2
-    assert names["paper"].posterior["theta"].shape == (4, 5000, 5)
+    assert names["walk"].posterior["theta"].shape == (4, 5000, 5)
     assert "theta[location]" in capsys.readouterr().out
 
 

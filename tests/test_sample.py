@@ -389,7 +389,8 @@ def test_progress_is_plain_lines_without_a_terminal(target, capsys, monkeypatch)
     sample(target, draws=100_000_000, tune=100, chains=2, max_seconds=0.6, rng=1)
     lines = capsys.readouterr().err.splitlines()
     assert lines
-    assert "2 chains" in lines[-2]
-    assert "rows per step" in lines[-2]
+    assert "2 chains" in lines[-3]
+    assert "rows per step" in lines[-3]
+    assert lines[-2].startswith("max_seconds=0.6 ran out")
     sample(target, draws=100_000_000, tune=100, chains=2, max_seconds=0.4, rng=1, progressbar=False)
     assert capsys.readouterr().err == ""

@@ -193,7 +193,7 @@ def warn_of_units(target: GLM) -> None:
     if scale is None:
         return
     X, y, _ = target._columns(slice(None, None, max(1, target.n_rows // 10_000)))
-    residuals = y - X @ target.modes[0].point
+    residuals = y - X.dot(target.modes[0].point)
     if len(y) <= 2 * target.dim or not np.isfinite(residuals).all():
         return
     typical = float(np.median(np.abs(residuals))) / _TYPICAL
@@ -320,7 +320,7 @@ def _refuse(what: str) -> NoReturn:
 
 def _names_along(target: GLM, direction: np.ndarray) -> str:
     """The columns that a direction is made of, in the units of the columns."""
-    squares = target._sums(lambda X, y, weight: (np.einsum("ij,ij->j", X[weight > 0], X[weight > 0]),))[0]
+    squares = target._sums(lambda X, y, weight: (X.squares(weight > 0),))[0]
     share = np.abs(direction) * np.sqrt(squares)
     if not share.any():
         share = np.abs(direction)

@@ -6,7 +6,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import scipy.sparse
 
 from conftest import logistic_data
 from tunamh import (
@@ -125,7 +124,6 @@ BAD = {
     ),
     "complex": (lambda: LogisticRegression(X + 1j, Y), TypeError, "complex numbers"),
     "dates": (lambda: LogisticRegression(np.full((2, 1), "2020-01-01", "M8[D]"), [0, 1]), TypeError, "dates"),
-    "sparse": (lambda: LogisticRegression(scipy.sparse.csr_matrix(X), Y), TypeError, "sparse.*toarray"),
     "temper 0": (lambda: LogisticRegression(X, Y, temper=0.0), ValueError, "temper"),
     "negative weight": (lambda: LogisticRegression(X, Y, weights=with_value(np.ones(200), 3, -1)), ValueError, "row 3"),
     "weights too short": (lambda: LogisticRegression(X, Y, weights=[1.0]), ValueError, "weights has 1 entries"),

@@ -161,7 +161,7 @@ def test_text_dates_and_categories_are_refused(library, kind):
     }[library]()
     make = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}.get(library)
     expected = "text" if (library, kind) == ("numpy", "categories") else kind
-    if make is not None:
+    if make is not None and kind != "categories":  # these are coded, see test_designs.py
         with pytest.raises(TypeError, match=f"X holds {expected}.* in column code"):
             LogisticRegression(make({"age": [1.0, 2.0], "code": column}), [0, 1])
     with pytest.raises(TypeError, match=f"y holds {expected}"):

@@ -42,6 +42,17 @@ Distance = types.FunctionType(_real(_vector, _vector, _fixed))
 Offset = types.FunctionType(_real(_vector, _vector, _fixed))
 """``(here, there, hyper) ->`` the cheap exact part of ``log pi(there) - log pi(here)`` besides the prior."""
 
+Dots = types.FunctionType(types.void(_vector, _vector, _rows, _index, _integer, _integer, _fixed, _vector, _vector))
+"""``(theta, prop, rows, index, start, n, hyper, eta, eta_prop)``: a design's linear predictors at both points, for the
+packed rows ``index[start : start + n]``. Later numbers in ``index`` are rows soon to be asked for."""
+
+Dot = types.FunctionType(types.void(_vector, _rows, _index, _integer, _fixed, _vector))
+"""``(theta, rows, index, n, hyper, eta)``: the same at one point, for the rows ``index[:n]``."""
+
+Sizes = types.FunctionType(types.Tuple([_real, _real])(_vector, _rows, _integer, _fixed))
+"""``(theta, rows, i, hyper)``: ``sum_j |x_ij theta_j|``, grown by the number of terms as the rounding of their sum is,
+and ``|x_i|``."""
+
 FamilyRise = types.FunctionType(types.void(_integer, _vector, _vector, _vector, _fixed, _vector))
 """``(n, eta, eta_prop, y, hyper, out)``: ``out = f(eta_prop, y) - f(eta, y)`` for ``n`` linear predictors."""
 
@@ -57,12 +68,17 @@ class Data(NamedTuple):
     family_rise: Any
     family_energy: Any
     family_hyper: Any
+    dots: Any
+    dot: Any
+    sizes: Any
     eta: Any
     eta_prop: Any
     y: Any
 
 
-_data = types.NamedTuple([_rows, _fixed, FamilyRise, FamilyEnergy, _fixed, _vector, _vector, _vector], Data)
+_data = types.NamedTuple(
+    [_rows, _fixed, FamilyRise, FamilyEnergy, _fixed, Dots, Dot, Sizes, _vector, _vector, _vector], Data
+)
 
 # Blocks are passed as whole buffers with a start and a count: a slice costs two atomic operations on a counter.
 

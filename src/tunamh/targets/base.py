@@ -14,11 +14,14 @@ from .._jit import (
     BLOCK,
     Data,
     Distance,
+    Dot,
+    Dots,
     FamilyEnergy,
     FamilyRise,
     Model,
     Offset,
     Part,
+    Sizes,
     fixed,
     part,
     same_coordinates,
@@ -54,6 +57,21 @@ def no_family_energy(n, eta, y, hyper, out):
     out[:] = np.nan
 
 
+@part(Dots)
+def no_dots(theta, prop, rows, index, start, n, hyper, eta, eta_prop):
+    eta[:], eta_prop[:] = np.nan, np.nan
+
+
+@part(Dot)
+def no_dot(theta, rows, index, n, hyper, eta):
+    eta[:] = np.nan
+
+
+@part(Sizes)
+def no_sizes(theta, rows, i, hyper):
+    return np.nan, np.nan
+
+
 class Parts(NamedTuple):
     """The compiled functions of a target, by role."""
 
@@ -65,6 +83,9 @@ class Parts(NamedTuple):
     offset: Part = no_offset
     family_rise: Part = no_family_rise
     family_energy: Part = no_family_energy
+    dots: Part = no_dots
+    dot: Part = no_dot
+    sizes: Part = no_sizes
 
 
 class Expansion(NamedTuple):
@@ -231,7 +252,8 @@ class Target:
         """The target as compiled code sees it, with scratch of its own: one per chain."""
         parts = self.parts
         scratch = (np.empty(BLOCK) for _ in range(3))
-        data = Data(self.rows, self._hyper, parts.family_rise, parts.family_energy, self._family_hyper, *scratch)
+        family = parts.family_rise, parts.family_energy, self._family_hyper
+        data = Data(self.rows, self._hyper, *family, parts.dots, parts.dot, parts.sizes, *scratch)
         prior = self._prior
         return Model(
             *(

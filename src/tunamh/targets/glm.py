@@ -10,23 +10,25 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._arguments import shown
+from .._jit import Part
 from .._linear import Columns, examine_columns, groups_of
 from ..data.packed import packed_rows
-from ..data.passes import announce, over_blocks
+from ..data.passes import announce, over_blocks, sums_over_blocks
 from ..data.seal import Seal
-from ..data.tables import aligned, as_matrix, as_vector, column_names
+from ..data.tables import aligned, as_vector
 from ..errors import NotApplicable
 from ..laplace import Mode, find_mode, find_modes
 from ..priors import Flat
 from .base import Expansion, Parts, Target, checked_temper
 from .bounds import LEAST_LOCAL_SHARE, NO_BOUNDS, ORIGINAL, bounds_of_regression, trust_radius_of
+from .designs import Block, as_design
 from .families import Family, Logistic, StudentT
 from .glm_rows import (
-    Regression,
     differences,
     energies,
     firefly_energies,
     firefly_scales,
+    own_numbers,
     scales,
     taylor_differences,
     taylor_energies,
@@ -56,7 +58,8 @@ class GLM(Target):
         Array, memory map, or a pandas, polars or pyarrow table, whose column names label the draws. Not copied until
         rows are needed; a change after construction is noticed and raises. pandas objects are paired with ``y`` and
         ``weights`` by their row labels, all else by position. float32 features are kept in single precision: the same
-        numbers in half the memory; sums over them are in double precision.
+        numbers in half the memory; sums over them are in double precision. Columns of categories become codes, a
+        coefficient for each level but the first; scipy.sparse matrices are taken as they are.
     y : (N,) responses
     family : Family
         Labels: `Logistic()`, `Probit()`. Reals: `StudentT(df)`, `Huber(delta)`, `Gaussian(scale)`. Counts:
@@ -75,39 +78,43 @@ class GLM(Target):
         if not hasattr(family, "suprema") or isinstance(family, type):
             hint = f"{family.__name__}(...)" if isinstance(family, type) else "tunamh.Logistic() or tunamh.StudentT(4)"
             raise TypeError(f"family must be a value such as {hint}, got {shown(family)}.")
-        names = column_names(X)
         y, weights = aligned(X, "X", y=y, weights=weights)
-        X = as_matrix(X, "X")
-        n_rows, d = X.shape
+        design, names = as_design(X)
+        n_rows = design.n_rows
         y = as_vector(y, "y", n_rows)
         family.check(y)
         temper = checked_temper(temper)
         self.family = family
         self.own_bounds = not type(family).__module__.startswith("tunamh.")
-        self._X, self._y = X, y
-        self._y_column = (d + 1) // 2 if X.dtype == np.float32 else d
+        self.design, self._y = design, y
+        self._y_column = design.numbers.width
         self._weights = None if weights is None else _checked_weights(weights, n_rows, temper)
-        parts = {"X": X, "y": y, "weights": self._weights}
-        self._seal = Seal({name: part for name, part in parts.items() if part is not None}, names)
+        weighing = {} if self._weights is None else {"weights": self._weights}
+        self._seal = Seal({**design.arrays(), "y": y, **weighing}, names)
         super().__init__(
             rows=n_rows,
             bound_column=self._y_column + 1,
-            hyper=Regression(
-                temper, weights is not None, self._y_column, getattr(family, "grain", 1.0), X.dtype == np.float32
+            hyper=own_numbers(
+                design.numbers, temper=temper, weighted=weights is not None, grain=getattr(family, "grain", 1.0)
             ),
             family_hyper=family.hyper,
-            parts=Parts(differences, energies, scales=scales, family_rise=family.rise, family_energy=family.energy),
-            dim=d,
+            parts=self._parts(differences, energies, scales=scales),
+            dim=design.dim,
             names=names,
             prior=prior,
             temper=temper,
         )
 
-    def _columns(self, block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _parts(self, *of_rows: Part, **others: Part) -> Parts:
+        """Compiled functions of rows, with those of the family and of the design."""
+        own = {"family_rise": self.family.rise, "family_energy": self.family.energy, **self.design.parts._asdict()}
+        return Parts(*of_rows)._replace(**others, **own)
+
+    def _columns(self, block: Any) -> tuple[Block, np.ndarray, np.ndarray]:
         """Features, responses and weights (temper included) of some rows."""
         y = self._y[block]
         weight = np.full(len(y), self.temper) if self._weights is None else self.temper * self._weights[block]
-        return np.ascontiguousarray(self._X[block], dtype=np.float64), y, weight
+        return self.design.block(block), y, weight
 
     def _packed(
         self, extra: int, fill: Callable[[np.ndarray, slice], Result], take: Callable[[Result], Any] = lambda _: None
@@ -119,13 +126,11 @@ class GLM(Target):
         """
         y = self._y_column
         rows = packed_rows(self.n_rows, y + 2 + extra + (self._weights is not None))
-        features = rows.view(np.float32) if self._X.dtype == np.float32 else rows
 
         def pack(block: slice) -> Result:
             self._seal.check_block(block)
-            features[block, : self.dim], rows[block, y] = self._X[block], self._y[block]
-            if features is not rows:
-                features[block, self.dim : 2 * y] = 0.0  # the other half of an odd feature
+            self.design.pack(rows[block], block)
+            rows[block, y] = self._y[block]
             if self._weights is not None:
                 rows[block, y + 2 + extra] = self.temper * self._weights[block]
             return fill(rows[block], block)
@@ -147,7 +152,7 @@ class GLM(Target):
 
         def fill(rows: np.ndarray, block: slice) -> None:
             X, y, weight = self._columns(block)
-            size = weight * np.sqrt(np.einsum("ij,ij->i", X, X))
+            size = weight * X.lengths()
             rows[:, c] = 0.0  # what does not move has bound zero, however steep the family
             np.multiply(self.family.suprema(y).first, size, out=rows[:, c], where=size > 0)
 
@@ -165,7 +170,7 @@ class GLM(Target):
         for name in ("rows", "total_bound", "table", "precision_trace", "fingerprint", "modes"):
             sample.__dict__.pop(name, None)
         n = len(index)
-        sample._X, sample._y, sample.n_rows = self._X[index], self._y[index], n
+        sample.design, sample._y, sample.n_rows = self.design.take(index), self._y[index], n
         weights = np.full(n, self.n_rows / n)
         sample._weights = weights if self._weights is None else weights * self._weights[index]
         return sample
@@ -183,10 +188,9 @@ class GLM(Target):
         if guess is not None:
             frame = self.columns.frame
 
-            def terms(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-                Z = X if frame is None else X @ frame.columns
+            def terms(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
                 curved = weight * np.minimum(self.family.suprema(y).second, 1e300)
-                return Z.T @ (curved[:, None] * Z), (curved * guess(y)) @ X
+                return X.sandwich(curved, frame), X.moment(curved * guess(y))
 
             gram, moment = self._sums(terms)
             fit = Expansion(0.0, moment, gram, frame).plus(self._prior.expansion(starts[0], np.ones(self.dim)))
@@ -198,9 +202,10 @@ class GLM(Target):
     def slope(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Energy and gradient of the data at ``theta``: a pass without a Hessian."""
 
-        def terms(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
-            eta = X @ theta
-            return float(weight @ self._family_energy(eta, y)), (weight * self.family.derivatives(eta, y)[0]) @ X
+        def terms(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
+            eta = X.dot(theta)
+            slopes = weight * self.family.derivatives(eta, y)[0]
+            return float(weight @ self._family_energy(eta, y)), X.moment(slopes)
 
         energy, gradient = self._sums(terms)
         return energy, gradient
@@ -208,8 +213,8 @@ class GLM(Target):
     def energies_at(self, points: np.ndarray) -> np.ndarray:
         """Energies of the posterior at points (k, d), in one pass."""
 
-        def terms(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray]:
-            predictors = np.ascontiguousarray(points @ X.T)
+        def terms(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray]:
+            predictors = np.ascontiguousarray(X.times(points.T).T)
             return (np.array([weight @ self._family_energy(eta, y) for eta in predictors]),)
 
         with np.errstate(over="ignore", invalid="ignore"):
@@ -269,7 +274,8 @@ class GLM(Target):
         """What a sample of the rows tells about the columns, and coordinates in which they are well conditioned."""
         n = min(self.n_rows, max(1000, 2 * self.dim))
         index = np.sort(np.random.default_rng(1).choice(self.n_rows, size=n, replace=False))
-        X, _, weight = self._columns(index)
+        block, _, weight = self._columns(index)
+        X = block.dense()
         return examine_columns(X[weight > 0] if (weight > 0).any() else X)
 
     def on_columns(self, which: np.ndarray) -> GLM:
@@ -280,11 +286,7 @@ class GLM(Target):
         part.dim, part.names = int(which.sum()), [name for name, kept in zip(self.names, which, strict=True) if kept]
         part.prior, part._prior = Flat(), Flat().bind(part.dim)
 
-        def columns(block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            X, y, weight = self._columns(block)
-            return X[:, which], y, weight
-
-        part._columns = columns  # type: ignore[method-assign]
+        part.design = self.design.on_columns(which)
         return part
 
     def dependent_columns(self) -> list[np.ndarray]:
@@ -310,25 +312,20 @@ class GLM(Target):
             Z = Z @ (vectors[:, open_still] / reach[:, None])
         return []
 
-    def _sums(self, terms: Callable[[np.ndarray, np.ndarray, np.ndarray], tuple]) -> list:
+    def _sums(self, terms: Callable[[Block, np.ndarray, np.ndarray], tuple]) -> list:
         """``terms(X, y, weight)`` of every block of rows, added up in the order of the blocks."""
-        blocks = over_blocks(lambda block: terms(*self._columns(block)), self.n_rows)
-        totals = list(next(blocks))
-        for found in blocks:
-            totals = [total + term for total, term in zip(totals, found, strict=True)]
-        return totals
+        return sums_over_blocks(lambda block: terms(*self._columns(block)), self.n_rows)
 
     def expansion(self, theta: np.ndarray) -> Expansion:
         """Energy, gradient and Hessian of the data at ``theta``, in one pass over blocks of rows."""
 
         frame = self.columns.frame
 
-        def terms(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-            eta = X @ theta
+        def terms(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+            eta = X.dot(theta)
             first, second, _ = self.family.derivatives(eta, y)
-            Z = X if frame is None else X @ frame.columns
-            curvature = Z.T @ ((weight * second)[:, None] * Z)
-            return float(weight @ self._family_energy(eta, y)), (weight * first) @ X, curvature
+            energy = float(weight @ self._family_energy(eta, y))
+            return energy, X.moment(weight * first), X.sandwich(weight * second, frame)
 
         with np.errstate(over="ignore", invalid="ignore"):
             energy, gradient, hessian = self._sums(terms)
@@ -349,15 +346,15 @@ class GLM(Target):
 
         def fill(rows: np.ndarray, block: slice) -> tuple[list[float], np.ndarray]:
             X, y, weight = self._columns(block)
-            eta = X @ centre
+            eta = X.dot(centre)
             supremum = self.family.suprema(y)[order]
             if not np.isfinite(supremum).all():
                 row = block.start + int(np.argmax(~np.isfinite(supremum)))
                 raise NotApplicable(
                     f"Taylor(order={order}) needs bounded derivatives; {self.family!r} has none in row {row}"
                 )
-            white_X = X @ factor
-            size = np.abs(X).max(axis=1) if original_bounds else np.sqrt(np.einsum("ij,ij->i", white_X, white_X))
+            white_X = X.times(factor)
+            size = X.largest() if original_bounds else np.sqrt(np.einsum("ij,ij->i", white_X, white_X))
             local = supremum
             if near is not None:
                 local = np.clip(near(y, eta, radius * size)[order], LEAST_LOCAL_SHARE * supremum, supremum)
@@ -376,14 +373,7 @@ class GLM(Target):
 
         rows = self._packed(3, fill, take)
         outside, leverage, longest = largest.tolist()
-        parts = Parts(
-            taylor_differences,
-            taylor_energies,
-            scales=taylor_scales,
-            offset=polynomial_offset,
-            family_rise=self.family.rise,
-            family_energy=self.family.energy,
-        )
+        parts = self._parts(taylor_differences, taylor_energies, scales=taylor_scales, offset=polynomial_offset)
         return TaylorTarget(
             self,
             order,
@@ -404,10 +394,10 @@ class GLM(Target):
 
         def fill(rows: np.ndarray, block: slice) -> tuple[np.ndarray, np.ndarray]:
             X, y, weight = self._columns(block)
-            below = lower_bound(y, None if centre is None else X @ centre)
+            below = lower_bound(y, None if centre is None else X.dot(centre))
             rows[:, c] = 0.0
             rows[:, c + 1 : c + 5] = np.column_stack(below)
-            return (weight * (2 * below.a * below.anchor - below.b)) @ X, X.T @ ((-2 * weight * below.a)[:, None] * X)
+            return X.moment(weight * (2 * below.a * below.anchor - below.b)), X.sandwich(-2 * weight * below.a)
 
         slope, curvature = np.zeros(d), np.zeros((d, d))
 
@@ -416,14 +406,7 @@ class GLM(Target):
             np.add(curvature, of_block[1], out=curvature)
 
         rows = self._packed(4, fill, take)
-        parts = Parts(
-            no_differences,
-            firefly_energies,
-            scales=firefly_scales,
-            offset=polynomial_offset,
-            family_rise=self.family.rise,
-            family_energy=self.family.energy,
-        )
+        parts = self._parts(no_differences, firefly_energies, scales=firefly_scales, offset=polynomial_offset)
         at_centre = Expansion(0.0, slope, curvature)
         remainders = Remainders(rows, c, parts)
         return TaylorTarget(self, 2, np.zeros(d), at_centre, remainders=remainders, bounds=NO_BOUNDS, start=self.start)
@@ -437,7 +420,7 @@ class GLM(Target):
         mode = self.modes[chain % len(self.modes)]
         if mode.found:
             return mode.point + _START_SPREAD * (mode.posterior.metric().factor @ rng.standard_normal(self.dim))
-        size = np.sqrt(self._sums(lambda X, y, weight: (np.einsum("ij,ij->j", X, X),))[0] / self.n_rows)
+        size = np.sqrt(self._sums(lambda X, y, weight: (X.squares(),))[0] / self.n_rows)
         unit = np.divide(1.0, size, out=np.ones(self.dim), where=size > 0)
         return self._prior.mean + unit * rng.standard_normal(self.dim)
 
@@ -469,11 +452,10 @@ class RobustRegression(GLM):
 _MOST_WEIGHT = 1e20  # with more, a posterior is narrower than the rounding of its parameters
 
 
-def _variation(Z: np.ndarray, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _variation(Z: np.ndarray, X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """How far the predictors vary along the directions ``Z``, and the columns' sums of squares."""
-    X = X[weight > 0]
-    along = X @ Z
-    return along.T @ along, np.einsum("ij,ij->j", X, X)
+    along = X.times(Z)[weight > 0]
+    return along.T @ along, X.squares(weight > 0)
 
 
 def _checked_weights(weights: Any, n_rows: int, temper: float) -> np.ndarray:

@@ -6,74 +6,36 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._jit import REASSOCIATE, Differences, Energies, helper, part
-from .._vector import prefetch_row
-from ..data.stream import ROWS_AHEAD
+from .._jit import Differences, Energies, helper, part
+from .designs.base import DesignNumbers, design_of
 from .layouts import OWN, order_of
 
 # Layout of a packed row: the features, y, c and, when rows are weighted, the weight (temper included).
 
 
 class Regression(NamedTuple):
-    """A regression's own numbers.
+    """A regression's own numbers, besides the design's; ``y`` is the column of the response, behind the features.
 
-    ``y`` is the column of the response, ``single`` whether features are kept in single precision, two of them in the
-    place of one other number; for the family's ``grain`` see `scales`.
+    For the family's ``grain`` see `scales`.
     """
 
+    y: Any
     temper: Any
     weighted: Any
-    y: Any
     grain: Any
-    single: Any
+
+
+_REGRESSION = OWN + len(DesignNumbers._fields)
+
+
+def own_numbers(design: DesignNumbers, *, temper: float, weighted: bool, grain: float) -> tuple[float, ...]:
+    """What `design_of` and `regression_of` read."""
+    return (*design, temper, weighted, grain)
 
 
 @helper(inline=True)
 def regression_of(hyper):
-    return Regression(hyper[OWN], hyper[OWN + 1] > 0.0, int(hyper[OWN + 2]), hyper[OWN + 3], hyper[OWN + 4] > 0.0)
-
-
-@helper(fastmath=REASSOCIATE)
-def _two_dots_of(theta, prop, rows, features, index, start, n, eta, eta_prop):
-    """Linear predictors at both points. Rows lie anywhere in memory, so later ones are asked for early."""
-    d = theta.size
-    for b in range(n):
-        if start + b + ROWS_AHEAD < index.size:
-            prefetch_row(rows, index[start + b + ROWS_AHEAD])
-        i = index[start + b]
-        here, there = 0.0, 0.0
-        for j in range(d):
-            here += features[i, j] * theta[j]
-            there += features[i, j] * prop[j]
-        eta[b], eta_prop[b] = here, there
-
-
-@helper(fastmath=REASSOCIATE)
-def _one_dot_of(theta, features, index, n, eta):
-    d = theta.size
-    for b in range(n):
-        i = index[b]
-        here = 0.0
-        for j in range(d):
-            here += features[i, j] * theta[j]
-        eta[b] = here
-
-
-@helper
-def _two_dots(theta, prop, data, index, start, n):
-    if regression_of(data.hyper).single:
-        features = data.rows.view(np.float32)
-        _two_dots_of(theta, prop, data.rows, features, index, start, n, data.eta, data.eta_prop)
-    else:
-        _two_dots_of(theta, prop, data.rows, data.rows, index, start, n, data.eta, data.eta_prop)
-
-
-@helper
-def _one_dot(theta, data, index, n, eta):
-    if regression_of(data.hyper).single:
-        _one_dot_of(theta, data.rows.view(np.float32), index, n, eta)
-    else:
-        _one_dot_of(theta, data.rows, index, n, eta)
+    return Regression(design_of(hyper).width, hyper[_REGRESSION], hyper[_REGRESSION + 1] > 0.0, hyper[_REGRESSION + 2])
 
 
 @helper
@@ -92,7 +54,7 @@ def _apply_weights(index, start, n, data, column, values):
 def _family_rises(theta, prop, index, start, n, data, rise, bound):
     """``f(eta') - f(eta)`` and ``c_i`` of a block of rows; ``data.eta`` and ``data.eta_prop`` keep the predictors."""
     y = regression_of(data.hyper).y
-    _two_dots(theta, prop, data, index, start, n)
+    data.dots(theta, prop, data.rows, index, start, n, data.hyper, data.eta, data.eta_prop)
     for b in range(n):
         data.y[b] = data.rows[index[start + b], y]
         bound[b] = data.rows[index[start + b], y + 1]
@@ -103,7 +65,7 @@ def _family_rises(theta, prop, index, start, n, data, rise, bound):
 def _family_energies(theta, index, n, data, out):
     """``f(eta)`` of a block of rows; ``data.eta`` keeps the predictors."""
     y = regression_of(data.hyper).y
-    _one_dot(theta, data, index, n, data.eta)
+    data.dot(theta, data.rows, index, n, data.hyper, data.eta)
     for b in range(n):
         data.y[b] = data.rows[index[b], y]
     data.family_energy(n, data.eta, data.y, data.family_hyper, out)
@@ -125,24 +87,6 @@ def energies(theta, index, n, data, out):
 # where a bound is exceeded. A family's grain is the size of what cancels in rises even where its energies are small.
 
 
-@helper
-def _sizes(theta, features, i):
-    """``sum_j |x_ij theta_j|``, grown by the number of terms as the rounding of their sum is, and ``|x_i|``."""
-    d = theta.size
-    terms, squares = 0.0, 0.0
-    for j in range(d):
-        terms += abs(features[i, j] * theta[j])
-        squares += float(features[i, j]) * features[i, j]
-    return terms * (1.0 + d / 32.0), np.sqrt(squares)
-
-
-@helper
-def _predictor_sizes(theta, data, i):
-    if regression_of(data.hyper).single:
-        return _sizes(theta, data.rows.view(np.float32), i)
-    return _sizes(theta, data.rows, i)
-
-
 @part(Energies)
 def scales(theta, index, n, data, out):
     """``w (|f| + grain) + w sup|f'| sum_j |x_j theta_j|``; of the supremum the bound knows, ``c = w sup|f'| |x|``."""
@@ -152,7 +96,7 @@ def scales(theta, index, n, data, out):
         out[b] = abs(out[b]) + regression_of(data.hyper).grain
     _apply_weights(index, 0, n, data, c + 1, out)
     for b in range(n):
-        terms, length = _predictor_sizes(theta, data, index[b])
+        terms, length = data.sizes(theta, data.rows, index[b], data.hyper)
         if length > 0.0:
             out[b] += data.rows[index[b], c] * (terms / length)
 
@@ -183,7 +127,7 @@ def taylor_differences(theta, prop, index, start, n, data, rise, bound):
 def taylor_energies(theta, index, n, data, out):
     """``R_i(theta)``, zero at the centre."""
     y = regression_of(data.hyper).y
-    _one_dot(theta, data, index, n, data.eta_prop)
+    data.dot(theta, data.rows, index, n, data.hyper, data.eta_prop)
     for b in range(n):
         data.y[b] = data.rows[index[b], y]
         data.eta[b] = data.rows[index[b], y + 2]
@@ -198,7 +142,7 @@ def taylor_scales(theta, index, n, data, out):
     own, order = regression_of(data.hyper), order_of(data.hyper)
     y, grain = own.y, own.grain
     rise = np.empty(n)
-    _one_dot(theta, data, index, n, data.eta_prop)
+    data.dot(theta, data.rows, index, n, data.hyper, data.eta_prop)
     for b in range(n):
         data.y[b] = data.rows[index[b], y]
         data.eta[b] = data.rows[index[b], y + 2]
@@ -208,7 +152,7 @@ def taylor_scales(theta, index, n, data, out):
         i = index[b]
         slope, curvature = abs(data.rows[i, y + 3]), abs(data.rows[i, y + 4])
         away = abs(data.eta_prop[b] - data.rows[i, y + 2])
-        terms, _ = _predictor_sizes(theta, data, i)
+        terms, _ = data.sizes(theta, data.rows, i, data.hyper)
         polynomial = slope * away + 0.5 * (order - 1.0) * curvature * away * away
         out[b] = abs(out[b]) + grain + abs(rise[b]) + polynomial + (slope + curvature * away) * terms
     _apply_weights(index, 0, n, data, y + 5, out)
@@ -238,7 +182,7 @@ def firefly_scales(theta, index, n, data, out):
         i = index[b]
         away = abs(data.eta[b] - data.rows[i, y + 2])
         curvature, slope, constant = abs(data.rows[i, y + 3]), abs(data.rows[i, y + 4]), abs(data.rows[i, y + 5])
-        terms, _ = _predictor_sizes(theta, data, i)
+        terms, _ = data.sizes(theta, data.rows, i, data.hyper)
         out[b] = abs(out[b]) + regression_of(data.hyper).grain + (curvature * away + slope) * away + constant
         out[b] += (2.0 * curvature * away + slope) * (terms + abs(data.rows[i, y + 2]))
     _apply_weights(index, 0, n, data, y + 6, out)

@@ -31,7 +31,8 @@ class _Rows(NamedTuple):
 
 def modes_from_many_starts(target: GLM) -> np.ndarray:
     """Points (k, d) near the local minima of the energy of all rows of ``target``, none of them twice."""
-    rows = _Rows(*target._columns(slice(None)))
+    block, y, weight = target._columns(slice(None))
+    rows = _Rows(block.dense(), y, weight)
     rows = _Rows(*(column[rows.weight > 0] for column in rows))
     unit = 1 / np.sqrt(np.median(target.family.suprema(rows.y).second))  # about a residual's scale
     known = np.array(target.search_starts())

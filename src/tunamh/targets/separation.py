@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from .designs import Block
     from .glm import GLM
 
 _ROUNDS = 200
@@ -58,9 +59,9 @@ def _signs(target: GLM, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, 
 def _free_subspace(target: GLM) -> np.ndarray:
     """A basis (d, k), in columns of unit size, of the directions that rows rising on both sides leave free."""
 
-    def squares(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, int]:
+    def squares(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, int]:
         n_both = int(_signs(target, y, weight)[1].sum())
-        return np.einsum("ij,ij->j", X[weight > 0], X[weight > 0]), n_both
+        return X.squares(weight > 0), n_both
 
     size, n_both = target._sums(squares)
     frame = target.columns.frame
@@ -68,8 +69,8 @@ def _free_subspace(target: GLM) -> np.ndarray:
     if n_both == 0:
         return columns
 
-    def framed(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray]:
-        Z = X[_signs(target, y, weight)[1]] @ columns
+    def framed(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray]:
+        Z = X.times(columns)[_signs(target, y, weight)[1]]
         return (Z.T @ Z,)
 
     values, vectors = np.linalg.eigh(target._sums(framed)[0])
@@ -80,9 +81,9 @@ def _direction_within(target: GLM, basis: np.ndarray) -> np.ndarray | None:
     """Solve the programme over rows found so far, look for violated rows among all, and so on."""
     from scipy.optimize import linprog
 
-    def aims(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
+    def aims(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
         sign = _signs(target, y, weight)[0]
-        along = (sign[:, None] * X) @ basis
+        along = sign[:, None] * X.times(basis)
         return along.sum(axis=0), float(np.abs(along).sum())
 
     aim, total = target._sums(aims)
@@ -109,24 +110,28 @@ def _sharpened(v: np.ndarray, held: np.ndarray) -> np.ndarray:
     tight = held[np.abs(slack) <= 1e-6]
     if len(tight) == 0:
         return v
-    _, values, rows = np.linalg.svd(tight, full_matrices=True)
+    _, values, rows = np.linalg.svd(np.linalg.qr(tight, mode="r"))  # the triangle has the same rows' space
     rank = int((values > 1e-9 * values[0]).sum())
     free = rows[rank:]
     return free.T @ (free @ v) if len(free) else v
 
 
 def _most_violated(target: GLM, basis: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """The rows ``sign_i x_i`` (in the basis, of unit length) that ``v`` violates most."""
+    """The rows ``sign_i x_i`` (in the basis, of unit length) that ``v`` violates most, by more than rounding.
 
-    def violated(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[list[np.ndarray]]:
+    Components of ``v`` that should be zero are so up to rounding only: none counts as less than 1e-4 of the largest.
+    """
+    sizes = np.abs(basis) @ np.maximum(np.abs(v), 1e-4 * np.abs(v).max())
+
+    def violated(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[list[np.ndarray]]:
         sign = _signs(target, y, weight)[0]
-        Z = (sign[:, None] * X) @ basis
+        Z = sign[:, None] * X.times(basis)
         depth = Z @ v
-        found = np.flatnonzero(depth < -_ROUNDING * (np.abs(X) @ (np.abs(basis) @ np.abs(v))))
+        found = np.flatnonzero(depth < -_ROUNDING * X.reach(sizes))
         length = np.linalg.norm(Z[found], axis=1)
         worst = np.argsort(depth[found] / length)[:_ROWS_A_ROUND]
         return ([Z[found[worst]] / length[worst, None]],)
 
-    rows = np.concatenate(target._sums(violated)[0])
+    rows = np.unique(np.concatenate(target._sums(violated)[0]).round(13), axis=0)  # categories repeat
     depth = rows @ v
     return rows[np.argsort(depth)[:_ROWS_A_ROUND]]

@@ -1,0 +1,12 @@
+"""Designs: how a row's columns become its linear predictor.
+
+A matrix kind is one file: what compiled code does with a packed row (`dots`, `dot`, `sizes`), and what sums over blocks
+of rows need (`Block`). The rest of the library does not know which kind it has.
+"""
+
+from .base import Block, Design
+from .dense import DenseDesign
+from .gathered import GatheredDesign
+from .reading import as_design
+
+__all__ = ["Block", "DenseDesign", "Design", "GatheredDesign", "as_design"]

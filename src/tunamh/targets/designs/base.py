@@ -1,0 +1,96 @@
+"""What the rest of the library asks of a design, and of a block of its rows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..._jit import Part, helper
+from ..._linear import Frame
+from ..layouts import OWN
+
+
+class DesignNumbers(NamedTuple):
+    """Where a packed row's features lie: columns kept whole, positions to gather, and whether these have values.
+
+    Columns in single precision (``single``) lie two in the place of one other number, positions too. ``width`` is what
+    all of them take, in numbers of double precision: the response comes next.
+    """
+
+    width: Any
+    single: Any
+    columns: Any
+    positions: Any
+    valued: Any
+
+
+@helper(inline=True)
+def design_of(hyper):
+    """The design's numbers come first among a regression's own."""
+    return DesignNumbers(
+        int(hyper[OWN]), hyper[OWN + 1] > 0.0, int(hyper[OWN + 2]), int(hyper[OWN + 3]), hyper[OWN + 4] > 0.0
+    )
+
+
+class DesignParts(NamedTuple):
+    """The compiled side of a design; see the roles `Dots`, `Dot` and `Sizes`."""
+
+    dots: Part
+    dot: Part
+    sizes: Part
+
+
+class Block(Protocol):
+    """Some rows ``X`` of a design, for sums over them."""
+
+    def dense(self) -> np.ndarray:
+        """``X`` itself."""
+
+    def dot(self, theta: np.ndarray) -> np.ndarray:
+        """``X theta``."""
+
+    def times(self, matrix: np.ndarray) -> np.ndarray:
+        """``X matrix``."""
+
+    def reach(self, vector: np.ndarray) -> np.ndarray:
+        """``|X| |vector|``: what ``X vector`` would be if nothing cancelled."""
+
+    def moment(self, values: np.ndarray) -> np.ndarray:
+        """``X' values``."""
+
+    def sandwich(self, weight: np.ndarray, frame: Frame | None = None) -> np.ndarray:
+        """``X' diag(weight) X``, in the coordinates of ``frame`` where there is one."""
+
+    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+        """Per column, the sum of squares (over the rows that are kept)."""
+
+    def lengths(self) -> np.ndarray:
+        """Per row, ``|x_i|``."""
+
+    def largest(self) -> np.ndarray:
+        """Per row, the largest ``|x_ij|``."""
+
+
+class Design(Protocol):
+    """A matrix of features, row by row."""
+
+    n_rows: int
+    dim: int
+    numbers: DesignNumbers
+    parts: DesignParts
+
+    def block(self, rows: Any) -> Block:
+        """The rows of a slice or of an array of row numbers."""
+
+    def take(self, index: np.ndarray) -> Design:
+        """The design of some of the rows."""
+
+    def on_columns(self, which: np.ndarray) -> Design:
+        """The design of some of the columns, a mask."""
+
+    def pack(self, rows: np.ndarray, block: slice) -> None:
+        """Write the features of a block into the first ``numbers.width`` columns of its packed rows."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What must not change while a target uses it, by name."""

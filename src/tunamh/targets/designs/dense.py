@@ -1,0 +1,150 @@
+"""Columns of numbers, in double or in single precision."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._jit import REASSOCIATE, Dot, Dots, Sizes, helper, part
+from ..._linear import Frame
+from ..._vector import prefetch_row
+from ...data.stream import ROWS_AHEAD
+from .base import DesignNumbers, DesignParts
+
+
+@helper(fastmath=REASSOCIATE, inline=True)
+def _two_dots(theta, prop, rows, features, index, start, n, eta, eta_prop):
+    """Linear predictors at both points. Rows lie anywhere in memory, so later ones are asked for early."""
+    d = theta.size
+    for b in range(n):
+        if start + b + ROWS_AHEAD < index.size:
+            prefetch_row(rows, index[start + b + ROWS_AHEAD])
+        i = index[start + b]
+        here, there = 0.0, 0.0
+        for j in range(d):
+            here += features[i, j] * theta[j]
+            there += features[i, j] * prop[j]
+        eta[b], eta_prop[b] = here, there
+
+
+@helper(fastmath=REASSOCIATE, inline=True)
+def _one_dot(theta, features, index, n, eta):
+    d = theta.size
+    for b in range(n):
+        i = index[b]
+        here = 0.0
+        for j in range(d):
+            here += features[i, j] * theta[j]
+        eta[b] = here
+
+
+@helper(inline=True)
+def _sizes(theta, features, i):
+    d = theta.size
+    terms, squares = 0.0, 0.0
+    for j in range(d):
+        terms += abs(features[i, j] * theta[j])
+        squares += float(features[i, j]) * features[i, j]
+    return terms * (1.0 + d / 32.0), np.sqrt(squares)
+
+
+@part(Dots, fastmath=REASSOCIATE)
+def _double_dots(theta, prop, rows, index, start, n, hyper, eta, eta_prop):
+    _two_dots(theta, prop, rows, rows, index, start, n, eta, eta_prop)
+
+
+@part(Dots, fastmath=REASSOCIATE)
+def _single_dots(theta, prop, rows, index, start, n, hyper, eta, eta_prop):
+    _two_dots(theta, prop, rows, rows.view(np.float32), index, start, n, eta, eta_prop)
+
+
+@part(Dot, fastmath=REASSOCIATE)
+def _double_dot(theta, rows, index, n, hyper, eta):
+    _one_dot(theta, rows, index, n, eta)
+
+
+@part(Dot, fastmath=REASSOCIATE)
+def _single_dot(theta, rows, index, n, hyper, eta):
+    _one_dot(theta, rows.view(np.float32), index, n, eta)
+
+
+@part(Sizes)
+def _double_sizes(theta, rows, i, hyper):
+    return _sizes(theta, rows, i)
+
+
+@part(Sizes)
+def _single_sizes(theta, rows, i, hyper):
+    return _sizes(theta, rows.view(np.float32), i)
+
+
+_DOUBLE = DesignParts(_double_dots, _double_dot, _double_sizes)
+_SINGLE = DesignParts(_single_dots, _single_dot, _single_sizes)
+
+
+class DenseBlock(NamedTuple):
+    """Rows as a matrix in double precision."""
+
+    X: np.ndarray
+
+    def dense(self) -> np.ndarray:
+        return self.X
+
+    def dot(self, theta: np.ndarray) -> np.ndarray:
+        return self.X @ theta
+
+    def times(self, matrix: np.ndarray) -> np.ndarray:
+        return self.X @ matrix
+
+    def reach(self, vector: np.ndarray) -> np.ndarray:
+        return np.abs(self.X) @ np.abs(vector)
+
+    def moment(self, values: np.ndarray) -> np.ndarray:
+        return values @ self.X
+
+    def sandwich(self, weight: np.ndarray, frame: Frame | None = None) -> np.ndarray:
+        Z = self.X if frame is None else self.X @ frame.columns
+        return Z.T @ (weight[:, None] * Z)
+
+    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+        X = self.X if kept is None else self.X[kept]
+        return np.einsum("ij,ij->j", X, X)
+
+    def lengths(self) -> np.ndarray:
+        return np.sqrt(np.einsum("ij,ij->i", self.X, self.X))
+
+    def largest(self) -> np.ndarray:
+        return np.abs(self.X).max(axis=1)
+
+
+class DenseDesign:
+    """A matrix as it was given: float32 stays float32, with sums in double precision."""
+
+    def __init__(self, X: np.ndarray):
+        self.X = X
+        self.n_rows, self.dim = X.shape
+        self.single = X.dtype == np.float32
+        width = (self.dim + 1) // 2 if self.single else self.dim
+        self.numbers = DesignNumbers(width, self.single, self.dim, 0, False)
+        self.parts = _SINGLE if self.single else _DOUBLE
+
+    def block(self, rows: Any) -> DenseBlock:
+        return DenseBlock(np.ascontiguousarray(self.X[rows], dtype=np.float64))
+
+    def take(self, index: np.ndarray) -> DenseDesign:
+        return DenseDesign(self.X[index])
+
+    def on_columns(self, which: np.ndarray) -> DenseDesign:
+        return DenseDesign(self.X[:, which])
+
+    def pack(self, rows: np.ndarray, block: slice) -> None:
+        if self.single:
+            features = rows.view(np.float32)
+            features[:, self.dim : 2 * self.numbers.width] = 0.0  # the other half of an odd feature
+            features[:, : self.dim] = self.X[block]
+        else:
+            rows[:, : self.dim] = self.X[block]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"X": self.X}

@@ -144,7 +144,20 @@ def demo_mixture() -> str:
     return said + markdown(["", *(c["name"] for c in found)], rows)
 
 
+def point_fits() -> str:
+    """Seconds of the whole posterior and of fits that give a point."""
+    sizes = results("point_fits")["sizes"]
+    methods = list(next(iter(sizes.values())))
+    rows = []
+    for size, found in sizes.items():
+        n_rows, d = size.split("x")
+        seconds = [number(found[m]["seconds"]) if "seconds" in found[m] else "" for m in methods]
+        rows.append([f"{int(float(n_rows)):,} x {d}", *seconds])
+    return markdown(["", *methods], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "point-fits": point_fits,
     "peers": peers,
     "few-peers": few_peers,
     "scaling": scaling,

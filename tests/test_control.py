@@ -290,8 +290,7 @@ def test_effective_rows_of_a_well_specified_model():
     """Spec 5e: N_eff is about N without control variates (measured 0.97 N for a logistic regression)."""
     target = LogisticRegression(*logistic_data(10_000, 5))
     mode = find_mode(target).point
-    block, y, _ = target._columns(slice(None))
-    features = block.dense()
+    features, y = logistic_data(10_000, 5)
     gradients = features * target.family.derivatives(features @ mode, y)[0][:, None]
     n_eff = tunamh.theory.effective_rows(gradients, target.c, target.expansion(mode).hessian)
     assert 0.8 < n_eff / 10_000 < 1.3

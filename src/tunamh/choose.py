@@ -8,22 +8,19 @@ same seed gives the same draws on any machine.
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._arguments import shown
-from ._linear import flat_direction
 from .acceptance import MH, MHSS, TunaMH
+from .capabilities import Examined, offers
 from .control import Taylor
-from .data.passes import announce, blocks
-from .errors import ImproperPosterior, SeveralModes
-from .laplace import Mode
+from .errors import SeveralModes
 from .modes import AcrossModes
+from .proper import Regression, refuse_dependent_columns, refuse_separated, why_unsafe
 from .proposals import Autoregressive, as_proposal
 from .targets.base import Target
-from .targets.glm import GLM
-from .targets.separation import separating_direction
 from .targets.taylor import TaylorTarget
 
 MH_PASS_SHARE = 0.3
@@ -32,10 +29,7 @@ MH_PASS_SHARE = 0.3
 _STEP_ROWS = 10.0  # what a step costs besides its rows, in rows: below this, all rows without noise cost no more
 
 _PAIRS = 200  # of Laplace draws, at which the batch is foreseen
-_LEAST_WEIGHT = 5.0  # rows per parameter, below which nothing is known of a Laplace law under a flat prior
-_OTHER_SCALE = 2.0  # typical residuals this many times longer or shorter than the scale are another scale's
 _MODES_SHOWN = 4
-_NARROW = 10.0  # times narrower than the likelihood: a prior whose tails, if it has any, are far from its peak
 _SKEWED = 0.05  # where mode and mean are this share of a draw's distance apart, the mean is the better centre
 
 
@@ -55,9 +49,9 @@ def choose(target: Target, test: Any, proposal: Any, control: Any) -> Choice:
     proposal is `Autoregressive`, which comes with its own. Otherwise all is chosen.
     """
     proposal = None if proposal is None else as_proposal(proposal)
-    if control is None and isinstance(proposal, Autoregressive) and isinstance(target, GLM):
+    if control is None and isinstance(proposal, Autoregressive) and offers(target, Examined):
         if not hasattr(test, "prepare"):  # such a test brings an expansion of its own
-            control = Taylor(order=max(1, _highest_order(target)))
+            control = Taylor(order=max(1, target.highest_order()))
     warn_of_modes(target)
     if control is not None:
         given, target = target, control(target)
@@ -65,9 +59,9 @@ def choose(target: Target, test: Any, proposal: Any, control: Any) -> Choice:
             made = f"of {given!r} it made {shown(target)}"
             raise TypeError(f"control must turn a target into a target, as Taylor(order=2) does; {made}.")
     if test is None and proposal is None:
-        if isinstance(target, GLM):
+        if offers(target, Examined):
             return _for_regression(target)
-        if isinstance(target, TaylorTarget) and isinstance(target.base, GLM):
+        if isinstance(target, TaylorTarget) and offers(target.base, Examined):
             return _for_expansion(target, "as control= says")
         return Choice(target, TunaMH(), target.default_proposal(), "TunaMH with its target's own proposal")
     if test is None:
@@ -76,27 +70,26 @@ def choose(target: Target, test: Any, proposal: Any, control: Any) -> Choice:
     return Choice(target, test, proposal, f"{test!r} with {proposal!r}, as you said")
 
 
-def _for_regression(target: GLM) -> Choice:
-    _refuse_dependent_columns(target)
+def _for_regression(target: Regression) -> Choice:
+    refuse_dependent_columns(target)
     mode = target.modes[0]
     if mode.slow:  # only where a proof says so
-        _refuse_separated(target)
-    warn_of_units(target)
+        refuse_separated(target)
+    for doubt in target.doubts():
+        warnings.warn(doubt, stacklevel=4)
     if len(target.modes) > 1:
         return _across_modes(target)
-    _warn_of_narrow_prior(target, mode)
-    _warn_of_heavy_prior(target)
-    order = _highest_order(target)
+    order = target.highest_order()
     if order == 0:
         return _without_expansion(target, "the family's second derivative is unbounded")
-    unsafe = _why_unsafe(target, mode)
+    unsafe = why_unsafe(target, mode)
     if unsafe is not None:
-        _refuse_separated(target)
+        refuse_separated(target)
         return _without_expansion(target, unsafe)
     where = "the mode"
     expanded = target.taylor(order, mode.point, mode.expansion, whiten=True, original_bounds=False)
-    if not _proved_proper(target, expanded, mode.away):
-        _refuse_separated(target)
+    if not target.proved_proper(expanded, mode.away):
+        refuse_separated(target)
     if np.linalg.norm(expanded.skew) > _SKEWED * np.sqrt(target.dim):
         where, mean = "the mean", expanded.reference
         del expanded  # one copy of the rows at a time
@@ -104,23 +97,7 @@ def _for_regression(target: GLM) -> Choice:
     return _for_expansion(expanded, where)
 
 
-def _proved_proper(target: GLM, expanded: TaylorTarget, away: float) -> bool:
-    """Whether the energy is higher than at the centre all around it, so that a convex one rises in every direction.
-
-    At a distance ``r`` (in posterior standard deviations) within the trust radius it is higher by at least
-    ``-away r + r^2/2 - C r^3/6``, C the sum of the bounds of order 2; at ``r = 4 away`` that is positive if
-    ``8/3 C away < 1``. Where ``|f'''| <= f''``, ``away max_i |L'x_i| < 1`` will do (spec 5i). On separated data
-    Newton's steps shrink so that neither product ever becomes small.
-    """
-    if target._prior.proper:
-        return True
-    if getattr(target.family, "self_concordant", False) and expanded.longest * away < 1:
-        return True
-    near_enough = 16 * away**2 <= expanded.trust.radius_squared
-    return expanded.order == 2 and near_enough and 8 / 3 * expanded.total_bound * away < 1
-
-
-def _across_modes(target: GLM) -> Choice:
+def _across_modes(target: Regression) -> Choice:
     """Several modes: proposals from the mixture of their Laplace laws, decided on all rows."""
     proposal = AcrossModes.of(target.modes)
     return Choice(
@@ -132,7 +109,7 @@ def _across_modes(target: GLM) -> Choice:
     )
 
 
-def _without_expansion(target: GLM, why: str) -> Choice:
+def _without_expansion(target: Regression, why: str) -> Choice:
     """No expansion to rely on; minibatches pay where the posterior knows far fewer rows than there are (spec 5e)."""
     if target.effective_rows < 0.25 * target.n_rows and np.isfinite(target.total_bound):
         return Choice(target, TunaMH(), target.default_proposal(), f"a random walk on minibatches, since {why}")
@@ -175,76 +152,9 @@ def _foreseen_batch(target: TaylorTarget) -> float:
     return float(np.mean(np.minimum(move_bounds, target.n_rows)))
 
 
-def _highest_order(target: GLM) -> int:
-    """The highest order of expansion whose remainder is bounded in every row."""
-    finite = np.array([True, True, True])
-    for block in blocks(target.n_rows):
-        suprema = target.family.suprema(target._y[block])
-        finite &= [bool(np.isfinite(values).all()) for values in suprema]
-    return 2 if finite[2] else 1 if finite[1] else 0
-
-
-_TYPICAL = 0.6745  # the median of the absolute value of a standard normal
-
-
-def warn_of_units(target: GLM) -> None:
-    """A known scale that is far from the residuals makes another model of the data than its owner means."""
-    scale = getattr(target.family, "scale", None)
-    if scale is None:
-        return
-    X, y, _ = target._columns(slice(None, None, max(1, target.n_rows // 10_000)))
-    residuals = y - X.dot(target.modes[0].point)
-    if len(y) <= 2 * target.dim or not np.isfinite(residuals).all():
-        return
-    typical = float(np.median(np.abs(residuals))) / _TYPICAL
-    if getattr(target.family, "squared", False):
-        typical = float(np.sqrt(np.mean(residuals**2) * len(y) / (len(y) - target.dim)))
-    ratio = typical / scale
-    if ratio > _OTHER_SCALE or (0 < ratio < 1 / _OTHER_SCALE):
-        off = f"{ratio:.3g} times" if ratio > 1 else f"1/{1 / ratio:.3g} of"
-        warnings.warn(
-            f"a typical residual is {typical:.3g}, {off} the scale of {target.family!r}, which is taken as known: "
-            f"standard deviations will be too {'small' if ratio > 1 else 'large'}. Say scale={typical:.2g} or so, or "
-            "divide X and y by it.",
-            stacklevel=5,
-        )
-
-
-def _warn_of_narrow_prior(target: GLM, mode: Mode) -> None:
-    """A peak of the prior far narrower than the likelihood: its tails are rarely visited, and may be missed."""
-    if target._prior.gaussian or not mode.found:
-        return
-    data, both = np.diag(mode.expansion.plain_hessian), np.diag(mode.posterior.plain_hessian)
-    narrow = [target.names[j] for j in np.flatnonzero((data > 0) & (both > _NARROW**2 * data))]
-    if narrow:
-        warnings.warn(
-            f"the prior is more than {_NARROW:g} times narrower than the likelihood for {_listed(narrow)}: if it has "
-            "heavy tails, they are visited rarely and these draws may miss them. Compare with "
-            "sample(target, test=tunamh.MH(), thin=20), or take a wider prior.",
-            stacklevel=5,
-        )
-
-
-def _warn_of_heavy_prior(target: GLM) -> None:
-    """Data that are separable along coefficients with heavy-tailed priors: nothing else holds these back."""
-    heavy = target._prior.heavy
-    if not heavy.any():
-        return
-    moved = heavy | target._prior.flat
-    part = target.on_columns(moved)
-    direction = separating_direction(part)
-    if direction is not None:
-        warnings.warn(
-            f"the data are separable along {_names_along(part, direction)}, and only a prior without a variance holds "
-            "the posterior there: its tails are so heavy that chains hardly reach them, and with flat coefficients "
-            "beside it there may be no posterior at all. Take a Normal, a Laplace or a StudentT prior with df above 2.",
-            stacklevel=5,
-        )
-
-
 def warn_of_modes(target: Target) -> None:
     """Say loudly that a posterior has several modes, where they are and what each holds, whatever the sampler."""
-    modes = target.modes if isinstance(target, GLM) and not target.convex else []
+    modes = target.modes if offers(target, Examined) and not target.convex else []
     if len(modes) < 2:
         return
     mass = np.exp(np.array([mode.log_mass for mode in modes]) - modes[0].log_mass)
@@ -260,74 +170,3 @@ def warn_of_modes(target: Target) -> None:
         SeveralModes,
         stacklevel=4,
     )
-
-
-def _why_unsafe(target: GLM, mode: Mode) -> str | None:
-    """Why the Laplace law is not to be trusted, if so."""
-    prior, along = target._prior, flat_direction(mode.posterior.hessian)
-    if not np.isfinite(mode.posterior.energy):
-        return "no point was found at which the prior and all energies are finite"
-    if along is not None:
-        frame = mode.posterior.frame
-        along = along if frame is None else frame.columns @ along
-        return f"the likelihood is flat along {_names_along(target, along)} where the search for a mode stopped"
-    if not mode.posterior.metric().positive_definite:
-        return "the Hessian is indefinite where the search for a mode stopped"
-    if not mode.found:
-        return f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next point"
-    if target.effective_rows < _LEAST_WEIGHT * target.dim and not prior.proper:
-        return f"the rows weigh no more than {target.effective_rows:.3g} together, for {target.dim} parameters"
-    return None
-
-
-def _refuse_dependent_columns(target: GLM) -> None:
-    """Under a flat prior: name every group of columns that depend on each other."""
-    if target._prior.proper:
-        return
-    groups = target.dependent_columns()
-    if not groups:
-        return
-    said = []
-    for group in groups:
-        names = [target.names[j] for j in group]
-        if len(group) == 1:
-            said.append(f"column {names[0]} is zero in every row")
-        else:
-            said.append(f"columns {_listed(names)} are collinear: one of them is a combination of the others")
-    _refuse("; ".join(said))
-
-
-def _refuse_separated(target: GLM) -> None:
-    """Under a flat prior: name the columns along which the likelihood never falls."""
-    if target._prior.proper:
-        return
-    announce("looking for separated data")
-    direction = separating_direction(target)
-    if direction is not None:
-        along = _names_along(target, direction)
-        _refuse(
-            f"the likelihood rises without end along {along}: the data are separable there, one side of it holding "
-            "a single class or no counts"
-        )
-
-
-def _refuse(what: str) -> NoReturn:
-    raise ImproperPosterior(
-        f"{what}. Under a flat prior there is then no posterior. Give a prior, such as prior=tunamh.Normal(scale=10), "
-        "or drop columns."
-    )
-
-
-def _names_along(target: GLM, direction: np.ndarray) -> str:
-    """The columns that a direction is made of, in the units of the columns."""
-    squares = target._sums(lambda X, y, weight: (X.squares(weight > 0),))[0]
-    share = np.abs(direction) * np.sqrt(squares)
-    if not share.any():
-        share = np.abs(direction)
-    leading = sorted(j for j in np.argsort(-share) if share[j] > 0.1 * share.max())
-    named = [target.names[j] for j in leading]
-    return f"column{'s' * (len(named) > 1)} {_listed(named)}"
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} others" if len(names) > 5 else "")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._arguments import flag, numbers, settle, shown, whole_number
+from .capabilities import Examined, Expandable, offers
 from .errors import NotApplicable
 from .laplace import Mode, find_mode
 
@@ -53,7 +54,7 @@ class Taylor:
     def __call__(self, target: Target) -> Target:
         if not hasattr(target, "n_rows"):
             raise TypeError(f"Taylor expands a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
-        if not hasattr(target, "taylor"):
+        if not offers(target, Expandable):
             raise NotApplicable(
                 f"{type(target).__name__} offers no derivatives, which Taylor(order={self.order}) needs."
             )
@@ -69,13 +70,13 @@ class Taylor:
                 )
         else:
             centre = checked_centre(self.centre, target)
-            at_centre = target.expansion(centre)  # type: ignore[attr-defined]
+            at_centre = target.expansion(centre)
         return target.taylor(self.order, centre, at_centre, whiten=self.whiten, original_bounds=self.original_bounds)
 
 
 def _best_mode(target: Target) -> Mode:
     """The mode with the largest share of the posterior."""
-    return target.modes[0] if hasattr(target, "modes") else find_mode(target)
+    return target.modes[0] if offers(target, Examined) else find_mode(target)
 
 
 def checked_centre(centre: Any, target: Target) -> np.ndarray:

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from .capabilities import GloballyBounded, offers
+
 # -------------------------------------------------------------------------------------- chi, gaps and batch sizes
 
 
@@ -146,7 +148,7 @@ class FiniteProblem:
             proposal,
             np.array([model.log_prior(b, model.prior_hyper) for b in points])
             + [model.offset(states[0], b, hyper) for b in states],
-            target.global_bounds() if hasattr(target, "global_bounds") else None,
+            target.global_bounds() if offers(target, GloballyBounded) else None,
         )
 
     def posterior(self) -> np.ndarray:

@@ -66,7 +66,7 @@ def test_single_precision_is_kept_and_changes_nothing(columns, settings):
     single = np.random.default_rng(1).standard_normal((400, columns)).astype(np.float32)
     y, weights = np.arange(400) % 2, 1.0 + np.arange(400) % 3
     kept, widened = (LogisticRegression(X, y, weights=weights, temper=0.5) for X in (single, single.astype(float)))
-    assert kept._y_column == (columns + 1) // 2
+    assert kept.y_column == (columns + 1) // 2
     first, second = (sample(t, draws=40, tune=40, chains=1, rng=1, **settings) for t in (kept, widened))
     assert np.array_equal(first.posterior["theta"].values, second.posterior["theta"].values)
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from .._arguments import flag, number_between, numbers, settle
 from .._jit import BLOCK, NO_FAULT, Decide, Decision, fixed, helper, part
+from ..capabilities import LowerBounded, offers
 from ..control import checked_centre
 from ..data.stream import NO_TABLE
 from ..errors import NotApplicable
@@ -163,7 +164,7 @@ class FlyMC:
 
     def prepare(self, target: Any) -> Any:
         """The target around its lower bounds: same posterior, energies ``-gap_i``."""
-        if not hasattr(target, "firefly"):
+        if not offers(target, LowerBounded):
             raise NotApplicable(
                 f"FlyMC needs lower bounds of the likelihood, which {type(target).__name__} does not offer"
             )

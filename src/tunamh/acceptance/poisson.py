@@ -16,6 +16,7 @@ import numpy as np
 from .._arguments import positive_number, settle
 from .._jit import BLOCK, Decide, fixed, helper, part
 from .._random import poisson
+from ..capabilities import GloballyBounded, offers
 from ..data.stream import alias_table, draw_rows
 from ..errors import NotApplicable
 from ..theory import FiniteProblem, poisson_acceptance
@@ -90,7 +91,7 @@ class PoissonMH:
         return poisson_acceptance(problem.log_rho(here, there), forward, backward)
 
     def bind(self, target: Any) -> ReadyTest:
-        if not hasattr(target, "global_bounds"):
+        if not offers(target, GloballyBounded):
             raise NotApplicable(
                 f"PoissonMH needs energies that are bounded everywhere, and those of {type(target).__name__} are not; "
                 "TunaMH needs bounds on their differences only"

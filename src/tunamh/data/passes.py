@@ -80,30 +80,38 @@ def over_blocks(function: Callable[[slice], Result], n_rows: int) -> Iterator[Re
     whose traceback somebody keeps, must not leave the process changed.
     """
 
-    def alone(block: slice) -> Result:
+    def alone(block: slice) -> tuple[int, Result]:
         with one_blas_thread():
-            return function(block)
+            return block.stop, function(block)
 
-    results = _in_threads(alone, n_rows)
+    return reported(_in_threads(alone, n_rows), n_rows)
+
+
+def reported(results: Iterator[tuple[int, Result]], n_rows: int) -> Iterator[Result]:
+    """The results of a pass that come with the number of rows behind them, which whoever is watching is told."""
     watch = _watch.get()
-    return results if watch is None else _watched(results, n_rows, watch)
+    return (result for _, result in results) if watch is None else _watched(results, n_rows, watch)
 
 
 def sums_over_blocks(terms: Callable[[slice], tuple], n_rows: int) -> list:
     """What ``terms`` returns for every block, added up in the order of the blocks."""
-    found = over_blocks(terms, n_rows)
+    return added_up(over_blocks(terms, n_rows))
+
+
+def added_up(found: Iterator[tuple]) -> list:
+    """The terms of every block, added up in the order of the blocks."""
     totals = list(next(found))
     for more in found:
         totals = [total + term for total, term in zip(totals, more, strict=True)]
     return totals
 
 
-def _watched(results: Iterator[Result], n_rows: int, watch: _Watch) -> Iterator[Result]:
+def _watched(results: Iterator[tuple[int, Result]], n_rows: int, watch: _Watch) -> Iterator[Result]:
     before = watch.report.rows
     watch.tell(passes=watch.report.passes + 1, share=0.0)
-    for block, result in zip(blocks(n_rows), results, strict=True):
+    for done, result in results:
         yield result
-        watch.tell(share=block.stop / n_rows, rows=before + block.stop)
+        watch.tell(share=done / n_rows, rows=before + done)
 
 
 def _in_threads(function: Callable[[slice], Result], n_rows: int) -> Iterator[Result]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._arguments import number_between, settle
 from .._jit import Propose, fixed, helper, part
+from ..capabilities import Whitenable, offers
 from ..errors import NotApplicable
 from .base import OPTIMAL_WALK, Proposal, ReadyProposal, Space
 
@@ -100,7 +101,7 @@ class Autoregressive(Proposal):
 
     def prepare(self, target: Any) -> Any:
         """The target in whitened coordinates."""
-        if not hasattr(target, "whitened"):
+        if not offers(target, Whitenable):
             raise NotApplicable("Autoregressive needs the Laplace law of a target with control=Taylor(order=2)")
         return target.whitened()
 

@@ -3,8 +3,9 @@
 from .base import Target
 from .energy import EnergyTarget
 from .families import Gaussian, Huber, Logistic, NegativeBinomial, Probit, SoftplusPoisson, StudentT
-from .glm import GLM, LogisticRegression, RobustRegression
+from .glm import GLM
 from .mixture import GaussianMixture
+from .named import LogisticRegression, RobustRegression
 from .walk import FiniteWalk
 
 __all__ = [

@@ -139,6 +139,20 @@ def _white_second(here, there, hyper):
 
 
 @part(Distance)
+def _second_several(theta, prop, hyper):
+    at = expanded_of(hyper, theta.size)
+    pp, ww, pw = _products(theta, prop, at.centre, at.root)
+    return penalised_outside(second_order_general(pp, ww, pw), pp, ww, pw, at.trust)
+
+
+@part(Distance)
+def _white_second_several(here, there, hyper):
+    at = white_of(hyper, here.size)
+    pp, ww, pw = _plain_products(here, there, at.centre_state)
+    return penalised_outside(second_order_general(pp, ww, pw), pp, ww, pw, at.trust)
+
+
+@part(Distance)
 def _white_first_general(here, there, hyper):
     at = white_of(hyper, here.size)
     pp, ww, pw = _products(here, there, at.centre_state, at.factor)
@@ -178,6 +192,11 @@ class Bounds(NamedTuple):
 def bounds_of_regression(order: int, trust: Trust) -> Bounds:
     """For energies of a linear predictor."""
     return Bounds(*((_first, _white_first), (_second, _white_second))[order - 1], trust, needs_white_root=True)
+
+
+def bounds_of_several(trust: Trust) -> Bounds:
+    """For energies of several linear predictors, expanded to the second order (spec 5j)."""
+    return Bounds(_second_several, _white_second_several, trust, needs_white_root=True)
 
 
 def bounds_in_general(order: int) -> Bounds:

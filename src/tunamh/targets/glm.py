@@ -4,62 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
 from .._arguments import shown
 from .._jit import Part
-from .._linear import Columns, examine_columns, groups_of
+from .._linear import Columns
 from ..data.packed import packed_rows
-from ..data.passes import announce, over_blocks, sums_over_blocks
-from ..data.seal import Seal
-from ..data.tables import aligned, as_vector
-from ..errors import NotApplicable
+from ..data.passes import announce
+from ..data.source import Rows
 from ..laplace import Mode, find_mode, find_modes
 from ..priors import Flat
 from .base import Expansion, Parts, Target, checked_temper
-from .bounds import LEAST_LOCAL_SHARE, NO_BOUNDS, ORIGINAL, bounds_of_regression, trust_radius_of
-from .designs import Block, as_design
-from .families import Family, Logistic, StudentT
-from .glm_rows import (
-    differences,
-    energies,
-    firefly_energies,
-    firefly_scales,
-    own_numbers,
-    scales,
-    taylor_differences,
-    taylor_energies,
-    taylor_scales,
-)
-from .layouts import Trust
+from .columns import columns_of, dependent_columns
+from .designs import Block
+from .doubts import doubts, names_along, proved_proper
+from .expanding import expanded, firefly
+from .families import Family
+from .glm_rows import own_numbers
 from .many_starts import modes_from_many_starts
+from .observations import Observations, check_weights, observe
+from .one_predictor import OnePredictor
 from .separation import separating_direction
-from .taylor import Remainders, Shape, TaylorTarget, mean_of_skewed, no_differences, polynomial_offset
+from .taylor import TaylorTarget
 
 Result = TypeVar("Result")
 
 _ROWS_FOR_MANY_STARTS = 2000
-_CANCELLED = 1e-11  # of what does not cancel, the share that rounding leaves
-_FAR_BELOW = 1e-10
 _START_SPREAD = 2.0  # widths of the Laplace law
 
 
 class GLM(Target):
-    """Regression with energies ``U_i = temper * weight_i * f(x_i . theta, y_i)``; no intercept is added.
+    """Regression with energies ``U_i = temper * weight_i * f(x_i . theta + offset_i, y_i)``; no intercept is added.
 
     The bound is ``c_i = temper * weight_i * sup|f'| * |x_i|`` with the Euclidean distance (spec 3).
 
     Parameters
     ----------
-    X : (N, d) table
+    X : (N, d) table, or a source
         Array, memory map, or a pandas, polars or pyarrow table, whose column names label the draws. Not copied until
         rows are needed; a change after construction is noticed and raises. pandas objects are paired with ``y`` and
         ``weights`` by their row labels, all else by position. float32 features are kept in single precision: the same
         numbers in half the memory; sums over them are in double precision. Columns of categories become codes, a
-        coefficient for each level but the first; scipy.sparse matrices are taken as they are.
+        coefficient for each level but the first; scipy.sparse matrices are taken as they are. A source of your own
+        (`tunamh.extend.Source`) brings responses, weights and offsets with it.
     y : (N,) responses
     family : Family
         Labels: `Logistic()`, `Probit()`. Reals: `StudentT(df)`, `Huber(delta)`, `Gaussian(scale)`. Counts:
@@ -70,117 +60,169 @@ class GLM(Target):
         Multiplies every energy, not the prior.
     weights : (N,), optional
         Multiply the rows' energies; a weight of 2 is the row given twice.
+    offset : (N,), optional
+        Known numbers that are added to the linear predictors.
     """
 
     _supported_point: np.ndarray | None = None
 
-    def __init__(self, X: Any, y: Any, family: Family, *, prior: Any = None, temper: float = 1.0, weights: Any = None):
-        if not hasattr(family, "suprema") or isinstance(family, type):
-            hint = f"{family.__name__}(...)" if isinstance(family, type) else "tunamh.Logistic() or tunamh.StudentT(4)"
-            raise TypeError(f"family must be a value such as {hint}, got {shown(family)}.")
-        y, weights = aligned(X, "X", y=y, weights=weights)
-        design, names = as_design(X)
-        n_rows = design.n_rows
-        y = as_vector(y, "y", n_rows)
-        family.check(y)
+    def __init__(
+        self,
+        X: Any,
+        y: Any = None,
+        family: Family | None = None,
+        *,
+        prior: Any = None,
+        temper: float = 1.0,
+        weights: Any = None,
+        offset: Any = None,
+    ):
+        family = _checked_family(family)
+        observations = observe(X, y, weights, offset, family.check)
         temper = checked_temper(temper)
-        self.family = family
+        self.family, self.observations, self.terms = family, observations, OnePredictor(family)
         self.own_bounds = not type(family).__module__.startswith("tunamh.")
-        self.design, self._y = design, y
-        self._y_column = design.numbers.width
-        self._weights = None if weights is None else _checked_weights(weights, n_rows, temper)
-        weighing = {} if self._weights is None else {"weights": self._weights}
-        self._seal = Seal({**design.arrays(), "y": y, **weighing}, names)
+        design = observations.design
+        self.y_column = design.numbers.width
+        if observations.weighted:
+            check_weights(observations, temper)
         super().__init__(
-            rows=n_rows,
-            bound_column=self._y_column + 1,
+            rows=observations.n_rows,
+            bound_column=self.y_column + 1,
             hyper=own_numbers(
-                design.numbers, temper=temper, weighted=weights is not None, grain=getattr(family, "grain", 1.0)
+                design.numbers, temper=temper, weighted=observations.weighted, grain=getattr(family, "grain", 1.0)
             ),
             family_hyper=family.hyper,
-            parts=self._parts(differences, energies, scales=scales),
+            parts=self.parts_with(*self.terms.plain_parts),
             dim=design.dim,
-            names=names,
+            names=observations.names,
             prior=prior,
             temper=temper,
         )
 
-    def _parts(self, *of_rows: Part, **others: Part) -> Parts:
+    def parts_with(self, differences: Part, energies: Part, scales: Part, **others: Part) -> Parts:
         """Compiled functions of rows, with those of the family and of the design."""
-        own = {"family_rise": self.family.rise, "family_energy": self.family.energy, **self.design.parts._asdict()}
-        return Parts(*of_rows)._replace(**others, **own)
+        own = {"family_rise": self.family.rise, "family_energy": self.family.energy}
+        return Parts(differences, energies, scales)._replace(
+            **others, **own, **self.observations.design.parts._asdict()
+        )
 
-    def _columns(self, block: Any) -> tuple[Block, np.ndarray, np.ndarray]:
-        """Features, responses and weights (temper included) of some rows."""
-        y = self._y[block]
-        weight = np.full(len(y), self.temper) if self._weights is None else self.temper * self._weights[block]
-        return self.design.block(block), y, weight
+    # --------------------------------------------------------------------------------------------------- the rows
 
-    def _packed(
-        self, extra: int, fill: Callable[[np.ndarray, slice], Result], take: Callable[[Result], Any] = lambda _: None
+    def weight(self, rows: Rows) -> np.ndarray:
+        """Weights of some rows, temper included."""
+        return np.full(len(rows.y), self.temper) if rows.weights is None else self.temper * rows.weights
+
+    def sums(self, terms: Callable[[Block, np.ndarray, np.ndarray], tuple]) -> list:
+        """``terms(X, y, weight)`` of every block of rows, added up in the order of the blocks."""
+        return self.observations.sums(lambda rows: terms(rows.X, rows.y, self.weight(rows)))
+
+    def packed(
+        self, extra: int, fill: Callable[[np.ndarray, Rows], Result], take: Callable[[Result], Any] = lambda _: None
     ) -> np.ndarray:
         """Rows ``x, y, c``, ``extra`` columns and, if rows are weighted, the weight.
 
         ``fill(rows, block)`` writes ``c`` and the extra columns of a block, of which the rest is already there; what it
         returns is handed to ``take``, block after block.
         """
-        y = self._y_column
-        rows = packed_rows(self.n_rows, y + 2 + extra + (self._weights is not None))
+        y, weighted = self.y_column, self.observations.weighted
+        packed = packed_rows(self.n_rows, y + 2 + extra + weighted)
 
-        def pack(block: slice) -> Result:
-            self._seal.check_block(block)
-            self.design.pack(rows[block], block)
-            rows[block, y] = self._y[block]
-            if self._weights is not None:
-                rows[block, y + 2 + extra] = self.temper * self._weights[block]
-            return fill(rows[block], block)
+        def pack(block: Rows) -> Result:
+            self.observations.check(block)
+            rows = packed[block.start : block.start + len(block.y)]
+            block.X.pack(rows)
+            rows[:, y] = block.y
+            if weighted:
+                rows[:, y + 2 + extra] = self.weight(block)
+            return fill(rows, block)
 
-        for result in over_blocks(pack, self.n_rows):
+        for result in self.observations.map(pack):
             take(result)
-        return rows
+        return packed
 
     @property
     def fingerprint(self) -> str:
         """A short hash of the data: their shape and all numbers in ``X``, ``y`` and ``weights``."""
-        return self._seal.digest
+        return self.observations.fingerprint
 
     def check_data(self) -> None:
-        self._seal.check_some()
+        self.observations.check_some()
 
     def _pack(self) -> np.ndarray:
-        c = self._y_column + 1
+        c = self.y_column + 1
 
-        def fill(rows: np.ndarray, block: slice) -> None:
-            X, y, weight = self._columns(block)
-            size = weight * X.lengths()
-            rows[:, c] = 0.0  # what does not move has bound zero, however steep the family
-            np.multiply(self.family.suprema(y).first, size, out=rows[:, c], where=size > 0)
+        def fill(rows: np.ndarray, block: Rows) -> None:
+            rows[:, c] = self.terms.first_bounds(block.X, block.y, self.weight(block))
 
-        return self._packed(0, fill)
+        return self.packed(0, fill)
 
-    @property
+    @cached_property
     def effective_rows(self) -> float:
-        return self.temper * (self.n_rows if self._weights is None else float(self._weights.sum()))
+        if not self.observations.weighted:
+            return self.temper * self.n_rows
+        return self.temper * float(np.concatenate(list(self.observations.map(lambda rows: rows.weights))).sum())
+
+    def _with(self, observations: Observations) -> GLM:
+        """The same regression of other rows or columns."""
+        other = copy(self)
+        for name in ("rows", "total_bound", "supply", "precision_trace", "modes", "effective_rows"):
+            other.__dict__.pop(name, None)
+        other.observations, other.n_rows = observations, observations.n_rows
+        return other
+
+    def on_rows(self, index: np.ndarray) -> GLM:
+        """The target on some of its rows, weighted up to all of them."""
+        return self._with(self.observations.take(index).weighted_up(self.n_rows / len(index)))
+
+    def on_columns(self, which: np.ndarray) -> GLM:
+        """The columns ``which``, a mask, under a flat prior: for questions about the design, not to be sampled."""
+        part = self._with(self.observations.on_columns(which))
+        part.__dict__.pop("columns", None)
+        part.dim, part.names = int(which.sum()), [name for name, kept in zip(self.names, which, strict=True) if kept]
+        part.prior, part._prior = Flat(), Flat().bind(part.dim)
+        return part
+
+    @cached_property
+    def columns(self) -> Columns:
+        """What a sample of the rows tells about the columns, and coordinates in which they are well conditioned."""
+        return columns_of(self)
+
+    def dependent_columns(self) -> list[np.ndarray]:
+        """Groups of columns that depend on each other over all rows, of those without a proper prior."""
+        return dependent_columns(self)
+
+    def separating_direction(self) -> np.ndarray | None:
+        """A direction along which the energy never rises, so that there is no posterior; None where there is one."""
+        return separating_direction(self)
+
+    def names_along(self, direction: np.ndarray) -> list[str]:
+        """The columns that a direction is made of."""
+        return names_along(self, direction)
+
+    def proved_proper(self, expanded: TaylorTarget, away: float) -> bool:
+        """Whether what is known at an expansion proves that there is a posterior."""
+        return proved_proper(self, expanded, away)
+
+    def doubts(self) -> list[str]:
+        """What a person should be told before the regression is sampled."""
+        return list(doubts(self))
 
     # ------------------------------------------------------------------------------------ the search for a mode
-
-    def _on_rows(self, index: np.ndarray) -> GLM:
-        """The target on some of its rows, weighted up to all of them."""
-        sample = copy(self)
-        for name in ("rows", "total_bound", "table", "precision_trace", "fingerprint", "modes"):
-            sample.__dict__.pop(name, None)
-        n = len(index)
-        sample.design, sample._y, sample.n_rows = self.design.take(index), self._y[index], n
-        weights = np.full(n, self.n_rows / n)
-        sample._weights = weights if self._weights is None else weights * self._weights[index]
-        return sample
 
     def samples(self) -> Iterator[Target]:
         """A hundredth and a tenth of the rows, where these are enough to look like all of them."""
         for share in (100, 10):
             n = self.n_rows // share
             if n >= max(1000, 20 * self.dim):
-                yield self._on_rows(np.sort(np.random.default_rng(share).integers(self.n_rows, size=n)))
+                yield self.on_rows(np.sort(np.random.default_rng(share).integers(self.n_rows, size=n)))
+
+    def sample_of(self, n: int, seed: int) -> GLM:
+        """The target on so many of its rows, more where there are many parameters."""
+        n = max(n, 20 * self.dim)
+        if n >= self.n_rows:
+            return self
+        return self.on_rows(np.sort(np.random.default_rng(seed).choice(self.n_rows, size=n, replace=False)))
 
     def search_starts(self) -> list[np.ndarray]:
         """The prior's mean and, where the family can guess predictors from responses, their least squares fit."""
@@ -190,9 +232,9 @@ class GLM(Target):
 
             def terms(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
                 curved = weight * np.minimum(self.family.suprema(y).second, 1e300)
-                return X.sandwich(curved, frame), X.moment(curved * guess(y))
+                return X.sandwich(curved, frame), X.moment(curved * (guess(y) - X.dot(np.zeros(self.dim))))
 
-            gram, moment = self._sums(terms)
+            gram, moment = self.sums(terms)
             fit = Expansion(0.0, moment, gram, frame).plus(self._prior.expansion(starts[0], np.ones(self.dim)))
             factor = fit.metric().factor
             pull = self._prior.precision * self._prior.mean
@@ -201,29 +243,22 @@ class GLM(Target):
 
     def slope(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Energy and gradient of the data at ``theta``: a pass without a Hessian."""
-
-        def terms(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
-            eta = X.dot(theta)
-            slopes = weight * self.family.derivatives(eta, y)[0]
-            return float(weight @ self._family_energy(eta, y)), X.moment(slopes)
-
-        energy, gradient = self._sums(terms)
+        energy, gradient = self.sums(lambda X, y, weight: self.terms.slope(X, theta, y, weight))
         return energy, gradient
 
     def energies_at(self, points: np.ndarray) -> np.ndarray:
         """Energies of the posterior at points (k, d), in one pass."""
-
-        def terms(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray]:
-            predictors = np.ascontiguousarray(X.times(points.T).T)
-            return (np.array([weight @ self._family_energy(eta, y) for eta in predictors]),)
-
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._sums(terms)[0] + self._prior_energies_at(points)
+            data = self.sums(lambda X, y, weight: (self.terms.energies_at(X, points, y, weight),))[0]
+            return data + self._prior_energies_at(points)
 
-    def _family_energy(self, eta: np.ndarray, y: np.ndarray) -> np.ndarray:
-        out = np.empty_like(eta)
-        self.family.energy(eta.size, eta, y, self._family_hyper, out)
-        return out
+    def expansion(self, theta: np.ndarray) -> Expansion:
+        """Energy, gradient and Hessian of the data at ``theta``, in one pass over blocks of rows."""
+        frame = self.columns.frame
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self.sums(lambda X, y, weight: self.terms.expansion(X, theta, y, weight, frame))
+        energy, gradient, hessian = found
+        return Expansion(energy, gradient, hessian, frame)
 
     @property
     def convex(self) -> bool:
@@ -234,19 +269,13 @@ class GLM(Target):
         """Modes of a sample of the rows, found from many starts, where energies are not convex."""
         if self.convex:
             return super().candidates()
-        return modes_from_many_starts(self._sample_of(_ROWS_FOR_MANY_STARTS, seed=2))
+        return modes_from_many_starts(self.sample_of(_ROWS_FOR_MANY_STARTS, seed=2))
 
     @property
     def candidates_slack(self) -> float:
         """How much higher than the best a candidate's energy may be, being the mode of a sample only."""
         missing = max(0.0, self.n_rows / max(_ROWS_FOR_MANY_STARTS, 20 * self.dim) - 1)
         return 50.0 + 4.0 * self.dim * (1 + missing)
-
-    def _sample_of(self, n: int, seed: int) -> GLM:
-        n = max(n, 20 * self.dim)
-        if n >= self.n_rows:
-            return self
-        return self._on_rows(np.sort(np.random.default_rng(seed).choice(self.n_rows, size=n, replace=False)))
 
     @cached_property
     def modes(self) -> list[Mode]:
@@ -267,149 +296,19 @@ class GLM(Target):
     def supported_point(self) -> np.ndarray | None:
         return self._supported_point
 
-    # --------------------------------------------------------------------------------------------- the columns
+    # --------------------------------------------------------------------------------------------- what it offers
 
-    @cached_property
-    def columns(self) -> Columns:
-        """What a sample of the rows tells about the columns, and coordinates in which they are well conditioned."""
-        n = min(self.n_rows, max(1000, 2 * self.dim))
-        index = np.sort(np.random.default_rng(1).choice(self.n_rows, size=n, replace=False))
-        block, _, weight = self._columns(index)
-        X = block.dense()
-        return examine_columns(X[weight > 0] if (weight > 0).any() else X)
-
-    def on_columns(self, which: np.ndarray) -> GLM:
-        """The columns ``which``, a mask, under a flat prior: for questions about the design, not to be sampled."""
-        part = copy(self)
-        for name in ("rows", "total_bound", "table", "precision_trace", "modes", "columns"):
-            part.__dict__.pop(name, None)
-        part.dim, part.names = int(which.sum()), [name for name, kept in zip(self.names, which, strict=True) if kept]
-        part.prior, part._prior = Flat(), Flat().bind(part.dim)
-
-        part.design = self.design.on_columns(which)
-        return part
-
-    def dependent_columns(self) -> list[np.ndarray]:
-        """Groups of columns that depend on each other over all rows; a group of one is a column of zeros.
-
-        Only where the sample leaves directions open are all rows asked: ``x.z`` vanishes in every row, up to rounding,
-        for a direction that stays open. Columns whose coefficients have a proper prior are left out.
-        """
-        flat = self._prior.flat
-        if not flat.all():
-            groups = self.on_columns(flat).dependent_columns() if flat.any() else []
-            return [np.flatnonzero(flat)[group] for group in groups]
-        Z = self.columns.open_directions
-        while Z.shape[1] > 0:
-            gram, squares = self._sums(partial(_variation, Z))
-            size = np.sqrt(squares)
-            reach = np.abs(Z).T @ size  # what x.z would be if nothing cancelled, as a root of the sum of squares
-            reach = np.where(reach > 0, reach, 1.0)
-            values, vectors = np.linalg.eigh(gram / np.outer(reach, reach))
-            if values[-1] <= _CANCELLED**2:
-                return groups_of(Z, np.where(size > 0, size, 1.0))
-            open_still = values <= _FAR_BELOW * values[-1]  # small beside the largest: another look is more accurate
-            Z = Z @ (vectors[:, open_still] / reach[:, None])
-        return []
-
-    def _sums(self, terms: Callable[[Block, np.ndarray, np.ndarray], tuple]) -> list:
-        """``terms(X, y, weight)`` of every block of rows, added up in the order of the blocks."""
-        return sums_over_blocks(lambda block: terms(*self._columns(block)), self.n_rows)
-
-    def expansion(self, theta: np.ndarray) -> Expansion:
-        """Energy, gradient and Hessian of the data at ``theta``, in one pass over blocks of rows."""
-
-        frame = self.columns.frame
-
-        def terms(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-            eta = X.dot(theta)
-            first, second, _ = self.family.derivatives(eta, y)
-            energy = float(weight @ self._family_energy(eta, y))
-            return energy, X.moment(weight * first), X.sandwich(weight * second, frame)
-
-        with np.errstate(over="ignore", invalid="ignore"):
-            energy, gradient, hessian = self._sums(terms)
-        return Expansion(energy, gradient, hessian, frame)
+    def highest_order(self) -> int:
+        """The highest order of expansion whose remainder is bounded in every row; 0 where none is."""
+        return min(self.observations.map(lambda rows: self.terms.highest_order(rows.y)))
 
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> TaylorTarget:
-        """The target with its Taylor part in the offset: ``c_i = weight_i L |A^-1/2 x_i|^{order+1}`` (spec 5a, 5d)."""
-        announce("expanding every row about the centre")
-        d, c = self.dim, self._y_column + 1
-        white = whiten and not original_bounds
-        prior = self._prior.expansion(centre, at_centre.width)
-        frame = at_centre.plus(prior).metric()
-        factor, root = (frame.factor, frame.inverse) if white else (np.eye(d), np.eye(d))
-        near = getattr(self.family, "suprema_near", None) if white else None
-        radius = np.inf if near is None else trust_radius_of(d)
-
-        def fill(rows: np.ndarray, block: slice) -> tuple[list[float], np.ndarray]:
-            X, y, weight = self._columns(block)
-            eta = X.dot(centre)
-            supremum = self.family.suprema(y)[order]
-            if not np.isfinite(supremum).all():
-                row = block.start + int(np.argmax(~np.isfinite(supremum)))
-                raise NotApplicable(
-                    f"Taylor(order={order}) needs bounded derivatives; {self.family!r} has none in row {row}"
-                )
-            white_X = X.times(factor)
-            size = X.largest() if original_bounds else np.sqrt(np.einsum("ij,ij->i", white_X, white_X))
-            local = supremum
-            if near is not None:
-                local = np.clip(near(y, eta, radius * size)[order], LEAST_LOCAL_SHARE * supremum, supremum)
-            rows[:, c] = weight * local * size ** (order + 1)
-            rows[:, c + 1] = eta
-            rows[:, c + 2], rows[:, c + 3], third = self.family.derivatives(eta, y)
-            wider = float(np.max(supremum[supremum > 0] / local[supremum > 0], initial=1.0))
-            leverage = float(np.max(weight * np.abs(rows[:, c + 3]) * size**2))
-            return [wider, leverage, float(size.max())], (weight * third * size**2) @ white_X
-
-        largest, thirds = np.array([1.0, 0.0, 0.0]), np.zeros(d)
-
-        def take(of_block: tuple[list[float], np.ndarray]) -> None:
-            np.maximum(largest, of_block[0], out=largest)
-            np.add(thirds, of_block[1], out=thirds)
-
-        rows = self._packed(3, fill, take)
-        outside, leverage, longest = largest.tolist()
-        parts = self._parts(taylor_differences, taylor_energies, scales=taylor_scales, offset=polynomial_offset)
-        return TaylorTarget(
-            self,
-            order,
-            centre,
-            at_centre,
-            remainders=Remainders(rows, c, parts),
-            bounds=ORIGINAL if original_bounds else bounds_of_regression(order, Trust(radius**2, outside)),
-            root=root,
-            shape=Shape(mean_of_skewed(thirds), leverage, longest) if white else None,
-        )
+        return expanded(self, order, centre, at_centre, whiten=whiten, original_bounds=original_bounds)
 
     def firefly(self, centre: np.ndarray | None) -> TaylorTarget:
-        """The target around lower bounds of its likelihood, tight at ``centre``; their sum is a quadratic in theta."""
-        lower_bound = getattr(self.family, "lower_bound", None)
-        if lower_bound is None:
-            raise NotApplicable(f"FlyMC needs a lower bound of the likelihood; {self.family!r} offers none")
-        d, c = self.dim, self._y_column + 1
-
-        def fill(rows: np.ndarray, block: slice) -> tuple[np.ndarray, np.ndarray]:
-            X, y, weight = self._columns(block)
-            below = lower_bound(y, None if centre is None else X.dot(centre))
-            rows[:, c] = 0.0
-            rows[:, c + 1 : c + 5] = np.column_stack(below)
-            return X.moment(weight * (2 * below.a * below.anchor - below.b)), X.sandwich(-2 * weight * below.a)
-
-        slope, curvature = np.zeros(d), np.zeros((d, d))
-
-        def take(of_block: tuple[np.ndarray, np.ndarray]) -> None:
-            np.add(slope, of_block[0], out=slope)
-            np.add(curvature, of_block[1], out=curvature)
-
-        rows = self._packed(4, fill, take)
-        parts = self._parts(no_differences, firefly_energies, scales=firefly_scales, offset=polynomial_offset)
-        at_centre = Expansion(0.0, slope, curvature)
-        remainders = Remainders(rows, c, parts)
-        return TaylorTarget(self, 2, np.zeros(d), at_centre, remainders=remainders, bounds=NO_BOUNDS, start=self.start)
+        return firefly(self, centre)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """A draw from twice the width of the Laplace law at a mode; with several modes the chains take turns.
@@ -420,51 +319,13 @@ class GLM(Target):
         mode = self.modes[chain % len(self.modes)]
         if mode.found:
             return mode.point + _START_SPREAD * (mode.posterior.metric().factor @ rng.standard_normal(self.dim))
-        size = np.sqrt(self._sums(lambda X, y, weight: (X.squares(),))[0] / self.n_rows)
+        size = np.sqrt(self.sums(lambda X, y, weight: (X.squares(),))[0] / self.n_rows)
         unit = np.divide(1.0, size, out=np.ones(self.dim), where=size > 0)
         return self._prior.mean + unit * rng.standard_normal(self.dim)
 
 
-class LogisticRegression(GLM):
-    """Bayesian logistic regression with labels 0 and 1; see `GLM` for the parameters."""
-
-    def __init__(self, X: Any, y: Any, *, prior: Any = None, temper: float = 1.0, weights: Any = None):
-        super().__init__(X, y, Logistic(), prior=prior, temper=temper, weights=weights)
-
-
-class RobustRegression(GLM):
-    """Linear regression with Student-t noise of ``df`` degrees of freedom and known ``scale``; see `GLM`."""
-
-    def __init__(
-        self,
-        X: Any,
-        y: Any,
-        df: float = 4.0,
-        scale: float = 1.0,
-        *,
-        prior: Any = None,
-        temper: float = 1.0,
-        weights: Any = None,
-    ):
-        super().__init__(X, y, StudentT(df, scale), prior=prior, temper=temper, weights=weights)
-
-
-_MOST_WEIGHT = 1e20  # with more, a posterior is narrower than the rounding of its parameters
-
-
-def _variation(Z: np.ndarray, X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How far the predictors vary along the directions ``Z``, and the columns' sums of squares."""
-    along = X.times(Z)[weight > 0]
-    return along.T @ along, X.squares(weight > 0)
-
-
-def _checked_weights(weights: Any, n_rows: int, temper: float) -> np.ndarray:
-    array = as_vector(weights, "weights", n_rows)
-    if (array < 0).any():
-        row = int(np.argmax(array < 0))
-        raise ValueError(f"weights must not be negative, but row {row} has {array[row]:g}.")
-    if temper * array.sum() > _MOST_WEIGHT:
-        raise ValueError(f"weights add up to {array.sum():g}, too much to compute with: 1 is the weight of one row.")
-    if not array.any():
-        raise ValueError("weights are all zero, so that no row counts: at least one must be positive.")
-    return array
+def _checked_family(family: Any) -> Family:
+    if not hasattr(family, "suprema") or isinstance(family, type):
+        hint = f"{family.__name__}(...)" if isinstance(family, type) else "tunamh.Logistic() or tunamh.StudentT(4)"
+        raise TypeError(f"family must be a value such as {hint}, got {shown(family)}.")
+    return family

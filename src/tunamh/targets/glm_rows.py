@@ -10,7 +10,8 @@ from .._jit import Differences, Energies, helper, part
 from .designs.base import DesignNumbers, design_of
 from .layouts import OWN, order_of
 
-# Layout of a packed row: the features, y, c and, when rows are weighted, the weight (temper included).
+# Layout of a packed row: the features, the offset at their end if there is one, y, c and, when rows are weighted, the
+# weight (temper included).
 
 
 class Regression(NamedTuple):
@@ -39,7 +40,7 @@ def regression_of(hyper):
 
 
 @helper
-def _apply_weights(index, start, n, data, column, values):
+def apply_weights(index, start, n, data, column, values):
     """Multiply by the rows' weights in ``column``, or by temper when there are none."""
     own = regression_of(data.hyper)
     if own.weighted:
@@ -51,10 +52,28 @@ def _apply_weights(index, start, n, data, column, values):
 
 
 @helper(inline=True)
-def _family_rises(theta, prop, index, start, n, data, rise, bound):
+def _add_offset(index, start, n, data, eta):
+    """Where there is one, it is the last of the features."""
+    at = design_of(data.hyper)
+    if at.shifted:
+        for b in range(n):
+            eta[b] += data.rows[index[start + b], at.width - 1]
+
+
+@helper(inline=True)
+def predictors(theta, index, n, data, eta):
+    """``x.theta`` of a block of rows, the offset included."""
+    data.dot(theta, data.rows, index, n, data.hyper, eta)
+    _add_offset(index, 0, n, data, eta)
+
+
+@helper(inline=True)
+def family_rises(theta, prop, index, start, n, data, rise, bound):
     """``f(eta') - f(eta)`` and ``c_i`` of a block of rows; ``data.eta`` and ``data.eta_prop`` keep the predictors."""
     y = regression_of(data.hyper).y
     data.dots(theta, prop, data.rows, index, start, n, data.hyper, data.eta, data.eta_prop)
+    _add_offset(index, start, n, data, data.eta)
+    _add_offset(index, start, n, data, data.eta_prop)
     for b in range(n):
         data.y[b] = data.rows[index[start + b], y]
         bound[b] = data.rows[index[start + b], y + 1]
@@ -65,7 +84,7 @@ def _family_rises(theta, prop, index, start, n, data, rise, bound):
 def _family_energies(theta, index, n, data, out):
     """``f(eta)`` of a block of rows; ``data.eta`` keeps the predictors."""
     y = regression_of(data.hyper).y
-    data.dot(theta, data.rows, index, n, data.hyper, data.eta)
+    predictors(theta, index, n, data, data.eta)
     for b in range(n):
         data.y[b] = data.rows[index[b], y]
     data.family_energy(n, data.eta, data.y, data.family_hyper, out)
@@ -73,14 +92,14 @@ def _family_energies(theta, index, n, data, out):
 
 @part(Differences)
 def differences(theta, prop, index, start, n, data, rise, bound):
-    _family_rises(theta, prop, index, start, n, data, rise, bound)
-    _apply_weights(index, start, n, data, regression_of(data.hyper).y + 2, rise)
+    family_rises(theta, prop, index, start, n, data, rise, bound)
+    apply_weights(index, start, n, data, regression_of(data.hyper).y + 2, rise)
 
 
 @part(Energies)
 def energies(theta, index, n, data, out):
     _family_energies(theta, index, n, data, out)
-    _apply_weights(index, 0, n, data, regression_of(data.hyper).y + 2, out)
+    apply_weights(index, 0, n, data, regression_of(data.hyper).y + 2, out)
 
 
 # Scales: the size of the numbers that cancel in a row's energy, by which rounding is measured. They are asked for only
@@ -94,7 +113,7 @@ def scales(theta, index, n, data, out):
     _family_energies(theta, index, n, data, out)
     for b in range(n):
         out[b] = abs(out[b]) + regression_of(data.hyper).grain
-    _apply_weights(index, 0, n, data, c + 1, out)
+    apply_weights(index, 0, n, data, c + 1, out)
     for b in range(n):
         terms, length = data.sizes(theta, data.rows, index[b], data.hyper)
         if length > 0.0:
@@ -118,22 +137,22 @@ def _subtract_polynomial(index, start, n, rows, y, order, eta, eta_prop, rise):
 @part(Differences)
 def taylor_differences(theta, prop, index, start, n, data, rise, bound):
     y = regression_of(data.hyper).y
-    _family_rises(theta, prop, index, start, n, data, rise, bound)
+    family_rises(theta, prop, index, start, n, data, rise, bound)
     _subtract_polynomial(index, start, n, data.rows, y, order_of(data.hyper), data.eta, data.eta_prop, rise)
-    _apply_weights(index, start, n, data, y + 5, rise)
+    apply_weights(index, start, n, data, y + 5, rise)
 
 
 @part(Energies)
 def taylor_energies(theta, index, n, data, out):
     """``R_i(theta)``, zero at the centre."""
     y = regression_of(data.hyper).y
-    data.dot(theta, data.rows, index, n, data.hyper, data.eta_prop)
+    predictors(theta, index, n, data, data.eta_prop)
     for b in range(n):
         data.y[b] = data.rows[index[b], y]
         data.eta[b] = data.rows[index[b], y + 2]
     data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, out)
     _subtract_polynomial(index, 0, n, data.rows, y, order_of(data.hyper), data.eta, data.eta_prop, out)
-    _apply_weights(index, 0, n, data, y + 5, out)
+    apply_weights(index, 0, n, data, y + 5, out)
 
 
 @part(Energies)
@@ -142,7 +161,7 @@ def taylor_scales(theta, index, n, data, out):
     own, order = regression_of(data.hyper), order_of(data.hyper)
     y, grain = own.y, own.grain
     rise = np.empty(n)
-    data.dot(theta, data.rows, index, n, data.hyper, data.eta_prop)
+    predictors(theta, index, n, data, data.eta_prop)
     for b in range(n):
         data.y[b] = data.rows[index[b], y]
         data.eta[b] = data.rows[index[b], y + 2]
@@ -155,7 +174,7 @@ def taylor_scales(theta, index, n, data, out):
         terms, _ = data.sizes(theta, data.rows, i, data.hyper)
         polynomial = slope * away + 0.5 * (order - 1.0) * curvature * away * away
         out[b] = abs(out[b]) + grain + abs(rise[b]) + polynomial + (slope + curvature * away) * terms
-    _apply_weights(index, 0, n, data, y + 5, out)
+    apply_weights(index, 0, n, data, y + 5, out)
 
 
 # Layout of a packed row of a firefly target: x, y, c, the lower bound's anchor, a, b, k and, if weighted, the weight.
@@ -170,7 +189,7 @@ def firefly_energies(theta, index, n, data, out):
         i = index[b]
         away = data.eta[b] - data.rows[i, y + 2]
         out[b] += (data.rows[i, y + 3] * away + data.rows[i, y + 4]) * away + data.rows[i, y + 5]
-    _apply_weights(index, 0, n, data, y + 6, out)
+    apply_weights(index, 0, n, data, y + 6, out)
 
 
 @part(Energies)
@@ -185,4 +204,4 @@ def firefly_scales(theta, index, n, data, out):
         terms, _ = data.sizes(theta, data.rows, i, data.hyper)
         out[b] = abs(out[b]) + regression_of(data.hyper).grain + (curvature * away + slope) * away + constant
         out[b] += (2.0 * curvature * away + slope) * (terms + abs(data.rows[i, y + 2]))
-    _apply_weights(index, 0, n, data, y + 6, out)
+    apply_weights(index, 0, n, data, y + 6, out)

@@ -27,12 +27,14 @@ class _Rows(NamedTuple):
     X: np.ndarray
     y: np.ndarray
     weight: np.ndarray
+    offset: np.ndarray
 
 
 def modes_from_many_starts(target: GLM) -> np.ndarray:
     """Points (k, d) near the local minima of the energy of all rows of ``target``, none of them twice."""
-    block, y, weight = target._columns(slice(None))
-    rows = _Rows(block.dense(), y, weight)
+    whole = target.observations.take(np.arange(target.n_rows)).rows()
+    offset = whole.X.dot(np.zeros(target.dim))
+    rows = _Rows(whole.X.dense(), whole.y, target.weight(whole), offset)
     rows = _Rows(*(column[rows.weight > 0] for column in rows))
     unit = 1 / np.sqrt(np.median(target.family.suprema(rows.y).second))  # about a residual's scale
     known = np.array(target.search_starts())
@@ -60,7 +62,7 @@ def _fits_to_few_rows(rows: _Rows, rng: np.random.Generator) -> np.ndarray:
         subsets = [[i] for i in (range(n) if n <= 200 else rng.choice(n, size=200, replace=False))]
     else:
         subsets = [rng.choice(n, size=size, replace=False) for _ in range(200 if d <= 5 else 50 if d <= 20 else 20)]
-    fits = [np.linalg.lstsq(rows.X[subset], rows.y[subset])[0] for subset in subsets]
+    fits = [np.linalg.lstsq(rows.X[subset], (rows.y - rows.offset)[subset])[0] for subset in subsets]
     return np.array([fit for fit in fits if np.isfinite(fit).all()]).reshape(-1, d)
 
 
@@ -68,18 +70,18 @@ def _reweighted(target: GLM, rows: _Rows, points: np.ndarray, steps: int) -> np.
     """So many steps of reweighted least squares from every point, all points at once."""
     family, prior = target.family, target._prior
     lower_bound = getattr(family, "lower_bound", None)
-    X, y, weight = rows
+    X, y, weight, offset = rows
     share = weight.sum() / max(target.effective_rows, 1e-300)  # of the prior, as much as these rows weigh of all
     ridge = share * np.diag(prior.precision) + 1e-10 * np.diag(np.maximum(weight @ (X * X), 1e-300))
     for _ in range(steps):
-        eta = points @ X.T
+        eta = points @ X.T + offset
         if lower_bound is not None:  # -f >= a (eta - anchor)^2 + b (eta - anchor) + k, with equality at eta
             below = lower_bound(y, eta)
             curve = -2 * weight * below.a
-            moment = curve * below.anchor + weight * below.b
+            moment = curve * (below.anchor - offset) + weight * below.b
         else:  # f <= f(eta) + f' e + L e^2 / 2, L the supremum of f''
             curve = np.broadcast_to(weight * family.suprema(y).second, eta.shape)
-            moment = curve * eta - weight * np.array([family.derivatives(row, y)[0] for row in eta])
+            moment = curve * (eta - offset) - weight * np.array([family.derivatives(row, y)[0] for row in eta])
         pull = moment @ X + share * prior.precision * prior.mean
         points = np.linalg.solve(_grams(X, curve) + ridge, pull[:, :, None])[:, :, 0]
     return points

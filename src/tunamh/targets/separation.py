@@ -63,7 +63,7 @@ def _free_subspace(target: GLM) -> np.ndarray:
         n_both = int(_signs(target, y, weight)[1].sum())
         return X.squares(weight > 0), n_both
 
-    size, n_both = target._sums(squares)
+    size, n_both = target.sums(squares)
     frame = target.columns.frame
     columns = np.diag(1 / np.sqrt(np.where(size > 0, size, 1.0))) if frame is None else frame.columns
     if n_both == 0:
@@ -73,7 +73,7 @@ def _free_subspace(target: GLM) -> np.ndarray:
         Z = X.times(columns)[_signs(target, y, weight)[1]]
         return (Z.T @ Z,)
 
-    values, vectors = np.linalg.eigh(target._sums(framed)[0])
+    values, vectors = np.linalg.eigh(target.sums(framed)[0])
     return columns @ vectors[:, values <= _NONE_LEFT * max(float(values[-1]), 1e-300)]
 
 
@@ -86,7 +86,7 @@ def _direction_within(target: GLM, basis: np.ndarray) -> np.ndarray | None:
         along = sign[:, None] * X.times(basis)
         return along.sum(axis=0), float(np.abs(along).sum())
 
-    aim, total = target._sums(aims)
+    aim, total = target.sums(aims)
     k = basis.shape[1]
     held = np.empty((0, k))
     for _ in range(_ROUNDS):
@@ -132,6 +132,6 @@ def _most_violated(target: GLM, basis: np.ndarray, v: np.ndarray) -> np.ndarray:
         worst = np.argsort(depth[found] / length)[:_ROWS_A_ROUND]
         return ([Z[found[worst]] / length[worst, None]],)
 
-    rows = np.unique(np.concatenate(target._sums(violated)[0]).round(13), axis=0)  # categories repeat
+    rows = np.unique(np.concatenate(target.sums(violated)[0]).round(13), axis=0)  # categories repeat
     depth = rows @ v
     return rows[np.argsort(depth)[:_ROWS_A_ROUND]]

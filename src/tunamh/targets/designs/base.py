@@ -15,7 +15,8 @@ class DesignNumbers(NamedTuple):
     """Where a packed row's features lie: columns kept whole, positions to gather, and whether these have values.
 
     Columns in single precision (``single``) lie two in the place of one other number, positions too. ``width`` is what
-    all of them take, in numbers of double precision: the response comes next.
+    all of them take, in numbers of double precision, with the offset (``shifted``) at their end: the response comes
+    next. ``predictors`` is K, the number of linear predictors of a row, which are sums of ``terms`` terms.
     """
 
     width: Any
@@ -23,13 +24,23 @@ class DesignNumbers(NamedTuple):
     columns: Any
     positions: Any
     valued: Any
+    shifted: Any = False
+    predictors: Any = 1
+    terms: Any = 0
 
 
 @helper(inline=True)
 def design_of(hyper):
     """The design's numbers come first among a regression's own."""
     return DesignNumbers(
-        int(hyper[OWN]), hyper[OWN + 1] > 0.0, int(hyper[OWN + 2]), int(hyper[OWN + 3]), hyper[OWN + 4] > 0.0
+        int(hyper[OWN]),
+        hyper[OWN + 1] > 0.0,
+        int(hyper[OWN + 2]),
+        int(hyper[OWN + 3]),
+        hyper[OWN + 4] > 0.0,
+        hyper[OWN + 5] > 0.0,
+        int(hyper[OWN + 6]),
+        int(hyper[OWN + 7]),
     )
 
 
@@ -42,13 +53,23 @@ class DesignParts(NamedTuple):
 
 
 class Block(Protocol):
-    """Some rows ``X`` of a design, for sums over them."""
+    """Some rows ``X`` of a design, for sums over them.
+
+    With one predictor per row ``X`` is a matrix (n, d). With K of them it is one matrix for each: what is a vector (n)
+    below is then (K, n), a matrix (n, m) is (K, n, m), and the weights of a sandwich are (K, K, n).
+    """
 
     def dense(self) -> np.ndarray:
         """``X`` itself."""
 
+    def pack(self, rows: np.ndarray) -> None:
+        """Write the features into the first ``numbers.width`` columns of packed rows."""
+
     def dot(self, theta: np.ndarray) -> np.ndarray:
-        """``X theta``."""
+        """``X theta``, the linear predictors, the offset included where there is one."""
+
+    def dots(self, points: np.ndarray) -> np.ndarray:
+        """The same at points (k, d), one after the other."""
 
     def times(self, matrix: np.ndarray) -> np.ndarray:
         """``X matrix``."""
@@ -88,9 +109,6 @@ class Design(Protocol):
 
     def on_columns(self, which: np.ndarray) -> Design:
         """The design of some of the columns, a mask."""
-
-    def pack(self, rows: np.ndarray, block: slice) -> None:
-        """Write the features of a block into the first ``numbers.width`` columns of its packed rows."""
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What must not change while a target uses it, by name."""

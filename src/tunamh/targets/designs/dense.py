@@ -84,15 +84,25 @@ _SINGLE = DesignParts(_single_dots, _single_dot, _single_sizes)
 
 
 class DenseBlock(NamedTuple):
-    """Rows as a matrix in double precision."""
+    """Rows as a matrix in double precision, packed in single precision if they came so."""
 
     X: np.ndarray
+    single: bool = False
 
     def dense(self) -> np.ndarray:
         return self.X
 
+    def pack(self, rows: np.ndarray) -> None:
+        d = self.X.shape[1]
+        features = rows.view(np.float32) if self.single else rows
+        features[:, d : 2 * ((d + 1) // 2) if self.single else d] = 0.0  # the other half of an odd feature
+        features[:, :d] = self.X
+
     def dot(self, theta: np.ndarray) -> np.ndarray:
         return self.X @ theta
+
+    def dots(self, points: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray((self.X @ points.T).T)
 
     def times(self, matrix: np.ndarray) -> np.ndarray:
         return self.X @ matrix
@@ -130,21 +140,13 @@ class DenseDesign:
         self.parts = _SINGLE if self.single else _DOUBLE
 
     def block(self, rows: Any) -> DenseBlock:
-        return DenseBlock(np.ascontiguousarray(self.X[rows], dtype=np.float64))
+        return DenseBlock(np.ascontiguousarray(self.X[rows], dtype=np.float64), self.single)
 
     def take(self, index: np.ndarray) -> DenseDesign:
         return DenseDesign(self.X[index])
 
     def on_columns(self, which: np.ndarray) -> DenseDesign:
         return DenseDesign(self.X[:, which])
-
-    def pack(self, rows: np.ndarray, block: slice) -> None:
-        if self.single:
-            features = rows.view(np.float32)
-            features[:, self.dim : 2 * self.numbers.width] = 0.0  # the other half of an odd feature
-            features[:, : self.dim] = self.X[block]
-        else:
-            rows[:, : self.dim] = self.X[block]
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"X": self.X}

@@ -132,8 +132,20 @@ class GatheredBlock(NamedTuple):
     def dense(self) -> np.ndarray:
         return self.times(np.eye(self.dim))
 
+    def pack(self, rows: np.ndarray) -> None:
+        columns, count = self.whole.shape[1], self.positions.shape[1]
+        values = columns + (count + 1) // 2
+        rows[:, :columns] = self.whole
+        packed = rows.view(np.int32)
+        packed[:, 2 * columns + count : 2 * values] = 0  # the other half of an odd position
+        packed[:, 2 * columns : 2 * columns + count] = self.positions
+        rows[:, values : values + self.values.shape[1]] = self.values
+
     def dot(self, theta: np.ndarray) -> np.ndarray:
         return self.times(theta[:, None])[:, 0]
+
+    def dots(self, points: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(self.times(points.T).T)
 
     def times(self, matrix: np.ndarray) -> np.ndarray:
         columns = self.whole.shape[1]
@@ -209,15 +221,6 @@ class GatheredDesign:
         positions = np.where(self.positions == NOWHERE, NOWHERE, new[self.positions])
         values = self.values if self.numbers.valued else None
         return GatheredDesign(self.whole[:, which[: self.whole.shape[1]]], positions, values, int(which.sum()))
-
-    def pack(self, rows: np.ndarray, block: slice) -> None:
-        columns, count = self.whole.shape[1], self.positions.shape[1]
-        rows[:, :columns] = self.whole[block]
-        packed = rows.view(np.int32)
-        packed[:, 2 * columns + count : 2 * (columns + (count + 1) // 2)] = 0  # the other half of an odd position
-        packed[:, 2 * columns : 2 * columns + count] = self.positions[block]
-        if self.numbers.valued:
-            rows[:, self.numbers.width - count : self.numbers.width] = self.values[block]
 
     def arrays(self) -> dict[str, np.ndarray]:
         held: dict[str, np.ndarray] = {

@@ -1,0 +1,93 @@
+"""What a target may offer beside its posterior. The library asks for these (`offers`), never for a kind of target."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .laplace import Mode
+    from .targets.base import Expansion, Target
+
+
+def offers(target: Any, capability: type) -> TypeGuard[Any]:
+    """Whether the target's class has all that the capability names; nothing is computed to find out."""
+    return all(hasattr(type(target), name) for name in capability.__abstractmethods__)  # type: ignore[attr-defined]
+
+
+class Expandable(Protocol):
+    """Derivatives of the energy, and expansions of every row with bounded remainders: for control variates."""
+
+    @abstractmethod
+    def expansion(self, theta: np.ndarray) -> Expansion:
+        """Energy, gradient and Hessian of the data at ``theta``."""
+
+    @abstractmethod
+    def taylor(
+        self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
+    ) -> Any:
+        """The same posterior with a Taylor polynomial of the energies in the offset."""
+
+
+class Examined(Expandable, Protocol):
+    """Modes, and whether there is a posterior at all: for the automatic choice."""
+
+    @property
+    @abstractmethod
+    def modes(self) -> list[Mode]:
+        """The modes that matter, by their share of the posterior."""
+
+    @property
+    @abstractmethod
+    def convex(self) -> bool:
+        """Whether the energy is, so that there is one mode at most."""
+
+    @abstractmethod
+    def highest_order(self) -> int:
+        """The highest order of expansion whose remainder is bounded in every row; 0 where none is."""
+
+    @abstractmethod
+    def dependent_columns(self) -> list[np.ndarray]:
+        """Groups of parameters that the data do not tell apart."""
+
+    @abstractmethod
+    def separating_direction(self) -> np.ndarray | None:
+        """A direction along which the energy never rises; None where there is a posterior."""
+
+    @abstractmethod
+    def names_along(self, direction: np.ndarray) -> list[str]:
+        """The parameters that a direction is made of, in the order of the columns."""
+
+    @abstractmethod
+    def proved_proper(self, expanded: Any, away: float) -> bool:
+        """Whether what is known at an expansion proves that there is a posterior."""
+
+    @abstractmethod
+    def doubts(self) -> list[str]:
+        """What a person should be told of the model before it is sampled."""
+
+
+class LowerBounded(Protocol):
+    """Quadratics below the rows' log likelihoods, for `FlyMC`."""
+
+    @abstractmethod
+    def firefly(self, centre: np.ndarray | None) -> Target:
+        """The same posterior around lower bounds that are tight at ``centre``."""
+
+
+class GloballyBounded(Protocol):
+    """Energies that lie between known numbers, for `PoissonMH`."""
+
+    @abstractmethod
+    def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Per row, the largest energy and the range below it."""
+
+
+class Whitenable(Protocol):
+    """Coordinates in which its Laplace law is standard normal, for `Autoregressive`."""
+
+    @abstractmethod
+    def whitened(self) -> Target:
+        """The same posterior for chains that walk there."""

@@ -1,0 +1,60 @@
+"""Where rows come from. One primitive serves every pass: a map over blocks of rows, its results in their order.
+
+The search for a mode, Hessians, bounds, audits and packing are all maps with small results, so a source may read arrays
+in threads, files one after the other, or hand the function to other machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from .._blas import one_blas_thread
+from .passes import reported
+
+Result = TypeVar("Result")
+
+
+class Rows(NamedTuple):
+    """Consecutive rows, the first of which has the number ``start``.
+
+    A source of your own gives ``X`` as an array (n, d). Inside the library it is a block of a design
+    (`tunamh.targets.designs`). No weights: every row counts once. No offset: it is zero.
+    """
+
+    start: int
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray | None = None
+    offset: np.ndarray | None = None
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Rows that are read block by block, as often as asked for and always the same.
+
+    Blocks come in the order of the rows, cover all of them, and have at least one row each. Draws depend on how rows
+    are cut into blocks, by the rounding of sums; they do not depend on where and when a block is read.
+    """
+
+    n_rows: int
+    names: Sequence[str] | None
+    """Of the columns of ``X``."""
+
+    fingerprint: str
+    """A short text that differs for different data."""
+
+    def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
+        """``function`` of every block, in the order of the blocks. An exception in ``function`` must come through."""
+
+
+def watched_map(source: Source, function: Callable[[Rows], Result]) -> Iterator[Result]:
+    """``source.map`` as the library calls it: one BLAS thread for each block, reported to whoever watches passes."""
+
+    def alone(rows: Rows) -> tuple[int, Result]:
+        with one_blas_thread():
+            return rows.start + len(rows.y), function(rows)
+
+    return reported(source.map(alone), source.n_rows)

@@ -1,0 +1,55 @@
+"""What the columns of a regression are like: their conditioning, and which of them depend on each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._linear import Columns, examine_columns, groups_of
+
+if TYPE_CHECKING:
+    from .designs import Block
+    from .glm import GLM
+
+_CANCELLED = 1e-11  # of what does not cancel, the share that rounding leaves
+_FAR_BELOW = 1e-10
+
+
+def columns_of(target: GLM) -> Columns:
+    """What a sample of the rows tells about the columns, and coordinates in which they are well conditioned."""
+    n = min(target.n_rows, max(1000, 2 * target.dim))
+    index = np.sort(np.random.default_rng(1).choice(target.n_rows, size=n, replace=False))
+    rows = target.observations.take(index).rows()
+    X, weight = rows.X.dense(), target.weight(rows)
+    return examine_columns(X[weight > 0] if (weight > 0).any() else X)
+
+
+def dependent_columns(target: GLM) -> list[np.ndarray]:
+    """Groups of columns that depend on each other over all rows; a group of one is a column of zeros.
+
+    Only where the sample leaves directions open are all rows asked: ``x.z`` vanishes in every row, up to rounding,
+    for a direction that stays open. Columns whose coefficients have a proper prior are left out.
+    """
+    flat = target._prior.flat
+    if not flat.all():
+        groups = dependent_columns(target.on_columns(flat)) if flat.any() else []
+        return [np.flatnonzero(flat)[group] for group in groups]
+    Z = target.columns.open_directions
+    while Z.shape[1] > 0:
+
+        def variation(X: Block, y: np.ndarray, weight: np.ndarray, Z: np.ndarray = Z) -> tuple[np.ndarray, np.ndarray]:
+            """How far the predictors vary along the directions ``Z``, and the columns' sums of squares."""
+            along = X.times(Z)[weight > 0]
+            return along.T @ along, X.squares(weight > 0)
+
+        gram, squares = target.sums(variation)
+        size = np.sqrt(squares)
+        reach = np.abs(Z).T @ size  # what x.z would be if nothing cancelled, as a root of the sum of squares
+        reach = np.where(reach > 0, reach, 1.0)
+        values, vectors = np.linalg.eigh(gram / np.outer(reach, reach))
+        if values[-1] <= _CANCELLED**2:
+            return groups_of(Z, np.where(size > 0, size, 1.0))
+        open_still = values <= _FAR_BELOW * values[-1]  # small beside the largest: another look is more accurate
+        Z = Z @ (vectors[:, open_still] / reach[:, None])
+    return []

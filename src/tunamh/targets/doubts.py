@@ -1,0 +1,109 @@
+"""What a person should be told of a regression before it is sampled: units, and priors whose tails may be missed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .glm import GLM
+    from .taylor import TaylorTarget
+
+_OTHER_SCALE = 2.0  # typical residuals this many times longer or shorter than the scale are another scale's
+_NARROW = 10.0  # times narrower than the likelihood: a prior whose tails, if it has any, are far from its peak
+_TYPICAL = 0.6745  # the median of the absolute value of a standard normal
+
+
+def doubts(target: GLM) -> Iterator[str]:
+    """Whole sentences, none where nothing is to be said."""
+    yield from _of_units(target)
+    if len(target.modes) == 1:
+        yield from _of_narrow_prior(target)
+        yield from _of_heavy_prior(target)
+
+
+def _of_units(target: GLM) -> Iterator[str]:
+    """A known scale that is far from the residuals makes another model of the data than its owner means."""
+    scale = getattr(target.family, "scale", None)
+    if scale is None:
+        return
+    step = max(1, target.n_rows // 10_000)
+    rows = target.observations.take(np.arange(0, target.n_rows, step)).rows()
+    y, residuals = rows.y, rows.y - rows.X.dot(target.modes[0].point)
+    if len(y) <= 2 * target.dim or not np.isfinite(residuals).all():
+        return
+    typical = float(np.median(np.abs(residuals))) / _TYPICAL
+    if getattr(target.family, "squared", False):
+        typical = float(np.sqrt(np.mean(residuals**2) * len(y) / (len(y) - target.dim)))
+    ratio = typical / scale
+    if ratio > _OTHER_SCALE or (0 < ratio < 1 / _OTHER_SCALE):
+        off = f"{ratio:.3g} times" if ratio > 1 else f"1/{1 / ratio:.3g} of"
+        yield (
+            f"a typical residual is {typical:.3g}, {off} the scale of {target.family!r}, which is taken as known: "
+            f"standard deviations will be too {'small' if ratio > 1 else 'large'}. Say scale={typical:.2g} or so, or "
+            "divide X and y by it."
+        )
+
+
+def _of_narrow_prior(target: GLM) -> Iterator[str]:
+    """A peak of the prior far narrower than the likelihood: its tails are rarely visited, and may be missed."""
+    mode = target.modes[0]
+    if target._prior.gaussian or not mode.found:
+        return
+    data, both = np.diag(mode.expansion.plain_hessian), np.diag(mode.posterior.plain_hessian)
+    narrow = [target.names[j] for j in np.flatnonzero((data > 0) & (both > _NARROW**2 * data))]
+    if narrow:
+        yield (
+            f"the prior is more than {_NARROW:g} times narrower than the likelihood for {listed(narrow)}: if it has "
+            "heavy tails, they are visited rarely and these draws may miss them. Compare with "
+            "sample(target, test=tunamh.MH(), thin=20), or take a wider prior."
+        )
+
+
+def _of_heavy_prior(target: GLM) -> Iterator[str]:
+    """Data that are separable along coefficients with heavy-tailed priors: nothing else holds these back."""
+    heavy = target._prior.heavy
+    if not heavy.any():
+        return
+    part = target.on_columns(heavy | target._prior.flat)
+    direction = part.separating_direction()
+    if direction is not None:
+        named = part.names_along(direction)
+        yield (
+            f"the data are separable along column{'s' * (len(named) > 1)} {listed(named)}, and only a prior without a "
+            "variance holds the posterior there: its tails are so heavy that chains hardly reach them, and with flat "
+            "coefficients beside it there may be no posterior at all. Take a Normal, a Laplace or a StudentT prior "
+            "with df above 2."
+        )
+
+
+def proved_proper(target: GLM, expanded: TaylorTarget, away: float) -> bool:
+    """Whether the energy is higher than at the centre all around it, so that a convex one rises in every direction.
+
+    At a distance ``r`` (in posterior standard deviations) within the trust radius it is higher by at least
+    ``-away r + r^2/2 - C r^3/6``, C the sum of the bounds of order 2; at ``r = 4 away`` that is positive if
+    ``8/3 C away < 1``. Where ``|f'''| <= f''``, ``away max_i |L'x_i| < 1`` will do (spec 5i). On separated data
+    Newton's steps shrink so that neither product ever becomes small.
+    """
+    if target._prior.proper:
+        return True
+    if getattr(target.family, "self_concordant", False) and expanded.longest * away < 1:
+        return True
+    near_enough = 16 * away**2 <= expanded.trust.radius_squared
+    return expanded.order == 2 and near_enough and 8 / 3 * expanded.total_bound * away < 1
+
+
+def names_along(target: GLM, direction: np.ndarray) -> list[str]:
+    """The columns that a direction is made of, in the units of the columns."""
+    squares = target.sums(lambda X, y, weight: (X.squares(weight > 0),))[0]
+    share = np.abs(direction) * np.sqrt(squares)
+    if not share.any():
+        share = np.abs(direction)
+    leading = sorted(j for j in np.argsort(-share) if share[j] > 0.1 * share.max())
+    return [target.names[j] for j in leading]
+
+
+def listed(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} others" if len(names) > 5 else "")

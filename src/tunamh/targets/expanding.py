@@ -1,0 +1,82 @@
+"""A regression with its rows expanded: by Taylor polynomials, or around lower bounds of the likelihood."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..data.passes import announce
+from ..data.source import Rows
+from ..errors import NotApplicable
+from .base import Expansion
+from .bounds import NO_BOUNDS, ORIGINAL, trust_radius_of
+from .glm_rows import firefly_energies, firefly_scales
+from .layouts import Trust
+from .one_predictor import RowSums, Whitening
+from .taylor import Remainders, Shape, TaylorTarget, mean_of_skewed, no_differences, polynomial_offset
+
+if TYPE_CHECKING:
+    from .glm import GLM
+
+
+def expanded(
+    target: GLM, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
+) -> TaylorTarget:
+    """The target with its Taylor part in the offset (spec 5a, 5d)."""
+    announce("expanding every row about the centre")
+    d, c, terms = target.dim, target.y_column + 1, target.terms
+    white = whiten and not original_bounds
+    prior = target._prior.expansion(centre, at_centre.width)
+    frame = at_centre.plus(prior).metric()
+    factor, root = (frame.factor, frame.inverse) if white else (np.eye(d), np.eye(d))
+    radius = trust_radius_of(d) if white and terms.local() else np.inf
+    at = Whitening(order, centre, factor, radius, original_bounds)
+    found = RowSums(1.0, 0.0, 0.0, np.zeros(d))
+
+    def fill(rows: np.ndarray, block: Rows) -> RowSums:
+        return terms.remainders(rows[:, c:], at, block.X, block.y, target.weight(block), block.start)
+
+    def take(of_block: RowSums) -> None:
+        nonlocal found
+        found = found.joined(of_block)
+
+    rows = target.packed(terms.centre_columns, fill, take)
+    parts = target.parts_with(*terms.taylor_parts, offset=polynomial_offset)
+    return TaylorTarget(
+        target,
+        order,
+        centre,
+        at_centre,
+        remainders=Remainders(rows, c, parts),
+        bounds=ORIGINAL if original_bounds else terms.bounds(order, Trust(radius**2, found.penalty)),
+        root=root,
+        shape=Shape(mean_of_skewed(found.thirds), found.leverage, found.longest) if white else None,
+    )
+
+
+def firefly(target: GLM, centre: np.ndarray | None) -> TaylorTarget:
+    """The target around lower bounds of its likelihood, tight at ``centre``; their sum is a quadratic in theta."""
+    lower_bound = getattr(target.family, "lower_bound", None)
+    if lower_bound is None:
+        raise NotApplicable(f"FlyMC needs a lower bound of the likelihood; {target.family!r} offers none")
+    d, c = target.dim, target.y_column + 1
+
+    def fill(rows: np.ndarray, block: Rows) -> tuple[np.ndarray, np.ndarray]:
+        X, y, weight = block.X, block.y, target.weight(block)
+        below = lower_bound(y, None if centre is None else X.dot(centre))
+        rows[:, c] = 0.0
+        rows[:, c + 1 : c + 5] = np.column_stack(below)
+        return X.moment(weight * (2 * below.a * below.anchor - below.b)), X.sandwich(-2 * weight * below.a)
+
+    slope, curvature = np.zeros(d), np.zeros((d, d))
+
+    def take(of_block: tuple[np.ndarray, np.ndarray]) -> None:
+        np.add(slope, of_block[0], out=slope)
+        np.add(curvature, of_block[1], out=curvature)
+
+    rows = target.packed(4, fill, take)
+    parts = target.parts_with(no_differences, firefly_energies, firefly_scales, offset=polynomial_offset)
+    at_centre, remainders = Expansion(0.0, slope, curvature), Remainders(rows, c, parts)
+    start = target.start
+    return TaylorTarget(target, 2, np.zeros(d), at_centre, remainders=remainders, bounds=NO_BOUNDS, start=start)

@@ -1,0 +1,97 @@
+"""Classes: softmax with a reference class."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._jit import FamilyEnergy, FamilyRise, helper, part
+from .base import SIGMOID_THIRD
+from .several import SeveralFamily
+
+
+@helper(inline=True)
+def _log_total(eta, stride, b, classes):
+    """``log(1 + sum_k e^eta_k)``, the reference class having the predictor 0."""
+    largest = 0.0
+    for k in range(classes):
+        largest = max(largest, eta[k * stride + b])
+    total = math.exp(-largest)
+    for k in range(classes):
+        total += math.exp(eta[k * stride + b] - largest)
+    return largest + math.log(total)
+
+
+@part(FamilyEnergy)
+def _softmax_energy(n, eta, y, hyper, out):
+    classes = int(hyper[0])
+    stride = eta.size // classes
+    for b in range(n):
+        own = int(y[b])
+        out[b] = _log_total(eta, stride, b, classes) - (eta[(own - 1) * stride + b] if own > 0 else 0.0)
+
+
+@part(FamilyRise)
+def _softmax_rise(n, eta, eta_prop, y, hyper, out):
+    """By ``log(1 + sum_k p_k (e^(move_k) - 1))``, which keeps its digits when moves are short."""
+    classes = int(hyper[0])
+    stride = eta.size // classes
+    for b in range(n):
+        own = int(y[b])
+        total, grown, far = _log_total(eta, stride, b, classes), 0.0, 0.0
+        for k in range(classes):
+            move = eta_prop[k * stride + b] - eta[k * stride + b]
+            far = max(far, abs(move))
+            grown += math.exp(eta[k * stride + b] - total) * math.expm1(move) if move < 700.0 else np.inf
+        out[b] = math.log1p(grown) if far < 1.0 else _log_total(eta_prop, stride, b, classes) - total
+        if own > 0:
+            out[b] -= eta_prop[(own - 1) * stride + b] - eta[(own - 1) * stride + b]
+
+
+@dataclass(frozen=True)
+class Softmax(SeveralFamily):
+    """``f = log(1 + sum_k e^eta_k) - eta_y``, ``eta_0 = 0``, with ``y`` in 0, 1, ..., K: rows of `Categorical`."""
+
+    predictors: int  # K, one less than there are classes
+
+    energy = _softmax_energy
+    rise = _softmax_rise
+    convex = True
+
+    @property
+    def hyper(self) -> tuple[float, ...]:
+        return (float(self.predictors),)
+
+    def check(self, y: np.ndarray) -> None:
+        wrong = (y < 0) | (y != np.floor(y)) | (y > self.predictors)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(f"classes must be 0 to {self.predictors}, but row {row} has {y[row]:g}.")
+
+    def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """``p - 1_y``, ``diag p - p p'`` and the third cumulants of the indicator of a class with law ``p``."""
+        K = self.predictors
+        largest = np.maximum(eta.max(axis=0), 0.0)
+        weight = np.exp(eta - largest)
+        p = weight / (weight.sum(axis=0) + np.exp(-largest))
+        one = np.eye(K)
+        gradient = p - (y == np.arange(1, K + 1)[:, None])
+        hessian = one[:, :, None] * p - p[:, None] * p
+        same = one[:, :, None] * one[:, None, :]
+        pairs = np.einsum("ab,ai,ci->abci", one, p, p)
+        third = np.einsum("abc,ai->abci", same, p) + 2 * p[:, None, None] * p[:, None] * p
+        third -= pairs + pairs.transpose(0, 2, 1, 3) + pairs.transpose(2, 0, 1, 3)
+        return gradient, hessian, third
+
+    def cubic_bounds(self, y: np.ndarray, eta: np.ndarray, white: np.ndarray, radius: float) -> np.ndarray:
+        """``b^3 / (6 sqrt 3)``, ``b`` the largest distance between two of the rows ``Y_k`` (that of class 0 is zero).
+
+        ``D^3 f[z, z, w] = Cov_p((z - mean)^2, w)`` is at most ``1 / (6 sqrt 3)`` for z and w in [0, 1] (spec 5j), and
+        the predictors of a move of length ``|z|`` range over no more than ``b |z|``. It holds everywhere.
+        """
+        size = np.einsum("aij,aij->ai", white, white)
+        cross = np.einsum("aij,bij->abi", white, white)
+        between = (size[:, None] + size[None, :] - 2 * cross).max(axis=(0, 1))
+        return SIGMOID_THIRD * np.maximum(size.max(axis=0), between) ** 1.5

@@ -1,0 +1,42 @@
+"""Regressions with a name of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .families import Logistic, StudentT
+from .glm import GLM
+
+
+class LogisticRegression(GLM):
+    """Bayesian logistic regression with labels 0 and 1; see `GLM` for the parameters."""
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        prior: Any = None,
+        temper: float = 1.0,
+        weights: Any = None,
+        offset: Any = None,
+    ):
+        super().__init__(X, y, Logistic(), prior=prior, temper=temper, weights=weights, offset=offset)
+
+
+class RobustRegression(GLM):
+    """Linear regression with Student-t noise of ``df`` degrees of freedom and known ``scale``; see `GLM`."""
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any = None,
+        df: float = 4.0,
+        scale: float = 1.0,
+        *,
+        prior: Any = None,
+        temper: float = 1.0,
+        weights: Any = None,
+        offset: Any = None,
+    ):
+        super().__init__(X, y, StudentT(df, scale), prior=prior, temper=temper, weights=weights, offset=offset)

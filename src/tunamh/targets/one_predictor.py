@@ -1,0 +1,122 @@
+"""What blocks of rows with one linear predictor each contribute to sums, and how their remainders are bounded."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import fixed
+from .._linear import Frame
+from ..errors import NotApplicable
+from .bounds import LEAST_LOCAL_SHARE, Bounds, bounds_of_regression
+from .designs import Block
+from .families import Family
+from .glm_rows import differences, energies, scales, taylor_differences, taylor_energies, taylor_scales
+from .layouts import Trust
+
+
+class Whitening(NamedTuple):
+    """Where rows are expanded, to which order, and how: ``factor`` is the ``L`` by which distances are measured.
+
+    ``radius`` is the trust radius, infinite where bounds hold everywhere; ``original`` asks for SMH's own bounds.
+    """
+
+    order: int
+    centre: np.ndarray
+    factor: np.ndarray
+    radius: float
+    original: bool
+
+
+class RowSums(NamedTuple):
+    """What the rows of a block say about an expansion: three maxima, and the sum of third derivatives (spec 5g)."""
+
+    penalty: float
+    leverage: float
+    longest: float
+    thirds: np.ndarray
+
+    def joined(self, other: RowSums) -> RowSums:
+        return RowSums(
+            max(self.penalty, other.penalty),
+            max(self.leverage, other.leverage),
+            max(self.longest, other.longest),
+            self.thirds + other.thirds,
+        )
+
+
+class OnePredictor:
+    """Energies ``w f(x.theta, y)`` of a family of one predictor."""
+
+    plain_parts = differences, energies, scales
+    taylor_parts = taylor_differences, taylor_energies, taylor_scales
+    centre_columns = 3
+    """Columns of a packed row that hold what the remainder needs: ``eta``, ``f'`` and ``f''`` at the centre."""
+
+    def __init__(self, family: Family):
+        self.family, self._hyper = family, fixed(family.hyper)
+
+    def energies(self, eta: np.ndarray, y: np.ndarray) -> np.ndarray:
+        out = np.empty_like(eta)
+        self.family.energy(eta.size, eta, y, self._hyper, out)
+        return out
+
+    def energies_at(self, X: Block, points: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        return np.array([weight @ self.energies(eta, y) for eta in X.dots(points)])
+
+    def slope(self, X: Block, theta: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
+        """Energy and gradient."""
+        eta = X.dot(theta)
+        slopes = weight * self.family.derivatives(eta, y)[0]
+        return float(weight @ self.energies(eta, y)), X.moment(slopes)
+
+    def expansion(
+        self, X: Block, theta: np.ndarray, y: np.ndarray, weight: np.ndarray, frame: Frame | None
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """Energy, gradient and Hessian, the latter in the coordinates of ``frame``."""
+        eta = X.dot(theta)
+        first, second, _ = self.family.derivatives(eta, y)
+        energy = float(weight @ self.energies(eta, y))
+        return energy, X.moment(weight * first), X.sandwich(weight * second, frame)
+
+    def first_bounds(self, X: Block, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """``c_i = weight_i sup|f'| |x_i|``; what does not move has bound zero, however steep the family."""
+        size = weight * X.lengths()
+        return np.multiply(self.family.suprema(y).first, size, out=np.zeros(len(y)), where=size > 0)
+
+    def highest_order(self, y: np.ndarray) -> int:
+        """The highest order of expansion whose remainder is bounded in every row; 0 where none is."""
+        finite = [bool(np.isfinite(values).all()) for values in self.family.suprema(y)]
+        return 2 if finite[2] else 1 if finite[1] else 0
+
+    def local(self) -> bool:
+        """Whether bounds near the centre are smaller than bounds everywhere."""
+        return hasattr(self.family, "suprema_near")
+
+    def bounds(self, order: int, trust: Trust) -> Bounds:
+        return bounds_of_regression(order, trust)
+
+    def remainders(
+        self, rows: np.ndarray, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int
+    ) -> RowSums:
+        """Fill ``c_i = weight_i L |A^-1/2 x_i|^{order+1}`` and the centre's columns of packed rows (spec 5a, 5d)."""
+        order, eta = at.order, X.dot(at.centre)
+        supremum = self.family.suprema(y)[order]
+        if not np.isfinite(supremum).all():
+            row = start + int(np.argmax(~np.isfinite(supremum)))
+            raise NotApplicable(
+                f"Taylor(order={order}) needs bounded derivatives; {self.family!r} has none in row {row}"
+            )
+        white = X.times(at.factor)
+        size = X.largest() if at.original else np.sqrt(np.einsum("ij,ij->i", white, white))
+        local = supremum
+        if np.isfinite(at.radius):
+            near = self.family.suprema_near(y, eta, at.radius * size)[order]  # type: ignore[attr-defined]
+            local = np.clip(near, LEAST_LOCAL_SHARE * supremum, supremum)
+        rows[:, 0] = weight * local * size ** (order + 1)
+        rows[:, 1] = eta
+        rows[:, 2], rows[:, 3], third = self.family.derivatives(eta, y)
+        wider = float(np.max(supremum[supremum > 0] / local[supremum > 0], initial=1.0))
+        leverage = float(np.max(weight * np.abs(rows[:, 3]) * size**2))
+        return RowSums(wider, leverage, float(size.max()), (weight * third * size**2) @ white)

@@ -83,7 +83,7 @@ symmetric in (theta, prop). ::
         total, worst, fault = sum_of_rises(theta, prop, model, work, distance)      # all rows, or draw_rows: a few
         if fault != NO_FAULT:
             return failure(fault)
-        return verdict(rng, log_rho - total, model.data.rows.shape[0], True, worst, np.nan)
+        return verdict(rng, log_rho - total, model.n_rows, True, worst, np.nan)
 
     @dataclass(frozen=True)
     class MyTest:

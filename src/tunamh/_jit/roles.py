@@ -103,12 +103,13 @@ class Model(NamedTuple):
     offset: Any
     log_prior: Any
     prior_hyper: Any
+    n_rows: int  # of the data: `data.rows` may one day hold only some of them
     total_bound: float
     own_bounds: bool
 
 
 _model = types.NamedTuple(
-    [_data, Differences, Energies, Energies, Locate, Distance, Offset, LogPrior, _fixed, _real, _flag], Model
+    [_data, Differences, Energies, Energies, Locate, Distance, Offset, LogPrior, _fixed, _integer, _real, _flag], Model
 )
 
 # ------------------------------------------------------------------------- roles of a proposal and of a test

@@ -88,7 +88,7 @@ def within_rounding(theta, prop, model, row, rise, bound):
 @helper
 def sum_of_rises(theta, prop, model, work, distance):
     """``sum_i U_i(prop) - U_i(theta)`` over all rows, each held against its bound: ``(sum, worst ratio, fault)``."""
-    n_rows = model.data.rows.shape[0]
+    n_rows = model.n_rows
     total, worst = 0.0, 0.0
     for start in range(0, n_rows, BLOCK):
         n = consecutive(work.index, start, n_rows)
@@ -110,7 +110,7 @@ def sum_of_rises(theta, prop, model, work, distance):
 @helper
 def sum_of_energies(theta, model, work):
     """``sum_i U_i(theta)`` over all rows: ``(sum, fault)``, the fault being the first row that is not finite."""
-    n_rows = model.data.rows.shape[0]
+    n_rows = model.n_rows
     total = 0.0
     for start in range(0, n_rows, BLOCK):
         n = consecutive(work.index, start, n_rows)

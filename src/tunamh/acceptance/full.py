@@ -26,7 +26,7 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
     energy, fault = sum_of_energies(prop, model, work)
     if fault != NO_FAULT:
         return failure(fault)
-    decision = verdict(rng, log_rho - (energy - memory[0]), model.data.rows.shape[0], True, np.nan, np.nan)
+    decision = verdict(rng, log_rho - (energy - memory[0]), model.n_rows, True, np.nan, np.nan)
     if decision.accepted:
         memory[0] = energy
     return decision

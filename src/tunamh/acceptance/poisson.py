@@ -42,7 +42,7 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
     if log_rho == -np.inf:
         return verdict(rng, log_rho, 0, False, np.nan, np.nan)
     rate, total = knobs[0], knobs[1]
-    n_rows = model.data.rows.shape[0]
+    n_rows = model.n_rows
     batch = poisson(rng, rate + total)
     log_ratio, rows = log_rho, 0
     while rows < batch:

@@ -265,7 +265,7 @@ class Target:
                 parts.distance,
                 parts.offset,
             ),
-            *(prior.log_prior, prior.hyper, self.total_bound, self.own_bounds),
+            *(prior.log_prior, prior.hyper, self.n_rows, self.total_bound, self.own_bounds),
         )
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:

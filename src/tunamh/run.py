@@ -15,6 +15,7 @@ from .acceptance.base import ReadyTest
 from .chain import RATE, ROWS, ChainState, Kernel, advance, compile_parts, join_records, new_record
 from .data.passes import Report
 from .data.stream import open_stream
+from .data.supply import NO_ROWS
 from .errors import NoDraws, NonFiniteEnergy
 from .guard import check_energies, check_move, check_start, in_support, new_work, supported_start
 from .progress import Progress
@@ -122,7 +123,7 @@ class ChainRun:
             else self.target.state_at(self.point)
         )
         check_start(here, model)
-        if self.kernel.test.table.size:
+        if self.kernel.test.supply is not NO_ROWS:
             if self.number == 0 or self.point is not None or model.own_bounds:
                 _check_a_move(here, self.kernel, start)
         else:

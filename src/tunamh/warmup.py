@@ -106,7 +106,7 @@ class WarmUp:
         kernel, model = self.kernel, self.kernel.model
         theta, prop = (parameters_at(point, model) for point in (state.here, state.there))
         outcome, self.learned = _run_windows(
-            *(windows, run_chain, state.rng, state.stream.of(kernel.test.table), state.here, state.there, theta, prop),
+            *(windows, run_chain, state.rng, state.stream.of(kernel.test.supply), state.here, state.there, theta, prop),
             *(state.memory, model, kernel.proposal.propose, self.proposal_knobs, kernel.test.decide, self.test_knobs),
             *(kernel.work, np.empty((length, state.here.size)), new_record(length)),
             *(kernel.test.adapt or nothing_to_adapt, self.goals, self.learned),

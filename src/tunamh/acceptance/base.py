@@ -8,13 +8,14 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from .._jit import BLOCK, NO_FAULT, Decision, Part, fixed, helper
+from ..data.supply import Supply
 from ..theory import FiniteProblem
 
 
 class ReadyTest(NamedTuple):
     """A test made ready for a target.
 
-    ``memory`` is what a chain starts with, ``table`` the law of the rows it draws; ``adapt`` turns the knobs given the
+    ``memory`` is what a chain starts with, ``supply`` where the rows that it draws come from; ``adapt`` turns the knobs given the
     mean move bound ``C M`` of proposals, None when nothing is left to choose. ``reports`` names the number that a test
     of its own kind puts into the field ``report`` of its decisions.
     """
@@ -22,7 +23,7 @@ class ReadyTest(NamedTuple):
     decide: Part
     knobs: np.ndarray
     memory: np.ndarray
-    table: np.ndarray
+    supply: Supply
     adapt: Part | None = None
     reports: str | None = None
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._jit import NO_FAULT, Decide, fixed, part
-from ..data.stream import NO_TABLE
+from ..data.supply import NO_ROWS
 from ..theory import FiniteProblem, full_acceptance
 from .base import ReadyTest, failure, sum_of_energies, verdict
 
@@ -45,4 +45,4 @@ class MH:
         return full_acceptance(problem, here, there)
 
     def bind(self, target: Any) -> ReadyTest:
-        return ReadyTest(_decide, fixed([]), np.array([np.nan]), NO_TABLE)
+        return ReadyTest(_decide, fixed([]), np.array([np.nan]), NO_ROWS)

@@ -147,7 +147,7 @@ def _bound_to(target: Any, thinning: Thinning, adapt: Part | None = None) -> Rea
         raise NotApplicable(
             f"this test needs a finite bound for every row, and {what}: use MH() or control=Taylor(...)"
         )
-    return ReadyTest(_decide, fixed(thinning), np.empty(0), target.table, adapt)
+    return ReadyTest(_decide, fixed(thinning), np.empty(0), target.supply, adapt)
 
 
 _CHI = Thinning._fields.index("chi")

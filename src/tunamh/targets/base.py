@@ -27,7 +27,7 @@ from .._jit import (
     same_coordinates,
 )
 from .._linear import Frame, Metric, metric
-from ..data.stream import alias_table
+from ..data.supply import Supply, random_access
 from ..priors import PriorExpansion, as_prior
 from ..proposals import RandomWalk
 from .layouts import pack_hyper
@@ -207,9 +207,9 @@ class Target:
             return float(np.sum(self.c))
 
     @cached_property
-    def table(self) -> np.ndarray:
-        """Alias table of the law ``c_i / C`` by which rows are drawn."""
-        return alias_table(self.rows, self._bound_column)
+    def supply(self) -> Supply:
+        """Rows drawn by the law ``c_i / C``."""
+        return random_access(self.rows, self._bound_column)
 
     @cached_property
     def precision_trace(self) -> float:

@@ -81,9 +81,10 @@ def join_records(first: np.ndarray, n_first: int, second: np.ndarray, n_second: 
 
 @dataclass
 class ChainState:
-    """All that the next step depends on: saved and loaded, a chain goes on with the same draws.
+    """Where a chain is: with the knobs of the moment, all that its next step depends on (`tunamh.state`).
 
-    Two generators, one here and one in the stream, so that row numbers can be drawn ahead of moves and decisions.
+    ``there`` is scratch, which every proposal fills. Two generators, one here and one in the stream, so that rows can
+    be drawn ahead of moves and decisions.
     """
 
     here: np.ndarray

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from .._jit import BLOCK, NO_FAULT, Decision, Part, fixed, helper
+from .._jit import BLOCK, NO_FAULT, Decision, Part, helper
 from ..data.supply import Supply
 from ..theory import FiniteProblem
 
@@ -15,9 +15,9 @@ from ..theory import FiniteProblem
 class ReadyTest(NamedTuple):
     """A test made ready for a target.
 
-    ``memory`` is what a chain starts with, ``supply`` where the rows that it draws come from; ``adapt`` turns the knobs given the
-    mean move bound ``C M`` of proposals, None when nothing is left to choose. ``reports`` names the number that a test
-    of its own kind puts into the field ``report`` of its decisions.
+    ``memory`` is what a chain starts with, ``supply`` where the rows that it draws come from; ``adapt`` turns the knobs
+    given the mean move bound ``C M`` of proposals, None when nothing is left to choose. ``reports`` names the number
+    that a test of its own kind puts into the field ``report`` of its decisions.
     """
 
     decide: Part
@@ -26,13 +26,6 @@ class ReadyTest(NamedTuple):
     supply: Supply
     adapt: Part | None = None
     reports: str | None = None
-
-    def adapted(self, mean_move_bound: float) -> ReadyTest:
-        if self.adapt is None or not mean_move_bound > 0:
-            return self
-        knobs = np.array(self.knobs)
-        self.adapt(knobs, mean_move_bound)
-        return self._replace(knobs=fixed(knobs))
 
 
 class AcceptanceTest(Protocol):

@@ -1,8 +1,8 @@
 """Supply: which rows come next, by the fixed law ``c_i / C``.
 
-The law does not depend on the chain, so rows can be drawn ahead of it, a ring at a time (`tunamh.data.stream`). A supply
-is a part in the role `Refill` and the numbers of its law. Compiled parts index rows by *slot*, their place in the rows
-that lie in memory. With random access all rows do, and the slot of a row is its number.
+The law does not depend on the chain, so rows can be drawn ahead of it, a ring at a time (`tunamh.data.stream`). A
+supply is a part in the role `Refill` and the numbers of its law. Compiled parts index rows by *slot*, their place among
+the rows that lie in memory. With random access all rows do, and the slot of a row is its number.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def measure(name: str, single: bool = False) -> dict:
     theta, prop = parameters_at(here, model), parameters_at(there, model)
     distance = model.distance(here, there, model.data.hyper)
     state = ChainState(here.copy(), rng, open_stream(np.random.SeedSequence(1)), test.memory.copy())
-    stream, n = state.stream.of(test.table), 20_000
+    stream, n = state.stream.of(test.supply), 20_000
     decide = (rng, theta, prop, distance, model, stream, test.decide, test.knobs, state.memory, work)
     draws, record = np.empty((n, target.dim)), new_record(n)
 

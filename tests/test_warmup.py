@@ -13,9 +13,9 @@ from tunamh._jit import Goals, Learned
 from tunamh.chain import MOVE_BOUND, RATE, REPORT, ChainState, Kernel, advance, new_record
 from tunamh.data.stream import open_stream
 from tunamh.guard import new_work
-from tunamh.warmup import WINDOW, WarmUp, update
+from tunamh.warmup import WINDOW, first_state, goals_of, steps_left, update, warm_up
 
-RUN = sys.modules["tunamh.run"]
+RUN, WARMUP = sys.modules["tunamh.run"], sys.modules["tunamh.warmup"]
 X, Y = logistic_data(2000, 3)
 
 
@@ -28,7 +28,8 @@ def opened(target, test, proposal):
     kernel = Kernel(target.model(), proposal.bind(target), test.bind(target), new_work())
     seeds = np.random.SeedSequence(3).spawn(2)
     here = np.linspace(-1, 1, 3)
-    return kernel, ChainState(here, np.random.default_rng(seeds[0]), open_stream(seeds[1]), kernel.test.memory.copy())
+    chain = ChainState(here, np.random.default_rng(seeds[0]), open_stream(seeds[1]), kernel.test.memory.copy())
+    return kernel, first_state(kernel, chain, np.random.default_rng(4))
 
 
 def test_update_is_robbins_monro_with_an_average_over_the_last_third(rng):
@@ -65,11 +66,10 @@ def test_windows_one_by_one_or_all_at_once(target, steps):
     ends = []
     for windows in (1, 3, 1000):
         kernel, state = opened(target, TunaMH(), RandomWalk())
-        warmup = WarmUp(kernel, steps)
-        while warmup.left:
-            warmup.advance(state, windows)
-        frozen = warmup.frozen()
-        ends.append((state.steps, *state.here, *frozen.proposal.knobs, *frozen.test.knobs))
+        goals = goals_of(kernel.proposal, steps)
+        while steps_left(state, goals):
+            warm_up(state, kernel, goals, windows)
+        ends.append((state.chain.steps, *state.chain.here, *state.proposal_knobs, *state.test_knobs))
     assert ends[0][0] == steps
     assert ends[0] == ends[1] == ends[2]
 
@@ -87,8 +87,8 @@ def test_draws_do_not_depend_on_the_length_of_chunks(target, monkeypatch):
 def test_warm_up_enters_compiled_code_a_handful_of_times(target, monkeypatch):
     """Two hundred windows, each of which was a call from Python once."""
     calls = []
-    run = WarmUp._run
-    monkeypatch.setattr(WarmUp, "_run", lambda self, *arguments: (calls.append(arguments), run(self, *arguments)))
+    learn = WARMUP._learn
+    monkeypatch.setattr(WARMUP, "_learn", lambda *arguments: (calls.append(arguments), learn(*arguments)))
     monkeypatch.setattr(RUN, "_SECONDS_PER_CHUNK", 100.0)
     sample(target, test=TunaMH(), draws=10, tune=200 * WINDOW, chains=1, rng=1)
     assert len(calls) <= 6
@@ -99,15 +99,15 @@ def test_a_tests_own_number_is_not_taken_for_its_reach(target):
     firefly = FlyMC().prepare(target)
     kernel, state = opened(firefly, FlyMC(), RandomWalk(0.05))
     draws, record = np.empty((30, 3)), new_record(30)
-    advance(state, kernel, draws, record)
+    advance(state.chain, kernel, draws, record)
     assert np.isnan(record[:, MOVE_BOUND]).all()
-    assert record[-1, REPORT] == state.memory[0] > 0
+    assert record[-1, REPORT] == state.chain.memory[0] > 0
     tree = sample(target, test=FlyMC(), draws=20, tune=20, chains=1, rng=1)
     assert tree.sample_stats["bright_rows"].min() > 0
 
 
 def test_a_fault_in_warm_up_names_its_step(target):
     kernel, state = opened(target, MH(), RandomWalk())
-    state.here[0] = state.there[0] = np.nan
+    state.chain.here[0] = state.chain.there[0] = np.nan
     with pytest.raises(Exception, match="step"):
-        WarmUp(kernel, 20).advance(state, 2)
+        warm_up(state, kernel, goals_of(kernel.proposal, 20), 2)

@@ -11,6 +11,7 @@ mean of 10.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +19,33 @@ from ._jit import helper
 from ._vector import bits_float
 
 LANES = 8
+_WORD = 2**64 - 1
 
 
 def seed_lanes(seed: np.random.SeedSequence) -> np.ndarray:
     """The state of eight generators, from one seed."""
     return seed.generate_state(4 * LANES, np.uint64).reshape(4, LANES)
+
+
+def words_of_generator(rng: np.random.Generator) -> np.ndarray:
+    """The state of a PCG64 generator in words of 64 bits: two of the state, two of the increment, the spare half."""
+    known: Any = rng.bit_generator.state
+    state, increment = known["state"]["state"], known["state"]["inc"]
+    words = [state >> 64, state & _WORD, increment >> 64, increment & _WORD, known["has_uint32"], known["uinteger"]]
+    return np.array(words, np.uint64)
+
+
+def generator_from_words(words: np.ndarray) -> np.random.Generator:
+    """The generator whose words they are."""
+    high, low, increment_high, increment_low, has_half, half = map(int, words)
+    bits = np.random.PCG64(0)
+    bits.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": high << 64 | low, "inc": increment_high << 64 | increment_low},
+        "has_uint32": has_half,
+        "uinteger": half,
+    }
+    return np.random.Generator(bits)
 
 
 @helper(inline=True)

@@ -81,9 +81,10 @@ def join_records(first: np.ndarray, n_first: int, second: np.ndarray, n_second: 
 
 @dataclass
 class ChainState:
-    """All that the next step depends on: saved and loaded, a chain goes on with the same draws.
+    """Where a chain is: with the knobs of the moment, all that its next step depends on (`tunamh.state`).
 
-    Two generators, one here and one in the stream, so that row numbers can be drawn ahead of moves and decisions.
+    ``there`` is scratch, which every proposal fills. Two generators, one here and one in the stream, so that rows can
+    be drawn ahead of moves and decisions.
     """
 
     here: np.ndarray
@@ -108,8 +109,9 @@ class Kernel(NamedTuple):
 
 def compile_parts(kernel: Kernel) -> None:
     """Compile every part, or load it, here in Python: a Ctrl-C at the border to compiled code would be lost."""
-    model = kernel.model
-    for part_or_array in (*model.data, *model, kernel.proposal.propose, kernel.test.decide, kernel.test.adapt):
+    model, test = kernel.model, kernel.test
+    parts = (kernel.proposal.propose, test.decide, test.adapt, test.supply.refill)
+    for part_or_array in (*model.data, *model, *parts):
         if isinstance(part_or_array, Part):
             part_or_array.__wrapper_address__()
 
@@ -119,7 +121,7 @@ def advance(state: ChainState, kernel: Kernel, draws: np.ndarray, record: np.nda
     model = kernel.model
     theta, prop = (parameters_at(point, model) for point in (state.here, state.there))
     outcome = run_chain(
-        *(thin, state.rng, state.stream.of(kernel.test.table), state.here, state.there, theta, prop, state.memory),
+        *(thin, state.rng, state.stream.of(kernel.test.supply), state.here, state.there, theta, prop, state.memory),
         *(model, kernel.proposal.propose, kernel.proposal.knobs, kernel.test.decide, kernel.test.knobs),
         *(kernel.work, draws, record),
     )

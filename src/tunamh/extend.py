@@ -83,19 +83,19 @@ symmetric in (theta, prop). ::
         total, worst, fault = sum_of_rises(theta, prop, model, work, distance)      # all rows, or draw_rows: a few
         if fault != NO_FAULT:
             return failure(fault)
-        return verdict(rng, log_rho - total, model.data.rows.shape[0], True, worst, np.nan)
+        return verdict(rng, log_rho - total, model.n_rows, True, worst, np.nan)
 
     @dataclass(frozen=True)
     class MyTest:
         exact: ClassVar[bool] = True                    # is the posterior the law of its chain?
 
         def bind(self, target):
-            return ReadyTest(decide, knobs=fixed([]), memory=np.empty(0), table=NO_TABLE)
+            return ReadyTest(decide, knobs=fixed([]), memory=np.empty(0), supply=NO_ROWS)
 
         def finite_acceptance(self, problem, here, there): ...      # its exact probability, for `tunamh.theory`
 
 ``memory`` is what a chain keeps between steps (in `tunamh.MH` the energy of its state). A test that draws
-rows gives ``table=target.table``: `draw_rows` then takes them from the law ``c_i / C``. Prove the test exact by
+rows gives ``supply=target.supply``: `draw_rows` then takes them from the law ``c_i / C``. Prove the test exact by
 `tunamh.theory.transition_matrix` and `tunamh.theory.detailed_balance_error` before trusting a simulation.
 """
 
@@ -133,7 +133,8 @@ from .acceptance.base import (
     verdict,
     within_rounding,
 )
-from .data.stream import NO_TABLE, draw_rows
+from .data.stream import draw_rows
+from .data.supply import NO_ROWS, Supply
 from .errors import NotApplicable
 from .priors import Prior, PriorExpansion, ReadyPrior, UserPrior
 from .proposals import Proposal, ReadyProposal, Space
@@ -168,7 +169,7 @@ __all__ = [
     "BLOCK",
     "CONTRACT",
     "NO_FAULT",
-    "NO_TABLE",
+    "NO_ROWS",
     "REASSOCIATE",
     "AcceptanceTest",
     "Adapt",
@@ -192,6 +193,7 @@ __all__ = [
     "ReadyProposal",
     "ReadyTest",
     "Space",
+    "Supply",
     "Suprema",
     "UserPrior",
     "WellKnownFamily",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,16 +11,18 @@ from ._blas import one_blas_thread
 from ._compile import seconds_compiling
 from ._interrupts import HeldInterrupts
 from .acceptance.base import ReadyTest
-from .chain import RATE, ROWS, ChainState, Kernel, advance, compile_parts, join_records, new_record
+from .chain import RATE, ROWS, ChainState, Kernel, advance, compile_parts, new_record
 from .data.passes import Report
 from .data.stream import open_stream
+from .data.supply import NO_ROWS
 from .errors import NoDraws, NonFiniteEnergy
 from .guard import check_energies, check_move, check_start, in_support, new_work, supported_start
 from .progress import Progress
 from .proposals import ReadyProposal
 from .results import ChainResult
+from .state import NO_PART, RunState
 from .targets.base import Target
-from .warmup import WINDOW, WarmUp, first_kernel
+from .warmup import WINDOW, first_state, goals_of, steps_left, warm_up
 
 _SECONDS_PER_CHUNK = 0.1
 _MOVE_TRIES = 20
@@ -67,26 +68,14 @@ class SetUp:
         )
 
 
-class _PartOfDraw(NamedTuple):
-    """Some of the ``thin`` steps that lead to one kept draw, and their record."""
-
-    steps: int = 0
-    record: Any = 0.0
-
-    def joined(self, record: np.ndarray, steps: int) -> _PartOfDraw:
-        if self.steps == 0:
-            return _PartOfDraw(steps, record.copy())
-        return _PartOfDraw(self.steps + steps, join_records(self.record, self.steps, record, steps))
-
-
 class ChainRun:
     """One chain on its way: opened (which may read all rows), then advanced in chunks of about a tenth of a second.
 
-    How long a chunk is depends on the clock, what it computes does not.
+    How long a chunk is depends on the clock, what it computes does not. All that the next step depends on lies in
+    ``state``; the rest is what the run was told, and what it has kept.
     """
 
-    state: ChainState
-    warmup: WarmUp
+    state: RunState
 
     def __init__(
         self,
@@ -101,12 +90,12 @@ class ChainRun:
         thin: int,
     ):
         self.kernel = Kernel(target.model(), proposal, test, new_work())
-        self.target, self.seed, self.number, self.point, self.tune = target, seed, number, point, tune
-        self.opened, self.thin, self.kept = False, thin, 0
+        self.target, self.seed, self.number, self.point = target, seed, number, point
+        self.goals, self.opened, self.thin = goals_of(proposal, tune), False, thin
         self.total = tune + draws * thin
         self.draws, self.record = np.empty((draws, target.dim)), new_record(draws)
         self.elapsed = np.empty(draws)
-        self._seconds, self._chunk, self._part = 0.0, WINDOW, _PartOfDraw()
+        self._seconds, self._chunk = 0.0, WINDOW
 
     def open(self) -> None:
         """Find a start and audit it: all rows at one real move, or their energies for a test without bounds.
@@ -122,19 +111,33 @@ class ChainRun:
             else self.target.state_at(self.point)
         )
         check_start(here, model)
-        if self.kernel.test.table.size:
+        if self.kernel.test.supply is not NO_ROWS:
             if self.number == 0 or self.point is not None or model.own_bounds:
                 _check_a_move(here, self.kernel, start)
         else:
             check_energies(here, model)
-        self.state = ChainState(here, np.random.default_rng(moves), open_stream(rows), self.kernel.test.memory.copy())
-        self.kernel = first_kernel(self.kernel, here, start)
-        self.warmup = WarmUp(self.kernel, self.tune)
+        chain = ChainState(here, np.random.default_rng(moves), open_stream(rows), self.kernel.test.memory.copy())
+        self.state = first_state(self.kernel, chain, start)
         self.opened = True
+
+    def resume(self, state: RunState, result: ChainResult) -> None:
+        """In the place of `open`: go on from a saved state of a run of the same choices, and from what it had kept."""
+        draws, dim = self.draws.shape
+        if not state.fits(self.kernel, dim, draws, self.thin) or len(result.draws) != state.kept:
+            raise ValueError("the saved state belongs to a run of another target, test, proposal or size.")
+        compile_parts(self.kernel)
+        self.state, self.opened = state, True
+        for mine, saved in zip((self.draws, self.record, self.elapsed), result, strict=False):
+            mine[: state.kept] = saved
+        self._seconds = float(self.elapsed[state.kept - 1]) if state.kept else 0.0
 
     @property
     def steps_done(self) -> int:
-        return self.state.steps if self.opened else 0
+        return self.state.chain.steps if self.opened else 0
+
+    @property
+    def kept(self) -> int:
+        return self.state.kept if self.opened else 0
 
     @property
     def finished(self) -> bool:
@@ -142,8 +145,8 @@ class ChainRun:
 
     def compile(self) -> None:
         """Run no step at all: everything is then compiled, or loaded from the cache."""
-        self.warmup.advance(self.state, 0)
-        advance(self.state, self.kernel, self.draws[:0], self.record[:0])
+        warm_up(self.state, self.kernel, self.goals, 0)
+        self._advance(slice(0, 0), 1)
 
     def work(self) -> None:
         """Go on for about a tenth of a second: open the chain, warm up, keep draws."""
@@ -156,20 +159,17 @@ class ChainRun:
             self.open()
         while not self.finished and (left := started + _SECONDS_PER_CHUNK - time.perf_counter()) > 0:
             before = time.perf_counter()
-            steps = self._warm_up() if self.warmup.left else self._keep()
+            steps = self._warm_up() if steps_left(self.state, self.goals) else self._keep()
             seconds = max(time.perf_counter() - before, 1e-6)
             self._chunk = max(1, min(int(steps * left / seconds), 10 * steps))
 
     def _warm_up(self) -> int:
-        steps = self.warmup.advance(self.state, max(1, self._chunk // WINDOW))
-        if not self.warmup.left:
-            self.kernel = self.warmup.frozen()
-        return steps
+        return warm_up(self.state, self.kernel, self.goals, max(1, self._chunk // WINDOW))
 
     def _keep(self) -> int:
         """As many draws as fit into a chunk or, when a draw takes longer than that, some of its ``thin`` steps."""
         started = time.perf_counter()
-        if self._chunk >= self.thin and self._part.steps == 0:
+        if self._chunk >= self.thin and self.state.part.steps == 0:
             steps = self._keep_draws(self._chunk // self.thin)
         else:
             steps = self._keep_part_of_a_draw()
@@ -180,23 +180,25 @@ class ChainRun:
         chunk = slice(self.kept, min(self.kept + most, len(self.draws)))
         n = chunk.stop - chunk.start
         started = time.perf_counter()
-        advance(self.state, self.kernel, self.draws[chunk], self.record[chunk], self.thin)
+        self._advance(chunk, self.thin)
         self.elapsed[chunk] = self._seconds + (time.perf_counter() - started) * np.arange(1, n + 1) / n
-        self.kept = chunk.stop
+        self.state.kept = chunk.stop
         return n * self.thin
 
     def _keep_part_of_a_draw(self) -> int:
-        steps = min(self._chunk, self.thin - self._part.steps)
-        row = slice(self.kept, self.kept + 1)
+        state = self.state
+        steps = min(self._chunk, self.thin - state.part.steps)
         started = time.perf_counter()
-        advance(self.state, self.kernel, self.draws[row], self.record[row], steps)
-        self._part = self._part.joined(self.record[self.kept], steps)
-        if self._part.steps == self.thin:
-            self.record[self.kept] = self._part.record
-            self.elapsed[self.kept] = self._seconds + time.perf_counter() - started
-            self.kept += 1
-            self._part = _PartOfDraw()
+        self._advance(slice(state.kept, state.kept + 1), steps)
+        state.part = state.part.joined(self.record[state.kept], steps)
+        if state.part.steps == self.thin:
+            self.record[state.kept] = state.part.record
+            self.elapsed[state.kept] = self._seconds + time.perf_counter() - started
+            state.kept, state.part = state.kept + 1, NO_PART
         return steps
+
+    def _advance(self, chunk: slice, thin: int) -> None:
+        advance(self.state.chain, self.state.in_force(self.kernel), self.draws[chunk], self.record[chunk], thin)
 
     def remark(self) -> str:
         """Acceptance and rows per step over the newest draws."""
@@ -207,7 +209,7 @@ class ChainRun:
 
     def result(self) -> ChainResult:
         kept = slice(0, self.kept)
-        return ChainResult(self.draws[kept], self.record[kept], self.elapsed[kept], self.kernel.proposal.knobs[0])
+        return ChainResult(self.draws[kept], self.record[kept], self.elapsed[kept], self.state.proposal_knobs[0])
 
 
 def run_all(runs: list[ChainRun], cores: int, clock: Clock, progress: Progress, ctrl_c: HeldInterrupts) -> None:

@@ -162,7 +162,7 @@ def sample(
                 )
             finished = all(run.finished for run in runs)
             settings["stopped"] = "finished" if finished else "interrupted" if ctrl_c.heard else "max_seconds"
-            settings["knobs"] = [run.kernel.test.knobs[:8].tolist() for run in runs]
+            settings["knobs"] = [run.state.test_knobs[:8].tolist() for run in runs]
             results = [run.result() for run in runs]
             about = {"exact": test.exact, "extra": ready_test.reports, "settings": settings}
             if settings["stopped"] == "max_seconds":

@@ -11,9 +11,11 @@ import math
 
 import numpy as np
 
-from ._jit import NO_FAULT, Goals, Learned, Outcome, RunWindows, fixed, helper, nothing_to_adapt, part, read_only
+from ._jit import NO_FAULT, Goals, Learned, Outcome, RunWindows, helper, nothing_to_adapt, part, read_only
 from .chain import MOVE_BOUND, RATE, ChainState, Kernel, new_record, run_chain
 from .guard import explain, parameters_at
+from .proposals import ReadyProposal
+from .state import RunState
 
 WINDOW = 10
 """Steps between two updates."""
@@ -77,62 +79,71 @@ def _run_windows(
     return Outcome(steps, NO_FAULT), learned
 
 
-class WarmUp:
-    """Warm-up of one chain on its way: what is known, and the knobs of the moment, which are its own to turn."""
-
-    def __init__(self, kernel: Kernel, steps: int):
-        self.kernel = kernel
-        proposal = kernel.proposal
-        self.goals = Goals(steps, proposal.tuned, float(proposal.acceptance), float(proposal.largest))
-        log_step = math.log(proposal.knobs[0]) if proposal.tuned else 0.0
-        self.learned = Learned(0, log_step, math.nan, 0, 0.0, 0, 0.0)
-        self.proposal_knobs, self.test_knobs = np.array(proposal.knobs), np.array(kernel.test.knobs)
-
-    @property
-    def left(self) -> int:
-        """Steps to go."""
-        return self.goals.steps - self.learned.done
-
-    def advance(self, state: ChainState, windows: int) -> int:
-        """Run so many windows, or as many as are left, the last of which may be short; returns the steps made."""
-        before = self.learned.done
-        whole = min(windows, self.left // WINDOW)
-        self._run(state, whole, WINDOW)
-        if whole < windows and self.left:
-            self._run(state, 1, self.left)
-        return self.learned.done - before
-
-    def _run(self, state: ChainState, windows: int, length: int) -> None:
-        kernel, model = self.kernel, self.kernel.model
-        theta, prop = (parameters_at(point, model) for point in (state.here, state.there))
-        outcome, self.learned = _run_windows(
-            *(windows, run_chain, state.rng, state.stream.of(kernel.test.table), state.here, state.there, theta, prop),
-            *(state.memory, model, kernel.proposal.propose, self.proposal_knobs, kernel.test.decide, self.test_knobs),
-            *(kernel.work, np.empty((length, state.here.size)), new_record(length)),
-            *(kernel.test.adapt or nothing_to_adapt, self.goals, self.learned),
-        )
-        state.steps += outcome.steps
-        if outcome.fault != NO_FAULT:
-            raise explain(outcome.fault, state.here, state.there, model, state.steps)
-
-    def frozen(self) -> Kernel:
-        """The kernel for the kept draws: averages over the last third, of steps in their logarithm."""
-        proposal, test, learned = self.kernel.proposal, self.kernel.test, self.learned
-        test = test._replace(knobs=fixed(self.test_knobs))
-        if proposal.tuned and learned.late_windows:
-            proposal = proposal.with_step(math.exp(learned.late_log_steps / learned.late_windows))
-        if learned.late_move_bounds:
-            test = test.adapted(learned.late_total / learned.late_move_bounds)
-        return self.kernel._replace(proposal=proposal, test=test)
+def first_state(kernel: Kernel, chain: ChainState, rng: np.random.Generator) -> RunState:
+    """The record before the first step: the test adapts to the mean move bound of 20 proposals from where it is."""
+    proposal, model = kernel.proposal, kernel.model
+    log_step = math.log(proposal.knobs[0]) if proposal.tuned else 0.0
+    learned = Learned(0, log_step, math.nan, 0, 0.0, 0, 0.0)
+    state = RunState(chain, learned, np.array(proposal.knobs), np.array(kernel.test.knobs))
+    if kernel.test.adapt is not None:
+        there, move_bounds = np.empty_like(chain.here), []
+        for _ in range(20):
+            proposal.propose(rng, chain.here, there, proposal.knobs)
+            move_bounds.append(model.total_bound * model.distance(chain.here, there, model.data.hyper))
+        _adapt(state, kernel, float(np.mean(move_bounds)))
+    return state
 
 
-def first_kernel(kernel: Kernel, here: np.ndarray, rng: np.random.Generator) -> Kernel:
-    """The choices before the first step: the test adapts to the mean move bound of 20 proposals from ``here``."""
-    if kernel.test.adapt is None:
-        return kernel
-    model, there = kernel.model, np.empty_like(here)
-    move_bounds = []
-    for _ in range(20):
-        kernel.proposal.propose(rng, here, there, kernel.proposal.knobs)
-        move_bounds.append(model.total_bound * model.distance(here, there, model.data.hyper))
-    return kernel._replace(test=kernel.test.adapted(float(np.mean(move_bounds))))
+def goals_of(proposal: ReadyProposal, steps: int) -> Goals:
+    """What so many steps of warm-up aim at."""
+    return Goals(steps, proposal.tuned, float(proposal.acceptance), float(proposal.largest))
+
+
+def steps_left(state: RunState, goals: Goals) -> int:
+    """Steps of warm-up to go."""
+    return goals.steps - state.learned.done
+
+
+def warm_up(state: RunState, kernel: Kernel, goals: Goals, windows: int) -> int:
+    """Run so many windows, or as many as are left, the last of which may be short; returns the steps made.
+
+    With the last of them the knobs are frozen.
+    """
+    before = state.learned.done
+    whole = min(windows, steps_left(state, goals) // WINDOW)
+    _learn(state, kernel, goals, whole, WINDOW)
+    if whole < windows and steps_left(state, goals):
+        _learn(state, kernel, goals, 1, steps_left(state, goals))
+    steps = state.learned.done - before
+    if steps > 0 and not steps_left(state, goals):
+        _freeze(state, kernel)
+    return steps
+
+
+def _learn(state: RunState, kernel: Kernel, goals: Goals, windows: int, length: int) -> None:
+    """``windows`` windows of ``length`` steps, in compiled code."""
+    chain, model, test = state.chain, kernel.model, kernel.test
+    theta, prop = (parameters_at(point, model) for point in (chain.here, chain.there))
+    outcome, state.learned = _run_windows(
+        *(windows, run_chain, chain.rng, chain.stream.of(test.supply), chain.here, chain.there, theta, prop),
+        *(chain.memory, model, kernel.proposal.propose, state.proposal_knobs, test.decide, state.test_knobs),
+        *(kernel.work, np.empty((length, chain.here.size)), new_record(length)),
+        *(test.adapt or nothing_to_adapt, goals, state.learned),
+    )
+    chain.steps += outcome.steps
+    if outcome.fault != NO_FAULT:
+        raise explain(outcome.fault, chain.here, chain.there, model, chain.steps)
+
+
+def _freeze(state: RunState, kernel: Kernel) -> None:
+    """The knobs for the kept draws: averages over the last third, of steps in their logarithm."""
+    learned, proposal = state.learned, kernel.proposal
+    if proposal.tuned and learned.late_windows:
+        state.proposal_knobs[0] = min(math.exp(learned.late_log_steps / learned.late_windows), proposal.largest)
+    if learned.late_move_bounds:
+        _adapt(state, kernel, learned.late_total / learned.late_move_bounds)
+
+
+def _adapt(state: RunState, kernel: Kernel, mean_move_bound: float) -> None:
+    if kernel.test.adapt is not None and mean_move_bound > 0:
+        kernel.test.adapt(state.test_knobs, mean_move_bound)

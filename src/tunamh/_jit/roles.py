@@ -103,12 +103,13 @@ class Model(NamedTuple):
     offset: Any
     log_prior: Any
     prior_hyper: Any
+    n_rows: int  # of the data: `data.rows` may one day hold only some of them
     total_bound: float
     own_bounds: bool
 
 
 _model = types.NamedTuple(
-    [_data, Differences, Energies, Energies, Locate, Distance, Offset, LogPrior, _fixed, _real, _flag], Model
+    [_data, Differences, Energies, Energies, Locate, Distance, Offset, LogPrior, _fixed, _integer, _real, _flag], Model
 )
 
 # ------------------------------------------------------------------------- roles of a proposal and of a test
@@ -117,18 +118,26 @@ Propose = types.FunctionType(_real(_generator, _vector, _vector, _fixed))
 """``(rng, here, there, knobs)``: fills the state ``there``, returns ``log q(here|there) - log q(there|here)``."""
 
 
+_lanes = types.Array(types.uint64, 2, "C")
+
+Refill = types.FunctionType(types.void(_lanes, _index, _vector, _index, _rows))
+"""``(lanes, ring, uniform, cursor, law)``: fills ``ring`` with the slots of the next rows, drawn by ``law``, and
+``uniform`` with a uniform for each, and sets the cursor to 0; ``lanes`` are its random numbers. Parts index rows by
+slot; with random access a row's slot is its number."""
+
+
 class Stream(NamedTuple):
-    """Row numbers and uniforms drawn ahead from the law in ``table``; see `tunamh.data.stream`."""
+    """Slots of rows, and uniforms, drawn ahead by a supply; see `tunamh.data.stream`."""
 
     lanes: Any
     ring: Any
     uniform: Any
     cursor: Any
-    table: Any
+    refill: Any
+    law: Any
 
 
-_lanes = types.Array(types.uint64, 2, "C")
-_stream = types.NamedTuple([_lanes, _index, _vector, _index, _rows], Stream)
+_stream = types.NamedTuple([_lanes, _index, _vector, _index, Refill, _rows], Stream)
 
 
 class Work(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._arguments import number_between, settle, whole_number
 from .._jit import NO_FAULT, Decide, Decision, fixed, part
-from ..data.stream import NO_TABLE
+from ..data.supply import NO_ROWS
 from ..theory import FiniteProblem, subset_acceptance
 from .base import ReadyTest, failure, verdict
 from .subsets import grow
@@ -100,4 +100,4 @@ class AustereMH:
 
     def bind(self, target: Any) -> ReadyTest:
         knobs = fixed([self.batch, *self.quantiles(target.n_rows)])
-        return ReadyTest(_decide, knobs, np.arange(target.n_rows, dtype=np.float64), NO_TABLE)
+        return ReadyTest(_decide, knobs, np.arange(target.n_rows, dtype=np.float64), NO_ROWS)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._arguments import positive_number, settle, whole_number
 from .._jit import NO_FAULT, Decide, Decision, fixed, part
-from ..data.stream import NO_TABLE
+from ..data.supply import NO_ROWS
 from ..theory import FiniteProblem, correction_atoms, subset_acceptance
 from .base import ReadyTest, failure, verdict
 from .subsets import grow
@@ -100,4 +100,4 @@ class MHMinibatch:
     def bind(self, target: Any) -> ReadyTest:
         atoms, chance = correction_atoms()
         knobs = fixed([self.batch, self.delta, atoms.size, *atoms, *np.cumsum(chance)])
-        return ReadyTest(_decide, knobs, np.arange(target.n_rows, dtype=np.float64), NO_TABLE)
+        return ReadyTest(_decide, knobs, np.arange(target.n_rows, dtype=np.float64), NO_ROWS)

@@ -7,31 +7,25 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from .._jit import BLOCK, NO_FAULT, Decision, Part, fixed, helper
+from .._jit import BLOCK, NO_FAULT, Decision, Part, helper
+from ..data.supply import Supply
 from ..theory import FiniteProblem
 
 
 class ReadyTest(NamedTuple):
     """A test made ready for a target.
 
-    ``memory`` is what a chain starts with, ``table`` the law of the rows it draws; ``adapt`` turns the knobs given the
-    mean move bound ``C M`` of proposals, None when nothing is left to choose. ``reports`` names the number that a test
-    of its own kind puts into the field ``report`` of its decisions.
+    ``memory`` is what a chain starts with, ``supply`` where the rows that it draws come from; ``adapt`` turns the knobs
+    given the mean move bound ``C M`` of proposals, None when nothing is left to choose. ``reports`` names the number
+    that a test of its own kind puts into the field ``report`` of its decisions.
     """
 
     decide: Part
     knobs: np.ndarray
     memory: np.ndarray
-    table: np.ndarray
+    supply: Supply
     adapt: Part | None = None
     reports: str | None = None
-
-    def adapted(self, mean_move_bound: float) -> ReadyTest:
-        if self.adapt is None or not mean_move_bound > 0:
-            return self
-        knobs = np.array(self.knobs)
-        self.adapt(knobs, mean_move_bound)
-        return self._replace(knobs=fixed(knobs))
 
 
 class AcceptanceTest(Protocol):
@@ -88,7 +82,7 @@ def within_rounding(theta, prop, model, row, rise, bound):
 @helper
 def sum_of_rises(theta, prop, model, work, distance):
     """``sum_i U_i(prop) - U_i(theta)`` over all rows, each held against its bound: ``(sum, worst ratio, fault)``."""
-    n_rows = model.data.rows.shape[0]
+    n_rows = model.n_rows
     total, worst = 0.0, 0.0
     for start in range(0, n_rows, BLOCK):
         n = consecutive(work.index, start, n_rows)
@@ -110,7 +104,7 @@ def sum_of_rises(theta, prop, model, work, distance):
 @helper
 def sum_of_energies(theta, model, work):
     """``sum_i U_i(theta)`` over all rows: ``(sum, fault)``, the fault being the first row that is not finite."""
-    n_rows = model.data.rows.shape[0]
+    n_rows = model.n_rows
     total = 0.0
     for start in range(0, n_rows, BLOCK):
         n = consecutive(work.index, start, n_rows)

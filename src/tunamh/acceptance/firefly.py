@@ -19,7 +19,7 @@ from .._arguments import flag, number_between, numbers, settle
 from .._jit import BLOCK, NO_FAULT, Decide, Decision, fixed, helper, part
 from ..capabilities import LowerBounded, offers
 from ..control import checked_centre
-from ..data.stream import NO_TABLE
+from ..data.supply import NO_ROWS
 from ..errors import NotApplicable
 from ..theory import FiniteProblem
 from .base import ReadyTest, accepts, failure, rounding_at
@@ -175,7 +175,7 @@ class FlyMC:
     def bind(self, target: Any) -> ReadyTest:
         memory = np.zeros(1 + 3 * target.n_rows)
         memory[1 : 1 + target.n_rows] = np.arange(target.n_rows)
-        return ReadyTest(_decide, fixed([self.q]), memory, NO_TABLE, reports="bright_rows")
+        return ReadyTest(_decide, fixed([self.q]), memory, NO_ROWS, reports="bright_rows")
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
         raise NotApplicable("FlyMC has memory: its law is that of the joint chain, see joint_transition_matrix")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._jit import NO_FAULT, Decide, fixed, part
-from ..data.stream import NO_TABLE
+from ..data.supply import NO_ROWS
 from ..theory import FiniteProblem, full_acceptance
 from .base import ReadyTest, failure, sum_of_energies, verdict
 
@@ -26,7 +26,7 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
     energy, fault = sum_of_energies(prop, model, work)
     if fault != NO_FAULT:
         return failure(fault)
-    decision = verdict(rng, log_rho - (energy - memory[0]), model.data.rows.shape[0], True, np.nan, np.nan)
+    decision = verdict(rng, log_rho - (energy - memory[0]), model.n_rows, True, np.nan, np.nan)
     if decision.accepted:
         memory[0] = energy
     return decision
@@ -45,4 +45,4 @@ class MH:
         return full_acceptance(problem, here, there)
 
     def bind(self, target: Any) -> ReadyTest:
-        return ReadyTest(_decide, fixed([]), np.array([np.nan]), NO_TABLE)
+        return ReadyTest(_decide, fixed([]), np.array([np.nan]), NO_ROWS)

@@ -17,7 +17,8 @@ from .._arguments import positive_number, settle
 from .._jit import BLOCK, Decide, fixed, helper, part
 from .._random import poisson
 from ..capabilities import GloballyBounded, offers
-from ..data.stream import alias_table, draw_rows
+from ..data.stream import draw_rows
+from ..data.supply import random_access
 from ..errors import NotApplicable
 from ..theory import FiniteProblem, poisson_acceptance
 from .base import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, ReadyTest, failure, verdict
@@ -43,7 +44,7 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
     if log_rho == -np.inf:
         return verdict(rng, log_rho, 0, False, np.nan, np.nan)
     rate, total = knobs[0], knobs[1]
-    n_rows = model.data.rows.shape[0]
+    n_rows = model.n_rows
     batch = poisson(rng, rate + total)
     log_ratio, rows = log_rho, 0
     while rows < batch:
@@ -100,4 +101,4 @@ class PoissonMH:
         if not 0 < self.rate + width.sum() < LARGEST_BATCH or not width.sum() > 0:
             raise NotApplicable(f"PoissonMH would read {self.rate + width.sum():.3g} rows per step")
         knobs = fixed(np.concatenate([[self.rate, width.sum()], ceiling, width]))
-        return ReadyTest(_decide, knobs, np.empty(0), alias_table(width[:, None], 0))
+        return ReadyTest(_decide, knobs, np.empty(0), random_access(width[:, None], 0))

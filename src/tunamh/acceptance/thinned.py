@@ -114,7 +114,7 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
         rises, worst, fault = sum_of_rises(theta, prop, model, work, distance)
         if fault != NO_FAULT:
             return failure(fault)
-        return verdict(rng, log_rho - rises, model.data.rows.shape[0], True, worst, move_bound)
+        return verdict(rng, log_rho - rises, model.n_rows, True, worst, move_bound)
     if delayed:
         if not accepts(rng, log_rho):
             return Decision(False, -np.inf, 0, False, 0.0, move_bound, np.nan, NO_FAULT)
@@ -147,7 +147,7 @@ def _bound_to(target: Any, thinning: Thinning, adapt: Part | None = None) -> Rea
         raise NotApplicable(
             f"this test needs a finite bound for every row, and {what}: use MH() or control=Taylor(...)"
         )
-    return ReadyTest(_decide, fixed(thinning), np.empty(0), target.table, adapt)
+    return ReadyTest(_decide, fixed(thinning), np.empty(0), target.supply, adapt)
 
 
 _CHI = Thinning._fields.index("chi")

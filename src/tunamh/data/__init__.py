@@ -1,1 +1,1 @@
-"""Sources of rows: reading tables, packing rows, drawing row numbers."""
+"""Sources of rows: reading tables, packing rows, drawing rows."""

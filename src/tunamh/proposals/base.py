@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from .._jit import Part, fixed
+from .._jit import Part
 from ..errors import NotApplicable
 
 OPTIMAL_WALK = 2.38
@@ -39,9 +39,6 @@ class ReadyProposal(NamedTuple):
     tuned: bool
     acceptance: float
     largest: float = math.inf
-
-    def with_step(self, step: float) -> ReadyProposal:
-        return self._replace(knobs=fixed([min(step, self.largest), *self.knobs[1:]]))
 
 
 class Proposal:

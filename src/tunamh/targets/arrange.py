@@ -2,38 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
-
-import numpy as np
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ..data.source import Rows
-from .designs.base import DesignNumbers, DesignParts
 from .designs.several import SeveralBlock, SeveralLayout, Term
-from .observations import Observations
-
-Result = TypeVar("Result")
-
-
-class Layout(NamedTuple):
-    """How features are packed, and what compiled code makes of them."""
-
-    dim: int
-    numbers: DesignNumbers
-    parts: DesignParts
-    table: Sequence[float] = ()
-
-
-class ArrangedRows:
-    """Rows of other observations, each block turned into another by ``change``."""
-
-    def __init__(self, base: Observations, design: Any, change: Callable[[Rows], Rows]):
-        self.base, self.design, self.change = base, design, change
-        self.n_rows, self.names, self.weighted = base.n_rows, base.names, base.weighted
-        self.fingerprint = base.fingerprint
-
-    def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
-        return self.base.map(lambda rows: function(self.change(rows)))
+from .observations import Arranged, Observations
 
 
 class Arrangement(NamedTuple):
@@ -42,6 +16,18 @@ class Arrangement(NamedTuple):
     observations: Observations
     family: Any
     names: list[str]
+
+
+def column_names(observations: Observations) -> list[str]:
+    dim = observations.design.dim
+    return [str(j) for j in range(dim)] if observations.names is None else list(observations.names)
+
+
+def arrange(observations: Observations, family: Any) -> Arrangement:
+    """As the family says, or one predictor ``x.theta`` and nothing unknown but its coefficients."""
+    if hasattr(family, "arrange"):
+        return family.arrange(observations)
+    return Arrangement(observations, family, column_names(observations))
 
 
 def one_stretch_per_class(observations: Observations, family: Any, classes: Sequence[str]) -> Arrangement:
@@ -53,6 +39,5 @@ def one_stretch_per_class(observations: Observations, family: Any, classes: Sequ
     def several(rows: Rows) -> Rows:
         return rows._replace(X=SeveralBlock((rows.X,), layout, len(rows.y)))
 
-    names = [str(j) for j in range(design.dim)] if observations.names is None else list(observations.names)
-    labels = [f"{name}[{label}]" for label in classes[1:] for name in names]
-    return Arrangement(ArrangedRows(observations, layout, several), family, labels)  # type: ignore[arg-type]
+    labels = [f"{name}[{label}]" for label in classes[1:] for name in column_names(observations)]
+    return Arrangement(Arranged(observations, layout, several), family, labels)

@@ -27,7 +27,7 @@ from .._jit import (
     same_coordinates,
 )
 from .._linear import Frame, Metric, metric
-from ..data.stream import alias_table
+from ..data.supply import Supply, random_access
 from ..priors import PriorExpansion, as_prior
 from ..proposals import RandomWalk
 from .layouts import pack_hyper
@@ -144,6 +144,9 @@ class Target:
     states: int | None = None
     """Number of states of a finite target; None in continuous space."""
 
+    predictors: int = 1
+    """Linear predictors per row, for which a chain's scratch has room."""
+
     several_modes: bool = False
     """Whether chains must start far apart to find all modes."""
 
@@ -207,9 +210,9 @@ class Target:
             return float(np.sum(self.c))
 
     @cached_property
-    def table(self) -> np.ndarray:
-        """Alias table of the law ``c_i / C`` by which rows are drawn."""
-        return alias_table(self.rows, self._bound_column)
+    def supply(self) -> Supply:
+        """Rows drawn by the law ``c_i / C``."""
+        return random_access(self.rows, self._bound_column)
 
     @cached_property
     def precision_trace(self) -> float:
@@ -251,7 +254,7 @@ class Target:
     def model(self) -> Model:
         """The target as compiled code sees it, with scratch of its own: one per chain."""
         parts = self.parts
-        scratch = (np.empty(BLOCK) for _ in range(3))
+        scratch = (np.empty(size * BLOCK) for size in (self.predictors, self.predictors, 1))
         family = parts.family_rise, parts.family_energy, self._family_hyper
         data = Data(self.rows, self._hyper, *family, parts.dots, parts.dot, parts.sizes, *scratch)
         prior = self._prior
@@ -265,7 +268,7 @@ class Target:
                 parts.distance,
                 parts.offset,
             ),
-            *(prior.log_prior, prior.hyper, self.total_bound, self.own_bounds),
+            *(prior.log_prior, prior.hyper, self.n_rows, self.total_bound, self.own_bounds),
         )
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:

@@ -21,8 +21,13 @@ def columns_of(target: GLM) -> Columns:
     n = min(target.n_rows, max(1000, 2 * target.dim))
     index = np.sort(np.random.default_rng(1).choice(target.n_rows, size=n, replace=False))
     rows = target.observations.take(index).rows()
-    X, weight = rows.X.dense(), target.weight(rows)
-    return examine_columns(X[weight > 0] if (weight > 0).any() else X)
+    counts = target.weight(rows) > 0
+    return examine_columns(_below_each_other(rows.X.dense(), counts if counts.any() else ~counts))
+
+
+def _below_each_other(X: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The rows that count; those of several predictors one below the other."""
+    return X[counts] if X.ndim == 2 else X[:, counts].reshape(-1, X.shape[2])
 
 
 def dependent_columns(target: GLM) -> list[np.ndarray]:
@@ -40,7 +45,7 @@ def dependent_columns(target: GLM) -> list[np.ndarray]:
 
         def variation(X: Block, y: np.ndarray, weight: np.ndarray, Z: np.ndarray = Z) -> tuple[np.ndarray, np.ndarray]:
             """How far the predictors vary along the directions ``Z``, and the columns' sums of squares."""
-            along = X.times(Z)[weight > 0]
+            along = _below_each_other(X.times(Z), weight > 0)
             return along.T @ along, X.squares(weight > 0)
 
         gram, squares = target.sums(variation)

@@ -17,17 +17,20 @@ from ..data.passes import announce
 from ..data.source import Rows
 from ..laplace import Mode, find_mode, find_modes
 from ..priors import Flat
+from .arrange import arrange
 from .base import Expansion, Parts, Target, checked_temper
 from .columns import columns_of, dependent_columns
 from .designs import Block
 from .doubts import doubts, names_along, proved_proper
 from .expanding import expanded, firefly
 from .families import Family
+from .families.several import SeveralFamily
 from .glm_rows import own_numbers
 from .many_starts import modes_from_many_starts
 from .observations import Observations, check_weights, observe
 from .one_predictor import OnePredictor
 from .separation import separating_direction
+from .several_predictors import SeveralPredictors
 from .taylor import TaylorTarget
 
 Result = TypeVar("Result")
@@ -77,11 +80,14 @@ class GLM(Target):
         weights: Any = None,
         offset: Any = None,
     ):
-        family = _checked_family(family)
-        observations = observe(X, y, weights, offset, family.check)
+        self.given_family = given = _checked_family(family)
+        arranged = arrange(observe(X, y, weights, offset, given.check), given)
+        observations, family, names = arranged
+        self.observations, self.family = observations, family
         temper = checked_temper(temper)
-        self.family, self.observations, self.terms = family, observations, OnePredictor(family)
-        self.own_bounds = not type(family).__module__.startswith("tunamh.")
+        self.terms = SeveralPredictors(family) if isinstance(family, SeveralFamily) else OnePredictor(family)
+        self.predictors = getattr(family, "predictors", 1)
+        self.own_bounds = not type(given).__module__.startswith("tunamh.")
         design = observations.design
         self.y_column = design.numbers.width
         if observations.weighted:
@@ -90,12 +96,16 @@ class GLM(Target):
             rows=observations.n_rows,
             bound_column=self.y_column + 1,
             hyper=own_numbers(
-                design.numbers, temper=temper, weighted=observations.weighted, grain=getattr(family, "grain", 1.0)
+                design.numbers,
+                temper=temper,
+                weighted=observations.weighted,
+                grain=getattr(family, "grain", 1.0),
+                table=getattr(design, "table", ()),
             ),
             family_hyper=family.hyper,
             parts=self.parts_with(*self.terms.plain_parts),
             dim=design.dim,
-            names=observations.names,
+            names=names,
             prior=prior,
             temper=temper,
         )
@@ -325,7 +335,7 @@ class GLM(Target):
 
 
 def _checked_family(family: Any) -> Family:
-    if not hasattr(family, "suprema") or isinstance(family, type):
+    if not (hasattr(family, "suprema") or hasattr(family, "arrange")) or isinstance(family, type):
         hint = f"{family.__name__}(...)" if isinstance(family, type) else "tunamh.Logistic() or tunamh.StudentT(4)"
         raise TypeError(f"family must be a value such as {hint}, got {shown(family)}.")
     return family

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,9 +30,11 @@ class Regression(NamedTuple):
 _REGRESSION = OWN + len(DesignNumbers._fields)
 
 
-def own_numbers(design: DesignNumbers, *, temper: float, weighted: bool, grain: float) -> tuple[float, ...]:
-    """What `design_of` and `regression_of` read."""
-    return (*design, temper, weighted, grain)
+def own_numbers(
+    design: DesignNumbers, *, temper: float, weighted: bool, grain: float, table: Sequence[float] = ()
+) -> tuple[float, ...]:
+    """What `design_of` and `regression_of` read, and the table of terms of a design with several predictors."""
+    return (*design, temper, weighted, grain, *table)
 
 
 @helper(inline=True)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._jit import fixed, helper
-from .._windows import matrix_window, window
+from .._jit.windows import matrix_window, window
 
 OWN = 1
 """Where a target's own numbers begin; before them, where the expansion's do (0: there is none)."""

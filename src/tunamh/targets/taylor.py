@@ -147,6 +147,7 @@ class TaylorTarget(Target):
         self.base, self.order, self.centre, self.at_centre, self.bounds = base, order, centre, at_centre, bounds
         self.gradient, self.hessian = at_centre.gradient, at_centre.plain_hessian
         self.own_bounds, self.white = base.own_bounds, shape is not None
+        self.predictors = base.predictors
         self._shape = Shape(np.zeros(d), 0.0, np.inf) if shape is None else shape
         root = np.eye(d) if root is None else root
         plain = Expanded(order, bounds.trust, centre, self.gradient, self.hessian, root)

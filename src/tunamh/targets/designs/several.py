@@ -187,12 +187,21 @@ class SeveralBlock(NamedTuple):
         return out
 
     def sandwich(self, weight: np.ndarray, frame: Frame | None = None) -> np.ndarray:
+        if frame is not None:
+            Z = self.times(frame.columns)
+            return np.asarray(
+                sum(
+                    a.T @ (w[:, None] * b)
+                    for a, line in zip(Z, weight, strict=True)
+                    for b, w in zip(Z, line, strict=True)
+                )
+            )
         out = np.zeros((self.layout.dim, self.layout.dim))
         for one, left, rows in self._pairs():
             for other, right, columns in self._pairs():
                 of_pair = np.ascontiguousarray(weight[one.predictor, other.predictor])
                 out[rows, columns] += _cross(left, right, of_pair)
-        return out if frame is None else frame.of_form(out)
+        return out
 
     def reach(self, vector: np.ndarray) -> np.ndarray:
         return np.abs(self.dense()) @ np.abs(vector)

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._jit import FamilyEnergy, FamilyRise, helper, part
+from ..arrange import Arrangement, one_stretch_per_class
+from ..observations import Observations
 from .base import SIGMOID_THIRD
 from .several import SeveralFamily
+
+_MOST_CLASSES = 1000
 
 
 @helper(inline=True)
@@ -95,3 +99,29 @@ class Softmax(SeveralFamily):
         cross = np.einsum("aij,bij->abi", white, white)
         between = (size[:, None] + size[None, :] - 2 * cross).max(axis=(0, 1))
         return SIGMOID_THIRD * np.maximum(size.max(axis=0), between) ** 1.5
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """Classes 0, 1, ..., K: ``p(y = k) ~ e^{x.theta_k}``, with ``theta_0 = 0`` (softmax with a reference class).
+
+    There are K vectors of coefficients; that of column ``x`` for class ``k`` is called ``x[k]``.
+    """
+
+    def check(self, y: np.ndarray) -> None:
+        wrong = (y < 0) | (y != np.floor(y)) | (y > _MOST_CLASSES)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"classes in y must be whole numbers 0, 1, 2, ..., but row {row} has {y[row]:g}: code the classes so."
+            )
+
+    def arrange(self, observations: Observations) -> Arrangement:
+        counts = np.zeros(_MOST_CLASSES + 1, np.int64)
+        for found in observations.map(lambda rows: np.bincount(rows.y.astype(np.int64))):
+            counts[: len(found)] += found
+        classes = int(np.flatnonzero(counts)[-1]) + 1
+        if classes < 2 or (counts[:classes] == 0).any():
+            empty = "no other class" if classes < 2 else f"none of class {int(np.argmin(counts[:classes]))}"
+            raise ValueError(f"y has rows of class {classes - 1} and {empty}: every class from 0 on must occur.")
+        return one_stretch_per_class(observations, Softmax(classes - 1), [str(k) for k in range(classes)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from numba import types
 from numba.core import cgutils
 
-from ._jit import intrinsic
+from .machinery import intrinsic
 
 
 def _view(context, builder, signature, arguments, shape):

@@ -130,7 +130,18 @@ def outward(low: np.ndarray, high: np.ndarray) -> Interval:
     A lower end that has overflown to +inf says that the numbers are beyond the largest float, which is below them.
     """
     low, high = np.minimum(low, _MAX), np.maximum(high, -_MAX)
-    return Interval(low - (RELATIVE * np.abs(low) + ABSOLUTE), high + (RELATIVE * np.abs(high) + ABSOLUTE))
+    low, high = low - _slack(low), high + _slack(high)
+    unknown = np.isnan(low) | np.isnan(high)
+    if unknown.any():
+        low, high = np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high)
+    return _made(np.asarray(low), np.asarray(high))
+
+
+def _slack(end: np.ndarray) -> np.ndarray:
+    slack = np.abs(end)
+    slack *= RELATIVE
+    slack += ABSOLUTE
+    return slack
 
 
 def as_interval(value: Any) -> Interval:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import factorial, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .elementary import EXP, EXPIT, LOG, LOG1P, SOFTPLUS, Elementary
+from .elementary import EXP, EXPIT, LOG, LOG1P, RECIPROCAL, SOFTPLUS, Elementary
 from .interval import Interval, as_interval, plain
 from .special import NDTR
 from .traced import CannotBound, Traced
@@ -20,6 +20,18 @@ Series = dict[Index, Any]
 _EXACT = 2**26
 
 
+_LOG_OF_NDTR = "the energy uses log(ndtr(x)): write scipy.special.log_ndtr(x) instead of log(ndtr(x)), whose bounds "
+_LOG_OF_NDTR += "are useless."
+
+
+class Maker(NamedTuple):
+    """How a jet came about: ``function(argument) + shift``."""
+
+    function: Elementary
+    argument: Jet
+    shift: Any = None
+
+
 class Jet(Traced):
     """``f(eta + t) = sum_index coefficient t^index`` up to a total degree, per row.
 
@@ -29,7 +41,7 @@ class Jet(Traced):
 
     __slots__ = ("bounded", "degree", "made_by", "series")
 
-    def __init__(self, series: Series, degree: int, bounded: bool, made_by: tuple[Elementary, Jet] | None = None):
+    def __init__(self, series: Series, degree: int, bounded: bool, made_by: Maker | None = None):
         self.series, self.degree, self.bounded, self.made_by = series, degree, bounded, made_by
 
     @property
@@ -48,9 +60,15 @@ class Jet(Traced):
 
     def plus(self, other: Any) -> Jet:
         series = dict(self.series)
-        for index, value in (other.series if isinstance(other, Jet) else {self.origin: plain(other)}).items():
-            series[index] = _sum(series[index], value, self.bounded) if index in series else value
-        return self._made(series)
+        if isinstance(other, Jet):
+            for index, value in other.series.items():
+                series[index] = _sum(series[index], value, self.bounded) if index in series else value
+            return self._made(series)
+        shift = other if isinstance(other, Interval) else plain(other)
+        series[self.origin] = _sum(series[self.origin], shift, self.bounded)
+        maker = self.made_by
+        once = maker is not None and maker.shift is None and not isinstance(shift, Interval)
+        return self._made(series, maker._replace(shift=shift) if maker and once else None)
 
     def negated(self) -> Jet:
         return self._made({index: -value for index, value in self.series.items()})
@@ -93,25 +111,28 @@ class Jet(Traced):
             for index, value in power.items():
                 term = _product(value, scaled, self.bounded)
                 series[index] = _sum(series[index], term, self.bounded) if index in series else term
-        return self._made(series, (function, self))
+        return self._made(series, Maker(function, self))
 
     def _rewritten(self, function: Elementary) -> Jet | None:
-        """Compositions that a function of their own bounds far better."""
+        """Compositions that a function of their own bounds far better: softplus and expit, however they are written."""
         if self.made_by is None:
             return None
-        inner, argument = self.made_by
-        if function is LOG and inner is NDTR:
-            raise CannotBound(
-                "the energy uses log(ndtr(x)): write scipy.special.log_ndtr(x) instead of log(ndtr(x)), "
-                "whose bounds are useless."
-            )
-        if function is LOG1P and inner is EXP:
-            return argument.through(SOFTPLUS)
-        if function is LOG and inner is EXPIT:
-            return argument.negated().through(SOFTPLUS).negated()
-        return argument if function is LOG and inner is EXP else None
+        inner, argument, shift = self.made_by
+        if shift is None:
+            if function is LOG and inner is NDTR:
+                raise CannotBound(_LOG_OF_NDTR)
+            if function is LOG and inner is EXPIT:
+                return argument.negated().through(SOFTPLUS).negated()
+            if function is LOG and inner is EXP:
+                return argument
+            return argument.through(SOFTPLUS) if function is LOG1P and inner is EXP else None
+        if inner is not EXP or function not in (LOG, RECIPROCAL) or not np.all(shift > 0):
+            return None
+        height = np.log(Interval(shift)) if self.bounded else np.log(shift)
+        lower = argument.plus(-height)  # c + e^u = c (1 + e^(u - log c))
+        return lower.through(SOFTPLUS).plus(height) if function is LOG else lower.negated().through(EXPIT).over(shift)
 
-    def _made(self, series: Series, made_by: tuple[Elementary, Jet] | None = None) -> Jet:
+    def _made(self, series: Series, made_by: Maker | None = None) -> Jet:
         return Jet(series, self.degree, self.bounded, made_by)
 
 

@@ -84,6 +84,7 @@ def test_derivatives_far_out_keep_their_digits():
     tail = np.exp(-40.0)
     for k, value in enumerate(elementary.EXPIT.values(np.array([-40.0, 40.0]), 4)):
         np.testing.assert_allclose(value, [tail, 1.0 if k == 0 else -tail * (-1) ** k], rtol=1e-14)
+    assert LOG_NDTR.values(np.array([38.0]), 1)[1] == pytest.approx(2.885e-314, rel=1e-3)
     p = np.float64(1e5)
     np.testing.assert_allclose(elementary.ARCTAN.values(p, 4)[4], -24 / p**5, rtol=1e-9)
 
@@ -163,13 +164,11 @@ def test_wrong_waves_are_seen(monkeypatch, rng):
         check_images(elementary.SIN, *random_intervals(-6.0, 6.0, 500, rng), exact=True)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "power -3"])
 @pytest.mark.parametrize("shape", ["halves", "line"])
 def test_images_over_unbounded_intervals(name, shape, rng):
     function, _, (low, _high), _ = FUNCTIONS[name]
     start = np.array([0.3, 2.0]) if low >= -1 else np.array([-3.0, 2.0])
-    if name == "power -3":
-        pytest.skip("its half line is the other one")
     if shape == "line":
         start = np.array([-np.inf, -np.inf])
     x = np.concatenate([np.linspace(max(-1e3, s), 1e3, 20_001) for s in start])
@@ -376,6 +375,9 @@ def test_box_bounds(energy, size, rng):
     assert (whole >= seen).all()
     assert (halves >= seen).all()
     assert (halves <= whole * (1 + 1e-10) + 1e-300).all()
+    assert (box_bound(energy, etas, y, 0.5 * reach) < seen).any()  # the control
+    if energy is heteroscedastic:
+        assert whole.sum() <= 1.02 * seen.sum()
     tiny = box_bound(energy, etas, y, 1e-9)
     np.testing.assert_allclose(tiny, np.abs(derivatives(energy, etas, y).third), rtol=1e-6, atol=1e-6)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .derivatives import partials
 from .interval import Interval, around, outward
-from .jet import expand
+from .jet import Index, expand
 
 Energy = Callable[..., Any]
 
@@ -48,11 +48,13 @@ def supremum_near(energy: Energy, eta: Any, y: Any, radius: Any, order: int, pie
 
 
 def box_bound(energy: Energy, etas: Any, y: Any, reach: Any, pieces: int = 1) -> np.ndarray:
-    """``T[a,b,c,row] >= sup |f_abc|`` over the box ``|eta_a' - eta_a| <= reach_a``, by interval jets.
+    """``T[a,b,c,row] >= sup |f_abc|`` over the box ``|eta_a' - eta_a| <= reach_a``.
 
+    By the natural extension, met with the mean value form ``f_abc(middle) + sum_d f_abcd(box) [-reach_d, reach_d]``.
     ``etas`` and ``reach`` are (K, n). Every side is cut into ``pieces``: the supremum over a union is the largest one.
     """
-    centres, y = np.asarray(etas, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    *each, y = np.broadcast_arrays(*(np.asarray(column, dtype=np.float64) for column in (*etas, y)))
+    centres = np.array(each)
     reaches = np.broadcast_to(np.asarray(reach, dtype=np.float64), centres.shape)
     _check(reaches, pieces)
     size, n = centres.shape
@@ -195,5 +197,15 @@ def _cut(centre: np.ndarray, reach: np.ndarray, pieces: int) -> list[Interval]:
 
 def _third_magnitudes(energy: Energy, box: tuple[Interval, ...], y: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
-        jet = expand(energy, box, y, 3)
-        return partials(len(box), 3, y.shape, lambda index: jet.derivative(index).magnitude())
+        middles = [0.5 * side.low + 0.5 * side.high for side in box]
+        shifts = [side - middle for side, middle in zip(box, middles, strict=True)]
+        over = expand(energy, box, y, 4)
+        at = expand(energy, [Interval(middle) for middle in middles], y, 3)
+
+        def magnitude(index: Index) -> np.ndarray:
+            mean = at.derivative(index)
+            for d, shift in enumerate(shifts):
+                mean = mean + over.derivative(tuple(k + (a == d) for a, k in enumerate(index))) * shift
+            return (over.derivative(index) & mean).magnitude()
+
+        return partials(len(box), 3, y.shape, magnitude)

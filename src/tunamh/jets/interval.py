@@ -81,6 +81,9 @@ class Interval(Traced):
         one = np.where(divisor == 0, np.nan, one)
         return outward(np.minimum(one, two), np.maximum(one, two))
 
+    def rounded(self, constant: Any) -> Interval:
+        return outward(plain(constant), plain(constant))
+
     def through(self, function: Any) -> Interval:
         image = function.images(self, 0)[0]
         return as_interval(image)

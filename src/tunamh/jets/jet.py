@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .elementary import EXP, EXPIT, LOG, LOG1P, RECIPROCAL, SOFTPLUS, Elementary
-from .interval import Interval, as_interval, plain
+from .interval import Interval, as_interval, outward, plain
 from .special import NDTR
 from .traced import CannotBound, Traced
 
@@ -76,12 +76,15 @@ class Jet(Traced):
     def times(self, other: Any) -> Jet:
         if isinstance(other, Jet):
             return self._made(_multiplied(self.series, other.series, self.degree, self.bounded))
-        factor = plain(other)
+        factor = other if isinstance(other, Interval) else plain(other)
         return self._made({index: _product(value, factor, self.bounded) for index, value in self.series.items()})
 
     def over(self, divisor: np.ndarray) -> Jet:
         kind: Callable[[Any], Any] = as_interval if self.bounded else plain
         return self._made({index: kind(value) / divisor for index, value in self.series.items()})
+
+    def rounded(self, constant: Any) -> Any:
+        return outward(plain(constant), plain(constant)) if self.bounded else plain(constant)
 
     def through(self, function: Elementary) -> Jet:
         """``sum_k g^(k)(u) v^k / k!`` with ``u`` the value and ``v`` the rest of the series."""
@@ -101,13 +104,7 @@ class Jet(Traced):
                 power = _multiplied(power, rest, self.degree, self.bounded)
             if type(values[k]) is float and values[k] == 0:
                 continue
-            scaled = (
-                values[k]
-                if k == 1
-                else as_interval(values[k]) / factorial(k)
-                if self.bounded
-                else values[k] / factorial(k)
-            )
+            scaled = _over_factorial(values[k], k, self.bounded)
             for index, value in power.items():
                 term = _product(value, scaled, self.bounded)
                 series[index] = _sum(series[index], term, self.bounded) if index in series else term
@@ -128,7 +125,7 @@ class Jet(Traced):
             return argument.through(SOFTPLUS) if function is LOG1P and inner is EXP else None
         if inner is not EXP or function not in (LOG, RECIPROCAL) or not np.all(shift > 0):
             return None
-        height = np.log(Interval(shift)) if self.bounded else np.log(shift)
+        height = self.rounded(np.log(shift))
         lower = argument.plus(-height)  # c + e^u = c (1 + e^(u - log c))
         return lower.through(SOFTPLUS).plus(height) if function is LOG else lower.negated().through(EXPIT).over(shift)
 
@@ -156,6 +153,12 @@ def _sum(a: Any, b: Any, bounded: bool) -> Any:
     if not bounded or isinstance(a, Interval) or isinstance(b, Interval):
         return a + b
     return a + b if _is_small_integer(a) and _is_small_integer(b) else as_interval(a) + b
+
+
+def _over_factorial(value: Any, k: int, bounded: bool) -> Any:
+    if k == 1:
+        return value
+    return (as_interval(value) if bounded else value) / factorial(k)
 
 
 def _is_small_integer(value: Any) -> bool:

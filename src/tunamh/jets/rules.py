@@ -40,8 +40,8 @@ def _divide(a: Any, b: Any) -> Traced:
 def _power(a: Any, b: Any) -> Any:
     """A constant exponent; else ``exp(b log a)``, which needs ``a > 0``."""
     if isinstance(b, Traced) or np.ndim(b) > 0:
-        exponent = np.log(a) if isinstance(a, Traced) else np.log(plain(a))
-        return np.exp(_multiply(b, exponent))
+        logarithm = np.log(a) if isinstance(a, Traced) else b.rounded(np.log(plain(a)))
+        return np.exp(_multiply(b, logarithm))
     exponent = float(b)
     if exponent == 0:
         return a.times(0.0).plus(1.0)
@@ -76,12 +76,12 @@ RULES: dict[np.ufunc, Callable[..., Any]] = {
     np.sqrt: _through(power(0.5)),
     np.reciprocal: _through(RECIPROCAL),
     np.exp: _through(EXP),
-    np.exp2: lambda x: x.times(log(2)).through(EXP),
+    np.exp2: lambda x: x.times(x.rounded(log(2))).through(EXP),
     np.expm1: _through(EXPM1),
     np.log: _through(LOG),
     np.log1p: _through(LOG1P),
-    np.log2: lambda x: x.through(LOG).over(plain(log(2))),
-    np.log10: lambda x: x.through(LOG).over(plain(log(10))),
+    np.log2: lambda x: x.through(LOG).times(x.rounded(1 / log(2))),
+    np.log10: lambda x: x.through(LOG).times(x.rounded(1 / log(10))),
     np.logaddexp: _logaddexp,
     np.tanh: _through(TANH),
     np.arctan: _through(ARCTAN),

@@ -85,8 +85,10 @@ def _moment_ratios(t: np.ndarray) -> list[np.ndarray]:
 
 
 def _hazard(z: np.ndarray) -> np.ndarray:
-    """``h = phi/Phi``."""
-    return np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2))
+    """``h = phi/Phi``; above 0 as it stands, for `erfcx` overflows before ``h`` underflows."""
+    below = np.sqrt(2 / np.pi) / erfcx(-np.minimum(z, 0.0) / np.sqrt(2))
+    above = np.exp(-0.5 * z * z) / (np.sqrt(2 * np.pi) * ndtr(z))
+    return np.where(z > 0, above, below)
 
 
 def _log_ndtr(x: np.ndarray, order: int) -> Orders:
@@ -98,7 +100,6 @@ def _log_ndtr(x: np.ndarray, order: int) -> Orders:
     shape, x = x.shape, np.atleast_1d(x)
     z = np.clip(x, -_FRACTION_FROM, _FAR)
     h = _hazard(z)
-    h = np.where(x > _FAR, 0.0, h)
     w = z + h
     slopes = [h, -h * w, h * (w * w + h * w - 1), h * (3 * w + h - w * w * (w + 4 * h) - h * h * w)]
     far = x < -_FRACTION_FROM

@@ -31,6 +31,10 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         """Divided by exact numbers."""
 
     @abstractmethod
+    def rounded(self, constant: Any) -> Any:
+        """A constant that is known up to rounding, as a factor or summand."""
+
+    @abstractmethod
     def through(self, function: Any) -> Traced:
         """An `Elementary` function of it."""
 

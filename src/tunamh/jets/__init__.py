@@ -1,0 +1,20 @@
+"""Derivatives of a user's own energy, and proved bounds of them, by running the function on jets (spec 5m)."""
+
+from __future__ import annotations
+
+from .bounds import box_bound, slope_constant, supremum_near
+from .derivatives import Derivatives, derivatives
+from .interval import Interval
+from .jet import Jet
+from .traced import CannotBound
+
+__all__ = [
+    "CannotBound",
+    "Derivatives",
+    "Interval",
+    "Jet",
+    "box_bound",
+    "derivatives",
+    "slope_constant",
+    "supremum_near",
+]

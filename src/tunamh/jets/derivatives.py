@@ -1,0 +1,41 @@
+"""Energy, gradient, Hessian and third derivatives per row of a user's own function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .jet import Index, expand
+
+
+class Derivatives(NamedTuple):
+    """Rows last: ``(n,)``, ``(K, n)``, ``(K, K, n)`` and ``(K, K, K, n)``."""
+
+    energy: np.ndarray
+    gradient: np.ndarray
+    hessian: np.ndarray
+    third: np.ndarray
+
+
+def derivatives(energy: Callable[..., Any], predictors: Sequence[Any], y: Any) -> Derivatives:
+    """Of ``energy(eta_1, ..., eta_K, y)``; a predictor is one number per row, or one for all rows."""
+    y = np.asarray(y, dtype=np.float64)
+    values = [np.asarray(eta, dtype=np.float64) for eta in predictors]
+    shape = np.broadcast_shapes(y.shape, *(eta.shape for eta in values))
+    jet = expand(energy, values, y, 3)
+    return Derivatives(*(partials(len(values), order, shape, jet.derivative) for order in range(4)))
+
+
+def partials(size: int, order: int, shape: tuple[int, ...], read: Callable[[Index], Any]) -> np.ndarray:
+    """``read`` of every partial derivative of an order, once each, spread over the symmetric tensor."""
+    result = np.empty((*(size,) * order, *shape))
+    seen: dict[Index, Any] = {}
+    for axes in product(range(size), repeat=order):
+        index = tuple(axes.count(a) for a in range(size))
+        if index not in seen:
+            seen[index] = read(index)
+        result[axes] = seen[index]
+    return result

@@ -1,5 +1,7 @@
 """Control variates: same posterior, smaller bounds, exact from any centre."""
 
+import itertools
+
 import numba
 import numpy as np
 import pytest
@@ -367,7 +369,7 @@ def test_whitened_targets_are_the_same_targets(name, order, centre):
 
 @pytest.mark.parametrize("name", ["logistic", "logistic, weighted", "robust"])
 @pytest.mark.parametrize("order", [1, 2])
-def test_bounds_hold_on_both_sides_of_the_tier(name, order):
+def test_bounds_hold_on_every_rung_of_the_ladder(name, order):
     """Five thousand rows, so that local suprema are far below global ones; pairs at chosen radii from the centre."""
     features, y = logistic_data(5000, 2)
     target = {
@@ -376,20 +378,33 @@ def test_bounds_hold_on_both_sides_of_the_tier(name, order):
         "robust": RobustRegression(features, features @ [0.5, 0.2] + np.random.default_rng(5).standard_t(4, 5000)),
     }[name]
     white = Taylor(order=order)(target).whitened()
-    model, rng, radius = white.model(), np.random.default_rng(6), np.sqrt(white.trust.radius_squared)
-    assert white.trust.penalty_outside > 2
+    model, rng, radius = white.model(), np.random.default_rng(6), np.sqrt(white.trust.radii_squared[0])
+    factors = white.trust.factors
+    assert factors[0] == 1 and all(a <= b for a, b in itertools.pairwise(factors)) and factors[-1] > 2
     centre = white.state_at(white.centre)
     ratios = []
-    for inner, outer in ((0.01, 0.5), (0.5, 0.999), (0.999, 1.001), (0.5, 1.5), (2.0, 30.0), (30.0, 300.0)):
+    for inner, outer in (
+        (0.01, 0.5),
+        (0.5, 0.999),
+        (0.999, 1.001),
+        (0.5, 1.5),
+        (1.99, 2.01),
+        (3.9, 4.1),
+        (7.9, 8.1),
+        (2.0, 30.0),
+        (30.0, 300.0),
+    ):
         for _ in range(10):
             directions = rng.standard_normal((2, 2))
             directions *= radius * np.array([[inner], [outer]]) / np.linalg.norm(directions, axis=1, keepdims=True)
             ratios.append(check_move(centre + directions[0], centre + directions[1], model))
     assert max(ratios) > 0.3
-    inside, outside = np.array([0.998 * radius, 0.0]), np.array([1.002 * radius, 0.0])
     there = centre + np.array([0.0, 0.5 * radius])
-    jump = [model.distance(centre + here, there, model.data.hyper) for here in (inside, outside)]
-    assert jump[1] > 0.9 * white.trust.penalty_outside * jump[0]
+    for rung in range(4):
+        edge = np.sqrt(white.trust.radii_squared[rung])
+        steps = [centre + np.array([share * edge, 0.0]) for share in (0.998, 1.002)]
+        jump = [model.distance(here, there, model.data.hyper) for here in steps]
+        assert jump[1] > 0.98 * jump[0] * factors[rung + 1] / factors[rung]
 
 
 def test_whitened_coordinates_of_an_indefinite_expansion():

@@ -75,7 +75,7 @@ def explain(fault: int, here: np.ndarray, there: np.ndarray, model: Model, step:
         return BoundViolation(
             fault, math.inf, rise=max(before, after), bound=0.0, step=step, own_bounds=model.own_bounds
         )
-    bound = c[0] * distance
+    bound = c[0] * distance if distance < math.inf else math.inf
     if abs(rise[0]) <= bound:
         return NonFiniteEnergy(
             f"the energies of the rows up to row {fault} add up to no finite number{when}, or this row's energy "

@@ -89,7 +89,7 @@ def sum_of_rises(theta, prop, model, work, distance):
         model.differences(theta, prop, work.index, 0, n, model.data, work.rise, work.bound)
         block_total = 0.0
         for b in range(n):
-            rise, bound = work.rise[b], work.bound[b] * distance
+            rise, bound = work.rise[b], work.bound[b] * distance if distance < np.inf else np.inf
             if not abs(rise) <= bound and not within_rounding(theta, prop, model, start + b, rise, bound):
                 return total, worst, start + b
             if bound > 0.0:

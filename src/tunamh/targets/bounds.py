@@ -6,17 +6,14 @@ distance is a function of ``|p|^2``, ``|w|^2`` and ``p.w``, in the parameters' o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from .._jit import REASSOCIATE, Distance, Part, helper, part
 from .base import euclidean
-from .layouts import Trust, expanded_of, white_of
-
-LEAST_LOCAL_SHARE = 0.1
-"""A local supremum counts as no less than this share of the global one: C grows by a few percent, and the penalty
-outside is at most 10, so that the few proposals that land there do not cost more than all the others."""
+from .layouts import RUNGS, Trust, expanded_of, white_of
 
 _OUTSIDE = 1e-6
 
@@ -28,11 +25,58 @@ def trust_radius_of(dim: int) -> float:
     return float(np.sqrt(chdtri(dim, _OUTSIDE)))
 
 
+class Ladder(NamedTuple):
+    """Radii about the centre at which bounds are taken, each twice the one before (spec 5i); one infinite: no ladder.
+
+    With ``L_i(r)`` the constant of row ``i`` within the radius ``r``, its bound is made of ``L_i = max(L_i(r_0),
+    L_i(2 r_0) / 10)``, and the factor of a radius is ``max(1, max_i L_i(r_k) / L_i)``. A tenth of the second rung costs
+    little and keeps proposals that land there cheap.
+    """
+
+    radii: np.ndarray
+
+    def constants(
+        self, at: Callable[[float], np.ndarray], everywhere: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """``L_i`` of a block's rows, and the factors they need.
+
+        ``at(radius)`` gives the constants within a radius, ``everywhere`` those for all radii, None where there are
+        none. Where these are finite in every row they serve from the third rung on.
+        """
+        known = everywhere is not None and bool(np.isfinite(everywhere).all())
+        if not np.isfinite(self.radii[0]) and everywhere is not None:
+            return everywhere, np.ones(RUNGS + 1)
+        rungs = [at(radius) for radius in self.radii[: 2 if known else RUNGS]]
+        if everywhere is not None and known:
+            rungs = [np.minimum(rung, everywhere) for rung in rungs] + [everywhere] * (RUNGS - 1)
+        own = np.maximum(rungs[0], 0.1 * np.where(np.isfinite(rungs[1]), rungs[1], 0.0))
+        factors = np.full(RUNGS + 1, np.inf)
+        for k, rung in enumerate(rungs):
+            larger = rung > own  # a bound of 0 that stays one needs no factor
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+                factors[k] = np.max(rung[larger] / own[larger], initial=1.0)
+        return own, factors
+
+    def trust(self, factors: np.ndarray) -> Trust:
+        return Trust(tuple(self.radii**2), tuple(factors))
+
+
+def ladder_of(dim: int, *, local: bool) -> Ladder:
+    """For so many parameters; without local bounds one rung reaches everywhere."""
+    first = trust_radius_of(dim) if local else np.inf
+    return Ladder(first * 2.0 ** np.arange(RUNGS))
+
+
 @helper
-def penalised_outside(distance, pp, ww, pw, trust):
-    """Local suprema hold within the radius: beyond, the distance makes up for them (spec 5d). Symmetric in u and v."""
+def on_ladder(distance, pp, ww, pw, trust):
+    """Local bounds hold within a radius: beyond, the distance makes up for them (spec 5i). Symmetric in u and v."""
     farthest = 0.25 * (pp + ww) + 0.5 * abs(pw)  # the larger of |u|^2 and |v|^2
-    return distance if farthest <= trust.radius_squared else distance * trust.penalty_outside
+    if distance == 0.0:
+        return 0.0
+    for k in range(RUNGS):
+        if farthest <= trust.radii_squared[k]:
+            return distance * trust.factors[k]
+    return distance * trust.factors[RUNGS]
 
 
 @helper
@@ -100,14 +144,14 @@ def _plain_products(here, there, centre):
 def _first(theta, prop, hyper):
     at = expanded_of(hyper, theta.size)
     pp, ww, pw = _products(theta, prop, at.centre, at.root)
-    return penalised_outside(first_order(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(first_order(pp, ww, pw), pp, ww, pw, at.trust)
 
 
 @part(Distance)
 def _second(theta, prop, hyper):
     at = expanded_of(hyper, theta.size)
     pp, ww, pw = _products(theta, prop, at.centre, at.root)
-    return penalised_outside(second_order(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at.trust)
 
 
 @part(Distance)
@@ -128,28 +172,28 @@ def _second_general(theta, prop, hyper):
 def _white_first(here, there, hyper):
     at = white_of(hyper, here.size)
     pp, ww, pw = _plain_products(here, there, at.centre_state)
-    return penalised_outside(first_order(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(first_order(pp, ww, pw), pp, ww, pw, at.trust)
 
 
 @part(Distance)
 def _white_second(here, there, hyper):
     at = white_of(hyper, here.size)
     pp, ww, pw = _plain_products(here, there, at.centre_state)
-    return penalised_outside(second_order(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at.trust)
 
 
 @part(Distance)
 def _second_several(theta, prop, hyper):
     at = expanded_of(hyper, theta.size)
     pp, ww, pw = _products(theta, prop, at.centre, at.root)
-    return penalised_outside(second_order_general(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at.trust)
 
 
 @part(Distance)
 def _white_second_several(here, there, hyper):
     at = white_of(hyper, here.size)
     pp, ww, pw = _plain_products(here, there, at.centre_state)
-    return penalised_outside(second_order_general(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at.trust)
 
 
 @part(Distance)

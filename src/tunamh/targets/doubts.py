@@ -91,7 +91,7 @@ def proved_proper(target: GLM, expanded: TaylorTarget, away: float) -> bool:
         return True
     if getattr(target.family, "self_concordant", False) and expanded.longest * away < 1:
         return True
-    near_enough = 16 * away**2 <= expanded.trust.radius_squared
+    near_enough = 16 * away**2 <= expanded.trust.radii_squared[0]
     return expanded.order == 2 and near_enough and 8 / 3 * expanded.total_bound * away < 1
 
 

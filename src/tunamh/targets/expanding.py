@@ -10,9 +10,9 @@ from ..data.passes import announce
 from ..data.source import Rows
 from ..errors import NotApplicable
 from .base import Expansion
-from .bounds import NO_BOUNDS, ORIGINAL, trust_radius_of
+from .bounds import NO_BOUNDS, ORIGINAL, ladder_of
 from .glm_rows import firefly_energies, firefly_scales
-from .layouts import Trust
+from .layouts import RUNGS
 from .one_predictor import RowSums, Whitening
 from .taylor import Remainders, Shape, TaylorTarget, mean_of_skewed, no_differences, polynomial_offset
 
@@ -30,9 +30,9 @@ def expanded(
     prior = target._prior.expansion(centre, at_centre.width)
     frame = at_centre.plus(prior).metric()
     factor, root = (frame.factor, frame.inverse) if white else (np.eye(d), np.eye(d))
-    radius = trust_radius_of(d) if white and terms.local() else np.inf
-    at = Whitening(order, centre, factor, radius, original_bounds)
-    found = RowSums(1.0, 0.0, 0.0, np.zeros(d))
+    ladder = ladder_of(d, local=white and terms.local())
+    at = Whitening(order, centre, factor, ladder, original_bounds)
+    found = RowSums(np.ones(RUNGS + 1), 0.0, 0.0, np.zeros(d))
 
     def fill(rows: np.ndarray, block: Rows) -> RowSums:
         return terms.remainders(rows[:, c:], at, block.X, block.y, target.weight(block), block.start)
@@ -49,7 +49,7 @@ def expanded(
         centre,
         at_centre,
         remainders=Remainders(rows, c, parts),
-        bounds=ORIGINAL if original_bounds else terms.bounds(order, Trust(radius**2, found.penalty)),
+        bounds=ORIGINAL if original_bounds else terms.bounds(order, ladder.trust(found.factors)),
         root=root,
         shape=Shape(mean_of_skewed(found.thirds), found.leverage, found.longest) if white else None,
     )

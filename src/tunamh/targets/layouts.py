@@ -17,7 +17,10 @@ from .._jit.windows import matrix_window, window
 OWN = 1
 """Where a target's own numbers begin; before them, where the expansion's do (0: there is none)."""
 
-_SHARED = 3  # numbers that every expansion begins with: order, trust radius squared, penalty outside
+RUNGS = 4
+"""Of a ladder of trust radii."""
+
+_SHARED = 1 + RUNGS + RUNGS + 1  # numbers that every expansion begins with: order, radii squared, factors
 
 
 def pack_hyper(own: Sequence[float], expansion: np.ndarray | None = None) -> np.ndarray:
@@ -27,10 +30,13 @@ def pack_hyper(own: Sequence[float], expansion: np.ndarray | None = None) -> np.
 
 
 class Trust(NamedTuple):
-    """Bounds that hold within a radius of the centre, and what a distance is multiplied by beyond."""
+    """A ladder of radii about the centre (spec 5i): within the k-th a distance is multiplied by the k-th factor.
 
-    radius_squared: float = np.inf
-    penalty_outside: float = 1.0
+    The last factor holds beyond all radii; infinity there means that nothing is known, and all rows are read.
+    """
+
+    radii_squared: Any = (np.inf,) * RUNGS
+    factors: Any = (1.0,) * (RUNGS + 1)
 
 
 class Expanded(NamedTuple):
@@ -69,10 +75,13 @@ def pack_white(white: White) -> np.ndarray:
 
 def _packed(bundle: Any, shapes: list[tuple[int, ...]]) -> np.ndarray:
     order, trust, *arrays = bundle
+    if (len(trust.radii_squared), len(trust.factors)) != (RUNGS, RUNGS + 1):
+        raise ValueError(f"a ladder has {RUNGS} radii and {RUNGS + 1} factors, got {trust}")
     for name, array, shape in zip(bundle._fields[2:], arrays, shapes, strict=True):
         if np.shape(array) != shape:
             raise ValueError(f"{name} must have shape {shape}, got {np.shape(array)}")
-    return np.concatenate([[order, *trust], *(np.ravel(array) for array in arrays)])
+    ladder = [order, *trust.radii_squared, *trust.factors]
+    return np.concatenate([ladder, *(np.ravel(array) for array in arrays)])
 
 
 @helper(inline=True)
@@ -92,7 +101,7 @@ def expanded_of(hyper, d):
     first = at + _SHARED
     return Expanded(
         hyper[at],
-        Trust(hyper[at + 1], hyper[at + 2]),
+        Trust(window(hyper, at + 1, RUNGS), window(hyper, at + 1 + RUNGS, RUNGS + 1)),
         window(hyper, first, d),
         window(hyper, first + d, d),
         matrix_window(hyper, first + 2 * d, d, d),
@@ -106,7 +115,7 @@ def white_of(hyper, d):
     first = at + _SHARED
     return White(
         hyper[at],
-        Trust(hyper[at + 1], hyper[at + 2]),
+        Trust(window(hyper, at + 1, RUNGS), window(hyper, at + 1 + RUNGS, RUNGS + 1)),
         window(hyper, first, d),
         window(hyper, first + d, d),
         window(hyper, first + 2 * d, d),

@@ -9,7 +9,7 @@ import numpy as np
 from .._jit import fixed
 from .._linear import Frame
 from ..errors import NotApplicable
-from .bounds import LEAST_LOCAL_SHARE, Bounds, bounds_of_regression
+from .bounds import Bounds, Ladder, bounds_of_regression
 from .designs import Block
 from .families import Family
 from .glm_rows import differences, energies, scales, taylor_differences, taylor_energies, taylor_scales
@@ -19,27 +19,27 @@ from .layouts import Trust
 class Whitening(NamedTuple):
     """Where rows are expanded, to which order, and how: ``factor`` is the ``L`` by which distances are measured.
 
-    ``radius`` is the trust radius, infinite where bounds hold everywhere; ``original`` asks for SMH's own bounds.
+    ``ladder`` has the radii at which bounds are taken; ``original`` asks for SMH's own bounds.
     """
 
     order: int
     centre: np.ndarray
     factor: np.ndarray
-    radius: float
+    ladder: Ladder
     original: bool
 
 
 class RowSums(NamedTuple):
-    """What the rows of a block say about an expansion: three maxima, and the sum of third derivatives (spec 5g)."""
+    """What the rows of a block say about an expansion: maxima, and the sum of third derivatives (spec 5g)."""
 
-    penalty: float
+    factors: np.ndarray
     leverage: float
     longest: float
     thirds: np.ndarray
 
     def joined(self, other: RowSums) -> RowSums:
         return RowSums(
-            max(self.penalty, other.penalty),
+            np.maximum(self.factors, other.factors),
             max(self.leverage, other.leverage),
             max(self.longest, other.longest),
             self.thirds + other.thirds,
@@ -86,13 +86,21 @@ class OnePredictor:
         return np.multiply(self.family.suprema(y).first, size, out=np.zeros(len(y)), where=size > 0)
 
     def highest_order(self, y: np.ndarray) -> int:
-        """The highest order of expansion whose remainder is bounded in every row; 0 where none is."""
+        """The highest order of expansion whose remainder is bounded in every row, near the centre; 0 where none is."""
+        if hasattr(self.family, "slope_constants"):
+            return 2
         finite = [bool(np.isfinite(values).all()) for values in self.family.suprema(y)]
         return 2 if finite[2] else 1 if finite[1] else 0
 
     def local(self) -> bool:
         """Whether bounds near the centre are smaller than bounds everywhere."""
-        return hasattr(self.family, "suprema_near")
+        return hasattr(self.family, "suprema_near") or hasattr(self.family, "slope_constants")
+
+    def _constants(self, y: np.ndarray, eta: np.ndarray, size: np.ndarray, order: int, radius: float) -> np.ndarray:
+        """Per row, a bound on ``|f''|`` (order 1) or the slope constant (order 2) while ``|eta' - eta| <= size r``."""
+        if order == 2 and hasattr(self.family, "slope_constants"):
+            return self.family.slope_constants(y, eta, radius * size)
+        return self.family.suprema_near(y, eta, radius * size)[order]  # type: ignore[attr-defined]
 
     def bounds(self, order: int, trust: Trust) -> Bounds:
         return bounds_of_regression(order, trust)
@@ -102,21 +110,17 @@ class OnePredictor:
     ) -> RowSums:
         """Fill ``c_i = weight_i L |A^-1/2 x_i|^{order+1}`` and the centre's columns of packed rows (spec 5a, 5d)."""
         order, eta = at.order, X.dot(at.centre)
-        supremum = self.family.suprema(y)[order]
-        if not np.isfinite(supremum).all():
-            row = start + int(np.argmax(~np.isfinite(supremum)))
+        white = X.times(at.factor)
+        size = X.largest() if at.original else np.sqrt(np.einsum("ij,ij->i", white, white))
+        everywhere = np.asarray(self.family.suprema(y)[order])
+        own, factors = at.ladder.constants(lambda radius: self._constants(y, eta, size, order, radius), everywhere)
+        if not np.isfinite(own).all():
+            row = start + int(np.argmax(~np.isfinite(own)))
             raise NotApplicable(
                 f"Taylor(order={order}) needs bounded derivatives; {self.family!r} has none in row {row}"
             )
-        white = X.times(at.factor)
-        size = X.largest() if at.original else np.sqrt(np.einsum("ij,ij->i", white, white))
-        local = supremum
-        if np.isfinite(at.radius):
-            near = self.family.suprema_near(y, eta, at.radius * size)[order]  # type: ignore[attr-defined]
-            local = np.clip(near, LEAST_LOCAL_SHARE * supremum, supremum)
-        rows[:, 0] = weight * local * size ** (order + 1)
+        rows[:, 0] = weight * own * size ** (order + 1)
         rows[:, 1] = eta
         rows[:, 2], rows[:, 3], third = self.family.derivatives(eta, y)
-        wider = float(np.max(supremum[supremum > 0] / local[supremum > 0], initial=1.0))
         leverage = float(np.max(weight * np.abs(rows[:, 3]) * size**2))
-        return RowSums(wider, leverage, float(size.max()), (weight * third * size**2) @ white)
+        return RowSums(factors, leverage, float(size.max()), (weight * third * size**2) @ white)

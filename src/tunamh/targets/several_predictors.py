@@ -56,7 +56,7 @@ class SeveralPredictors:
         return 2
 
     def local(self) -> bool:
-        return True
+        return not self.family.bounded_everywhere
 
     def bounds(self, order: int, trust: Trust) -> Bounds:
         return bounds_of_several(trust)
@@ -70,7 +70,11 @@ class SeveralPredictors:
         eta = X.dot(at.centre)
         gradient, hessian, third = self.family.derivatives(eta, y)
         white = X.times(at.factor)
-        bound = self.family.cubic_bounds(y, eta, white, at.radius)
+        everywhere = self.family.cubic_bounds(y, eta, white, np.inf) if self.family.bounded_everywhere else None
+        bound, factors = at.ladder.constants(lambda r: self.family.cubic_bounds(y, eta, white, r), everywhere)
+        if not np.isfinite(bound).all():
+            row = start + int(np.argmax(~np.isfinite(bound)))
+            raise NotApplicable(f"{self.family!r} has no bounded third derivatives near the centre in row {row}")
         K = len(eta)
         rows[:, 0] = weight * bound
         rows[:, 1 : 1 + K] = eta.T
@@ -82,4 +86,4 @@ class SeveralPredictors:
         sizes = np.sqrt(np.einsum("aai->i", overlaps))
         curvature = np.einsum("abi,abi->i", np.abs(hessian), np.abs(overlaps))
         skew = np.einsum("ai,aij->j", thirds, white)
-        return RowSums(1.0, float(np.max(weight * curvature)), float(sizes.max()), skew)
+        return RowSums(factors, float(np.max(weight * curvature)), float(sizes.max()), skew)

@@ -63,6 +63,7 @@ class Softmax(SeveralFamily):
     energy = _softmax_energy
     rise = _softmax_rise
     convex = True
+    bounded_everywhere = True
 
     @property
     def hyper(self) -> tuple[float, ...]:

@@ -18,6 +18,9 @@ class SeveralFamily(ABC):
     rise: Part
     """In the role `FamilyRise`."""
 
+    bounded_everywhere: bool = False
+    """Whether `cubic_bounds` are the same, and finite, whatever the radius."""
+
     @property
     def hyper(self) -> tuple[float, ...]:
         """Numbers of its own, which the two are given."""

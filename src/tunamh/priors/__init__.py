@@ -10,14 +10,23 @@ from .by_name import ByName
 from .given import as_prior
 from .independent import Cauchy, Flat, Laplace, Normal, StudentT
 from .own import UserPrior
+from .positive import Exponential, Gamma, HalfCauchy, HalfNormal, HalfStudentT, InverseGamma, LogNormal, PositivePrior
 from .potential import Prior, PriorExpansion, ReadyPrior
 
 __all__ = [
     "ByName",
     "Cauchy",
+    "Exponential",
     "Flat",
+    "Gamma",
+    "HalfCauchy",
+    "HalfNormal",
+    "HalfStudentT",
+    "InverseGamma",
     "Laplace",
+    "LogNormal",
     "Normal",
+    "PositivePrior",
     "Prior",
     "PriorExpansion",
     "ReadyPrior",

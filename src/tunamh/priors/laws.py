@@ -4,6 +4,11 @@ With ``z = (theta_j - mean) / scale`` the potentials are
 
     normal     z^2 / 2                         Student-t    (df + 1)/2 log(1 + z^2 / df)         (Cauchy: df = 1)
     flat       0                               Laplace      |z|
+
+and, of parameters that are positive,
+
+    gamma      z - (df - 1) log theta          inverse gamma    1 / z + (df + 1) log theta       (df: the shape)
+    lognormal  (log theta - mean)^2 / (2 scale^2) + log theta
 """
 
 from __future__ import annotations
@@ -13,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import LogPrior, fixed, part
+from .._jit import LogPrior, fixed, helper, part
 from .potential import PriorExpansion, ReadyPrior, nothing
 
-FLAT, NORMAL, STUDENT_T, LAPLACE = range(4)
+FLAT, NORMAL, STUDENT_T, LAPLACE, GAMMA, INVERSE_GAMMA, LOG_NORMAL = range(7)
 
 
 class Laws(NamedTuple):
@@ -41,7 +46,7 @@ _COORDINATE, _KIND, _MEAN, _SCALE, _DF, _AT, _GRADIENT, _CURVATURE = range(8)
 _RECORD = 8
 
 
-def _records(laws: Laws, which: np.ndarray, at: np.ndarray, gradient: np.ndarray, curvature: np.ndarray) -> np.ndarray:
+def records(laws: Laws, which: np.ndarray, at: np.ndarray, gradient: np.ndarray, curvature: np.ndarray) -> np.ndarray:
     """``hyper`` of `_independent`: the laws of the coordinates ``which``, and the quadratics that are added to them."""
     columns = np.arange(len(laws.kind)), *laws, at, gradient, curvature
     if len(columns) != _RECORD or {len(column) for column in columns} != {len(which)}:
@@ -49,23 +54,36 @@ def _records(laws: Laws, which: np.ndarray, at: np.ndarray, gradient: np.ndarray
     return fixed(np.column_stack(columns)[which])
 
 
-@part(LogPrior)
-def _independent(theta, hyper):
-    """``g u + h u^2 / 2`` minus the potential, for every record in ``hyper``."""
+@helper
+def laws_at(theta, hyper, first, last):
+    """``g u + h u^2 / 2`` minus the potential, for every record in ``hyper[first:last]``."""
     total = 0.0
-    for start in range(0, hyper.size, _RECORD):
+    for start in range(first, last, _RECORD):
         value, kind = theta[int(hyper[start + _COORDINATE])], hyper[start + _KIND]
-        z = (value - hyper[start + _MEAN]) / hyper[start + _SCALE]
+        mean, scale, df = hyper[start + _MEAN], hyper[start + _SCALE], hyper[start + _DF]
+        z = (value - mean) / scale
         if kind == STUDENT_T:
-            df = hyper[start + _DF]
             energy = 0.5 * (df + 1.0) * np.log1p(z * z / df)
         elif kind == LAPLACE:
             energy = abs(z)
-        else:
+        elif kind == NORMAL:
             energy = 0.5 * z * z
+        elif not value > 0.0:
+            return -np.inf
+        elif kind == GAMMA:
+            energy = z - (df - 1.0) * np.log(value)
+        elif kind == INVERSE_GAMMA:
+            energy = 1.0 / z + (df + 1.0) * np.log(value)
+        else:
+            energy = 0.5 * ((np.log(value) - mean) / scale) ** 2 + np.log(value)
         u = value - hyper[start + _AT]
         total += u * (hyper[start + _GRADIENT] + 0.5 * hyper[start + _CURVATURE] * u) - energy
     return total
+
+
+@part(LogPrior)
+def _independent(theta, hyper):
+    return laws_at(theta, hyper, 0, hyper.size)
 
 
 @part(LogPrior)
@@ -150,7 +168,7 @@ class ReadyIndependent(ReadyPrior):
         if self.gaussian:
             return replace(self, log_prior=nothing, hyper=fixed([]))
         curved = self.laws.kind > NORMAL
-        hyper = _records(self.laws, curved, at, expansion.gradient, np.diag(expansion.hessian))
+        hyper = records(self.laws, curved, at, expansion.gradient, np.diag(expansion.hessian))
         return replace(self, log_prior=_independent, hyper=hyper)
 
 
@@ -162,5 +180,5 @@ def ready(laws: Laws) -> ReadyIndependent:
     elif (laws.kind == NORMAL).all():
         log_prior, hyper = _normal, fixed(np.concatenate([laws.mean, laws.scale]))
     else:
-        log_prior, hyper = _independent, _records(laws, ~flat, zero, zero, zero)
+        log_prior, hyper = _independent, records(laws, ~flat, zero, zero, zero)
     return ReadyIndependent(log_prior, hyper, laws.mean, laws.precision, flat, laws)

@@ -56,6 +56,11 @@ class ReadyPrior(ABC):
     def gaussian(self) -> bool:
         """Whether nothing is left of it beside its expansion."""
 
+    @property
+    def tails(self) -> float:
+        """How far from Gaussian it may make a posterior, 0 to 1."""
+        return 0.0 if self.gaussian else 0.3
+
     @abstractmethod
     def expansion(self, theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
         """At ``theta``; a kink, or a difference, is seen from no nearer than ``width``, the data's by coordinate."""

@@ -223,13 +223,13 @@ class TaylorTarget(Target):
         direction that few rows inform has the tails of their likelihood. A prior of your own may have tails too.
         """
         skewness = 2.0 * float(np.linalg.norm(self.skew)) / np.sqrt(self.dim)
-        own_prior = 0.0 if self._prior.gaussian else 0.3
-        return max(skewness, np.sqrt(self.dim / self.effective_rows), min(self.leverage, 1.0), own_prior)
+        rows_each = np.sqrt(self.dim / self.effective_rows)
+        return max(skewness, rows_each, min(self.leverage, 1.0), self._prior.tails)
 
     @property
     def walk_spread(self) -> float:
         """A prior that is not Gaussian may have a peak and tails of very different widths."""
-        return 0.0 if self._prior.gaussian else 1.5
+        return 0.0 if self._prior.tails < 0.1 else 1.5
 
     def whitened(self) -> TaylorTarget:
         """The same target for chains that walk in ``z``, ``theta = m + L z``: distance and offset cost O(d).

@@ -1,0 +1,314 @@
+"""What a posterior has in closed form beside its rows and its prior, in coordinates of its own (spec 5h, 5j).
+
+A chain may walk in other coordinates than a user knows the parameters by: ``tau = 1 / scale`` and ``(beta - b0) tau``
+make the rows' energies linear in what is walked. A form says how the one becomes the other, and what the density has
+gained: the Jacobian, and terms that depend on a few parameters and on counts of the data only.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._jit import helper
+
+# A compiled form is ``fill(theta, natural, hyper, at)``: it fills ``natural`` with the parameters as a user knows them,
+# coefficients first, and returns the log of the density's closed part, -inf outside the support. Its numbers begin at
+# ``hyper[at]``.
+
+
+class Form(ABC):
+    """``coefficients`` of the ``dim`` parameters belong to columns; the others, ``extras``, come behind them."""
+
+    fill: ClassVar[Any]
+    moves_coefficients: ClassVar[bool] = False
+    """Whether coefficients are walked in other coordinates, so that their prior is no longer what it was."""
+
+    def __init__(self, coefficients: int, extras: int):
+        self.coefficients, self.dim = coefficients, coefficients + extras
+
+    @property
+    @abstractmethod
+    def numbers(self) -> list[float]:
+        """What ``fill`` reads."""
+
+    @property
+    def extra_at(self) -> np.ndarray:
+        """Where the extra parameters are walked."""
+        return np.arange(self.coefficients, self.dim)
+
+    @property
+    def coefficients_at(self) -> np.ndarray:
+        """Where the coefficients are."""
+        return np.arange(self.coefficients)
+
+    @abstractmethod
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        """Points (..., dim) as a user knows them."""
+
+    @abstractmethod
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        """A user's point in the coordinates that are walked."""
+
+
+# ------------------------------------------------------------------------------------------------- nothing at all
+
+
+@helper
+def fill_same(theta, natural, hyper, at):
+    natural[:] = theta
+    return 0.0
+
+
+class Same(Form):
+    """All parameters are walked as they are."""
+
+    fill = fill_same
+
+    @property
+    def numbers(self) -> list[float]:
+        return []
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return points
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        return point
+
+
+# ------------------------------------------------------------------------------------------------ an unknown scale
+
+
+@helper
+def fill_scale(theta, natural, hyper, at):
+    """``beta = b0 + eta / tau``, ``scale = 1 / tau`` (or a shape, tau itself); ``exponent log(tau / tau_0)``."""
+    tau_at, exponent, tau_0, shape = int(hyper[at]), hyper[at + 1], hyper[at + 2], hyper[at + 3] > 0.0
+    d = int(hyper[at + 4])
+    tau = theta[tau_at]
+    if not tau > 0.0:
+        return -np.inf if tau <= 0.0 else np.nan
+    for j in range(d):
+        natural[j] = hyper[at + 5 + j] + theta[j + 1 if j >= tau_at else j] / tau
+    natural[d] = tau if shape else 1.0 / tau
+    return exponent * math.log1p((tau - tau_0) / tau_0)
+
+
+class Scale(Form):
+    """A linear regression with unknown scale: rows ``rho(tau e_i - x_i.eta)``, ``e_i = y_i - x_i.b0`` (spec 5h).
+
+    With ``n`` the weight of the rows that are not censored, the density of ``(eta, tau)`` has the factor ``tau^(n - d -
+    2)``: one power for each such row, and the Jacobian of ``(beta, scale)``, or of ``(beta, tau)`` where the parameter
+    is a shape: two powers less.
+    """
+
+    fill = fill_scale
+    moves_coefficients = True
+
+    def __init__(self, b0: np.ndarray, tau_at: int, tau_0: float, weight: float, *, shape: bool = False):
+        super().__init__(len(b0), 1)
+        self.b0, self.tau_at, self.tau_0, self.shape = b0, tau_at, tau_0, shape
+        self.exponent = weight - len(b0) - (0.0 if shape else 2.0)
+
+    @property
+    def numbers(self) -> list[float]:
+        return [self.tau_at, self.exponent, self.tau_0, self.shape, self.coefficients, *self.b0]
+
+    @property
+    def extra_at(self) -> np.ndarray:
+        return np.array([self.tau_at])
+
+    @property
+    def coefficients_at(self) -> np.ndarray:
+        return np.delete(np.arange(self.coefficients + 1), self.tau_at)
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        tau = points[..., self.tau_at, None]
+        beta = self.b0 + points[..., self.coefficients_at] / tau
+        return np.concatenate([beta, tau if self.shape else 1 / tau], axis=-1)
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        tau = point[-1] if self.shape else 1 / point[-1]
+        return np.insert((point[: self.coefficients] - self.b0) * tau, self.tau_at, tau)
+
+
+# ---------------------------------------------------------------------------- scale and degrees of freedom together
+
+
+@helper
+def fill_scale_and_df(theta, natural, hyper, at):
+    """As `fill_scale`, and ``df = e^kappa``: the constants of the Student-t density, and the Jacobian ``kappa``."""
+    value = fill_scale(theta, natural, hyper, at + 1)
+    if not value > -np.inf:
+        return value
+    kappa = theta[theta.size - 1]
+    if not abs(kappa) < 50.0:
+        return -np.inf
+    df = math.exp(kappa)
+    natural[theta.size - 1] = df
+    weight = hyper[at]
+    return value + kappa + weight * (math.lgamma(0.5 * (df + 1.0)) - math.lgamma(0.5 * df) - 0.5 * kappa)
+
+
+class ScaleAndDf(Scale):
+    """Student-t errors with unknown scale and degrees of freedom (spec 5j)."""
+
+    fill = fill_scale_and_df
+
+    def __init__(self, b0: np.ndarray, tau_at: int, tau_0: float, weight: float):
+        super().__init__(b0, tau_at, tau_0, weight)
+        self.dim, self.weight = len(b0) + 2, weight
+
+    @property
+    def numbers(self) -> list[float]:
+        return [self.weight, *super().numbers]
+
+    @property
+    def extra_at(self) -> np.ndarray:
+        return np.array([self.tau_at, self.dim - 1])
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return np.concatenate([super().natural(points[..., :-1]), np.exp(points[..., -1:])], axis=-1)
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        return np.append(super().walking(point[:-1]), np.log(point[-1]))
+
+
+# ------------------------------------------------------------------------------ a positive parameter, by its logarithm
+
+
+@helper
+def fill_log(theta, natural, hyper, at):
+    """The last parameter is walked as its logarithm."""
+    last = theta.size - 1
+    natural[:] = theta
+    if not abs(theta[last]) < 300.0:
+        return -np.inf
+    natural[last] = math.exp(theta[last])
+    return theta[last]
+
+
+class Logarithm(Form):
+    """A positive parameter that all rows share; their energies hold all that the data say."""
+
+    fill = fill_log
+
+    def __init__(self, coefficients: int):
+        super().__init__(coefficients, 1)
+
+    @property
+    def numbers(self) -> list[float]:
+        return []
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return np.concatenate([points[..., :-1], np.exp(points[..., -1:])], axis=-1)
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        return np.append(point[:-1], np.log(point[-1]))
+
+
+@helper
+def fill_dispersion(theta, natural, hyper, at):
+    """``sum_k m_k log(r + k)``, of which ``m_k`` rows have a count above ``k``."""
+    value, r = fill_log(theta, natural, hyper, at), 0.0
+    if value > -np.inf:
+        r = natural[theta.size - 1]
+        for k in range(int(hyper[at])):
+            value += hyper[at + 1 + k] * math.log(r + k)
+    return value
+
+
+@helper
+def fill_dispersion_of_large(theta, natural, hyper, at):
+    """``sum_v n_v (lgamma(r + v) - lgamma(r))`` over the counts ``v`` that occur: shorter where counts are large."""
+    value = fill_log(theta, natural, hyper, at)
+    if value > -np.inf:
+        r, n = natural[theta.size - 1], int(hyper[at])
+        base = math.lgamma(r)
+        for k in range(n):
+            value += hyper[at + 1 + n + k] * (math.lgamma(r + hyper[at + 1 + k]) - base)
+    return value
+
+
+class Dispersion(Logarithm):
+    """Negative binomial counts: ``prod_i Gamma(r + y_i) / Gamma(r)`` depends on counts of counts only (spec 5j)."""
+
+    fill = fill_dispersion
+
+    def __init__(self, coefficients: int, values: np.ndarray, weights: np.ndarray):
+        super().__init__(coefficients)
+        above = np.zeros(int(values.max(initial=0)) if values.max(initial=0) <= 4 * len(values) + 100 else 0)
+        if len(above) == values.max(initial=0):
+            for value, weight in zip(values.astype(np.int64), weights, strict=True):
+                above[:value] += weight
+            self._numbers = [float(len(above)), *above]
+        else:
+            self.fill = fill_dispersion_of_large  # type: ignore[misc]
+            self._numbers = [float(len(values)), *values, *weights]
+
+    @property
+    def numbers(self) -> list[float]:
+        return self._numbers
+
+
+@helper
+def fill_shape(theta, natural, hyper, at):
+    """``W (a log a - lgamma a)``, W the weight of all rows."""
+    value = fill_log(theta, natural, hyper, at)
+    if value > -np.inf:
+        a = natural[theta.size - 1]
+        value += hyper[at] * (a * theta[theta.size - 1] - math.lgamma(a))
+    return value
+
+
+class GammaShape(Logarithm):
+    """Gamma responses: the part of the density's constant that depends on the shape alone."""
+
+    fill = fill_shape
+
+    def __init__(self, coefficients: int, weight: float):
+        super().__init__(coefficients)
+        self.weight = weight
+
+    @property
+    def numbers(self) -> list[float]:
+        return [self.weight]
+
+
+# ------------------------------------------------------------------------------------------------------- cutpoints
+
+
+@helper
+def fill_cutpoints(theta, natural, hyper, at):
+    """``sum_{1<y<J} n_y log(1 - e^{-(c_y - c_{y-1})})``; outside the support unless cutpoints increase."""
+    natural[:] = theta
+    cuts = int(hyper[at])
+    first, value = theta.size - cuts, 0.0
+    for k in range(1, cuts):
+        gap = theta[first + k] - theta[first + k - 1]
+        if not gap > 0.0:
+            return -np.inf
+        value += hyper[at + k] * math.log(-math.expm1(-gap))
+    return value
+
+
+class Cutpoints(Form):
+    """Ordered categories: what depends on the distances between cutpoints only (spec 5h)."""
+
+    fill = fill_cutpoints
+
+    def __init__(self, coefficients: int, between: np.ndarray):
+        super().__init__(coefficients, len(between) + 1)
+        self.between = between  # weights of the categories between two cutpoints
+
+    @property
+    def numbers(self) -> list[float]:
+        return [float(len(self.between) + 1), *self.between]
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return points
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        return point

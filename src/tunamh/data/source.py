@@ -21,7 +21,8 @@ class Rows(NamedTuple):
     """Consecutive rows, the first of which has the number ``start``.
 
     A source of your own gives ``X`` as an array (n, d). Inside the library it is a block of a design
-    (`tunamh.targets.designs`). No weights: every row counts once. No offset: it is zero.
+    (`tunamh.targets.designs`), and ``others`` are blocks of further designs. No weights: every row counts once. No
+    offset: it is zero. ``censored`` is 1 where a response is known to be larger than ``y``, -1 where it is smaller.
     """
 
     start: int
@@ -29,6 +30,8 @@ class Rows(NamedTuple):
     y: np.ndarray
     weights: np.ndarray | None = None
     offset: np.ndarray | None = None
+    censored: np.ndarray | None = None
+    others: tuple = ()
 
 
 @runtime_checkable

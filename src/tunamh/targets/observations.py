@@ -82,6 +82,8 @@ class InMemory(Sample):
     weights: np.ndarray | None = None
     names: Sequence[str] | None = None
     seal: Seal | None = None
+    censored: np.ndarray | None = None
+    others: tuple[Design, ...] = ()
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
@@ -97,8 +99,9 @@ class InMemory(Sample):
 
     def rows(self, which: Any = slice(None), start: int = 0) -> Rows:
         """The rows of a slice or of an array of row numbers."""
-        weights = None if self.weights is None else self.weights[which]
-        return Rows(start, self.design.block(which), self.y[which], weights)
+        weights, censored = (None if values is None else values[which] for values in (self.weights, self.censored))
+        others = tuple(design.block(which) for design in self.others)
+        return Rows(start, self.design.block(which), self.y[which], weights, None, censored, others)
 
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
         return over_blocks(lambda block: function(self.rows(block, block.start)), self.n_rows)
@@ -108,8 +111,9 @@ class InMemory(Sample):
         return replace(self, weights=weights if self.weights is None else weights * self.weights)
 
     def take(self, index: np.ndarray) -> InMemory:
-        weights = None if self.weights is None else self.weights[index]
-        return InMemory(self.design.take(index), self.y[index], weights, self.names)
+        weights, censored = (None if values is None else values[index] for values in (self.weights, self.censored))
+        others = tuple(design.take(index) for design in self.others)
+        return InMemory(self.design.take(index), self.y[index], weights, self.names, None, censored, others)
 
     def on_columns(self, which: np.ndarray) -> InMemory:
         return replace(self, design=self.design.on_columns(which))

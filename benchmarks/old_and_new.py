@@ -4,9 +4,10 @@
 
 The older commit is unpacked into a temporary folder, and its own scripts measure its own package. Each measurement is a
 process of its own on one core, old and new in turns, the order changing from pair to pair; both have compiled their
-code before. Figures are medians over the repeats, ``new / old`` is the median of the pairs' ratios, with the least and
-the greatest beside it. The bare gather belongs to no version: how far its ratios are from 1 is how much the machine
-itself varies. Eight minutes with the problems of `PROBLEMS`; the larger ones of `step.py` take longer.
+code before. Time is the processor's, so that what else runs on the machine counts through the caches only. Figures are
+medians over the repeats, ``new / old`` is the median of the pairs' ratios, with the least and the greatest beside it.
+The bare gather belongs to no version: how far its ratios are from 1 is how much the machine itself varies. Eight
+minutes with the problems of `PROBLEMS`; the larger ones of `step.py` take longer.
 """
 
 from __future__ import annotations
@@ -34,8 +35,10 @@ TIMEOUT = 300.0
 
 # What a tree's own scripts measure, by figure. It runs with that tree's folders alone before the installed packages.
 WORKER = """
-import functools, json, sys
+import functools, json, sys, time
 from pathlib import Path
+
+time.perf_counter = time.thread_time  # by which the scripts time their loops, all of one thread
 
 tree, problems, sizes, result = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3]), sys.argv[4]
 sys.path[:0] = [tree + "/src", tree + "/benchmarks"]

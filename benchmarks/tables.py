@@ -156,8 +156,33 @@ def point_fits() -> str:
     return markdown(["", *methods], rows)
 
 
+def census() -> str:
+    """Memory and set-up of the census data, categories as codes and as 0/1 columns."""
+    labels = {"codes": "categories as codes", "dense": "0/1 columns, float64"}
+    columns = ["", "design, MB", "packed rows, MB", "most memory held, MB", "set-up, s", "of the processor, s"]
+    rows = []
+    for design, found in results("census")["designs"].items():
+        memory = [number(found[key] / 1e6) for key in ("design_bytes", "packed_bytes", "peak_bytes")]
+        rows.append([labels[design], *memory, *(number(found["seconds"][part]) for part in ("all", "processor"))])
+    return markdown(columns, rows)
+
+
+def old_and_new() -> str:
+    """One sentence: the whole step before and after."""
+    report = results("old_and_new")
+    whole = [f["ratio"] for name, f in report["figures"].items() if "whole step" in name]
+    rows = [f["ratio"] for name, f in report["figures"].items() if "TunaMH" in name]
+    return (
+        f"The whole step takes {min(whole):.2f} to {max(whole):.2f} times as long as it did before designs were a role "
+        f"of their own\n(commit {report['commits']['old']}), and a row of plain TunaMH {min(rows):.2f} to "
+        f"{max(rows):.2f} times, the two versions measured in turns\n(`benchmarks/old_and_new.py`)."
+    )
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "point-fits": point_fits,
+    "census": census,
+    "old-and-new": old_and_new,
     "peers": peers,
     "few-peers": few_peers,
     "scaling": scaling,

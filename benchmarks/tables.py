@@ -168,14 +168,21 @@ def census() -> str:
 
 
 def old_and_new() -> str:
-    """One sentence: the whole step before and after."""
+    """One sentence: the whole step before and after, and how far the machine could tell them apart."""
     report = results("old_and_new")
-    whole = [f["ratio"] for name, f in report["figures"].items() if "whole step" in name]
-    rows = [f["ratio"] for name, f in report["figures"].items() if "TunaMH" in name]
+
+    def ratios(part: str) -> str:
+        found = [f["ratio"] for name, f in report["figures"].items() if part in name]
+        return f"{min(found):.2f} to {max(found):.2f}"
+
+    pairs = [f[key] for name, f in report["figures"].items() if "bare" in name for key in ("least", "greatest")]
     return (
-        f"The whole step takes {min(whole):.2f} to {max(whole):.2f} times as long as it did before designs were a role "
-        f"of their own\n(commit {report['commits']['old']}), and a row of plain TunaMH {min(rows):.2f} to "
-        f"{max(rows):.2f} times, the two versions measured in turns\n(`benchmarks/old_and_new.py`)."
+        f"The whole step of dense columns takes {ratios('whole step')} times as long as before designs were a role of "
+        f"their own (commit\n{report['commits']['old']}), its distance and offset {ratios('distance and offset')} and "
+        f"its map to the parameters {ratios('locate')}; medians of\n{report['repeats']} pairs on a busy machine, on "
+        f"which single pairs of a bare gather, the same in both, were {min(pairs):.2f} to {max(pairs):.2f} "
+        f"apart\n(`benchmarks/old_and_new.py`; {report['machine']['processor']}, {report['machine']['cores']} cores, "
+        f"{report['machine']['date']})."
     )
 
 

@@ -53,6 +53,7 @@ bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/point_fits.py
+	$(BIN)/python benchmarks/census.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:

@@ -156,8 +156,40 @@ def point_fits() -> str:
     return markdown(["", *methods], rows)
 
 
+def census() -> str:
+    """Memory and set-up of the census data, categories as codes and as 0/1 columns."""
+    labels = {"codes": "categories as codes", "dense": "0/1 columns, float64"}
+    columns = ["", "design, MB", "packed rows, MB", "most memory held, MB", "set-up, s", "of the processor, s"]
+    rows = []
+    for design, found in results("census")["designs"].items():
+        memory = [number(found[key] / 1e6) for key in ("design_bytes", "packed_bytes", "peak_bytes")]
+        rows.append([labels[design], *memory, *(number(found["seconds"][part]) for part in ("all", "processor"))])
+    return markdown(columns, rows)
+
+
+def old_and_new() -> str:
+    """One sentence: the whole step before and after, and how far the machine could tell them apart."""
+    report = results("old_and_new")
+
+    def ratios(part: str) -> str:
+        found = [f["ratio"] for name, f in report["figures"].items() if part in name]
+        return f"{min(found):.2f} to {max(found):.2f}"
+
+    pairs = [f[key] for name, f in report["figures"].items() if "bare" in name for key in ("least", "greatest")]
+    return (
+        f"The whole step of dense columns takes {ratios('whole step')} times as long as before designs were a role of "
+        f"their own (commit\n{report['commits']['old']}), its distance and offset {ratios('distance and offset')} and "
+        f"its map to the parameters {ratios('locate')}; medians of\n{report['repeats']} pairs on a busy machine, on "
+        f"which single pairs of a bare gather, the same in both, were {min(pairs):.2f} to {max(pairs):.2f} "
+        f"apart\n(`benchmarks/old_and_new.py`; {report['machine']['processor']}, {report['machine']['cores']} cores, "
+        f"{report['machine']['date']})."
+    )
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "point-fits": point_fits,
+    "census": census,
+    "old-and-new": old_and_new,
     "peers": peers,
     "few-peers": few_peers,
     "scaling": scaling,

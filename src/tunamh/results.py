@@ -40,6 +40,10 @@ def _readable(row: Any) -> Any:
     return type(row)(rounded, index=row.index)
 
 
+Variables = Sequence[tuple[str, Sequence[str] | None]]
+"""Names of variables, with the labels of those that are vectors."""
+
+
 class ChainResult(NamedTuple):
     """What one chain hands over; all arrays have one entry per kept draw."""
 
@@ -89,9 +93,12 @@ def to_plain_dict(results: Sequence[ChainResult]) -> dict[str, Any]:
 
 
 def to_datatree(
-    results: Sequence[ChainResult], names: Sequence[str], *, exact: bool, extra: str | None, settings: dict[str, Any]
+    results: Sequence[ChainResult], variables: Variables, *, exact: bool, extra: str | None, settings: dict[str, Any]
 ) -> Any:
-    """Groups ``posterior`` and ``sample_stats``, cut to the shortest chain; ``extra`` names a test's own statistic."""
+    """Groups ``posterior`` and ``sample_stats``, cut to the shortest chain; ``extra`` names a test's own statistic.
+
+    A column of the draws belongs to the first of ``variables`` that has room for it; one without labels is a number.
+    """
     import xarray
 
     n = min(len(result.draws) for result in results)
@@ -107,7 +114,7 @@ def to_datatree(
     }
     if extra is not None:
         stats[extra] = record[:, :, REPORT]
-    theta = np.stack([result.draws[:n] for result in results])
+    draws = np.stack([result.draws[:n] for result in results])
     attributes = {
         "created_at": datetime.now(UTC).isoformat(),
         "inference_library": "tunamh",
@@ -117,8 +124,16 @@ def to_datatree(
         "settings": json.dumps(settings, default=str),
     }
     dims, coords = ("chain", "draw"), {"chain": np.arange(len(results)), "draw": np.arange(n)}
-    posterior = xarray.Dataset(
-        {"theta": ((*dims, "parameter"), theta)}, coords={**coords, "parameter": list(names)}, attrs=attributes
-    )
+    columns: dict[str, Any] = {}
+    labels: dict[str, list[str]] = {}
+    at = 0
+    for name, of_name in variables:
+        if of_name is None:
+            columns[name], at = (dims, draws[:, :, at]), at + 1
+            continue
+        dimension = "parameter" if name == "theta" else f"{name}_parameter"
+        columns[name] = ((*dims, dimension), draws[:, :, at : at + len(of_name)])
+        labels[dimension], at = list(of_name), at + len(of_name)
+    posterior = xarray.Dataset(columns, coords={**coords, **labels}, attrs=attributes)
     statistics = xarray.Dataset({k: (dims, v) for k, v in stats.items()}, coords=coords, attrs=attributes)
     return xarray.DataTree.from_dict({"posterior": posterior, "sample_stats": statistics})

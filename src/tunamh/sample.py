@@ -83,7 +83,8 @@ def sample(
     Returns
     -------
     xarray.DataTree
-        Groups ``posterior`` (variable ``theta``: chain, draw, parameter) and ``sample_stats``. After Ctrl-C or
+        Groups ``posterior`` (variable ``theta``: chain, draw, parameter; unknown scales and the like are variables of
+        their own) and ``sample_stats``. After Ctrl-C or
         ``max_seconds`` all chains are cut to the shortest; ``stopped`` in the settings attribute tells which it was.
 
     Warns
@@ -112,7 +113,7 @@ def sample(
     cores = None if cores is None else whole_number("cores", cores, 1)
     max_seconds = None if max_seconds is None else positive_number("max_seconds", max_seconds, infinite=True)
     progressbar, seed = flag("progressbar", progressbar), seed_sequence("rng", rng)
-    points = _initial_points(init, chains, target.names)
+    points = _initial_points(init, chains, target)
     if control is not None and (not callable(control) or isinstance(control, type)):
         raise TypeError(f"control must be a control variate such as Taylor(order=2), got {shown(control)}.")
     target.check_data()
@@ -164,6 +165,7 @@ def sample(
             settings["stopped"] = "finished" if finished else "interrupted" if ctrl_c.heard else "max_seconds"
             settings["knobs"] = [run.state.test_knobs[:8].tolist() for run in runs]
             results = [run.result() for run in runs]
+            results = [result._replace(draws=target.natural(result.draws)) for result in results]
             about = {"exact": test.exact, "extra": ready_test.reports, "settings": settings}
             if settings["stopped"] == "max_seconds":
                 progress.say(f"max_seconds={max_seconds:g} ran out: {kept:,} of {draws:,} draws per chain are returned")
@@ -183,7 +185,7 @@ def _ended(
     complaints: list[Warning] = []
     kept = min(len(result.draws) for result in results)
     try:
-        posterior = to_datatree(results, target.names, **about)
+        posterior = to_datatree(results, target.variables, **about)
     except Exception as error:
         posterior = to_plain_dict(results)
         reason = f"{type(error).__name__}: {error}"
@@ -215,11 +217,11 @@ def _checked_test(test: Any) -> AcceptanceTest:
     return test
 
 
-def _initial_points(init: Any, chains: int, names: list[str]) -> list[np.ndarray | None]:
+def _initial_points(init: Any, chains: int, target: Target) -> list[np.ndarray | None]:
     """One point per chain; a dict, or a pandas Series whose labels are names of parameters, goes by name."""
     if init is None:
         return [None] * chains
-    dim = len(names)
+    names, dim = target.names, target.dim
     if has_row_labels(init) and init.index.is_unique and set(map(str, init.index)) == set(names):
         init = dict(zip(map(str, init.index), init, strict=True))
     if isinstance(init, dict):
@@ -232,4 +234,4 @@ def _initial_points(init: Any, chains: int, names: list[str]) -> list[np.ndarray
             f"init must have shape ({dim},), one number per parameter, or ({chains}, {dim}), one row per chain, "
             f"got {points.shape}."
         )
-    return [point.copy() for point in np.broadcast_to(points, (chains, dim))]
+    return [target.walking(point.copy()) for point in np.broadcast_to(points, (chains, dim))]

@@ -65,6 +65,10 @@ class ReadyPrior(ABC):
     def expansion(self, theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
         """At ``theta``; a kink, or a difference, is seen from no nearer than ``width``, the data's by coordinate."""
 
+    def thirds(self, theta: np.ndarray, width: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        """``sum_k d^3 V / dz_j dz_k^2`` in whitened coordinates, by which a posterior is skewed; zero if not known."""
+        return np.zeros(len(theta))
+
     @abstractmethod
     def without(self, at: np.ndarray, expansion: PriorExpansion) -> ReadyPrior:
         """What is left of the prior when its expansion at ``at`` is accounted for elsewhere."""

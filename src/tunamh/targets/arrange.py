@@ -5,17 +5,47 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..data.source import Rows
+from .designs import DenseDesign, GatheredDesign
+from .designs.base import Block, DesignNumbers
+from .designs.dense import DenseBlock
+from .designs.gathered import NOWHERE, GatheredBlock
 from .designs.several import SeveralBlock, SeveralLayout, Term
+from .designs.shifted import ShiftedBlock
+from .forms import Form
 from .observations import Arranged, Observations
+
+_ROWS_FOR_A_FIT = 20_000
+
+
+class Extra(NamedTuple):
+    """Parameters beside the coefficients: a variable of its own in the results, with labels if it is a vector."""
+
+    name: str
+    labels: tuple[str, ...] | None = None
+
+    @property
+    def size(self) -> int:
+        return 1 if self.labels is None else len(self.labels)
 
 
 class Arrangement(NamedTuple):
-    """What a family makes of observations: rows, the family of their energies, and the names of the parameters."""
+    """What a family makes of observations.
+
+    ``names`` are the coefficients'; ``form`` says what else there is and in which coordinates all are walked, None
+    where there are coefficients only. ``extras`` and the laws of their priors are in the order of the form, and
+    ``start`` is where the search for a mode begins, as a user knows the parameters.
+    """
 
     observations: Observations
     family: Any
     names: list[str]
+    form: Form | None = None
+    extras: tuple[Extra, ...] = ()
+    laws: tuple[Any, ...] = ()
+    start: np.ndarray | None = None
 
 
 def column_names(observations: Observations) -> list[str]:
@@ -23,11 +53,84 @@ def column_names(observations: Observations) -> list[str]:
     return [str(j) for j in range(dim)] if observations.names is None else list(observations.names)
 
 
-def arrange(observations: Observations, family: Any) -> Arrangement:
+def arrange(observations: Observations, family: Any, temper: float) -> Arrangement:
     """As the family says, or one predictor ``x.theta`` and nothing unknown but its coefficients."""
     if hasattr(family, "arrange"):
-        return family.arrange(observations)
+        return family.arrange(observations, temper)
     return Arrangement(observations, family, column_names(observations))
+
+
+# --------------------------------------------------------------------------------------------- an unknown scale
+
+
+class Fit(NamedTuple):
+    """A rough fit to a sample of the rows: any would do, since residuals from it only keep numbers small."""
+
+    b0: np.ndarray
+    scale: float
+
+
+def rough_fit(observations: Observations, response: Any) -> Fit:
+    """Least squares on a sample, and the typical size of its residuals; ``response(rows)`` is what is regressed."""
+    n = min(observations.n_rows, _ROWS_FOR_A_FIT + 20 * observations.design.dim)
+    index = np.sort(np.random.default_rng(3).choice(observations.n_rows, size=n, replace=False))
+    rows = observations.take(index).rows()
+    if rows.weights is not None and (rows.weights > 0).any():
+        rows = observations.take(index[rows.weights > 0]).rows()
+    X, y = rows.X.dense(), response(rows) - rows.X.dot(np.zeros(observations.design.dim))
+    size = np.sqrt(np.einsum("ij,ij->j", X, X))
+    unit = np.where(size > 0, size, 1.0)
+    b0 = np.linalg.lstsq(X / unit, y, rcond=1e-10)[0] / unit
+    residuals = np.abs(y - X @ b0)
+    scale = float(np.median(residuals)) / 0.6745
+    scale = scale if scale > 1e-6 * float(residuals.max(initial=0.0)) else float(np.sqrt(np.mean(residuals**2)))
+    largest = float(np.abs(y).max(initial=0.0))
+    if not scale > 1e-12 * largest:
+        scale = max(1e-3 * largest, 1e-3)
+    return Fit(b0, scale)
+
+
+def beside(observations: Observations, response: Any, codes: Any, b0: np.ndarray) -> tuple[Arranged, int]:
+    """Rows ``(x_i, -e_i)``, ``e_i`` the residual of the response from ``b0``; and where the new column's parameter is.
+
+    The response of such a row is a code, `codes(rows)`, or zero.
+    """
+    design = observations.design
+    of = design.numbers
+    gathered = bool(of.positions)
+    at = int(of.columns) if gathered else design.dim
+    layout: Any
+    if gathered:
+        layout = GatheredDesign(np.empty((1, at + 1)), np.zeros((1, of.positions)), None, design.dim + 1)
+        if of.valued:
+            layout = GatheredDesign(
+                np.empty((1, at + 1)), np.zeros((1, of.positions)), np.zeros((1, of.positions)), design.dim + 1
+            )
+    else:
+        layout = DenseDesign(np.empty((1, at + 1)))
+
+    def change(rows: Rows) -> Rows:
+        minus = rows.X.dot(b0) - response(rows)
+        return rows._replace(X=with_column(rows.X, minus, at), y=codes(rows), censored=None)
+
+    return Arranged(observations, layout, change), at
+
+
+def with_column(block: Block, column: np.ndarray, at: int) -> Block:
+    """A block with one more column, whose parameter comes at position ``at``."""
+    block = block.block if isinstance(block, ShiftedBlock) else block
+    if isinstance(block, DenseBlock):
+        return DenseBlock(np.column_stack([block.X, column]))
+    assert isinstance(block, GatheredBlock)
+    positions = np.where(block.positions >= at, block.positions + 1, block.positions).astype(np.int32)
+    return GatheredBlock(np.column_stack([block.whole, column]), positions, block.values, block.dim + 1)
+
+
+def no_codes(rows: Rows) -> np.ndarray:
+    return np.zeros(len(rows.y)) if rows.censored is None else rows.censored
+
+
+# ------------------------------------------------------------------------------------------------ several predictors
 
 
 def one_stretch_per_class(observations: Observations, family: Any, classes: Sequence[str]) -> Arrangement:
@@ -41,3 +144,47 @@ def one_stretch_per_class(observations: Observations, family: Any, classes: Sequ
 
     labels = [f"{name}[{label}]" for label in classes[1:] for name in column_names(observations)]
     return Arrangement(Arranged(observations, layout, several), family, labels)
+
+
+def shared_scalar(observations: Observations) -> Arranged:
+    """Two predictors per row: ``x.theta``, and one number that all rows share, behind the coefficients."""
+    design = observations.design
+    layout = SeveralLayout([(design.numbers, design.dim), None], [Term(0, 0, 0), Term(1, 1, design.dim)], predictors=2)
+
+    def several(rows: Rows) -> Rows:
+        return rows._replace(X=SeveralBlock((rows.X, None), layout, len(rows.y)))
+
+    return Arranged(observations, layout, several)
+
+
+def two_designs(observations: Observations, other: tuple[DesignNumbers, int]) -> Arranged:
+    """Two predictors per row, each with columns of its own; the second's are the first of the rows' others."""
+    design = observations.design
+    layout = SeveralLayout([(design.numbers, design.dim), other], [Term(0, 0, 0), Term(1, 1, design.dim)], predictors=2)
+
+    def several(rows: Rows) -> Rows:
+        return rows._replace(X=SeveralBlock((rows.X, rows.others[0]), layout, len(rows.y)), others=())
+
+    return Arranged(observations, layout, several)
+
+
+def two_cutpoints(observations: Observations, cuts: int) -> Arranged:
+    """Predictors ``x.theta - c_y`` and ``x.theta - c_{y-1}``: cutpoints are gathered by the category 1, ..., J.
+
+    The response becomes -1 in the lowest category, which has no lower cutpoint, 1 in the highest, and 0 between.
+    """
+    design, d = observations.design, observations.design.dim
+    gather = DesignNumbers(2, False, 0, 1, True)
+    terms = [Term(0, 0, 0), Term(0, 1, d), Term(1, 0, 0), Term(1, 2, d)]
+    layout = SeveralLayout([(design.numbers, d), (gather, cuts), (gather, cuts)], terms, predictors=2)
+
+    def several(rows: Rows) -> Rows:
+        n, category = len(rows.y), rows.y.astype(np.int32)
+        upper = np.where(category <= cuts, category - 1, NOWHERE).astype(np.int32)[:, None]
+        lower = np.where(category > 1, category - 2, NOWHERE).astype(np.int32)[:, None]
+        minus, none = np.full((n, 1), -1.0), np.empty((n, 0))
+        blocks = rows.X, *(GatheredBlock(none, positions, minus, cuts) for positions in (upper, lower))
+        code = np.where(category == 1, -1.0, np.where(category > cuts, 1.0, 0.0))
+        return rows._replace(X=SeveralBlock(blocks, layout, n), y=code)
+
+    return Arranged(observations, layout, several)

@@ -28,7 +28,7 @@ from .._jit import (
 )
 from .._linear import Frame, Metric, metric
 from ..data.supply import Supply, random_access
-from ..priors import PriorExpansion, as_prior
+from ..priors import PriorExpansion, ReadyPrior, as_prior
 from ..proposals import RandomWalk
 from .layouts import pack_hyper
 
@@ -164,12 +164,13 @@ class Target:
         dim: int,
         names: Sequence[str] | None = None,
         prior: Any = None,
+        ready: ReadyPrior | None = None,
         temper: float = 1.0,
     ):
         self.parts, self.dim = parts, dim
         self.temper = temper
         self.names = list(names) if names is not None else [str(j) for j in range(dim)]
-        self.prior = as_prior(prior, self.names)
+        self.prior = as_prior(prior, self.names) if ready is None else prior
         self._bound_column = bound_column
         if isinstance(rows, np.ndarray):
             self.n_rows, self.rows = len(rows), self._accepted(rows)
@@ -177,7 +178,7 @@ class Target:
             self.n_rows = rows
         self.own_numbers = tuple(float(value) for value in hyper)
         self._hyper, self._family_hyper = pack_hyper(self.own_numbers), fixed(family_hyper)
-        self._prior = self.prior.bind(dim)
+        self._prior = self.prior.bind(dim) if ready is None else ready
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -270,6 +271,19 @@ class Target:
             ),
             *(prior.log_prior, prior.hyper, self.n_rows, self.total_bound, self.own_bounds),
         )
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        """Points (..., d) as a user knows the parameters; chains may walk in other ones."""
+        return points
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        """A user's point in the parameters that are walked."""
+        return point
+
+    @property
+    def variables(self) -> list[tuple[str, list[str] | None]]:
+        """The variables that the natural parameters make, one behind the other, with labels where they are vectors."""
+        return [("theta", self.names)]
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
         """The chain's own coordinates of ``theta``."""

@@ -185,6 +185,26 @@ class ReadyClosed(ReadyPrior):
         gradient[which], hessian[np.ix_(which, which)] = found.gradient, found.hessian
         return PriorExpansion(found.energy, gradient, hessian)
 
+    def thirds(self, theta: np.ndarray, width: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        """Of the extra parameters, on which terms of the data's size depend: differences of their Hessian."""
+        which, whole = self.form.extra_at, _packed(self.form, self.coefficients, self.extras)
+
+        def hessian(shift: np.ndarray) -> np.ndarray:
+            def energy(some: np.ndarray) -> float:
+                point = theta.copy()
+                point[which] = some
+                return -float(self.log_prior(point, whole))
+
+            return by_differences(energy, theta[which] + shift, width[which]).hessian
+
+        covariance, total = factor[which] @ factor[which].T, np.zeros(len(theta))
+        step = np.sqrt(np.diag(covariance))
+        for a, e in enumerate(np.eye(len(which))):
+            change = (hessian(step * e) - hessian(-step * e)) / (2 * step[a])
+            if np.isfinite(change).all():
+                total += float(np.sum(covariance * change)) * factor[which[a]]
+        return total
+
     def without(self, at: np.ndarray, expansion: PriorExpansion) -> ReadyPrior:
         which = self._involved
         quadratic = which, at[which], expansion.gradient[which], expansion.hessian[np.ix_(which, which)]

@@ -26,8 +26,8 @@ def doubts(target: GLM) -> Iterator[str]:
 
 def _of_units(target: GLM) -> Iterator[str]:
     """A known scale that is far from the residuals makes another model of the data than its owner means."""
-    scale = getattr(target.family, "scale", None)
-    if scale is None:
+    scale = getattr(target.given_family, "scale", None)
+    if not isinstance(scale, float):
         return
     step = max(1, target.n_rows // 10_000)
     rows = target.observations.take(np.arange(0, target.n_rows, step)).rows()
@@ -65,7 +65,7 @@ def _of_narrow_prior(target: GLM) -> Iterator[str]:
 def _of_heavy_prior(target: GLM) -> Iterator[str]:
     """Data that are separable along coefficients with heavy-tailed priors: nothing else holds these back."""
     heavy = target._prior.heavy
-    if not heavy.any():
+    if not heavy.any() or target.observations is not target.given_rows:
         return
     part = target.on_columns(heavy | target._prior.flat)
     direction = part.separating_direction()

@@ -42,6 +42,7 @@ def expanded(
         found = found.joined(of_block)
 
     rows = target.packed(terms.centre_columns, fill, take)
+    of_prior = target._prior.thirds(centre, at_centre.width, factor)
     parts = target.parts_with(*terms.taylor_parts, offset=polynomial_offset)
     return TaylorTarget(
         target,
@@ -51,7 +52,7 @@ def expanded(
         remainders=Remainders(rows, c, parts),
         bounds=ORIGINAL if original_bounds else terms.bounds(order, ladder.trust(found.factors)),
         root=root,
-        shape=Shape(mean_of_skewed(found.thirds), found.leverage, found.longest) if white else None,
+        shape=Shape(mean_of_skewed(found.thirds + of_prior), found.leverage, found.longest) if white else None,
     )
 
 

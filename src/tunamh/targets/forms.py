@@ -66,7 +66,7 @@ def fill_same(theta, natural, hyper, at):
 class Same(Form):
     """All parameters are walked as they are."""
 
-    fill = fill_same
+    fill = staticmethod(fill_same)
 
     @property
     def numbers(self) -> list[float]:
@@ -104,7 +104,7 @@ class Scale(Form):
     is a shape: two powers less.
     """
 
-    fill = fill_scale
+    fill = staticmethod(fill_scale)
     moves_coefficients = True
 
     def __init__(self, b0: np.ndarray, tau_at: int, tau_0: float, weight: float, *, shape: bool = False):
@@ -155,7 +155,7 @@ def fill_scale_and_df(theta, natural, hyper, at):
 class ScaleAndDf(Scale):
     """Student-t errors with unknown scale and degrees of freedom (spec 5j)."""
 
-    fill = fill_scale_and_df
+    fill = staticmethod(fill_scale_and_df)
 
     def __init__(self, b0: np.ndarray, tau_at: int, tau_0: float, weight: float):
         super().__init__(b0, tau_at, tau_0, weight)
@@ -193,7 +193,7 @@ def fill_log(theta, natural, hyper, at):
 class Logarithm(Form):
     """A positive parameter that all rows share; their energies hold all that the data say."""
 
-    fill = fill_log
+    fill = staticmethod(fill_log)
 
     def __init__(self, coefficients: int):
         super().__init__(coefficients, 1)
@@ -235,7 +235,7 @@ def fill_dispersion_of_large(theta, natural, hyper, at):
 class Dispersion(Logarithm):
     """Negative binomial counts: ``prod_i Gamma(r + y_i) / Gamma(r)`` depends on counts of counts only (spec 5j)."""
 
-    fill = fill_dispersion
+    fill = staticmethod(fill_dispersion)
 
     def __init__(self, coefficients: int, values: np.ndarray, weights: np.ndarray):
         super().__init__(coefficients)
@@ -266,7 +266,7 @@ def fill_shape(theta, natural, hyper, at):
 class GammaShape(Logarithm):
     """Gamma responses: the part of the density's constant that depends on the shape alone."""
 
-    fill = fill_shape
+    fill = staticmethod(fill_shape)
 
     def __init__(self, coefficients: int, weight: float):
         super().__init__(coefficients)
@@ -297,7 +297,7 @@ def fill_cutpoints(theta, natural, hyper, at):
 class Cutpoints(Form):
     """Ordered categories: what depends on the distances between cutpoints only (spec 5h)."""
 
-    fill = fill_cutpoints
+    fill = staticmethod(fill_cutpoints)
 
     def __init__(self, coefficients: int, between: np.ndarray):
         super().__init__(coefficients, len(between) + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from functools import cached_property
 from typing import Any, TypeVar
@@ -16,9 +16,11 @@ from ..data.packed import packed_rows
 from ..data.passes import announce
 from ..data.source import Rows
 from ..laplace import Mode, find_mode, find_modes
-from ..priors import Flat
+from ..priors import Flat, as_prior
+from ..priors.laws import ready_laws
 from .arrange import arrange
 from .base import Expansion, Parts, Target, checked_temper
+from .closed import closed_form
 from .columns import columns_of, dependent_columns
 from .designs import Block
 from .doubts import doubts, names_along, proved_proper
@@ -27,7 +29,7 @@ from .families import Family
 from .families.several import SeveralFamily
 from .glm_rows import own_numbers
 from .many_starts import modes_from_many_starts
-from .observations import Observations, check_weights, observe
+from .observations import Beside, Observations, check_weights, observe
 from .one_predictor import OnePredictor
 from .separation import separating_direction
 from .several_predictors import SeveralPredictors
@@ -65,6 +67,13 @@ class GLM(Target):
         Multiply the rows' energies; a weight of 2 is the row given twice.
     offset : (N,), optional
         Known numbers that are added to the linear predictors.
+    trials : (N,), optional
+        For labels: ``y`` of so many trials had the label 1.
+    censored : (N,), optional
+        For survival times and limited responses: 1 (or True) where the response is known to be larger than ``y``, -1
+        where it is known to be smaller, 0 where it is ``y``.
+    predictors : dict of tables, optional
+        Columns of further linear predictors, by the name of the family's parameter that they describe.
     """
 
     _supported_point: np.ndarray | None = None
@@ -79,19 +88,32 @@ class GLM(Target):
         temper: float = 1.0,
         weights: Any = None,
         offset: Any = None,
+        trials: Any = None,
+        censored: Any = None,
+        predictors: Mapping[str, Any] | None = None,
     ):
         self.given_family = given = _checked_family(family)
-        arranged = arrange(observe(X, y, weights, offset, given.check), given)
-        observations, family, names = arranged
-        self.observations, self.family = observations, family
         temper = checked_temper(temper)
-        self.terms = SeveralPredictors(family) if isinstance(family, SeveralFamily) else OnePredictor(family)
-        self.predictors = getattr(family, "predictors", 1)
+        beside = Beside(weights, offset, trials, censored, predictors)
+        self.given_rows = observe(X, y, beside, given)
+        if self.given_rows.weighted:
+            check_weights(self.given_rows, temper)
+        self.arranged = arranged = arrange(self.given_rows, given, temper)
+        observations, row_family, names = arranged[:3]
+        self.observations, self.family = observations, row_family
+        self.terms = (
+            SeveralPredictors(row_family) if isinstance(row_family, SeveralFamily) else OnePredictor(row_family)
+        )
+        self.predictors = getattr(row_family, "predictors", 1)
         self.own_bounds = not type(given).__module__.startswith("tunamh.")
         design = observations.design
         self.y_column = design.numbers.width
-        if observations.weighted:
-            check_weights(observations, temper)
+        form = arranged.form
+        self.coefficient_prior = as_prior(prior, names).bind(len(names))
+        ready = self.coefficient_prior
+        if form is not None:
+            ready = closed_form(form, ready, list(arranged.laws), np.asarray(arranged.start))
+        labels = [label for extra in arranged.extras for label in extra.labels or (extra.name,)]
         super().__init__(
             rows=observations.n_rows,
             bound_column=self.y_column + 1,
@@ -99,14 +121,15 @@ class GLM(Target):
                 design.numbers,
                 temper=temper,
                 weighted=observations.weighted,
-                grain=getattr(family, "grain", 1.0),
+                grain=getattr(row_family, "grain", 1.0),
                 table=getattr(design, "table", ()),
             ),
-            family_hyper=family.hyper,
+            family_hyper=row_family.hyper,
             parts=self.parts_with(*self.terms.plain_parts),
             dim=design.dim,
-            names=names,
-            prior=prior,
+            names=[*names, *labels],
+            prior=as_prior(prior, names),
+            ready=ready,
             temper=temper,
         )
 
@@ -116,6 +139,21 @@ class GLM(Target):
         return Parts(differences, energies, scales)._replace(
             **others, **own, **self.observations.design.parts._asdict()
         )
+
+    # ------------------------------------------------------------------------------- what a user calls parameters
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        form = self.arranged.form
+        return points if form is None else form.natural(points)
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        form = self.arranged.form
+        return point if form is None else form.walking(point)
+
+    @property
+    def variables(self) -> list[tuple[str, list[str] | None]]:
+        extras = [(extra.name, None if extra.labels is None else list(extra.labels)) for extra in self.arranged.extras]
+        return [("theta", list(self.arranged.names)), *extras]
 
     # --------------------------------------------------------------------------------------------------- the rows
 
@@ -200,11 +238,21 @@ class GLM(Target):
 
     def dependent_columns(self) -> list[np.ndarray]:
         """Groups of columns that depend on each other over all rows, of those without a proper prior."""
-        return dependent_columns(self)
+        return dependent_columns(self if self.observations is self.given_rows else self._of_columns())
+
+    def _of_columns(self) -> GLM:
+        """The columns as they were given, for questions about the design."""
+        plain = self._with(self.given_rows)
+        plain.__dict__.pop("columns", None)
+        plain.dim, flat = self.given_rows.design.dim, self.coefficient_prior.flat
+        plain.names = self.names[: plain.dim]
+        of_columns = flat[: len(flat) // plain.dim * plain.dim].reshape(-1, plain.dim)
+        plain._prior = ready_laws(np.where(of_columns.any(axis=0), 0, 1))
+        return plain
 
     def separating_direction(self) -> np.ndarray | None:
         """A direction along which the energy never rises, so that there is no posterior; None where there is one."""
-        return separating_direction(self)
+        return separating_direction(self) if self.observations is self.given_rows else None
 
     def names_along(self, direction: np.ndarray) -> list[str]:
         """The columns that a direction is made of."""
@@ -237,7 +285,7 @@ class GLM(Target):
     def search_starts(self) -> list[np.ndarray]:
         """The prior's mean and, where the family can guess predictors from responses, their least squares fit."""
         starts, guess = super().search_starts(), getattr(self.family, "guess", None)
-        if guess is not None:
+        if guess is not None and self.arranged.form is None:
             frame = self.columns.frame
 
             def terms(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -277,7 +325,7 @@ class GLM(Target):
 
     def candidates(self) -> np.ndarray:
         """Modes of a sample of the rows, found from many starts, where energies are not convex."""
-        if self.convex:
+        if self.convex or self.observations is not self.given_rows:
             return super().candidates()
         return modes_from_many_starts(self.sample_of(_ROWS_FOR_MANY_STARTS, seed=2))
 
@@ -292,11 +340,12 @@ class GLM(Target):
         """The posterior's modes that matter, by their share; one where energies are convex."""
         announce("looking for the mode")
         modes = find_modes(self)
-        if modes[0].slow and separating_direction(self) is None:
+        if modes[0].slow and self.separating_direction() is None:
             modes[0] = find_mode(self, start=modes[0].point, patient=True)
         if np.isfinite(modes[0].posterior.energy):
             self._supported_point = modes[0].point
-        if self._prior.own and not modes[0].found:  # its support may end before the mode: then the data's own will do
+        own = self._prior.own and self.arranged.form is None
+        if own and not modes[0].found:  # its support may end before the mode: then the data's own will do
             without_prior = copy(self)
             without_prior._prior = Flat().bind(self.dim)
             alone = find_mode(without_prior)

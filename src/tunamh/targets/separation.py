@@ -51,7 +51,7 @@ def separating_direction(target: GLM) -> np.ndarray | None:
 
 def _signs(target: GLM, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``sign_i`` of rows that rise on one side only, 0 elsewhere; and which rows rise on both sides."""
-    right, left = target.family.rises(y)  # type: ignore[union-attr]
+    right, left = target.family.rises(y)
     counts = weight > 0
     return np.where(counts, left.astype(float) - right, 0.0), counts & right & left
 

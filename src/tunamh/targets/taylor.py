@@ -160,9 +160,20 @@ class TaylorTarget(Target):
             dim=d,
             names=base.names,
             prior=base.prior,
+            ready=base._prior,
             temper=base.temper,
         )
         self._hyper = pack_hyper(self.own_numbers, pack_expanded(plain))
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return self.base.natural(points)
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        return self.base.walking(point)
+
+    @property
+    def variables(self) -> list[tuple[str, list[str] | None]]:
+        return self.base.variables
 
     @property
     def skew(self) -> np.ndarray:

@@ -117,7 +117,7 @@ class Categorical:
                 f"classes in y must be whole numbers 0, 1, 2, ..., but row {row} has {y[row]:g}: code the classes so."
             )
 
-    def arrange(self, observations: Observations) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> Arrangement:
         counts = np.zeros(_MOST_CLASSES + 1, np.int64)
         for found in observations.map(lambda rows: np.bincount(rows.y.astype(np.int64))):
             counts[: len(found)] += found

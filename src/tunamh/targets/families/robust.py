@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..._arguments import moderate_number, settle
 from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
 from ..._vector import log_quotient
+from ...priors.positive import known_or_prior
 from .base import LowerBound, Suprema, nearby, same_for_all
+from .unknown_scale import UnknownScale
 
 _ROUNDING = 1e15  # what is this many times larger than the scale is rounded by as much as the scale
 
 
-class _OfReals:
+class _OfReals(UnknownScale):
     """What families of residuals ``y - eta``, measured in units of ``scale``, have in common."""
 
-    scale: float
-
     def check(self, y: np.ndarray) -> None:
+        if not isinstance(self.scale, float):
+            return
         largest = int(np.abs(y).argmax())
         if abs(y[largest]) > _ROUNDING * self.scale:
             raise ValueError(
@@ -63,17 +66,23 @@ _NEAR_PEAK, _FAR_PEAK = np.sqrt(2.0) - 1, np.sqrt(2.0) + 1  # critical points of
 
 @dataclass(frozen=True)
 class StudentT(_OfReals):
-    """``f = (v+1)/2 log(1 + r^2/V)``, ``r = y - eta``, ``V = v s^2``, with ``v = df`` and the known ``s = scale``."""
+    """``f = (v+1)/2 log(1 + r^2/V)``, ``r = y - eta``, ``V = v s^2``, with ``v = df`` and ``s = scale``.
+
+    ``scale`` is a number (known), a prior of a positive parameter, or left out: unknown, with the default prior.
+    """
 
     df: float = 4.0
-    scale: float = 1.0
+    scale: Any = None
 
     energy = _student_energy
     rise = _student_rise
     convex = False
 
     def __post_init__(self) -> None:
-        settle(self, df=moderate_number("df", self.df), scale=moderate_number("scale", self.scale))
+        settle(self, df=moderate_number("df", self.df), scale=known_or_prior("scale", self.scale))
+
+    def with_scale(self, scale: float) -> StudentT:
+        return StudentT(self.df, scale)
 
     @property
     def spread(self) -> float:
@@ -152,14 +161,17 @@ class Huber(_OfReals):
     """
 
     delta: float = 1.345
-    scale: float = 1.0
+    scale: Any = None
 
     energy = _huber_energy
     rise = _huber_rise
     convex = True
 
     def __post_init__(self) -> None:
-        settle(self, delta=moderate_number("delta", self.delta), scale=moderate_number("scale", self.scale))
+        settle(self, delta=moderate_number("delta", self.delta), scale=known_or_prior("scale", self.scale))
+
+    def with_scale(self, scale: float) -> Huber:
+        return Huber(self.delta, scale)
 
     @property
     def edge(self) -> float:
@@ -206,9 +218,9 @@ def _gaussian_rise(n, eta, eta_prop, y, hyper, out):
 
 @dataclass(frozen=True)
 class Gaussian(_OfReals):
-    """``f = (y - eta)^2 / (2 s^2)`` with the known standard deviation ``s = scale``."""
+    """``f = (y - eta)^2 / (2 s^2)``, ``s = scale`` the standard deviation: a number, a prior, or unknown."""
 
-    scale: float = 1.0
+    scale: Any = None
 
     energy = _gaussian_energy
     rise = _gaussian_rise
@@ -217,7 +229,10 @@ class Gaussian(_OfReals):
     """Whether residuals count by their squares, however large."""
 
     def __post_init__(self) -> None:
-        settle(self, scale=moderate_number("scale", self.scale))
+        settle(self, scale=known_or_prior("scale", self.scale))
+
+    def with_scale(self, scale: float) -> Gaussian:
+        return Gaussian(scale)
 
     @property
     def hyper(self) -> tuple[float, ...]:

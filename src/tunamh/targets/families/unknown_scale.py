@@ -1,0 +1,73 @@
+"""Linear regression whose scale is unknown: what its families have in common (spec 5h).
+
+With ``y_i = x_i.beta + scale eps_i`` the rows are those of scale 1 in the coordinates of `tunamh.targets.forms.Scale`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...data.source import Rows
+from ...priors.positive import HalfStudentT, PositivePrior
+from ..arrange import Arrangement, Extra, beside, column_names, no_codes, rough_fit
+from ..forms import Scale
+from ..observations import Observations
+
+_PRIOR_DF, _PRIOR_WIDTH = 3.0, 2.5
+
+
+def default_scale_prior(observations: Observations, response: Any) -> HalfStudentT:
+    """Half-Student-t with 3 degrees of freedom and 2.5 times the typical deviation of the responses as its scale."""
+    step = max(1, observations.n_rows // 10_000)
+    y = response(observations.take(np.arange(0, observations.n_rows, step)).rows())
+    typical = float(np.median(np.abs(y - np.median(y)))) / 0.6745
+    typical = typical if typical > 0 else float(np.std(y))
+    typical = typical if typical > 0 else max(float(np.abs(y).max()), 1.0)
+    return HalfStudentT(_PRIOR_DF, float(f"{_PRIOR_WIDTH * typical:.3g}"))
+
+
+def uncensored_weight(observations: Observations, temper: float) -> float:
+    """What the rows whose response is known weigh together, tempering included."""
+
+    def terms(rows: Rows) -> tuple[float]:
+        weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
+        return (float(weights.sum() if rows.censored is None else weights[rows.censored == 0].sum()),)
+
+    return temper * observations.sums(terms)[0]
+
+
+def with_unknown_scale(
+    observations: Observations,
+    temper: float,
+    prior: PositivePrior | None,
+    rows_family: Any,
+    *,
+    name: str = "scale",
+    response: Any = lambda rows: rows.y,
+) -> Arrangement:
+    """A regression of ``response`` whose scale (or, by the name of shape, one over it) has a prior."""
+    fit = rough_fit(observations, response)
+    rows, tau_at = beside(observations, response, no_codes, fit.b0)
+    weight = uncensored_weight(observations, temper)
+    form = Scale(fit.b0, tau_at, 1 / fit.scale, weight, shape=name == "shape")
+    law = (default_scale_prior(observations, response) if prior is None else prior).law()
+    start = np.append(fit.b0, 1 / fit.scale if name == "shape" else fit.scale)
+    names = column_names(observations)
+    return Arrangement(rows, rows_family, names, form, (Extra(name),), (law,), start)
+
+
+class UnknownScale:
+    """A family of residuals whose ``scale`` is a number (known), a prior, or None: unknown, with the default prior."""
+
+    scale: Any
+
+    def with_scale(self, scale: float) -> Any:
+        """The same family with a known scale."""
+        raise NotImplementedError
+
+    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+        if isinstance(self.scale, float):
+            return Arrangement(observations, self, column_names(observations))
+        return with_unknown_scale(observations, temper, self.scale, self.with_scale(1.0))

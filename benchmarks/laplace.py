@@ -43,7 +43,7 @@ def expansions(target: tunamh.GLM) -> dict[str, tunamh.Target]:
 
 def compare(name: str, draws: int = 20_000) -> list[dict]:
     problem = make(name)
-    family = tunamh.Logistic() if problem.family == "logistic" else tunamh.StudentT(4.0)
+    family = tunamh.Logistic() if problem.family == "logistic" else tunamh.StudentT(4.0, scale=1.0)
     results = []
     for about, target in expansions(tunamh.GLM(problem.X, problem.y, family)).items():
         proposal = Autoregressive(rho=0.0, robust_share=0.03)

@@ -26,7 +26,7 @@ from tunamh.examples import mixture_data
 def robust_regression() -> tunamh.Target:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20_000, 10))
-    return tunamh.RobustRegression(X, X.sum(axis=1) + rng.standard_normal(20_000))
+    return tunamh.RobustRegression(X, X.sum(axis=1) + rng.standard_normal(20_000), scale=1.0)
 
 
 def mixture() -> tunamh.Target:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 import tunamh
 from common import min_ess
 
-MODELS = {"logistic": tunamh.LogisticRegression, "student": tunamh.RobustRegression}
+MODELS = {"logistic": tunamh.LogisticRegression, "student": partial(tunamh.RobustRegression, scale=1.0)}
 _MOST_VALUES = 5e7  # 400 MB of draws
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 
 import numba
@@ -74,7 +75,9 @@ def nanoseconds(function, n: int, *arguments) -> float:
 def chosen(name: str, single: bool) -> Choice:
     """The automatic choice, with features in double or in single precision."""
     problem = make(name)
-    model = {"logistic": tunamh.LogisticRegression, "student": tunamh.RobustRegression}[name.split("-")[0]]
+    model = {"logistic": tunamh.LogisticRegression, "student": partial(tunamh.RobustRegression, scale=1.0)}[
+        name.split("-")[0]
+    ]
     return choose(model(problem.X.astype(np.float32) if single else problem.X, problem.y), None, None, None)
 
 

@@ -68,7 +68,7 @@ def test_near_d_squared_rows_a_full_pass_is_cheaper():
 
 @pytest.mark.parametrize(
     ("family", "y", "order"),
-    [(Huber(), X[:, 0] + NOISE, 1), (Probit(), Y, 2), (tunamh.StudentT(4.0), X[:, 0] + NOISE, 2)],
+    [(Huber(scale=1.0), X[:, 0] + NOISE, 1), (Probit(), Y, 2), (tunamh.StudentT(4.0, scale=1.0), X[:, 0] + NOISE, 2)],
     ids=["Huber", "Probit", "StudentT"],
 )
 def test_the_highest_order_that_has_bounds(family, y, order):
@@ -76,7 +76,7 @@ def test_the_highest_order_that_has_bounds(family, y, order):
 
 
 def test_gaussian_regression_draws_independently_and_reads_no_row():
-    tree = sample(GLM(X, X[:, 0] + NOISE, Gaussian(), prior=Normal(scale=3.0)), draws=4000, rng=1)
+    tree = sample(GLM(X, X[:, 0] + NOISE, Gaussian(scale=1.0), prior=Normal(scale=3.0)), draws=4000, rng=1)
     assert tree.sample_stats["accepted"].all()
     assert (tree.sample_stats["batch_size"] == 0).all()
     theta = tree.posterior["theta"].values.reshape(-1, 3)
@@ -152,7 +152,10 @@ IMPROPER = {
         lambda: LogisticRegression(np.column_stack([X, 0 * Y]), Y),
         "column 3 is zero in every row",
     ),
-    "robust, collinear": (lambda: RobustRegression(np.column_stack([X, X[:, 0]]), NOISE), "columns 0, 3 are collinear"),
+    "robust, collinear": (
+        lambda: RobustRegression(np.column_stack([X, X[:, 0]]), NOISE, scale=1.0),
+        "columns 0, 3 are collinear",
+    ),
 }
 
 
@@ -187,10 +190,10 @@ def test_a_users_prior_may_make_up_for_what_the_data_leave_open():
 def test_a_flat_hessian_alone_is_no_reason_to_refuse():
     """Huber's second derivative is 0 or 1: with few rows inside it may vanish where the posterior is proper."""
     x = np.column_stack([np.ones(500), X[:500]])
-    said = chosen(GLM(x, 1e3 * NOISE[:500], Huber()))
+    said = chosen(GLM(x, 1e3 * NOISE[:500], Huber(scale=1.0)))
     assert said["test"] == "MH()"
     assert "flat along" in said["why"]
-    assert "Autoregressive" in chosen(GLM(x, NOISE[:500], Huber()))["proposal"]
+    assert "Autoregressive" in chosen(GLM(x, NOISE[:500], Huber(scale=1.0)))["proposal"]
 
 
 def test_data_that_weigh_nothing_have_no_laplace_law():
@@ -217,7 +220,7 @@ def test_an_own_prior_makes_a_laplace_law_of_data_that_have_none():
     def prior(theta):
         return -0.5 * np.sum(theta**2)
 
-    for target in (GLM(X, X[:, 1] > 0, Probit(), prior=prior), GLM(0 * X, NOISE, Gaussian(), prior=prior)):
+    for target in (GLM(X, X[:, 1] > 0, Probit(), prior=prior), GLM(0 * X, NOISE, Gaussian(scale=1.0), prior=prior)):
         tree = sample(target, draws=500, rng=1)
         assert settings(tree)["proposal"].startswith("Autoregressive")
         assert tree.sample_stats["acceptance_rate"].mean() > 0.5
@@ -235,7 +238,7 @@ def test_laplace_proposals_with_other_tests_and_families():
     assert chosen(LogisticRegression(X, Y), test=tunamh.FlyMC(q=0.1), proposal=Autoregressive())["test"].startswith(
         "FlyMC"
     )
-    said = chosen(GLM(X, X[:, 0] + NOISE, Huber()), proposal=Autoregressive())
+    said = chosen(GLM(X, X[:, 0] + NOISE, Huber(scale=1.0)), proposal=Autoregressive())
     assert said["target"].startswith("Taylor(order=1)")
 
 
@@ -244,7 +247,7 @@ def test_a_scale_far_from_the_residuals_is_reported():
     x = np.column_stack([np.ones(3000), X[:3000, 0]])
     y = 2e5 + 5e4 * x[:, 1] + 3e4 * NOISE[:3000]
     with pytest.warns(UserWarning, match="times the scale"):
-        chosen(RobustRegression(x, y))
+        chosen(RobustRegression(x, y, scale=1.0))
     tree = sample(RobustRegression(x, y, scale=3e4), draws=500, rng=1)
     theta = tree.posterior["theta"]
     assert theta.mean(("chain", "draw")).values == pytest.approx([2e5, 5e4], abs=3000)
@@ -255,7 +258,7 @@ def test_a_far_start_does_not_end_in_a_false_mode():
     """Responses a hundred units from zero: least squares, not the prior's mean, is where the search begins."""
     from tunamh.laplace import find_mode
 
-    mode = find_mode(RobustRegression(np.column_stack([np.ones(5000), X]), 100 + X[:, 0] + NOISE))
+    mode = find_mode(RobustRegression(np.column_stack([np.ones(5000), X]), 100 + X[:, 0] + NOISE, scale=1.0))
     assert mode.point == pytest.approx([100, 1, 0, 0], abs=0.15)
     assert mode.found
 
@@ -272,7 +275,7 @@ def test_chains_that_disagree_are_reported():
 def test_an_indefinite_hessian_is_no_centre():
     """Two clusters of responses far apart: if the search stops between them, sample() does not trust the expansion."""
     x, y = np.ones((40, 1)), np.r_[np.full(20, -30.0), np.full(20, 30.0)]
-    target = RobustRegression(x, y, df=1.0)
+    target = RobustRegression(x, y, df=1.0, scale=1.0)
     between = target.expansion(np.zeros(1))
     target.modes = [Mode(np.zeros(1), between, between, 0.0)]
     said = chosen(target)

@@ -69,7 +69,7 @@ OWN = EnergyTarget(
 CASES = {
     "logistic": (LogisticRegression(X, Y, prior=Normal(scale=2.0)), (1, 2)),
     "logistic, weighted": (LogisticRegression(X, Y, weights=WEIGHTS, temper=0.5), (1, 2)),
-    "robust": (RobustRegression(X, Z), (1, 2)),
+    "robust": (RobustRegression(X, Z, scale=1.0), (1, 2)),
     "mixture": (GaussianMixture(XS, temper=0.2), (1,)),
     "own energy": (OWN, (1, 2)),
 }
@@ -129,7 +129,7 @@ def test_detailed_balance_on_points_of_a_controlled_target(name, order, test):
     small = {
         "logistic": LogisticRegression(X[:5], Y[:5], prior=Normal(scale=1.0)),
         "logistic, weighted": LogisticRegression(X[:5], Y[:5], weights=WEIGHTS[:5], temper=0.5),
-        "robust": RobustRegression(X[:5], Z[:5]),
+        "robust": RobustRegression(X[:5], Z[:5], scale=1.0),
         "mixture": GaussianMixture(XS[:5]),
         "own energy": OWN,
     }[name]
@@ -375,7 +375,9 @@ def test_bounds_hold_on_every_rung_of_the_ladder(name, order):
     target = {
         "logistic": LogisticRegression(features, y),
         "logistic, weighted": LogisticRegression(features, y, weights=1.0 + y, temper=0.5),
-        "robust": RobustRegression(features, features @ [0.5, 0.2] + np.random.default_rng(5).standard_t(4, 5000)),
+        "robust": RobustRegression(
+            features, features @ [0.5, 0.2] + np.random.default_rng(5).standard_t(4, 5000), scale=1.0
+        ),
     }[name]
     white = Taylor(order=order)(target).whitened()
     model, rng, radius = white.model(), np.random.default_rng(6), np.sqrt(white.trust.radii_squared[0])

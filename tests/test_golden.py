@@ -103,10 +103,10 @@ CASES = {
     "student": (robust, {}),
     "student, FlyMC": (robust, {"test": FlyMC(q=0.05)}),
     "student, two lumps": (
-        lambda: tunamh.RobustRegression(np.ones((100, 1)), np.r_[NOISE[:50], 20 - NOISE[:50]], df=2),
+        lambda: tunamh.RobustRegression(np.ones((100, 1)), np.r_[NOISE[:50], 20 - NOISE[:50]], df=2, scale=1.0),
         {},
     ),
-    "huber": (lambda: tunamh.GLM(X, REAL, tunamh.Huber()), {}),
+    "huber": (lambda: tunamh.GLM(X, REAL, tunamh.Huber(scale=1.0)), {}),
     "gaussian": (lambda: tunamh.GLM(X, REAL, tunamh.Gaussian(1.4), prior=Normal(scale=3.0)), {}),
     "negative binomial": (lambda: tunamh.GLM(X, COUNTS, tunamh.NegativeBinomial(3.0)), {}),
     "softplus": (lambda: tunamh.GLM(X, COUNTS, tunamh.SoftplusPoisson()), {}),

@@ -312,8 +312,8 @@ def test_a_users_distance_is_used():
 
 def test_overflowing_predictors_are_not_silent():
     X, y = logistic_data(100, 1)
-    target = tunamh.RobustRegression(1e99 * X, y)
+    target = tunamh.RobustRegression(1e99 * X, y, scale=1.0)
     with pytest.raises(NonFiniteEnergy, match="row"):
         sample(target, proposal=RandomWalk(1.0), tune=0, init=[1e61], rng=1)
     with pytest.raises(ValueError, match="too large to compute with"):
-        tunamh.RobustRegression(1e200 * X, y)
+        tunamh.RobustRegression(1e200 * X, y, scale=1.0)

@@ -154,22 +154,22 @@ HOSTILE = {
         "X has nan in row 17, column dose; every value must be finite: drop or fill such rows first.",
     ),
     "X infinite": (
-        lambda: RobustRegression(changed(X, (17, 1), -np.inf), Y),
+        lambda: RobustRegression(changed(X, (17, 1), -np.inf), Y, scale=1.0),
         ValueError,
         "X has -inf in row 17, column 1; every value must be finite: drop or fill such rows first.",
     ),
     "X 1e300": (
-        lambda: RobustRegression(frame(changed(X, (17, 1), 1e300)), Y),
+        lambda: RobustRegression(frame(changed(X, (17, 1), 1e300)), Y, scale=1.0),
         ValueError,
         "X has 1e+300 in row 17, column dose, which is too large to compute with (beyond 1e+100): rescale the column.",
     ),
     "X long double": (
-        lambda: RobustRegression(changed(X.astype(np.longdouble), (17, 1), np.longdouble("1e4000")), Y),
+        lambda: RobustRegression(changed(X.astype(np.longdouble), (17, 1), np.longdouble("1e4000")), Y, scale=1.0),
         ValueError,
         "X has a number too large to compute with in row 17, column 1: rescale the column.",
     ),
     "X huge integer": (
-        lambda: RobustRegression([[1.0], [10**400]], [0.0, 1.0]),
+        lambda: RobustRegression([[1.0], [10**400]], [0.0, 1.0], scale=1.0),
         ValueError,
         "X has a number too large to compute with in row 1, column 0: rescale the column.",
     ),
@@ -325,12 +325,12 @@ HOSTILE = {
         "y must have one dimension, got shape ().",
     ),
     "y NaN": (
-        lambda: RobustRegression(X, changed(Y, 4, np.nan)),
+        lambda: RobustRegression(X, changed(Y, 4, np.nan), scale=1.0),
         ValueError,
         "y has nan in row 4; every value must be finite: drop or fill such rows first.",
     ),
     "y 1e300": (
-        lambda: RobustRegression(X, changed(Y, 4, 1e300)),
+        lambda: RobustRegression(X, changed(Y, 4, 1e300), scale=1.0),
         ValueError,
         "y has 1e+300 in row 4, which is too large to compute with (beyond 1e+100): rescale the column.",
     ),
@@ -369,7 +369,7 @@ HOSTILE = {
         "y holds categories: code the two classes as 0 and 1, for example y == 'no'.",
     ),
     "y dates": (
-        lambda: RobustRegression(X, np.full(200, "2020-01-01", "M8[D]")),
+        lambda: RobustRegression(X, np.full(200, "2020-01-01", "M8[D]"), scale=1.0),
         TypeError,
         "y holds dates or times: turn them into numbers first, such as days since the first day.",
     ),
@@ -454,12 +454,12 @@ HOSTILE = {
         "scale must be a number, got {'a': 1.0} (dict).",
     ),
     "StudentT text": (
-        lambda: tunamh.StudentT("4"),
+        lambda: tunamh.StudentT("4", scale=1.0),
         TypeError,
         "df must be a number, got '4' (str).",
     ),
     "StudentT NaN": (
-        lambda: tunamh.StudentT(math.nan),
+        lambda: tunamh.StudentT(math.nan, scale=1.0),
         ValueError,
         "df must be a number, got nan.",
     ),
@@ -474,7 +474,7 @@ HOSTILE = {
         "scale is a number too large to compute with: 100000000000000000000000000000000000000000000000000000000....",
     ),
     "Huber negative": (
-        lambda: tunamh.Huber(-1.0),
+        lambda: tunamh.Huber(-1.0, scale=1.0),
         ValueError,
         "delta must be positive and finite, got -1.0.",
     ),
@@ -548,7 +548,7 @@ HOSTILE = {
         "mean of the prior has nan at position (1,); every value must be finite.",
     ),
     "prior a family": (
-        lambda: LogisticRegression(X, Y, prior=tunamh.StudentT(4)),
+        lambda: LogisticRegression(X, Y, prior=tunamh.StudentT(4, scale=1.0)),
         TypeError,
         "prior is the family StudentT(df=4.0, scale=1.0): priors are tunamh.Normal and those in tunamh.priors.",
     ),

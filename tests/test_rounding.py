@@ -43,7 +43,7 @@ HEAVY = {
     "temper": LogisticRegression(X, Y, temper=1e11 / N),
     "probit, weights of 1e9": GLM(X, Y, Probit(), weights=np.full(N, 1e9)),
     "negative binomial, mean and dispersion of 1e8": GLM(X[:, :2], COUNTS, NegativeBinomial(1e8)),
-    "Student-t, df of 1e9": RobustRegression(X, X @ [1.0, 2.0, 3.0] + NOISE, df=1e9),
+    "Student-t, df of 1e9": RobustRegression(X, X @ [1.0, 2.0, 3.0] + NOISE, df=1e9, scale=1.0),
     "float32": LogisticRegression(X.astype(np.float32), Y, weights=np.full(N, 1e11 / N)),
 }
 
@@ -115,7 +115,7 @@ def test_a_bound_wrong_by_a_millionth_is_caught(weight):
     around = Taylor(order=1, centre=[0.3])
     with pytest.raises(BoundViolation):
         check_move(np.array([0.3]), np.array([0.4]), around(curved).model())
-    right = GLM(X[:, 1:2], NOISE, Gaussian(), weights=weights)
+    right = GLM(X[:, 1:2], NOISE, Gaussian(scale=1.0), weights=weights)
     check_move(np.array([0.3]), np.array([0.4]), around(right).model())
 
     lit = {"test": FlyMC(centre=np.zeros(3), q=1.0), "proposal": RandomWalk(1e-6), "draws": 5, "tune": 0, "rng": 1}

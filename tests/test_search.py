@@ -73,7 +73,7 @@ def test_gaussian_responses_under_an_own_prior_far_from_the_data():
     """The expansion knows the prior; without, independent draws of the data's Gaussian were accepted once in 1000."""
     X, _, rng = design(20_000)
     y = X[:, 1] + rng.standard_normal(20_000)
-    tree = sample(GLM(X, y, Gaussian(), prior=far_prior), draws=2000, rng=1)
+    tree = sample(GLM(X, y, Gaussian(scale=1.0), prior=far_prior), draws=2000, rng=1)
     assert tree.sample_stats["acceptance_rate"].mean() > 0.9
     precision = X.T @ X + np.eye(4) / 0.05**2
     mean = np.linalg.solve(precision, X.T @ y + 30 / 0.05**2)
@@ -277,7 +277,7 @@ def test_a_known_scale_far_from_the_residuals_is_reported(family, factor):
 @pytest.mark.parametrize("factor", [0.6, 1.0, 1.7])
 def test_a_known_scale_near_the_residuals_is_not(factor, recwarn):
     X, _, rng = design(3000)
-    sample(GLM(X, X[:, 1] + factor * rng.standard_normal(3000), Gaussian()), draws=10, tune=10, rng=1)
+    sample(GLM(X, X[:, 1] + factor * rng.standard_normal(3000), Gaussian(scale=1.0)), draws=10, tune=10, rng=1)
     assert not [w for w in recwarn if "scale" in str(w.message)]
 
 

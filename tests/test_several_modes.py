@@ -45,14 +45,14 @@ def test_one_bad_row_does_not_decide():
     X = rng.standard_normal((5000, 2))
     y = X @ [1, 2] + rng.standard_t(4, 5000)
     X[0], y[0] = [1e5, 0], -5e4
-    theta = sample(RobustRegression(X, y), draws=500, rng=1).posterior["theta"]
+    theta = sample(RobustRegression(X, y, scale=1.0), draws=500, rng=1).posterior["theta"]
     assert theta.mean(("chain", "draw")).values == pytest.approx([1, 2], abs=0.08)
     assert theta.std(("chain", "draw")).values == pytest.approx([0.017, 0.017], rel=0.2)
 
 
 def test_twenty_rows_far_apart():
     y = 1 + 18 * np.random.default_rng(2001).normal(size=20)
-    tree, _ = quietly(RobustRegression(np.ones((20, 1)), y), rng=1)
+    tree, _ = quietly(RobustRegression(np.ones((20, 1)), y, scale=1.0), rng=1)
     assert np.abs(quantile_scores(tree.posterior["theta"].values[:, :, 0], location(y))).max() < 4.5
 
 
@@ -64,7 +64,7 @@ def two_lumps(n=100):
 
 def test_two_lumps_are_both_seen():
     y = two_lumps()
-    target = RobustRegression(np.ones((200, 1)), y, df=2)
+    target = RobustRegression(np.ones((200, 1)), y, df=2, scale=1.0)
     assert len(target.modes) == 2
     tree, heard = quietly(target, rng=1)
     assert SeveralModes in heard
@@ -74,7 +74,7 @@ def test_two_lumps_are_both_seen():
 
 def test_the_warning_does_not_depend_on_luck_or_on_the_test():
     """Under MH with a random walk no chain changes its lump; chains start in both, and two warnings say so."""
-    target = RobustRegression(np.ones((200, 1)), two_lumps(), df=2)
+    target = RobustRegression(np.ones((200, 1)), two_lumps(), df=2, scale=1.0)
     for seed in range(6):
         tree, heard = quietly(target, test=MH(), rng=seed, draws=300)
         assert SeveralModes in heard
@@ -98,7 +98,7 @@ def test_proposals_across_modes_have_the_stated_law_and_ratio():
     points, shares = np.array([[0.0, 1.0], [4.0, -2.0]]), np.array([0.3, 0.7])
     factors = np.array([[[0.5, 0.0], [0.2, 1.0]], [[1.0, 0.3], [0.0, 0.4]]])
     proposal = AcrossModes(points, factors, shares)
-    bound = proposal.bind(RobustRegression(np.eye(2), np.ones(2)))
+    bound = proposal.bind(RobustRegression(np.eye(2), np.ones(2), scale=1.0))
     rng, here, there = np.random.default_rng(1), np.array([0.5, 0.5]), np.empty(2)
     independent, walks = [], []
     for _ in range(20_000):
@@ -135,7 +135,7 @@ def test_no_quiet_wrong_answer(part):
     for number in range(part, DATA_SETS, 6):
         rng = np.random.default_rng([number, 60])
         y = 1 + rng.uniform(3, 18) * rng.normal(size=rng.integers(20, 201))
-        tree, _ = quietly(RobustRegression(np.ones((len(y), 1)), y), rng=number)
+        tree, _ = quietly(RobustRegression(np.ones((len(y), 1)), y, scale=1.0), rng=number)
         scores = quantile_scores(tree.posterior["theta"].values[:, :, 0], location(y))
         assert np.abs(scores).max() < 4.5, (number, scores)
 
@@ -149,7 +149,7 @@ def test_no_quiet_wrong_answer_with_a_slope():
         grid = np.linspace(1 - 3 * sd, 1 + 3 * sd, 401)
         total = sum(energy(grid[:, None] * x[0] + grid * x[1], value, 4.0) for x, value in zip(X, y, strict=True))
         mass = np.exp(total.min() - total)
-        tree, _ = quietly(RobustRegression(X, y), rng=number)
+        tree, _ = quietly(RobustRegression(X, y, scale=1.0), rng=number)
         for j in range(2):
             cdf = np.cumsum(mass.sum(axis=1 - j))
             draws = tree.posterior["theta"].values[:, :, j]

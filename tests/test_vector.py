@@ -99,7 +99,7 @@ def test_nan_is_not_hidden_by_families():
     from tunamh.targets import Gaussian, Huber, Logistic, NegativeBinomial, Probit, SoftplusPoisson, StudentT
 
     counts = SoftplusPoisson(), NegativeBinomial(2.0)
-    for family in (Logistic(), Probit(), StudentT(4.0), Huber(), Gaussian(), *counts):
+    for family in (Logistic(), Probit(), StudentT(4.0, scale=1.0), Huber(scale=1.0), Gaussian(scale=1.0), *counts):
         eta, bad, y, out = np.zeros(8), np.full(8, np.nan), np.zeros(8), np.zeros(8)
         family.rise(8, eta, bad, y, fixed(family.hyper), out)
         assert np.isnan(out).all()

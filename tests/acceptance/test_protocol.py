@@ -36,13 +36,13 @@ def distance_to_row(theta, row):
 
 TARGETS = {
     "logistic": LogisticRegression(X, Y),
-    "robust": RobustRegression(X, Y, weights=np.ones(300)),
+    "robust": RobustRegression(X, Y, weights=np.ones(300), scale=1.0),
     "mixture": GaussianMixture(X[:, 0]),
     "walk": FiniteWalk(X[:, 0], 5),
     "table": FiniteWalk(table=X @ [[1.0, 0.0, 0.5], [0.5, 0.2, 0.1]]),
     "energy": EnergyTarget(distance_to_row, X[:, 0], 1.0, dim=1),
     "Taylor 1": Taylor(order=1)(LogisticRegression(X, Y)),
-    "Taylor 2": Taylor(order=2)(RobustRegression(X, Y)),
+    "Taylor 2": Taylor(order=2)(RobustRegression(X, Y, scale=1.0)),
     "Taylor mixture": Taylor(order=1)(GaussianMixture(X[:, 0])),
 }
 TESTS = {
@@ -145,7 +145,7 @@ def test_flymc_with_responses_far_from_zero():
     """The tangent bound is taken about y, so that large responses cost no digits."""
     rng = np.random.default_rng(3)
     table = np.column_stack([np.ones(300), rng.standard_normal(300)])
-    target = RobustRegression(table, 1e4 + rng.standard_normal(300))
+    target = RobustRegression(table, 1e4 + rng.standard_normal(300), scale=1.0)
     tree = sample(target, test=FlyMC(tuned=True), draws=300, tune=300, init=[1e4, 0.0], rng=1)
     assert abs(float(tree.posterior["theta"].values[..., 0].mean()) - 1e4) < 0.5
 

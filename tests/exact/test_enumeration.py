@@ -93,7 +93,7 @@ def firefly_problems():
     q = np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3], [0.1, 0.6, 0.3]])
     targets = [
         LogisticRegression(X, y, prior=Normal(scale=1.0)),
-        RobustRegression(X, 2 * y, weights=[1.0, 2.0, 0.5]),
+        RobustRegression(X, 2 * y, weights=[1.0, 2.0, 0.5], scale=1.0),
         GaussianMixture(X[:, 0]),
     ]
     settings = [FlyMC(q=0.3), FlyMC(q=0.05, tuned=True), FlyMC(q=1.0), FlyMC(q=0.2, centre=[0.6, -0.4])]

@@ -39,7 +39,7 @@ def least_p_value(found):
     return min(stats.chisquare(count).pvalue for count in counts)
 
 
-@pytest.mark.parametrize("family", [Logistic(), StudentT(4.0)], ids=["logistic", "Student-t"])
+@pytest.mark.parametrize("family", [Logistic(), StudentT(4.0, scale=1.0)], ids=["logistic", "Student-t"])
 def test_ranks_are_uniform(family):
     assert least_p_value(ranks(family, 1.0)) > 1e-3
 

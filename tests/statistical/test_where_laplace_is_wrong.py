@@ -105,9 +105,9 @@ def test_the_laplace_law_itself_would_not_agree():
 @pytest.mark.parametrize(
     ("target", "density"),
     [
-        (RobustRegression(X, Z, df=2.0), robust_density),
+        (RobustRegression(X, Z, df=2.0, scale=1.0), robust_density),
         (GLM(X, Y, Probit()), probit_density),
-        (GLM(X, Z, Huber()), huber_density),
+        (GLM(X, Z, Huber(scale=1.0)), huber_density),
     ],
     ids=["Student-t", "probit", "Huber"],
 )

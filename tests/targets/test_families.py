@@ -23,8 +23,8 @@ from tunamh.extend import fixed
 LABELS = [Logistic(), Probit()]
 COUNTS = [SoftplusPoisson(), NegativeBinomial(2.5), NegativeBinomial(40.0)]
 REALS = [
-    *(StudentT(4.0), StudentT(1.0), StudentT(30.0), StudentT(4.0, 2.5)),
-    *(Huber(), Huber(0.3), Huber(1.345, 0.4), Gaussian(), Gaussian(0.2)),
+    *(StudentT(4.0, scale=1.0), StudentT(1.0, scale=1.0), StudentT(30.0, scale=1.0), StudentT(4.0, 2.5)),
+    *(Huber(scale=1.0), Huber(0.3, scale=1.0), Huber(1.345, 0.4), Gaussian(scale=1.0), Gaussian(0.2)),
 ]
 FAMILIES = LABELS + COUNTS + REALS
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=repr)
@@ -96,7 +96,7 @@ def test_rise_is_a_difference_of_energies(family, start, step, which):
     assert rise[0] == pytest.approx(-back[0], rel=1e-12, abs=1e-14)
 
 
-@pytest.mark.parametrize("family", [Logistic(), Probit(), Gaussian()], ids=repr)
+@pytest.mark.parametrize("family", [Logistic(), Probit(), Gaussian(scale=1.0)], ids=repr)
 def test_small_steps_keep_the_digits_that_a_difference_of_energies_loses(family):
     eta = np.linspace(-200, 200, 801)
     y = np.zeros_like(eta)
@@ -165,8 +165,8 @@ def test_suprema_hold_and_are_attained(family):
 def test_infinite_suprema():
     infinite = {family: [bool(np.isinf(s[0])) for s in family.suprema(np.ones(1))] for family in FAMILIES}
     assert infinite.pop(Probit()) == [True, False, False]
-    assert infinite.pop(Gaussian()) == infinite.pop(Gaussian(0.2)) == [True, False, False]
-    for family in (Huber(), Huber(0.3), Huber(1.345, 0.4)):
+    assert infinite.pop(Gaussian(scale=1.0)) == infinite.pop(Gaussian(0.2)) == [True, False, False]
+    for family in (Huber(scale=1.0), Huber(0.3, scale=1.0), Huber(1.345, 0.4)):
         assert infinite.pop(family) == [False, False, True]
     assert not np.any(list(infinite.values()))
 
@@ -210,7 +210,7 @@ def test_suprema_near_find_every_critical_point(family):
 
 
 def test_jumps_of_huber_have_infinite_third_derivative_near_them_only():
-    family, y = Huber(1.0), np.zeros(5)
+    family, y = Huber(1.0, scale=1.0), np.zeros(5)
     eta, radius = np.array([0.0, 0.0, 1.5, 1.5, -3.0]), np.array([0.9, 1.0, 0.4, 0.6, 5.0])
     _, second, third = family.suprema_near(y, eta, radius)
     assert third.tolist() == [0, np.inf, 0, np.inf, np.inf]
@@ -225,7 +225,7 @@ def test_softplus_near_is_far_below_the_global_bounds_in_the_tail():
 
 
 def test_student_constants_of_the_paper():
-    first, second, third = (float(s[0]) for s in StudentT(4.0).suprema(np.zeros(1)))
+    first, second, third = (float(s[0]) for s in StudentT(4.0, scale=1.0).suprema(np.zeros(1)))
     assert (first, second) == (1.25, 1.25)
     assert third == pytest.approx(0.910692, abs=1e-6)
 
@@ -289,7 +289,7 @@ def test_bounds_hold_in_a_regression_or_are_refused(family, order):
         assert 0.05 < tunamh.check_bounds(bounded, rng=1) <= 1
 
 
-@pytest.mark.parametrize("family", [Logistic(), StudentT(4.0), Gaussian(0.5)], ids=repr)
+@pytest.mark.parametrize("family", [Logistic(), StudentT(4.0, scale=1.0), Gaussian(0.5)], ids=repr)
 def test_lower_bounds_are_below_and_tight_where_said(family):
     at, away = np.linspace(-5, 5, 101), np.linspace(-7, 3, 101)
     y = (at > 0).astype(float)
@@ -300,7 +300,7 @@ def test_lower_bounds_are_below_and_tight_where_said(family):
     assert a * (at - anchor) ** 2 + b * (at - anchor) + k == pytest.approx(-energies(family, at, y), abs=1e-12)
 
 
-@pytest.mark.parametrize("family", [Probit(), Huber(), *COUNTS[:2]], ids=repr)
+@pytest.mark.parametrize("family", [Probit(), Huber(scale=1.0), *COUNTS[:2]], ids=repr)
 def test_no_lower_bound_no_flymc(family):
     with pytest.raises(NotApplicable, match="lower bound"):
         tunamh.sample(regression(family), test=tunamh.FlyMC(), draws=1, tune=0)

@@ -114,8 +114,12 @@ BAD = {
         ValueError,
         "nan in row 123, column 1",
     ),
-    "infinity in X": (lambda: RobustRegression(with_value(X, (5, 2), np.inf), Y), ValueError, "inf in row 5, column 2"),
-    "NaN in y": (lambda: RobustRegression(X, with_value(Y, 4, np.nan)), ValueError, "y has nan in row 4"),
+    "infinity in X": (
+        lambda: RobustRegression(with_value(X, (5, 2), np.inf), Y, scale=1.0),
+        ValueError,
+        "inf in row 5, column 2",
+    ),
+    "NaN in y": (lambda: RobustRegression(X, with_value(Y, 4, np.nan), scale=1.0), ValueError, "y has nan in row 4"),
     "text": (lambda: LogisticRegression(np.array([["a", "b"]]), [0]), TypeError, "text"),
     "mixed frame": (
         lambda: LogisticRegression(pd.DataFrame({"a": [1.0], "b": ["x"]}), [0]),

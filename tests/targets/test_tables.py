@@ -85,9 +85,9 @@ def test_a_prior_that_names_a_column_twice():
 FAMILIES = {
     "logistic": (tunamh.Logistic(), Y),
     "probit": (tunamh.Probit(), Y),
-    "student": (tunamh.StudentT(4.0), X[:, 0]),
-    "huber": (tunamh.Huber(), X[:, 0]),
-    "gaussian": (tunamh.Gaussian(), X[:, 0]),
+    "student": (tunamh.StudentT(4.0, scale=1.0), X[:, 0]),
+    "huber": (tunamh.Huber(scale=1.0), X[:, 0]),
+    "gaussian": (tunamh.Gaussian(scale=1.0), X[:, 0]),
     "binomial": (tunamh.NegativeBinomial(2.0), 3 * Y),
     "poisson": (tunamh.SoftplusPoisson(), 3 * Y),
 }

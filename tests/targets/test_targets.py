@@ -50,7 +50,7 @@ TARGETS = {
     "logistic, tempered": LogisticRegression(X, Y, temper=0.01),
     "logistic, weighted": LogisticRegression(X, Y, weights=WEIGHTS),
     "logistic, both": LogisticRegression(X, Y, weights=WEIGHTS, temper=0.5),
-    "robust": RobustRegression(X, X.sum(axis=1), df=3.0),
+    "robust": RobustRegression(X, X.sum(axis=1), df=3.0, scale=1.0),
     "mixture": GaussianMixture(XS),
     "mixture, paper": GaussianMixture(XS, paper_bounds=True, temper=0.1),
     "mixture, small box": GaussianMixture(XS, variance=9.0, box=0.5),
@@ -91,7 +91,7 @@ def test_robust_energies_and_bounds():
     residual = X.sum(axis=1) - X @ theta
     assert energies(target, theta) == pytest.approx(2.0 * np.log1p(residual**2 / 3.0), abs=1e-12)
     assert target.c == pytest.approx(2 / np.sqrt(3.0) * np.linalg.norm(X, axis=1))
-    assert RobustRegression(X, Y).c == pytest.approx(1.25 * np.linalg.norm(X, axis=1))
+    assert RobustRegression(X, Y, scale=1.0).c == pytest.approx(1.25 * np.linalg.norm(X, axis=1))
 
 
 def test_mixture_energies_and_bounds():

@@ -47,7 +47,7 @@ def problem(n_rows: int, columns: int) -> Problem:
     """``x ~ N(0, I)``, ``y = sum_j x_j + N(0, 1)``."""
     rng = np.random.default_rng(settings.SEED)
     X = rng.standard_normal((n_rows, columns))
-    target = tunamh.RobustRegression(X, X.sum(axis=1) + rng.standard_normal(n_rows), df=settings.ROBUST_DF)
+    target = tunamh.RobustRegression(X, X.sum(axis=1) + rng.standard_normal(n_rows), df=settings.ROBUST_DF, scale=1.0)
     expanded = Taylor(order=2)(target)
     mode, factor = expanded.centre, expanded.metric.factor  # type: ignore[attr-defined]
     covariance = factor @ factor.T

@@ -72,7 +72,7 @@ def scaling(rows: tuple[int, ...], report: Report) -> dict[str, Any]:
         report(0.5 + 0.5 * k / len(rows), f"batch size against N, N = {n_rows:,}")
         rng = np.random.default_rng(settings.SEED)
         X = rng.standard_normal((n_rows, d))
-        target = tunamh.RobustRegression(X, X.sum(axis=1) + rng.standard_normal(n_rows))
+        target = tunamh.RobustRegression(X, X.sum(axis=1) + rng.standard_normal(n_rows), scale=1.0)
         second = Taylor(order=2)(target)
         mode, curvature = second.centre, second.hessian  # type: ignore[attr-defined]
         step = 2.38 / np.sqrt(d) / np.sqrt(curvature.diagonal().mean())

@@ -168,8 +168,8 @@ def two_designs(observations: Observations, other: tuple[DesignNumbers, int]) ->
     return Arranged(observations, layout, several)
 
 
-def two_cutpoints(observations: Observations, cuts: int) -> Arranged:
-    """Predictors ``x.theta - c_y`` and ``x.theta - c_{y-1}``: cutpoints are gathered by the category 1, ..., J.
+def two_cutpoints(observations: Observations, cuts: int, first: int) -> Arranged:
+    """Predictors ``x.theta - c_y`` and ``x.theta - c_{y-1}``: cutpoints are gathered by the category.
 
     The response becomes -1 in the lowest category, which has no lower cutpoint, 1 in the highest, and 0 between.
     """
@@ -179,7 +179,7 @@ def two_cutpoints(observations: Observations, cuts: int) -> Arranged:
     layout = SeveralLayout([(design.numbers, d), (gather, cuts), (gather, cuts)], terms, predictors=2)
 
     def several(rows: Rows) -> Rows:
-        n, category = len(rows.y), rows.y.astype(np.int32)
+        n, category = len(rows.y), rows.y.astype(np.int32) - first + 1  # 1, ..., J
         upper = np.where(category <= cuts, category - 1, NOWHERE).astype(np.int32)[:, None]
         lower = np.where(category > 1, category - 2, NOWHERE).astype(np.int32)[:, None]
         minus, none = np.full((n, 1), -1.0), np.empty((n, 0))

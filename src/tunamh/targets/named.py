@@ -25,14 +25,17 @@ class LogisticRegression(GLM):
 
 
 class RobustRegression(GLM):
-    """Linear regression with Student-t noise of ``df`` degrees of freedom and known ``scale``; see `GLM`."""
+    """Linear regression with Student-t noise of ``df`` degrees of freedom; see `GLM` and the family `StudentT`.
+
+    ``scale`` is a number (known), a prior, or left out: unknown, with the default prior.
+    """
 
     def __init__(
         self,
         X: Any,
         y: Any = None,
         df: float = 4.0,
-        scale: float = 1.0,
+        scale: Any = None,
         *,
         prior: Any = None,
         temper: float = 1.0,

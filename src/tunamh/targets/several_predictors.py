@@ -7,7 +7,7 @@ import numpy as np
 from .._jit import fixed
 from .._linear import Frame
 from ..errors import NotApplicable
-from .bounds import Bounds, bounds_of_several
+from .bounds import Bounds, bounds_of_regression, bounds_of_several
 from .designs import Block
 from .families.several import SeveralFamily
 from .glm_rows import differences, energies, scales
@@ -59,7 +59,7 @@ class SeveralPredictors:
         return not self.family.bounded_everywhere
 
     def bounds(self, order: int, trust: Trust) -> Bounds:
-        return bounds_of_several(trust)
+        return bounds_of_regression(order, trust) if self.family.separable else bounds_of_several(trust)
 
     def remainders(
         self, rows: np.ndarray, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int

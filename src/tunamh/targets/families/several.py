@@ -18,6 +18,9 @@ class SeveralFamily(ABC):
     rise: Part
     """In the role `FamilyRise`."""
 
+    separable: bool = False
+    """Whether ``f`` is a sum of functions of one predictor each: bounds of a single predictor then hold (spec 5h)."""
+
     bounded_everywhere: bool = False
     """Whether `cubic_bounds` are the same, and finite, whatever the radius."""
 

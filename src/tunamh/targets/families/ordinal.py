@@ -1,0 +1,126 @@
+"""Ordered categories: the cumulative logit model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._arguments import shown
+from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
+from ..._vector import softplus, softplus_rise
+from ...priors.independent import IndependentPrior, StudentT
+from ...priors.laws import Laws
+from ..arrange import Arrangement, Extra, column_names, two_cutpoints
+from ..forms import Cutpoints
+from ..observations import Observations
+from .base import SIGMOID_THIRD, sigmoids
+from .binary import Logistic
+from .several import SeveralFamily
+
+
+@part(FamilyEnergy, fastmath=CONTRACT)
+def _ordinal_energy(n, eta, y, hyper, out):
+    stride = eta.size // 2
+    for b in range(n):
+        upper, lower = softplus(eta[b]), softplus(-eta[stride + b])
+        out[b] = (upper if y[b] < 0.5 else 0.0) + (lower if y[b] > -0.5 else 0.0)
+
+
+@part(FamilyRise, fastmath=CONTRACT)
+def _ordinal_rise(n, eta, eta_prop, y, hyper, out):
+    stride = eta.size // 2
+    for b in range(n):
+        upper = softplus_rise(eta[b], eta_prop[b])
+        lower = softplus_rise(-eta[stride + b], -eta_prop[stride + b])
+        out[b] = (upper if y[b] < 0.5 else 0.0) + (lower if y[b] > -0.5 else 0.0)
+
+
+class OrdinalRows(SeveralFamily):
+    """``f = log(1 + e^{eta_1}) + log(1 + e^{-eta_2})``, but not the first of the highest category, nor the second of
+    the lowest.
+
+    ``eta_1 = x.theta - c_y`` and ``eta_2 = x.theta - c_{y-1}``. Since ``s(a) - s(b) = s(a) s(-b) (1 - e^{-(a-b)})`` for
+    the logistic function, the likelihood of a category is a product of two logistic ones and of a factor that depends
+    on cutpoints only, which `tunamh.targets.forms.Cutpoints` has.
+    """
+
+    predictors = 2
+    energy = _ordinal_energy
+    rise = _ordinal_rise
+    convex = True
+    separable = True
+
+    def check(self, y: np.ndarray) -> None:
+        """Codes -1, 0 and 1."""
+
+    def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        n = len(y)
+        gradient, hessian, third = np.zeros((2, n)), np.zeros((2, 2, n)), np.zeros((2, 2, 2, n))
+        for k, counts in enumerate((y < 0.5, y > -0.5)):
+            p, q = sigmoids(eta[k])
+            gradient[k] = counts * (p if k == 0 else -q)
+            hessian[k, k], third[k, k, k] = counts * p * q, counts * p * q * (q - p)
+        return gradient, hessian, third
+
+    def cubic_bounds(self, y: np.ndarray, eta: np.ndarray, white: np.ndarray, radius: float) -> np.ndarray:
+        """``sum_k L_k |Y_k|^3`` with the logistic constants: every term is a row of one predictor."""
+        total = np.zeros(len(y))
+        for k, counts in enumerate((y < 0.5, y > -0.5)):
+            size = np.sqrt(np.einsum("ij,ij->i", white[k], white[k]))
+            near = Logistic().suprema_near(0 * y, eta[k], radius * size).third if np.isfinite(radius) else SIGMOID_THIRD
+            total += counts * near * size**3
+        return total
+
+    def __repr__(self) -> str:
+        return "OrdinalRows()"
+
+
+_MOST_CATEGORIES = 200
+
+
+@dataclass(frozen=True)
+class Ordinal:
+    """Ordered categories 1, ..., J: ``p(y <= k) = 1 / (1 + e^{x.theta - c_k})``, unknown cutpoints ``c_1 < c_2 < ...``.
+
+    The cutpoints are the intercepts: give no column of ones. ``cutpoint`` is their prior, one law for all of them; left
+    out, Student-t with 3 degrees of freedom and scale 2.5. Categories may also be numbered from 0.
+    """
+
+    cutpoint: Any = None
+
+    def __post_init__(self) -> None:
+        if self.cutpoint is not None and not isinstance(self.cutpoint, IndependentPrior):
+            raise TypeError(f"cutpoint must be a prior such as tunamh.Normal(scale=5), got {shown(self.cutpoint)}.")
+
+    def check(self, y: np.ndarray) -> None:
+        wrong = (y < 0) | (y != np.floor(y)) | (y > _MOST_CATEGORIES)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(f"categories must be whole numbers 1, 2, 3, ..., but row {row} has {y[row]:g}.")
+
+    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+        counts = _weights_of_categories(observations, temper)
+        first = 0 if counts[0] > 0 else 1
+        counts = np.trim_zeros(counts[first:], "b")
+        if len(counts) < 2 or (counts == 0).any():
+            missing = f"none has {first + int(np.argmin(counts))}" if len(counts) > 1 else "all rows have the same"
+            raise ValueError(f"every category from {first} to {first + len(counts) - 1} must occur, but {missing}.")
+        cuts, d = len(counts) - 1, observations.design.dim
+        rows = two_cutpoints(observations, cuts, first)
+        labels = tuple(f"{first + k}|{first + k + 1}" for k in range(cuts))
+        prior = StudentT(df=3.0, scale=2.5) if self.cutpoint is None else self.cutpoint
+        laws: Laws = prior.laws(cuts)
+        below = np.cumsum(counts)[:-1] / counts.sum()
+        start = np.concatenate([np.zeros(d), np.log(below / (1 - below))])
+        form = Cutpoints(d, counts[1:-1])
+        names = column_names(observations)
+        return Arrangement(rows, OrdinalRows(), names, form, (Extra("cutpoint", labels),), (laws,), start)
+
+
+def _weights_of_categories(observations: Observations, temper: float) -> np.ndarray:
+    def terms(rows: Any) -> tuple[np.ndarray]:
+        return (np.bincount(rows.y.astype(np.int64), weights=rows.weights, minlength=_MOST_CATEGORIES + 1),)
+
+    return temper * observations.sums(terms)[0].astype(np.float64)

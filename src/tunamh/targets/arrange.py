@@ -13,7 +13,7 @@ from .designs.base import Block, DesignNumbers
 from .designs.dense import DenseBlock
 from .designs.gathered import NOWHERE, GatheredBlock
 from .designs.several import SeveralBlock, SeveralLayout, Term
-from .designs.shifted import ShiftedBlock
+from .designs.shifted import ShiftedBlock, ShiftedDesign
 from .forms import Form
 from .observations import Arranged, Observations
 
@@ -124,6 +124,30 @@ def with_column(block: Block, column: np.ndarray, at: int) -> Block:
     assert isinstance(block, GatheredBlock)
     positions = np.where(block.positions >= at, block.positions + 1, block.positions).astype(np.int32)
     return GatheredBlock(np.column_stack([block.whole, column]), positions, block.values, block.dim + 1)
+
+
+def known_scale(observations: Observations, scale: float, response: Any, family: Any) -> Arrangement:
+    """Rows ``x_i / scale`` with the offset ``-y_i / scale``: the predictor is minus the standardised residual."""
+    design = observations.design
+    of, dim = design.numbers, design.dim
+    layout: Any = DenseDesign(np.empty((1, dim)))
+    if of.positions:
+        ones = np.ones((1, of.positions))
+        layout = GatheredDesign(np.empty((1, of.columns)), np.zeros((1, of.positions)), ones, dim)
+    layout = ShiftedDesign(layout, np.zeros(1))
+
+    def change(rows: Rows) -> Rows:
+        block = rows.X.block if isinstance(rows.X, ShiftedBlock) else rows.X
+        minus = (rows.X.dot(np.zeros(dim)) - response(rows)) / scale
+        if isinstance(block, DenseBlock):
+            scaled: Block = DenseBlock(block.X / scale)
+        else:
+            values = block.values if block.values.size else np.ones(block.positions.shape)
+            scaled = GatheredBlock(block.whole / scale, block.positions, values / scale, dim)
+        shifted = ShiftedBlock(scaled, minus, layout.numbers.width)
+        return rows._replace(X=shifted, y=no_codes(rows), censored=None)
+
+    return Arrangement(Arranged(observations, layout, change), family, column_names(observations))
 
 
 def no_codes(rows: Rows) -> np.ndarray:

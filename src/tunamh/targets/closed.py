@@ -10,14 +10,16 @@ import numpy as np
 
 from .._jit import LogPrior, Part, fixed, helper, part
 from ..priors.differences import by_differences
-from ..priors.laws import Laws, ReadyIndependent, laws_at, records
+from ..priors.laws import Laws, ReadyIndependent, laws_at, ready, records
 from ..priors.potential import PriorExpansion, ReadyPrior
 from .forms import (
     Form,
+    Same,
     fill_cutpoints,
     fill_dispersion,
     fill_dispersion_of_large,
     fill_log,
+    fill_probability,
     fill_same,
     fill_scale,
     fill_scale_and_df,
@@ -95,6 +97,12 @@ def _shape(theta, hyper):
 
 
 @part(LogPrior)
+def _probability(theta, hyper):
+    natural = np.empty(theta.size)
+    return _with_laws(theta, natural, fill_probability(theta, natural, hyper, int(hyper[1])), hyper)
+
+
+@part(LogPrior)
 def _cutpoints(theta, hyper):
     natural = np.empty(theta.size)
     return _with_laws(theta, natural, fill_cutpoints(theta, natural, hyper, int(hyper[1])), hyper)
@@ -109,6 +117,7 @@ _PARTS = {
     fill_dispersion: _dispersion,
     fill_dispersion_of_large: _large_dispersion,
     fill_shape: _shape,
+    fill_probability: _probability,
     fill_cutpoints: _cutpoints,
 }
 
@@ -229,9 +238,11 @@ def _no_laws(dim: int) -> Laws:
     return Laws(np.zeros(dim), np.zeros(dim), np.ones(dim), np.ones(dim))
 
 
-def closed_form(form: Form, coefficients: ReadyPrior, extras: list[Laws], start: np.ndarray) -> ReadyClosed:
+def closed_form(form: Form, coefficients: ReadyPrior, extras: list[Laws], start: np.ndarray) -> ReadyPrior:
     """The potential of a form and priors; ``start`` is where a search begins, as a user knows the parameters."""
     laws = Laws(*(np.concatenate(numbers) for numbers in zip(*extras, strict=True)))
+    if isinstance(form, Same) and isinstance(coefficients, ReadyIndependent):  # nothing but independent laws
+        return ready(Laws(*(np.concatenate(pair) for pair in zip(coefficients.laws, laws, strict=True))))
     flat = np.zeros(form.dim, bool)
     flat[form.coefficients_at] = coefficients.flat
     flat[form.extra_at] = laws.kind == 0

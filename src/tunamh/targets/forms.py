@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._jit import helper
+from ..priors.laws import NORMAL, Laws
 
 # A compiled form is ``fill(theta, natural, hyper, at)``: it fills ``natural`` with the parameters as a user knows them,
 # coefficients first, and returns the log of the density's closed part, -inf outside the support. Its numbers begin at
@@ -255,11 +256,11 @@ class Dispersion(Logarithm):
 
 @helper
 def fill_shape(theta, natural, hyper, at):
-    """``W (a log a - lgamma a)``, W the weight of all rows."""
+    """``W (a log a - a - lgamma a)``, W the weight of all rows."""
     value = fill_log(theta, natural, hyper, at)
     if value > -np.inf:
         a = natural[theta.size - 1]
-        value += hyper[at] * (a * theta[theta.size - 1] - math.lgamma(a))
+        value += hyper[at] * (a * (theta[theta.size - 1] - 1.0) - math.lgamma(a))
     return value
 
 
@@ -275,6 +276,43 @@ class GammaShape(Logarithm):
     @property
     def numbers(self) -> list[float]:
         return [self.weight]
+
+
+# --------------------------------------------------------------------------------------------------- a probability
+
+
+@helper
+def fill_probability(theta, natural, hyper, at):
+    """The last parameter is walked as its logit: the Jacobian is ``p (1 - p)``."""
+    last = theta.size - 1
+    natural[:] = theta
+    small = math.exp(-abs(theta[last]))
+    natural[last] = 1.0 / (1.0 + small) if theta[last] > 0.0 else small / (1.0 + small)
+    return -abs(theta[last]) - 2.0 * math.log1p(small)
+
+
+class Probability(Form):
+    """A probability that all rows share, with a uniform prior."""
+
+    fill = staticmethod(fill_probability)
+
+    def __init__(self, coefficients: int):
+        super().__init__(coefficients, 1)
+
+    @property
+    def numbers(self) -> list[float]:
+        return []
+
+    @staticmethod
+    def uniform() -> Laws:
+        """So wide a normal law that it is flat between 0 and 1."""
+        return Laws(*(np.array([value]) for value in (float(NORMAL), 0.5, 1e6, 1.0)))
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return np.concatenate([points[..., :-1], 1 / (1 + np.exp(-points[..., -1:]))], axis=-1)
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        return np.append(point[:-1], np.log(point[-1] / (1 - point[-1])))
 
 
 # ------------------------------------------------------------------------------------------------------- cutpoints

@@ -1,0 +1,218 @@
+"""Families with a second parameter beside the mean: one number for all rows, or described by columns of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._arguments import settle, shown
+from ...priors.independent import IndependentPrior, Normal
+from ...priors.positive import LogNormal, PositivePrior, known_or_prior
+from ..arrange import Arrangement, Extra, column_names, shared_scalar, two_designs
+from ..forms import Dispersion, Form, GammaShape, Logarithm, Probability, Same
+from ..observations import Observations
+from .counts import NegativeBinomial, Poisson, check_counts
+from .positive import GammaRows
+from .two_predictors import (
+    BetaRows,
+    GammaRows2,
+    HeteroscedasticGaussianRows,
+    HurdlePoissonRows,
+    NegativeBinomialRows,
+    ZeroInflatedPoissonRows,
+)
+
+COEFFICIENTS = Normal(scale=2.5)
+"""The prior of the coefficients of a second predictor, where none is given."""
+
+WIDE = LogNormal(1.0, 2.0)
+"""The prior of a dispersion, shape or precision, where none is given: 95 % of it between 0.05 and 150."""
+
+
+def one_number(
+    observations: Observations, rows_family: Any, form: Form, name: str, prior: PositivePrior, start: float
+) -> Arrangement:
+    """A positive parameter that all rows share."""
+    names = column_names(observations)
+    begin = np.append(np.zeros(len(names)), start)
+    rows = shared_scalar(observations)
+    return Arrangement(rows, rows_family, names, form, (Extra(name),), (prior.law(),), begin)
+
+
+def by_columns(observations: Observations, rows_family: Any, name: str, prior: Any, start: np.ndarray) -> Arrangement:
+    """A parameter whose link is ``z.gamma``: its coefficients are a variable of the parameter's name."""
+    second, labels = observations.others[0], observations.other_names[0]  # type: ignore[attr-defined]
+    if prior is not None and not isinstance(prior, IndependentPrior):
+        raise TypeError(
+            f"{name} is described by columns, so its prior is one of coefficients such as tunamh.Normal(scale=1), got "
+            f"{shown(prior)}."
+        )
+    d, more = observations.design.dim, second.dim
+    named = tuple(str(j) for j in range(more)) if labels is None else tuple(labels)
+    laws = (COEFFICIENTS if prior is None else prior).laws(more)
+    form, names = Same(d, more), column_names(observations)
+    rows = two_designs(observations, (second.numbers, more))
+    return Arrangement(rows, rows_family, names, form, (Extra(name, named),), (laws,), start)
+
+
+def described_by_columns(observations: Observations) -> bool:
+    return bool(getattr(observations, "others", ()))
+
+
+def _start(observations: Observations, first: float = 0.0) -> np.ndarray:
+    """Zeros, and ``first`` for the first coefficient of the second predictor, which mostly belongs to ones."""
+    more = observations.others[0].dim  # type: ignore[attr-defined]
+    return np.concatenate([np.zeros(observations.design.dim), [first], np.zeros(more - 1)])
+
+
+# ------------------------------------------------------------------------------------------------------ the families
+
+
+def negative_binomial(family: NegativeBinomial, observations: Observations, temper: float) -> Arrangement:
+    """`NegativeBinomial` with an unknown dispersion."""
+    found: dict[float, float] = {}
+
+    def count(rows: Any) -> tuple[np.ndarray, np.ndarray]:
+        values, where = np.unique(rows.y, return_inverse=True)
+        return values, np.bincount(where, weights=rows.weights, minlength=len(values))
+
+    for values, weights in observations.map(count):
+        for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+            found[value] = found.get(value, 0.0) + temper * weight
+    values = np.array(sorted(value for value in found if value > 0))
+    form = Dispersion(observations.design.dim, values, np.array([found[value] for value in values.tolist()]))
+    prior = WIDE if family.dispersion is None else family.dispersion
+    return one_number(observations, NegativeBinomialRows(), form, "dispersion", prior, 1.0)
+
+
+@dataclass(frozen=True)
+class Gamma:
+    """Positive responses with mean ``e^{x.theta}`` and variance ``mean^2 / shape``.
+
+    ``shape`` is a number (known), a prior, or left out: unknown, with a log-normal prior (`priors.LogNormal(1, 2)`).
+    """
+
+    shape: Any = None
+
+    def __post_init__(self) -> None:
+        settle(self, shape=known_or_prior("shape", self.shape))
+
+    def check(self, y: np.ndarray) -> None:
+        GammaRows(1.0).check(y)
+
+    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+        if isinstance(self.shape, float):
+            return Arrangement(observations, GammaRows(self.shape), column_names(observations))
+        weight = temper * observations.sums(_weight_of)[0]
+        form = GammaShape(observations.design.dim, weight)
+        prior = WIDE if self.shape is None else self.shape
+        return one_number(observations, GammaRows2(centred=True), form, "shape", prior, 1.0)
+
+
+@dataclass(frozen=True)
+class Beta:
+    """Shares between 0 and 1 with mean ``1 / (1 + e^{-x.theta})``; the larger ``precision``, the narrower.
+
+    ``precision`` is a prior, or left out: unknown, with a log-normal prior (`priors.LogNormal(1, 2)`). By
+    ``predictors={"precision": Z}`` its logarithm is ``z.gamma``.
+    """
+
+    precision: Any = None
+
+    described = ("precision",)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.precision, IndependentPrior):
+            settle(self, precision=known_or_prior("precision", self.precision))
+
+    def check(self, y: np.ndarray) -> None:
+        BetaRows().check(y)
+
+    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+        if described_by_columns(observations):
+            return by_columns(observations, BetaRows(), "precision", self.precision, _start(observations, 1.0))
+        if isinstance(self.precision, float):
+            raise ValueError("precision must be a prior, or left out: a known precision is not offered.")
+        prior = WIDE if self.precision is None else self.precision
+        form = Logarithm(observations.design.dim)
+        return one_number(observations, BetaRows(), form, "precision", prior, 5.0)
+
+
+class _TwoParts:
+    """Counts with a probability beside them: one number, or described by columns through the logistic function."""
+
+    counts: Any
+    rows: Any
+    name: str
+    probability: Any
+
+    def check(self, y: np.ndarray) -> None:
+        check_counts(y)
+
+    def _settled(self) -> None:
+        if not isinstance(self.counts, Poisson):
+            raise TypeError(f"{type(self).__name__} takes the counts' family, Poisson(), got {shown(self.counts)}.")
+        prior = getattr(self, self.name)
+        if prior is not None and not isinstance(prior, IndependentPrior):
+            raise TypeError(f"{self.name} must be a prior of coefficients such as Normal(scale=1), got {shown(prior)}.")
+
+    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+        prior = getattr(self, self.name)
+        if described_by_columns(observations):
+            return by_columns(observations, self.rows, self.name, prior, _start(observations))
+        if prior is not None:
+            raise ValueError(f"a prior of {self.name} is one of coefficients: give predictors={{{self.name!r}: Z}} too.")
+        names = column_names(observations)
+        form, begin = Probability(len(names)), np.append(np.zeros(len(names)), 0.5)
+        rows = shared_scalar(observations)
+        return Arrangement(rows, self.rows, names, form, (Extra(self.name),), (Probability.uniform(),), begin)
+
+
+@dataclass(frozen=True)
+class ZeroInflated(_TwoParts):
+    """Zero with probability ``inflation``, else a count of another family: ``ZeroInflated(Poisson())``.
+
+    One probability for all rows has a uniform prior; ``predictors={"inflation": Z}`` makes its logit ``z.gamma``, with
+    the prior ``inflation``, or ``Normal(scale=2.5)``.
+    """
+
+    counts: Any
+    inflation: Any = None
+
+    described = ("inflation",)
+    name = "inflation"
+    rows = ZeroInflatedPoissonRows()
+
+    def __post_init__(self) -> None:
+        self._settled()
+
+
+@dataclass(frozen=True)
+class Hurdle(_TwoParts):
+    """Positive with probability ``positive``, and then a count that is not zero: ``Hurdle(Poisson())``.
+
+    As `ZeroInflated`, with the parameter ``positive``.
+    """
+
+    counts: Any
+    positive: Any = None
+
+    described = ("positive",)
+    name = "positive"
+    rows = HurdlePoissonRows()
+
+    def __post_init__(self) -> None:
+        self._settled()
+
+
+def heteroscedastic(observations: Observations, prior: Any) -> Arrangement:
+    """`Gaussian` whose log standard deviation is ``z.gamma``."""
+    sample = observations.take(np.arange(min(observations.n_rows, 10_000))).rows()
+    spread = float(np.log(max(np.std(sample.y), 1e-100)))
+    return by_columns(observations, HeteroscedasticGaussianRows(), "scale", prior, _start(observations, spread))
+
+
+def _weight_of(rows: Any) -> tuple[float]:
+    return (float(len(rows.y) if rows.weights is None else rows.weights.sum()),)

@@ -1,0 +1,115 @@
+"""Linear regressions of logarithms of positive responses, and of responses with logistic errors; some may be censored.
+
+``log t_i = x_i.beta + scale eps_i`` with normal, logistic or smallest-extreme-value ``eps``. Rows whose response is
+known only to be larger (or smaller) count by the probability of that (spec 5h).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..._arguments import settle
+from ...data.source import Rows
+from ...priors.positive import known_or_prior
+from ..arrange import Arrangement, known_scale
+from ..observations import Observations
+from .robust import Gaussian
+from .survival import LogisticRows, NormalRows, WeibullRows
+from .unknown_scale import with_unknown_scale
+
+
+def _as_given(rows: Rows) -> np.ndarray:
+    return rows.y
+
+
+def _logarithm(rows: Rows) -> np.ndarray:
+    return np.log(rows.y)
+
+
+class _Censored:
+    """``rows`` is the family of the standardised residuals; ``parameter`` names what is unknown beside coefficients."""
+
+    knows_censoring = True
+    parameter: ClassVar[str] = "scale"
+    response: ClassVar[Any] = staticmethod(_logarithm)
+    scale: Any
+
+    def rows_of(self, observations: Observations) -> Any:
+        raise NotImplementedError
+
+    def check(self, y: np.ndarray) -> None:
+        if (y <= 0).any():
+            row = int(np.argmax(y <= 0))
+            raise ValueError(f"{type(self).__name__} is for positive responses, but row {row} has {y[row]:g}.")
+
+    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+        given = getattr(self, self.parameter)
+        family = self.rows_of(observations)
+        if isinstance(given, float):
+            scale = 1 / given if self.parameter == "shape" else given
+            return known_scale(observations, scale, self.response, family)
+        return with_unknown_scale(
+            observations, temper, given, family, name=self.parameter, response=self.response
+        )
+
+
+@dataclass(frozen=True)
+class LogNormal(_Censored):
+    """Positive responses whose logarithm is normal about ``x.beta`` with standard deviation ``scale``."""
+
+    scale: Any = None
+
+    def __post_init__(self) -> None:
+        settle(self, scale=known_or_prior("scale", self.scale))
+
+    def rows_of(self, observations: Observations) -> Any:
+        return NormalRows() if getattr(observations, "censored", None) is not None else Gaussian(1.0)
+
+
+@dataclass(frozen=True)
+class LogLogistic(_Censored):
+    """Positive responses whose logarithm is logistic about ``x.beta`` with the scale ``scale``."""
+
+    scale: Any = None
+
+    def __post_init__(self) -> None:
+        settle(self, scale=known_or_prior("scale", self.scale))
+
+    def rows_of(self, observations: Observations) -> Any:
+        return LogisticRows()
+
+
+@dataclass(frozen=True)
+class Weibull(_Censored):
+    """Survival ``P(T > t) = exp(-(t e^{-x.beta})^shape)``: accelerated failure times, ``shape = 1`` is exponential."""
+
+    shape: Any = None
+
+    parameter = "shape"
+
+    def __post_init__(self) -> None:
+        settle(self, shape=known_or_prior("shape", self.shape))
+
+    def rows_of(self, observations: Observations) -> Any:
+        return WeibullRows()
+
+
+@dataclass(frozen=True)
+class LogisticErrors(_Censored):
+    """Real responses ``y = x.beta + scale eps`` with logistic ``eps``: tails between normal and Student-t."""
+
+    scale: Any = None
+
+    response = staticmethod(_as_given)
+
+    def __post_init__(self) -> None:
+        settle(self, scale=known_or_prior("scale", self.scale))
+
+    def check(self, y: np.ndarray) -> None:
+        """All real numbers are good."""
+
+    def rows_of(self, observations: Observations) -> Any:
+        return LogisticRows()

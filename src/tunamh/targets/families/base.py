@@ -107,6 +107,7 @@ Peaks = Sequence[tuple[Any, Any]]
 """Where a derivative has its local extrema, and its absolute value there; numbers, or arrays with one per row."""
 
 _SLACK = 1e-12
+_ENDLESS = 1e50  # a radius beyond it counts as infinite
 
 
 def reach_of(eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
@@ -128,18 +129,19 @@ def largest(low: np.ndarray, high: np.ndarray, peaks: Peaks, eta: np.ndarray, re
 def nearby(
     family: Family, y: np.ndarray, eta: np.ndarray, radius: np.ndarray, first: Peaks, second: Peaks, third: Peaks
 ) -> Suprema:
-    """`Family.suprema_near` of a family that knows all peaks of its derivatives."""
-    reach = reach_of(eta, radius)
+    """`Family.suprema_near` of a family that knows all peaks of its derivatives; `suprema` for an endless radius."""
+    reach = np.minimum(reach_of(eta, radius), _ENDLESS)
     lows, highs = family.derivatives(eta - reach, y), family.derivatives(eta + reach, y)
     found = (largest(*ends, eta, reach) for ends in zip(lows, highs, (first, second, third), strict=True))
-    return Suprema(*map(np.minimum, found, family.suprema(y)))
+    return Suprema(
+        *(np.where(reach < _ENDLESS, np.minimum(*both), both[1]) for both in zip(found, family.suprema(y), strict=True))
+    )
 
 
 # ----------------------------------------------------------------------------------------------- slope constants
 
 Derivatives = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
-_ENDLESS = 1e50  # a radius beyond it counts as infinite
 _DIGITS = 64 * np.finfo(float).eps  # what derivatives may lose
 _PHI = tuple(2 / math.factorial(k + 2) for k in range(18))
 

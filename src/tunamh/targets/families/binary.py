@@ -212,7 +212,7 @@ class Probit(_OfLabels):
 
 # ------------------------------------------------------------------------------------- complementary log-log
 
-_LARGEST = 7.0  # beyond it e^-u, u = e^eta, is below 1e-470
+_LARGEST = 6.5  # beyond it e^-u, u = e^eta, is below 1e-288
 _INV_NEXT = tuple((-1) ** k / math.factorial(k + 1) for k in range(18))
 
 

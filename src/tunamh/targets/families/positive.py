@@ -16,14 +16,14 @@ from .base import Suprema, exponential_slopes, nearby, same_for_all
 def _gamma_energy(n, eta, y, hyper, out):
     shape = hyper[0]
     for b in range(n):
-        out[b] = shape * (y[b] * exp_any(-eta[b]) + eta[b])
+        out[b] = shape * y[b] * exp_any(-eta[b]) + shape * eta[b]
 
 
 @part(FamilyRise, fastmath=CONTRACT)
 def _gamma_rise(n, eta, eta_prop, y, hyper, out):
     shape = hyper[0]
     for b in range(n):
-        out[b] = shape * (y[b] * exp_rise(-eta[b], -eta_prop[b]) + (eta_prop[b] - eta[b]))
+        out[b] = shape * y[b] * exp_rise(-eta[b], -eta_prop[b]) + shape * (eta_prop[b] - eta[b])
 
 
 class _OfPositives:
@@ -60,7 +60,7 @@ class _OfPositives:
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         with np.errstate(over="ignore"):
-            ratio = self.shape * (y * np.exp(-eta))
+            ratio = self.shape * y * np.exp(-eta)
         return self.shape - ratio, ratio, -ratio
 
     def suprema(self, y: np.ndarray) -> Suprema:

@@ -5,7 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from tunamh._vector import exp_negative, log_quotient, normal_tail, softplus, softplus_rise
+from tunamh._vector import (
+    exp_any,
+    exp_negative,
+    exp_rise,
+    expm1_negative,
+    log_quotient,
+    normal_tail,
+    softplus,
+    softplus_rise,
+)
 from tunamh.extend import CONTRACT, helper
 
 EPS = np.finfo(float).eps
@@ -49,6 +58,37 @@ def test_exp_negative_is_exact_to_two_units(numbers):
 
 def test_exp_negative_far_out_is_negligible():
     assert np.all(over(exp_negative, np.array([-750.0, -1e6, -np.inf])) < 1e-300)
+
+
+def test_exp_any_is_exact_to_two_units_on_the_whole_line(numbers):
+    x = np.concatenate([numbers, np.linspace(-708, 709.7, 50_001)])
+    x = x[np.abs(x) < 708]
+    assert np.max(np.abs(over(exp_any, x) / np.exp(x.astype(np.longdouble)) - 1)) < 2 * EPS
+
+
+def test_exp_any_far_out_is_zero_and_infinity():
+    assert over(exp_any, np.array([-np.inf, -1e300, -800.0, 0.0, 709.9, 1e300, np.inf])).tolist() == [
+        *(0, 0, 0, 1),
+        *(np.inf, np.inf, np.inf),
+    ]
+    assert over(exp_any, np.array([-745.0, 709.78])) == pytest.approx(np.exp([-745.0, 709.78]), rel=1e-15)
+
+
+def test_expm1_negative_keeps_its_digits(numbers):
+    x = np.concatenate([-np.abs(numbers), -(10.0 ** np.linspace(-300, 3, 10_001))])
+    assert np.max(np.abs(over(expm1_negative, x) / np.expm1(x.astype(np.longdouble)) - 1)) < 2.5 * EPS
+    assert over(expm1_negative, np.array([0.0, -np.inf])).tolist() == [0, -1]
+
+
+def test_exp_rise_keeps_its_digits_for_small_moves_and_large(numbers):
+    rng = np.random.default_rng(4)
+    other = numbers + rng.standard_normal(numbers.size) * 10 ** rng.uniform(-12, 2, numbers.size)
+    a, b = numbers.astype(np.longdouble), other.astype(np.longdouble)
+    exact = np.exp(a) * np.expm1(b - a)
+    moved = other != numbers
+    assert np.max(np.abs(over(exp_rise, numbers, other) / exact - 1)[moved]) < 6 * EPS
+    ends = np.array([-800.0, 700.0, 0.0, 900.0, 800.0]), np.array([700.0, -800.0, 900.0, 0.0, 800.0])
+    assert over(exp_rise, *ends) == pytest.approx([np.exp(700.0), -np.exp(700.0), np.inf, -np.inf, 0.0], rel=1e-15)
 
 
 def test_log_quotient(numbers):

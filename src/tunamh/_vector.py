@@ -66,6 +66,7 @@ _LOG2E = 1 / math.log(2)
 _LN2_HIGH = float.fromhex("0x1.62e42fefa38p-1")  # ln 2 in two pieces: k * _LN2_HIGH is exact for every exponent k
 _LN2_LOW = float.fromhex("0x1.ef35793c7673p-45")
 _ROUND = 1.5 * 2.0**52  # adding it rounds to the nearest integer, left in the low bits
+_ROUND_BITS = 0x4338000000000000  # its bits
 _INV_FACTORIAL = tuple(1 / math.factorial(k) for k in range(14))
 
 
@@ -94,6 +95,62 @@ def exp_negative(x):
     series = series * r + 1.0
     series = series * r + 1.0
     return series * bits_float((float_bits(shifted) + 1023) << 52)
+
+
+@helper(fastmath=CONTRACT, inline=True)
+def exp_any(x):
+    """``exp(x)`` on the whole line: 0 far below, infinity beyond 709.78, NaN for NaN.
+
+    As `exp_negative`, but the power of two is multiplied in two halves, each of which has an exponent of its own.
+    """
+    x = -760.0 if x < -760.0 else x
+    x = 720.0 if x > 720.0 else x
+    shifted = x * _LOG2E + _ROUND
+    k = shifted - _ROUND
+    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+    power = float_bits(shifted) - _ROUND_BITS
+    half = power >> 1
+    return (1.0 + _expm1_series(r)) * bits_float((half + 1023) << 52) * bits_float((power - half + 1023) << 52)
+
+
+@helper(fastmath=CONTRACT, inline=True)
+def expm1_negative(x):
+    """``exp(x) - 1`` for ``x <= 0``, with all its digits however small ``x`` is; NaN for NaN.
+
+    With exp(x) = 2^k exp(r) it is 2^k (exp(r) - 1) + (2^k - 1): for k = 0 the series alone, and for k < 0 the second
+    term is the larger one.
+    """
+    x = -60.0 if x < -60.0 else x
+    shifted = x * _LOG2E + _ROUND
+    k = shifted - _ROUND
+    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+    power = bits_float((float_bits(shifted) + 1023) << 52)
+    return power * _expm1_series(r) + (power - 1.0)
+
+
+@helper(fastmath=CONTRACT, inline=True)
+def _expm1_series(r):
+    """``exp(r) - 1`` for ``|r| <= ln(2)/2``."""
+    series = _INV_FACTORIAL[13]
+    series = series * r + _INV_FACTORIAL[12]
+    series = series * r + _INV_FACTORIAL[11]
+    series = series * r + _INV_FACTORIAL[10]
+    series = series * r + _INV_FACTORIAL[9]
+    series = series * r + _INV_FACTORIAL[8]
+    series = series * r + _INV_FACTORIAL[7]
+    series = series * r + _INV_FACTORIAL[6]
+    series = series * r + _INV_FACTORIAL[5]
+    series = series * r + _INV_FACTORIAL[4]
+    series = series * r + _INV_FACTORIAL[3]
+    series = series * r + 0.5
+    return r + r * r * series
+
+
+@helper(fastmath=CONTRACT, inline=True)
+def exp_rise(a, b):
+    """``e^b - e^a``, relatively exact for small moves and large: the larger one, times ``1 - e^-|b-a|``."""
+    size = exp_any(max(a, b)) * expm1_negative(-abs(b - a))
+    return 0.0 if a == b else (-size if b > a else size)
 
 
 @helper(fastmath=CONTRACT, inline=True)

@@ -9,17 +9,21 @@ import numpy as np
 
 from ..._arguments import moderate_number, settle
 from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, helper, part
-from ..._vector import exp_negative, log_quotient, softplus, softplus_rise, twice_atanh
+from ..._vector import exp_any, exp_negative, exp_rise, log_quotient, softplus, softplus_rise, twice_atanh
 from .base import (
     SIGMOID_SLOPE_PEAKS,
     SIGMOID_THIRD,
     SIGMOID_THIRD_PEAKS,
     Peaks,
     Suprema,
+    exponential_slopes,
     largest,
+    logistic_slopes,
     nearby,
     reach_of,
+    same_for_all,
     sigmoids,
+    slope_near,
 )
 
 _MOST = 1e15  # beyond this not every whole number is a float
@@ -30,6 +34,62 @@ def _check_counts(y: np.ndarray) -> None:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(f"y must hold counts (whole numbers from 0 to {_MOST:g}), but row {row} has {y[row]:g}.")
+
+
+# ----------------------------------------------------------------------------------------------------- Poisson
+
+
+@part(FamilyEnergy, fastmath=CONTRACT)
+def _poisson_energy(n, eta, y, hyper, out):
+    for b in range(n):
+        out[b] = exp_any(eta[b]) - y[b] * eta[b]
+
+
+@part(FamilyRise, fastmath=CONTRACT)
+def _poisson_rise(n, eta, eta_prop, y, hyper, out):
+    for b in range(n):
+        out[b] = exp_rise(eta[b], eta_prop[b]) - y[b] * (eta_prop[b] - eta[b])
+
+
+@dataclass(frozen=True)
+class Poisson:
+    """``f = e^eta - y eta``: Poisson counts with mean ``e^eta``.
+
+    No derivative is bounded, so that it needs bounds near a predictor: its slope constants are exact.
+    """
+
+    energy = _poisson_energy
+    rise = _poisson_rise
+    convex = True
+    self_concordant = True
+    hyper = ()
+
+    def check(self, y: np.ndarray) -> None:
+        _check_counts(y)
+
+    def guess(self, y: np.ndarray) -> np.ndarray:
+        return np.log(y + 0.5)
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A count speaks against large predictors, and against small ones unless it is zero."""
+        return np.ones(y.shape, bool), y > 0
+
+    def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        with np.errstate(over="ignore"):
+            mean = np.exp(eta)
+        return mean - y, mean, mean
+
+    def suprema(self, y: np.ndarray) -> Suprema:
+        """Infinity: ``e^eta`` grows without end."""
+        return same_for_all(y, np.inf, np.inf, np.inf)
+
+    def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
+        """All three are monotone."""
+        return nearby(self, y, eta, radius, (), (), ())
+
+    def slope_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """``e^eta phi(rho)``, attained."""
+        return exponential_slopes(eta, eta, radius)
 
 
 # ------------------------------------------------------------------------------------------- negative binomial
@@ -105,6 +165,11 @@ class NegativeBinomial:
             for peaks in (SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD_PEAKS)
         )
         return nearby(self, y, eta, radius, (), slopes, thirds)
+
+    def slope_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """``y + r`` times those of the logistic energy, in ``z``."""
+        total, z = y + self.dispersion, eta - math.log(self.dispersion)
+        return total * logistic_slopes(z, radius)
 
 
 # -------------------------------------------------------------------------------------------- softplus Poisson
@@ -239,3 +304,8 @@ class SoftplusPoisson:
         third = most(p * s * (s - p), p_high * s_high * (s_high - p_high), SIGMOID_THIRD_PEAKS)
         third = third + y * most(log_low[2], log_high[2], _LOG_THIRD_PEAKS)
         return Suprema(*map(np.minimum, (first, second, third), self.suprema(y)))
+
+    def slope_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """The sum of the two parts' constants: an upper bound."""
+        most = _LOG_THIRD_PEAKS[0][1]
+        return logistic_slopes(eta, radius) + y * slope_near(_log_mean_derivatives, eta, radius, _LOG_THIRD_PEAKS, most)

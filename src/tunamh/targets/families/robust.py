@@ -11,7 +11,7 @@ from ..._arguments import moderate_number, settle
 from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
 from ..._vector import log_quotient
 from ...priors.positive import known_or_prior
-from .base import LowerBound, Suprema, nearby, same_for_all
+from .base import LowerBound, Peaks, Suprema, nearby, reach_of, same_for_all, slope_near
 from .unknown_scale import UnknownScale
 
 _ROUNDING = 1e15  # what is this many times larger than the scale is rounded by as much as the scale
@@ -120,8 +120,16 @@ class StudentT(_OfReals):
         n, V, root = self.df + 1, self.spread, np.sqrt(self.spread)
         slopes = [(y + sign * root, n / (2 * root)) for sign in (-1, 1)]
         curves = [(y, n / V), *((y + sign * np.sqrt(3 * V), n / (8 * V)) for sign in (-1, 1))]
-        thirds = [(y + sign * t * root, self._third_at(t)) for sign in (-1, 1) for t in (_NEAR_PEAK, _FAR_PEAK)]
-        return nearby(self, y, eta, radius, slopes, curves, thirds)
+        return nearby(self, y, eta, radius, slopes, curves, self._third_peaks(y))
+
+    def _third_peaks(self, y: np.ndarray) -> Peaks:
+        steps = [(sign * t * np.sqrt(self.spread), t) for sign in (-1, 1) for t in (_NEAR_PEAK, _FAR_PEAK)]
+        return [(y + step, self._third_at(t)) for step, t in steps]
+
+    def slope_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """By `slope_near`."""
+        most = self._third_at(_NEAR_PEAK)
+        return slope_near(lambda at: self.derivatives(at, y), eta, radius, self._third_peaks(y), most)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
         """Gaussian tangent in ``r^2`` at the residual ``xi`` (untuned: 0): ``-log(1 + w/V)`` is convex in ``w``."""
@@ -196,6 +204,29 @@ class Huber(_OfReals):
         jumps = y - self.edge, y + self.edge
         return nearby(self, y, eta, radius, (), [(at, self.precision) for at in jumps], [(at, np.inf) for at in jumps])
 
+    def slope_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """With ``k`` the distance from ``eta`` to the nearer jump: 0 for ``rho <= k``, else ``2 (z-k) / (s z)^2`` at
+        ``z = min(rho, 2k)`` or, if ``eta`` is outside, ``min(rho, 2k, k + 2 delta s)``. Exact.
+
+        ``f'(eta+z) - f'(eta) - f''(eta) z`` is the integral of ``f''(eta + .) - f''(eta)`` from 0 to ``z``.
+
+        *Inside the edges* it is ``-(|z| - k')/s^2`` beyond the jump at the distance ``k'`` on the side of ``z``, and 0
+        before it. ``2 (z - k') / z^2`` grows up to ``z = 2k'`` and falls from there on; at every ``z`` it is larger
+        for the nearer of the two jumps.
+
+        *Outside* nothing happens on the one side; on the other it is ``(|z| - k)/s^2`` between the jumps, at ``k`` and
+        ``k + 2 delta s``, and constant beyond the second, where the quotient falls.
+
+        At a jump itself it is infinite; what is within rounding of a jump counts as at it.
+        """
+        r, reach = np.abs(y - eta), reach_of(eta, radius)
+        rounding = 8 * np.finfo(float).eps * (np.abs(y) + np.abs(eta) + self.edge)
+        k = np.maximum(np.abs(r - self.edge) - rounding, 0.0)
+        z = np.minimum(reach, np.where(r > self.edge, np.minimum(2 * k, r + self.edge + rounding), 2 * k))
+        beyond = (k > 0) & (reach > k)
+        value = np.divide(2 * self.precision * (z - k), z * z, out=np.zeros_like(z), where=beyond)
+        return np.where(k > 0, (1 + 1e-12) * value, np.inf)
+
 
 # ---------------------------------------------------------------------------------------------------- Gaussian
 
@@ -249,6 +280,10 @@ class Gaussian(_OfReals):
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
         """f' is monotone, f'' constant."""
         return nearby(self, y, eta, radius, (), (), ())
+
+    def slope_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """0: f' is linear."""
+        return np.zeros(eta.shape)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
         """Itself, wherever: no row is ever bright."""

@@ -54,8 +54,8 @@ def audit(formula: Callable[..., Any], size: int, call: str) -> Audited:
     if not good.any():
         b = int(np.argmax(~np.isfinite(values)))
         raise ValueError(
-            f"{call} is {values[b]:g} at {_point(eta, y, b)}: it must be a number for every real predictor, so write exp(eta) "
-            "where only positive numbers make sense."
+            f"{call} is {values[b]:g} at {_point(eta, y, b)}: it must be a number for every real predictor, so write "
+            "exp(eta) where only positive numbers make sense."
         )
     _refuse_unbounded(formula, eta[:, good], y[good], call)
     return Audited(call, eta[:, good], y[good], values[good])

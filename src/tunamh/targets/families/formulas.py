@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,10 @@ import numpy as np
 from .several import SeveralFamily
 
 _LOOSE = 0.25
-"""Boxes are cut again where bounds exceed the derivatives at the centre by more than this share (and a mean one)."""
+"""Boxes are cut again where bounds exceed the derivatives seen in them by more than this share (and a mean one)."""
 
-_PIECES = {1: (1, 2, 4, 8), 2: (1, 2, 4, 6), 3: (1, 2, 3)}
-"""Pieces a side, by the number of predictors."""
+_PIECES = {2: (2, 3, 5), 3: (2, 3)}
+"""Pieces a side of boxes that are cut, by the number of predictors."""
 
 
 class Formulas(SeveralFamily):
@@ -62,26 +63,36 @@ def box_bounds(formula: Callable[..., Any], eta: np.ndarray, y: np.ndarray, reac
     """`box_bound` in as many pieces as pay.
 
     What counts of a row's bounds is ``sum_abc T_abc reach_a reach_b reach_c``, to which its ``c_i`` is proportional. No
-    bound is below the derivatives at the centre: a row whose sum is close to theirs is done, and so is one whose excess
-    is small beside what a row mostly has. The others' boxes are cut into more pieces.
+    bound is below the derivatives at the centre and the corners of the box: a row whose sum is close to theirs is done,
+    and so is one whose excess is small beside what a row mostly has. The others' boxes are cut into more pieces.
     """
-    from ...jets import box_bound, derivatives
+    from ...jets import box_bound
 
-    def size(thirds: np.ndarray, rows: Any) -> np.ndarray:
-        moves = reach[:, rows]
+    def size(thirds: np.ndarray) -> np.ndarray:
         with np.errstate(invalid="ignore", over="ignore"):
-            return np.einsum("abci,ai,bi,ci->i", np.abs(thirds), moves, moves, moves, optimize=True)
+            return np.einsum("abci,ai,bi,ci->i", thirds, reach, reach, reach, optimize=True)
 
-    least = size(derivatives(formula, list(eta), y).third, slice(None))
-    enough = least + _LOOSE * (least + _mean(least))
-    result = box_bound(formula, eta, y, reach)
     finite = np.isfinite(reach).all(axis=0)
-    for pieces in _PIECES[len(eta)][1:]:
-        rows = np.flatnonzero(finite & ~(size(result, slice(None)) <= enough))
+    result = box_bound(formula, eta, y, reach)
+    least = size(_largest_seen(formula, eta, y, np.where(finite, reach, 0.0)))
+    enough = least + _LOOSE * (least + _mean(least))
+    for pieces in _PIECES[len(eta)]:
+        rows = np.flatnonzero(finite & ~(size(result) <= enough))
         if rows.size == 0:
             break
         result[..., rows] = box_bound(formula, eta[:, rows], y[rows], reach[:, rows], pieces)
     return result
+
+
+def _largest_seen(formula: Callable[..., Any], eta: np.ndarray, y: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    """The largest absolute third derivatives at the centre and the corners of the boxes."""
+    from ...jets import derivatives
+
+    best = np.abs(derivatives(formula, list(eta), y).third)
+    for signs in product((-1.0, 1.0), repeat=len(eta)):
+        corner = eta + np.array(signs)[:, None] * reach
+        np.fmax(best, np.abs(derivatives(formula, list(corner), y).third), out=best)
+    return best
 
 
 def _mean(values: np.ndarray) -> float:

@@ -28,8 +28,12 @@ _GRAIN = 16.0
 class _FromFunction:
     """What families of a user's function have in common."""
 
-    hyper = ()
+    formulas: tuple[Callable[..., Any], ...]
     grain = _GRAIN
+
+    @property
+    def hyper(self) -> tuple[float, ...]:
+        return ()
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, product
 from typing import Any
 
@@ -47,21 +47,25 @@ def supremum_near(energy: Energy, eta: Any, y: Any, radius: Any, order: int, pie
     return _over_classes(energy, eta, y, radius, order, pieces, lambda steps, nodes: steps.magnitude().max(axis=0))
 
 
-def box_bound(energy: Energy, etas: Any, y: Any, reach: Any, pieces: int = 1) -> np.ndarray:
+def box_bound(energy: Energy, etas: Any, y: Any, reach: Any, pieces: int | Sequence[int] = 1) -> np.ndarray:
     """``T[a,b,c,row] >= sup |f_abc|`` over the box ``|eta_a' - eta_a| <= reach_a``.
 
     By the natural extension, met with the mean value form ``f_abc(middle) + sum_d f_abcd(box) [-reach_d, reach_d]``.
-    ``etas`` and ``reach`` are (K, n). Every side is cut into ``pieces``: the supremum over a union is the largest one.
+    ``etas`` and ``reach`` are (K, n). Every side is cut into ``pieces``, one number for all sides or one for each: the
+    supremum over a union is the largest one.
     """
     *each, y = np.broadcast_arrays(*(np.asarray(column, dtype=np.float64) for column in (*etas, y)))
     centres = np.array(each)
     reaches = np.broadcast_to(np.asarray(reach, dtype=np.float64), centres.shape)
-    _check(reaches, pieces)
     size, n = centres.shape
+    counts = [pieces] * size if isinstance(pieces, int) else list(pieces)
+    for count in counts:
+        _check(reaches, count)
     result = np.zeros((size, size, size, n))
     for start in range(0, n, _BLOCK):
         rows = slice(start, start + _BLOCK)
-        cuts = [_cut(centre, reach, pieces) for centre, reach in zip(centres[:, rows], reaches[:, rows], strict=True)]
+        sides = zip(centres[:, rows], reaches[:, rows], counts, strict=True)
+        cuts = [_cut(centre, reach, count) for centre, reach, count in sides]
         for box in product(*cuts):
             third = _third_magnitudes(energy, box, y[rows])
             np.maximum(result[..., rows], third, out=result[..., rows])

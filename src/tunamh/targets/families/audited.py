@@ -1,0 +1,116 @@
+"""A user's energy is tried at plain points before it is used: what jets, NumPy and Numba make of it must be numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from ..._arguments import shown
+from ..._jit import Part, fixed
+
+_PREDICTORS = 0.0, 0.7, -1.1, 1.9
+_RESPONSES = 1.0, 0.0, 2.0, 0.5, -1.0
+"""Of labels, counts, shares or reals: an energy need not know all of them."""
+
+_NEARBY = 0.01
+_AGREES = 1e-9
+
+
+class Audited(NamedTuple):
+    """The energy at the plain points where it is a number."""
+
+    call: str
+    eta: np.ndarray
+    y: np.ndarray
+    values: np.ndarray
+
+    def compare(self, energy: Part) -> None:
+        """Compiled code must give the same numbers."""
+        out = np.empty(self.y.size)
+        energy(self.y.size, self.eta.ravel(), self.y, fixed(()), out)
+        wrong = ~(np.abs(out - self.values) <= _AGREES * (1 + np.abs(self.values)))
+        if wrong.any():
+            b = int(np.argmax(wrong))
+            raise ValueError(
+                f"{self.call} is {self.values[b]:.9g} at {_point(self.eta, self.y, b)}, but {out[b]:.9g} once compiled "
+                "by Numba: it must be a function of its arguments and of constants only."
+            )
+
+
+def audit(formula: Callable[..., Any], size: int, call: str) -> Audited:
+    """Run the energy on numbers and on jets; raise for what is no energy, or cannot be bounded."""
+    eta, y = _points(size)
+    _run_on_jets(formula, eta, y, call)
+    with np.errstate(all="ignore"):
+        values = np.asarray(formula(*eta, y), dtype=np.float64)
+    if values.shape != y.shape:
+        raise ValueError(
+            f"{call} must return one number per row, but of {y.size} rows it made an array of shape {values.shape}: "
+            "use functions of single numbers, no sums."
+        )
+    good = _responses_without_nan(values, y)
+    if not good.any():
+        b = int(np.argmax(~np.isfinite(values)))
+        raise ValueError(
+            f"{call} is {values[b]:g} at {_point(eta, y, b)}: it must be a number for every real predictor, so write "
+            "exp(eta) where only positive numbers make sense."
+        )
+    _refuse_unbounded(formula, eta[:, good], y[good], call)
+    return Audited(call, eta[:, good], y[good], values[good])
+
+
+def _points(size: int) -> tuple[np.ndarray, np.ndarray]:
+    y = np.repeat(_RESPONSES, len(_PREDICTORS))
+    first = np.tile(_PREDICTORS, len(_RESPONSES))
+    return np.array([np.roll(first, k) for k in range(size)]), y
+
+
+def _run_on_jets(formula: Callable[..., Any], eta: np.ndarray, y: np.ndarray, call: str) -> None:
+    from ...jets import CannotBound, Interval, Jet
+    from ...jets.jet import variables
+
+    try:
+        with np.errstate(all="ignore"):
+            result = formula(*variables([Interval(each) for each in eta], 3), y)
+    except CannotBound:
+        raise
+    except ValueError as error:
+        if "truth value" in str(error):
+            _refuse_branch(call)
+        raise
+    if not isinstance(result, Jet):
+        raise TypeError(
+            f"{call} must return a number that depends on its predictors, but returns {shown(result)} for every one."
+        )
+
+
+def _refuse_branch(call: str) -> NoReturn:
+    raise TypeError(
+        f"{call} branches on y with if, but is called with all responses at once: multiply terms by comparisons, "
+        "as in (y == 0) * a + (y > 0) * b."
+    )
+
+
+def _responses_without_nan(values: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Rows of responses for which the energy is a number at all predictors."""
+    bad = [value for value in _RESPONSES if not np.isfinite(values[y == value]).all()]
+    return ~np.isin(y, bad)
+
+
+def _refuse_unbounded(formula: Callable[..., Any], eta: np.ndarray, y: np.ndarray, call: str) -> None:
+    from ...jets import box_bound
+
+    bounds = box_bound(formula, eta, y, np.full(eta.shape, _NEARBY))
+    unknown = ~np.isfinite(bounds).all(axis=(0, 1, 2))
+    if unknown.all():
+        raise ValueError(
+            f"{call} has third derivatives near {_point(eta, y, 0)} for which no bound is found: no root, logarithm or "
+            "quotient may have an argument that could be 0 there."
+        )
+
+
+def _point(eta: np.ndarray, y: np.ndarray, b: int) -> str:
+    predictors = ", ".join(f"{value:g}" for value in eta[:, b])
+    return f"predictor {predictors} and y = {y[b]:g}"

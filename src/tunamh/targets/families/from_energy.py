@@ -1,0 +1,206 @@
+"""Families made of one plain Python function ``energy(eta, y)``, or of two or three predictors.
+
+The function is written once, in NumPy's (and `scipy.special`'s) functions. Jets run it for derivatives and proved
+bounds (spec 5m), Numba compiles it for the chain.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from ..._arguments import flag, shown
+from ..._jit import FamilyEnergy, FamilyRise, Part, compile_now, part
+from .base import Suprema
+from .formulas import Formulas
+from .frozen import Frozen, frozen
+
+_MOST_PREDICTORS = 3
+
+_GRAIN = 16.0
+"""Of a rise by difference: what cancels inside the user's formula is not seen in the energies."""
+
+
+class _FromFunction:
+    """What families of a user's function have in common."""
+
+    formulas: tuple[Callable[..., Any], ...]
+    grain = _GRAIN
+
+    @property
+    def hyper(self) -> tuple[float, ...]:
+        return ()
+
+    def __init__(
+        self,
+        formula: Callable[..., Any],
+        parts: tuple[Part, Part],
+        *,
+        parameter_names: tuple[str, ...] = ("eta",),
+        convex: bool = False,
+        check: Callable[[np.ndarray], Any] | None = None,
+        name: str = "energy",
+    ):
+        self.formula, self.formulas, self.name = formula, (formula,), name
+        self.energy, self.rise = parts
+        self.parameter_names, self.predictors = parameter_names, len(parameter_names)
+        self.convex, self._check = convex, check
+
+    def __repr__(self) -> str:
+        return f"family({self.name})"
+
+    def check(self, y: np.ndarray) -> None:
+        if self._check is not None:
+            self._check(y)
+
+
+class OneFunction(_FromFunction):
+    """A row family ``f(eta, y)`` of one predictor."""
+
+    def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        from ...jets import derivatives
+
+        found = derivatives(self.formula, [eta], y)
+        return found.gradient[0], found.hessian[0, 0], found.third[0, 0, 0]
+
+    def suprema(self, y: np.ndarray) -> Suprema:
+        """Over the whole line by jets, one piece on each side of 0; infinity where that shows no bound."""
+        from ...jets import supremum_near
+
+        values, rows = np.unique(y, return_inverse=True)
+        found = (supremum_near(self.formula, 0.0, values, np.inf, order)[rows] for order in (1, 2, 3))
+        return Suprema(*found)
+
+    def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
+        from ...jets import supremum_near
+
+        found = (supremum_near(self.formula, eta, y, radius, order) for order in (1, 2, 3))
+        return Suprema(*map(np.minimum, found, self.suprema(y)))
+
+    def slope_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """Per row, the slope constant ``L(radius)`` of spec 5i, from above."""
+        from ...jets import slope_constant
+
+        return slope_constant(self.formula, eta, y, radius)
+
+
+class SeveralFunction(_FromFunction, Formulas):
+    """A row family ``f(eta_1, ..., eta_K, y)`` of two or three predictors."""
+
+
+def family(
+    energy: Callable[..., Any],
+    *,
+    convex: bool | None = None,
+    check: Callable[[np.ndarray], Any] | None = None,
+    name: str | None = None,
+) -> OneFunction | SeveralFunction:
+    """A family of your own from one plain Python function, minus the log-likelihood of a row.
+
+    Parameters
+    ----------
+    energy : function ``energy(eta, y)``, or ``energy(eta_1, eta_2, y)``, or of three predictors
+        In NumPy's and `scipy.special`'s functions of whole arrays, smooth and without branches. Its derivatives, and
+        bounds of them, come from running it. Constants may be global or enclosing variables: their values of now count.
+    convex : bool, optional
+        True if the energy is convex in its predictors: then the search for several modes is left out.
+    check : function ``check(y)``, optional
+        Raises a ValueError for responses that the energy does not know.
+    name : str, optional
+        How the family calls itself; by default as the function does.
+    """
+    names = _parameters(energy)
+    if check is not None and not callable(check):
+        raise TypeError(f"check must be a function check(y) that raises a ValueError, got {shown(check)}.")
+    convex = False if convex is None else flag("convex", convex)
+    copies = frozen(energy)
+    call = f"energy({', '.join(names)}, y)"
+    parts = copies.made.get("parts")
+    if parts is None:
+        from .audited import audit
+
+        traced = audit(copies.traced, len(names), call)
+        parts = copies.made["parts"] = _compiled_parts(copies, len(names), call)
+        traced.compare(parts[0])
+    kind = OneFunction if len(names) == 1 else SeveralFunction
+    label = getattr(energy, "__name__", "energy") if name is None else str(name)
+    return kind(copies.traced, parts, parameter_names=names, convex=convex, check=check, name=label)
+
+
+def _parameters(energy: Any) -> tuple[str, ...]:
+    """The names of the predictors."""
+    plain = energy.py_func if isinstance(energy, Dispatcher) else energy
+    if not inspect.isfunction(plain):
+        raise TypeError(f"energy must be a plain Python function energy(eta, y), got {shown(energy)}.")
+    parameters = list(inspect.signature(plain).parameters.values())
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    listed = ", ".join(map(str, parameters))
+    if any(p.kind not in positional or p.default is not inspect.Parameter.empty for p in parameters):
+        raise TypeError(
+            f"energy({listed}) must have plain parameters only, the predictors and y: give constants as variables "
+            "outside the function."
+        )
+    if not 2 <= len(parameters) <= _MOST_PREDICTORS + 1:
+        raise TypeError(
+            f"energy({listed}) must have one, two or three predictors and then y, but has {len(parameters)} parameters."
+        )
+    return tuple(p.name for p in parameters[:-1])
+
+
+# ------------------------------------------------------------------------------------------------- compiled parts
+
+
+def _compiled_parts(copies: Frozen, size: int, call: str) -> tuple[Part, Part]:
+    from ... import _scipy_overloads  # noqa: F401  # teaches Numba scipy.special
+
+    energy, rise = (_one_predictor, _two_predictors, _three_predictors)[size - 1](copies.compiled)
+    return compile_now(energy, call), compile_now(rise, call)
+
+
+def _parts(energy: Callable, rise: Callable) -> tuple[Part, Part]:
+    return part(FamilyEnergy, cache=False)(energy), part(FamilyRise, cache=False)(rise)
+
+
+def _one_predictor(f: Any) -> tuple[Part, Part]:
+    def energy(n, eta, y, hyper, out):
+        for b in range(n):
+            out[b] = f(eta[b], y[b])
+
+    def rise(n, eta, eta_prop, y, hyper, out):
+        for b in range(n):
+            out[b] = f(eta_prop[b], y[b]) - f(eta[b], y[b])
+
+    return _parts(energy, rise)
+
+
+def _two_predictors(f: Any) -> tuple[Part, Part]:
+    def energy(n, eta, y, hyper, out):
+        m = eta.size // 2
+        for b in range(n):
+            out[b] = f(eta[b], eta[m + b], y[b])
+
+    def rise(n, eta, eta_prop, y, hyper, out):
+        m = eta.size // 2
+        for b in range(n):
+            out[b] = f(eta_prop[b], eta_prop[m + b], y[b]) - f(eta[b], eta[m + b], y[b])
+
+    return _parts(energy, rise)
+
+
+def _three_predictors(f: Any) -> tuple[Part, Part]:
+    def energy(n, eta, y, hyper, out):
+        m = eta.size // 3
+        for b in range(n):
+            out[b] = f(eta[b], eta[m + b], eta[2 * m + b], y[b])
+
+    def rise(n, eta, eta_prop, y, hyper, out):
+        m = eta.size // 3
+        for b in range(n):
+            after = f(eta_prop[b], eta_prop[m + b], eta_prop[2 * m + b], y[b])
+            out[b] = after - f(eta[b], eta[m + b], eta[2 * m + b], y[b])
+
+    return _parts(energy, rise)

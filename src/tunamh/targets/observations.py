@@ -147,7 +147,8 @@ class Arranged(Sample):
         return Arranged(self.base.weighted_up(factor), self.design, self.change)  # type: ignore[attr-defined]
 
     def on_columns(self, which: np.ndarray) -> Observations:
-        return self.base.on_columns(which)
+        """Of the other design's columns, which are more than those of the base where classes share them."""
+        return Arranged(self.base, self.design, lambda rows: _on_columns(self.change(rows), which))
 
     def check(self, rows: Rows) -> None:
         self.base.check(rows)
@@ -156,14 +157,44 @@ class Arranged(Sample):
         self.base.check_some()
 
 
+class _SomeColumns:
+    """A block of several predictors of which some parameters stay at zero: what questions about a design ask."""
+
+    def __init__(self, block: Any, which: np.ndarray):
+        self.block, self.which = block, which
+
+    def _whole(self, part: np.ndarray) -> np.ndarray:
+        whole = np.zeros((len(self.which), *part.shape[1:]))
+        whole[self.which] = part
+        return whole
+
+    def dense(self) -> np.ndarray:
+        return self.block.dense()[..., self.which]
+
+    def times(self, matrix: np.ndarray) -> np.ndarray:
+        return self.block.times(self._whole(matrix))
+
+    def reach(self, vector: np.ndarray) -> np.ndarray:
+        return self.block.reach(self._whole(vector))
+
+    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+        return self.block.squares(kept)[self.which]
+
+
+def _on_columns(rows: Rows, which: np.ndarray) -> Rows:
+    return rows._replace(X=_SomeColumns(rows.X, which))
+
+
 class FromSource(Observations):
     """Rows that a source gives block by block; their columns are dense. One map looks at all of them first."""
 
     def __init__(self, source: Source, which: np.ndarray | None = None):
         self.source, self._which = source, which
         self.n_rows = source.n_rows
-        first = next(iter(source.map(lambda rows: (np.shape(rows.X), rows.weights is None, rows.offset is None))))
-        (_, columns), self.weighted, self._shifted = first[0], not first[1], not first[2]
+        shape, self.weighted, self._shifted = _first_block(source)
+        if len(shape) != 2:
+            raise ValueError(f"X of a block must have two dimensions (rows, columns), got shape {shape}.")
+        columns = shape[1]
         self._columns = columns if which is None else int(which.sum())
         self.design = self._design(np.empty((0, self._columns)), np.empty(0))
         names = None if source.names is None else [str(name) for name in source.names]
@@ -183,14 +214,17 @@ class FromSource(Observations):
         return ShiftedDesign(design, np.asarray(offset, dtype=np.float64)) if self._shifted else design
 
     def _block(self, rows: Rows) -> Rows:
-        X = np.ascontiguousarray(rows.X, dtype=np.float64)
+        X, y = np.ascontiguousarray(rows.X, dtype=np.float64), np.ascontiguousarray(rows.y, dtype=np.float64)
+        all_columns = self._columns if self._which is None else len(self._which)
+        if y.ndim != 1 or X.shape != (len(y), all_columns):
+            raise ValueError(
+                f"rows from {rows.start} on have X of shape {X.shape} and y of shape {y.shape}: the same number of rows "
+                f"and {all_columns} columns, as in the first block, expected."
+            )
         X = X if self._which is None else np.ascontiguousarray(X[:, self._which])
-        y = np.ascontiguousarray(rows.y, dtype=np.float64)
-        if X.shape != (len(y), self._columns):
-            raise ValueError(f"rows from {rows.start} on have X of shape {X.shape}, {self._columns} columns expected.")
-        weights = None if rows.weights is None else np.asarray(rows.weights, dtype=np.float64)
-        block = self._design(X, rows.offset).block(slice(None))
-        return rows._replace(X=block, y=y, weights=weights)
+        weights = _beside(rows, "weights", rows.weights, self.weighted)
+        offset = _beside(rows, "offset", rows.offset, self._shifted)
+        return Rows(rows.start, self._design(X, offset).block(slice(None)), y, weights, offset)
 
     def check(self, rows: Rows) -> None:
         """Of a source nothing but its fingerprint is known."""
@@ -221,6 +255,27 @@ class FromSource(Observations):
         return FromSource(self.source, kept)
 
 
+def _first_block(source: Source) -> tuple[tuple[int, ...], bool, bool]:
+    """The shape of its features, and whether it has weights and offsets."""
+    for found in source.map(lambda rows: (np.shape(rows.X), rows.weights is not None, rows.offset is not None)):
+        return found
+    raise ValueError("the source has no blocks: its map gave nothing.")
+
+
+def _beside(rows: Rows, what: str, values: Any, wanted: bool) -> np.ndarray | None:
+    """Numbers of a source's rows that all of its blocks have or none."""
+    if (values is not None) != wanted:
+        raise ValueError(
+            f"rows from {rows.start} on have {'no ' * wanted}{what}, unlike the first block: all blocks must, or none."
+        )
+    if values is None:
+        return None
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if array.shape != (len(rows.y),):
+        raise ValueError(f"rows from {rows.start} on are {len(rows.y)}, but their {what} have shape {array.shape}.")
+    return array
+
+
 def observe(X: Any, y: Any, weights: Any, offset: Any, check: Callable[[np.ndarray], None]) -> Observations:
     """Whatever a user gives as ``X, y``; ``check`` is the family's, of responses."""
     if isinstance(X, Source):
@@ -245,22 +300,26 @@ def observe(X: Any, y: Any, weights: Any, offset: Any, check: Callable[[np.ndarr
 def _looked_through(found: FromSource, check: Callable[[np.ndarray], None]) -> FromSource:
     """Raise for numbers that are no use, wherever they are, before anything rests on them."""
 
-    def look(rows: Rows) -> int:
-        as_matrix(rows.X.dense(), "X")
-        names = None if found.names is None else list(found.names)
-        refuse_non_finite(rows.X.dense(), "X", rows.start, names)
-        refuse_non_finite(rows.y, "y", rows.start)
-        if rows.weights is not None:
-            refuse_non_finite(rows.weights, "weights", rows.start)
-        if rows.offset is not None:
-            refuse_non_finite(np.asarray(rows.offset, dtype=np.float64), "offset", rows.start)
+    names = None if found.names is None else list(found.names)
+
+    def look(rows: Rows) -> tuple[int, int]:
+        if len(rows.y) == 0:
+            raise ValueError(f"a block of the source, at row {rows.start}, is empty: leave such blocks out.")
+        refuse_non_finite(as_matrix(rows.X.dense(), "X"), "X", rows.start, names)
+        for what, values in (("y", rows.y), ("weights", rows.weights), ("offset", rows.offset)):
+            if values is not None:
+                refuse_non_finite(values, what, rows.start)
         try:
             check(rows.y)
         except ValueError as error:
-            raise ValueError(f"in the block of rows from {rows.start} on: {error}") from None
-        return len(rows.y)
+            raise ValueError(f"in the block of rows from {rows.start} on, counted from there: {error}") from None
+        return rows.start, len(rows.y)
 
-    counted = sum(found.map(look))
+    counted = 0
+    for start, n_rows in found.map(look):
+        if start != counted:
+            raise ValueError(f"a block of the source says it starts at row {start}, but {counted} rows came before it.")
+        counted += n_rows
     if counted != found.n_rows:
         raise ValueError(f"the source says it has {found.n_rows} rows, its blocks have {counted} together.")
     return found

@@ -218,7 +218,7 @@ class FromSource(Observations):
         all_columns = self._columns if self._which is None else len(self._which)
         if y.ndim != 1 or X.shape != (len(y), all_columns):
             raise ValueError(
-                f"rows from {rows.start} on have X of shape {X.shape} and y of shape {y.shape}: the same number of rows "
+                f"rows from {rows.start} on have X of shape {X.shape} and y of shape {y.shape}: the same rows in both "
                 f"and {all_columns} columns, as in the first block, expected."
             )
         X = X if self._which is None else np.ascontiguousarray(X[:, self._which])

@@ -1,4 +1,4 @@
-"""A family, a prior, a proposal and a test of one's own: the page docs/extend.md, run as a file of a user's."""
+"""Parts and sources of one's own: the page docs/extend.md, run as a file of a user's."""
 
 import importlib.util
 import itertools
@@ -13,6 +13,7 @@ import pytest
 import tunamh
 from conftest import logistic_data
 from tunamh import MH, MHSS, TunaMH, check_bounds, extend
+from tunamh.data.passes import ROWS_AT_ONCE, watching
 from tunamh.theory import FiniteProblem, acceptance, detailed_balance_error, transition_matrix
 
 PAGE = Path(__file__).parent.parent / "docs" / "extend.md"
@@ -187,6 +188,170 @@ def test_a_test_goes_with_families_proposals_and_priors(own):
     draws = tunamh.sample(target, test=own.Barker(), proposal=own.AsinhWalk(), draws=4000, thin=20, rng=6)
     truth = by_quadrature(lambda theta: log_cosh_posterior(theta, prior_scale=2.5), [0.5, -0.25], [1.2, 1.2])
     assert moments(draws) == pytest.approx(truth, abs=0.06 * truth[2:].max())
+
+
+# ------------------------------------------------------------------------------------------------------- a source
+
+LONG_X, LONG_Y = logistic_data(2 * ROWS_AT_ONCE + 500, 3, seed=8)
+BESIDE = np.random.default_rng(9)
+WEIGHTS, OFFSET = BESIDE.uniform(0.5, 1.5, len(LONG_Y)), BESIDE.normal(size=len(LONG_Y))
+
+
+def in_files(own, folder, length, **beside):
+    """The long rows as a source of .npz files of ``length`` rows each."""
+    paths = []
+    for start in range(0, len(LONG_Y), length):
+        part = slice(start, start + length)
+        paths.append(folder / f"{start}.npz")
+        np.savez(paths[-1], X=LONG_X[part], y=LONG_Y[part], **{name: values[part] for name, values in beside.items()})
+    return own.NpzFiles(paths)
+
+
+@pytest.mark.parametrize(
+    "beside", [{}, {"weights": WEIGHTS}, {"offset": OFFSET}, {"weights": WEIGHTS, "offset": OFFSET}], ids=list
+)
+def test_a_source_gives_the_draws_of_the_same_rows_in_arrays(own, tmp_path, beside):
+    """Bit for bit where blocks are cut as the library cuts arrays."""
+    source = in_files(own, tmp_path, ROWS_AT_ONCE, **beside)
+    assert isinstance(source, extend.Source)
+    files, arrays = (
+        tunamh.GLM(*rows, tunamh.Logistic(), **given)
+        for rows, given in (((source, None), {}), ((LONG_X, LONG_Y), beside))
+    )
+    for given in ({}, {"test": TunaMH(), "control": tunamh.Taylor(order=1)}, {"test": MH(), "tune": 20}):
+        one, other = (tunamh.sample(target, draws=30, chains=2, rng=3, **given).posterior for target in (files, arrays))
+        assert (one["theta"].values == other["theta"].values).all(), given
+    assert one["theta"].values.std() > 0
+
+
+@pytest.mark.parametrize("beside", [{}, {"weights": WEIGHTS, "offset": OFFSET}], ids=list)
+def test_other_blocks_change_nothing_but_the_rounding_of_sums(own, tmp_path, beside):
+    source = in_files(own, tmp_path, 1234, **beside)
+    files, arrays = (
+        tunamh.GLM(source, family=tunamh.Logistic()),
+        tunamh.GLM(LONG_X, LONG_Y, tunamh.Logistic(), **beside),
+    )
+    assert files.modes[0].point == pytest.approx(arrays.modes[0].point, abs=1e-8)
+    assert files.modes[0].posterior.plain_hessian == pytest.approx(arrays.modes[0].posterior.plain_hessian, rel=1e-9)
+    one, other = (
+        tunamh.sample(t, draws=4000, chains=2, rng=k).posterior["theta"] for k, t in enumerate((files, arrays))
+    )
+    a, b = (theta.values.reshape(-1, 3) for theta in (one, other))
+    assert a.mean(axis=0) == pytest.approx(b.mean(axis=0), abs=4 * np.sqrt(2 / 4000) * b.std(axis=0).max())
+    assert a.std(axis=0) == pytest.approx(b.std(axis=0), rel=0.08)
+
+
+def test_without_offsets_the_comparison_would_fail(own, tmp_path):
+    """Negative control."""
+    files = tunamh.GLM(in_files(own, tmp_path, ROWS_AT_ONCE), family=tunamh.Logistic())
+    arrays = tunamh.GLM(LONG_X, LONG_Y, tunamh.Logistic(), offset=OFFSET)
+    assert np.abs(files.modes[0].point - arrays.modes[0].point).max() > 0.1
+
+
+class InBlocks:
+    """Blocks that a test makes; counts how often it is asked."""
+
+    names, fingerprint, asked = None, "mine", 0
+
+    def __init__(self, blocks, n_rows=None):
+        self.blocks = blocks
+        self.n_rows = sum(len(block.y) for block in blocks) if n_rows is None else n_rows
+
+    def map(self, function):
+        self.asked += 1
+        return (function(block) for block in self.blocks)
+
+
+def two_blocks(**changes):
+    """Two blocks of 150 rows; ``changes`` are of the second."""
+    y = (Y > 0).astype(float)
+    return [extend.Rows(0, X[:150], y[:150]), extend.Rows(150, X[150:], y[150:])._replace(**changes)]
+
+
+def test_set_up_over_a_source_is_reported_to_whoever_watches():
+    source, reports = InBlocks(two_blocks()), []
+    with watching(reports.append):
+        tunamh.GLM(source, family=tunamh.Logistic()).modes
+    assert {0.0, 0.5, 1.0} <= {report.share for report in reports}
+    assert "looking for the mode" in {report.stage for report in reports}
+    assert reports[-1].passes > 3
+    assert reports[-1].rows == 300 * reports[-1].passes
+
+
+def test_set_up_asks_a_source_as_often_as_the_page_says():
+    source = InBlocks(two_blocks())
+    tunamh.sample(tunamh.GLM(source, family=tunamh.Logistic()), draws=10, rng=1)
+    before = source.asked
+    assert 10 <= before <= 30
+    tunamh.sample(tunamh.GLM(source, family=tunamh.Logistic()), draws=1000, rng=1)
+    assert source.asked == 2 * before  # draws ask for nothing
+
+
+def test_the_fingerprint_and_the_names_are_the_sources_own():
+    source = InBlocks(two_blocks())
+    source.names = ["a", "b"]
+    target = tunamh.GLM(source, family=tunamh.Logistic())
+    assert (target.fingerprint, target.names) == ("mine", ["a", "b"])
+    assert tunamh.sample(target, draws=10, rng=1).posterior.attrs["settings"].count("mine") == 1
+    source.names = ["a"]
+    with pytest.raises(ValueError, match="names 1 columns, but its rows have 2"):
+        tunamh.GLM(source, family=tunamh.Logistic())
+
+
+def nan_at(row, column):
+    changed = X[150:].copy()
+    changed[row, column] = np.nan
+    return changed
+
+
+HALF = np.ones(150)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        (two_blocks(X=nan_at(7, 1)), "X has nan in row 157, column 1"),
+        (two_blocks(y=np.where(np.arange(150) == 3, np.inf, 0.0)), "y has inf in row 153"),
+        (two_blocks(X=np.ones((150, 3))), r"rows from 150 on have X of shape \(150, 3\).*2 columns"),
+        (two_blocks(X=X[150:160]), r"rows from 150 on have X of shape \(10, 2\) and y of shape \(150,\)"),
+        (two_blocks(y=Y[150:, None]), r"y of shape \(150, 1\)"),
+        (two_blocks(y=np.where(np.arange(150) == 4, 2.0, 0.0)), "rows from 150 on, counted from there.*row 4"),
+        (two_blocks(start=0), "starts at row 0, but 150 rows came before"),
+        (two_blocks(start=151), "starts at row 151, but 150 rows"),
+        (two_blocks(X=np.empty((0, 2)), y=np.empty(0)), "at row 150, is empty"),
+        (two_blocks(weights=HALF), "rows from 150 on have weights, unlike the first block"),
+        (two_blocks(offset=HALF), "rows from 150 on have offset, unlike the first block"),
+        ([two_blocks()[0]._replace(offset=HALF), two_blocks()[1]], "rows from 150 on have no offset"),
+        ([block._replace(weights=HALF[:149]) for block in two_blocks()], r"weights have shape \(149,\)"),
+        ([block._replace(offset=np.full(150, np.nan)) for block in two_blocks()], "offset has nan in row 0"),
+        ([block._replace(weights=HALF - 2 * (block.start > 0)) for block in two_blocks()], "row 150 has -1"),
+        ([block._replace(X=block.X[:, 0]) for block in two_blocks()], "two dimensions"),
+        ([], "no blocks"),
+    ],
+    ids=range(17),
+)
+def test_blocks_that_are_no_use_are_refused_by_row(blocks, message):
+    with pytest.raises(ValueError, match=message):
+        tunamh.GLM(InBlocks(blocks), family=tunamh.Logistic())
+
+
+def test_a_wrong_number_of_rows_is_refused():
+    with pytest.raises(ValueError, match="says it has 301 rows, its blocks have 300 together"):
+        tunamh.GLM(InBlocks(two_blocks(), n_rows=301), family=tunamh.Logistic())
+
+
+@pytest.mark.parametrize("name", ["y", "weights", "offset"])
+def test_nothing_is_given_beside_a_source(name):
+    with pytest.raises(TypeError, match=f"a source gives its own {name}: leave {name}= out"):
+        tunamh.GLM(InBlocks(two_blocks()), family=tunamh.Logistic(), **{name: Y})
+
+
+def test_an_error_in_a_sources_own_reading_comes_through(own, tmp_path):
+    source = in_files(own, tmp_path, ROWS_AT_ONCE)
+    target = tunamh.GLM(source, family=tunamh.Logistic())
+    source.paths[1].unlink()
+    with pytest.raises(FileNotFoundError, match=str(ROWS_AT_ONCE)):
+        tunamh.sample(target, rng=1)
 
 
 def test_the_page_asks_for_nothing_private():

@@ -1,4 +1,4 @@
-"""What a person needs to add a family, a prior, a proposal or an acceptance test: one file of their own, no edit here.
+"""What a person needs to add a family, prior, proposal, test or source of rows: one file of their own, no edit here.
 
 A *role* is a signature, a *part* is a function compiled for it by ``@part(role)`` and handed over as a pointer: the
 chain runs parts that it has never seen, at full speed. `helper` compiles what parts call. Parts never raise: they
@@ -11,6 +11,7 @@ complete example, which the test suite runs.
 | prior | what is known before the data | ``log_prior(theta)``, a `Prior` | ``GLM(X, y, family, prior=...)`` |
 | proposal | where next, and its Hastings factor | `Propose`, a `Proposal` | ``sample(target, proposal=...)`` |
 | test | accept or reject, on which rows | `Decide`, an `AcceptanceTest` | ``sample(target, test=...)`` |
+| source | what are the rows | ``map(function)``, a `Source` | ``GLM(source, family=...)`` |
 
 A family
 --------
@@ -97,6 +98,18 @@ symmetric in (theta, prop). ::
 ``memory`` is what a chain keeps between steps (in `tunamh.MH` the energy of its state). A test that draws
 rows gives ``supply=target.supply``: `draw_rows` then takes them from the law ``c_i / C``. Prove the test exact by
 `tunamh.theory.transition_matrix` and `tunamh.theory.detailed_balance_error` before trusting a simulation.
+
+A source
+--------
+Rows that lie in files, or anywhere else, in blocks of some thousand. No base class: whatever has these four is one. ::
+
+    class MySource:
+        n_rows = ...
+        names = None                                    # or one for each column of X
+        fingerprint = "..."                             # differs for different data; results keep it
+
+        def map(self, function):                        # function of every block, in the order of the rows
+            return (function(Rows(start, X, y)) for start, X, y in ...)     # Rows has weights= and offset= too
 """
 
 from __future__ import annotations
@@ -133,6 +146,7 @@ from .acceptance.base import (
     verdict,
     within_rounding,
 )
+from .data.source import Rows, Source
 from .data.stream import draw_rows
 from .data.supply import NO_ROWS, Supply
 from .errors import NotApplicable
@@ -192,6 +206,8 @@ __all__ = [
     "ReadyPrior",
     "ReadyProposal",
     "ReadyTest",
+    "Rows",
+    "Source",
     "Space",
     "Supply",
     "Suprema",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import tunamh
+from tunamh.targets.families.categorical import Categorical
 from tunamh.theory import FiniteProblem
 
 
@@ -57,3 +58,22 @@ def dense_problem(seed: int, *, tight: bool) -> FiniteProblem:
     c = (rise[:, off] / distance[off]).max(axis=1)
     q = rng.dirichlet(np.ones(K), size=K)
     return FiniteProblem(energies, c if tight else c * rng.uniform(1, 2, n_rows), distance, q, rng.standard_normal(K))
+
+
+def softmax_problem(seed: int) -> tuple[FiniteProblem, tunamh.Target, np.ndarray, np.ndarray]:
+    """Three classes of one column, expanded, at a few points of the plane.
+
+    As the enumeration and as the compiled library see them, with the points and the posterior's law on these by NumPy.
+    """
+    rng = np.random.default_rng(seed)
+    X, y, K = 2 * rng.normal(size=(4, 1)), np.array([0.0, 1.0, 2.0, float(rng.integers(3))]), 4
+    weights = rng.uniform(0.5, 1.5, 4)
+    target = tunamh.GLM(X, y, Categorical(), prior=tunamh.Normal(scale=1.5), weights=weights)
+    expanded = tunamh.Taylor(order=2, centre=np.zeros(2))(target)  # not at the mode: remainders are larger
+    points = rng.normal(size=(K, 2))
+    q = rng.dirichlet(np.full(K, 3.0), size=K)
+    eta = np.concatenate([np.zeros((K, 4, 1)), points[:, None, :] * X], axis=2)
+    log_likelihood = (eta - np.log(np.exp(eta).sum(axis=2, keepdims=True)))[:, np.arange(4), y.astype(int)]
+    log_law = log_likelihood @ weights - 0.5 * (points**2).sum(axis=1) / 1.5**2
+    law = np.exp(log_law - log_law.max())
+    return FiniteProblem.of(expanded, points, q), expanded, points, law / law.sum()

@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 import pytest
-from finite import neighbour_problem
+from finite import neighbour_problem, softmax_problem
 from scipy import stats
 
 import tunamh
@@ -98,6 +98,29 @@ def point_proposal(points, q):
         return np.log(q[there, here] / q[here, there])
 
     return propose
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        MH(),
+        TunaMH(chi=0.05, full_share=np.inf),
+        TunaMH(chi=1.0, full_share=np.inf),
+        MHSS(full_share=np.inf),
+        FactorizedMH(truncation=np.inf),
+    ],
+    ids=repr,
+)
+def test_classes_expanded_to_the_second_order_move_as_often_as_enumerated(test):
+    problem, target, points, _ = softmax_problem(2)
+    propose = point_proposal(points, problem.proposal)
+    tree = tunamh.sample(target, test=test, proposal=propose, init=points[0], draws=STEPS, tune=0, chains=1, rng=3)
+    states = np.argmin(np.abs(tree.posterior["theta"].values[0, :, :1] - points[:, 0]), axis=1)
+    scores = transition_scores(states, transition_matrix(problem, test))
+    assert np.abs(scores).max() < 4.5
+    assert stats.chi2.sf((scores**2).sum(), scores.size) > 1e-5
+    if test != MH():  # the battery can tell tests apart
+        assert np.abs(transition_scores(states, transition_matrix(problem, MH()))).max() > 6
 
 
 @pytest.mark.parametrize("test", [FlyMC(q=0.3), FlyMC(q=0.05, tuned=True), FlyMC(q=1.0)], ids=repr)

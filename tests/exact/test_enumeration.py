@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from finite import dense_problem, neighbour_problem
+from finite import dense_problem, neighbour_problem, softmax_problem
 from scipy import stats
 
 from tunamh import (
@@ -57,6 +57,27 @@ def test_detailed_balance(test, tight, seed):
         assert np.all(transition >= 0)
         assert detailed_balance_error(transition, problem.posterior()) < 1e-9
         assert stationary_law(transition) == pytest.approx(problem.posterior(), abs=1e-8)
+
+
+@pytest.mark.parametrize("test", [test for test in TESTS if not isinstance(test, PoissonMH)], ids=repr)
+@pytest.mark.parametrize("seed", range(3))
+def test_detailed_balance_of_classes_expanded_to_the_second_order(test, seed):
+    """Rows of several predictors, by the remainders and bounds of the compiled code; the law is that of NumPy."""
+    problem, _, _, law = softmax_problem(seed)
+    assert problem.posterior() == pytest.approx(law, abs=1e-12)
+    rise = np.abs(problem.energies[:, :, None] - problem.energies[:, None, :])
+    assert 0.1 < (rise / (problem.c[:, None, None] * problem.distance + np.eye(4))).max() <= 1
+    transition = transition_matrix(problem, test)
+    assert detailed_balance_error(transition, law) < 1e-9
+    assert stationary_law(transition) == pytest.approx(law, abs=1e-8)
+
+
+def test_classes_beyond_their_bounds_have_no_rate():
+    """Negative control: constants five times too small."""
+    problem = softmax_problem(0)[0]
+    short = FiniteProblem(problem.energies, problem.c / 5, problem.distance, problem.proposal, problem.log_prior)
+    with pytest.raises(ValueError, match="exceeds its bound"):
+        transition_matrix(short, TunaMH(chi=0.01, full_share=np.inf))
 
 
 @pytest.mark.parametrize("test", INEXACT, ids=repr)

@@ -29,7 +29,8 @@ from .families import Family
 from .families.several import SeveralFamily
 from .glm_rows import own_numbers
 from .many_starts import modes_from_many_starts
-from .observations import Beside, Observations, check_weights, observe
+from .observations import Observations
+from .observe import Beside, check_weights, observe
 from .one_predictor import OnePredictor
 from .separation import separating_direction
 from .several_predictors import SeveralPredictors

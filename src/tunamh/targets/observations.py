@@ -5,22 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from .._arguments import shown
 from ..data.passes import added_up, over_blocks
 from ..data.seal import Seal
-from ..data.source import Rows, Source, watched_map
-from ..data.tables import aligned, as_matrix, as_vector, refuse_non_finite
-from .designs import Design, as_design
-from .designs.dense import DenseDesign
-from .designs.shifted import ShiftedDesign
+from ..data.source import Rows
+from .designs import Design
 
 Result = TypeVar("Result")
-
-_MOST_WEIGHT = 1e20  # with more, a posterior is narrower than the rounding of its parameters
 
 
 class Observations(ABC):
@@ -152,7 +146,8 @@ class Arranged(Sample):
         return Arranged(self.base.weighted_up(factor), self.design, self.change)  # type: ignore[attr-defined]
 
     def on_columns(self, which: np.ndarray) -> Observations:
-        return self.base.on_columns(which)
+        """Of the other design's columns, which are more than those of the base where classes share them."""
+        return Arranged(self.base, self.design, lambda rows: _on_columns(self.change(rows), which))
 
     def check(self, rows: Rows) -> None:
         self.base.check(rows)
@@ -161,182 +156,29 @@ class Arranged(Sample):
         self.base.check_some()
 
 
-class FromSource(Observations):
-    """Rows that a source gives block by block; their columns are dense. One map looks at all of them first."""
+class _SomeColumns:
+    """A block of several predictors of which some parameters stay at zero: what questions about a design ask."""
 
-    def __init__(self, source: Source, which: np.ndarray | None = None):
-        self.source, self._which = source, which
-        self.n_rows = source.n_rows
-        first = next(iter(source.map(lambda rows: (np.shape(rows.X), rows.weights is None, rows.offset is None))))
-        (_, columns), self.weighted, self._shifted = first[0], not first[1], not first[2]
-        self._columns = columns if which is None else int(which.sum())
-        self.design = self._design(np.empty((0, self._columns)), np.empty(0))
-        names = None if source.names is None else [str(name) for name in source.names]
-        if names is not None and len(names) != columns:
-            raise ValueError(f"the source names {len(names)} columns, but its rows have {columns}.")
-        self.names = names
+    def __init__(self, block: Any, which: np.ndarray):
+        self.block, self.which = block, which
 
-    @property
-    def fingerprint(self) -> str:
-        return self.source.fingerprint
+    def _whole(self, part: np.ndarray) -> np.ndarray:
+        whole = np.zeros((len(self.which), *part.shape[1:]))
+        whole[self.which] = part
+        return whole
 
-    def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
-        return watched_map(self.source, lambda rows: function(self._block(rows)))
+    def dense(self) -> np.ndarray:
+        return self.block.dense()[..., self.which]
 
-    def _design(self, X: np.ndarray, offset: Any) -> Design:
-        design = DenseDesign(X)
-        return ShiftedDesign(design, np.asarray(offset, dtype=np.float64)) if self._shifted else design
+    def times(self, matrix: np.ndarray) -> np.ndarray:
+        return self.block.times(self._whole(matrix))
 
-    def _block(self, rows: Rows) -> Rows:
-        X = np.ascontiguousarray(rows.X, dtype=np.float64)
-        X = X if self._which is None else np.ascontiguousarray(X[:, self._which])
-        y = np.ascontiguousarray(rows.y, dtype=np.float64)
-        if X.shape != (len(y), self._columns):
-            raise ValueError(f"rows from {rows.start} on have X of shape {X.shape}, {self._columns} columns expected.")
-        weights = None if rows.weights is None else np.asarray(rows.weights, dtype=np.float64)
-        block = self._design(X, rows.offset).block(slice(None))
-        return rows._replace(X=block, y=y, weights=weights)
+    def reach(self, vector: np.ndarray) -> np.ndarray:
+        return self.block.reach(self._whole(vector))
 
-    def check(self, rows: Rows) -> None:
-        """Of a source nothing but its fingerprint is known."""
-
-    def check_some(self) -> None:
-        """Of a source nothing but its fingerprint is known."""
-
-    def take(self, index: np.ndarray) -> InMemory:
-        """One map in which every block gives those of its rows that are asked for."""
-
-        def chosen(rows: Rows) -> tuple[np.ndarray, ...]:
-            here = np.flatnonzero((index >= rows.start) & (index < rows.start + len(rows.y)))
-            inside = index[here] - rows.start
-            ones = np.ones(len(rows.y))
-            others = (ones if values is None else values for values in (rows.weights, rows.offset))
-            return here, rows.X.dense()[inside], rows.y[inside], *(values[inside] for values in others)
-
-        found = zip(*self.map(chosen), strict=True)
-        places, X, y, weights, offset = (np.concatenate(parts) for parts in found)
-        order = np.argsort(places)
-        design = self._design(X[order], offset[order])
-        return InMemory(design, y[order], weights[order] if self.weighted else None, self.names)
-
-    def on_columns(self, which: np.ndarray) -> FromSource:
-        kept = which if self._which is None else self._which.copy()
-        if self._which is not None:
-            kept[self._which] = which
-        return FromSource(self.source, kept)
+    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+        return self.block.squares(kept)[self.which]
 
 
-class Beside(NamedTuple):
-    """What a user may give beside ``X`` and ``y``."""
-
-    weights: Any = None
-    offset: Any = None
-    trials: Any = None
-    censored: Any = None
-    predictors: Any = None
-
-
-def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
-    """Whatever a user gives as ``X, y``, checked by the family."""
-    _refuse_what_means_nothing(beside, family)
-    if isinstance(X, Source):
-        for name, given in {"y": y, **beside._asdict()}.items():
-            if given is not None:
-                raise TypeError(f"a source gives its own {name}: leave {name}= out, got {shown(given)}.")
-        return _looked_through(FromSource(X), family.check)
-    if y is None:
-        raise TypeError("y is missing: give the responses, one per row of X, or a source that has them.")
-    vectors = {"y": y, **{name: getattr(beside, name) for name in ("weights", "offset", "trials", "censored")}}
-    y, *others = aligned(X, "X", **vectors)
-    design, names = as_design(X)
-    n_rows = design.n_rows
-    y = as_vector(y, "y", n_rows)
-    weights, offset, trials, censored = (
-        None if given is None else as_vector(given, name, n_rows)
-        for name, given in zip(("weights", "offset", "trials", "censored"), others, strict=True)
-    )
-    if offset is not None:
-        design = ShiftedDesign(design, offset)
-    given_columns = [as_design(table) for table in (beside.predictors or {}).values()]
-    for (one, _), name in zip(given_columns, beside.predictors or {}, strict=True):
-        if one.n_rows != n_rows:
-            raise ValueError(f"predictors[{name!r}] has {one.n_rows} rows, but X has {n_rows}.")
-    if trials is None:
-        family.check(y)
-    if censored is not None:
-        _check_codes(censored)
-    held = {"y": y, "weights": weights, "trials": trials, "censored": censored}
-    columns = {f"predictors: {name}": array for one, _ in given_columns for name, array in one.arrays().items()}
-    arrays = {name: array for name, array in held.items() if array is not None}
-    seal = Seal({**design.arrays(), **arrays, **columns}, names)
-    if trials is not None:
-        return family.of_trials(InMemory(design, y, weights, names, seal), trials)
-    found = InMemory(design, y, weights, names, seal, censored, tuple(one for one, _ in given_columns))
-    found.other_names = tuple(labels for _, labels in given_columns)
-    return found
-
-
-def _refuse_what_means_nothing(beside: Beside, family: Any) -> None:
-    """Trials, censoring and further predictors are for families that know them."""
-    kind = type(family).__name__
-    if beside.trials is not None and not hasattr(family, "of_trials"):
-        raise TypeError(f"trials= counts labels, for Logistic(), Probit() and Cloglog(); {kind} has no labels.")
-    if beside.censored is not None and not getattr(family, "knows_censoring", False):
-        raise TypeError(f"censored= is for Gaussian, LogNormal, LogLogistic and Weibull responses, not for {kind}.")
-    known = getattr(family, "described", ())
-    for name in beside.predictors or {}:
-        if name not in known:
-            what = f"its parameters with predictors of their own are {', '.join(known)}" if known else "it has none"
-            raise ValueError(f"predictors names {name!r}, which {kind} does not describe by columns: {what}.")
-
-
-def _check_codes(censored: np.ndarray) -> None:
-    wrong = ~np.isin(censored, (-1.0, 0.0, 1.0))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"censored must be 0 (observed), 1 (the response is larger) or -1 (smaller), but row {row} has "
-            f"{censored[row]:g}."
-        )
-
-
-def _looked_through(found: FromSource, check: Callable[[np.ndarray], None]) -> FromSource:
-    """Raise for numbers that are no use, wherever they are, before anything rests on them."""
-
-    def look(rows: Rows) -> int:
-        as_matrix(rows.X.dense(), "X")
-        names = None if found.names is None else list(found.names)
-        refuse_non_finite(rows.X.dense(), "X", rows.start, names)
-        refuse_non_finite(rows.y, "y", rows.start)
-        if rows.weights is not None:
-            refuse_non_finite(rows.weights, "weights", rows.start)
-        if rows.offset is not None:
-            refuse_non_finite(np.asarray(rows.offset, dtype=np.float64), "offset", rows.start)
-        try:
-            check(rows.y)
-        except ValueError as error:
-            raise ValueError(f"in the block of rows from {rows.start} on: {error}") from None
-        return len(rows.y)
-
-    counted = sum(found.map(look))
-    if counted != found.n_rows:
-        raise ValueError(f"the source says it has {found.n_rows} rows, its blocks have {counted} together.")
-    return found
-
-
-def check_weights(observations: Observations, temper: float) -> None:
-    """Raise for weights that are negative, all zero, or too large to compute with."""
-
-    def look(rows: Rows) -> tuple[float, bool]:
-        weights = rows.weights
-        assert weights is not None
-        if (weights < 0).any():
-            row = int(np.argmax(weights < 0))
-            raise ValueError(f"weights must not be negative, but row {rows.start + row} has {weights[row]:g}.")
-        return float(weights.sum()), bool(weights.any())
-
-    total, some = observations.sums(look)
-    if temper * total > _MOST_WEIGHT:
-        raise ValueError(f"weights add up to {total:g}, too much to compute with: 1 is the weight of one row.")
-    if not some:
-        raise ValueError("weights are all zero, so that no row counts: at least one must be positive.")
+def _on_columns(rows: Rows, which: np.ndarray) -> Rows:
+    return rows._replace(X=_SomeColumns(rows.X, which))

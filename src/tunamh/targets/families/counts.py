@@ -29,7 +29,7 @@ from .base import (
 _MOST = 1e15  # beyond this not every whole number is a float
 
 
-def _check_counts(y: np.ndarray) -> None:
+def check_counts(y: np.ndarray) -> None:
     wrong = (y < 0) | (y != np.floor(y)) | (y > _MOST)
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -65,7 +65,7 @@ class Poisson:
     hyper = ()
 
     def check(self, y: np.ndarray) -> None:
-        _check_counts(y)
+        check_counts(y)
 
     def guess(self, y: np.ndarray) -> np.ndarray:
         return np.log(y + 0.5)
@@ -138,7 +138,7 @@ class NegativeBinomial:
         return (self.dispersion, math.log(self.dispersion))
 
     def check(self, y: np.ndarray) -> None:
-        _check_counts(y)
+        check_counts(y)
 
     def guess(self, y: np.ndarray) -> np.ndarray:
         return np.log(y + 0.5)
@@ -248,7 +248,7 @@ class SoftplusPoisson:
     hyper = ()
 
     def check(self, y: np.ndarray) -> None:
-        _check_counts(y)
+        check_counts(y)
 
     def guess(self, y: np.ndarray) -> np.ndarray:
         """Where ``log(1 + e^eta) = y + 1/2``."""

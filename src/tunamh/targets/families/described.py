@@ -163,7 +163,9 @@ class _TwoParts:
         if described_by_columns(observations):
             return by_columns(observations, self.rows, self.name, prior, _start(observations))
         if prior is not None:
-            raise ValueError(f"a prior of {self.name} is one of coefficients: give predictors={{{self.name!r}: Z}} too.")
+            raise ValueError(
+                f"a prior of {self.name} is one of coefficients: give predictors={{{self.name!r}: Z}} too."
+            )
         names = column_names(observations)
         form, begin = Probability(len(names)), np.append(np.zeros(len(names)), 0.5)
         rows = shared_scalar(observations)

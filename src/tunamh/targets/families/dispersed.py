@@ -11,7 +11,7 @@ from ..._jit import FamilyEnergy, FamilyRise, part
 from ..._vector import softplus, softplus_rise
 from .base import sigmoids
 from .closed import largest_of, positive_check, ranges, symmetric
-from .counts import _check_counts as check_counts
+from .counts import check_counts
 from .several import SeveralFamily
 
 # ------------------------------------------------------------------------------------------- negative binomial

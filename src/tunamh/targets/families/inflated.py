@@ -12,7 +12,7 @@ from ..._jit import FamilyEnergy, FamilyRise, helper, part
 from ..._vector import softplus, softplus_rise
 from .binary import Logistic
 from .closed import ranges, symmetric
-from .counts import _check_counts as check_counts
+from .counts import check_counts
 from .dispersed import NegativeBinomialRows
 from .formulas import Formulas, box_bounds
 

@@ -51,9 +51,7 @@ class _Censored:
         if isinstance(given, float):
             scale = 1 / given if self.parameter == "shape" else given
             return known_scale(observations, scale, self.response, family)
-        return with_unknown_scale(
-            observations, temper, given, family, name=self.parameter, response=self.response
-        )
+        return with_unknown_scale(observations, temper, given, family, name=self.parameter, response=self.response)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,110 @@
+"""Whatever a user gives as ``X`` and ``y``, as observations."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._arguments import shown
+from ..data.seal import Seal
+from ..data.source import Rows, Source
+from ..data.tables import aligned, as_vector
+from .designs import as_design
+from .designs.shifted import ShiftedDesign
+from .from_source import FromSource, looked_through
+from .observations import InMemory, Observations
+
+_MOST_WEIGHT = 1e20  # with more, a posterior is narrower than the rounding of its parameters
+
+
+class Beside(NamedTuple):
+    """What a user may give beside ``X`` and ``y``."""
+
+    weights: Any = None
+    offset: Any = None
+    trials: Any = None
+    censored: Any = None
+    predictors: Any = None
+
+
+def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
+    """Whatever a user gives as ``X, y``, checked by the family."""
+    _refuse_what_means_nothing(beside, family)
+    if isinstance(X, Source):
+        for name, given in {"y": y, **beside._asdict()}.items():
+            if given is not None:
+                raise TypeError(f"a source gives its own {name}: leave {name}= out, got {shown(given)}.")
+        return looked_through(FromSource(X), family.check)
+    if y is None:
+        raise TypeError("y is missing: give the responses, one per row of X, or a source that has them.")
+    vectors = {"y": y, **{name: getattr(beside, name) for name in ("weights", "offset", "trials", "censored")}}
+    y, *others = aligned(X, "X", **vectors)
+    design, names = as_design(X)
+    n_rows = design.n_rows
+    y = as_vector(y, "y", n_rows)
+    weights, offset, trials, censored = (
+        None if given is None else as_vector(given, name, n_rows)
+        for name, given in zip(("weights", "offset", "trials", "censored"), others, strict=True)
+    )
+    if offset is not None:
+        design = ShiftedDesign(design, offset)
+    given_columns = [as_design(table) for table in (beside.predictors or {}).values()]
+    for (one, _), name in zip(given_columns, beside.predictors or {}, strict=True):
+        if one.n_rows != n_rows:
+            raise ValueError(f"predictors[{name!r}] has {one.n_rows} rows, but X has {n_rows}.")
+    if trials is None:
+        family.check(y)
+    if censored is not None:
+        _check_codes(censored)
+    held = {"y": y, "weights": weights, "trials": trials, "censored": censored}
+    columns = {f"predictors: {name}": array for one, _ in given_columns for name, array in one.arrays().items()}
+    arrays = {name: array for name, array in held.items() if array is not None}
+    seal = Seal({**design.arrays(), **arrays, **columns}, names)
+    if trials is not None:
+        return family.of_trials(InMemory(design, y, weights, names, seal), trials)
+    found = InMemory(design, y, weights, names, seal, censored, tuple(one for one, _ in given_columns))
+    found.other_names = tuple(labels for _, labels in given_columns)
+    return found
+
+
+def _refuse_what_means_nothing(beside: Beside, family: Any) -> None:
+    """Trials, censoring and further predictors are for families that know them."""
+    kind = type(family).__name__
+    if beside.trials is not None and not hasattr(family, "of_trials"):
+        raise TypeError(f"trials= counts labels, for Logistic(), Probit() and Cloglog(); {kind} has no labels.")
+    if beside.censored is not None and not getattr(family, "knows_censoring", False):
+        raise TypeError(f"censored= is for Gaussian, LogNormal, LogLogistic and Weibull responses, not for {kind}.")
+    known = getattr(family, "described", ())
+    for name in beside.predictors or {}:
+        if name not in known:
+            what = f"its parameters with predictors of their own are {', '.join(known)}" if known else "it has none"
+            raise ValueError(f"predictors names {name!r}, which {kind} does not describe by columns: {what}.")
+
+
+def _check_codes(censored: np.ndarray) -> None:
+    wrong = ~np.isin(censored, (-1.0, 0.0, 1.0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"censored must be 0 (observed), 1 (the response is larger) or -1 (smaller), but row {row} has "
+            f"{censored[row]:g}."
+        )
+
+
+def check_weights(observations: Observations, temper: float) -> None:
+    """Raise for weights that are negative, all zero, or too large to compute with."""
+
+    def look(rows: Rows) -> tuple[float, bool]:
+        weights = rows.weights
+        assert weights is not None
+        if (weights < 0).any():
+            row = int(np.argmax(weights < 0))
+            raise ValueError(f"weights must not be negative, but row {rows.start + row} has {weights[row]:g}.")
+        return float(weights.sum()), bool(weights.any())
+
+    total, some = observations.sums(look)
+    if temper * total > _MOST_WEIGHT:
+        raise ValueError(f"weights add up to {total:g}, too much to compute with: 1 is the weight of one row.")
+    if not some:
+        raise ValueError("weights are all zero, so that no row counts: at least one must be positive.")

@@ -2,7 +2,29 @@
 
 from .base import Target
 from .energy import EnergyTarget
-from .families import Gaussian, Huber, Logistic, NegativeBinomial, Probit, SoftplusPoisson, StudentT
+from .families import (
+    Beta,
+    Categorical,
+    Cloglog,
+    Exponential,
+    Gamma,
+    Gaussian,
+    Huber,
+    Hurdle,
+    Logistic,
+    LogisticErrors,
+    LogLogistic,
+    LogNormal,
+    NegativeBinomial,
+    Ordinal,
+    Poisson,
+    Probit,
+    SoftplusPoisson,
+    StudentT,
+    Weibull,
+    ZeroInflated,
+    family,
+)
 from .glm import GLM
 from .mixture import GaussianMixture
 from .named import LogisticRegression, RobustRegression
@@ -10,17 +32,31 @@ from .walk import FiniteWalk
 
 __all__ = [
     "GLM",
+    "Beta",
+    "Categorical",
+    "Cloglog",
     "EnergyTarget",
+    "Exponential",
     "FiniteWalk",
+    "Gamma",
     "Gaussian",
     "GaussianMixture",
     "Huber",
+    "Hurdle",
+    "LogLogistic",
+    "LogNormal",
     "Logistic",
+    "LogisticErrors",
     "LogisticRegression",
     "NegativeBinomial",
+    "Ordinal",
+    "Poisson",
     "Probit",
     "RobustRegression",
     "SoftplusPoisson",
     "StudentT",
     "Target",
+    "Weibull",
+    "ZeroInflated",
+    "family",
 ]

@@ -137,7 +137,7 @@ def known_scale(observations: Observations, scale: float, response: Any, family:
     layout = ShiftedDesign(layout, np.zeros(1))
 
     def change(rows: Rows) -> Rows:
-        block = rows.X.block if isinstance(rows.X, ShiftedBlock) else rows.X
+        block: Any = rows.X.block if isinstance(rows.X, ShiftedBlock) else rows.X
         minus = (rows.X.dot(np.zeros(dim)) - response(rows)) / scale
         if isinstance(block, DenseBlock):
             scaled: Block = DenseBlock(block.X / scale)

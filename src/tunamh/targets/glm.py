@@ -99,7 +99,8 @@ class GLM(Target):
         self.given_rows = observe(X, y, beside, given)
         if self.given_rows.weighted:
             check_weights(self.given_rows, temper)
-        self.arranged = arranged = arrange(self.given_rows, given, temper)
+        family_of_rows = given if trials is None else given.for_trials()  # type: ignore[attr-defined]
+        self.arranged = arranged = arrange(self.given_rows, family_of_rows, temper)
         observations, row_family, names = arranged[:3]
         self.observations, self.family = observations, row_family
         self.terms = (

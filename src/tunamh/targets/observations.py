@@ -69,7 +69,10 @@ class Sample(Observations):
 
 @dataclass
 class InMemory(Sample):
-    """Arrays, which are not copied; the seal notices when they are changed. A sample has none."""
+    """Arrays, which are not copied; the seal notices when they are changed. A sample has none.
+
+    ``others`` are further designs, ``other_names`` their columns' names, ``described`` the parameters they describe.
+    """
 
     design: Design
     y: np.ndarray
@@ -79,6 +82,7 @@ class InMemory(Sample):
     censored: np.ndarray | None = None
     others: tuple[Design, ...] = ()
     other_names: tuple[Sequence[str] | None, ...] = ()
+    described: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]

@@ -64,7 +64,7 @@ def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
     if trials is not None:
         return family.of_trials(InMemory(design, y, weights, names, seal), trials)
     found = InMemory(design, y, weights, names, seal, censored, tuple(one for one, _ in given_columns))
-    found.other_names = tuple(labels for _, labels in given_columns)
+    found.other_names, found.described = tuple(labels for _, labels in given_columns), tuple(beside.predictors or ())
     return found
 
 

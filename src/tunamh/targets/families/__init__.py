@@ -10,28 +10,44 @@ slope constants (spec 5i).
 
 from .base import Family, FamilyWithLowerBound, LowerBound, Suprema
 from .binary import Cloglog, Logistic, Probit
+from .categorical import Categorical
 from .counts import NegativeBinomial, Poisson, SoftplusPoisson
+from .described import Beta, Gamma, Hurdle, ZeroInflated
+from .lifetimes import LogisticErrors, LogLogistic, LogNormal, Weibull
+from .ordinal import Ordinal
+from .own import family
 from .positive import Exponential, GammaRows
 from .robust import Gaussian, Huber, StudentT
 from .survival import LogisticRows, NormalRows, WeibullRows
 
 __all__ = [
+    "Beta",
+    "Categorical",
     "Cloglog",
     "Exponential",
     "Family",
     "FamilyWithLowerBound",
+    "Gamma",
     "GammaRows",
     "Gaussian",
     "Huber",
+    "Hurdle",
+    "LogLogistic",
+    "LogNormal",
     "Logistic",
+    "LogisticErrors",
     "LogisticRows",
     "LowerBound",
     "NegativeBinomial",
     "NormalRows",
+    "Ordinal",
     "Poisson",
     "Probit",
     "SoftplusPoisson",
     "StudentT",
     "Suprema",
+    "Weibull",
     "WeibullRows",
+    "ZeroInflated",
+    "family",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ..._vector import (
     softplus_rise,
     twice_atanh,
 )
+from ..observations import InMemory
 from .base import (
     SIGMOID_SLOPE_PEAKS,
     SIGMOID_THIRD,
@@ -33,6 +35,7 @@ from .base import (
     sigmoids,
     slope_near,
 )
+from .trials import as_fractions, as_two_rows
 
 
 class _OfLabels:
@@ -53,6 +56,18 @@ class _OfLabels:
                 else ("labels in y must be 0 or 1", "code the two classes as 0 and 1")
             )
             raise ValueError(f"{wanted}, but row {row} has {y[row]:g}: {advice}.")
+
+    def of_trials(self, found: InMemory, trials: np.ndarray) -> InMemory:
+        """Rows of ``k`` successes of ``n``: fractions where the family knows them, else two rows for one."""
+        return as_fractions(found, trials) if self._knows_fractions else as_two_rows(found, trials)
+
+    def for_trials(self) -> Any:
+        """The family of such rows."""
+        return replace(self, fractions=True) if self._knows_fractions else self  # type: ignore[type-var]
+
+    @property
+    def _knows_fractions(self) -> bool:
+        return "fractions" in getattr(self, "__dataclass_fields__", ())
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A label of 0 speaks against large predictors only, a label of 1 against small ones, a fraction both."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ..._arguments import moderate_number, settle
+from ..._arguments import settle
 from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, helper, part
 from ..._vector import exp_any, exp_negative, exp_rise, log_quotient, softplus, softplus_rise, twice_atanh
+from ...priors.positive import known_or_prior
+from ..arrange import Arrangement, column_names
+from ..observations import Observations
 from .base import (
     SIGMOID_SLOPE_PEAKS,
     SIGMOID_THIRD,
@@ -119,11 +123,11 @@ class NegativeBinomial:
 
     Parameters
     ----------
-    dispersion : float
+    dispersion : float, prior of a positive parameter, optional
         ``r``; the larger, the closer to Poisson.
     """
 
-    dispersion: float
+    dispersion: Any = None
 
     energy = _binomial_energy
     rise = _binomial_rise
@@ -131,7 +135,14 @@ class NegativeBinomial:
     self_concordant = True
 
     def __post_init__(self) -> None:
-        settle(self, dispersion=moderate_number("dispersion", self.dispersion))
+        settle(self, dispersion=known_or_prior("dispersion", self.dispersion))
+
+    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+        from .described import negative_binomial
+
+        if isinstance(self.dispersion, float):
+            return Arrangement(observations, self, column_names(observations))
+        return negative_binomial(self, observations, temper)
 
     @property
     def hyper(self) -> tuple[float, ...]:

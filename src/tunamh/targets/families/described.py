@@ -83,7 +83,7 @@ def negative_binomial(family: NegativeBinomial, observations: Observations, temp
             found[value] = found.get(value, 0.0) + temper * weight
     values = np.array(sorted(value for value in found if value > 0))
     form = Dispersion(observations.design.dim, values, np.array([found[value] for value in values.tolist()]))
-    prior = WIDE if family.dispersion is None else family.dispersion
+    prior: Any = WIDE if family.dispersion is None else family.dispersion
     return one_number(observations, NegativeBinomialRows(), form, "dispersion", prior, 1.0)
 
 
@@ -163,9 +163,8 @@ class _TwoParts:
         if described_by_columns(observations):
             return by_columns(observations, self.rows, self.name, prior, _start(observations))
         if prior is not None:
-            raise ValueError(
-                f"a prior of {self.name} is one of coefficients: give predictors={{{self.name!r}: Z}} too."
-            )
+            also = f"predictors={{{self.name!r}: Z}}"
+            raise ValueError(f"a prior of {self.name} is one of coefficients of columns: give {also} too.")
         names = column_names(observations)
         form, begin = Probability(len(names)), np.append(np.zeros(len(names)), 0.5)
         rows = shared_scalar(observations)

@@ -10,9 +10,12 @@ import numpy as np
 from ..._arguments import moderate_number, settle
 from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
 from ..._vector import log_quotient
+from ...priors.independent import IndependentPrior
 from ...priors.positive import known_or_prior
+from ..arrange import Arrangement, known_scale
+from ..observations import Observations
 from .base import LowerBound, Peaks, Suprema, nearby, reach_of, same_for_all, slope_near
-from .unknown_scale import UnknownScale
+from .unknown_scale import UnknownScale, with_unknown_scale, with_unknown_scale_and_df
 
 _ROUNDING = 1e15  # what is this many times larger than the scale is rounded by as much as the scale
 
@@ -68,10 +71,11 @@ _NEAR_PEAK, _FAR_PEAK = np.sqrt(2.0) - 1, np.sqrt(2.0) + 1  # critical points of
 class StudentT(_OfReals):
     """``f = (v+1)/2 log(1 + r^2/V)``, ``r = y - eta``, ``V = v s^2``, with ``v = df`` and ``s = scale``.
 
-    ``scale`` is a number (known), a prior of a positive parameter, or left out: unknown, with the default prior.
+    ``scale`` is a number (known), a prior of a positive parameter, or left out: unknown, with the default prior. ``df``
+    is a number, or a prior such as ``tunamh.priors.Gamma(2, 10)``.
     """
 
-    df: float = 4.0
+    df: Any = 4.0
     scale: Any = None
 
     energy = _student_energy
@@ -79,10 +83,21 @@ class StudentT(_OfReals):
     convex = False
 
     def __post_init__(self) -> None:
-        settle(self, df=moderate_number("df", self.df), scale=known_or_prior("scale", self.scale))
+        settle(self, df=known_or_prior("df", self.df), scale=known_or_prior("scale", self.scale))
+        if self.df is None:
+            raise TypeError(
+                "df must be a number or a prior of a positive parameter, such as tunamh.priors.Gamma(2, 10)."
+            )
+        if not isinstance(self.df, float) and isinstance(self.scale, float):
+            raise ValueError("df is unknown and scale is known, which is not offered: leave scale out.")
 
     def with_scale(self, scale: float) -> StudentT:
         return StudentT(self.df, scale)
+
+    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+        if isinstance(self.df, float):
+            return super().arrange(observations, temper)
+        return with_unknown_scale_and_df(observations, temper, self.scale, self.df)
 
     @property
     def spread(self) -> float:
@@ -260,10 +275,27 @@ class Gaussian(_OfReals):
     """Whether residuals count by their squares, however large."""
 
     def __post_init__(self) -> None:
-        settle(self, scale=known_or_prior("scale", self.scale))
+        if not isinstance(self.scale, IndependentPrior):  # one of coefficients, where columns describe the scale
+            settle(self, scale=known_or_prior("scale", self.scale))
 
     def with_scale(self, scale: float) -> Gaussian:
         return Gaussian(scale)
+
+    knows_censoring = True
+    described = ("scale",)
+
+    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+        """Also limited responses (Tobit), and a scale that is described by columns."""
+        from .described import described_by_columns, heteroscedastic
+        from .survival import NormalRows
+
+        if described_by_columns(observations):
+            return heteroscedastic(observations, self.scale)
+        if getattr(observations, "censored", None) is None:
+            return super().arrange(observations, temper)
+        if isinstance(self.scale, float):
+            return known_scale(observations, self.scale, lambda rows: rows.y, NormalRows())
+        return with_unknown_scale(observations, temper, self.scale, NormalRows())
 
     @property
     def hyper(self) -> tuple[float, ...]:

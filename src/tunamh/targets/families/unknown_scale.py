@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import shown
 from ...data.source import Rows
 from ...priors.positive import HalfStudentT, PositivePrior
-from ..arrange import Arrangement, Extra, beside, column_names, no_codes, rough_fit
-from ..forms import Scale
+from ..arrange import Arrangement, Extra, beside, column_names, no_codes, rough_fit, shared_scalar
+from ..forms import Scale, ScaleAndDf
 from ..observations import Observations
+from .scaled import StudentRows
 
 _PRIOR_DF, _PRIOR_WIDTH = 3.0, 2.5
 
@@ -58,6 +60,18 @@ def with_unknown_scale(
     return Arrangement(rows, rows_family, names, form, (Extra(name),), (law,), start)
 
 
+def with_unknown_scale_and_df(
+    observations: Observations, temper: float, scale: PositivePrior | None, df: PositivePrior
+) -> Arrangement:
+    """Student-t errors of unknown scale and degrees of freedom: the latter a second predictor that all rows share."""
+    alone = with_unknown_scale(observations, temper, scale, StudentRows())
+    rows, form, start = shared_scalar(alone.observations), alone.form, np.append(np.asarray(alone.start), 5.0)
+    assert isinstance(form, Scale)
+    both = ScaleAndDf(form.b0, form.tau_at, form.tau_0, uncensored_weight(observations, temper))
+    extras, laws = (Extra("scale"), Extra("df")), (*alone.laws, df.law())
+    return Arrangement(rows, StudentRows(), alone.names, both, extras, laws, start)
+
+
 class UnknownScale:
     """A family of residuals whose ``scale`` is a number (known), a prior, or None: unknown, with the default prior."""
 
@@ -70,4 +84,6 @@ class UnknownScale:
     def arrange(self, observations: Observations, temper: float) -> Arrangement:
         if isinstance(self.scale, float):
             return Arrangement(observations, self, column_names(observations))
+        if self.scale is not None and not isinstance(self.scale, PositivePrior):
+            raise TypeError(f"the prior of a scale is one of a positive parameter, got {shown(self.scale)}.")
         return with_unknown_scale(observations, temper, self.scale, self.with_scale(1.0))

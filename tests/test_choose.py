@@ -169,7 +169,7 @@ def test_no_posterior_is_an_error_that_names_the_columns(name):
 @pytest.mark.parametrize("name", IMPROPER)
 def test_a_prior_makes_a_posterior(name):
     flat = IMPROPER[name][0]()
-    target = GLM(flat.design.X, flat._y, flat.family, prior=Normal(scale=5.0))
+    target = GLM(flat.observations.design.X, flat.observations.y, flat.family, prior=Normal(scale=5.0))
     tree = sample(target, draws=2000, rng=1)
     assert tree.sample_stats["acceptance_rate"].mean() > 0.5
     assert float(tunamh.summary(tree, round_to="none")["r_hat"].max()) < 1.02

@@ -96,7 +96,7 @@ def twin_is_proper(twin):
     """
     from scipy.optimize import linprog
 
-    X, y = twin.design.X, twin._y
+    X, y = twin.observations.design.X, twin.observations.y
     right, left = twin.family.rises(y)
     sign = left.astype(float) - right
     both = right & left
@@ -120,7 +120,9 @@ def test_most_twins_are_proper():
 
 def test_a_prior_makes_a_posterior():
     target, _ = improper("probit", "pure_dummy", 150, 1)
-    tree = sample(GLM(target.design.X, target._y, Probit(), prior=Normal(scale=2.0)), draws=200, rng=1)
+    tree = sample(
+        GLM(target.observations.design.X, target.observations.y, Probit(), prior=Normal(scale=2.0)), draws=200, rng=1
+    )
     assert np.isfinite(tree.posterior["theta"].values).all()
 
 

@@ -109,7 +109,11 @@ def test_a_bound_wrong_by_a_millionth_is_caught(weight):
     with pytest.raises(BoundViolation) as caught:
         check_move(np.array([1.0]), np.array([1.01]), steep.model())
     assert caught.value.ratio == pytest.approx(1 / SHORT, abs=1e-9)
-    check_move(np.array([1.0]), np.array([1.01]), GLM(steep.design.X, steep._y, Logistic(), weights=weights).model())
+    check_move(
+        np.array([1.0]),
+        np.array([1.01]),
+        GLM(steep.observations.design.X, steep.observations.y, Logistic(), weights=weights).model(),
+    )
 
     curved = GLM(X[:, 1:2], NOISE, ShortGaussian(), weights=weights)
     around = Taylor(order=1, centre=[0.3])

@@ -181,7 +181,7 @@ def test_plain_numbers_are_not_copied():
         assert shares(array, array)
         assert shares(array[::2, ::-1], array)
         assert shares(pd.DataFrame(array, columns=NAMES, copy=False), array)
-    assert LogisticRegression(X, Y)._y is Y
+    assert LogisticRegression(X, Y).observations.y is Y
 
 
 def test_single_precision_of_a_frame_is_kept():

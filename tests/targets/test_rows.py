@@ -372,6 +372,25 @@ def test_slope_constants_against_interval_arithmetic(family):
         assert found.sum() <= 1.05 * proved.sum()
 
 
+@pytest.mark.parametrize("family", [*NEW, *OLD, Huber(), Huber(0.3, 2.0)], ids=name)
+def test_slope_constants_bound_what_the_kernel_subtracts(family):
+    """``|R(b) - R(a)| <= L/6 |b^3 - a^3|``, R the energy less its expansion of order 2, by the compiled rise."""
+    rng = np.random.default_rng(6)
+    y, eta, radius = some_rows(family, n=20_000)
+    a, b = radius * rng.uniform(-1, 1, (2, radius.size))
+    start, end = eta + a, eta + b
+    a, b = start - eta, end - eta
+    first, second, _ = family.derivatives(eta, y)
+    rise = compiled(family, "rise", start, end, y)
+    rest = rise - first * (b - a) - 0.5 * second * (b - a) * (b + a)
+    size = 1 + np.abs(y) + np.abs(rise) + np.abs(first * (b - a)) + np.abs(second * (b - a) * (b + a))
+    bound = family.slope_constants(y, eta, radius) / 6 * np.abs(b**3 - a**3)
+    assert np.all(np.abs(rest) <= bound * (1 + 1e-9) + 1e-13 * size)
+    if not isinstance(family, Gaussian):
+        large = bound > 1e-6 * size
+        assert np.max(np.abs(rest[large]) / bound[large]) > 0.8  # and not by much
+
+
 def test_slope_constants_that_are_too_small_are_found_out():
     for family in (Poisson(), Logistic(), Cloglog(), Huber()):
         y, eta, radius = some_rows(family)

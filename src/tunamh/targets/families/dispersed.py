@@ -81,8 +81,8 @@ class NegativeBinomialRows(SeveralFamily):
                 peaks = [_logit(p) for p in _binomial_critical(r, y)]
                 for z in (low, high, *(np.clip(peak, low, high) for peak in peaks)):
                     p, q = sigmoids(z)
-                    largest_of(best, _binomial_thirds(p, q, np.logaddexp(0.0, z), r, y))
-                    best[3] += 1e-15 * r * p  # S - p cancels far below 0
+                    *others, last = _binomial_thirds(p, q, np.logaddexp(0.0, z), r, y)
+                    largest_of(best, [*others, np.abs(last) + 1e-15 * r * p])  # S - p cancels far below 0
         return symmetric(*best)
 
 
@@ -181,7 +181,7 @@ class GammaRows2(SeveralFamily):
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, reach: np.ndarray) -> np.ndarray:
         """Exact: ``w`` is largest at its end, ``v`` and ``g'`` are monotone, and ``g >= 0`` is convex."""
         best = np.zeros((4, y.size))
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             w = np.exp(ranges(eta[1], reach[1])[1])
             for end in ranges(eta[0], reach[0]):
                 v, slope, g = self._terms(end, y)

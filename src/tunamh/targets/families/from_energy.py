@@ -158,7 +158,12 @@ def _compiled_parts(copies: Frozen, size: int, call: str) -> tuple[Part, Part]:
     from ... import _scipy_overloads  # noqa: F401  # teaches Numba scipy.special
 
     energy, rise = (_one_predictor, _two_predictors, _three_predictors)[size - 1](copies.compiled)
-    return compile_now(energy, call), compile_now(rise, call)
+    try:
+        return compile_now(energy, call), compile_now(rise, call)
+    except TypeError:
+        raise
+    except Exception as error:  # Numba has no error of its own for all that it cannot do
+        raise TypeError(f"{call} does not compile: {type(error).__name__} in Numba, {error}") from error
 
 
 def _parts(energy: Callable, rise: Callable) -> tuple[Part, Part]:

@@ -132,6 +132,11 @@ class BetaRows(Formulas):
         1/12x)``. Then by the chain rule through ``log a = lambda - S(-eta)`` and ``log b = lambda - S(eta)``, whose
         derivatives in ``eta`` are ``1-p, -u, -u (1-2p)`` and ``-p, -u, -u (1-2p)``, ``u = p (1-p) <= 1/4``.
         """
+        with np.errstate(all="ignore"):  # infinite reaches included
+            bounds = self._sums_of_suprema(y, eta, np.broadcast_to(reach, eta.shape))
+        return symmetric(*(np.where(np.isnan(bound), np.inf, bound) for bound in bounds))
+
+    def _sums_of_suprema(self, y: np.ndarray, eta: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, ...]:
         from ...jets import supremum_near
 
         low, high = ranges(eta[0], reach[0])
@@ -141,12 +146,10 @@ class BetaRows(Formulas):
         level = np.maximum(_divergence_at(low, logit_y), _divergence_at(high, logit_y))
         p, q = _logistic(high), _logistic(-low)  # the largest
         u = np.minimum(p * q, 0.25)
-        a = _rest_bounds(phi_low * _logistic(low))
-        b = _rest_bounds(phi_low * _logistic(-high))
-        whole = _rest_bounds(phi_low)
+        a, b, whole = (_rest_bounds(phi_low * share) for share in (_logistic(low), _logistic(-high), 1.0))
         cubes = q**3 * a[2] + 3 * u * q * a[1] + u * a[0] + p**3 * b[2] + 3 * u * p * b[1] + u * b[0]
         bends = Logistic().suprema_near(np.zeros_like(y), eta[0], reach[0]).third
-        return symmetric(
+        return (
             phi_high * third + bends + cubes,
             phi_high * second + q * q * a[2] + u * a[1] + p * p * b[2] + u * b[1],
             phi_high * first + q * a[2] + p * b[2],

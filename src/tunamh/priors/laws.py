@@ -172,12 +172,6 @@ class ReadyIndependent(ReadyPrior):
         return replace(self, log_prior=_independent, hyper=hyper)
 
 
-def ready_laws(kinds: np.ndarray) -> ReadyIndependent:
-    """Standard laws of these kinds."""
-    one = np.ones(len(kinds))
-    return ready(Laws(kinds, 0.0 * one, one, one))
-
-
 def ready(laws: Laws) -> ReadyIndependent:
     """By the cheapest of the compiled forms."""
     flat, zero = laws.kind == FLAT, np.zeros(len(laws.kind))

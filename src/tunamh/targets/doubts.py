@@ -53,7 +53,7 @@ def _of_narrow_prior(target: GLM) -> Iterator[str]:
     if target._prior.gaussian or not mode.found:
         return
     data, both = np.diag(mode.expansion.plain_hessian), np.diag(mode.posterior.plain_hessian)
-    narrow = [target.names[j] for j in np.flatnonzero((data > 0) & (both > _NARROW**2 * data))]
+    narrow = [target.walking_names[j] for j in np.flatnonzero((data > 0) & (both > _NARROW**2 * data))]
     if narrow:
         yield (
             f"the prior is more than {_NARROW:g} times narrower than the likelihood for {listed(narrow)}: if it has "
@@ -102,7 +102,7 @@ def names_along(target: GLM, direction: np.ndarray) -> list[str]:
     if not share.any():
         share = np.abs(direction)
     leading = sorted(j for j in np.argsort(-share) if share[j] > 0.1 * share.max())
-    return [target.names[j] for j in leading]
+    return [target.walking_names[j] for j in leading]
 
 
 def listed(names: list[str]) -> str:

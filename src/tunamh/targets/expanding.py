@@ -68,7 +68,8 @@ def firefly(target: GLM, centre: np.ndarray | None) -> TaylorTarget:
         below = lower_bound(y, None if centre is None else X.dot(centre))
         rows[:, c] = 0.0
         rows[:, c + 1 : c + 5] = np.column_stack(below)
-        return X.moment(weight * (2 * below.a * below.anchor - below.b)), X.sandwich(-2 * weight * below.a)
+        from_offset = below.anchor - X.dot(np.zeros(d))  # bounds are tight at eta = anchor, x.theta + offset
+        return X.moment(weight * (2 * below.a * from_offset - below.b)), X.sandwich(-2 * weight * below.a)
 
     slope, curvature = np.zeros(d), np.zeros((d, d))
 

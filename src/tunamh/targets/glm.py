@@ -17,7 +17,6 @@ from ..data.passes import announce
 from ..data.source import Rows
 from ..laplace import Mode, find_mode, find_modes
 from ..priors import Flat, as_prior
-from ..priors.laws import ready_laws
 from .arrange import arrange
 from .base import Expansion, Parts, Target, checked_temper
 from .closed import closed_form
@@ -152,6 +151,15 @@ class GLM(Target):
         form = self.arranged.form
         return point if form is None else form.walking(point)
 
+    @cached_property
+    def walking_names(self) -> list[str]:
+        """The parameters' names in the order in which they are walked."""
+        form, names = self.arranged.form, list(self.names)
+        if form is not None:
+            for at, name in zip([*form.coefficients_at, *form.extra_at], self.names, strict=True):
+                names[at] = name
+        return names
+
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:
         extras = [(extra.name, None if extra.labels is None else list(extra.labels)) for extra in self.arranged.extras]
@@ -229,7 +237,8 @@ class GLM(Target):
         """The columns ``which``, a mask, under a flat prior: for questions about the design, not to be sampled."""
         part = self._with(self.observations.on_columns(which))
         part.__dict__.pop("columns", None)
-        part.dim, part.names = int(which.sum()), [name for name, kept in zip(self.names, which, strict=True) if kept]
+        part.walking_names = [name for name, kept in zip(self.walking_names, which, strict=True) if kept]
+        part.dim = int(which.sum())
         part.prior, part._prior = Flat(), Flat().bind(part.dim)
         return part
 
@@ -240,21 +249,11 @@ class GLM(Target):
 
     def dependent_columns(self) -> list[np.ndarray]:
         """Groups of columns that depend on each other over all rows, of those without a proper prior."""
-        return dependent_columns(self if self.observations is self.given_rows else self._of_columns())
-
-    def _of_columns(self) -> GLM:
-        """The columns as they were given, for questions about the design."""
-        plain = self._with(self.given_rows)
-        plain.__dict__.pop("columns", None)
-        plain.dim, flat = self.given_rows.design.dim, self.coefficient_prior.flat
-        plain.names = self.names[: plain.dim]
-        of_columns = flat[: len(flat) // plain.dim * plain.dim].reshape(-1, plain.dim)
-        plain._prior = ready_laws(np.where(of_columns.any(axis=0), 0, 1))
-        return plain
+        return dependent_columns(self)
 
     def separating_direction(self) -> np.ndarray | None:
         """A direction along which the energy never rises, so that there is no posterior; None where there is one."""
-        return separating_direction(self) if self.observations is self.given_rows else None
+        return separating_direction(self)
 
     def names_along(self, direction: np.ndarray) -> list[str]:
         """The columns that a direction is made of."""

@@ -105,6 +105,14 @@ def energies(theta, index, n, data, out):
     apply_weights(index, 0, n, data, regression_of(data.hyper).y + 2, out)
 
 
+@helper(inline=True)
+def _terms(theta, i, data):
+    """``sum_j |x_j theta_j|`` of row ``i``, by which its predictor's rounding is measured, and ``|x|``."""
+    at = design_of(data.hyper)
+    terms, length = data.sizes(theta, data.rows, i, data.hyper)
+    return (terms + abs(data.rows[i, at.width - 1]) if at.shifted else terms), length
+
+
 # Scales: the size of the numbers that cancel in a row's energy, by which rounding is measured. They are asked for only
 # where a bound is exceeded. A family's grain is the size of what cancels in rises even where its energies are small.
 
@@ -118,7 +126,7 @@ def scales(theta, index, n, data, out):
         out[b] = abs(out[b]) + regression_of(data.hyper).grain
     apply_weights(index, 0, n, data, c + 1, out)
     for b in range(n):
-        terms, length = data.sizes(theta, data.rows, index[b], data.hyper)
+        terms, length = _terms(theta, index[b], data)
         if length > 0.0:
             out[b] += data.rows[index[b], c] * (terms / length)
 
@@ -174,7 +182,7 @@ def taylor_scales(theta, index, n, data, out):
         i = index[b]
         slope, curvature = abs(data.rows[i, y + 3]), abs(data.rows[i, y + 4])
         away = abs(data.eta_prop[b] - data.rows[i, y + 2])
-        terms, _ = data.sizes(theta, data.rows, i, data.hyper)
+        terms, _ = _terms(theta, i, data)
         polynomial = slope * away + 0.5 * (order - 1.0) * curvature * away * away
         out[b] = abs(out[b]) + grain + abs(rise[b]) + polynomial + (slope + curvature * away) * terms
     apply_weights(index, 0, n, data, y + 5, out)
@@ -204,7 +212,7 @@ def firefly_scales(theta, index, n, data, out):
         i = index[b]
         away = abs(data.eta[b] - data.rows[i, y + 2])
         curvature, slope, constant = abs(data.rows[i, y + 3]), abs(data.rows[i, y + 4]), abs(data.rows[i, y + 5])
-        terms, _ = data.sizes(theta, data.rows, i, data.hyper)
+        terms, _ = _terms(theta, i, data)
         out[b] = abs(out[b]) + regression_of(data.hyper).grain + (curvature * away + slope) * away + constant
         out[b] += (2.0 * curvature * away + slope) * (terms + abs(data.rows[i, y + 2]))
     apply_weights(index, 0, n, data, y + 6, out)

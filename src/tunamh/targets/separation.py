@@ -16,6 +16,8 @@ stays small; each round asks all rows once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,7 +39,8 @@ def separating_direction(target: GLM) -> np.ndarray | None:
     Columns that depend on each other are another matter (`GLM.dependent_columns`). A family that does not say where it
     rises is not judged: None.
     """
-    if not target.convex or not hasattr(target.family, "rises"):
+    judged = hasattr(target.family, "rises") or hasattr(target.family, "contrasts")
+    if not target.convex or not judged:
         return None
     flat = target._prior.flat
     if not flat.all():
@@ -49,10 +52,46 @@ def separating_direction(target: GLM) -> np.ndarray | None:
     return None if basis.shape[1] == 0 else _direction_within(target, basis)
 
 
+class _Contrasts:
+    """Rows of several predictors as rows of one each, all of which fall for ever to the right.
+
+    Softmax: a row of class ``y`` does not hold a direction back if its own predictor grows no less than any other's.
+    """
+
+    def __init__(self, block: Block, contrasts: Callable[[np.ndarray], np.ndarray]):
+        self.block, self._contrasts = block, contrasts
+
+    def times(self, matrix: np.ndarray) -> np.ndarray:
+        return self._contrasts(self.block.times(matrix))
+
+    def reach(self, vector: np.ndarray) -> np.ndarray:
+        largest = 2 * self.block.reach(vector).max(axis=0)
+        return np.tile(largest, len(self.times(np.zeros((len(vector), 1)))) // len(largest))
+
+    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+        return self.block.squares(None)
+
+
+def _sums(target: GLM, terms: Callable[[Block, np.ndarray, np.ndarray], tuple]) -> list:
+    """Over rows of one predictor each, as which rows of several are seen."""
+    family = target.family
+    if not hasattr(family, "contrasts"):
+        return target.sums(terms)
+
+    def seen(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple:
+        rows = _Contrasts(X, partial(family.contrasts, y))
+        times = len(rows.times(np.zeros((target.dim, 1)))) // len(y)
+        return terms(rows, np.tile(y, times), np.tile(weight, times))  # type: ignore[arg-type]
+
+    return target.sums(seen)
+
+
 def _signs(target: GLM, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``sign_i`` of rows that rise on one side only, 0 elsewhere; and which rows rise on both sides."""
-    right, left = target.family.rises(y)
     counts = weight > 0
+    if hasattr(target.family, "contrasts"):
+        return counts.astype(float), np.zeros(len(y), bool)
+    right, left = target.family.rises(y)
     return np.where(counts, left.astype(float) - right, 0.0), counts & right & left
 
 
@@ -63,7 +102,7 @@ def _free_subspace(target: GLM) -> np.ndarray:
         n_both = int(_signs(target, y, weight)[1].sum())
         return X.squares(weight > 0), n_both
 
-    size, n_both = target.sums(squares)
+    size, n_both = _sums(target, squares)
     frame = target.columns.frame
     columns = np.diag(1 / np.sqrt(np.where(size > 0, size, 1.0))) if frame is None else frame.columns
     if n_both == 0:
@@ -73,7 +112,7 @@ def _free_subspace(target: GLM) -> np.ndarray:
         Z = X.times(columns)[_signs(target, y, weight)[1]]
         return (Z.T @ Z,)
 
-    values, vectors = np.linalg.eigh(target.sums(framed)[0])
+    values, vectors = np.linalg.eigh(_sums(target, framed)[0])
     return columns @ vectors[:, values <= _NONE_LEFT * max(float(values[-1]), 1e-300)]
 
 
@@ -86,7 +125,7 @@ def _direction_within(target: GLM, basis: np.ndarray) -> np.ndarray | None:
         along = sign[:, None] * X.times(basis)
         return along.sum(axis=0), float(np.abs(along).sum())
 
-    aim, total = target.sums(aims)
+    aim, total = _sums(target, aims)
     k = basis.shape[1]
     held = np.empty((0, k))
     for _ in range(_ROUNDS):
@@ -132,6 +171,6 @@ def _most_violated(target: GLM, basis: np.ndarray, v: np.ndarray) -> np.ndarray:
         worst = np.argsort(depth[found] / length)[:_ROWS_A_ROUND]
         return ([Z[found[worst]] / length[worst, None]],)
 
-    rows = np.unique(np.concatenate(target.sums(violated)[0]).round(13), axis=0)  # categories repeat
+    rows = np.unique(np.concatenate(_sums(target, violated)[0]).round(13), axis=0)  # categories repeat
     depth = rows @ v
     return rows[np.argsort(depth)[:_ROWS_A_ROUND]]

@@ -208,8 +208,9 @@ class SeveralBlock(NamedTuple):
 
     def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
         out = np.zeros(self.layout.dim)
+        ones = self.n_rows if kept is None else np.count_nonzero(kept)
         for _, block, stretch in self._pairs():
-            out[stretch] += self.n_rows if block is None else block.squares(kept)
+            out[stretch] += ones if block is None else block.squares(kept)
         return out
 
     def lengths(self) -> np.ndarray:

@@ -90,6 +90,13 @@ class Softmax(SeveralFamily):
         third -= pairs + pairs.transpose(0, 2, 1, 3) + pairs.transpose(2, 0, 1, 3)
         return gradient, hessian, third
 
+    def contrasts(self, y: np.ndarray, predictors: np.ndarray) -> np.ndarray:
+        """By how much a row's own predictor exceeds the others', of predictors (K, n, m): one row below another."""
+        whole = np.concatenate([np.zeros((1, *predictors.shape[1:])), predictors])
+        own, rows = y.astype(np.int64), np.arange(len(y))
+        others = (np.arange(1, self.predictors + 1)[:, None] + own) % (self.predictors + 1)
+        return np.concatenate([whole[own, rows] - whole[other, rows] for other in others])
+
     def cubic_bounds(self, y: np.ndarray, eta: np.ndarray, white: np.ndarray, radius: float) -> np.ndarray:
         """``b^3 / (6 sqrt 3)``, ``b`` the largest distance between two of the rows ``Y_k`` (that of class 0 is zero).
 

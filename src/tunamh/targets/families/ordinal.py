@@ -64,6 +64,11 @@ class OrdinalRows(SeveralFamily):
             hessian[k, k], third[k, k, k] = counts * p * q, counts * p * q * (q - p)
         return gradient, hessian, third
 
+    def contrasts(self, y: np.ndarray, predictors: np.ndarray) -> np.ndarray:
+        """Below the upper cutpoint and above the lower one; zero where there is none."""
+        upper, lower = np.where(y < 0.5, -1.0, 0.0), np.where(y > -0.5, 1.0, 0.0)
+        return np.concatenate([upper[:, None] * predictors[0], lower[:, None] * predictors[1]])
+
     def cubic_bounds(self, y: np.ndarray, eta: np.ndarray, white: np.ndarray, radius: float) -> np.ndarray:
         """``sum_k L_k |Y_k|^3`` with the logistic constants: every term is a row of one predictor."""
         total = np.zeros(len(y))

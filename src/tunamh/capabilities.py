@@ -41,8 +41,18 @@ class Examined(Expandable, Protocol):
 
     @property
     @abstractmethod
+    def walking_names(self) -> list[str]:
+        """The parameters' names in the order in which they are walked."""
+
+    @property
+    @abstractmethod
     def convex(self) -> bool:
         """Whether the energy is, so that there is one mode at most."""
+
+    @property
+    @abstractmethod
+    def mixed_prior(self) -> Any:
+        """The same posterior with a prior that is Gaussian given scales, where that is the better one; else None."""
 
     @abstractmethod
     def highest_order(self) -> int:

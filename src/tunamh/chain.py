@@ -42,6 +42,7 @@ def run_chain(
     for k in range(draws.shape[0]):
         record[k, :] = 0.0
         for t in range(thin):
+            model.refresh(rng, here, model.refresh_hyper)
             log_q = propose(rng, here, there, proposal_knobs)
             model.locate(there, prop, hyper)
             log_rho = log_q + model.offset(here, there, hyper)
@@ -67,7 +68,8 @@ def run_chain(
             record[k, WORST] = decision.worst if math.isnan(decision.worst) else max(record[k, WORST], decision.worst)
             record[k, MOVE_BOUND] += decision.move_bound / thin
             record[k, REPORT] += decision.report / thin
-        draws[k, :] = theta
+        for j in range(draws.shape[1]):  # what a state has beyond the parameters is kept as it is
+            draws[k, j] = theta[j] if j < theta.size else here[j]
     return Outcome(draws.shape[0] * thin, NO_FAULT)
 
 

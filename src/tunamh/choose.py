@@ -21,6 +21,7 @@ from .modes import AcrossModes
 from .proper import Regression, refuse_dependent_columns, refuse_separated, why_unsafe
 from .proposals import Autoregressive, as_proposal
 from .targets.base import Target
+from .targets.given_scales import GivenScales, GivenScalesTarget
 from .targets.taylor import TaylorTarget
 
 MH_PASS_SHARE = 0.3
@@ -79,6 +80,8 @@ def _for_regression(target: Regression) -> Choice:
         warnings.warn(doubt, stacklevel=4)
     if len(target.modes) > 1:
         return _across_modes(target)
+    if target.mixed_prior is not None:
+        return _given_scales(target.mixed_prior)
     order = target.highest_order()
     if order == 0:
         return _without_expansion(target, "the family's second derivative is unbounded")
@@ -95,6 +98,20 @@ def _for_regression(target: Regression) -> Choice:
         del expanded  # one copy of the rows at a time
         expanded = target.taylor(order, mean, target.expansion(mean), whiten=True, original_bounds=False)
     return _for_expansion(expanded, where)
+
+
+def _given_scales(target: Regression) -> Choice:
+    """A prior that is Gaussian given scales: these and the coefficients in turn (spec 5k)."""
+    mode = target.modes[0]
+    unsafe = why_unsafe(target, mode)
+    if unsafe is not None:
+        refuse_separated(target)
+    expanded = target.taylor(2, mode.point, mode.expansion, whiten=True, original_bounds=False)
+    batch, n_rows = _foreseen_batch(expanded), target.n_rows
+    few = max(batch, _STEP_ROWS) < MH_PASS_SHARE * n_rows or expanded.total_bound == 0.0
+    which = f"{_few(batch)} of {n_rows:,}" if few else f"all {n_rows:,}"
+    why = f"coefficients given the scales of the prior and these scales in turn, each step checked on {which} rows"
+    return Choice(GivenScalesTarget(expanded), MHSS(delayed=False) if few else MH(), GivenScales(), why)
 
 
 def _across_modes(target: Regression) -> Choice:

@@ -43,7 +43,7 @@ def parameters_at(state: np.ndarray, model: Model) -> np.ndarray:
     """``theta`` at a state of the chain: a new vector where the chain has coordinates of its own, else the same one."""
     if model.locate is same_coordinates:
         return state
-    theta = np.empty_like(state)
+    theta = np.empty(model.dim)
     model.locate(state, theta, model.data.hyper)
     return theta
 

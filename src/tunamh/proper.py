@@ -48,7 +48,7 @@ def refuse_dependent_columns(target: Regression) -> None:
         return
     said = []
     for group in groups:
-        names = [target.names[j] for j in group]
+        names = [target.walking_names[j] for j in group]
         if len(group) == 1:
             said.append(f"column {names[0]} is zero in every row")
         else:

@@ -93,7 +93,7 @@ class ChainRun:
         self.target, self.seed, self.number, self.point = target, seed, number, point
         self.goals, self.opened, self.thin = goals_of(proposal, tune), False, thin
         self.total = tune + draws * thin
-        self.draws, self.record = np.empty((draws, target.dim)), new_record(draws)
+        self.draws, self.record = np.empty((draws, len(target.recorded))), new_record(draws)
         self.elapsed = np.empty(draws)
         self._seconds, self._chunk = 0.0, WINDOW
 

@@ -193,7 +193,7 @@ def _ended(
     try:
         convergence = judge(np.stack([result.draws[:kept] for result in results]))
         progress.say(closing_line(results, convergence, target, about["settings"]["thin"], seconds))
-        told = None if convergence is None else convergence.complaint(target.names, kept)
+        told = None if convergence is None else convergence.complaint(target.recorded, kept)
         if told is not None:
             complaints.append(ConvergenceWarning(told))
     except Exception as error:

@@ -91,6 +91,11 @@ Energies = types.FunctionType(types.void(_vector, _index, _integer, _data, _vect
 size of the numbers that cancel in ``U_i(theta)``, by which rounding is measured."""
 
 
+Refresh = types.FunctionType(types.void(_generator, _vector, _fixed))
+"""``(rng, here, hyper)``: moves a part of the state, in place, by a draw from its law given the rest; no row is read.
+Every step begins with it. Most targets have nothing to refresh."""
+
+
 class Model(NamedTuple):
     """A target, as compiled code sees it."""
 
@@ -101,15 +106,22 @@ class Model(NamedTuple):
     locate: Any
     distance: Any
     offset: Any
+    refresh: Any
+    refresh_hyper: Any
     log_prior: Any
     prior_hyper: Any
+    dim: int
     n_rows: int  # of the data: `data.rows` may one day hold only some of them
     total_bound: float
     own_bounds: bool
 
 
 _model = types.NamedTuple(
-    [_data, Differences, Energies, Energies, Locate, Distance, Offset, LogPrior, _fixed, _integer, _real, _flag], Model
+    [
+        *(_data, Differences, Energies, Energies, Locate, Distance, Offset, Refresh, _fixed),
+        *(LogPrior, _fixed, _integer, _integer, _real, _flag),
+    ],
+    Model,
 )
 
 # ------------------------------------------------------------------------- roles of a proposal and of a test
@@ -234,6 +246,11 @@ RunWindows = types.FunctionType(
 
 Audit = types.FunctionType(types.Tuple([_real, _integer])(_vector, _vector, _real, _model, _work))
 """``(theta, prop, distance, model, work) -> (value, fault)`` from a pass over all rows; see `tunamh.guard`."""
+
+
+@part(Refresh)
+def nothing_to_refresh(rng, here, hyper):
+    """All of the state is moved by proposals."""
 
 
 @part(Locate)

@@ -9,6 +9,7 @@ Each is a potential with an expansion (`tunamh.priors.potential`); a new one is 
 from .by_name import ByName
 from .given import as_prior
 from .independent import Cauchy, Flat, Laplace, Normal, StudentT
+from .mixtures import Grouped, Horseshoe
 from .own import UserPrior
 from .positive import Exponential, Gamma, HalfCauchy, HalfNormal, HalfStudentT, InverseGamma, LogNormal, PositivePrior
 from .potential import Prior, PriorExpansion, ReadyPrior
@@ -19,9 +20,11 @@ __all__ = [
     "Exponential",
     "Flat",
     "Gamma",
+    "Grouped",
     "HalfCauchy",
     "HalfNormal",
     "HalfStudentT",
+    "Horseshoe",
     "InverseGamma",
     "Laplace",
     "LogNormal",

@@ -9,8 +9,9 @@ import numpy as np
 
 from .._arguments import settle, shown
 from .columns import refuse_names
-from .independent import IndependentPrior
-from .laws import Laws, ready
+from .independent import Flat, IndependentPrior
+from .laws import NORMAL, Laws, ready
+from .mixtures import MixturePrior
 from .potential import Prior, ReadyPrior
 
 
@@ -23,14 +24,14 @@ class ByName(Prior):
     """
 
     priors: Mapping[str, IndependentPrior]
-    others: IndependentPrior | None = None
+    others: IndependentPrior | MixturePrior | None = None
     columns: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.priors, Mapping):
             raise TypeError(f'ByName takes a dict such as {{"age": tunamh.Normal(scale=1)}}, got {shown(self.priors)}.')
         settle(self, priors={str(name): _for_one(prior, f"for {name}") for name, prior in self.priors.items()})
-        if self.others is not None:
+        if self.others is not None and not isinstance(self.others, MixturePrior):
             _for_one(self.others, "for others")
 
     def in_order(self, names: Sequence[str]) -> Prior:
@@ -44,9 +45,19 @@ class ByName(Prior):
     def bind(self, dim: int) -> ReadyPrior:
         if len(self.columns) != dim:
             raise ValueError(f"ByName knows {len(self.columns)} columns, but there are {dim} parameters.")
+        if isinstance(self.others, MixturePrior):
+            return self._beside_a_mixture(self.others)
         of_each = [self.priors.get(name, self.others) for name in self.columns]
         laws = [one.laws(1) for one in of_each if one is not None]
         return ready(Laws(*(np.concatenate(numbers) for numbers in zip(*laws, strict=True))))
+
+    def _beside_a_mixture(self, others: MixturePrior) -> ReadyPrior:
+        mixed = np.array([name not in self.priors for name in self.columns])
+        laws = [self.priors[name].laws(1) if name in self.priors else Flat().laws(1) for name in self.columns]
+        beside = Laws(*(np.concatenate(numbers) for numbers in zip(*laws, strict=True)))
+        if (beside.kind > NORMAL).any():
+            raise TypeError(f"beside {others!r} only Flat and Normal priors are offered for named coefficients.")
+        return others.bind_beside(beside, mixed, self.columns)
 
 
 def _for_one(prior: IndependentPrior, where: str) -> IndependentPrior:

@@ -23,12 +23,15 @@ from .._jit import (
     Part,
     Sizes,
     fixed,
+    nothing_to_refresh,
     part,
     same_coordinates,
 )
 from .._linear import Frame, Metric, metric
 from ..data.supply import Supply, random_access
+from ..errors import NotApplicable
 from ..priors import PriorExpansion, ReadyPrior, as_prior
+from ..priors.mixtures import ReadyMixture
 from ..proposals import RandomWalk
 from .layouts import pack_hyper
 
@@ -81,6 +84,7 @@ class Parts(NamedTuple):
     locate: Part = same_coordinates
     distance: Part = euclidean
     offset: Part = no_offset
+    refresh: Part = nothing_to_refresh
     family_rise: Part = no_family_rise
     family_energy: Part = no_family_energy
     dots: Part = no_dots
@@ -143,6 +147,9 @@ class Target:
 
     states: int | None = None
     """Number of states of a finite target; None in continuous space."""
+
+    refresh_hyper: np.ndarray = fixed([])
+    """Numbers of the part that refreshes a state."""
 
     predictors: int = 1
     """Linear predictors per row, for which a chain's scratch has room."""
@@ -255,6 +262,11 @@ class Target:
     def model(self) -> Model:
         """The target as compiled code sees it, with scratch of its own: one per chain."""
         parts = self.parts
+        if isinstance(self._prior, ReadyMixture) and parts.refresh is nothing_to_refresh:
+            raise NotApplicable(
+                f"the prior {self.prior!r} is Gaussian given unknown scales, which sample(target) draws in turn with "
+                "the coefficients: leave test=, proposal= and control= out."
+            )
         scratch = (np.empty(size * BLOCK) for size in (self.predictors, self.predictors, 1))
         family = parts.family_rise, parts.family_energy, self._family_hyper
         data = Data(self.rows, self._hyper, *family, parts.dots, parts.dot, parts.sizes, *scratch)
@@ -268,8 +280,10 @@ class Target:
                 parts.locate,
                 parts.distance,
                 parts.offset,
+                parts.refresh,
+                self.refresh_hyper,
             ),
-            *(prior.log_prior, prior.hyper, self.n_rows, self.total_bound, self.own_bounds),
+            *(prior.log_prior, prior.hyper, self.dim, self.n_rows, self.total_bound, self.own_bounds),
         )
 
     def natural(self, points: np.ndarray) -> np.ndarray:
@@ -284,6 +298,11 @@ class Target:
     def variables(self) -> list[tuple[str, list[str] | None]]:
         """The variables that the natural parameters make, one behind the other, with labels where they are vectors."""
         return [("theta", self.names)]
+
+    @property
+    def recorded(self) -> list[str]:
+        """Names of the numbers that a draw consists of: the parameters, and what else a state has."""
+        return self.names
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
         """The chain's own coordinates of ``theta``."""

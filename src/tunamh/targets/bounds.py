@@ -112,9 +112,9 @@ def second_order_general(pp, ww, pw):
 
 
 @helper(fastmath=REASSOCIATE)
-def _products(here, there, centre, root):
+def products(here, there, centre, root):
     """``|p|^2, |w|^2, p.w`` after multiplication by ``root``."""
-    d = here.size
+    d = centre.size
     pp, ww, pw = 0.0, 0.0, 0.0
     for j in range(d):
         p, w = 0.0, 0.0
@@ -143,28 +143,28 @@ def _plain_products(here, there, centre):
 @part(Distance)
 def _first(theta, prop, hyper):
     at = expanded_of(hyper, theta.size)
-    pp, ww, pw = _products(theta, prop, at.centre, at.root)
+    pp, ww, pw = products(theta, prop, at.centre, at.root)
     return on_ladder(first_order(pp, ww, pw), pp, ww, pw, at.trust)
 
 
 @part(Distance)
 def _second(theta, prop, hyper):
     at = expanded_of(hyper, theta.size)
-    pp, ww, pw = _products(theta, prop, at.centre, at.root)
+    pp, ww, pw = products(theta, prop, at.centre, at.root)
     return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at.trust)
 
 
 @part(Distance)
 def _first_general(theta, prop, hyper):
     at = expanded_of(hyper, theta.size)
-    pp, ww, pw = _products(theta, prop, at.centre, at.root)
+    pp, ww, pw = products(theta, prop, at.centre, at.root)
     return first_order_general(pp, ww, pw)
 
 
 @part(Distance)
 def _second_general(theta, prop, hyper):
     at = expanded_of(hyper, theta.size)
-    pp, ww, pw = _products(theta, prop, at.centre, at.root)
+    pp, ww, pw = products(theta, prop, at.centre, at.root)
     return second_order_general(pp, ww, pw)
 
 
@@ -185,7 +185,7 @@ def _white_second(here, there, hyper):
 @part(Distance)
 def _second_several(theta, prop, hyper):
     at = expanded_of(hyper, theta.size)
-    pp, ww, pw = _products(theta, prop, at.centre, at.root)
+    pp, ww, pw = products(theta, prop, at.centre, at.root)
     return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at.trust)
 
 
@@ -199,14 +199,14 @@ def _white_second_several(here, there, hyper):
 @part(Distance)
 def _white_first_general(here, there, hyper):
     at = white_of(hyper, here.size)
-    pp, ww, pw = _products(here, there, at.centre_state, at.factor)
+    pp, ww, pw = products(here, there, at.centre_state, at.factor)
     return first_order_general(pp, ww, pw)
 
 
 @part(Distance)
 def _white_second_general(here, there, hyper):
     at = white_of(hyper, here.size)
-    pp, ww, pw = _products(here, there, at.centre_state, at.factor)
+    pp, ww, pw = products(here, there, at.centre_state, at.factor)
     return second_order_general(pp, ww, pw)
 
 

@@ -15,8 +15,11 @@ from .._linear import Columns
 from ..data.packed import packed_rows
 from ..data.passes import announce
 from ..data.source import Rows
+from ..errors import NotApplicable
 from ..laplace import Mode, find_mode, find_modes
 from ..priors import Flat, as_prior
+from ..priors.laws import LAPLACE, NORMAL, ReadyIndependent
+from ..priors.mixtures import ReadyMixture, mixture_of_laws
 from .arrange import arrange
 from .base import Expansion, Parts, Target, checked_temper
 from .closed import closed_form
@@ -39,6 +42,7 @@ Result = TypeVar("Result")
 
 _ROWS_FOR_MANY_STARTS = 2000
 _START_SPREAD = 2.0  # widths of the Laplace law
+_DOMINATED = 0.4  # of a prior's scale: a posterior this wide has its peak and tails
 
 
 class GLM(Target):
@@ -113,6 +117,11 @@ class GLM(Target):
         self.coefficient_prior = as_prior(prior, names).bind(len(names))
         ready = self.coefficient_prior
         if form is not None:
+            if isinstance(ready, ReadyMixture):
+                raise NotApplicable(
+                    f"{prior!r} is Gaussian given unknown scales, which is offered for coefficients alone: not beside "
+                    f"{', '.join(extra.name for extra in arranged.extras)} of {given!r}."
+                )
             ready = closed_form(form, ready, list(arranged.laws), np.asarray(arranged.start))
         labels = [label for extra in arranged.extras for label in extra.labels or (extra.name,)]
         super().__init__(
@@ -359,6 +368,25 @@ class GLM(Target):
         return self._supported_point
 
     # --------------------------------------------------------------------------------------------- what it offers
+
+    @cached_property
+    def mixed_prior(self) -> GLM | None:
+        """Itself under a prior that is Gaussian given scales, or the like where Student-t and Laplace laws dominate.
+
+        A posterior about as wide as such a law has its peak and its tails, which a Gaussian approximation lacks.
+        """
+        prior = self._prior
+        if isinstance(prior, ReadyMixture):
+            return self
+        if self.arranged.form is not None or not isinstance(prior, ReadyIndependent) or self.highest_order() < 2:
+            return None
+        curved = (prior.laws.kind > NORMAL) & (prior.laws.kind <= LAPLACE)
+        width = np.linalg.norm(self.modes[0].posterior.metric().factor, axis=1)
+        if not (curved & (width > _DOMINATED * prior.laws.scale)).any():
+            return None
+        other = self._with(self.observations)
+        other._prior = mixture_of_laws(prior.laws)
+        return other
 
     def highest_order(self) -> int:
         """The highest order of expansion whose remainder is bounded in every row; 0 where none is."""

@@ -28,8 +28,12 @@ from .layouts import Expanded, Trust, White, expanded_of, pack_expanded, pack_hy
 
 @helper(fastmath=REASSOCIATE)
 def polynomial_fall(theta, prop, hyper):
-    """Minus the rise of the Taylor polynomial, ``-p.(g + H w / 2)``."""
-    d = theta.size
+    return polynomial_fall_of(theta, prop, hyper, theta.size)
+
+
+@helper(fastmath=REASSOCIATE)
+def polynomial_fall_of(theta, prop, hyper, d):
+    """Minus the rise of the Taylor polynomial of ``d`` parameters, ``-p.(g + H w / 2)``."""
     at = expanded_of(hyper, d)
     second = at.order > 1.0
     total = 0.0
@@ -174,6 +178,10 @@ class TaylorTarget(Target):
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:
         return self.base.variables
+
+    @property
+    def recorded(self) -> list[str]:
+        return self.base.recorded
 
     @property
     def skew(self) -> np.ndarray:

@@ -1,0 +1,214 @@
+"""A regression under a prior that is Gaussian given unknown scales: two kernels in turn (spec 5k).
+
+A state is the coefficients followed by the scales. The scales are refreshed given the coefficients, without a look at
+the data. The coefficients are then proposed from the Gaussian law that the quadratic part of the data and the prior
+given the scales make together, ``N(m, Q^-1)``,
+
+    Q = H + D^-1,    m = Q^-1 (H t - g + D^-1 mean),    D = diag(variances),
+
+so that only the rows' remainders decide. These are bounded in a metric that stays, that of the centre: the law by which
+rows are drawn does not change. One Cholesky factor is made per step.
+"""
+
+from __future__ import annotations
+
+import math
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._jit import REASSOCIATE, Distance, Locate, Offset, Propose, fixed, helper, part
+from ..priors.mixtures import GROUPED, HORSESHOE, ReadyMixture
+from ..proposals import Proposal, ReadyProposal, Space
+from .bounds import bounds_of_several, on_ladder, products, second_order, second_order_general
+from .layouts import expanded_of, pack_hyper
+from .taylor import TaylorTarget, polynomial_fall_of
+
+# Numbers that a state's offset and proposal read, behind a regression's own: d, arrangement, then for every coefficient
+# its group (or a variance that does not change, as minus that, infinity where the prior is flat) and its mean.
+
+
+@helper(inline=True)
+def _variance(here, numbers, at, j):
+    """The prior's variance of coefficient ``j`` in this state."""
+    d, arrangement = int(numbers[at]), numbers[at + 1]
+    group = numbers[at + 2 + j]
+    if group < 0.0:
+        return -group
+    if arrangement == HORSESHOE:
+        return here[d + j] * here[2 * d]
+    return here[d + int(group)] if arrangement == GROUPED else here[d + j]
+
+
+@part(Locate)
+def _first(state, theta, hyper):
+    for j in range(theta.size):
+        theta[j] = state[j]
+
+
+@helper(inline=True)
+def _numbers_at(hyper):
+    """They end where the expansion begins; the last of them says how many there are."""
+    return int(hyper[0]) - 1 - int(hyper[int(hyper[0]) - 1])
+
+
+@part(Distance)
+def _distance(here, there, hyper):
+    d = int(hyper[_numbers_at(hyper)])
+    at = expanded_of(hyper, d)
+    pp, ww, pw = products(here, there, at.centre, at.root)
+    return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at.trust)
+
+
+@part(Distance)
+def _distance_of_several(here, there, hyper):
+    d = int(hyper[_numbers_at(hyper)])
+    at = expanded_of(hyper, d)
+    pp, ww, pw = products(here, there, at.centre, at.root)
+    return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at.trust)
+
+
+@part(Offset)
+def _offset(here, there, hyper):
+    """Of the data's quadratic part and of the prior given the scales, which both states share."""
+    numbers = _numbers_at(hyper)
+    d = int(hyper[numbers])
+    total = polynomial_fall_of(here, there, hyper, d)
+    for j in range(d):
+        mean, variance = hyper[numbers + 2 + d + j], _variance(here, hyper, numbers, j)
+        total -= 0.5 * (there[j] - here[j]) * (there[j] + here[j] - 2.0 * mean) / variance
+    return total
+
+
+# ------------------------------------------------------------------------------------------------------ the proposal
+
+# knobs: the innovation, then d, arrangement, groups and means as above, then H t - g and H.
+_SHORTER_SHARE = 0.1  # of steps are shorter, by a uniform factor: tails of the likelihood must not trap a chain
+
+
+@helper(fastmath=REASSOCIATE)
+def _cholesky(Q):
+    """The lower factor, in place, row by row: what is summed lies side by side."""
+    for i in range(Q.shape[0]):
+        for j in range(i + 1):
+            total = Q[i, j]
+            for k in range(j):
+                total -= Q[i, k] * Q[j, k]
+            Q[i, j] = math.sqrt(total) if i == j else total / Q[j, j]
+
+
+@helper(fastmath=REASSOCIATE)
+def _solve_lower(L, x):
+    for i in range(x.size):
+        total = x[i]
+        for k in range(i):
+            total -= L[i, k] * x[k]
+        x[i] = total / L[i, i]
+
+
+@helper(fastmath=REASSOCIATE)
+def _solve_upper(L, x):
+    """With ``L'``."""
+    for i in range(x.size - 1, -1, -1):
+        x[i] /= L[i, i]
+        for k in range(i):
+            x[k] -= L[i, k] * x[i]
+
+
+@part(Propose)
+def _given_scales(rng, here, there, knobs):
+    """``z' = rho z + innovation xi`` about the mean, in the coordinates in which ``Q`` is the identity."""
+    d = int(knobs[1])
+    begins = 3 + 2 * d
+    Q, mean, z = np.empty((d, d)), np.empty(d), np.empty(d)
+    for j in range(d):
+        mean[j] = knobs[begins + j]
+        for k in range(j + 1):
+            Q[j, k] = knobs[begins + d + j * d + k]
+        variance = _variance(here, knobs, 1, j)
+        if variance < np.inf:
+            Q[j, j] += 1.0 / variance
+            mean[j] += knobs[3 + d + j] / variance
+    _cholesky(Q)
+    _solve_lower(Q, mean)
+    _solve_upper(Q, mean)
+    innovation = knobs[0] if rng.random() >= _SHORTER_SHARE else knobs[0] * rng.random()
+    rho = math.sqrt(max(0.0, 1.0 - innovation * innovation))
+    z[:] = 0.0
+    for i in range(d):  # z = L'(beta - mean)
+        for j in range(i + 1):
+            z[j] += Q[i, j] * (here[i] - mean[i])
+    log_q = 0.0
+    for j in range(d):
+        before = z[j]
+        z[j] = rho * before + innovation * rng.standard_normal()
+        log_q += 0.5 * (z[j] - before) * (z[j] + before)
+    _solve_upper(Q, z)
+    for j in range(d):
+        there[j] = mean[j] + z[j]
+    for j in range(d, here.size):
+        there[j] = here[j]
+    return log_q
+
+
+@dataclass(frozen=True)
+class GivenScales(Proposal):
+    """Coefficients from their Gaussian law given the scales of the prior; `sample` chooses it for such priors."""
+
+    def prepare(self, target: Any) -> Any:
+        return target
+
+    def bind(self, space: Space) -> ReadyProposal:
+        return ReadyProposal(_given_scales, space.proposal_knobs, True, 0.6, largest=1.0)  # type: ignore[attr-defined]
+
+
+class GivenScalesTarget(TaylorTarget):
+    """An expansion of a regression, for chains whose states hold the scales of the prior too."""
+
+    def __init__(self, expanded: TaylorTarget):
+        vars(self).update(vars(expanded))
+        prior = expanded._prior
+        assert isinstance(prior, ReadyMixture)
+        self.mixture = mixture = prior.mixture
+        d = self.dim
+        group = np.where(mixture.mixed, mixture.groups, -mixture.fixed_variance)
+        numbers = [float(d), float(mixture.arrangement), *group, *mixture.mean]
+        begins = int(self._hyper[0])
+        own = [*self.own_numbers, *numbers, float(len(numbers))]
+        self._hyper = pack_hyper(own, self._hyper[begins:])
+        H, g = self.hessian, self.gradient
+        self.proposal_knobs = fixed([1.0, *numbers, *(H @ self.centre - g), *H.ravel()])
+        several = expanded.bounds.distance is bounds_of_several(expanded.trust).distance
+        distance = _distance_of_several if several else _distance
+        self.parts = self.parts._replace(locate=_first, distance=distance, offset=_offset, refresh=mixture.refresh)
+        self.refresh_hyper = mixture.hyper
+        flat = copy(prior)
+        self._prior = flat.without(self.centre, self.prior_at_centre)  # all of it is in the offset
+
+    def state_at(self, theta: np.ndarray) -> np.ndarray:
+        return np.concatenate([theta[: self.dim], self.mixture.start])
+
+    @property
+    def recorded(self) -> list[str]:
+        kept = [label for _, labels in self._kept for label in labels]
+        return [*self.names, *kept]
+
+    @property
+    def _kept(self) -> list[tuple[str, list[str]]]:
+        """What a state has of the scales: by name, with labels of each number."""
+        found = [
+            (name, [name] if labels is None else [f"{name}[{label}]" for label in labels])
+            for name, labels in self.mixture.variables
+        ]
+        missing = len(self.mixture.start) - sum(len(labels) for _, labels in found)
+        return found if missing == 0 else [*found, ("", [f"scale[{j}]" for j in range(missing)])]
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return np.concatenate([points[..., : self.dim], np.sqrt(points[..., self.dim :])], axis=-1)
+
+    @property
+    def variables(self) -> list[tuple[str, list[str] | None]]:
+        kept = [(name, None if labels is None else list(labels)) for name, labels in self.mixture.variables]
+        return [("theta", self.names), *kept]

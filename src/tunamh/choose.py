@@ -101,7 +101,7 @@ def _for_regression(target: Regression) -> Choice:
 
 
 def _given_scales(target: Regression) -> Choice:
-    """A prior that is Gaussian given scales: these and the coefficients in turn (spec 5k)."""
+    """A prior that is Gaussian given scales: these and the coefficients in turn (spec 5o)."""
     mode = target.modes[0]
     unsafe = why_unsafe(target, mode)
     if unsafe is not None:

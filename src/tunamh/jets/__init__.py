@@ -1,4 +1,4 @@
-"""Derivatives of a user's own energy, and proved bounds of them, by running the function on jets (spec 5m)."""
+"""Derivatives of a user's own energy, and proved bounds of them, by running the function on jets (spec 5p)."""
 
 from __future__ import annotations
 

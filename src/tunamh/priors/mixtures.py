@@ -1,4 +1,4 @@
-"""Priors that are Gaussian given scales which are unknown themselves (spec 5k).
+"""Priors that are Gaussian given scales which are unknown themselves (spec 5o).
 
     beta_j | v_j ~ N(mean_j, v_j),    v_j by the horseshoe, by groups, or so that beta_j is Student-t or Laplace
 

@@ -26,7 +26,7 @@ def trust_radius_of(dim: int) -> float:
 
 
 class Ladder(NamedTuple):
-    """Radii about the centre at which bounds are taken, each twice the one before (spec 5i); one infinite: no ladder.
+    """Radii about the centre at which bounds are taken, each twice the one before (spec 5m); one infinite: no ladder.
 
     With ``L_i(r)`` the constant of row ``i`` within the radius ``r``, its bound is made of ``L_i = max(L_i(r_0),
     L_i(2 r_0) / 10)``, and the factor of a radius is ``max(1, max_i L_i(r_k) / L_i)``. A tenth of the second rung costs
@@ -69,7 +69,7 @@ def ladder_of(dim: int, *, local: bool) -> Ladder:
 
 @helper
 def on_ladder(distance, pp, ww, pw, trust):
-    """Local bounds hold within a radius: beyond, the distance makes up for them (spec 5i). Symmetric in u and v."""
+    """Local bounds hold within a radius: beyond, the distance makes up for them (spec 5m). Symmetric in u and v."""
     farthest = 0.25 * (pp + ww) + 0.5 * abs(pw)  # the larger of |u|^2 and |v|^2
     if distance == 0.0:
         return 0.0
@@ -239,7 +239,7 @@ def bounds_of_regression(order: int, trust: Trust) -> Bounds:
 
 
 def bounds_of_several(trust: Trust) -> Bounds:
-    """For energies of several linear predictors, expanded to the second order (spec 5j)."""
+    """For energies of several linear predictors, expanded to the second order (spec 5n)."""
     return Bounds(_second_several, _white_second_several, trust, needs_white_root=True)
 
 

@@ -1,4 +1,4 @@
-"""A closed form and priors together, as the potential that the rest of the library knows (spec 5h)."""
+"""A closed form and priors together, as the potential that the rest of the library knows (spec 5l)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a posterior has in closed form beside its rows and its prior, in coordinates of its own (spec 5h, 5j).
+"""What a posterior has in closed form beside its rows and its prior, in coordinates of its own (spec 5l, 5n).
 
 A chain may walk in other coordinates than a user knows the parameters by: ``tau = 1 / scale`` and ``(beta - b0) tau``
 make the rows' energies linear in what is walked. A form says how the one becomes the other, and what the density has
@@ -98,7 +98,7 @@ def fill_scale(theta, natural, hyper, at):
 
 
 class Scale(Form):
-    """A linear regression with unknown scale: rows ``rho(tau e_i - x_i.eta)``, ``e_i = y_i - x_i.b0`` (spec 5h).
+    """A linear regression with unknown scale: rows ``rho(tau e_i - x_i.eta)``, ``e_i = y_i - x_i.b0`` (spec 5l).
 
     With ``n`` the weight of the rows that are not censored, the density of ``(eta, tau)`` has the factor ``tau^(n - d -
     2)``: one power for each such row, and the Jacobian of ``(beta, scale)``, or of ``(beta, tau)`` where the parameter
@@ -154,7 +154,7 @@ def fill_scale_and_df(theta, natural, hyper, at):
 
 
 class ScaleAndDf(Scale):
-    """Student-t errors with unknown scale and degrees of freedom (spec 5j)."""
+    """Student-t errors with unknown scale and degrees of freedom (spec 5n)."""
 
     fill = staticmethod(fill_scale_and_df)
 
@@ -234,7 +234,7 @@ def fill_dispersion_of_large(theta, natural, hyper, at):
 
 
 class Dispersion(Logarithm):
-    """Negative binomial counts: ``prod_i Gamma(r + y_i) / Gamma(r)`` depends on counts of counts only (spec 5j)."""
+    """Negative binomial counts: ``prod_i Gamma(r + y_i) / Gamma(r)`` depends on counts of counts only (spec 5n)."""
 
     fill = staticmethod(fill_dispersion)
 
@@ -333,7 +333,7 @@ def fill_cutpoints(theta, natural, hyper, at):
 
 
 class Cutpoints(Form):
-    """Ordered categories: what depends on the distances between cutpoints only (spec 5h)."""
+    """Ordered categories: what depends on the distances between cutpoints only (spec 5l)."""
 
     fill = staticmethod(fill_cutpoints)
 

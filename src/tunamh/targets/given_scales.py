@@ -1,4 +1,4 @@
-"""A regression under a prior that is Gaussian given unknown scales: two kernels in turn (spec 5k).
+"""A regression under a prior that is Gaussian given unknown scales: two kernels in turn (spec 5o).
 
 A state is the coefficients followed by the scales. The scales are refreshed given the coefficients, without a look at
 the data. The coefficients are then proposed from the Gaussian law that the quadratic part of the data and the prior

@@ -30,7 +30,7 @@ def pack_hyper(own: Sequence[float], expansion: np.ndarray | None = None) -> np.
 
 
 class Trust(NamedTuple):
-    """A ladder of radii about the centre (spec 5i): within the k-th a distance is multiplied by the k-th factor.
+    """A ladder of radii about the centre (spec 5m): within the k-th a distance is multiplied by the k-th factor.
 
     The last factor holds beyond all radii; infinity there means that nothing is known, and all rows are read.
     """

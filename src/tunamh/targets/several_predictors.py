@@ -1,4 +1,4 @@
-"""What blocks of rows with K linear predictors each contribute to sums, and how their remainders are bounded (5j)."""
+"""What blocks of rows with K linear predictors each contribute to sums, and how their remainders are bounded (spec 5n)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class SeveralPredictors:
     def remainders(
         self, rows: np.ndarray, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int
     ) -> RowSums:
-        """Fill ``c_i``, the bound of spec 5j times the weight, and the centre's columns of packed rows."""
+        """Fill ``c_i``, the bound of spec 5n times the weight, and the centre's columns of packed rows."""
         if at.order != 2 or at.original:
             raise NotApplicable(f"{self.family!r} has {self.family.predictors} predictors: only Taylor(order=2) serves")
         eta = X.dot(at.centre)

@@ -5,7 +5,7 @@ of two large energies would lose digits and time), three derivatives in ``eta`` 
 predictors near a given one. Suprema may be infinite, and may depend on the row's response.
 
 Where they are infinite, as for Poisson counts with a log link, bounds hold near a predictor: the suprema there, and the
-slope constants (spec 5i).
+slope constants (spec 5m).
 """
 
 from .base import Family, FamilyWithLowerBound, LowerBound, Suprema

@@ -84,7 +84,7 @@ class WellKnownFamily(Family, Protocol):
         """
 
     def slope_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Per row, an upper bound of ``sup_{0<|z|<=radius} 2 |f'(eta+z) - f'(eta) - f''(eta) z| / z^2`` (spec 5i).
+        """Per row, an upper bound of ``sup_{0<|z|<=radius} 2 |f'(eta+z) - f'(eta) - f''(eta) z| / z^2`` (spec 5m).
 
         Up to rounding; infinity is allowed. Without it the third entry of `suprema_near` serves, which is no less.
         """

@@ -100,7 +100,7 @@ class Softmax(SeveralFamily):
     def cubic_bounds(self, y: np.ndarray, eta: np.ndarray, white: np.ndarray, radius: float) -> np.ndarray:
         """``b^3 / (6 sqrt 3)``, ``b`` the largest distance between two of the rows ``Y_k`` (that of class 0 is zero).
 
-        ``D^3 f[z, z, w] = Cov_p((z - mean)^2, w)`` is at most ``1 / (6 sqrt 3)`` for z and w in [0, 1] (spec 5j), and
+        ``D^3 f[z, z, w] = Cov_p((z - mean)^2, w)`` is at most ``1 / (6 sqrt 3)`` for z and w in [0, 1] (spec 5n), and
         the predictors of a move of length ``|z|`` range over no more than ``b |z|``. It holds everywhere.
         """
         size = np.einsum("aij,aij->ai", white, white)

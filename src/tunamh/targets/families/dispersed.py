@@ -41,7 +41,7 @@ def _binomial_rise(n, eta, eta_prop, y, hyper, out):
 
 @dataclass(frozen=True)
 class NegativeBinomialRows(SeveralFamily):
-    """``f = r S(z) + y S(-z)``, ``r = e^lambda``, ``z = eta - lambda``, ``S(z) = log(1 + e^z)`` (spec 5j).
+    """``f = r S(z) + y S(-z)``, ``r = e^lambda``, ``z = eta - lambda``, ``S(z) = log(1 + e^z)`` (spec 5n).
 
     Counts with mean ``e^eta`` and variance ``m + m^2/r``; ``-log Gamma(r + y) + log Gamma(r)`` is not part of it.
     """

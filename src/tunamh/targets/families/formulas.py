@@ -1,4 +1,4 @@
-"""Energies of K predictors given by formulas: derivatives and bounds by running them on jets (spec 5m)."""
+"""Energies of K predictors given by formulas: derivatives and bounds by running them on jets (spec 5p)."""
 
 from __future__ import annotations
 

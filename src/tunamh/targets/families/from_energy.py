@@ -1,7 +1,7 @@
 """Families made of one plain Python function ``energy(eta, y)``, or of two or three predictors.
 
 The function is written once, in NumPy's (and `scipy.special`'s) functions. Jets run it for derivatives and proved
-bounds (spec 5m), Numba compiles it for the chain.
+bounds (spec 5p), Numba compiles it for the chain.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class OneFunction(_FromFunction):
         return Suprema(*map(np.minimum, found, self.suprema(y)))
 
     def slope_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Per row, the slope constant ``L(radius)`` of spec 5i, from above."""
+        """Per row, the slope constant ``L(radius)`` of spec 5m, from above."""
         from ...jets import slope_constant
 
         return slope_constant(self.formula, eta, y, radius)

@@ -1,7 +1,7 @@
 """Linear regressions of logarithms of positive responses, and of responses with logistic errors; some may be censored.
 
 ``log t_i = x_i.beta + scale eps_i`` with normal, logistic or smallest-extreme-value ``eps``. Rows whose response is
-known only to be larger (or smaller) count by the probability of that (spec 5h).
+known only to be larger (or smaller) count by the probability of that (spec 5l).
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ _PEAKS = math.sqrt(2.0) - 1, math.sqrt(2.0) + 1  # of |f_qqq| in |q| / sqrt(nu)
 
 @dataclass(frozen=True)
 class StudentRows(SeveralFamily):
-    """``f = (nu+1)/2 log(1 + q^2/nu)``, ``nu = e^kappa``; the predictor ``q`` is a residual over its scale (spec 5j).
+    """``f = (nu+1)/2 log(1 + q^2/nu)``, ``nu = e^kappa``; the predictor ``q`` is a residual over its scale (spec 5n).
 
     Responses are not looked at. ``log Gamma(nu/2) - log Gamma((nu+1)/2) + kappa/2`` is not part of it.
     """
@@ -154,7 +154,7 @@ def _gaussian_rise(n, eta, eta_prop, y, hyper, out):
 
 @dataclass(frozen=True)
 class HeteroscedasticGaussianRows(SeveralFamily):
-    """``f = s + (y - m)^2 e^{-2s} / 2``: mean ``m`` and log standard deviation ``s`` (spec 5j)."""
+    """``f = s + (y - m)^2 e^{-2s} / 2``: mean ``m`` and log standard deviation ``s`` (spec 5n)."""
 
     predictors = 2
     parameter_names = "m", "s"

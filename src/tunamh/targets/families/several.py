@@ -1,4 +1,4 @@
-"""What the library asks of a family of K linear predictors ``f(eta_1, ..., eta_K, y)``, and the box bound (spec 5j)."""
+"""What the library asks of a family of K linear predictors ``f(eta_1, ..., eta_K, y)``, and the box bound (spec 5n)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SeveralFamily(ABC):
     """In the role `FamilyRise`."""
 
     separable: bool = False
-    """Whether ``f`` is a sum of functions of one predictor each: bounds of a single predictor then hold (spec 5h)."""
+    """Whether ``f`` is a sum of functions of one predictor each: bounds of a single predictor then hold (spec 5l)."""
 
     bounded_everywhere: bool = False
     """Whether `cubic_bounds` are the same, and finite, whatever the radius."""
@@ -67,7 +67,7 @@ def largest_cubic(bounds: np.ndarray, size: np.ndarray, overlaps: np.ndarray) ->
     s_b s_c`` and the unit vectors ``e_a = Y_a / s_a`` it is at most the largest ``sum_abc T_abc |v_a v_b v_c|``,
     ``v_a = e_a.z``. Then:
 
-    - ``|v_a| <= 1``: the sum of all ``T`` (spec 5j).
+    - ``|v_a| <= 1``: the sum of all ``T`` (spec 5n).
     - ``|v|^2 <= lambda``, the largest eigenvalue of ``e e'``: ``(sum T^2)^(1/2) lambda^(3/2)``, by Cauchy-Schwarz.
     - Two predictors at the angle ``phi``: ``v = (cos t, +-cos(t - phi))`` makes the sum a trigonometric polynomial of
       degree 3, the absolute value of which has the period pi. It falls from its peak no faster than ``cos 3t`` (M.

@@ -1,4 +1,4 @@
-"""Rows of regressions with censored responses and an unknown scale (spec 5h).
+"""Rows of regressions with censored responses and an unknown scale (spec 5l).
 
 The predictor ``z = x.eta - tau e`` is minus the standardised residual ``q``; the response is a code: 0 if the event was
 observed, +1 if it came later than seen (right-censored), -1 if it came earlier (left-censored). What an observed row

@@ -1,4 +1,4 @@
-"""Linear regression whose scale is unknown: what its families have in common (spec 5h).
+"""Linear regression whose scale is unknown: what its families have in common (spec 5l).
 
 With ``y_i = x_i.beta + scale eps_i`` the rows are those of scale 1 in the coordinates of `tunamh.targets.forms.Scale`.
 """

@@ -1,4 +1,4 @@
-"""What blocks of rows with K linear predictors each contribute to sums, and how their remainders are bounded (spec 5n)."""
+"""What blocks of rows with K predictors each contribute to sums, and how their remainders are bounded (spec 5n)."""
 
 from __future__ import annotations
 

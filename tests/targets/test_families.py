@@ -275,7 +275,7 @@ def regression(family, n_rows=300):
 def test_bounds_hold_in_a_regression_or_are_refused(family, order):
     target = regression(family)
     supremum = family.suprema(target.rows[:, 3])[order]
-    if np.isinf(supremum).any():
+    if np.isinf(supremum).any() and order < 2:  # of order 2 there are slope constants near the centre
         with pytest.raises(NotApplicable, match="row"):
             tunamh.sample(target, test=tunamh.TunaMH(), control=Taylor(order=order) if order else None, draws=1, tune=0)
         return

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import REASSOCIATE, Distance, Part, helper, part
-from .base import euclidean
 from .layouts import RUNGS, Trust, expanded_of, white_of
+from .parts import euclidean
 
 _OUTSIDE = 1e-6
 

@@ -12,17 +12,13 @@ from .._jit import LogPrior, Part, fixed, helper, part
 from ..priors.differences import by_differences
 from ..priors.laws import Laws, ReadyIndependent, laws_at, ready, records
 from ..priors.potential import PriorExpansion, ReadyPrior
-from .forms import (
-    Form,
-    Same,
+from .forms import Form, Same, fill_same, fill_scale, fill_scale_and_df
+from .shared_forms import (
     fill_cutpoints,
     fill_dispersion,
     fill_dispersion_of_large,
     fill_log,
     fill_probability,
-    fill_same,
-    fill_scale,
-    fill_scale_and_df,
     fill_shape,
 )
 

@@ -10,13 +10,13 @@ from .._linear import Columns, examine_columns, groups_of
 
 if TYPE_CHECKING:
     from .designs import Block
-    from .glm import GLM
+    from .regression import Regression
 
 _CANCELLED = 1e-11  # of what does not cancel, the share that rounding leaves
 _FAR_BELOW = 1e-10
 
 
-def columns_of(target: GLM) -> Columns:
+def columns_of(target: Regression) -> Columns:
     """What a sample of the rows tells about the columns, and coordinates in which they are well conditioned."""
     n = min(target.n_rows, max(1000, 2 * target.dim))
     index = np.sort(np.random.default_rng(1).choice(target.n_rows, size=n, replace=False))
@@ -30,7 +30,7 @@ def _below_each_other(X: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return X[counts] if X.ndim == 2 else X[:, counts].reshape(-1, X.shape[2])
 
 
-def dependent_columns(target: GLM) -> list[np.ndarray]:
+def dependent_columns(target: Regression) -> list[np.ndarray]:
     """Groups of columns that depend on each other over all rows; a group of one is a column of zeros.
 
     Only where the sample leaves directions open are all rows asked: ``x.z`` vanishes in every row, up to rounding,

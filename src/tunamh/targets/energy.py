@@ -14,9 +14,10 @@ from ..data.packed import packed_rows
 from ..data.passes import blocks
 from ..data.tables import aligned, as_matrix, as_vector, column_names, refuse_non_finite
 from ..errors import NotApplicable
-from .base import Expansion, Parts, Target, checked_temper, euclidean
+from .base import Expansion, Target, checked_temper
 from .bounds import bounds_in_general
 from .energy_rows import Numbers, block_parts, distance_part, no_hessian, sums_of, taylor_parts
+from .parts import Parts, euclidean
 from .taylor import Remainders, TaylorTarget, polynomial_offset
 
 

@@ -13,9 +13,10 @@ from ..data.packed import packed_rows
 from ..data.passes import sums_over_blocks
 from ..data.tables import as_vector
 from ..errors import NotApplicable
-from .base import Expansion, Parts, Target, checked_temper
+from .base import Expansion, Target, checked_temper
 from .bounds import NO_BOUNDS, bounds_in_general
 from .layouts import OWN, centre_of
+from .parts import Parts
 from .taylor import Remainders, TaylorTarget, no_differences, polynomial_fall
 
 # Layout of a packed row: x, c.

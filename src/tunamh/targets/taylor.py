@@ -17,13 +17,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._jit import REASSOCIATE, Differences, Locate, Offset, helper, part
+from .._jit import REASSOCIATE, Differences, Offset, helper, part
 from .._linear import Metric
 from ..errors import NotApplicable
 from ..priors import PriorExpansion
-from .base import Expansion, Parts, Target
+from .base import Expansion, Target
 from .bounds import Bounds
-from .layouts import Expanded, Trust, White, expanded_of, pack_expanded, pack_hyper, pack_white, white_of
+from .layouts import Expanded, Trust, expanded_of, pack_expanded, pack_hyper
+from .parts import Parts
 
 
 @helper(fastmath=REASSOCIATE)
@@ -49,30 +50,6 @@ def polynomial_fall_of(theta, prop, hyper, d):
 @part(Offset)
 def polynomial_offset(theta, prop, hyper):
     return polynomial_fall(theta, prop, hyper)
-
-
-@part(Locate, fastmath=REASSOCIATE)
-def _unwhiten(state, theta, hyper):
-    """``theta = m + L z``."""
-    d = state.size
-    at = white_of(hyper, d)
-    for j in range(d):
-        total = at.origin[j]
-        for k in range(d):
-            total += at.factor[j, k] * state[k]
-        theta[j] = total
-
-
-@part(Offset, fastmath=REASSOCIATE)
-def _white_offset(here, there, hyper):
-    """Minus the rise of ``slope.z + sum_j curvature_j z_j^2 / 2``."""
-    d = here.size
-    at = white_of(hyper, d)
-    total = 0.0
-    for j in range(d):
-        middle = 0.5 * (there[j] + here[j])
-        total -= (there[j] - here[j]) * (at.slope[j] + at.curvature[j] * middle)
-    return total
 
 
 @part(Differences)
@@ -261,7 +238,9 @@ class TaylorTarget(Target):
         unfit = self.bounds.needs_white_root and not self.white
         if distance is None or unfit or self.parts.offset is not polynomial_offset:
             raise NotApplicable("Autoregressive needs whitened distances: control=Taylor(order=2) of a regression")
-        return _Whitened(self, distance)
+        from .whitened import Whitened
+
+        return Whitened(self, distance)
 
     @property
     def precision_trace(self) -> float:
@@ -283,28 +262,3 @@ class TaylorTarget(Target):
 
     def __repr__(self) -> str:
         return f"Taylor(order={self.order})({self.base!r})"
-
-
-class _Whitened(TaylorTarget):
-    """A Taylor target whose chain walks in the coordinates in which the Laplace law is standard normal (spec 5b)."""
-
-    spread = 1.25  # most starts lie within the trust radius, beyond which distances count up to tenfold
-
-    def __init__(self, plain: TaylorTarget, distance: Any):
-        plain.metric, plain.reference  # noqa: B018  (shared with the plain target, whose prior is still whole)
-        vars(self).update(vars(plain))
-        factor, kept, centre = self.metric.factor, self.metric.kept, self.state_at(self.centre)
-        if self.order == 2:
-            slope, curvature = factor.T @ self.centre_gradient - kept * centre, kept
-            self._prior = self._prior.without(self.centre, self.prior_at_centre)
-        else:
-            slope, curvature = factor.T @ self.gradient, np.zeros(self.dim)
-        white = White(self.order, self.trust, self.centre, centre, slope, curvature, self.reference, factor)
-        self._hyper = pack_hyper(self.own_numbers, pack_white(white))
-        self.parts = self.parts._replace(locate=_unwhiten, distance=distance, offset=_white_offset)
-
-    def state_at(self, theta: np.ndarray) -> np.ndarray:
-        return self.metric.inverse @ (theta - self.reference)
-
-    def whitened(self) -> TaylorTarget:
-        return self

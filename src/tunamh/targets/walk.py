@@ -11,8 +11,9 @@ from .._jit import Differences, Energies, Offset, helper, part
 from ..data.packed import packed_rows
 from ..data.tables import as_matrix, as_vector, refuse_non_finite
 from ..proposals import NeighbourWalk
-from .base import Parts, Target, checked_temper
+from .base import Target, checked_temper
 from .layouts import OWN
+from .parts import Parts
 
 # Layout of a packed row: the energy's slope x_i / N, c; or the energies of the K states, c.
 

@@ -9,15 +9,18 @@ slope constants (spec 5m).
 """
 
 from .base import Family, FamilyWithLowerBound, LowerBound, Suprema
-from .binary import Cloglog, Logistic, Probit
+from .binary import Logistic, Probit
 from .categorical import Categorical
-from .counts import NegativeBinomial, Poisson, SoftplusPoisson
+from .cloglog import Cloglog
+from .counts import NegativeBinomial, Poisson
 from .described import Beta, Gamma, Hurdle, ZeroInflated
+from .gaussian import Gaussian
 from .lifetimes import LogisticErrors, LogLogistic, LogNormal, Weibull
 from .ordinal import Ordinal
 from .own import family
 from .positive import Exponential, GammaRows
-from .robust import Gaussian, Huber, StudentT
+from .robust import Huber, StudentT
+from .softplus import SoftplusPoisson
 from .survival import LogisticRows, NormalRows, WeibullRows
 
 __all__ = [

@@ -11,8 +11,9 @@ from ..._arguments import settle, shown
 from ...priors.independent import IndependentPrior, Normal
 from ...priors.positive import LogNormal, PositivePrior, known_or_prior
 from ..arrange import Arrangement, Extra, column_names, shared_scalar, two_designs
-from ..forms import Dispersion, Form, GammaShape, Logarithm, Probability, Same
+from ..forms import Form, Same
 from ..observations import Observations
+from ..shared_forms import Dispersion, GammaShape, Logarithm, Probability
 from .counts import NegativeBinomial, Poisson, check_counts
 from .positive import GammaRows
 from .two_predictors import (

@@ -16,7 +16,7 @@ from ...data.source import Rows
 from ...priors.positive import known_or_prior
 from ..arrange import Arrangement, known_scale
 from ..observations import Observations
-from .robust import Gaussian
+from .gaussian import Gaussian
 from .survival import LogisticRows, NormalRows, WeibullRows
 from .unknown_scale import with_unknown_scale
 

@@ -13,8 +13,8 @@ from ..._vector import softplus, softplus_rise
 from ...priors.independent import IndependentPrior, StudentT
 from ...priors.laws import Laws
 from ..arrange import Arrangement, Extra, column_names, two_cutpoints
-from ..forms import Cutpoints
 from ..observations import Observations
+from ..shared_forms import Cutpoints
 from .base import SIGMOID_THIRD, sigmoids
 from .binary import Logistic
 from .several import SeveralFamily

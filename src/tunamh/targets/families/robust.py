@@ -10,17 +10,16 @@ import numpy as np
 from ..._arguments import moderate_number, settle
 from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
 from ..._vector import log_quotient
-from ...priors.independent import IndependentPrior
 from ...priors.positive import known_or_prior
-from ..arrange import Arrangement, known_scale
+from ..arrange import Arrangement
 from ..observations import Observations
 from .base import LowerBound, Peaks, Suprema, nearby, reach_of, same_for_all, slope_near
-from .unknown_scale import UnknownScale, with_unknown_scale, with_unknown_scale_and_df
+from .unknown_scale import UnknownScale, with_unknown_scale_and_df
 
 _ROUNDING = 1e15  # what is this many times larger than the scale is rounded by as much as the scale
 
 
-class _OfReals(UnknownScale):
+class OfReals(UnknownScale):
     """What families of residuals ``y - eta``, measured in units of ``scale``, have in common."""
 
     def check(self, y: np.ndarray) -> None:
@@ -68,7 +67,7 @@ _NEAR_PEAK, _FAR_PEAK = np.sqrt(2.0) - 1, np.sqrt(2.0) + 1  # critical points of
 
 
 @dataclass(frozen=True)
-class StudentT(_OfReals):
+class StudentT(OfReals):
     """``f = (v+1)/2 log(1 + r^2/V)``, ``r = y - eta``, ``V = v s^2``, with ``v = df`` and ``s = scale``.
 
     ``scale`` is a number (known), a prior of a positive parameter, or left out: unknown, with the default prior. ``df``
@@ -177,7 +176,7 @@ def _huber_rise(n, eta, eta_prop, y, hyper, out):
 
 
 @dataclass(frozen=True)
-class Huber(_OfReals):
+class Huber(OfReals):
     """``f = t^2/2`` for ``|t| <= delta`` and ``delta |t| - delta^2/2`` beyond, ``t = (y - eta) / s``, ``s = scale``.
 
     In ``r = y - eta`` that is ``1/s^2`` times the same function with ``delta s`` in the place of ``delta``.
@@ -241,83 +240,3 @@ class Huber(_OfReals):
         beyond = (k > 0) & (reach > k)
         value = np.divide(2 * self.precision * (z - k), z * z, out=np.zeros_like(z), where=beyond)
         return np.where(k > 0, (1 + 1e-12) * value, np.inf)
-
-
-# ---------------------------------------------------------------------------------------------------- Gaussian
-
-
-@part(FamilyEnergy, fastmath=CONTRACT)
-def _gaussian_energy(n, eta, y, hyper, out):
-    half = 0.5 * hyper[0]
-    for b in range(n):
-        r = y[b] - eta[b]
-        out[b] = half * r * r
-
-
-@part(FamilyRise, fastmath=CONTRACT)
-def _gaussian_rise(n, eta, eta_prop, y, hyper, out):
-    half = 0.5 * hyper[0]
-    for b in range(n):
-        r, r_prop = y[b] - eta[b], y[b] - eta_prop[b]
-        out[b] = half * (eta[b] - eta_prop[b]) * (r_prop + r)
-
-
-@dataclass(frozen=True)
-class Gaussian(_OfReals):
-    """``f = (y - eta)^2 / (2 s^2)``, ``s = scale`` the standard deviation: a number, a prior, or unknown."""
-
-    scale: Any = None
-
-    energy = _gaussian_energy
-    rise = _gaussian_rise
-    convex = True
-    squared = True
-    """Whether residuals count by their squares, however large."""
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.scale, IndependentPrior):  # one of coefficients, where columns describe the scale
-            settle(self, scale=known_or_prior("scale", self.scale))
-
-    def with_scale(self, scale: float) -> Gaussian:
-        return Gaussian(scale)
-
-    knows_censoring = True
-    described = ("scale",)
-
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
-        """Also limited responses (Tobit), and a scale that is described by columns."""
-        from .described import described_by_columns, heteroscedastic
-        from .survival import NormalRows
-
-        if described_by_columns(observations):
-            return heteroscedastic(observations, self.scale)
-        if getattr(observations, "censored", None) is None:
-            return super().arrange(observations, temper)
-        if isinstance(self.scale, float):
-            return known_scale(observations, self.scale, lambda rows: rows.y, NormalRows())
-        return with_unknown_scale(observations, temper, self.scale, NormalRows())
-
-    @property
-    def hyper(self) -> tuple[float, ...]:
-        return (self.precision,)
-
-    def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        r = y - eta
-        return -self.precision * r, np.full_like(r, self.precision), np.zeros_like(r)
-
-    def suprema(self, y: np.ndarray) -> Suprema:
-        """Infinity, 1/s^2 and 0: a quadratic."""
-        return same_for_all(y, np.inf, self.precision, 0.0)
-
-    def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' is monotone, f'' constant."""
-        return nearby(self, y, eta, radius, (), (), ())
-
-    def slope_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """0: f' is linear."""
-        return np.zeros(eta.shape)
-
-    def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """Itself, wherever: no row is ever bright."""
-        zero = np.zeros(y.shape)
-        return LowerBound(y, np.full(y.shape, -0.5 * self.precision), zero, zero)

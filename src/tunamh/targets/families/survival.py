@@ -26,17 +26,8 @@ from .base import (
     sigmoids,
     slope_near,
 )
-from .binary import (
-    HIT_SLOPE_PEAKS,
-    HIT_SUPREMA,
-    HIT_THIRD_PEAKS,
-    Probit,
-    hit_derivatives,
-    hit_energy,
-    hit_rise,
-    probit_energy,
-    probit_rise,
-)
+from .binary import Probit, probit_energy, probit_rise
+from .cloglog import HIT_SLOPE_PEAKS, HIT_SUPREMA, HIT_THIRD_PEAKS, hit_derivatives, hit_energy, hit_rise
 
 
 class _OfCodes:

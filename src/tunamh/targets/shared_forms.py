@@ -1,0 +1,183 @@
+"""Closed forms of parameters that all rows share: dispersions, shapes, probabilities, cutpoints (spec 5l)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .._jit import helper
+from ..priors.laws import NORMAL, Laws
+from .forms import Form
+
+
+@helper
+def fill_log(theta, natural, hyper, at):
+    """The last parameter is walked as its logarithm."""
+    last = theta.size - 1
+    natural[:] = theta
+    if not abs(theta[last]) < 300.0:
+        return -np.inf
+    natural[last] = math.exp(theta[last])
+    return theta[last]
+
+
+class Logarithm(Form):
+    """A positive parameter that all rows share; their energies hold all that the data say."""
+
+    fill = staticmethod(fill_log)
+
+    def __init__(self, coefficients: int):
+        super().__init__(coefficients, 1)
+
+    @property
+    def numbers(self) -> list[float]:
+        return []
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return np.concatenate([points[..., :-1], np.exp(points[..., -1:])], axis=-1)
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        return np.append(point[:-1], np.log(point[-1]))
+
+
+@helper
+def fill_dispersion(theta, natural, hyper, at):
+    """``sum_k m_k log(r + k)``, of which ``m_k`` rows have a count above ``k``."""
+    value, r = fill_log(theta, natural, hyper, at), 0.0
+    if value > -np.inf:
+        r = natural[theta.size - 1]
+        for k in range(int(hyper[at])):
+            value += hyper[at + 1 + k] * math.log(r + k)
+    return value
+
+
+@helper
+def fill_dispersion_of_large(theta, natural, hyper, at):
+    """``sum_v n_v (lgamma(r + v) - lgamma(r))`` over the counts ``v`` that occur: shorter where counts are large."""
+    value = fill_log(theta, natural, hyper, at)
+    if value > -np.inf:
+        r, n = natural[theta.size - 1], int(hyper[at])
+        base = math.lgamma(r)
+        for k in range(n):
+            value += hyper[at + 1 + n + k] * (math.lgamma(r + hyper[at + 1 + k]) - base)
+    return value
+
+
+class Dispersion(Logarithm):
+    """Negative binomial counts: ``prod_i Gamma(r + y_i) / Gamma(r)`` depends on counts of counts only (spec 5n)."""
+
+    fill = staticmethod(fill_dispersion)
+
+    def __init__(self, coefficients: int, values: np.ndarray, weights: np.ndarray):
+        super().__init__(coefficients)
+        above = np.zeros(int(values.max(initial=0)) if values.max(initial=0) <= 4 * len(values) + 100 else 0)
+        if len(above) == values.max(initial=0):
+            for value, weight in zip(values.astype(np.int64), weights, strict=True):
+                above[:value] += weight
+            self._numbers = [float(len(above)), *above]
+        else:
+            self.fill = fill_dispersion_of_large  # type: ignore[misc]
+            self._numbers = [float(len(values)), *values, *weights]
+
+    @property
+    def numbers(self) -> list[float]:
+        return self._numbers
+
+
+@helper
+def fill_shape(theta, natural, hyper, at):
+    """``W (a log a - a - lgamma a)``, W the weight of all rows."""
+    value = fill_log(theta, natural, hyper, at)
+    if value > -np.inf:
+        a = natural[theta.size - 1]
+        value += hyper[at] * (a * (theta[theta.size - 1] - 1.0) - math.lgamma(a))
+    return value
+
+
+class GammaShape(Logarithm):
+    """Gamma responses: the part of the density's constant that depends on the shape alone."""
+
+    fill = staticmethod(fill_shape)
+
+    def __init__(self, coefficients: int, weight: float):
+        super().__init__(coefficients)
+        self.weight = weight
+
+    @property
+    def numbers(self) -> list[float]:
+        return [self.weight]
+
+
+# --------------------------------------------------------------------------------------------------- a probability
+
+
+@helper
+def fill_probability(theta, natural, hyper, at):
+    """The last parameter is walked as its logit: the Jacobian is ``p (1 - p)``."""
+    last = theta.size - 1
+    natural[:] = theta
+    small = math.exp(-abs(theta[last]))
+    natural[last] = 1.0 / (1.0 + small) if theta[last] > 0.0 else small / (1.0 + small)
+    return -abs(theta[last]) - 2.0 * math.log1p(small)
+
+
+class Probability(Form):
+    """A probability that all rows share, with a uniform prior."""
+
+    fill = staticmethod(fill_probability)
+
+    def __init__(self, coefficients: int):
+        super().__init__(coefficients, 1)
+
+    @property
+    def numbers(self) -> list[float]:
+        return []
+
+    @staticmethod
+    def uniform() -> Laws:
+        """So wide a normal law that it is flat between 0 and 1."""
+        return Laws(*(np.array([value]) for value in (float(NORMAL), 0.5, 1e6, 1.0)))
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return np.concatenate([points[..., :-1], 1 / (1 + np.exp(-points[..., -1:]))], axis=-1)
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        return np.append(point[:-1], np.log(point[-1] / (1 - point[-1])))
+
+
+# ------------------------------------------------------------------------------------------------------- cutpoints
+
+
+@helper
+def fill_cutpoints(theta, natural, hyper, at):
+    """``sum_{1<y<J} n_y log(1 - e^{-(c_y - c_{y-1})})``; outside the support unless cutpoints increase."""
+    natural[:] = theta
+    cuts = int(hyper[at])
+    first, value = theta.size - cuts, 0.0
+    for k in range(1, cuts):
+        gap = theta[first + k] - theta[first + k - 1]
+        if not gap > 0.0:
+            return -np.inf
+        value += hyper[at + k] * math.log(-math.expm1(-gap))
+    return value
+
+
+class Cutpoints(Form):
+    """Ordered categories: what depends on the distances between cutpoints only (spec 5l)."""
+
+    fill = staticmethod(fill_cutpoints)
+
+    def __init__(self, coefficients: int, between: np.ndarray):
+        super().__init__(coefficients, len(between) + 1)
+        self.between = between  # weights of the categories between two cutpoints
+
+    @property
+    def numbers(self) -> list[float]:
+        return [float(len(self.between) + 1), *self.between]
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return points
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        return point

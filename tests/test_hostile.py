@@ -65,7 +65,7 @@ HOSTILE = {
     "y None": (
         lambda: LogisticRegression(X, None),
         TypeError,
-        "y is None: pass an array or a table of numbers.",
+        "y is missing: give the responses, one per row of X, or a source that has them.",
     ),
     "X a text": (
         lambda: LogisticRegression("data.csv", Y),
@@ -444,9 +444,9 @@ HOSTILE = {
         "family must be a value such as tunamh.Logistic() or tunamh.StudentT(4), got 'logistic' (str).",
     ),
     "StudentT None": (
-        lambda: tunamh.StudentT(4, None),
+        lambda: tunamh.StudentT(None),
         TypeError,
-        "scale must be a number, got None.",
+        "df must be a number or a prior of a positive parameter, such as tunamh.priors.Gamma(2, 10).",
     ),
     "StudentT dict": (
         lambda: tunamh.StudentT(4, {"a": 1.0}),
@@ -456,7 +456,8 @@ HOSTILE = {
     "StudentT text": (
         lambda: tunamh.StudentT("4", scale=1.0),
         TypeError,
-        "df must be a number, got '4' (str).",
+        "df must be a number (known), a prior of a positive parameter such as tunamh.HalfNormal(2.5), or left "
+        "out (unknown, with a default prior), got '4' (str).",
     ),
     "StudentT NaN": (
         lambda: tunamh.StudentT(math.nan, scale=1.0),
@@ -481,7 +482,8 @@ HOSTILE = {
     "NegativeBinomial array": (
         lambda: tunamh.NegativeBinomial([1.0, 2.0]),
         TypeError,
-        "dispersion must be a number, got [1.0, 2.0] (list).",
+        "dispersion must be a number (known), a prior of a positive parameter such as tunamh.HalfNormal(2.5), or left "
+        "out (unknown, with a default prior), got [1.0, 2.0] (list).",
     ),
     "prior a word": (
         lambda: LogisticRegression(X, Y, prior="normal"),

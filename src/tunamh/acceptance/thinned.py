@@ -110,7 +110,7 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
     if move_bound == 0.0:
         return verdict(rng, log_rho, 0, False, 0.0, move_bound)
     mean_batch = max(move_bound * (1.0 + chi * move_bound), floor)
-    if mean_batch >= limit:  # symmetric in (theta, prop), so the choice keeps the chain exact
+    if not mean_batch < limit:  # symmetric in (theta, prop), so the choice keeps the chain exact; NaN is 0 * infinity
         rises, worst, fault = sum_of_rises(theta, prop, model, work, distance)
         if fault != NO_FAULT:
             return failure(fault)

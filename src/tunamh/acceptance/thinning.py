@@ -30,8 +30,8 @@ class Thinning(NamedTuple):
         log_rho = problem.log_rho(here, there)
         rise = problem.energies[:, there] - problem.energies[:, here]
         bound = problem.c * problem.distance[here, there]
-        move_bound = bound.sum()
-        if move_bound == 0 or self.mean_batch(move_bound) >= self.limit:
+        move_bound = problem.c.sum() * problem.distance[here, there]
+        if move_bound == 0 or not self.mean_batch(move_bound) < self.limit:  # NaN: beyond the last rung of a ladder
             return full_acceptance(problem, here, there)
         numbers = {"beta": self.mean_batch(move_bound) / move_bound, "gamma": self.gamma}
         if self.delayed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,12 +75,19 @@ def _refuse_what_means_nothing(beside: Beside, family: Any) -> None:
     if beside.trials is not None and not hasattr(family, "of_trials"):
         raise TypeError(f"trials= counts labels, for Logistic(), Probit() and Cloglog(); {kind} has no labels.")
     if beside.censored is not None and not getattr(family, "knows_censoring", False):
-        raise TypeError(f"censored= is for Gaussian, LogNormal, LogLogistic and Weibull responses, not for {kind}.")
+        known = "Gaussian, LogisticErrors, LogNormal, LogLogistic and Weibull"
+        raise TypeError(f"censored= is for {known} responses, not for {kind}.")
+    if beside.predictors is not None and not isinstance(beside.predictors, Mapping):
+        raise TypeError(
+            f"predictors must be a dict of tables by parameter, such as {{'scale': Z}}, got {shown(beside.predictors)}."
+        )
     known = getattr(family, "described", ())
     for name in beside.predictors or {}:
         if name not in known:
             what = f"its parameters with predictors of their own are {', '.join(known)}" if known else "it has none"
             raise ValueError(f"predictors names {name!r}, which {kind} does not describe by columns: {what}.")
+    if beside.predictors and beside.censored is not None:
+        raise ValueError("censored= and predictors= together are not offered: leave one of them out.")
 
 
 def _check_codes(censored: np.ndarray) -> None:

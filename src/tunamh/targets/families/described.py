@@ -136,6 +136,9 @@ class Beta:
             return by_columns(observations, BetaRows(), "precision", self.precision, _start(observations, 1.0))
         if isinstance(self.precision, float):
             raise ValueError("precision must be a prior, or left out: a known precision is not offered.")
+        if isinstance(self.precision, IndependentPrior):
+            also = "predictors={'precision': Z}"
+            raise ValueError(f"{shown(self.precision)} is a prior of coefficients of columns: give {also} too.")
         prior = WIDE if self.precision is None else self.precision
         form = Logarithm(observations.design.dim)
         return one_number(observations, BetaRows(), form, "precision", prior, 5.0)

@@ -50,6 +50,8 @@ def with_unknown_scale(
     response: Any = lambda rows: rows.y,
 ) -> Arrangement:
     """A regression of ``response`` whose scale (or, by the name of shape, one over it) has a prior."""
+    if prior is not None and not isinstance(prior, PositivePrior):
+        raise TypeError(f"the prior of a {name} is one of a positive parameter, got {shown(prior)}.")
     fit = rough_fit(observations, response)
     rows, tau_at = beside(observations, response, no_codes, fit.b0)
     weight = uncensored_weight(observations, temper)
@@ -84,6 +86,4 @@ class UnknownScale:
     def arrange(self, observations: Observations, temper: float) -> Arrangement:
         if isinstance(self.scale, float):
             return Arrangement(observations, self, column_names(observations))
-        if self.scale is not None and not isinstance(self.scale, PositivePrior):
-            raise TypeError(f"the prior of a scale is one of a positive parameter, got {shown(self.scale)}.")
         return with_unknown_scale(observations, temper, self.scale, self.with_scale(1.0))

@@ -36,17 +36,25 @@ class Ladder(NamedTuple):
     radii: np.ndarray
 
     def constants(
-        self, at: Callable[[float], np.ndarray], everywhere: np.ndarray | None
+        self,
+        at: Callable[[float], np.ndarray],
+        everywhere: np.ndarray | None,
+        rough: Callable[[float], np.ndarray] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """``L_i`` of a block's rows, and the factors they need.
 
         ``at(radius)`` gives the constants within a radius, ``everywhere`` those for all radii, None where there are
-        none. Where these are finite in every row they serve from the third rung on.
+        none. Where these are finite in every row they serve from the third rung on. ``rough``, if given, takes the
+        place of ``at`` beyond the first rung, and the largest radius that of the third.
         """
         known = everywhere is not None and bool(np.isfinite(everywhere).all())
         if not np.isfinite(self.radii[0]) and everywhere is not None:
             return everywhere, np.ones(RUNGS + 1)
-        rungs = [at(radius) for radius in self.radii[: 2 if known else RUNGS]]
+        if rough is None:
+            rungs = [at(radius) for radius in self.radii[: 2 if known else RUNGS]]
+        else:
+            rungs = [at(self.radii[0]), rough(self.radii[1])]
+            rungs += [] if known else [rough(self.radii[-1])] * (RUNGS - 2)
         if everywhere is not None and known:
             rungs = [np.minimum(rung, everywhere) for rung in rungs] + [everywhere] * (RUNGS - 1)
         own = np.maximum(rungs[0], 0.1 * np.where(np.isfinite(rungs[1]), rungs[1], 0.0))

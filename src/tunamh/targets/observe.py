@@ -81,10 +81,11 @@ def _refuse_what_means_nothing(beside: Beside, family: Any) -> None:
         raise TypeError(
             f"predictors must be a dict of tables by parameter, such as {{'scale': Z}}, got {shown(beside.predictors)}."
         )
-    known = getattr(family, "described", ())
+    described = getattr(family, "described", ())
     for name in beside.predictors or {}:
-        if name not in known:
-            what = f"its parameters with predictors of their own are {', '.join(known)}" if known else "it has none"
+        if name not in described:
+            named = ", ".join(described)
+            what = f"its parameters with predictors of their own are {named}" if described else "it has none"
             raise ValueError(f"predictors names {name!r}, which {kind} does not describe by columns: {what}.")
     if beside.predictors and beside.censored is not None:
         raise ValueError("censored= and predictors= together are not offered: leave one of them out.")

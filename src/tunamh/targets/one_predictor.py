@@ -112,8 +112,13 @@ class OnePredictor:
         order, eta = at.order, X.dot(at.centre)
         white = X.times(at.factor)
         size = X.largest() if at.original else np.sqrt(np.einsum("ij,ij->i", white, white))
-        everywhere = np.asarray(self.family.suprema(y)[order])
-        own, factors = at.ladder.constants(lambda radius: self._constants(y, eta, size, order, radius), everywhere)
+        costly = order == 2 and getattr(self.family, "costly", False)
+        everywhere = None if costly else np.asarray(self.family.suprema(y)[order])
+        own, factors = at.ladder.constants(
+            lambda radius: self._constants(y, eta, size, order, radius),
+            everywhere,
+            (lambda radius: self.family.rough_bounds(y, eta, radius * size)) if costly else None,  # type: ignore[attr-defined]
+        )
         if not np.isfinite(own).all():
             row = start + int(np.argmax(~np.isfinite(own)))
             raise NotApplicable(

@@ -71,7 +71,11 @@ class SeveralPredictors:
         gradient, hessian, third = self.family.derivatives(eta, y)
         white = X.times(at.factor)
         everywhere = self.family.cubic_bounds(y, eta, white, np.inf) if self.family.bounded_everywhere else None
-        bound, factors = at.ladder.constants(lambda r: self.family.cubic_bounds(y, eta, white, r), everywhere)
+        bound, factors = at.ladder.constants(
+            lambda r: self.family.cubic_bounds(y, eta, white, r),
+            everywhere,
+            (lambda r: self.family.rough_bounds(y, eta, white, r)) if getattr(self.family, "costly", False) else None,  # type: ignore[attr-defined]
+        )
         if not np.isfinite(bound).all():
             row = start + int(np.argmax(~np.isfinite(bound)))
             raise NotApplicable(f"{self.family!r} has no bounded third derivatives near the centre in row {row}")

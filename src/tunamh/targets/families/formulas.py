@@ -47,6 +47,20 @@ class Formulas(SeveralFamily):
             result[..., rows] = box_bounds(formula, eta[:, rows], y[rows], reach[:, rows])
         return result
 
+    costly = True
+
+    def rough_bounds(self, y: np.ndarray, eta: np.ndarray, white: np.ndarray, radius: float) -> np.ndarray:
+        """`cubic_bounds` of boxes in one piece: for the radii that few proposals reach."""
+        from ...jets import box_bound
+
+        size = np.sqrt(np.einsum("aij,aij->ai", white, white))
+        reach = np.multiply(radius, size, out=np.zeros_like(size), where=size > 0)
+        total = np.empty(y.size)
+        for formula, rows in self.by_kind(y):
+            thirds, s = box_bound(formula, eta[:, rows], y[rows], reach[:, rows]), size[:, rows]
+            total[rows] = np.einsum("abci,ai,bi,ci->i", thirds, s, s, s, optimize=True)
+        return total
+
     def by_kind(self, y: np.ndarray) -> Iterator[tuple[Callable[..., Any], Any]]:
         """Formulas, and the rows for which they hold."""
         if len(self.formulas) == 1:

@@ -58,8 +58,13 @@ class _FromFunction:
             self._check(y)
 
 
+_ONE_PIECE = 0.1  # up to this radius one piece a side is within a few percent of more
+
+
 class OneFunction(_FromFunction):
     """A row family ``f(eta, y)`` of one predictor."""
+
+    costly = True
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         from ...jets import derivatives
@@ -85,7 +90,20 @@ class OneFunction(_FromFunction):
         """Per row, the slope constant ``L(radius)`` of spec 5m, from above."""
         from ...jets import slope_constant
 
-        return slope_constant(self.formula, eta, y, radius)
+        near = np.broadcast_to(radius, eta.shape) <= _ONE_PIECE
+        found = np.empty(eta.shape)
+        for rows, pieces in ((near, 1), (~near, None)):
+            if rows.any():
+                found[rows] = slope_constant(
+                    self.formula, eta[rows], y[rows], np.broadcast_to(radius, eta.shape)[rows], pieces
+                )
+        return found
+
+    def rough_bounds(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """`slope_constants` in one piece a side: for the radii that few proposals reach."""
+        from ...jets import slope_constant
+
+        return slope_constant(self.formula, eta, y, radius, 1)
 
 
 class SeveralFunction(_FromFunction, Formulas):

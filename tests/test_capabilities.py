@@ -25,7 +25,7 @@ def distance(theta, row):
 
 TARGETS = {
     "GLM": (lambda: GLM(X, Y, Logistic()), {Expandable, Examined, LowerBounded}),
-    "StudentT": (lambda: GLM(X, Y, StudentT(4.0)), {Expandable, Examined, LowerBounded}),
+    "StudentT": (lambda: GLM(X, Y, StudentT(4.0, scale=1.0)), {Expandable, Examined, LowerBounded}),
     "LogisticRegression": (lambda: LogisticRegression(X, Y), {Expandable, Examined, LowerBounded}),
     "mixture": (lambda: GaussianMixture(X[:, 0]), {Expandable, LowerBounded, GloballyBounded}),
     "walk": (lambda: FiniteWalk(X[:, 0], states=5), {GloballyBounded}),

@@ -115,7 +115,7 @@ def test_a_bound_wrong_by_a_millionth_is_caught(weight):
         GLM(steep.observations.design.X, steep.observations.y, Logistic(), weights=weights).model(),
     )
 
-    curved = GLM(X[:, 1:2], NOISE, ShortGaussian(), weights=weights)
+    curved = GLM(X[:, 1:2], NOISE, ShortGaussian(1.0), weights=weights)
     around = Taylor(order=1, centre=[0.3])
     with pytest.raises(BoundViolation):
         check_move(np.array([0.3]), np.array([0.4]), around(curved).model())

@@ -14,7 +14,7 @@ import numpy as np
 
 from ._arguments import shown
 from .acceptance import MH, MHSS, TunaMH
-from .capabilities import Examined, offers
+from .capabilities import Examined, Whitenable, offers
 from .control import Taylor
 from .errors import SeveralModes
 from .modes import AcrossModes
@@ -62,7 +62,7 @@ def choose(target: Target, test: Any, proposal: Any, control: Any) -> Choice:
     if test is None and proposal is None:
         if offers(target, Examined):
             return _for_regression(target)
-        if isinstance(target, TaylorTarget) and offers(target.base, Examined):
+        if offers(target, Whitenable) and offers(target.base, Examined):
             return _for_expansion(target, "as control= says")
         return Choice(target, TunaMH(), target.default_proposal(), "TunaMH with its target's own proposal")
     if test is None:

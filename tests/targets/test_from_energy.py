@@ -51,7 +51,7 @@ def three(eta, lam, zeta, y):
 BUILT_IN = [
     (logistic, Logistic(), (0.0, 1.0)),
     (probit, Probit(), (0.0, 1.0)),
-    (student, StudentT(4.0), (-1.0, 0.3, 5.0)),
+    (student, StudentT(4.0, scale=1.0), (-1.0, 0.3, 5.0)),
     (negative_binomial, NegativeBinomial(R), (0.0, 2.0, 7.0)),
 ]
 

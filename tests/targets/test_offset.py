@@ -84,7 +84,7 @@ def test_energies_are_those_of_the_shifted_predictors(design, given):
 
 @kinds_of_data
 @kinds_of_rows
-@pytest.mark.parametrize("family", [Gaussian(1.0), StudentT(4.0), Huber(1.0)], ids=repr)
+@pytest.mark.parametrize("family", [Gaussian(1.0), StudentT(4.0, scale=1.0), Huber(1.0, scale=1.0)], ids=repr)
 def test_an_offset_of_a_residual_is_part_of_the_response(design, given, family):
     with_offset = GLM(DESIGNS[design], REALS, family, offset=OFFSET, **given)
     subtracted = GLM(DESIGNS[design], REALS - OFFSET, family, **given)
@@ -102,7 +102,7 @@ def test_chains_take_the_same_steps_as_without_the_offset_in_the_response(name, 
     run = {"draws": 60, "tune": 30, "chains": 2, "rng": 5, **TESTS[name]}
     run |= {} if name == "automatic" else {"proposal": tunamh.RandomWalk(0.05), "init": np.zeros(3)}
     pairs = ((REALS, {"offset": OFFSET}), (REALS - OFFSET, {}))
-    one, other = (sample(GLM(DENSE, y, StudentT(4.0), **more, **given), **run) for y, more in pairs)
+    one, other = (sample(GLM(DENSE, y, StudentT(4.0, scale=1.0), **more, **given), **run) for y, more in pairs)
     assert one.posterior["theta"].values.std() > 0.01
     assert one.posterior["theta"].values == pytest.approx(other.posterior["theta"].values, abs=1e-6)
 

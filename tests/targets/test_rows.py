@@ -34,7 +34,7 @@ NEW = [
 ]
 OLD = [
     *(Logistic(), Logistic(fractions=True), Probit(), NegativeBinomial(2.5), NegativeBinomial(40.0)),
-    *(SoftplusPoisson(), StudentT(4.0), StudentT(1.0, 2.5), Gaussian(0.2)),
+    *(SoftplusPoisson(), StudentT(4.0, scale=1.0), StudentT(1.0, 2.5), Gaussian(0.2)),
 ]
 CODES = (WeibullRows, LogisticRows, NormalRows)
 EXPONENTIALS = [family for family in NEW if isinstance(family, (Poisson, Exponential, GammaRows))]
@@ -372,7 +372,7 @@ def test_slope_constants_against_interval_arithmetic(family):
         assert found.sum() <= 1.05 * proved.sum()
 
 
-@pytest.mark.parametrize("family", [*NEW, *OLD, Huber(), Huber(0.3, 2.0)], ids=name)
+@pytest.mark.parametrize("family", [*NEW, *OLD, Huber(scale=1.0), Huber(0.3, 2.0)], ids=name)
 def test_slope_constants_bound_what_the_kernel_subtracts(family):
     """``|R(b) - R(a)| <= L/6 |b^3 - a^3|``, R the energy less its expansion of order 2, by the compiled rise."""
     rng = np.random.default_rng(6)
@@ -392,7 +392,7 @@ def test_slope_constants_bound_what_the_kernel_subtracts(family):
 
 
 def test_slope_constants_that_are_too_small_are_found_out():
-    for family in (Poisson(), Logistic(), Cloglog(), Huber()):
+    for family in (Poisson(), Logistic(), Cloglog(), Huber(scale=1.0)):
         y, eta, radius = some_rows(family)
         if isinstance(family, Huber):
             eta = eta + 0.01
@@ -403,7 +403,9 @@ def test_slope_constants_that_are_too_small_are_found_out():
         assert np.any(at_centre < least * (1 - 1e-11))
 
 
-@pytest.mark.parametrize("family", [Huber(), Huber(0.3), Huber(1.345, 0.4), Huber(5.0, 3.0)], ids=repr)
+@pytest.mark.parametrize(
+    "family", [Huber(scale=1.0), Huber(0.3, scale=1.0), Huber(1.345, 0.4), Huber(5.0, 3.0)], ids=repr
+)
 def test_huber_slope_constants_are_the_least(family):
     rng = np.random.default_rng(2)
     y, eta = rng.normal(0, 1, 600), rng.normal(0, 4 * family.edge, 600)
@@ -419,10 +421,10 @@ def test_huber_slope_constants_by_hand():
     """Edges at -1 and 1: from 0, both at 1; from 0.5, at 0.5 and 1.5; from 3, at 2 and 4; from 5, at 4 and 6."""
     eta, radius = np.array([0.0, 0, 0, 0.5, 3, 3, 5, 5, 1]), np.array([1.0 - 1e-9, 1.5, 9, 9, 3, 9, 9, 1, 1])
     expected = [0, 2 * 0.5 / 1.5**2, 1 / 2, 1, 2 / 9, 1 / 4, 2 * 2 / 36, 0, np.inf]
-    assert Huber(1.0).slope_constants(np.zeros(9), eta, radius) == pytest.approx(expected, rel=1e-9)
+    assert Huber(1.0, scale=1.0).slope_constants(np.zeros(9), eta, radius) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("family", [*NEW, *OLD, Huber()], ids=name)
+@pytest.mark.parametrize("family", [*NEW, *OLD, Huber(scale=1.0)], ids=name)
 def test_radii_of_every_size(family):
     """Constants grow with the radius, are never NaN, and end at the global supremum."""
     radii = np.array([0.0, 1e-300, 1e-12, 1e-3, 1.0, 30.0, 1e3, 1e30, 1e60, np.inf])

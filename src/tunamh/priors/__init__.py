@@ -1,14 +1,15 @@
 """Priors stay outside the minibatch: they are cheap, so every step uses them whole.
 
     Flat()   Normal(mean=, scale=)   Normal(mean=, covariance=)   StudentT(df=, mean=, scale=)   Cauchy(mean=, scale=)
-    Laplace(mean=, scale=)   ByName({"age": Flat()}, others=Normal(scale=2.5))   UserPrior(log_prior, gradient, hessian)
+    Laplace(mean=, scale=)   Logistic(mean=, scale=)   Horseshoe(scale)   Grouped(groups, scale)
+    ByName({"age": Flat()}, others=Normal(scale=2.5))   UserPrior(log_prior, gradient, hessian)
 
 Each is a potential with an expansion (`tunamh.priors.potential`); a new one is one file.
 """
 
 from .by_name import ByName
 from .given import as_prior
-from .independent import Cauchy, Flat, Laplace, Normal, StudentT
+from .independent import Cauchy, Flat, Laplace, Logistic, Normal, StudentT
 from .mixtures import Grouped, Horseshoe
 from .own import UserPrior
 from .positive import Exponential, Gamma, HalfCauchy, HalfNormal, HalfStudentT, InverseGamma, LogNormal, PositivePrior
@@ -28,6 +29,7 @@ __all__ = [
     "InverseGamma",
     "Laplace",
     "LogNormal",
+    "Logistic",
     "Normal",
     "PositivePrior",
     "Prior",

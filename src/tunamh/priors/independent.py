@@ -12,7 +12,7 @@ import numpy as np
 from .._arguments import moderate_number, settle
 from .columns import covariance_in_columns, each, in_columns, per_coordinate, plain, plain_covariance
 from .correlated import ready_correlated
-from .laws import FLAT, LAPLACE, NORMAL, STUDENT_T, Laws, ready
+from .laws import FLAT, LAPLACE, LOGISTIC, NORMAL, STUDENT_T, Laws, ready
 from .potential import Prior, ReadyPrior
 
 
@@ -126,6 +126,13 @@ class Cauchy(_Located):
     """Independent Cauchy priors: Student-t with one degree of freedom."""
 
     _kind = STUDENT_T
+
+
+@dataclass(frozen=True, kw_only=True)
+class Logistic(_Located):
+    """Independent logistic priors: tails as those of a Laplace law, and no kink."""
+
+    _kind = LOGISTIC
 
 
 @dataclass(frozen=True, kw_only=True)

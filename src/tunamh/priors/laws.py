@@ -4,6 +4,7 @@ With ``z = (theta_j - mean) / scale`` the potentials are
 
     normal     z^2 / 2                         Student-t    (df + 1)/2 log(1 + z^2 / df)         (Cauchy: df = 1)
     flat       0                               Laplace      |z|
+    logistic   z + 2 log(1 + e^-z)
 
 and, of parameters that are positive,
 
@@ -21,7 +22,7 @@ import numpy as np
 from .._jit import LogPrior, fixed, helper, part
 from .potential import PriorExpansion, ReadyPrior, nothing
 
-FLAT, NORMAL, STUDENT_T, LAPLACE, GAMMA, INVERSE_GAMMA, LOG_NORMAL = range(7)
+FLAT, NORMAL, STUDENT_T, LAPLACE, LOGISTIC, GAMMA, INVERSE_GAMMA, LOG_NORMAL = range(8)
 
 
 class Laws(NamedTuple):
@@ -35,8 +36,8 @@ class Laws(NamedTuple):
     @property
     def precision(self) -> np.ndarray:
         """The curvature at the centre; of a Laplace law, one over its variance."""
-        about = [0.0, 1.0, (self.df + 1) / self.df, 0.5]
-        return np.select([self.kind == k for k in range(4)], about) * self.scale**-2
+        about = [0.0, 1.0, (self.df + 1) / self.df, 0.5, 3 / np.pi**2]
+        return np.select([self.kind == k for k in range(5)], about) * self.scale**-2
 
 
 # -------------------------------------------------------------------------------------------- the compiled side
@@ -68,6 +69,8 @@ def laws_at(theta, hyper, first, last):
             energy = abs(z)
         elif kind == NORMAL:
             energy = 0.5 * z * z
+        elif kind == LOGISTIC:
+            energy = abs(z) + 2.0 * np.log1p(np.exp(-abs(z)))
         elif not value > 0.0:
             return -np.inf
         elif kind == GAMMA:
@@ -136,10 +139,12 @@ def _derivatives(laws: Laws, theta: np.ndarray, width: np.ndarray) -> tuple[np.n
     wide = df_seen + z * z
     e = kink_width(width, scale) / scale
     rounded = np.hypot(z, e)
-    kinds = [kind == NORMAL, kind == STUDENT_T, kind == LAPLACE]
-    energy = np.select(kinds, [0.5 * z * z, 0.5 * (df + 1) * np.log(wide / df), rounded])
-    slope = np.select(kinds, [z, (df + 1) * z / wide, z / rounded]) / scale
-    bends = [np.ones_like(z), (df + 1) * (df_seen - z * z) / wide**2, e * e / rounded**3]
+    kinds = [kind == NORMAL, kind == STUDENT_T, kind == LAPLACE, kind == LOGISTIC]
+    t = np.tanh(0.5 * z)
+    logistic = np.abs(z) + 2 * np.log1p(np.exp(-np.abs(z)))
+    energy = np.select(kinds, [0.5 * z * z, 0.5 * (df + 1) * np.log(wide / df), rounded, logistic])
+    slope = np.select(kinds, [z, (df + 1) * z / wide, z / rounded, t]) / scale
+    bends = [np.ones_like(z), (df + 1) * (df_seen - z * z) / wide**2, e * e / rounded**3, 0.5 * (1 - t * t)]
     return energy, slope, np.select(kinds, bends) / scale**2
 
 

@@ -234,7 +234,9 @@ class GLM(Regression):
             return self
         if self.arranged.form is not None or not isinstance(prior, ReadyIndependent) or self.highest_order() < 2:
             return None
-        curved = (prior.laws.kind > NORMAL) & (prior.laws.kind <= LAPLACE)
+        if (prior.laws.kind > LAPLACE).any():  # not all of it can be mixed
+            return None
+        curved = prior.laws.kind > NORMAL
         width = np.linalg.norm(self.modes[0].posterior.metric().factor, axis=1)
         if not (curved & (width > _DOMINATED * prior.laws.scale)).any():
             return None

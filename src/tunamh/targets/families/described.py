@@ -62,10 +62,14 @@ def described_by_columns(observations: Observations) -> bool:
     return bool(getattr(observations, "others", ()))
 
 
-def _start(observations: Observations, first: float = 0.0) -> np.ndarray:
-    """Zeros, and ``first`` for the first coefficient of the second predictor, which mostly belongs to ones."""
-    more = observations.others[0].dim  # type: ignore[attr-defined]
-    return np.concatenate([np.zeros(observations.design.dim), [first], np.zeros(more - 1)])
+def _start(observations: Observations, level: float = 0.0) -> np.ndarray:
+    """Zeros, and coefficients of the second predictor that make it about ``level``, as far as its columns can."""
+    some = observations.take(np.arange(min(observations.n_rows, 1000))).rows()
+    Z = some.others[0].dense()
+    size = np.sqrt(np.einsum("ij,ij->j", Z, Z))
+    unit = np.where(size > 0, size, 1.0)
+    second = np.linalg.lstsq(Z / unit, np.full(len(Z), level), rcond=1e-10)[0] / unit
+    return np.concatenate([np.zeros(observations.design.dim), second])
 
 
 # ------------------------------------------------------------------------------------------------------ the families

@@ -68,6 +68,7 @@ class Fit(NamedTuple):
 
     b0: np.ndarray
     scale: float
+    exact: bool = False  # whether nothing but rounding is left
 
 
 def rough_fit(observations: Observations, response: Any) -> Fit:
@@ -86,7 +87,7 @@ def rough_fit(observations: Observations, response: Any) -> Fit:
     scale = scale if scale > 1e-6 * float(residuals.max(initial=0.0)) else float(np.sqrt(np.mean(residuals**2)))
     largest = float(np.abs(y).max(initial=0.0))
     if not scale > 1e-12 * largest:
-        scale = max(1e-3 * largest, 1e-3)
+        return Fit(b0, max(1e-3 * largest, 1e-3), exact=True)
     return Fit(b0, scale)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..._arguments import shown
 from ...data.source import Rows
-from ...priors.positive import HalfStudentT, PositivePrior
+from ...errors import ImproperPosterior
+from ...priors.positive import HalfStudentT, InverseGamma, LogNormal, PositivePrior
 from ..arrange import Arrangement, Extra, beside, column_names, no_codes, rough_fit, shared_scalar
 from ..forms import Scale, ScaleAndDf
 from ..observations import Observations
@@ -40,6 +41,22 @@ def uncensored_weight(observations: Observations, temper: float) -> float:
     return temper * observations.sums(terms)[0]
 
 
+def _refuse_perfect_fit(observations: Observations, response: Any, b0: np.ndarray, name: str) -> None:
+    """Where all residuals are rounding, the density grows without end as the scale goes to zero."""
+
+    def sizes(rows: Rows) -> tuple[float, float]:
+        counts = np.ones(len(rows.y), bool) if rows.weights is None else rows.weights > 0
+        y, off = response(rows)[counts], (response(rows) - rows.X.dot(b0))[counts]
+        return float(np.abs(off).max(initial=0.0)), float(np.abs(y).max(initial=0.0))
+
+    left, largest = (max(values) for values in zip(*observations.map(sizes), strict=True))
+    if left <= 1e-10 * largest or largest == 0.0:
+        raise ImproperPosterior(
+            f"the columns explain every response exactly, so that the {name} has no posterior: the likelihood grows "
+            "without end as the errors vanish. Look for a column that holds the response, or give a known scale."
+        )
+
+
 def with_unknown_scale(
     observations: Observations,
     temper: float,
@@ -53,6 +70,8 @@ def with_unknown_scale(
     if prior is not None and not isinstance(prior, PositivePrior):
         raise TypeError(f"the prior of a {name} is one of a positive parameter, got {shown(prior)}.")
     fit = rough_fit(observations, response)
+    if fit.exact and not isinstance(prior, InverseGamma | LogNormal):  # these vanish fast enough at scale 0
+        _refuse_perfect_fit(observations, response, fit.b0, name)
     rows, tau_at = beside(observations, response, no_codes, fit.b0)
     weight = uncensored_weight(observations, temper)
     form = Scale(fit.b0, tau_at, 1 / fit.scale, weight, shape=name == "shape")

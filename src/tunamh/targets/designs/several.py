@@ -15,7 +15,6 @@ import numpy as np
 from ..._jit import REASSOCIATE, Dot, Dots, Sizes, helper, part
 from ..._linear import Frame
 from ..._vector import prefetch_row
-from ...data.stream import ROWS_AHEAD
 from ..layouts import OWN
 from .base import Block, DesignNumbers, DesignParts, design_of
 
@@ -37,55 +36,74 @@ class Term(NamedTuple):
 
 
 @helper(fastmath=REASSOCIATE, inline=True)
-def _term(theta, rows, i, hyper, at):
-    """``x.theta`` of one term of row ``i``, the block's offset included; its record begins at ``hyper[at]``."""
-    first, begin = int(hyper[at + _FIRST]), int(hyper[at + _THETA])
-    columns, count = int(hyper[at + _COLUMNS]), int(hyper[at + _POSITIONS])
-    if hyper[at + _STORED] == 0.0:
-        return theta[begin]
-    total = 0.0 if hyper[at + _OFFSET] < 0.0 else rows[i, int(hyper[at + _OFFSET])]
-    if hyper[at + _SINGLE] > 0.0:
-        singles = rows.view(np.float32)
+def _add_columns(theta, features, first, begin, columns, index, start, n, eta, at):
+    """``eta[at + b] += x.theta`` of columns kept whole, for every row of the block."""
+    for b in range(n):
+        i = index[start + b]
+        total = 0.0
         for j in range(columns):
-            total += singles[i, 2 * first + j] * theta[begin + j]
-        return total
-    for j in range(columns):
-        total += rows[i, first + j] * theta[begin + j]
-    if count > 0:
-        positions, values = rows.view(np.int32), first + columns + (count + 1) // 2
-        for k in range(count):
-            j = positions[i, 2 * (first + columns) + k]
-            if j >= 0:
-                total += (rows[i, values + k] if hyper[at + _VALUED] > 0.0 else 1.0) * theta[begin + j]
-    return total
+            total += features[i, first + j] * theta[begin + j]
+        eta[at + b] += total
 
 
 @helper(fastmath=REASSOCIATE, inline=True)
-def _fill(theta, rows, i, b, stride, hyper, eta):
-    """All predictors of row ``i``, into ``eta[k * stride + b]``."""
-    at = design_of(hyper)
-    for k in range(at.predictors):
-        eta[k * stride + b] = 0.0
-    for t in range(at.terms):
-        record = _TABLE + t * _RECORD
-        eta[int(hyper[record + _PREDICTOR]) * stride + b] += _term(theta, rows, i, hyper, record)
+def _add_gathered(theta, rows, first, begin, count, valued, index, start, n, eta, at):
+    """The same of columns that are gathered by their positions, which begin at ``first``, and values behind them."""
+    positions, values = rows.view(np.int32), first + (count + 1) // 2
+    for b in range(n):
+        i = index[start + b]
+        for k in range(count):
+            j = positions[i, 2 * first + k]
+            if j >= 0:
+                eta[at + b] += (rows[i, values + k] if valued else 1.0) * theta[begin + j]
+
+
+@helper(fastmath=REASSOCIATE, inline=True)
+def _add_term(theta, rows, index, start, n, hyper, record, eta, stride):
+    """Of one term, whose record begins at ``hyper[record]``, for every row of the block, the offset included."""
+    at = int(hyper[record + _PREDICTOR]) * stride
+    first, begin = int(hyper[record + _FIRST]), int(hyper[record + _THETA])
+    columns, count = int(hyper[record + _COLUMNS]), int(hyper[record + _POSITIONS])
+    offset = int(hyper[record + _OFFSET])
+    if hyper[record + _STORED] == 0.0:
+        for b in range(n):
+            eta[at + b] += theta[begin]
+        return
+    if hyper[record + _SINGLE] > 0.0:
+        _add_columns(theta, rows.view(np.float32), 2 * first, begin, columns, index, start, n, eta, at)
+    else:
+        _add_columns(theta, rows, first, begin, columns, index, start, n, eta, at)
+    if count > 0:
+        valued = hyper[record + _VALUED] > 0.0
+        _add_gathered(theta, rows, first + columns, begin, count, valued, index, start, n, eta, at)
+    if offset >= 0:
+        for b in range(n):
+            eta[at + b] += rows[index[start + b], offset]
+
+
+@helper(fastmath=REASSOCIATE, inline=True)
+def _fill(theta, rows, index, start, n, hyper, eta):
+    """All predictors of a block of rows: predictor ``k`` of row ``b`` is ``eta[k * stride + b]``."""
+    numbers = design_of(hyper)
+    stride = eta.size // numbers.predictors
+    for k in range(numbers.predictors):
+        for b in range(n):
+            eta[k * stride + b] = 0.0
+    for t in range(numbers.terms):
+        _add_term(theta, rows, index, start, n, hyper, _TABLE + t * _RECORD, eta, stride)
 
 
 @part(Dots, fastmath=REASSOCIATE)
 def _dots(theta, prop, rows, index, start, n, hyper, eta, eta_prop):
-    stride = eta.size // design_of(hyper).predictors
     for b in range(n):
-        if start + b + ROWS_AHEAD < index.size:
-            prefetch_row(rows, index[start + b + ROWS_AHEAD])
-        _fill(theta, rows, index[start + b], b, stride, hyper, eta)
-        _fill(prop, rows, index[start + b], b, stride, hyper, eta_prop)
+        prefetch_row(rows, index[start + b])
+    _fill(theta, rows, index, start, n, hyper, eta)
+    _fill(prop, rows, index, start, n, hyper, eta_prop)
 
 
 @part(Dot, fastmath=REASSOCIATE)
 def _dot(theta, rows, index, n, hyper, eta):
-    stride = eta.size // design_of(hyper).predictors
-    for b in range(n):
-        _fill(theta, rows, index[b], b, stride, hyper, eta)
+    _fill(theta, rows, index, 0, n, hyper, eta)
 
 
 @part(Sizes)

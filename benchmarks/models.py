@@ -3,10 +3,11 @@
     python benchmarks/models.py [--only poisson,ordinal] [--sizes 1e5x20] [--seconds 1] [--cap 12] [--no-nuts] [--quick]
 
 Simulated rows, N = 1e4, 1e5, 1e6 and d = 5, 20, 50 (softmax: d = 5, 10), flat priors of the coefficients, the other
-priors in `model_problems.PRIORS`. A family runs all its sizes in one process on one core, the first size twice: compiling
-is not counted. Set-up (target, mode, bounds, warm-up) is told apart. Effective draws are ArviZ's bulk ESS of the worst
-parameter, scales and cutpoints included, per second of the processor. NUTS (`nuts_models.py`) follows at once on the
-same core and the same rows, at d = 20 (softmax 10) with N = 1e4 and 1e5; where it did not run there is a dash.
+priors in `model_problems.PRIORS`. A family runs all its sizes in one process on one core, after a first run that
+compiles and is not counted. Set-up (target, mode, bounds, warm-up) is told apart. Effective draws are ArviZ's bulk ESS
+of the worst parameter, scales and cutpoints included, per second of the processor. NUTS (`nuts_models.py`) follows at
+once on the same core and the same rows, at d = 20 (softmax 10) with N = 1e4 and 1e5; where it did not run there is a
+dash.
 
 benchmarks/results/models.json gets what is measured, each family with its date, and keeps the rest.
 """
@@ -141,7 +142,7 @@ def times_nuts(found: dict) -> float | None:
 
 
 def cells(found: dict) -> list[str]:
-    """Acceptance, rows per step, effective draws per second, set-up, NUTS's, the ratio; a dash where NUTS did not run."""
+    """Acceptance, rows per step, effective draws per second, set-up, NUTS's, the ratio; a dash where it did not run."""
     ours, nuts = found["tunamh"], found.get("nuts", {})
     if ours["status"] != "ok":
         return [ours["status"][:60], "", "", "", "", ""]
@@ -184,8 +185,7 @@ def opened(path: Path) -> dict:
 def merged(old: dict, new: dict) -> dict:
     """New sizes replace old ones; a run without NUTS keeps no NUTS of another run beside it."""
     sizes = old.get("sizes", {}) | new.get("sizes", {})
-    order = {size: k for k, size in enumerate(dict.fromkeys(SIZES + SOFTMAX_SIZES))}
-    return old | new | {"sizes": dict(sorted(sizes.items(), key=lambda item: order[item[0]]))}
+    return old | new | {"sizes": dict(sorted(sizes.items(), key=lambda item: [float(n) for n in item[0].split("x")]))}
 
 
 def main() -> None:

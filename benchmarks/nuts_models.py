@@ -1,6 +1,6 @@
 """NumPyro's NUTS on a model of `model_problems.py`, in this process alone, with the peers' Python.
 
-    python benchmarks/nuts_models.py FOLDER CAP ENOUGH RESULT.json
+    python benchmarks/nuts_models.py FOLDER CAP ENOUGH [SEED] RESULT.json
 
 FOLDER has the problem and ``start.npy``, a point near the mode as a user knows the parameters. The energies are written
 by hand in JAX, in float64, sums over counts by their distinct values: faster than NumPyro's distributions. NUTS samples
@@ -305,7 +305,7 @@ def warmup_draws(gradient_seconds: float, cap: float) -> int:
     return int(np.clip(cap / (16 * gradient_seconds), 50, 300))
 
 
-def run(problem: Problem, start: np.ndarray, cap: float, enough: int) -> tuple[np.ndarray, dict]:
+def run(problem: Problem, start: np.ndarray, cap: float, enough: int, seed: int) -> tuple[np.ndarray, dict]:
     numpyro.enable_x64()
     numpyro.set_platform("cpu")
     numpyro.set_host_device_count(1)
@@ -329,7 +329,7 @@ def run(problem: Problem, start: np.ndarray, cap: float, enough: int) -> tuple[n
         numpyro.factor("rows", -energy(middle + L @ z, data))
 
     kernel = NUTS(model, init_strategy=init_to_value(values={"z": jnp.zeros(d)}))
-    state = kernel.init(jax.random.PRNGKey(1), warmup, None, (data,), {})
+    state = kernel.init(jax.random.PRNGKey(seed), warmup, None, (data,), {})
 
     @jax.jit
     def advance(state, n, data):
@@ -375,12 +375,12 @@ def run(problem: Problem, start: np.ndarray, cap: float, enough: int) -> tuple[n
 
 
 def main() -> None:
-    folder, cap, enough, result = sys.argv[1:]
+    folder, cap, enough, *seed, result = sys.argv[1:]
     keep_to_cores(1)
     warnings.simplefilter("ignore")
     start = np.load(Path(folder) / "start.npy")
     (Path(folder) / "start.npy").unlink()
-    draws, figures = run(load(Path(folder)), start, float(cap), int(enough))
+    draws, figures = run(load(Path(folder)), start, float(cap), int(enough), int(seed[0]) if seed else 1)
     effective = min_ess(draws)
     np.save(Path(folder) / "nuts.npy", draws)
     figures |= {

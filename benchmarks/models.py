@@ -111,7 +111,25 @@ def nuts_run(problem: Problem, values: np.ndarray, cap: float, folder: Path) -> 
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def work(family: str, sizes: list[str], seconds: float, cap: float, path: Path) -> None:
+def measure(family: str, size: str, seconds: float, cap: float) -> dict:
+    problem = make(family, size)
+    try:
+        figures, values = own_run(problem, seconds)
+    except Exception as error:  # of one size, which is reported and does not take the others with it
+        return {"tunamh": {"status": f"failed: {type(error).__name__}: {error}"}}
+    if not cap or size not in nuts_sizes_of(family):
+        return {"tunamh": figures}
+    return {"tunamh": figures, "nuts": nuts_run(problem, values, cap, CACHE / f"models-{family}")}
+
+
+def middle(rounds: list[dict]) -> dict:
+    """The round with the median ratio, and the ratios of all."""
+    ratios = [times_nuts(found) or 0.0 for found in rounds]
+    found = rounds[int(np.argsort(ratios)[len(ratios) // 2])]
+    return found | {"all_times_nuts": ratios} if len(rounds) > 1 else found
+
+
+def work(family: str, sizes: list[str], seconds: float, cap: float, rounds: int, path: Path) -> None:
     """All sizes of a family, in this process; ``path`` is written after each."""
     warnings.simplefilter("ignore")
     keep_to_cores(1)
@@ -119,15 +137,8 @@ def work(family: str, sizes: list[str], seconds: float, cap: float, path: Path) 
     own_run(make(family, "1e4x5"), 0.1)
     found: dict = {"first_run_seconds": time.perf_counter() - began, "date": time.strftime("%Y-%m-%d"), "sizes": {}}
     for size in sizes:
-        problem = make(family, size)
-        try:
-            figures, values = own_run(problem, seconds)
-        except Exception as error:
-            found["sizes"][size] = {"tunamh": {"status": f"failed: {type(error).__name__}: {error}"}}
-        else:
-            found["sizes"][size] = {"tunamh": figures}
-            if cap and size in nuts_sizes_of(family):
-                found["sizes"][size]["nuts"] = nuts_run(problem, values, cap, CACHE / f"models-{family}")
+        times = rounds if cap and size in nuts_sizes_of(family) else 1
+        found["sizes"][size] = middle([measure(family, size, seconds, cap) for _ in range(times)])
         path.write_text(json.dumps(found))
 
 
@@ -198,11 +209,12 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help="1e4 x 5 only, no NUTS; the file goes to benchmarks/.cache"
     )
-    parser.add_argument("--worker", nargs=5, metavar=("FAMILY", "SIZES", "SECONDS", "CAP", "RESULT"))
+    parser.add_argument("--rounds", type=int, default=1, help="where NUTS runs too; the median ratio counts")
+    parser.add_argument("--worker", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        family, sizes, seconds, cap, result = options.worker
-        work(family, sizes.split(","), float(seconds), float(cap), Path(result))
+        family, sizes, seconds, cap, *rounds, result = options.worker
+        work(family, sizes.split(","), float(seconds), float(cap), int(rounds[0]) if rounds else 1, Path(result))
         return
     families = options.only.split(",") if options.only else list(FAMILIES)
     unknown = [family for family in families if family not in FAMILIES]
@@ -217,8 +229,8 @@ def main() -> None:
         if not sizes:
             continue
         print(f"{family}: {', '.join(sizes)} ...", flush=True)
-        arguments = ["--worker", family, ",".join(sizes), str(options.seconds), str(cap)]
-        found = run_apart([sys.executable, str(HERE / "models.py"), *arguments], cores=1, timeout=1800)
+        arguments = ["--worker", family, ",".join(sizes), str(options.seconds), str(cap), str(options.rounds)]
+        found = run_apart([sys.executable, str(HERE / "models.py"), *arguments], cores=1, timeout=3600)
         report = opened(path)
         report["families"][family] = merged(report["families"].get(family, {}), found)
         write_json(path, report)

@@ -218,6 +218,8 @@ def model_sizes() -> str:
     rows = []
     for family, title in FAMILIES.items():
         softmax = family.startswith("softmax")
+        if not report.get(family, {}).get("sizes"):
+            continue
         cells = [title]
         for n in ("1e4", "1e5", "1e6"):
             for d in (5, 10, None) if softmax else (5, 20, 50):

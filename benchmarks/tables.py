@@ -231,14 +231,7 @@ def model_sizes() -> str:
 
 
 def model_goals() -> str:
-    report, rows = results("models")["families"], []
-    for (family, size), goal in models.GOALS.items():
-        found = report.get(family, {}).get("sizes", {}).get(size)
-        ratio = models.times_nuts(found) if found else None
-        met = "" if ratio is None else ("met" if ratio >= goal else "missed")
-        rounds = ", ".join(number(one) for one in sorted((found or {}).get("all_times_nuts", [])))
-        rows.append([FAMILIES[family], size.replace("x", " x "), number(goal), number(ratio), rounds, met])
-    return markdown(["", "N x d", "goal, times NUTS", "median", "all rounds", ""], rows)
+    return markdown(models.GOAL_COLUMNS, models.goals(results("models")))
 
 
 def rare_events() -> str:

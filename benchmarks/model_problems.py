@@ -25,7 +25,7 @@ FAMILIES = {
     "poisson": "Poisson",
     "negative-binomial": "negative binomial, unknown dispersion",
     "gamma": "Gamma, unknown shape",
-    "weibull": "Weibull, a third censored, unknown shape",
+    "weibull": "Weibull, two fifths censored, unknown shape",
     "ordinal": "ordinal, 5 categories",
     "softmax3": "softmax, 3 classes",
     "softmax4": "softmax, 4 classes",

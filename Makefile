@@ -54,6 +54,9 @@ bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/point_fits.py
 	$(BIN)/python benchmarks/census.py
+	$(BIN)/python benchmarks/models.py
+	$(BIN)/python benchmarks/rare_events.py
+	$(BIN)/python benchmarks/real_models.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:

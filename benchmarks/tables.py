@@ -13,7 +13,10 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import models
+import real_models
 from common import HERE, RESULTS, number
+from model_problems import FAMILIES
 from peers_report import FEW, NUTS, SAMPLERS, best_nuts, measured, times_faster
 
 ROOT = HERE.parent
@@ -186,7 +189,81 @@ def old_and_new() -> str:
     )
 
 
+def _measured_with(report: dict) -> str:
+    return f"{report['machine']['processor']}, {report['machine']['cores']} cores, {report['machine']['date']}"
+
+
+def model_families() -> str:
+    """Every family at 1e5 rows, in the sizes that NUTS ran too."""
+    report = results("models")
+    columns = ["", "parameters", "acceptance", "rows per step", "effective draws per second", "set-up, s"]
+    rows = []
+    for family, title in FAMILIES.items():
+        sizes = report["families"].get(family, {}).get("sizes", {})
+        d = "10" if family.startswith("softmax") else "20"
+        small, large = (sizes.get(f"{n}x{d}") for n in ("1e4", "1e5"))
+        if large is None:
+            continue
+        cells = models.cells(large)
+        parameters = str(large["tunamh"].get("parameters", ""))
+        less = models.times_nuts(small) if small else None
+        rows.append([title, parameters, *cells[:5], f"**{cells[5]}**", "-" if less is None else number(less)])
+    said = f"(`benchmarks/models.py`; {_measured_with(report)})\n\n"
+    return said + markdown([*columns, "NUTS", "times NUTS", "times NUTS at 10,000 rows"], rows)
+
+
+def model_sizes() -> str:
+    """Rows per step and effective draws per second of every size."""
+    report = results("models")["families"]
+    rows = []
+    for family, title in FAMILIES.items():
+        softmax = family.startswith("softmax")
+        if not report.get(family, {}).get("sizes"):
+            continue
+        cells = [title]
+        for n in ("1e4", "1e5", "1e6"):
+            for d in (5, 10, None) if softmax else (5, 20, 50):
+                found = report.get(family, {}).get("sizes", {}).get(f"{n}x{d}", {}).get("tunamh", {})
+                ok = found.get("status") == "ok"
+                cells.append(f"{number(found['rows_per_step'])} / {number(found['ess_per_second'])}" if ok else "-")
+        rows.append(cells)
+    return markdown(["", *(f"{n} x {d}" for n in ("1e4", "1e5", "1e6") for d in (5, 20, 50))], rows)
+
+
+def model_goals() -> str:
+    return markdown(models.GOAL_COLUMNS, models.goals(results("models")))
+
+
+def rare_events() -> str:
+    report = results("rare_events")
+    columns = ["", "acceptance", "rows per step", "effective draws per second", "set-up, s"]
+    keys = ("rows_per_step", "ess_per_second", "setup_seconds")
+    rows = [
+        [f"{name} ({report['commits'][name]})", f"{f['acceptance']:.3f}", *(number(f[key]) for key in keys)]
+        for name, f in report["figures"].items()
+    ]
+    levels = [f"{100 * level:g} %" for level in report["levels"]]
+    quantiles = [[name, *(f"{value:.3f}" for value in values)] for name, values in report["quantiles"].items()]
+    return (
+        f"{report['events']} events in {report['rows']:,} rows x {report['columns']}, logistic regression, flat prior, "
+        f"one core (`benchmarks/rare_events.py`;\n{_measured_with(report)}):\n\n{markdown(columns, rows)}\n\n"
+        f"Quantiles of the parameter that is furthest from Laplace's law, {report['parameter']}:\n\n"
+        + markdown(["", *levels], quantiles)
+    )
+
+
+def real_data() -> str:
+    report = results("real_models")
+    rows = [[title, *real_models.cells(report["data"][name])] for name, title in real_models.TITLES.items()]
+    return f"(`benchmarks/real_models.py`; {_measured_with(report)})\n\n" + markdown(real_models.COLUMNS, rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "models": model_families,
+    "model-sizes": model_sizes,
+    "model-goals": model_goals,
+    "rare-events": rare_events,
+    "real-models": real_data,
     "point-fits": point_fits,
     "census": census,
     "old-and-new": old_and_new,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import special, stats
 
 import tunamh
 from tunamh.targets.families.categorical import Categorical
@@ -77,3 +78,68 @@ def softmax_problem(seed: int) -> tuple[FiniteProblem, tunamh.Target, np.ndarray
     log_law = log_likelihood @ weights - 0.5 * (points**2).sum(axis=1) / 1.5**2
     law = np.exp(log_law - log_law.max())
     return FiniteProblem.of(expanded, points, q), expanded, points, law / law.sum()
+
+
+# ----------------------------------------------------------------------- further parameters, and ladders of trust radii
+
+
+def ordinal_problem(seed: int, *, white: bool = False):
+    """Three categories of one column: two predictors per row, and a closed form of the cutpoints.
+
+    As `softmax_problem`; the points are those of a user.
+    """
+    rng = np.random.default_rng(seed)
+    X, y, K = 1.5 * rng.normal(size=(4, 1)), np.array([0.0, 1.0, 2.0, float(rng.integers(3))]), 4
+    weights = rng.uniform(0.5, 1.5, 4)
+    family = tunamh.Ordinal(tunamh.Normal(scale=2.0))
+    target = tunamh.GLM(X, y, family, prior=tunamh.Normal(scale=1.0), weights=weights)
+    points = np.column_stack([rng.normal(size=K), np.sort(1.5 * rng.normal(size=(K, 2)), axis=1)])
+    below = special.expit(points[:, 1:, None] - points[:, :1, None] * X[:, 0])
+    edges = np.concatenate([np.zeros((K, 1, 4)), below, np.ones((K, 1, 4))], axis=1)
+    chance = np.diff(edges, axis=1)[:, y.astype(int), np.arange(4)]
+    log_law = np.log(chance) @ weights - 0.5 * points[:, 0] ** 2 - 0.5 * (points[:, 1:] ** 2).sum(axis=1) / 4
+    return _found(tunamh.Taylor(order=2, centre=np.array([0.3, -0.5, 0.8]))(target), points, log_law, rng, white)
+
+
+def student_problem(seed: int, *, white: bool = False):
+    """Student-t errors of unknown scale; the law has the Jacobian ``scale^3`` of the coordinates that are walked."""
+    rng = np.random.default_rng(seed)
+    X, K, prior = rng.normal(size=(5, 1)) + 0.5, 4, tunamh.HalfNormal(1.5)
+    y = 0.5 * X[:, 0] + rng.standard_t(4, 5)
+    target = tunamh.GLM(X, y, tunamh.StudentT(4, prior), prior=tunamh.Normal(scale=1.0))
+    points = np.column_stack([0.5 + 0.4 * rng.normal(size=K), np.exp(0.25 * rng.normal(size=K))])
+    beta, scale = points[:, :1], points[:, 1:]
+    log_law = stats.t(4, beta * X[:, 0], scale).logpdf(y).sum(axis=1) - 0.5 * beta[:, 0] ** 2
+    log_law += stats.halfnorm(scale=1.5).logpdf(scale[:, 0]) + 3 * np.log(scale[:, 0])
+    return _found(tunamh.Taylor(order=2)(target), points, log_law, rng, white)
+
+
+ON_A_LADDER = -0.5, -0.98, -1.02, -1.998, -2.002, -3.0, -6.0, -9.0
+"""In first radii: two points on the first rung, two on the second, two on the third, one on the last, one beyond."""
+
+
+def poisson_problem(seed: int, *, white: bool = False, away=ON_A_LADDER):
+    """Counts, expanded where they are large: the points lie on every rung of the ladder and beyond the last.
+
+    Pairs on either side of a radius are so near to each other that they are decided by a minibatch.
+    """
+    rng = np.random.default_rng(seed)
+    X, y = np.array([[2.0], [1.6], [1.8], [1.5]]), np.array([0.0, 0.0, 1.0, 0.0])
+    weights = rng.uniform(0.2, 0.3, 4)
+    target = tunamh.GLM(X, y, tunamh.Poisson(), prior=tunamh.Normal(scale=4.0), weights=weights)
+    expanded = tunamh.Taylor(order=2, centre=np.array([1.2]))(target)
+    first = np.sqrt(expanded.trust.radii_squared[0]) * float(np.linalg.norm(expanded.metric.factor))
+    points = 1.2 + first * np.array(away)[:, None]
+    eta = points * X[:, 0]
+    log_law = stats.poisson(np.exp(eta)).logpmf(y) @ weights - 0.5 * points[:, 0] ** 2 / 16
+    return _found(expanded, points, log_law, rng, white)
+
+
+def _found(expanded, points, log_law, rng, white):
+    """The problem, the target, the user's points, and the law on these; points of the problem are those walked."""
+    target = expanded.whitened() if white else expanded
+    K = len(points)
+    walked = np.array([target.walking(point) for point in points])
+    law = np.exp(log_law - log_law.max())
+    problem = FiniteProblem.of(target, walked, rng.dirichlet(np.full(K, 3.0), size=K))
+    return problem, target, points, law / law.sum()

@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 import pytest
-from finite import neighbour_problem, softmax_problem
+from finite import neighbour_problem, ordinal_problem, poisson_problem, softmax_problem, student_problem
 from scipy import stats
 
 import tunamh
@@ -121,6 +121,57 @@ def test_classes_expanded_to_the_second_order_move_as_often_as_enumerated(test):
     assert stats.chi2.sf((scores**2).sum(), scores.size) > 1e-5
     if test != MH():  # the battery can tell tests apart
         assert np.abs(transition_scores(states, transition_matrix(problem, MH()))).max() > 6
+
+
+def nearest_proposal(states, q):
+    """As `point_proposal`, between states of any dimension that are met up to rounding."""
+    K = len(states)
+
+    @numba.njit
+    def propose(rng, here, there):
+        k, best = 0, np.inf
+        for m in range(K):
+            away = np.sum((here - states[m]) ** 2)
+            if away < best:
+                k, best = m, away
+        u, m = rng.random(), 0
+        while m < K - 1 and u >= q[k, m]:
+            u -= q[k, m]
+            m += 1
+        there[:] = states[m]
+        return np.log(q[m, k] / q[k, m])
+
+    return propose
+
+
+def few_rungs(seed, *, white):
+    """One point on the first rung, one on the second, two on the third, one beyond the last."""
+    return poisson_problem(seed, white=white, away=(-0.98, -1.02, -2.002, -3.0, -9.0))
+
+
+FURTHER = {"ordinal": (ordinal_problem, 1), "Student-t": (student_problem, 1), "Poisson": (few_rungs, 1)}
+
+
+@pytest.mark.parametrize(
+    "test", [MH(), TunaMH(chi=0.1, full_share=20.0), MHSS(full_share=20.0), FactorizedMH(truncation=50.0)], ids=repr
+)
+@pytest.mark.parametrize("white", [False, True], ids=["own coordinates", "whitened"])
+@pytest.mark.parametrize("name", FURTHER)
+def test_further_parameters_and_ladders_move_as_often_as_enumerated(name, white, test):
+    """Beyond the last rung, where bounds are infinite, too: every pair of points is met."""
+    make, seed = FURTHER[name]
+    problem, target, points, _ = make(seed, white=white)
+    states = np.array([target.state_at(target.walking(point)) for point in points])
+    propose = nearest_proposal(states, problem.proposal)
+    tree = tunamh.sample(target, test=test, proposal=propose, init=points[0], draws=STEPS, tune=0, chains=1, rng=3)
+    visited = np.argmin(np.abs(tree.posterior["theta"].values[0, :, :1] - points[:, 0]), axis=1)
+    scores = transition_scores(visited, transition_matrix(problem, test))
+    assert np.abs(scores).max() < 4.5
+    assert stats.chi2.sf((scores**2).sum(), scores.size) > 1e-5
+    if name == "Poisson" and test != MH():
+        to_the_last = visited[1:][visited[:-1] == len(points) - 1]
+        assert tree.sample_stats["full_data_step"].values[0].any()
+        assert len(np.unique(to_the_last)) == len(points)
 
 
 @pytest.mark.parametrize("test", [FlyMC(q=0.3), FlyMC(q=0.05, tuned=True), FlyMC(q=1.0)], ids=repr)

@@ -2,7 +2,14 @@
 
 import numpy as np
 import pytest
-from finite import dense_problem, neighbour_problem, softmax_problem
+from finite import (
+    dense_problem,
+    neighbour_problem,
+    ordinal_problem,
+    poisson_problem,
+    softmax_problem,
+    student_problem,
+)
 from scipy import stats
 
 from tunamh import (
@@ -22,9 +29,11 @@ from tunamh import (
 from tunamh.acceptance.thinning import Thinning
 from tunamh.theory import (
     FiniteProblem,
+    acceptance,
     chi_for_gap,
     detailed_balance_error,
     expected_batch,
+    full_acceptance,
     gap_for_chi,
     least_batch,
     optimal_chi,
@@ -70,6 +79,83 @@ def test_detailed_balance_of_classes_expanded_to_the_second_order(test, seed):
     transition = transition_matrix(problem, test)
     assert detailed_balance_error(transition, law) < 1e-9
     assert stationary_law(transition) == pytest.approx(law, abs=1e-8)
+
+
+EXPANDED = [test for test in TESTS if not isinstance(test, PoissonMH)]
+
+
+@pytest.mark.parametrize("test", EXPANDED, ids=repr)
+@pytest.mark.parametrize("white", [False, True], ids=["own coordinates", "whitened"])
+@pytest.mark.parametrize("make", [ordinal_problem, student_problem], ids=["ordinal", "Student-t"])
+def test_detailed_balance_with_further_parameters(test, white, make):
+    """Rows, closed form, priors and expansion together have the law that SciPy's densities make."""
+    for seed in range(2):
+        problem, _, _, law = make(seed, white=white)
+        assert problem.posterior() == pytest.approx(law, abs=1e-9)
+        rise = np.abs(problem.energies[:, :, None] - problem.energies[:, None, :])
+        assert 0.02 < (rise / (problem.c[:, None, None] * problem.distance + np.eye(4))).max() <= 1
+        transition = transition_matrix(problem, test)
+        assert detailed_balance_error(transition, law) < 1e-9
+        assert stationary_law(transition) == pytest.approx(law, abs=1e-8)
+
+
+LADDER = [
+    MH(),
+    TunaMH(chi=0.01, full_share=20.0),
+    TunaMH(chi=0.1, full_share=20.0),
+    *(MHSS(floor=floor, delayed=delayed, full_share=20.0) for floor in (0.0, 2.0) for delayed in (False, True)),
+    FactorizedMH(truncation=50.0),
+    FactorizedMH(),
+]
+
+
+@pytest.mark.parametrize("test", LADDER, ids=repr)
+@pytest.mark.parametrize("white", [False, True], ids=["own coordinates", "whitened"])
+def test_detailed_balance_on_a_ladder_and_beyond(test, white):
+    """Pairs on the same rung, on different ones, and beyond the last, where bounds are infinite and all rows are read.
+
+    The choice between a minibatch and all rows looks at the pair alone, in either order: so it may.
+    """
+    problem, target, _, law = poisson_problem(1, white=white)
+    assert problem.posterior() == pytest.approx(law, abs=1e-9)
+    assert law.min() > 1e-4
+    last, M, factors = len(law) - 1, problem.distance, np.array(target.trust.factors)
+    assert np.isfinite(M[:-1, :-1]).all()
+    assert (M[-1, :-1] == np.inf).all()
+    assert factors[0] == 1.0
+    assert (np.diff(factors[:-1]) > 0).all()
+    assert factors[-1] == np.inf
+    np.testing.assert_allclose(M, M.T, rtol=1e-9)
+    transition = transition_matrix(problem, test)
+    assert detailed_balance_error(transition, law) < 1e-9
+    assert stationary_law(transition) == pytest.approx(law, abs=1e-8)
+    for k in range(last):
+        assert acceptance(problem, test, k, last) == full_acceptance(problem, k, last)
+    if isinstance(test, TunaMH | MHSS):  # on one rung and across the first two radii not all rows are read
+        thinned = [test.thinning(4).mean_batch(problem.c.sum() * M[pair]) for pair in ((0, 1), (1, 2), (3, 4))]
+        assert max(thinned) < test.thinning(4).limit
+
+
+@pytest.mark.parametrize(
+    "test", [TunaMH(chi=1.0, full_share=np.inf), MHSS(full_share=np.inf), FactorizedMH(truncation=np.inf)], ids=repr
+)
+def test_beyond_the_last_rung_all_rows_are_read_even_if_they_never_should_be(test):
+    problem = poisson_problem(1)[0]
+    last = len(problem.log_prior) - 1
+    for k in range(last):
+        assert acceptance(problem, test, k, last) == full_acceptance(problem, k, last)
+        assert acceptance(problem, test, last, k) == full_acceptance(problem, last, k)
+
+
+def test_a_ladder_without_its_factors_shows():
+    """Negative control: to the right, where energies bend more, the first rung's bounds do not serve on the third."""
+    problem, target, _, _ = poisson_problem(1, away=(0.5, 3.9))
+    short = problem.distance / target.trust.factors[2]
+    wrong = FiniteProblem(problem.energies, problem.c, short, problem.proposal, problem.log_prior)
+    with pytest.raises(ValueError, match="exceeds its bound"):
+        acceptance(wrong, MHSS(full_share=np.inf), 0, 1)
+    rise = np.abs(problem.energies[:, 1] - problem.energies[:, 0])
+    assert (rise <= problem.c * problem.distance[0, 1]).all()
 
 
 def test_classes_beyond_their_bounds_have_no_rate():

@@ -24,15 +24,17 @@ class Thinning(NamedTuple):
     delayed: bool = False
 
     def mean_batch(self, move_bound: float) -> float:
+        if move_bound == math.inf:  # beyond the last rung of a ladder, whatever chi
+            return math.inf
         return max(move_bound * (1 + self.chi * move_bound), self.floor)
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
         log_rho = problem.log_rho(here, there)
         rise = problem.energies[:, there] - problem.energies[:, here]
-        bound = problem.c * problem.distance[here, there]
-        move_bound = problem.c.sum() * problem.distance[here, there]
-        if move_bound == 0 or not self.mean_batch(move_bound) < self.limit:  # NaN: beyond the last rung of a ladder
+        move_bound = float(problem.c.sum() * problem.distance[here, there])
+        if move_bound == 0 or self.mean_batch(move_bound) >= self.limit:
             return full_acceptance(problem, here, there)
+        bound = problem.c * problem.distance[here, there]
         numbers = {"beta": self.mean_batch(move_bound) / move_bound, "gamma": self.gamma}
         if self.delayed:
             return math.exp(min(0.0, log_rho)) * thinned_acceptance(0.0, rise, bound, **numbers)

@@ -437,7 +437,6 @@ PERFECT = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="a perfect fit is sampled silently, with a scale of rounding errors")
 @pytest.mark.parametrize("name", PERFECT)
 def test_a_perfect_fit_is_refused_or_warned_of(name):
     """The density of the scale grows without end towards zero."""

@@ -72,7 +72,7 @@ def robust_density(grid):
 
 CASES = {
     "logistic": (LogisticRegression(X, Y, prior=Normal(scale=1.0)), logistic_density),
-    "robust": (RobustRegression(X, Z, prior=Normal(scale=1.0)), robust_density),
+    "robust": (RobustRegression(X, Z, scale=1.0, prior=Normal(scale=1.0)), robust_density),
 }
 
 

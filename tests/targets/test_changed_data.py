@@ -89,15 +89,15 @@ def test_the_fingerprint_is_that_of_the_data():
 
 def test_the_half_of_a_pair_that_no_feature_fills_is_zero(monkeypatch):
     """float32 features lie in pairs; of an odd number one half is left, and what it holds must not be chance."""
-    from tunamh.targets import glm
+    from tunamh.targets import regression
 
     def soiled(n_rows, n_columns):
         rows = packed_rows(n_rows, n_columns)
         rows[:, :n_columns] = np.random.default_rng(1).standard_normal((n_rows, n_columns))
         return rows
 
-    packed_rows = glm.packed_rows
-    monkeypatch.setattr(glm, "packed_rows", soiled)
+    packed_rows = regression.packed_rows
+    monkeypatch.setattr(regression, "packed_rows", soiled)
     target = LogisticRegression(**arrays(np.float32))
     assert not target.rows.view(np.float32)[:, 3].any()
     assert target.fingerprint == LogisticRegression(**arrays(np.float32)).fingerprint

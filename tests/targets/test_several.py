@@ -293,8 +293,8 @@ class CarelessSoftmax(Softmax):
 
 
 class Careless(Categorical):
-    def arrange(self, observations):
-        arranged = super().arrange(observations)
+    def arrange(self, observations, temper):
+        arranged = super().arrange(observations, temper)
         return arranged._replace(family=CarelessSoftmax(arranged.family.predictors))
 
 

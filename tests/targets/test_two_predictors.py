@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from tunamh._jit import fixed
 from tunamh.jets import box_bound
+from tunamh.targets.bounds import Ladder
 from tunamh.targets.families.closed import cubic_roots
 from tunamh.targets.families.several import SeveralFamily, largest_cubic
 from tunamh.targets.families.two_predictors import (
@@ -23,6 +24,7 @@ from tunamh.targets.families.two_predictors import (
     ZeroInflatedNegativeBinomialRows,
     ZeroInflatedPoissonRows,
 )
+from tunamh.targets.layouts import RUNGS
 from tunamh.targets.one_predictor import Whitening
 from tunamh.targets.several_predictors import SeveralPredictors
 
@@ -273,7 +275,14 @@ def share_of_bound(family, seed=0, radius=3.0) -> np.ndarray:
     theta = np.linspace(-0.3, 0.3, K * d)
     factor = np.eye(K * d) * 0.03
     terms, rows = SeveralPredictors(family), np.empty((n, 1 + 2 * K + K * (K + 1) // 2))
-    sums = terms.remainders(rows, Whitening(2, theta, factor, radius, False), DenseBlock(X), y, np.ones(n), 0)
+    sums = terms.remainders(
+        rows,
+        Whitening(2, theta, factor, Ladder(radius * 2.0 ** np.arange(RUNGS)), False),
+        DenseBlock(X),
+        y,
+        np.ones(n),
+        0,
+    )
     assert np.isfinite(sums.thirds).all()
     c, centre, gradient, lower = rows[:, 0], rows[:, 1 : 1 + K].T, rows[:, 1 + K : 1 + 2 * K].T, rows[:, 1 + 2 * K :].T
     hessian = np.empty((K, K, n))

@@ -57,7 +57,9 @@ class Ladder(NamedTuple):
             rungs += [] if known else [rough(self.radii[-1])] * (RUNGS - 2)
         if everywhere is not None and known:
             rungs = [np.minimum(rung, everywhere) for rung in rungs] + [everywhere] * (RUNGS - 1)
-        own = np.maximum(rungs[0], 0.1 * np.where(np.isfinite(rungs[1]), rungs[1], 0.0))
+        own = rungs[0]
+        if rough is None:  # a rough bound may be so loose that a tenth of it would cost more than it saves
+            own = np.maximum(own, 0.1 * np.where(np.isfinite(rungs[1]), rungs[1], 0.0))
         factors = np.full(RUNGS + 1, np.inf)
         for k, rung in enumerate(rungs):
             larger = rung > own  # a bound of 0 that stays one needs no factor

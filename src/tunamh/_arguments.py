@@ -15,7 +15,8 @@ def shown(value: Any) -> str:
     """A value as an error shows it: short, and with its type where that does not show."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
-    if np.size(getattr(value, "shape", ())) > 0:
+    shape = getattr(value, "shape", ())
+    if isinstance(shape, tuple) and len(shape) > 0:
         return f"a {type(value).__name__} of shape {tuple(value.shape)}"
     value = value.item() if isinstance(value, np.generic) else value
     text, kind = repr(value), type(value).__name__

@@ -70,11 +70,11 @@ def closing_line(
     if convergence is not None and convergence.stuck:
         parts.append(f"{len(convergence.stuck)} of {len(results)} chains never moved")
     elif convergence is not None:
-        named = [label(target.recorded[j]) for j in (convergence.ess_of, convergence.r_hat_of)]
+        named = [label(target.reported[j]) for j in (convergence.ess_of, convergence.r_hat_of)]
         parts.append(
-            f"worst of {len(target.recorded)} parameters: {convergence.ess:,.0f} effective draws ({named[0]}), "
+            f"worst of {len(target.reported)} parameters: {convergence.ess:,.0f} effective draws ({named[0]}), "
             f"R-hat {convergence.r_hat:.3f} ({named[1]})"
-            if len(target.recorded) > 1
+            if len(target.reported) > 1
             else f"{convergence.ess:,.0f} effective draws, R-hat {convergence.r_hat:.3f}"
         )
     passes = rows / max(target.n_rows, 1)

@@ -193,7 +193,7 @@ def _ended(
     try:
         convergence = judge(np.stack([result.draws[:kept] for result in results]))
         progress.say(closing_line(results, convergence, target, about["settings"]["thin"], seconds))
-        told = None if convergence is None else convergence.complaint(target.recorded, kept)
+        told = None if convergence is None else convergence.complaint(target.reported, kept)
         if told is not None:
             complaints.append(ConvergenceWarning(told))
     except Exception as error:
@@ -222,6 +222,13 @@ def _initial_points(init: Any, chains: int, target: Target) -> list[np.ndarray |
     if init is None:
         return [None] * chains
     names, dim = target.names, target.dim
+    if hasattr(init, "data_vars"):  # a data set of draws or of their means, one value of each variable
+        missing = [name for name, _ in target.variables if name not in init]
+        if missing:
+            raise ValueError(
+                f"init has no variable {', '.join(missing)}; the posterior's variables are wanted, by name."
+            )
+        init = np.concatenate([np.ravel(init[name].values) for name, _ in target.variables])
     if has_row_labels(init) and init.index.is_unique and set(map(str, init.index)) == set(names):
         init = dict(zip(map(str, init.index), init, strict=True))
     if isinstance(init, dict):

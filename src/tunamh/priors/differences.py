@@ -20,6 +20,11 @@ def by_differences(energy: Callable[[np.ndarray], float], theta: np.ndarray, wid
     narrow, and a chain of independent draws would stick in the tails. Coordinates that do not
     interact, by two random checks, cost no mixed differences. Points outside the support count as no curvature.
     """
+    with np.errstate(all="ignore"):  # what is not finite counts as no curvature
+        return _by_differences(energy, theta, width)
+
+
+def _by_differences(energy: Callable[[np.ndarray], float], theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
     d, here = theta.size, energy(theta)
     if not np.isfinite(here):
         return PriorExpansion(np.inf, np.zeros(d), np.zeros((d, d)))

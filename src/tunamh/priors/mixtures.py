@@ -46,6 +46,8 @@ def _inverse_gamma(rng, shape, scale):
     return scale / max(rng.standard_gamma(shape), 1e-300)
 
 
+_SWEEPS = 3  # over local and global scales given the coefficients: cheap beside a Cholesky factor, and they mix slowly
+
 _LEAST, _MOST = 1e-200, 1e200  # of a variance: beyond, its products overflow
 
 
@@ -59,16 +61,17 @@ def _horseshoe(rng, here, hyper):
     """``v_j = l_j t`` with half-Cauchy roots, by their inverse-gamma mixtures (Makalic and Schmidt 2016)."""
     d = int(hyper[0])
     width = hyper[_COEFFICIENTS + 3 * d]
-    total, count = 0.0, 0
-    for j in range(d):
-        if _mixed(hyper, j):
-            square = _away_squared(here, hyper, j)
-            wide = _inverse_gamma(rng, 1.0, 1.0 + 1.0 / here[d + j])
-            here[d + j] = _within(_inverse_gamma(rng, 1.0, 1.0 / wide + 0.5 * square / here[2 * d]))
-            total += 0.5 * square / here[d + j]
-            count += 1
-    wide = _inverse_gamma(rng, 1.0, 1.0 / width**2 + 1.0 / here[2 * d])
-    here[2 * d] = _within(_inverse_gamma(rng, 0.5 * (count + 1.0), 1.0 / wide + total))
+    for _ in range(_SWEEPS):
+        total, count = 0.0, 0
+        for j in range(d):
+            if _mixed(hyper, j):
+                square = _away_squared(here, hyper, j)
+                wide = _inverse_gamma(rng, 1.0, 1.0 + 1.0 / here[d + j])
+                here[d + j] = _within(_inverse_gamma(rng, 1.0, 1.0 / wide + 0.5 * square / here[2 * d]))
+                total += 0.5 * square / here[d + j]
+                count += 1
+        wide = _inverse_gamma(rng, 1.0, 1.0 / width**2 + 1.0 / here[2 * d])
+        here[2 * d] = _within(_inverse_gamma(rng, 0.5 * (count + 1.0), 1.0 / wide + total))
 
 
 @helper
@@ -206,9 +209,9 @@ _WIDE = 10.0  # times the scale, so that the search for a centre is led by the d
 class Horseshoe(MixturePrior):
     """``beta_j ~ N(0, (local_j global)^2)``, ``local_j`` half-Cauchy(1), ``global`` half-Cauchy(``scale``).
 
-    Most coefficients are pulled to zero, a few are left alone (Carvalho, Polson and Scott 2010). ``scale`` is about the
-    share of coefficients that matter, in units of the posterior's width. Coefficients that are not to be shrunk get a
-    prior of their own: ``ByName({"intercept": Flat()}, others=Horseshoe(0.1))``.
+    Most coefficients are pulled to zero, a few are left alone (Carvalho, Polson and Scott 2010): the smaller ``scale``,
+    the fewer. Coefficients that are not to be shrunk get a prior of their own: ``ByName({"intercept": Flat()},
+    others=Horseshoe(0.1))``. Scales mix more slowly than coefficients: take ``thin=10`` if you need them.
     """
 
     scale: float = 1.0

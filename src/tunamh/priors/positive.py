@@ -135,6 +135,11 @@ def known_or_prior(name: str, value: Any) -> Any:
     """A parameter of a family: a positive number that is known, a prior of one that is not, or None."""
     if value is None or isinstance(value, PositivePrior):
         return value
+    if hasattr(value, "arrange") or hasattr(value, "suprema"):
+        raise TypeError(
+            f"{name} is the family {type(value).__name__}: give a prior such as tunamh.HalfNormal(2.5) "
+            "or one of tunamh.priors, such as tunamh.priors.Gamma(2, 10)."
+        )
     if isinstance(value, type) and issubclass(value, PositivePrior):
         raise TypeError(f"{name} is the class {value.__name__}: give a value, such as {value.__name__}(2.5).")
     if isinstance(value, str | bytes) or np.ndim(value) != 0 or hasattr(value, "bind"):

@@ -239,6 +239,11 @@ class Target:
         """Names of the numbers that a draw consists of: the parameters, and what else a state has."""
         return self.names
 
+    @property
+    def reported(self) -> list[str]:
+        """Names of the natural parameters, one for each number that `natural` gives."""
+        return self.recorded
+
     def state_at(self, theta: np.ndarray) -> np.ndarray:
         """The chain's own coordinates of ``theta``."""
         return theta.copy()

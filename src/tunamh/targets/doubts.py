@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ..data.tables import column_names
 
 if TYPE_CHECKING:
     from .glm import GLM
@@ -50,7 +52,7 @@ def _of_units(target: GLM) -> Iterator[str]:
 def _of_narrow_prior(target: GLM) -> Iterator[str]:
     """A peak of the prior far narrower than the likelihood: its tails are rarely visited, and may be missed."""
     mode = target.modes[0]
-    if target._prior.gaussian or not mode.found:
+    if target._prior.gaussian or not mode.found or target.arranged.form is not None:
         return
     data, both = np.diag(mode.expansion.plain_hessian), np.diag(mode.posterior.plain_hessian)
     narrow = [target.walking_names[j] for j in np.flatnonzero((data > 0) & (both > _NARROW**2 * data))]
@@ -103,6 +105,21 @@ def names_along(target: GLM, direction: np.ndarray) -> list[str]:
         share = np.abs(direction)
     leading = sorted(j for j in np.argsort(-share) if share[j] > 0.1 * share.max())
     return [target.walking_names[j] for j in leading]
+
+
+def refuse_positions(X: Any, names: list[str], prior: Any) -> None:
+    """Numbers of a prior in the order of the columns mean another coefficient where categories changed places."""
+    labels = column_names(X)
+    given = getattr(prior, "__dict__", {}).values()
+    if labels is None or not any(isinstance(value, tuple) and value for value in given):
+        return
+    of_levels = (name if name in labels else name[: max(name.rfind("["), 0)] for name in names)
+    order = [labels.index(label) for label in of_levels if label in labels]
+    if order != sorted(order):
+        raise ValueError(
+            f"columns of categories come behind the others, so that the coefficients are {listed(names)}: give the "
+            "prior's numbers by name (a dict, or tunamh.priors.ByName), or put the columns of numbers first."
+        )
 
 
 def listed(names: list[str]) -> str:

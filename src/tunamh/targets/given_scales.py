@@ -205,10 +205,30 @@ class GivenScalesTarget(TaylorTarget):
         missing = len(self.mixture.start) - sum(len(labels) for _, labels in found)
         return found if missing == 0 else [*found, ("", [f"scale[{j}]" for j in range(missing)])]
 
+    @property
+    def _reported(self) -> np.ndarray:
+        """Which numbers of a state are: not the scales of coefficients that have none."""
+        d, total = self.dim, self.dim + len(self.mixture.start)
+        if not self.mixture.variables:
+            return np.arange(d)
+        if self.mixture.arrangement == HORSESHOE:
+            return np.concatenate([np.arange(d), d + np.flatnonzero(self.mixture.mixed), [total - 1]])
+        return np.arange(total)
+
     def natural(self, points: np.ndarray) -> np.ndarray:
-        return np.concatenate([points[..., : self.dim], np.sqrt(points[..., self.dim :])], axis=-1)
+        natural = np.concatenate([points[..., : self.dim], np.sqrt(points[..., self.dim :])], axis=-1)
+        return natural[..., self._reported]
+
+    @property
+    def reported(self) -> list[str]:
+        return [self.recorded[k] for k in self._reported]
 
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:
-        kept = [(name, None if labels is None else list(labels)) for name, labels in self.mixture.variables]
-        return [("theta", self.names), *kept]
+        mixed = self.mixture.mixed
+        found: list[tuple[str, list[str] | None]] = [("theta", self.names)]
+        for name, labels in self.mixture.variables:
+            if labels is not None and self.mixture.arrangement == HORSESHOE:
+                labels = tuple(label for label, kept in zip(labels, mixed, strict=True) if kept)
+            found.append((name, None if labels is None else list(labels)))
+        return found

@@ -21,7 +21,7 @@ from .arrange import arrange
 from .base import Expansion, checked_temper
 from .closed import closed_form
 from .columns import dependent_columns
-from .doubts import doubts, names_along, proved_proper
+from .doubts import doubts, names_along, proved_proper, refuse_positions
 from .expanding import expanded, firefly
 from .families import Family
 from .families.several import SeveralFamily
@@ -58,8 +58,10 @@ class GLM(Regression):
         (`tunamh.extend.Source`) brings responses, weights and offsets with it.
     y : (N,) responses
     family : Family
-        Labels: `Logistic()`, `Probit()`. Reals: `StudentT(df)`, `Huber(delta)`, `Gaussian(scale)`. Counts:
-        `NegativeBinomial(dispersion)`, `SoftplusPoisson()`. Or your own.
+        Labels: `Logistic()`, `Probit()`, `Cloglog()`. Reals: `Gaussian()`, `StudentT(df)`, `Huber()`,
+        `LogisticErrors()`. Positive: `Exponential()`, `Gamma()`, `LogNormal()`, `LogLogistic()`, `Weibull()`. Counts:
+        `Poisson()`, `NegativeBinomial()`, `ZeroInflated(Poisson())`, `Hurdle(Poisson())`, `SoftplusPoisson()`. Classes:
+        `Categorical()`, `Ordinal()`. Shares: `Beta()`. Or your own (`tunamh.family`).
     prior : optional
         None (flat), `Normal`, another of `tunamh.priors`, or an ``@numba.njit`` function ``log_prior(theta)``.
     temper : float
@@ -74,7 +76,9 @@ class GLM(Regression):
         For survival times and limited responses: 1 (or True) where the response is known to be larger than ``y``, -1
         where it is known to be smaller, 0 where it is ``y``.
     predictors : dict of tables, optional
-        Columns of further linear predictors, by the name of the family's parameter that they describe.
+        Columns of further linear predictors, by the name of the family's parameter that they describe: the log of
+        Gaussian's ``scale`` and of Beta's ``precision``, the logit of ``inflation`` and ``positive``, parameters of
+        your own. No column of ones is added. pandas tables are paired by their row labels, as all vectors are.
     """
 
     _supported_point: np.ndarray | None = None
@@ -111,13 +115,14 @@ class GLM(Regression):
         design = observations.design
         self.y_column = design.numbers.width
         form = arranged.form
+        refuse_positions(X, list(self.given_rows.names or ()), prior)
         self.coefficient_prior = as_prior(prior, names).bind(len(names))
         ready = self.coefficient_prior
         if form is not None:
             if isinstance(ready, ReadyMixture):
                 raise NotApplicable(
-                    f"{prior!r} is Gaussian given unknown scales, which is offered for coefficients alone: not beside "
-                    f"{', '.join(extra.name for extra in arranged.extras)} of {given!r}."
+                    f"{prior!r} is not offered beside an unknown {', '.join(e.name for e in arranged.extras)} of "
+                    f"{given!r}: give a known one, such as Gaussian(scale=2.0), or another prior."
                 )
             ready = closed_form(form, ready, list(arranged.laws), np.asarray(arranged.start))
         labels = [label for extra in arranged.extras for label in extra.labels or (extra.name,)]

@@ -40,7 +40,9 @@ def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
     if y is None:
         raise TypeError("y is missing: give the responses, one per row of X, or a source that has them.")
     vectors = {"y": y, **{name: getattr(beside, name) for name in ("weights", "offset", "trials", "censored")}}
-    y, *others = aligned(X, "X", **vectors)
+    tables = {f"predictors[{name!r}]": table for name, table in (beside.predictors or {}).items()}
+    y, *others = aligned(X, "X", **vectors, **tables)
+    others, tables = others[:4], dict(zip(beside.predictors or {}, others[4:], strict=True))
     design, names = as_design(X)
     n_rows = design.n_rows
     y = as_vector(y, "y", n_rows)
@@ -50,7 +52,7 @@ def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
     )
     if offset is not None:
         design = ShiftedDesign(design, offset)
-    given_columns = [as_design(table) for table in (beside.predictors or {}).values()]
+    given_columns = [as_design(table) for table in tables.values()]
     for (one, _), name in zip(given_columns, beside.predictors or {}, strict=True):
         if one.n_rows != n_rows:
             raise ValueError(f"predictors[{name!r}] has {one.n_rows} rows, but X has {n_rows}.")

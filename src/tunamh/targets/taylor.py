@@ -161,6 +161,10 @@ class TaylorTarget(Target):
         return self.base.recorded
 
     @property
+    def reported(self) -> list[str]:
+        return self.base.reported
+
+    @property
     def skew(self) -> np.ndarray:
         return self._shape.skew
 

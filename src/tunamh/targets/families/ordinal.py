@@ -112,6 +112,7 @@ class Ordinal:
         if len(counts) < 2 or (counts == 0).any():
             missing = f"none has {first + int(np.argmin(counts))}" if len(counts) > 1 else "all rows have the same"
             raise ValueError(f"every category from {first} to {first + len(counts) - 1} must occur, but {missing}.")
+        _refuse_constant_columns(observations)
         cuts, d = len(counts) - 1, observations.design.dim
         rows = two_cutpoints(observations, cuts, first)
         labels = tuple(f"{first + k}|{first + k + 1}" for k in range(cuts))
@@ -122,6 +123,20 @@ class Ordinal:
         form = Cutpoints(d, counts[1:-1])
         names = column_names(observations)
         return Arrangement(rows, OrdinalRows(), names, form, (Extra("cutpoint", labels),), (laws,), start)
+
+
+def _refuse_constant_columns(observations: Observations) -> None:
+    """A column of ones beside cutpoints: only their difference would be known."""
+    sample = observations.take(np.arange(min(observations.n_rows, 1000))).rows().X.dense()
+    suspects = np.flatnonzero((np.ptp(sample, axis=0) == 0) & (sample[0] != 0))
+    if len(suspects) == 0:
+        return
+    constant = np.ones(len(suspects), bool)
+    for same in observations.map(lambda rows: (rows.X.dense()[:, suspects] == sample[0, suspects]).all(axis=0)):
+        constant &= same
+    if constant.any():
+        name = column_names(observations)[int(suspects[np.argmax(constant)])]
+        raise ValueError(f"column {name} is constant: the cutpoints are the intercepts of Ordinal(), so leave it out.")
 
 
 def _weights_of_categories(observations: Observations, temper: float) -> np.ndarray:

@@ -44,13 +44,15 @@ def uncensored_weight(observations: Observations, temper: float) -> float:
 def _refuse_perfect_fit(observations: Observations, response: Any, b0: np.ndarray, name: str) -> None:
     """Where all residuals are rounding, the density grows without end as the scale goes to zero."""
 
-    def sizes(rows: Rows) -> tuple[float, float]:
+    def sizes(rows: Rows) -> tuple[float, float, int]:
         counts = np.ones(len(rows.y), bool) if rows.weights is None else rows.weights > 0
+        counts &= True if rows.censored is None else rows.censored == 0
         y, off = response(rows)[counts], (response(rows) - rows.X.dot(b0))[counts]
-        return float(np.abs(off).max(initial=0.0)), float(np.abs(y).max(initial=0.0))
+        return float(np.abs(off).max(initial=0.0)), float(np.abs(y).max(initial=0.0)), int(counts.sum())
 
-    left, largest = (max(values) for values in zip(*observations.map(sizes), strict=True))
-    if left <= 1e-10 * largest or largest == 0.0:
+    lefts, sizes_of_y, numbers = zip(*observations.map(sizes), strict=True)
+    left, largest, known = max(lefts), max(sizes_of_y), sum(numbers)
+    if known > observations.design.dim and (left <= 1e-10 * largest or largest == 0.0):  # with fewer, any y is met
         raise ImproperPosterior(
             f"the columns explain every response exactly, so that the {name} has no posterior: the likelihood grows "
             "without end as the errors vanish. Look for a column that holds the response, or give a known scale."

@@ -120,7 +120,8 @@ class NegativeBinomial:
     Parameters
     ----------
     dispersion : float, prior of a positive parameter, optional
-        ``r``; the larger, the closer to Poisson.
+        ``r``; the larger, the closer to Poisson. A number (known), a prior, or left out: unknown, with the prior
+        ``tunamh.priors.LogNormal(1, 2)``.
     """
 
     dispersion: Any = None

@@ -38,7 +38,13 @@ def _gaussian_rise(n, eta, eta_prop, y, hyper, out):
 
 @dataclass(frozen=True)
 class Gaussian(OfReals):
-    """``f = (y - eta)^2 / (2 s^2)``, ``s = scale`` the standard deviation: a number, a prior, or unknown."""
+    """``f = (y - eta)^2 / (2 s^2)``, ``s = scale`` the standard deviation.
+
+    ``scale`` is a number (known), a prior of a positive parameter, or left out: unknown, with the prior half-Student-t
+    of 3 degrees of freedom and 2.5 times the median absolute deviation of the responses, over 0.6745, as its scale. By
+    ``predictors={"scale": Z}`` its logarithm is ``z.gamma``, with the prior of coefficients ``scale``, or
+    ``Normal(scale=2.5)``. With ``censored=`` responses may be known only to be larger or smaller (Tobit).
+    """
 
     scale: Any = None
 

@@ -70,8 +70,8 @@ _NEAR_PEAK, _FAR_PEAK = np.sqrt(2.0) - 1, np.sqrt(2.0) + 1  # critical points of
 class StudentT(OfReals):
     """``f = (v+1)/2 log(1 + r^2/V)``, ``r = y - eta``, ``V = v s^2``, with ``v = df`` and ``s = scale``.
 
-    ``scale`` is a number (known), a prior of a positive parameter, or left out: unknown, with the default prior. ``df``
-    is a number, or a prior such as ``tunamh.priors.Gamma(2, 10)``.
+    ``scale`` is a number (known), a prior of a positive parameter, or left out: unknown, with the default prior of
+    `Gaussian`. ``df`` is a number, or a prior such as ``tunamh.priors.Gamma(2, 10)`` (shape and scale).
     """
 
     df: Any = 4.0
@@ -180,6 +180,7 @@ class Huber(OfReals):
     """``f = t^2/2`` for ``|t| <= delta`` and ``delta |t| - delta^2/2`` beyond, ``t = (y - eta) / s``, ``s = scale``.
 
     In ``r = y - eta`` that is ``1/s^2`` times the same function with ``delta s`` in the place of ``delta``.
+    ``scale`` is a number (known), a prior, or left out: unknown, with the default prior of `Gaussian`.
     """
 
     delta: float = 1.345

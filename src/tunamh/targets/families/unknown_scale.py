@@ -21,14 +21,17 @@ from .scaled import StudentRows
 _PRIOR_DF, _PRIOR_WIDTH = 3.0, 2.5
 
 
-def default_scale_prior(observations: Observations, response: Any) -> HalfStudentT:
-    """Half-Student-t with 3 degrees of freedom and 2.5 times the typical deviation of the responses as its scale."""
+def default_scale_prior(observations: Observations, response: Any, *, shape: bool = False) -> HalfStudentT:
+    """Half-Student-t with 3 degrees of freedom and 2.5 times the typical deviation of the responses as its scale.
+
+    A shape is one over a scale, and so is that of its prior.
+    """
     step = max(1, observations.n_rows // 10_000)
     y = response(observations.take(np.arange(0, observations.n_rows, step)).rows())
     typical = float(np.median(np.abs(y - np.median(y)))) / 0.6745
     typical = typical if typical > 0 else float(np.std(y))
     typical = typical if typical > 0 else max(float(np.abs(y).max()), 1.0)
-    return HalfStudentT(_PRIOR_DF, float(f"{_PRIOR_WIDTH * typical:.3g}"))
+    return HalfStudentT(_PRIOR_DF, float(f"{_PRIOR_WIDTH * (1 / typical if shape else typical):.3g}"))
 
 
 def uncensored_weight(observations: Observations, temper: float) -> float:
@@ -77,7 +80,7 @@ def with_unknown_scale(
     rows, tau_at = beside(observations, response, no_codes, fit.b0)
     weight = uncensored_weight(observations, temper)
     form = Scale(fit.b0, tau_at, 1 / fit.scale, weight, shape=name == "shape")
-    law = (default_scale_prior(observations, response) if prior is None else prior).law()
+    law = (default_scale_prior(observations, response, shape=name == "shape") if prior is None else prior).law()
     start = np.append(fit.b0, 1 / fit.scale if name == "shape" else fit.scale)
     names = column_names(observations)
     return Arrangement(rows, rows_family, names, form, (Extra(name),), (law,), start)

@@ -55,10 +55,10 @@ def law(prior) -> Callable[[np.ndarray], np.ndarray]:
     return made.logpdf
 
 
-def default_scale(y) -> Callable[[np.ndarray], np.ndarray]:
+def default_scale(y, power=1) -> Callable[[np.ndarray], np.ndarray]:
     """As the documentation says: half-Student-t with 3 degrees of freedom, 2.5 typical deviations wide."""
     typical = np.median(np.abs(y - np.median(y))) / 0.6745
-    return stats.t(3, scale=float(f"{2.5 * typical:.3g}")).logpdf
+    return stats.t(3, scale=float(f"{2.5 * typical**power:.3g}")).logpdf
 
 
 WIDE = stats.lognorm(2.0, scale=np.exp(1.0)).logpdf
@@ -372,8 +372,8 @@ def shape_by(prior, name="shape", start=1.0):
 
 
 def default_shape(response=np.log):
-    """Of Weibull responses: the default is that of a scale, in the logarithms."""
-    return lambda y: (Extra("shape", default_scale(response(y))),)
+    """Of Weibull responses: as wide as 2.5 over the typical deviation of the logarithms."""
+    return lambda y: (Extra("shape", default_scale(response(y), power=-1)),)
 
 
 CUTS = tuple(Extra("cutpoint", stats.t(3, scale=2.5).logpdf, "same", k, start) for k, start in ((0, -1.0), (1, 1.0)))

@@ -56,7 +56,7 @@ class _Censored:
 
 @dataclass(frozen=True)
 class LogNormal(_Censored):
-    """Positive responses whose logarithm is normal about ``x.beta``; ``scale`` is its standard deviation (`Gaussian`)."""
+    """Positive responses whose logarithm is normal about ``x.beta``; ``scale`` is its standard deviation."""
 
     scale: Any = None
 

@@ -10,7 +10,7 @@ import warnings
 import arviz_stats
 import numpy as np
 import pytest
-from models import MODELS, Ready
+from regressions import MODELS, Ready
 from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize
 
@@ -79,10 +79,10 @@ class Marginals:
         x, marginal = centre[j] + root[0, 0] * axis, weight.sum(axis=1)
         self.mean[j] = marginal @ x / marginal.sum()
         self.variance[j] = marginal @ (x - self.mean[j]) ** 2 / marginal.sum()
-        total = CubicSpline(x, marginal).antiderivative()
         fine = np.linspace(x[0], x[-1], 20_001)
-        share = total(fine) / total(x[-1])
-        self.low[j], self.high[j] = np.interp([0.1, 0.9], share, fine)
+        curve = CubicSpline(x, np.log(np.maximum(marginal, 1e-30 * marginal.max())))  # smoother than the density
+        total = np.cumsum(np.exp(curve(fine) - curve(fine).max()))
+        self.low[j], self.high[j] = np.interp([0.1, 0.9], total / total[-1], fine)
         return True
 
     @staticmethod

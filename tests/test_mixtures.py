@@ -146,7 +146,7 @@ def test_what_is_not_offered_says_so():
     for given in ({"test": tunamh.TunaMH()}, {"test": tunamh.MH()}, {"proposal": tunamh.RandomWalk(0.1)}):
         with pytest.raises(tunamh.NotApplicable, match=r"leave test=, proposal= and control= out"):
             sample(target, draws=10, rng=1, **given)
-    with pytest.raises(tunamh.NotApplicable, match="not beside scale"):
+    with pytest.raises(tunamh.NotApplicable, match="not offered beside an unknown scale"):
         GLM(X, Y, tunamh.Gaussian(), prior=priors.Horseshoe(0.5))
     with pytest.raises(ValueError, match="2 entries, but there are 1"):
         LogisticRegression(X, Y, prior=priors.Grouped(["a", "b"]))

@@ -21,6 +21,8 @@ _TYPICAL = 0.6745  # the median of the absolute value of a standard normal
 def doubts(target: GLM) -> Iterator[str]:
     """Whole sentences, none where nothing is to be said."""
     yield from _of_units(target)
+    if hasattr(target.given_family, "doubts"):
+        yield from target.given_family.doubts(target.given_rows)
     if len(target.modes) == 1:
         yield from _of_narrow_prior(target)
         yield from _of_heavy_prior(target)

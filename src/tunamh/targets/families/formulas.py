@@ -58,8 +58,9 @@ class Formulas(SeveralFamily):
         total = np.empty(y.size)
         for formula, rows in self.by_kind(y):
             thirds, s = box_bound(formula, eta[:, rows], y[rows], reach[:, rows]), size[:, rows]
-            total[rows] = np.einsum("abci,ai,bi,ci->i", thirds, s, s, s, optimize=True)
-        return total
+            with np.errstate(over="ignore", invalid="ignore"):
+                total[rows] = np.einsum("abci,ai,bi,ci->i", thirds, s, s, s, optimize=True)
+        return np.where(np.isnan(total), np.inf, total)  # infinity times 0 is no bound
 
     def by_kind(self, y: np.ndarray) -> Iterator[tuple[Callable[..., Any], Any]]:
         """Formulas, and the rows for which they hold."""

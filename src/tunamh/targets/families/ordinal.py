@@ -105,6 +105,14 @@ class Ordinal:
             row = int(np.argmax(wrong))
             raise ValueError(f"categories must be whole numbers 1, 2, 3, ..., but row {row} has {y[row]:g}.")
 
+    def doubts(self, observations: Observations) -> list[str]:
+        """What a person should be told of these rows."""
+        return [
+            f"column {name} is constant: the cutpoints are the intercepts of Ordinal(), and only the differences are "
+            "known, so that chains mix badly. Leave it out."
+            for name in _constant_columns(observations)
+        ]
+
     def arrange(self, observations: Observations, temper: float) -> Arrangement:
         counts = _weights_of_categories(observations, temper)
         first = 0 if counts[0] > 0 else 1
@@ -112,7 +120,6 @@ class Ordinal:
         if len(counts) < 2 or (counts == 0).any():
             missing = f"none has {first + int(np.argmin(counts))}" if len(counts) > 1 else "all rows have the same"
             raise ValueError(f"every category from {first} to {first + len(counts) - 1} must occur, but {missing}.")
-        _refuse_constant_columns(observations)
         cuts, d = len(counts) - 1, observations.design.dim
         rows = two_cutpoints(observations, cuts, first)
         labels = tuple(f"{first + k}|{first + k + 1}" for k in range(cuts))
@@ -125,18 +132,16 @@ class Ordinal:
         return Arrangement(rows, OrdinalRows(), names, form, (Extra("cutpoint", labels),), (laws,), start)
 
 
-def _refuse_constant_columns(observations: Observations) -> None:
+def _constant_columns(observations: Observations) -> list[str]:
     """A column of ones beside cutpoints: only their difference would be known."""
     sample = observations.take(np.arange(min(observations.n_rows, 1000))).rows().X.dense()
     suspects = np.flatnonzero((np.ptp(sample, axis=0) == 0) & (sample[0] != 0))
     if len(suspects) == 0:
-        return
+        return []
     constant = np.ones(len(suspects), bool)
     for same in observations.map(lambda rows: (rows.X.dense()[:, suspects] == sample[0, suspects]).all(axis=0)):
         constant &= same
-    if constant.any():
-        name = column_names(observations)[int(suspects[np.argmax(constant)])]
-        raise ValueError(f"column {name} is constant: the cutpoints are the intercepts of Ordinal(), so leave it out.")
+    return [column_names(observations)[k] for k in suspects[constant]]
 
 
 def _weights_of_categories(observations: Observations, temper: float) -> np.ndarray:

@@ -57,6 +57,7 @@ bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/rare_events.py
 	$(BIN)/python benchmarks/real_models.py
+	$(BIN)/python benchmarks/horseshoe.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:

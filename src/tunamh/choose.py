@@ -16,7 +16,7 @@ from ._arguments import shown
 from .acceptance import MH, MHSS, TunaMH
 from .capabilities import Examined, Whitenable, offers
 from .control import Taylor
-from .errors import SeveralModes
+from .errors import NotApplicable, SeveralModes
 from .modes import AcrossModes
 from .proper import Regression, refuse_dependent_columns, refuse_separated, why_unsafe
 from .proposals import Autoregressive, as_proposal
@@ -89,15 +89,24 @@ def _for_regression(target: Regression) -> Choice:
     if unsafe is not None:
         refuse_separated(target)
         return _without_expansion(target, unsafe)
-    where = "the mode"
+    try:
+        return _for_expansion(*_expanded(target, order))
+    except NotApplicable as unbounded:
+        refuse_separated(target)
+        return _without_expansion(target, str(unbounded))
+
+
+def _expanded(target: Regression, order: int) -> tuple[TaylorTarget, str]:
+    """About the mode, or about the mean where these are far apart; and which of them it was."""
+    mode = target.modes[0]
     expanded = target.taylor(order, mode.point, mode.expansion, whiten=True, original_bounds=False)
     if not target.proved_proper(expanded, mode.away):
         refuse_separated(target)
-    if np.linalg.norm(expanded.skew) > _SKEWED * np.sqrt(target.dim):
-        where, mean = "the mean", expanded.reference
-        del expanded  # one copy of the rows at a time
-        expanded = target.taylor(order, mean, target.expansion(mean), whiten=True, original_bounds=False)
-    return _for_expansion(expanded, where)
+    if np.linalg.norm(expanded.skew) <= _SKEWED * np.sqrt(target.dim):
+        return expanded, "the mode"
+    mean = expanded.reference
+    del expanded  # one copy of the rows at a time
+    return target.taylor(order, mean, target.expansion(mean), whiten=True, original_bounds=False), "the mean"
 
 
 def _given_scales(target: Regression) -> Choice:

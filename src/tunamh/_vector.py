@@ -71,15 +71,8 @@ _INV_FACTORIAL = tuple(1 / math.factorial(k) for k in range(14))
 
 
 @helper(fastmath=CONTRACT, inline=True)
-def exp_negative(x):
-    """``exp(x)`` for ``x <= 0``; below -700, where it is under 1e-304, the value at -700.
-
-    exp(x) = 2^k exp(r), |r| <= ln(2)/2, and 13 terms of the series for exp(r).
-    """
-    x = x if x > -700.0 else -700.0
-    shifted = x * _LOG2E + _ROUND
-    k = shifted - _ROUND
-    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+def _exponential_tail(r):
+    """``(exp(r) - 1 - r) / r^2`` for ``|r| <= ln(2)/2``: what the series of exponentials have in common."""
     series = _INV_FACTORIAL[13]
     series = series * r + _INV_FACTORIAL[12]
     series = series * r + _INV_FACTORIAL[11]
@@ -91,8 +84,20 @@ def exp_negative(x):
     series = series * r + _INV_FACTORIAL[5]
     series = series * r + _INV_FACTORIAL[4]
     series = series * r + _INV_FACTORIAL[3]
-    series = series * r + 0.5
-    series = series * r + 1.0
+    return series * r + 0.5
+
+
+@helper(fastmath=CONTRACT, inline=True)
+def exp_negative(x):
+    """``exp(x)`` for ``x <= 0``; below -700, where it is under 1e-304, the value at -700.
+
+    exp(x) = 2^k exp(r), |r| <= ln(2)/2, and 13 terms of the series for exp(r).
+    """
+    x = x if x > -700.0 else -700.0
+    shifted = x * _LOG2E + _ROUND
+    k = shifted - _ROUND
+    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+    series = _exponential_tail(r) * r + 1.0
     series = series * r + 1.0
     return series * bits_float((float_bits(shifted) + 1023) << 52)
 
@@ -131,19 +136,7 @@ def expm1_negative(x):
 @helper(fastmath=CONTRACT, inline=True)
 def _expm1_series(r):
     """``exp(r) - 1`` for ``|r| <= ln(2)/2``."""
-    series = _INV_FACTORIAL[13]
-    series = series * r + _INV_FACTORIAL[12]
-    series = series * r + _INV_FACTORIAL[11]
-    series = series * r + _INV_FACTORIAL[10]
-    series = series * r + _INV_FACTORIAL[9]
-    series = series * r + _INV_FACTORIAL[8]
-    series = series * r + _INV_FACTORIAL[7]
-    series = series * r + _INV_FACTORIAL[6]
-    series = series * r + _INV_FACTORIAL[5]
-    series = series * r + _INV_FACTORIAL[4]
-    series = series * r + _INV_FACTORIAL[3]
-    series = series * r + 0.5
-    return r + r * r * series
+    return r + r * r * _exponential_tail(r)
 
 
 @helper(fastmath=CONTRACT, inline=True)

@@ -104,7 +104,8 @@ def _cutpoints(theta, hyper):
     return _with_laws(theta, natural, fill_cutpoints(theta, natural, hyper, int(hyper[1])), hyper)
 
 
-# Compiled once and kept on disk; `_with_prior` is compiled anew in every process.
+# One part for each form, spelled out: Numba keeps these on disk, but no function made by another, such as those of
+# `_with_prior`, which are compiled anew in every process.
 _PARTS = {
     fill_same: _same,
     fill_scale: _scale,

@@ -24,8 +24,6 @@ class Form(ABC):
     """``coefficients`` of the ``dim`` parameters belong to columns; the others, ``extras``, come behind them."""
 
     fill: ClassVar[Any]
-    moves_coefficients: ClassVar[bool] = False
-    """Whether coefficients are walked in other coordinates, so that their prior is no longer what it was."""
 
     def __init__(self, coefficients: int, extras: int):
         self.coefficients, self.dim = coefficients, coefficients + extras
@@ -105,7 +103,6 @@ class Scale(Form):
     """
 
     fill = staticmethod(fill_scale)
-    moves_coefficients = True
 
     def __init__(self, b0: np.ndarray, tau_at: int, tau_0: float, weight: float, *, shape: bool = False):
         super().__init__(len(b0), 1)

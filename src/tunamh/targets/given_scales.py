@@ -13,9 +13,7 @@ rows are drawn does not change. One Cholesky factor is made per step.
 from __future__ import annotations
 
 import math
-from copy import copy
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -157,9 +155,6 @@ def _given_scales(rng, here, there, knobs):
 class GivenScales(Proposal):
     """Coefficients from their Gaussian law given the scales of the prior; `sample` chooses it for such priors."""
 
-    def prepare(self, target: Any) -> Any:
-        return target
-
     def bind(self, space: Space) -> ReadyProposal:
         return ReadyProposal(_given_scales, space.proposal_knobs, True, 0.6, largest=1.0)  # type: ignore[attr-defined]
 
@@ -184,26 +179,19 @@ class GivenScalesTarget(TaylorTarget):
         distance = _distance_of_several if several else _distance
         self.parts = self.parts._replace(locate=_first, distance=distance, offset=_offset, refresh=mixture.refresh)
         self.refresh_hyper = mixture.hyper
-        flat = copy(prior)
-        self._prior = flat.without(self.centre, self.prior_at_centre)  # all of it is in the offset
+        self._prior = prior.without(self.centre, self.prior_at_centre)  # all of it is in the offset
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
         return np.concatenate([theta[: self.dim], self.mixture.start])
 
     @property
     def recorded(self) -> list[str]:
-        kept = [label for _, labels in self._kept for label in labels]
-        return [*self.names, *kept]
-
-    @property
-    def _kept(self) -> list[tuple[str, list[str]]]:
-        """What a state has of the scales: by name, with labels of each number."""
-        found = [
-            (name, [name] if labels is None else [f"{name}[{label}]" for label in labels])
+        named = [
+            name if label is None else f"{name}[{label}]"
             for name, labels in self.mixture.variables
+            for label in labels or (None,)
         ]
-        missing = len(self.mixture.start) - sum(len(labels) for _, labels in found)
-        return found if missing == 0 else [*found, ("", [f"scale[{j}]" for j in range(missing)])]
+        return [*self.names, *(named or [f"scale[{name}]" for name in self.names])]
 
     @property
     def _reported(self) -> np.ndarray:

@@ -154,7 +154,6 @@ class _TwoParts:
     counts: Any
     rows: Any
     name: str
-    probability: Any
 
     def check(self, y: np.ndarray) -> None:
         check_counts(y)

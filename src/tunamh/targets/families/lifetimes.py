@@ -6,6 +6,7 @@ known only to be larger (or smaller) count by the probability of that (spec 5l).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -29,16 +30,17 @@ def _logarithm(rows: Rows) -> np.ndarray:
     return np.log(rows.y)
 
 
-class _Censored:
-    """``rows`` is the family of the standardised residuals; ``parameter`` names what is unknown beside coefficients."""
+class _Censored(ABC):
+    """``parameter`` names what is unknown beside the coefficients, ``response`` is what is regressed."""
 
     knows_censoring = True
     parameter: ClassVar[str] = "scale"
     response: ClassVar[Any] = staticmethod(_logarithm)
     scale: Any
 
+    @abstractmethod
     def rows_of(self, observations: Observations) -> Any:
-        raise NotImplementedError
+        """The family of the standardised residuals of these observations."""
 
     def check(self, y: np.ndarray) -> None:
         if (y <= 0).any():

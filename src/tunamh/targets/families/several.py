@@ -39,7 +39,10 @@ class SeveralFamily(ABC):
         """Gradient (K, n), Hessian (K, K, n) and third derivatives (K, K, K, n)."""
 
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, reach: np.ndarray) -> np.ndarray:
-        """Bounds (K, K, K, n) on ``|f_abc|`` over the boxes ``|eta'_a - eta_a| <= reach_a``."""
+        """Bounds (K, K, K, n) on ``|f_abc|`` over the boxes ``|eta'_a - eta_a| <= reach_a``.
+
+        For `cubic_bounds`; a family that has these by itself needs none.
+        """
         raise NotImplementedError
 
     def cubic_bounds(self, y: np.ndarray, eta: np.ndarray, white: np.ndarray, radius: float) -> np.ndarray:

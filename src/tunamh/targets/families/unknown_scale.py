@@ -5,6 +5,7 @@ With ``y_i = x_i.beta + scale eps_i`` the rows are those of scale 1 in the coord
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -98,14 +99,14 @@ def with_unknown_scale_and_df(
     return Arrangement(rows, StudentRows(), alone.names, both, extras, laws, start)
 
 
-class UnknownScale:
+class UnknownScale(ABC):
     """A family of residuals whose ``scale`` is a number (known), a prior, or None: unknown, with the default prior."""
 
     scale: Any
 
+    @abstractmethod
     def with_scale(self, scale: float) -> Any:
         """The same family with a known scale."""
-        raise NotImplementedError
 
     def arrange(self, observations: Observations, temper: float) -> Arrangement:
         if isinstance(self.scale, float):

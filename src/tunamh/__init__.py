@@ -16,6 +16,7 @@ from .errors import (
     TunaMHError,
 )
 from .guard import check_bounds
+from .mixed import GroupEffects, MixedModel
 from .modes import AcrossModes
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
@@ -74,6 +75,7 @@ __all__ = [
     "Gamma",
     "Gaussian",
     "GaussianMixture",
+    "GroupEffects",
     "HalfCauchy",
     "HalfNormal",
     "HalfStudentT",
@@ -86,6 +88,7 @@ __all__ = [
     "LogisticErrors",
     "LogisticRegression",
     "MHMinibatch",
+    "MixedModel",
     "NegativeBinomial",
     "NeighbourWalk",
     "NoDraws",

@@ -101,3 +101,11 @@ class Whitenable(Protocol):
     @abstractmethod
     def whitened(self) -> Target:
         """The same posterior for chains that walk there."""
+
+
+class Swept(Protocol):
+    """Kernels of its own, for states that are moved block by block."""
+
+    @abstractmethod
+    def sweep(self) -> tuple[Any, Any, str]:
+        """A test whose decision makes the moves, a proposal that stays, and why in words."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from ._arguments import shown
 from .acceptance import MH, MHSS, TunaMH
-from .capabilities import Examined, Whitenable, offers
+from .capabilities import Examined, Swept, Whitenable, offers
 from .control import Taylor
 from .errors import NotApplicable, SeveralModes
 from .modes import AcrossModes
@@ -59,6 +59,10 @@ def choose(target: Target, test: Any, proposal: Any, control: Any) -> Choice:
         if not isinstance(target, Target):
             made = f"of {given!r} it made {shown(target)}"
             raise TypeError(f"control must turn a target into a target, as Taylor(order=2) does; {made}.")
+    if offers(target, Swept):
+        if test is not None or proposal is not None:
+            raise NotApplicable("a model with group effects brings its own kernels: leave test= and proposal= out.")
+        return Choice(target, *target.sweep())
     if test is None and proposal is None:
         if offers(target, Examined):
             return _for_regression(target)

@@ -110,6 +110,8 @@ class Model(NamedTuple):
     refresh_hyper: Any
     log_prior: Any
     prior_hyper: Any
+    common_prior: Any  # of the first parameters, where the state has groups' effects behind them; else the same
+    common_hyper: Any
     dim: int
     n_rows: int  # of the data: `data.rows` may one day hold only some of them
     total_bound: float
@@ -119,7 +121,7 @@ class Model(NamedTuple):
 _model = types.NamedTuple(
     [
         *(_data, Differences, Energies, Energies, Locate, Distance, Offset, Refresh, _fixed),
-        *(LogPrior, _fixed, _integer, _integer, _real, _flag),
+        *(LogPrior, _fixed, LogPrior, _fixed, _integer, _integer, _real, _flag),
     ],
     Model,
 )

@@ -44,7 +44,7 @@ _SHORT_BLOCK = 16
 
 
 @helper(inline=True)
-def _rate(x, beta, gamma):
+def rate(x, beta, gamma):
     return beta - gamma + (1.0 - gamma) * min(0.0, x) + gamma * max(0.0, x)
 
 
@@ -72,7 +72,7 @@ def _cut_rounding(theta, prop, stream, start, n, model, work, distance):
 
 
 @helper(fastmath=REASSOCIATE)
-def _log_ratio_of_kept(n, x, uniform, start, beta, gamma):
+def log_ratio_of_kept(n, x, uniform, start, beta, gamma):
     """Keep each drawn row with probability ``rate(x) / beta`` and add up the logs of ``rate(-x) / rate(x)``.
 
     One logarithm serves eight rows, whose ratios are multiplied first.
@@ -81,8 +81,8 @@ def _log_ratio_of_kept(n, x, uniform, start, beta, gamma):
     for first in range(0, n, 8):
         product = 1.0
         for b in range(first, min(first + 8, n)):
-            forward = _rate(x[b], beta, gamma)
-            ratio = _rate(-x[b], beta, gamma) / forward  # outside the condition: a branch would be mispredicted
+            forward = rate(x[b], beta, gamma)
+            ratio = rate(-x[b], beta, gamma) / forward  # outside the condition: a branch would be mispredicted
             product *= ratio if uniform[start + b] * beta < forward else 1.0
         total += math.log(product)
     return total
@@ -92,8 +92,8 @@ def _log_ratio_of_kept(n, x, uniform, start, beta, gamma):
 def _rows_until_certain(n, x, uniform, start, beta, gamma):
     """How many rows of a block were needed to see one that rejects for certain."""
     for b in range(n):
-        forward = _rate(x[b], beta, gamma)
-        if uniform[start + b] * beta < forward and _rate(-x[b], beta, gamma) <= 0.0:
+        forward = rate(x[b], beta, gamma)
+        if uniform[start + b] * beta < forward and rate(-x[b], beta, gamma) <= 0.0:
             return b + 1
     return n
 
@@ -131,7 +131,7 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
             if fault != NO_FAULT:
                 return failure(fault)
             worst = 1.0
-        log_ratio += _log_ratio_of_kept(n, work.rise, stream.uniform, start, beta, gamma)
+        log_ratio += log_ratio_of_kept(n, work.rise, stream.uniform, start, beta, gamma)
         if log_ratio == -np.inf:
             n = _rows_until_certain(n, work.rise, stream.uniform, start, beta, gamma)
             stream.cursor[0] = start + n  # rows behind the one that decided go back

@@ -32,7 +32,7 @@ def random_access(rows: np.ndarray, column: int) -> Supply:
     table = np.empty((rows.shape[0], 2))
     total = float(np.sum(rows[:, column]))
     if total > 0:
-        _fill_alias(rows, column, total, table)
+        fill_alias(rows, column, total, table)
     table.flags.writeable = False
     return Supply(_refill_by_alias, table)
 
@@ -57,7 +57,7 @@ def _refill_by_alias(lanes, ring, uniform, cursor, law):
 
 
 @helper
-def _fill_alias(rows, column, total, table):
+def fill_alias(rows, column, total, table):
     """Vose's construction in one sweep, without work lists.
 
     A cell is small below 1 and large from 1 on. Each small cell is topped up to 1 by the current large cell. A large

@@ -218,7 +218,8 @@ class Target:
                 parts.refresh,
                 self.refresh_hyper,
             ),
-            *(prior.log_prior, prior.hyper, self.dim, self.n_rows, self.total_bound, self.own_bounds),
+            *(prior.log_prior, prior.hyper, prior.log_prior, prior.hyper),
+            *(self.dim, self.n_rows, self.total_bound, self.own_bounds),
         )
 
     def natural(self, points: np.ndarray) -> np.ndarray:

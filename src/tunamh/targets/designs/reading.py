@@ -24,7 +24,7 @@ def as_design(X: Any) -> tuple[Design, list[str] | None]:
     labels = [] if names is None else list(getattr(X, "column_names", None) or X.columns)
     if len(set(labels)) < len(labels):
         as_matrix(X, "X")  # says which names are given twice
-    factors = {label: found for label in labels if (found := _levels(X[label], str(label))) is not None}
+    factors = {label: found for label in labels if (found := levels_of(X[label], str(label))) is not None}
     if not factors:
         return DenseDesign(as_matrix(X, "X")), names
     return _with_factors(X, labels, factors)
@@ -69,7 +69,7 @@ def _with_factors(
     return GatheredDesign(numbers, positions, None, begins), parameters
 
 
-def _levels(column: Any, name: str) -> tuple[np.ndarray, list[str]] | None:
+def levels_of(column: Any, name: str) -> tuple[np.ndarray, list[str]] | None:
     """Codes 0, 1, ... of the levels that occur, in the order of the categories, and these; None for other columns."""
     if hasattr(column, "combine_chunks") and str(column.type).startswith("dictionary"):  # pyarrow
         column = column.unify_dictionaries().combine_chunks()

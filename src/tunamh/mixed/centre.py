@@ -1,0 +1,234 @@
+"""The centre about which rows are expanded: a mode of the effects and common parameters, given good scales (spec 5q).
+
+Any centre and any scales are exact. Newton's steps over common parameters and effects alternate with steps of each
+factor's scales on the closed form that integrates its effects out (Laplace-EM).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.optimize
+import scipy.sparse
+import scipy.sparse.linalg
+
+from ..data.passes import announce
+from ..errors import NotApplicable
+from .covariance import precision_of
+from .groups import Grouping
+from .priors import ScalePriors
+from .sums import DataSums, GroupedRows, OfFactor, Point
+
+_MOST_STEPS = 40
+_CLOSE = 0.02  # of a step, in standard deviations, and of log scales
+_HALVINGS = 12
+
+
+class Centre(NamedTuple):
+    """Where the search ended: the point, every factor's scales, and the data's sums there."""
+
+    at: Point
+    scales: list[np.ndarray]
+    sums: DataSums
+    shares: dict[tuple[int, int], Any]
+
+
+def precision_at(one: Grouping, scales: np.ndarray) -> tuple[np.ndarray, float]:
+    """``Sigma^-1`` and ``log det Sigma`` of a factor, known or not."""
+    return (one.known, 0.0) if one.known is not None else precision_of(scales, one.q)
+
+
+def inverses(H: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """``(H_g + Q)^-1`` of every group."""
+    return np.linalg.inv(H + Q)
+
+
+def find_centre(rows: GroupedRows, priors: ScalePriors, start: np.ndarray) -> Centre:
+    """From common parameters and no effects."""
+    groupings = rows.groupings
+    at = Point(start, [np.zeros((one.groups, one.q)) for one in groupings])
+    scales = [np.concatenate([np.full(one.q, np.log(0.5)), np.zeros(one.scales - one.q)]) for one in groupings]
+    scales = [s if one.scales else np.zeros(0) for s, one in zip(scales, groupings, strict=True)]
+    sums = rows.sums(at)
+    if not np.isfinite(sums.energy):
+        raise NotApplicable("no point was found at which all energies are finite.")
+    several = len(groupings) > 1
+    for k in range(_MOST_STEPS):
+        announce(f"looking for the mode, step {k + 1}")
+        shares = rows.shares(at) if several else {}
+        step, length = _newton(rows, at, scales, sums, shares, priors)
+        now = _energy(rows, at, scales, sums.energy, priors)
+        for half in range(_HALVINGS):
+            there = at.moved(step, 0.5**half)
+            new = rows.sums(there)
+            if _energy(rows, there, scales, new.energy, priors) <= now + 1e-9 * abs(now) + 1e-6:
+                break
+        else:
+            break
+        at, sums = there, new
+        before = [s.copy() for s in scales]
+        for f, one in enumerate(groupings):
+            if one.scales:
+                scales[f] = _better_scales(rows, f, at, scales, sums, priors)
+        moved = max((float(np.abs(a - b).max()) for a, b in zip(before, scales, strict=True) if a.size), default=0.0)
+        if length < _CLOSE * np.sqrt(rows.p + 1) and moved < _CLOSE and half == 0:
+            break
+    return Centre(at, scales, sums, rows.shares(at) if several else {})
+
+
+def _energy(rows: GroupedRows, at: Point, scales: list[np.ndarray], data: float, priors: ScalePriors) -> float:
+    total = data + priors.common_energy(at.common)
+    for v, s, one in zip(at.effects, scales, rows.groupings, strict=True):
+        Q, _ = precision_at(one, s)
+        total += 0.5 * float(np.einsum("ga,ab,gb->", v[one.free], Q, v[one.free]))
+    return total if np.isfinite(total) else np.inf
+
+
+def convex_factors(sums: DataSums) -> list[OfFactor]:
+    return sums.factors if sums.convex is None else sums.convex
+
+
+def _newton(
+    rows: GroupedRows,
+    at: Point,
+    scales: list[np.ndarray],
+    sums: DataSums,
+    shares: dict[tuple[int, int], Any],
+    priors: ScalePriors,
+) -> tuple[Point, float]:
+    """A Newton step at fixed scales, and its length in standard deviations of the common parameters."""
+    p = rows.p
+    gradient, hessian = priors.common_expansion(at.common, sums.hessian)
+    gradient, hessian = gradient + sums.gradient, hessian + sums.hessian
+    hessian = _positive(hessian)
+    slopes, inverse = [], []
+    for v, s, one, of, convex in zip(at.effects, scales, rows.groupings, sums.factors, convex_factors(sums), strict=True):
+        Q, _ = precision_at(one, s)
+        slope = of.gradient + v @ Q
+        slope[~one.free] = 0.0
+        P = inverses(convex.curvature, Q)
+        P[~one.free] = 0.0
+        slopes.append(slope)
+        inverse.append(P)
+    cross = [of.cross * one.free[:, None, None] for of, one in zip(sums.factors, rows.groupings, strict=True)]
+    if len(slopes) == 1:
+        leaned = np.einsum("gab,gbj->gaj", inverse[0], cross[0])
+        schur = _positive(hessian - np.einsum("gaj,gak->jk", cross[0], leaned))
+        rest = gradient - np.einsum("gaj,ga->j", leaned, slopes[0])
+        b = -np.linalg.solve(schur, rest)
+        effects = [-np.einsum("gab,gb->ga", inverse[0], slopes[0] + cross[0] @ b)]
+        return Point(b, effects), float(np.sqrt(max(b @ schur @ b, 0.0)))
+    return _newton_of_several(gradient, hessian, slopes, inverse, cross, shares, p)
+
+
+def _newton_of_several(
+    gradient: np.ndarray,
+    hessian: np.ndarray,
+    slopes: list[np.ndarray],
+    inverse: list[np.ndarray],
+    cross: list[np.ndarray],
+    shares: dict[tuple[int, int], Any],
+    p: int,
+) -> tuple[Point, float]:
+    """The same for crossed factors, by conjugate gradients over their sparse system."""
+    sizes = [p, *(slope.size for slope in slopes)]
+    begins = np.concatenate([[0], np.cumsum(sizes)])
+    flat = [h.reshape(-1, p) for h in cross]
+    free = [inv.reshape(len(inv), -1).any(axis=1).repeat(inv.shape[1]) for inv in inverse]
+    blocks = [np.linalg.pinv(inv, hermitian=True) for inv in inverse]
+
+    def times(x: np.ndarray) -> np.ndarray:
+        parts = [x[a:b] for a, b in zip(begins, begins[1:], strict=False)]
+        out = [hessian @ parts[0]]
+        for h, v, P, kept in zip(flat, parts[1:], blocks, free, strict=True):
+            v = v * kept
+            out[0] = out[0] + h.T @ v
+            out.append(h @ parts[0] * kept + np.einsum("gab,gb->ga", P, v.reshape(len(P), -1)).ravel() + x[:0].sum())
+        for (f, k), share in shares.items():
+            out[f + 1] = out[f + 1] + free[f] * (share @ (parts[k + 1] * free[k]))
+            out[k + 1] = out[k + 1] + free[k] * (share.T @ (parts[f + 1] * free[f]))
+        for f, kept in enumerate(free):  # levels without effects stay
+            out[f + 1] = np.where(kept, out[f + 1], parts[f + 1])
+        return np.concatenate(out)
+
+    common_inverse = np.linalg.inv(hessian)
+
+    def nearly(x: np.ndarray) -> np.ndarray:
+        parts = [x[a:b] for a, b in zip(begins, begins[1:], strict=False)]
+        solved = [np.einsum("gab,gb->ga", P, v.reshape(len(P), -1)).ravel() for P, v in zip(inverse, parts[1:], strict=True)]
+        solved = [np.where(kept, s, v) for s, v, kept in zip(solved, parts[1:], free, strict=True)]
+        return np.concatenate([common_inverse @ parts[0], *solved])
+
+    n = int(begins[-1])
+    right = -np.concatenate([gradient, *(slope.ravel() for slope in slopes)])
+    operator = scipy.sparse.linalg.LinearOperator((n, n), times)  # type: ignore[call-arg]
+    found, _ = scipy.sparse.linalg.cg(
+        operator, right, rtol=1e-6, maxiter=500, M=scipy.sparse.linalg.LinearOperator((n, n), nearly)  # type: ignore[call-arg]
+    )
+    effects = [found[a:b].reshape(s.shape) for a, b, s in zip(begins[1:], begins[2:], slopes, strict=False)]
+    return Point(found[:p], effects), float(np.sqrt(max(found[:p] @ hessian @ found[:p], 0.0)))
+
+
+def _positive(matrix: np.ndarray) -> np.ndarray:
+    """The matrix with eigenvalues that are not positive lifted, in units of its diagonal."""
+    unit = 1 / np.sqrt(np.maximum(np.abs(np.diag(matrix)), 1e-300))
+    values, vectors = np.linalg.eigh(matrix * np.outer(unit, unit))
+    if values[0] > 1e-10:
+        return matrix
+    lifted = (vectors * np.maximum(np.abs(values), 1e-6)) @ vectors.T
+    return lifted / np.outer(unit, unit)
+
+
+# ---------------------------------------------------------------------------- the scales, effects integrated out
+
+
+class Marginal:
+    """``E(b, lambda)`` of one factor, its effects integrated out of the quadratic, the others at the centre."""
+
+    def __init__(self, rows: GroupedRows, f: int, at: Point, sums: DataSums, priors: ScalePriors):
+        self.one, self.at, self.priors, self.f = rows.groupings[f], at, priors, f
+        self.p, self.sums = rows.p, sums
+        free = self.one.free
+        self.of = OfFactor(*(array[free] for array in sums.factors[f]))
+        self.convex = OfFactor(*(array[free] for array in convex_factors(sums)[f]))
+        self.v = at.effects[f][free]
+        gradient, hessian = priors.common_expansion(at.common, sums.hessian)
+        self.slope, self.bend = sums.gradient + gradient, sums.hessian + hessian
+
+    def inverse(self, scales: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        Q, logdet = precision_at(self.one, scales)
+        return inverses(self.convex.curvature, Q), Q, logdet
+
+    def solve(self, scales: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """At the best ``b``: the energy without the scales' prior, ``b``, and the Hessian in ``b``."""
+        P, Q, logdet = self.inverse(scales)
+        H = self.convex.curvature
+        middle = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", H, self.v) - self.of.gradient)
+        leaned = np.einsum("gab,gbj->gaj", P, self.of.cross)
+        hessian = _positive(self.bend - np.einsum("gaj,gak->jk", self.of.cross, leaned))
+        slope = self.slope + np.einsum("gaj,ga->j", self.of.cross, middle - self.v)
+        b = -np.linalg.solve(hessian, slope)
+        u = middle - leaned @ b
+        d = u - self.v
+        k = self.of.gradient + self.of.cross @ b
+        energy = self.slope @ b + 0.5 * b @ self.bend @ b + float(np.einsum("ga,ga->", k, d))
+        energy += 0.5 * float(np.einsum("ga,gab,gb->", d, self.of.curvature, d) + np.einsum("ga,ab,gb->", u, Q, u))
+        energy += 0.5 * len(self.v) * logdet - 0.5 * float(np.linalg.slogdet(P)[1].sum())
+        return energy, b, hessian
+
+    def energy(self, scales: np.ndarray) -> float:
+        """With the scales' prior."""
+        if not np.abs(scales).max(initial=0.0) < 30.0:
+            return np.inf
+        return self.solve(scales)[0] + self.priors.energy(self.f, scales, self.at.common)
+
+
+def _better_scales(
+    rows: GroupedRows, f: int, at: Point, scales: list[np.ndarray], sums: DataSums, priors: ScalePriors
+) -> np.ndarray:
+    marginal = Marginal(rows, f, at, sums, priors)
+    found = scipy.optimize.minimize(
+        marginal.energy, scales[f], method="Nelder-Mead", options={"xatol": 0.005, "fatol": 0.005, "maxiter": 200}
+    )
+    return np.clip(found.x, scales[f] - 2.0, scales[f] + 2.0) if np.isfinite(found.fun) else scales[f]

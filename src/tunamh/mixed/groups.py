@@ -1,0 +1,158 @@
+"""Groups of rows, as a user gives them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arguments import moderate_number, settle, shown
+from ..data.tables import as_matrix, column_names
+from ..priors.laws import Laws
+from ..priors.positive import HalfNormal, PositivePrior
+from ..targets.designs.reading import levels_of
+from .covariance import scale_count
+
+
+@dataclass(frozen=True, eq=False)
+class GroupEffects:
+    """Effects that the rows of a group share: ``v_g`` (random intercepts), or ``z_i.v_g`` (random slopes).
+
+    The effects are normal, ``v_g ~ N(0, Sigma)``, with unknown scales and, where there are several columns, unknown
+    correlations.
+
+    Parameters
+    ----------
+    codes : (N,)
+        The group of every row: text, integers, or a column of categories (pandas, polars, pyarrow).
+    X : (N, q) table, optional
+        The columns whose coefficients vary from group to group. None: a column of ones, random intercepts. No column
+        of ones is added: give one for intercepts and slopes together.
+    name : str, optional
+        By which results call the factor; by default that of a pandas or polars column, else ``group``.
+    scale : prior of a positive parameter, or a list of them
+        Of the standard deviations of the effects; `HalfNormal(1)` by default. A number is a known scale.
+    correlation : float
+        ``eta`` of the LKJ prior of the correlations; 1: all correlation matrices alike.
+    """
+
+    codes: Any
+    X: Any = None
+    name: str | None = None
+    scale: Any = None
+    correlation: float = 1.0
+
+    def __post_init__(self) -> None:
+        settle(self, correlation=moderate_number("correlation", self.correlation, 0.1, 1e6))
+        for one in self.scale if isinstance(self.scale, list | tuple) else [self.scale]:
+            if not (one is None or isinstance(one, PositivePrior)) and not isinstance(one, int | float):
+                raise TypeError(
+                    "scale must be a prior of a positive parameter such as tunamh.HalfNormal(1), a number (known), or a "
+                    f"list of priors, one per column of X, got {shown(one)}."
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """One factor, read: codes 0 to G - 1, the levels' names, the columns of effects, and the scales' priors.
+
+    ``known`` is the precision of the effects where it is known, else None. ``pinned`` levels have no effects.
+    """
+
+    name: str
+    codes: np.ndarray
+    levels: list[str]
+    Z: np.ndarray
+    columns: list[str]
+    laws: Laws | None
+    correlation: float
+    known: np.ndarray | None = None
+    pinned: np.ndarray | None = None
+
+    @property
+    def q(self) -> int:
+        return self.Z.shape[1]
+
+    @property
+    def groups(self) -> int:
+        return len(self.levels)
+
+    @property
+    def scales(self) -> int:
+        """Unknown coordinates of the covariance."""
+        return 0 if self.known is not None else scale_count(self.q)
+
+    @property
+    def free(self) -> np.ndarray:
+        """Which levels have effects."""
+        return np.ones(self.groups, bool) if self.pinned is None else ~self.pinned
+
+
+def read_groups(given: Any, n_rows: int) -> list[Grouping]:
+    """Every factor, with names that differ."""
+    listed = given if isinstance(given, list | tuple) else [given]
+    if not listed:
+        raise ValueError("groups is empty: give at least one tunamh.GroupEffects(codes), or use tunamh.GLM.")
+    found: list[Grouping] = []
+    for k, one in enumerate(listed):
+        effects = one if isinstance(one, GroupEffects) else GroupEffects(one)
+        fallback = "group" if len(listed) == 1 else f"group{k + 1}"
+        found.append(_read(effects, n_rows, fallback))
+    names = [one.name for one in found]
+    if len(set(names)) < len(names):
+        raise ValueError(f"groups have the names {', '.join(names)}: give every factor a name of its own (name=).")
+    return found
+
+
+def _read(effects: GroupEffects, n_rows: int, fallback: str) -> Grouping:
+    name = effects.name or getattr(effects.codes, "name", None) or fallback
+    codes, levels = _codes(effects.codes, str(name), n_rows)
+    if effects.X is None:
+        Z, columns = np.ones((n_rows, 1)), [""]
+    else:
+        Z = np.ascontiguousarray(as_matrix(effects.X, f"X of {name}", or_vector=True), dtype=np.float64)
+        if len(Z) != n_rows:
+            raise ValueError(f"X of {name} has {len(Z)} rows, but there are {n_rows}.")
+        if not np.isfinite(Z).all():
+            row, column = np.argwhere(~np.isfinite(Z))[0]
+            raise ValueError(f"X of {name} has {Z[row, column]:g} in row {row}, column {column}; drop or fill it first.")
+        columns = column_names(effects.X) or [str(j) for j in range(Z.shape[1])]
+    q = Z.shape[1]
+    given = list(effects.scale) if isinstance(effects.scale, list | tuple) else [effects.scale] * q
+    if len(given) != q:
+        raise ValueError(f"scale of {name} has {len(given)} priors, but there are {q} columns of effects.")
+    if all(isinstance(one, int | float) for one in given):
+        sizes = np.array([moderate_number(f"scale of {name}", one) for one in given])
+        return Grouping(str(name), codes, levels, Z, columns, None, effects.correlation, np.diag(sizes**-2.0))
+    if any(isinstance(one, int | float) for one in given):
+        raise TypeError(f"scale of {name} mixes numbers and priors: give one kind for all columns.")
+    laws = [(HalfNormal(1.0) if one is None else one).law() for one in given]
+    joined = Laws(*(np.concatenate(parts) for parts in zip(*laws, strict=True)))
+    return Grouping(str(name), codes, levels, Z, columns, joined, effects.correlation)
+
+
+def _codes(values: Any, name: str, n_rows: int) -> tuple[np.ndarray, list[str]]:
+    """Codes of the levels that occur, and these, in their order."""
+    found = levels_of(values, name)
+    if found is None:
+        array = np.asarray(values)
+        if array.ndim == 2 and array.shape[1] == 1:
+            array = array[:, 0]
+        if array.ndim != 1:
+            raise ValueError(f"the codes of {name} must be one column, got shape {array.shape}.")
+        missing = np.array([value is None or value != value for value in array]) if array.dtype.kind in "Of" else None
+        if missing is not None and missing.any():
+            raise ValueError(
+                f"the codes of {name} have a missing value in row {int(np.argmax(missing))}: drop such rows, or give "
+                "them a level of their own."
+            )
+        if array.dtype.kind == "O":
+            array = array.astype(str)
+        used, packed = np.unique(array, return_inverse=True)
+        whole = array.dtype.kind == "f" and (used == np.floor(used)).all()
+        found = packed, [str(int(level) if whole else level) for level in used.tolist()]
+    codes, levels = found
+    if len(codes) != n_rows:
+        raise ValueError(f"the codes of {name} have {len(codes)} entries, but there are {n_rows} rows.")
+    return np.ascontiguousarray(codes, dtype=np.int64), levels

@@ -1,0 +1,146 @@
+"""One factor's groups, given the rest: their Gaussian laws, and how far their rows can pull (spec 5q, 5r).
+
+With ``b`` the displacement of the common parameters from the centre, ``k = kappa + h b`` the slope of a group's
+quadratic and ``Q = Sigma^-1``, ``P = H + Q = C C'``, a group's effects are
+
+    v = m + C'^-1 eps,     m = P^-1 (H v^ - k),
+
+and what is known in closed form is ``k.d + d'Hd / 2 + v'Qv / 2 + log det C``, ``d = v - v^``, the last term the
+Jacobian of ``eps``: nothing in it cancels as the scale goes to zero. ``C`` and ``m`` may be made with any ``H`` that is
+not negative; that of the convex rows is.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .._jit import helper
+from .layout import RUNGS, factor_of, square, tall
+from .small import back, cholesky, norm, solve
+
+
+@helper(inline=True)
+def place(hyper, factor, g, kappa, b, p, Q, C, mean, slope):
+    """Fill ``C`` and ``mean`` of group ``g``, and its ``slope``, ``k``."""
+    q = factor.q
+    H, h = square(hyper, factor.convex, g, q), tall(hyper, factor.cross, g, q, p)
+    for a in range(q):
+        k = kappa[g, a]
+        for j in range(p):
+            k += h[a, j] * b[j]
+        total = -k
+        for c in range(q):
+            total += H[a, c] * hyper[factor.mode + g * q + c]
+            C[a, c] = H[a, c] + Q[a, c]
+        slope[a] = k
+        mean[a] = total
+    cholesky(C, q)
+    solve(C, q, mean)
+
+
+@helper(inline=True)
+def closed_energy(hyper, factor, g, Q, C, k, effects, at):
+    """``k.d + d'Hd / 2 + v'Qv / 2 + log det C``: what is known of a group in closed form, in ``(b, lambda, eps)``."""
+    q = factor.q
+    H = square(hyper, factor.curvature, g, q)
+    energy = 0.0
+    for a in range(q):
+        d, v = effects[at + a] - hyper[factor.mode + g * q + a], effects[at + a]
+        energy += k[a] * d + math.log(C[a, a])
+        for c in range(q):
+            energy += 0.5 * (d * H[a, c] * (effects[at + c] - hyper[factor.mode + g * q + c]) + v * Q[a, c] * effects[at + c])
+    return energy
+
+
+@helper(inline=True)
+def bound_of_group(hyper, factor, g, before, after, before_length, after_length, step, sum_of, away, scratch):
+    """``M_g``: with ``P`` and ``W`` bounds of the rows' ``|x.p|`` and ``|x.w|``, ``P (3 W^2 + P^2) / 24`` on the ladder.
+
+    ``before`` and ``after`` are ``c = lean b + d`` at either end, ``step`` and ``sum_of`` the lengths of ``b' - b`` and
+    ``b' + b``, ``away`` how far the rows are displaced by what does not move.
+    """
+    q = factor.q
+    H = square(hyper, factor.spread, g, q)
+    e, m = hyper[factor.reach + g], hyper[factor.width + g]
+    farthest = max(e * before_length + m * norm(H, q, before), e * after_length + m * norm(H, q, after)) + away
+    for a in range(q):
+        scratch[a] = after[a] - before[a]
+    P = e * step + m * norm(H, q, scratch)
+    for a in range(q):
+        scratch[a] = after[a] + before[a]
+    W = e * sum_of + m * norm(H, q, scratch) + 2.0 * away
+    if P == 0.0:
+        return 0.0
+    radius = hyper[factor.radius + g]
+    for k in range(RUNGS):
+        if farthest <= radius:
+            return hyper[factor.rungs + g * RUNGS + k] * P * (3.0 * W * W + P * P) / 24.0
+        radius *= 2.0
+    return np.inf
+
+
+@helper(inline=True)
+def centred(hyper, factor, g, b, p, effects, at, out):
+    """``c = lean b + v - v^`` of a group."""
+    q = factor.q
+    B = tall(hyper, factor.lean, g, q, p)
+    for a in range(q):
+        total = effects[at + a] - hyper[factor.mode + g * q + a]
+        for j in range(p):
+            total += B[a, j] * b[j]
+        out[a] = total
+
+
+@helper(inline=True)
+def standardised(C, q, effects, at, mean, out, g):
+    """``eps = C'(v - m)``, into row ``g`` of ``out``."""
+    for a in range(q):
+        total = 0.0
+        for c in range(a, q):
+            total += C[c, a] * (effects[at + c] - mean[c])
+        out[g, a] = total
+
+
+@helper(inline=True)
+def unstandardised(C, q, eps, mean, effects, at):
+    """``v = m + C'^-1 eps``; ``eps`` is overwritten."""
+    back(C, q, eps)
+    for a in range(q):
+        effects[at + a] = mean[a] + eps[a]
+
+
+@helper
+def displacements(state, common, hyper, out):
+    """``v - v^`` of all groups of all factors, one row of ``out`` each."""
+    for f in range(common.factors):
+        factor = factor_of(hyper, f)
+        for g in range(factor.groups):
+            for a in range(factor.q):
+                out[factor.group_at + g, a] = state[factor.effects_at + g * factor.q + a] - hyper[factor.mode + g * factor.q + a]
+
+
+@helper
+def slopes_given_others(hyper, factor, common, moved, lengths, kappa, away):
+    """``kappa``, a group's slope, and ``away``, the most that other factors displace its rows' predictors.
+
+    ``moved`` are the displacements of all groups, ``lengths`` the most that each moves a predictor.
+    """
+    q, most = factor.q, common.most
+    for g in range(factor.groups):
+        for a in range(q):
+            kappa[g, a] = hyper[factor.gradient + g * q + a]
+        start, end = int(hyper[factor.link + g]), int(hyper[factor.link + g + 1])
+        largest, which, total = 0.0, -1.0, 0.0
+        for k in range(start, end):
+            other = int(hyper[factor.partner + 2 * k])
+            for a in range(q):
+                for c in range(most):
+                    kappa[g, a] += hyper[factor.share + (k * q + a) * most + c] * moved[other, c]
+            if hyper[factor.partner + 2 * k + 1] != which:  # partners come factor by factor: a row has one level of each
+                which = hyper[factor.partner + 2 * k + 1]
+                total += largest
+                largest = 0.0
+            largest = max(largest, lengths[other])
+        away[g] = total + largest

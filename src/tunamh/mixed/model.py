@@ -1,0 +1,338 @@
+"""Regressions whose rows lie in groups with effects of their own (spec 5q)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._jit import LogPrior, Model, Offset, part
+from ..data.passes import announce
+from ..data.source import Rows
+from ..data.tables import aligned
+from ..errors import NotApplicable
+from ..laplace import find_mode
+from ..priors import Flat
+from ..targets.base import Target
+from ..targets.designs import GatheredDesign
+from ..targets.designs.dense import DenseBlock
+from ..targets.designs.gathered import NOWHERE, GatheredBlock
+from ..targets.designs.shifted import ShiftedBlock, ShiftedDesign
+from ..targets.forms import Scale
+from ..targets.glm import GLM
+from ..targets.glm_rows import own_numbers
+from ..targets.layouts import OWN, pack_hyper
+from ..targets.observations import Arranged
+from ..targets.one_predictor import OnePredictor
+from .centre import Centre, find_centre
+from .covariance import correlations
+from .groups import GroupEffects, Grouping, read_groups
+from .layout import Common, FactorNumbers, pack
+from .numbers import factor_numbers
+from .priors import ScalePriors
+from .sums import GroupedRows
+from .sweep import LaplaceByGroups, Sweep
+
+
+@part(LogPrior)
+def _inside(theta, hyper):
+    """Priors are part of the sweep."""
+    return 0.0
+
+
+@part(Offset)
+def _nothing(here, there, hyper):
+    return 0.0
+
+
+class MixedModel(Target):
+    """A regression with group effects: ``eta_i = x_i.theta + sum_f z_fi.v_f,g(i)``, ``v_f,g ~ N(0, Sigma_f)``.
+
+    Parameters
+    ----------
+    X, y, family, prior, weights, offset, trials, censored
+        As of `GLM`: the coefficients that all rows share. Families of one linear predictor, unknown scales included.
+    groups : GroupEffects, or a list of them
+        One for every factor; crossed and nested factors alike (a nested one has codes of its own, such as
+        ``school + "/" + class``). A plain column of codes stands for random intercepts.
+
+    Results have ``theta``, the family's own parameters, ``group_scale``, ``group_correlation`` where effects have
+    several columns, and ``group_effect``, named by factor and level.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        family: Any,
+        groups: Any,
+        *,
+        prior: Any = None,
+        weights: Any = None,
+        offset: Any = None,
+        trials: Any = None,
+        censored: Any = None,
+    ):
+        listed = list(groups) if isinstance(groups, list | tuple) else [groups]
+        listed = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed]
+        listed = _in_order(X, listed)
+        self.base = base = GLM(
+            X, y, family, prior=prior, weights=weights, offset=offset, trials=trials, censored=censored
+        )
+        if not isinstance(base.terms, OnePredictor):
+            raise NotApplicable(
+                f"{family!r} sees a row through several linear predictors; group effects are offered for families of one: "
+                "give its further parameters as numbers, such as NegativeBinomial(dispersion=2.0)."
+            )
+        form = base.arranged.form
+        if form is not None and not isinstance(form, Scale):
+            raise NotApplicable(f"group effects are not offered beside the unknown parameters of {family!r}.")
+        self.form = form
+        self.given_family = base.given_family
+        self.groupings = read_groups(listed, base.n_rows)
+        p, m = base.dim, sum(one.scales for one in self.groupings)
+        self.p, self.m = p, m
+        self.grouped = GroupedRows(base, self.groupings)
+        self.scale_priors = ScalePriors(base._prior, self.groupings, -1 if form is None else form.tau_at)
+        design, arranged = _with_groups(base, self.groupings, p + m)
+        self.rows_of = base._with(arranged)
+        self.rows_of.y_column = design.numbers.width
+        effects = [name for one in self.groupings for name in _effect_names(one)]
+        scales = [f"log group_scale[{name}]" for one in self.groupings for name in _scale_names(one)]
+        super().__init__(
+            rows=base.n_rows,
+            bound_column=design.numbers.width + 1,
+            hyper=own_numbers(
+                design.numbers,
+                temper=base.temper,
+                weighted=arranged.weighted,
+                grain=getattr(base.family, "grain", 1.0),
+            ),
+            family_hyper=list(base._family_hyper),
+            parts=base.parts_with(*base.terms.taylor_parts)._replace(
+                **design.parts._asdict(), offset=_nothing
+            ),
+            dim=p + m + len(effects),
+            names=[*base.walking_names, *scales, *effects],
+            prior=None,
+            ready=Flat().bind(p + m + len(effects)),
+            temper=base.temper,
+        )
+        self.prior = base.prior
+
+    # ------------------------------------------------------------------------------------------------- the set-up
+
+    @cached_property
+    def centre(self) -> Centre:
+        base = self.base
+        announce("looking for a start")
+        mode = find_mode(base)
+        start = mode.point if np.isfinite(mode.posterior.energy) else base._prior.mean
+        return find_centre(self.grouped, self.scale_priors, np.array(start, dtype=np.float64))
+
+    @cached_property
+    def factors(self) -> list[FactorNumbers]:
+        centre = self.centre
+        announce("bounding every row")
+        thirds = self.grouped.thirds(centre.at)
+        return [
+            factor_numbers(self.grouped, f, centre, self.scale_priors, thirds[f]) for f in range(len(self.groupings))
+        ]
+
+    def _pack(self) -> np.ndarray:
+        centre, factors = self.centre, self.factors
+        c = self._bound_column
+        first = factors[0]
+        bounds = np.empty(self.n_rows)
+        bounds[first.order] = first.bounds
+        at = centre.at
+        state = np.concatenate([at.common, np.zeros(self.m), *(effects.ravel() for effects in at.effects)])
+
+        def fill(rows: np.ndarray, block: Rows) -> None:
+            which = slice(block.start, block.start + len(block.y))
+            eta = block.X.dot(state)
+            rows[:, c] = bounds[which]
+            rows[:, c + 1] = eta
+            rows[:, c + 2], rows[:, c + 3], _ = self.base.family.derivatives(eta, block.y)
+
+        return self.rows_of.packed(3, fill)
+
+    def model(self) -> Model:
+        self._hyper = self._packed_hyper
+        plain = super().model()
+        prior = self.base._prior
+        return plain._replace(log_prior=_inside, common_prior=prior.log_prior, common_hyper=prior.hyper)
+
+    @cached_property
+    def _packed_hyper(self) -> np.ndarray:
+        centre = self.centre
+        p, most = self.p, max(one.q for one in self.groupings)
+        all_groups = sum(one.groups for one in self.groupings)
+        tau_at = -1 if self.form is None else self.form.tau_at
+        common = Common(
+            len(self.groupings), p, self.m, all_groups, most, tau_at,
+            centre.at.common, centre.sums.gradient, centre.sums.hessian,
+        )  # fmt: skip
+        heads, scales_at, effects_at, group_at = [], p, p + self.m, 0
+        for one, numbers in zip(self.groupings, self.factors, strict=True):
+            head = {
+                "groups": one.groups,
+                "q": one.q,
+                "m": one.scales,
+                "scales_at": scales_at,
+                "effects_at": effects_at,
+                "group_at": group_at,
+                "correlation": one.correlation,
+                "known": one.known is not None,
+            }
+            heads.append((head, numbers))
+            scales_at, effects_at, group_at = (
+                scales_at + one.scales, effects_at + one.groups * one.q, group_at + one.groups
+            )  # fmt: skip
+        return pack_hyper(self.own_numbers, pack(common, heads, OWN + len(self.own_numbers)))
+
+    @property
+    def total_bound(self) -> float:  # type: ignore[override]
+        return float(sum(numbers.total.sum() for numbers in self.factors))
+
+    @property
+    def fingerprint(self) -> str:  # type: ignore[override]
+        return self.base.fingerprint
+
+    def check_data(self) -> None:
+        self.base.check_data()
+
+    def sweep(self) -> tuple[Sweep, LaplaceByGroups, str]:
+        """The test and the proposal by which the model is sampled, and why."""
+        groups = " and ".join(f"{one.groups:,} of {one.name}" for one in self.groupings)
+        return Sweep(), LaplaceByGroups(), f"common parameters and scales together, then each group by itself: {groups}"
+
+    def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
+        """Twice as wide as the Laplace law of common parameters and scales; effects by their laws given these."""
+        state = np.empty(self.dim)
+        p, scales_at, effects_at = self.p, self.p, self.p + self.m
+        for k, (one, numbers, effects) in enumerate(
+            zip(self.groupings, self.factors, self.centre.at.effects, strict=True)
+        ):
+            away = numbers.root @ rng.standard_normal(p + one.scales)
+            if k == 0:
+                state[:p] = self.centre.at.common + 2.0 * away[:p]
+                if self.form is not None and not state[self.form.tau_at] > 0:
+                    state[:p] = self.centre.at.common
+            state[scales_at : scales_at + one.scales] = self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3)
+            size = one.groups * one.q
+            width = np.sqrt(np.einsum("gaa->ga", np.linalg.pinv(numbers.convex + numbers.variants[0])))
+            drawn = effects + width * rng.standard_normal(effects.shape)
+            drawn[~one.free] = 0.0
+            state[effects_at : effects_at + size] = drawn.ravel()
+            scales_at, effects_at = scales_at + one.scales, effects_at + size
+        return state
+
+    # ------------------------------------------------------------------------------- what a user calls parameters
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        p = self.p
+        tau = 1.0 if self.form is None else points[..., self.form.tau_at, None]
+        parts = [self.base.natural(points[..., :p])]
+        scales, related, at = [], [], p
+        for one in self.groupings:
+            if one.scales:
+                own = points[..., at : at + one.scales]
+                scales.append(np.exp(own[..., : one.q]) / tau)
+                related.append(correlations(own, one.q))
+            at += one.scales
+        return np.concatenate([*parts, *scales, *related, points[..., at:] / tau], axis=-1)
+
+    @property
+    def variables(self) -> list[tuple[str, list[str] | None]]:
+        found = list(self.base.variables)
+        unknown = [one for one in self.groupings if one.scales]
+        if unknown:
+            found.append(("group_scale", [name for one in unknown for name in _scale_names(one)[: one.q]]))
+        related = [name for one in unknown for name in _correlation_names(one)]
+        if related:
+            found.append(("group_correlation", related))
+        found.append(("group_effect", [name for one in self.groupings for name in _effect_names(one)]))
+        return found
+
+    @property
+    def reported(self) -> list[str]:
+        return [
+            name if label is None else (label if name == "theta" else f"{name}[{label}]")
+            for name, labels in self.variables
+            for label in labels or [None]
+        ]
+
+    def __repr__(self) -> str:
+        groups = ", ".join(f"{one.groups} groups of {one.name}" for one in self.groupings)
+        return f"MixedModel({self.n_rows} rows, {self.given_family!r}, {self.p} common parameters, {groups})"
+
+
+def _scale_names(one: Grouping) -> list[str]:
+    """Of the coordinates of a factor's covariance."""
+    if one.known is not None:
+        return []
+    own = [f"{one.name}: {column}" if column else one.name for column in one.columns]
+    return [*own, *_correlation_names(one)]
+
+
+def _correlation_names(one: Grouping) -> list[str]:
+    return [f"{one.name}: {one.columns[i]}, {one.columns[j]}" for i in range(one.q) for j in range(i)]
+
+
+def _effect_names(one: Grouping) -> list[str]:
+    return [
+        f"{one.name}[{level}]: {column}" if column else f"{one.name}[{level}]"
+        for level in one.levels
+        for column in one.columns
+    ]
+
+
+def _in_order(X: Any, listed: list[GroupEffects]) -> list[GroupEffects]:
+    """pandas objects are paired with ``X`` by their row labels."""
+    found = []
+    for k, one in enumerate(listed):
+        codes, Z = aligned(X, "X", **{f"the codes of groups[{k}]": one.codes, f"X of groups[{k}]": one.X})
+        found.append(GroupEffects(codes, Z, one.name, one.scale, one.correlation))
+    return found
+
+
+def _with_groups(base: GLM, groupings: list[Grouping], begins: int) -> tuple[Any, Arranged]:
+    """Rows with one more position for every column of effects, behind those of the base."""
+    observations = base.observations
+    of, dim = observations.design.numbers, begins + sum(one.groups * one.q for one in groupings)
+    shifted = bool(of.shifted)
+    columns = int(of.columns) if of.positions else base.dim
+    count = int(of.positions) + sum(one.q for one in groupings)
+    layout: Any = GatheredDesign(np.empty((1, columns)), np.zeros((1, count)), np.zeros((1, count)), dim)
+    if shifted:
+        layout = ShiftedDesign(layout, np.zeros(1))
+    starts = np.concatenate([[begins], begins + np.cumsum([one.groups * one.q for one in groupings])])
+
+    def change(rows: Rows) -> Rows:
+        block: Any = rows.X.block if isinstance(rows.X, ShiftedBlock) else rows.X
+        which = slice(rows.start, rows.start + len(rows.y))
+        positions, values = [], []
+        if isinstance(block, DenseBlock):
+            whole = np.asarray(block.X, dtype=np.float64)
+        else:
+            whole, there = block.whole, block.positions
+            positions.append(there)
+            values.append(block.values if block.values.size else np.where(there == NOWHERE, 0.0, 1.0))
+        for start, one in zip(starts, groupings, strict=False):
+            codes = one.codes[which]
+            positions.append((start + codes[:, None] * one.q + np.arange(one.q)).astype(np.int32))
+            values.append(one.Z[which])
+        made: Any = GatheredBlock(
+            np.ascontiguousarray(whole),
+            np.ascontiguousarray(np.concatenate(positions, axis=1)),
+            np.ascontiguousarray(np.concatenate(values, axis=1)),
+            dim,
+        )
+        if shifted:
+            made = ShiftedBlock(made, rows.X.dot(np.zeros(base.dim)), layout.numbers.width)
+        return rows._replace(X=made)
+
+    return layout, Arranged(observations, layout, change)
+

@@ -1,0 +1,356 @@
+"""From the centre to all that a sweep reads of a factor: its Gaussian law, its groups' bounds, its rows' order."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._jit import helper
+from ..data.source import Rows
+from ..data.supply import fill_alias
+from ..errors import NotApplicable
+from ..targets.bounds import trust_radius_of
+from .centre import Centre, Marginal, convex_factors, inverses, precision_at
+from .groups import Grouping
+from .layout import RUNGS, FactorNumbers
+from .priors import ScalePriors
+from .sums import GroupedRows, Point
+
+_STEP = 0.02  # of differences in lambda
+_TAIL = 3.5  # standard deviations of an effect that the first trust radius allows for
+
+
+class Law(NamedTuple):
+    """The Gaussian law of ``(b, lambda)``: ``root`` its lower triangular factor, and the priors' gradient."""
+
+    root: np.ndarray
+    pull: np.ndarray
+
+
+def law_of(rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors) -> Law:
+    """By the Hessian at the centre of one factor's marginal, in closed form in ``b`` and by differences in lambda."""
+    one, scales, p = rows.groupings[f], centre.scales[f], rows.p
+    marginal = Marginal(rows, f, centre.at, centre.sums, priors)
+    m = one.scales
+    hessian = np.zeros((p + m, p + m))
+    _, b, hessian[:p, :p] = marginal.solve(scales)
+    pull = np.zeros(p + m)
+    pull[:p] = priors.common_expansion(centre.at.common, centre.sums.hessian)[0]
+    if m:
+        _add_scales(marginal, priors, f, scales, hessian, pull)
+    return Law(_root(hessian, p), pull)
+
+
+def _add_scales(
+    marginal: Marginal, priors: ScalePriors, f: int, scales: np.ndarray, hessian: np.ndarray, pull: np.ndarray
+) -> None:
+    """Rows and columns of lambda: differences of the best ``b``, and of the energy there (the Schur complement)."""
+    p, m, h = marginal.p, len(scales), 5 * _STEP
+    common = marginal.at.common
+    steps = h * np.eye(m)
+    energy = {0: marginal.energy(scales)}
+    best = np.array([(marginal.solve(scales + s)[1] - marginal.solve(scales - s)[1]) / (2 * h) for s in steps])
+    schur = np.empty((m, m))
+    for i in range(m):
+        for j in range(i + 1):
+            a, c = steps[i], steps[j]
+            corners = [marginal.energy(scales + x * a + y * c) for x, y in ((1, 1), (1, -1), (-1, 1), (-1, -1))]
+            if i == j:
+                around = marginal.energy(scales + a) + marginal.energy(scales - a)
+                schur[i, i] = (around - 2 * energy[0]) / h**2
+            else:
+                schur[i, j] = schur[j, i] = (corners[0] - corners[1] - corners[2] + corners[3]) / (4 * h * h)
+    values, vectors = np.linalg.eigh(schur)
+    schur = (vectors * np.maximum(values, 0.2)) @ vectors.T  # lambda is wide where groups are few: no wider than 2.2
+    bend = hessian[:p, :p]
+    hessian[p:, :p] = -(best @ bend)
+    hessian[:p, p:] = hessian[p:, :p].T
+    hessian[p:, p:] = schur + best @ bend @ best.T
+    for k in range(m):
+        above, below = (priors.energy(f, scales + s * _STEP * np.eye(m)[k], common) for s in (1, -1))
+        pull[p + k] += (above - below) / (2 * _STEP)
+    if priors.tau_at >= 0:  # the scales as a user knows them have one over tau in them
+        tau, small = common.copy(), 1e-3 * common[priors.tau_at]
+        tau[priors.tau_at] += small
+        above = priors.energy(f, scales, tau)
+        tau[priors.tau_at] -= 2 * small
+        pull[priors.tau_at] += (above - priors.energy(f, scales, tau)) / (2 * small)
+
+
+def _root(hessian: np.ndarray, p: int) -> np.ndarray:
+    """The lower triangular ``L`` with ``L L' = hessian^-1``."""
+    unit = 1 / np.sqrt(np.maximum(np.diag(hessian), 1e-300))
+    values, vectors = np.linalg.eigh(hessian * np.outer(unit, unit))
+    covariance = (vectors / np.maximum(values, 1e-8)) @ vectors.T
+    return np.linalg.cholesky(covariance * np.outer(unit, unit) + 0.0)
+
+
+# -------------------------------------------------------------------------------------------------- bounds of groups
+
+
+class Extent(NamedTuple):
+    """How rows lie in their groups: ``e_i`` and ``m_i`` of every row, and the groups' lean and spread."""
+
+    reach: np.ndarray
+    width: np.ndarray
+    lean: np.ndarray
+    spread: np.ndarray
+
+
+@helper
+def _lengths(codes, Z, X, lean, metric, unroot, reach, width):
+    """``|L'(x - lean'z)|`` and ``|spread^-1/2 z|`` of every row; ``metric`` is ``L``."""
+    p, q = X.shape[1], Z.shape[1]
+    left = np.empty(p)
+    for i in range(codes.size):
+        g = codes[i]
+        for j in range(p):
+            left[j] = X[i, j]
+            for a in range(q):
+                left[j] -= lean[g, a, j] * Z[i, a]
+        total = 0.0
+        for k in range(p):
+            value = 0.0
+            for j in range(p):
+                value += metric[j, k] * left[j]
+            total += value * value
+        reach[i] = np.sqrt(total)
+        total = 0.0
+        for k in range(q):
+            value = 0.0
+            for a in range(q):
+                value += unroot[g, k, a] * Z[i, a]
+            total += value * value
+        width[i] = np.sqrt(total)
+
+
+def extent_of(rows: GroupedRows, f: int, centre: Centre, covariance_root: np.ndarray) -> Extent:
+    """One pass."""
+    one, p = rows.groupings[f], rows.p
+    n, q = len(one.codes), one.q
+    convex = convex_factors(centre.sums)[f]
+    spread = np.zeros((one.groups, q, q))
+    for a in range(q):
+        for c in range(q):
+            spread[:, a, c] = np.bincount(one.codes, one.Z[:, a] * one.Z[:, c], minlength=one.groups)
+    ridge = np.einsum("gaa->ga", spread) + 1e-12
+    spread += 1e-9 * ridge[:, :, None] * np.eye(q)
+    bend = convex.curvature + 1e-9 * (np.einsum("gaa->g", convex.curvature) + 1e-12)[:, None, None] * np.eye(q)
+    lean = np.linalg.solve(bend, convex.cross)
+    lean[~one.free] = 0.0
+    unroot = np.ascontiguousarray(np.linalg.inv(np.linalg.cholesky(spread)))
+    reach, width = np.empty(n), np.empty(n)
+
+    def fill(block: Rows) -> None:
+        which = slice(block.start, block.start + len(block.y))
+        X = np.ascontiguousarray(block.X.dense(), dtype=np.float64)
+        _lengths(one.codes[which], one.Z[which], X, lean, covariance_root, unroot, reach[which], width[which])
+
+    for _ in rows.base.observations.map(fill):
+        pass
+    return Extent(reach, width, lean, spread)
+
+
+def _largest(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:
+    out = np.zeros(groups)
+    np.maximum.at(out, codes, values)
+    return out
+
+
+def first_radii(one: Grouping, extent: Extent, centre: Centre, f: int, root: np.ndarray, p: int) -> np.ndarray:
+    """Beyond which a group's rows are seldom displaced: what ``b`` and the group's own effects do together."""
+    e, m = (_largest(values, one.codes, one.groups) for values in (extent.reach, extent.width))
+    Q, _ = precision_at(one, centre.scales[f])
+    P = inverses(convex_factors(centre.sums)[f].curvature, Q)
+    P[~one.free] = 0.0
+    half = np.linalg.cholesky(extent.spread)
+    own = np.sqrt(np.abs(np.einsum("gab,gbc,gca->g", np.swapaxes(half, 1, 2), P, half)))
+    leaned = np.einsum("gab,gbj->gaj", P, centre.sums.factors[f].cross)
+    off = np.einsum("gba,gbj,jk->gak", half, extent.lean - leaned * one.free[:, None, None], root)
+    common = np.sqrt(np.einsum("gak,gak->g", off, off))
+    far = trust_radius_of(p)
+    return e * far + m * ((np.sqrt(one.q) + _TAIL) * own + common * far) + 1e-300
+
+
+@helper
+def _alias_of_groups(first, bounds, keep, other):
+    """Walker's table within every group."""
+    for g in range(first.size - 1):
+        start, end = first[g], first[g + 1]
+        total = 0.0
+        for k in range(start, end):
+            total += bounds[k]
+        table = np.empty((end - start, 2))
+        if total > 0.0:
+            fill_alias(bounds[start:end].reshape(end - start, 1), 0, total, table)
+        else:
+            table[:, 0] = 1.0
+            table[:, 1] = 0.0
+        keep[start:end] = table[:, 0]
+        other[start:end] = table[:, 1]
+
+
+class GroupBounds(NamedTuple):
+    """Rows in the order of their groups, their bounds and alias tables, and every group's ladder."""
+
+    first: np.ndarray
+    order: np.ndarray
+    bounds: np.ndarray
+    keep: np.ndarray
+    other: np.ndarray
+    total: np.ndarray
+    rungs: np.ndarray
+
+
+def bounds_of_groups(
+    rows: GroupedRows, f: int, at: Point, extent: Extent, radii: np.ndarray, crossed: bool
+) -> GroupBounds:
+    """One pass: slope constants of every row at its group's radii.
+
+    A row with smaller ``e_i`` and ``m_i`` than its group's largest moves by a share ``t_i`` of what the group's bound
+    allows for: its constant is smaller by ``t_i^3``, or by ``t_i`` where other factors displace it too.
+    """
+    one = rows.groupings[f]
+    e, m = (_largest(values, one.codes, one.groups) for values in (extent.reach, extent.width))
+    shares = [
+        np.divide(values, largest[one.codes], out=np.zeros_like(values), where=largest[one.codes] > 0)
+        for values, largest in ((extent.reach, e), (extent.width, m))
+    ]
+    share = np.maximum(*shares)
+    family, power = rows.base.family, 1 if crossed else 3
+    constants, rungs = np.empty(len(share)), np.ones((one.groups, RUNGS))
+
+    def fill(block: Rows, eta: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        which = slice(block.start, block.start + len(block.y))
+        codes = one.codes[which]
+        radius = radii[codes] * (1.0 if crossed else share[which])
+        with np.errstate(over="ignore", invalid="ignore"):
+            everywhere = np.asarray(family.suprema(block.y)[2])
+            each = [np.minimum(slope_constants(family, block.y, eta, 2.0**k * radius), everywhere) for k in range(RUNGS)]
+            own = each[0]
+            for k in range(1, RUNGS):
+                own = np.maximum(own, np.where(np.isfinite(each[k]), each[k], 0.0) * 0.1**k)
+            if not np.isfinite(own).all():
+                row = block.start + int(np.argmax(~np.isfinite(own)))
+                raise NotApplicable(f"{family!r} has no bounded third derivative near the centre in row {row}.")
+            found = np.ones((one.groups, RUNGS))
+            for k in range(RUNGS):
+                ratio = np.divide(each[k], own, out=np.ones_like(own), where=own > 0)
+                np.maximum.at(found[:, k], codes, np.where(np.isnan(ratio), np.inf, ratio))
+        constants[which] = weight * own * share[which] ** power
+        return found
+
+    for found in rows.map(fill, at):
+        np.maximum(rungs, found, out=rungs)
+    order = np.argsort(one.codes, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(one.codes, minlength=one.groups))]).astype(np.int64)
+    bounds = np.ascontiguousarray(constants[order])
+    keep, other = np.empty(len(bounds)), np.empty(len(bounds))
+    _alias_of_groups(first, bounds, keep, other)
+    total = np.bincount(one.codes, constants, minlength=one.groups)
+    return GroupBounds(first, order, bounds, keep, other, total, rungs)
+
+
+def slope_constants(family: Any, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """As `tunamh.targets.one_predictor` takes them."""
+    if hasattr(family, "slope_constants"):
+        return np.asarray(family.slope_constants(y, eta, radius))
+    if hasattr(family, "suprema_near"):
+        return np.asarray(family.suprema_near(y, eta, radius)[2])
+    return np.asarray(family.suprema(y)[2])
+
+
+# ----------------------------------------------------------------------------------------------- everything together
+
+
+def partners_of(f: int, groupings: list[Grouping], shares: dict[tuple[int, int], Any]) -> tuple[np.ndarray, ...]:
+    """Groups of other factors that share rows with each group of factor ``f``, factor by factor: link, partner, share."""
+    one, most = groupings[f], max(each.q for each in groupings)
+    group_at = np.concatenate([[0], np.cumsum([each.groups for each in groupings])])
+    found: list[tuple[np.ndarray, ...]] = []
+    for (a, b), share in shares.items():
+        if f not in (a, b):
+            continue
+        k = b if f == a else a
+        matrix = (share if f == a else share.T).tocoo()
+        q, r = one.q, groupings[k].q
+        g, h = matrix.row // q, matrix.col // r
+        pair, place = np.unique(np.stack([g, h]), axis=1, return_inverse=True)
+        values = np.zeros((pair.shape[1], q, most))
+        np.add.at(values, (np.ravel(place), matrix.row % q, matrix.col % r), matrix.data)
+        found.append((pair[0], np.full(pair.shape[1], k), pair[1] + group_at[k], values))
+    if not found:
+        return np.zeros(one.groups + 1), np.zeros(0), np.zeros(0)
+    own, factor, partner, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.lexsort((partner, factor, own))
+    link = np.concatenate([[0], np.cumsum(np.bincount(own, minlength=one.groups))])
+    return link, np.stack([partner[order], factor[order]], axis=1).ravel(), values[order]
+
+
+def factor_numbers(
+    rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors, thirds: tuple[np.ndarray, ...]
+) -> FactorNumbers:
+    """All that a sweep reads of factor ``f``."""
+    one, p, scales = rows.groupings[f], rows.p, centre.scales[f]
+    m, q = one.scales, one.q
+    law = law_of(rows, f, centre, priors)
+    root = law.root[:p, :p]
+    extent = extent_of(rows, f, centre, np.ascontiguousarray(root))
+    crossed = len(rows.groupings) > 1
+    radii = first_radii(one, extent, centre, f, root, p)
+    if crossed:
+        radii = radii + _away(rows.groupings, f, centre)
+    found = bounds_of_groups(rows, f, centre.at, extent, radii, crossed)
+    steps = _STEP * np.eye(m)
+    at = [scales, *(scales + sign * step for step in steps for sign in (1, -1))]
+    variants = [precision_at(one, s) for s in at]
+    of, convex = centre.sums.factors[f], convex_factors(centre.sums)[f]
+    link, partner, share = partners_of(f, rows.groupings, centre.shares)
+    return FactorNumbers(
+        first=found.first,
+        order=found.order,
+        keep=found.keep,
+        other=found.other,
+        bounds=found.bounds,
+        total=found.total,
+        pinned=~one.free,
+        mode=centre.at.effects[f],
+        gradient=of.gradient,
+        curvature=of.curvature,
+        convex=convex.curvature,
+        spread=extent.spread,
+        cross=of.cross,
+        lean=extent.lean,
+        thirds=thirds[0],
+        cross_thirds=thirds[1],
+        fourths=thirds[2],
+        reach=_largest(extent.reach, one.codes, one.groups),
+        width=_largest(extent.width, one.codes, one.groups),
+        radius=radii,
+        rungs=found.rungs,
+        scales=scales,
+        pull=law.pull,
+        root=law.root,
+        unroot=np.linalg.inv(law.root),
+        metric=np.linalg.inv(root),
+        precision=np.zeros((q, q)) if one.known is None else one.known,
+        steps=np.full(m, _STEP),
+        variants=np.array([Q for Q, _ in variants]),
+        variant_logdets=np.array([logdet for _, logdet in variants]),
+        priors=priors.records(f),
+        link=link,
+        partner=partner,
+        share=share,
+    )
+
+
+def _away(groupings: list[Grouping], f: int, centre: Centre) -> float:
+    """How far other factors usually displace rows: three standard deviations of their widest group."""
+    total = 0.0
+    for k, one in enumerate(groupings):
+        if k != f:
+            Q, _ = precision_at(one, centre.scales[k])
+            P = inverses(convex_factors(centre.sums)[k].curvature, Q)[one.free]
+            total += 3.0 * float(np.sqrt(np.max(np.einsum("gaa->g", P), initial=0.0)))
+    return total

@@ -5,27 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 
-def moments_by_quadrature(x, y, codes, energy, *, prior_sd, scale_sd, points=241):
+def moments_by_quadrature(x, y, codes, energy, *, prior_sd, scale_sd, points=141):
     """Means and standard deviations of ``beta`` (one column), ``log s`` and the effects; s half-normal(scale_sd)."""
     groups = int(codes.max()) + 1
-    beta = np.linspace(-5.0, 5.0, points)
-    lam = np.linspace(-9.0, 3.0, points)
-    u = np.linspace(-9.0, 9.0, 721)
+    beta = np.linspace(-6.0, 6.0, points)
+    lam = np.linspace(-18.0, 3.0, 253)
+    u = np.linspace(-20.0, 20.0, 1601)
     du = u[1] - u[0]
     log_like = np.empty((groups, points, u.size))
     for g in range(groups):
         rows = codes == g
         eta = x[rows][:, None, None] * beta[None, :, None] + u[None, None, :]
         log_like[g] = -energy(eta, y[rows][:, None, None]).sum(axis=0)
-    log_total = np.zeros((points, points))
-    first, second = np.empty((groups, points, points)), np.empty((groups, points, points))
+    log_total = np.zeros((points, lam.size))
+    first, second = np.empty((groups, points, lam.size)), np.empty((groups, points, lam.size))
     s = np.exp(lam)
     # u = s t for narrow laws: the grid in u is too coarse where s is small, so integrate over t there
     t = np.linspace(-9.0, 9.0, 361)
     dt = t[1] - t[0]
     for g in range(groups):
         rows = codes == g
-        for k in range(points):
+        for k in range(lam.size):
             if s[k] < 0.3:
                 eta = x[rows][:, None, None] * beta[None, :, None] + (s[k] * t)[None, None, :]
                 weight = np.exp(-energy(eta, y[rows][:, None, None]).sum(axis=0) - 0.5 * t**2) * dt

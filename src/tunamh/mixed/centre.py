@@ -103,7 +103,9 @@ def _newton(
     gradient, hessian = gradient + sums.gradient, hessian + sums.hessian
     hessian = _positive(hessian)
     slopes, inverse = [], []
-    for v, s, one, of, convex in zip(at.effects, scales, rows.groupings, sums.factors, convex_factors(sums), strict=True):
+    for v, s, one, of, convex in zip(
+        at.effects, scales, rows.groupings, sums.factors, convex_factors(sums), strict=True
+    ):
         Q, _ = precision_at(one, s)
         slope = of.gradient + v @ Q
         slope[~one.free] = 0.0
@@ -156,7 +158,9 @@ def _newton_of_several(
 
     def nearly(x: np.ndarray) -> np.ndarray:
         parts = [x[a:b] for a, b in zip(begins, begins[1:], strict=False)]
-        solved = [np.einsum("gab,gb->ga", P, v.reshape(len(P), -1)).ravel() for P, v in zip(inverse, parts[1:], strict=True)]
+        solved = [
+            np.einsum("gab,gb->ga", P, v.reshape(len(P), -1)).ravel() for P, v in zip(inverse, parts[1:], strict=True)
+        ]
         solved = [np.where(kept, s, v) for s, v, kept in zip(solved, parts[1:], free, strict=True)]
         return np.concatenate([common_inverse @ parts[0], *solved])
 
@@ -164,7 +168,11 @@ def _newton_of_several(
     right = -np.concatenate([gradient, *(slope.ravel() for slope in slopes)])
     operator = scipy.sparse.linalg.LinearOperator((n, n), times)  # type: ignore[call-arg]
     found, _ = scipy.sparse.linalg.cg(
-        operator, right, rtol=1e-6, maxiter=500, M=scipy.sparse.linalg.LinearOperator((n, n), nearly)  # type: ignore[call-arg]
+        operator,
+        right,
+        rtol=1e-6,
+        maxiter=500,
+        M=scipy.sparse.linalg.LinearOperator((n, n), nearly),  # type: ignore[call-arg]
     )
     effects = [found[a:b].reshape(s.shape) for a, b, s in zip(begins[1:], begins[2:], slopes, strict=False)]
     return Point(found[:p], effects), float(np.sqrt(max(found[:p] @ hessian @ found[:p], 0.0)))

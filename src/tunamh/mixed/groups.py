@@ -116,7 +116,9 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str) -> Grouping:
             raise ValueError(f"X of {name} has {len(Z)} rows, but there are {n_rows}.")
         if not np.isfinite(Z).all():
             row, column = np.argwhere(~np.isfinite(Z))[0]
-            raise ValueError(f"X of {name} has {Z[row, column]:g} in row {row}, column {column}; drop or fill it first.")
+            raise ValueError(
+                f"X of {name} has {Z[row, column]:g} in row {row}, column {column}; drop or fill it first."
+            )
         columns = column_names(effects.X) or [str(j) for j in range(Z.shape[1])]
     q = Z.shape[1]
     given = list(effects.scale) if isinstance(effects.scale, list | tuple) else [effects.scale] * q

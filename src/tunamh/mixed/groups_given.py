@@ -50,7 +50,9 @@ def closed_energy(hyper, factor, g, Q, C, k, effects, at):
         d, v = effects[at + a] - hyper[factor.mode + g * q + a], effects[at + a]
         energy += k[a] * d + math.log(C[a, a])
         for c in range(q):
-            energy += 0.5 * (d * H[a, c] * (effects[at + c] - hyper[factor.mode + g * q + c]) + v * Q[a, c] * effects[at + c])
+            energy += 0.5 * (
+                d * H[a, c] * (effects[at + c] - hyper[factor.mode + g * q + c]) + v * Q[a, c] * effects[at + c]
+            )
     return energy
 
 
@@ -118,7 +120,9 @@ def displacements(state, common, hyper, out):
         factor = factor_of(hyper, f)
         for g in range(factor.groups):
             for a in range(factor.q):
-                out[factor.group_at + g, a] = state[factor.effects_at + g * factor.q + a] - hyper[factor.mode + g * factor.q + a]
+                out[factor.group_at + g, a] = (
+                    state[factor.effects_at + g * factor.q + a] - hyper[factor.mode + g * factor.q + a]
+                )
 
 
 @helper
@@ -138,7 +142,9 @@ def slopes_given_others(hyper, factor, common, moved, lengths, kappa, away):
             for a in range(q):
                 for c in range(most):
                     kappa[g, a] += hyper[factor.share + (k * q + a) * most + c] * moved[other, c]
-            if hyper[factor.partner + 2 * k + 1] != which:  # partners come factor by factor: a row has one level of each
+            if (
+                hyper[factor.partner + 2 * k + 1] != which
+            ):  # partners come factor by factor: a row has one level of each
                 which = hyper[factor.partner + 2 * k + 1]
                 total += largest
                 largest = 0.0

@@ -132,12 +132,12 @@ class Common(NamedTuple):
     hessian: Any
 
 
-_COMMON = 9  # order 2.0, factors, p, scales, all groups, most, tau_at, where the factors' entries begin, where arrays do
+_COMMON = (
+    9  # order 2.0, factors, p, scales, all groups, most, tau_at, where the factors' entries begin, where arrays do
+)
 
 
-def pack(
-    common: Common, factors: list[tuple[dict[str, float], FactorNumbers]], begins: int
-) -> np.ndarray:
+def pack(common: Common, factors: list[tuple[dict[str, float], FactorNumbers]], begins: int) -> np.ndarray:
     """The vector whose first number lies at ``begins`` of the target's."""
     F, p = len(factors), int(common.p)
     entries = begins + _COMMON

@@ -110,9 +110,7 @@ class MixedModel(Target):
                 grain=getattr(base.family, "grain", 1.0),
             ),
             family_hyper=list(base._family_hyper),
-            parts=base.parts_with(*base.terms.taylor_parts)._replace(
-                **design.parts._asdict(), offset=_nothing
-            ),
+            parts=base.parts_with(*base.terms.taylor_parts)._replace(**design.parts._asdict(), offset=_nothing),
             dim=p + m + len(effects),
             names=[*base.walking_names, *scales, *effects],
             prior=None,
@@ -335,4 +333,3 @@ def _with_groups(base: GLM, groupings: list[Grouping], begins: int) -> tuple[Any
         return rows._replace(X=made)
 
     return layout, Arranged(observations, layout, change)
-

@@ -227,7 +227,9 @@ def bounds_of_groups(
         radius = radii[codes] * (1.0 if crossed else share[which])
         with np.errstate(over="ignore", invalid="ignore"):
             everywhere = np.asarray(family.suprema(block.y)[2])
-            each = [np.minimum(slope_constants(family, block.y, eta, 2.0**k * radius), everywhere) for k in range(RUNGS)]
+            each = [
+                np.minimum(slope_constants(family, block.y, eta, 2.0**k * radius), everywhere) for k in range(RUNGS)
+            ]
             own = each[0]
             for k in range(1, RUNGS):
                 own = np.maximum(own, np.where(np.isfinite(each[k]), each[k], 0.0) * 0.1**k)

@@ -37,7 +37,8 @@ from .shift import fill_shift
 from .small import norm
 
 _BETA = 4.0  # of (A), whose decision would else be noisy
-_LOCAL, _SCALES = 0.1, 0.05  # shares of (A): steps nearby, and steps of the scales alone
+_SCALES, _NEARBY = 0.05, 0.1  # shares of (A): walks of the scales alone, and of all
+_FEW, _SCALES_OF_FEW, _NEARBY_OF_FEW = 50.0, 0.25, 0.25  # groups, below which log scales are far from normal
 _WALK = 0.1  # share of (B): a random walk in the place of independent proposals
 
 
@@ -139,8 +140,7 @@ def _quadratic(slope, H, b, p):
 def _propose_common(rng, hyper, factor, common, state, shift, there):
     """Fill the common parameters and scales of ``there``; returns the log ratio of proposing back and forth.
 
-    With ``y = L^-1 ((b, lambda) - mean)``, standard normal under the Laplace law: independent draws, nearby ones ``r y +
-    sqrt(1 - r^2) xi``, or a walk of the scales alone, along which the common parameters follow.
+    With ``y = L^-1 ((b, lambda) - mean)``, standard normal under the Laplace law: independent draws, or random walks.
     """
     p, m = common.p, 0 if factor.known else factor.m
     n = p + m
@@ -148,30 +148,27 @@ def _propose_common(rng, hyper, factor, common, state, shift, there):
     for i in range(n):
         value = -shift[i]
         for j in range(i + 1):
-            away = state[j] - common.centre[j] if j < p else state[factor.scales_at + j - p] - hyper[factor.scales + j - p]
+            away = (
+                state[j] - common.centre[j] if j < p else state[factor.scales_at + j - p] - hyper[factor.scales + j - p]
+            )
             value += hyper[factor.unroot + i * n + j] * away
         y[i] = value
     before = 0.0
     for i in range(n):
         before += y[i] * y[i]
-    kind = rng.random()
-    few = _free(hyper, factor) < 50.0
-    if m > 0 and kind < (0.4 if few else _SCALES):
-        width = math.exp(2.0 * rng.random() - 1.0) * 1.5
-        for i in range(p, n):
+    kind, few = rng.random(), _free(hyper, factor) < _FEW
+    scales, nearby = (_SCALES_OF_FEW, _NEARBY_OF_FEW) if few else (_SCALES, _NEARBY)
+    after = 0.0
+    if kind < scales + nearby:  # a walk, of the scales alone or of all: where the law has other tails than a Gaussian
+        first = p if kind < scales and m > 0 else 0
+        width = 2.4 / math.sqrt(n - first) * math.exp(3.0 * rng.random() - 1.5)
+        for i in range(first, n):
             y[i] += width * rng.standard_normal()
-        after = 0.0
-        for i in range(n):
-            after += y[i] * y[i]
-        symmetric = True
+        after = before  # symmetric
     else:
-        r = 0.0 if kind > _LOCAL + (0.4 if few else _SCALES) else 0.5 + 0.5 * rng.random()
-        keep = math.sqrt(1.0 - r * r)
-        after = 0.0
         for i in range(n):
-            y[i] = r * y[i] + keep * rng.standard_normal()
+            y[i] = rng.standard_normal()
             after += y[i] * y[i]
-        symmetric = False
     for i in range(n):
         value = 0.0
         for j in range(i + 1):
@@ -180,7 +177,7 @@ def _propose_common(rng, hyper, factor, common, state, shift, there):
             there[i] = common.centre[i] + value
         else:
             there[factor.scales_at + i - p] = hyper[factor.scales + i - p] + value
-    return 0.0 if symmetric else 0.5 * (after - before)
+    return 0.5 * (after - before)
 
 
 @helper
@@ -205,7 +202,10 @@ def move_common(rng, hyper, factor, common, state, there, kappa, slope, away, mo
     shift = np.zeros(p + (0 if factor.known else factor.m))
     fill_shift(hyper, factor, common, kappa, slope, standard, shift)
     log_q = _propose_common(rng, hyper, factor, common, state, shift, there)
-    prior, prior_there = closed_prior(hyper, factor, state, common, model), closed_prior(hyper, factor, there, common, model)
+    prior, prior_there = (
+        closed_prior(hyper, factor, state, common, model),
+        closed_prior(hyper, factor, there, common, model),
+    )
     if not prior_there > -np.inf:
         _restore(factor, common, state, there)
         return Move(0.0, -np.inf, 0, 0.0, BAD_RATIO if math.isnan(prior_there) else NO_FAULT)
@@ -280,8 +280,12 @@ def move_effects(rng, hyper, factor, common, state, there, kappa, away, model, w
         unstandardised(C, q, eps_there, mean, there, at)
         centred(hyper, factor, g, b, p, state, at, before)
         centred(hyper, factor, g, b, p, there, at, after)
-        distance = bound_of_group(hyper, factor, g, before, after, length, length, 0.0, 2.0 * length, away[g], work_vector)
-        batch = batch_of(rng, hyper[factor.total + g], distance, 1.0, hyper[factor.first + g + 1] - hyper[factor.first + g])
+        distance = bound_of_group(
+            hyper, factor, g, before, after, length, length, 0.0, 2.0 * length, away[g], work_vector
+        )
+        batch = batch_of(
+            rng, hyper[factor.total + g], distance, 1.0, hyper[factor.first + g + 1] - hyper[factor.first + g]
+        )
         if batch != 0:
             seen = one_group(rng, state, there, log_rho, g, batch, distance, 1.0, table, model, work)
             if seen.fault != NO_FAULT:

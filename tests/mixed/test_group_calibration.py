@@ -1,0 +1,116 @@
+"""Simulation-based calibration of group effects: over many data sets, the truth's rank among the draws is uniform.
+
+Few data sets in CI; `TUNAMH_SBC=200 pytest tests/mixed/test_group_calibration.py` runs as many as it says.
+"""
+
+import os
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import tunamh
+from tunamh import GroupEffects, MixedModel
+
+DATA_SETS = int(os.environ.get("TUNAMH_SBC", "20"))
+BINS = 10 if DATA_SETS >= 100 else 5
+DRAWS, THIN = 99, 12
+N_ROWS = 120
+
+
+@dataclass(frozen=True)
+class Case:
+    """A family, how it responds, the factors (groups, columns), and the scale of the scales' priors."""
+
+    family: Any
+    respond: Any
+    factors: tuple[tuple[int, int], ...]
+    strength: float
+    noise: bool = False
+
+
+def _logistic(eta, noise, rng):
+    return (rng.random(len(eta)) < 1 / (1 + np.exp(-eta))).astype(float)
+
+
+def _poisson(eta, noise, rng):
+    return rng.poisson(np.exp(np.minimum(eta, 8.0))).astype(float)
+
+
+def _gaussian(eta, noise, rng):
+    return eta + noise * rng.standard_normal(len(eta))
+
+
+def _student(eta, noise, rng):
+    return eta + noise * rng.standard_t(4, len(eta))
+
+
+SCALE = tunamh.priors.LogNormal(0.0, 0.5)
+CASES = {
+    "intercepts": Case(tunamh.Logistic(), _logistic, ((12, 1),), 1.0),
+    "weak intercepts": Case(tunamh.Logistic(), _logistic, ((12, 1),), 0.1),
+    "few groups": Case(tunamh.Poisson(), _poisson, ((4, 1),), 0.5),
+    "slopes": Case(tunamh.Logistic(), _logistic, ((10, 2),), 0.7),
+    "crossed": Case(tunamh.Logistic(), _logistic, ((8, 1), (6, 1)), 0.7),
+    "crossed counts with slopes": Case(tunamh.Poisson(), _poisson, ((8, 2), (6, 1)), 0.3),
+    "Gaussian": Case(tunamh.Gaussian(SCALE), _gaussian, ((10, 1),), 1.0, noise=True),
+    "Gaussian slopes": Case(tunamh.Gaussian(SCALE), _gaussian, ((10, 2), (5, 1)), 1.0, noise=True),
+    "Student-t": Case(tunamh.StudentT(4, SCALE), _student, ((10, 1),), 1.0, noise=True),
+}
+
+
+def one_data_set(case, rng):
+    """Ranks of coefficients, scales, a correlation if there is one, and one effect of every factor."""
+    X = np.column_stack([np.ones(N_ROWS), rng.standard_normal(N_ROWS)])
+    theta, noise = rng.standard_normal(2) * [0.7, 0.7], float(np.exp(0.5 * rng.standard_normal()))
+    eta, groups, truth = X @ theta, [], list(theta)
+    scales, related, effects = [], [], []
+    for groups_of, q in case.factors:
+        codes = rng.integers(groups_of, size=N_ROWS)
+        codes[:groups_of] = np.arange(groups_of)
+        s = case.strength * np.abs(rng.standard_normal(q))
+        r = rng.uniform(-1, 1)  # LKJ(1) of two effects
+        root = np.array([[1.0, 0.0], [r, np.sqrt(1 - r * r)]])[:q, :q]
+        v = rng.standard_normal((groups_of, q)) @ (s[:, None] * root).T
+        Z = X[:, :q] if q > 1 else np.ones((N_ROWS, 1))
+        eta = eta + np.einsum("ij,ij->i", Z, v[codes])
+        prior = tunamh.HalfNormal(case.strength)
+        groups.append(GroupEffects(codes, X=Z if q > 1 else None, name=f"f{len(groups)}", scale=prior))
+        scales += list(s)
+        related += [r] if q > 1 else []
+        effects.append(v[0, -1])
+    y = case.respond(eta, noise, rng)
+    model = MixedModel(X, y, case.family, groups, prior=tunamh.Normal(scale=0.7))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = tunamh.sample(model, draws=DRAWS, tune=300, chains=1, cores=1, thin=THIN, rng=rng.integers(1 << 30))
+    posterior = tree.posterior
+    found = [posterior["theta"].values[0], posterior["group_scale"].values[0]]
+    truth += scales
+    if related:
+        found.append(posterior["group_correlation"].values[0])
+        truth += related
+    if case.noise:
+        found.append(posterior["scale"].values[0][:, None])
+        truth.append(noise)
+    at = 0
+    for groups_of, q in case.factors:
+        found.append(posterior["group_effect"].values[0][:, at + q - 1, None])
+        at += groups_of * q
+    truth += effects
+    return (np.concatenate(found, axis=1) < np.array(truth)).sum(axis=0)
+
+
+def p_values(case, data_sets=DATA_SETS, seed=31):
+    rng = np.random.default_rng(seed)
+    ranks = np.array([one_data_set(case, rng) for _ in range(data_sets)])
+    counts = [np.bincount((column * BINS / (DRAWS + 1)).astype(int), minlength=BINS) for column in ranks.T]
+    return np.array([stats.chisquare(count).pvalue for count in counts])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_ranks_are_uniform(name):
+    assert p_values(CASES[name]).min() > 1e-4

@@ -86,8 +86,9 @@ def sample(
     -------
     xarray.DataTree
         Groups ``posterior`` (variable ``theta``: chain, draw, parameter; unknown scales and the like are variables of
-        their own) and ``sample_stats``. After Ctrl-C or
-        ``max_seconds`` all chains are cut to the shortest; ``stopped`` in the settings attribute tells which it was.
+        their own) and ``sample_stats``. Where proposals come from Laplace's law, attributes ``laplace_...`` of the
+        posterior tell how far it is from that law (docs/choose.md). After Ctrl-C or ``max_seconds`` all chains are cut
+        to the shortest; ``stopped`` in the settings attribute tells which it was.
 
     Warns
     -----

@@ -3,12 +3,14 @@
 from . import priors, theory
 from ._version import __version__
 from .acceptance import MH, MHSS, AustereMH, FactorizedMH, FlyMC, MHMinibatch, PoissonMH, TunaMH
+from .approximation import LaplaceApproximation, laplace
 from .control import Taylor
 from .errors import (
     BoundViolation,
     ChainsDisagree,
     ConvergenceWarning,
     ImproperPosterior,
+    LaplaceOff,
     NoDraws,
     NonFiniteEnergy,
     NotApplicable,
@@ -82,6 +84,8 @@ __all__ = [
     "Huber",
     "Hurdle",
     "ImproperPosterior",
+    "LaplaceApproximation",
+    "LaplaceOff",
     "LogLogistic",
     "LogNormal",
     "Logistic",
@@ -113,6 +117,7 @@ __all__ = [
     "__version__",
     "check_bounds",
     "family",
+    "laplace",
     "priors",
     "sample",
     "summary",

@@ -66,6 +66,10 @@ class SeveralModes(UserWarning):
     """A posterior has several modes; the text says where, and what was done about it."""
 
 
+class LaplaceOff(UserWarning):
+    """Laplace's approximation is not the posterior; the text says by how much, and in which parameter most."""
+
+
 class ConvergenceWarning(UserWarning):
     """R-hat exceeds 1.01, effective draws are fewer than 100 per chain, or a chain never moved.
 

@@ -13,21 +13,30 @@ import numpy as np
 from ._version import __version__
 from .chain import ACCEPTED, FULL, RATE, REPORT, ROWS, WORST
 from .convergence import Convergence, label
+from .laplace_distance import LaplaceDistance
 
 
 def summary(tree: Any, **settings: Any) -> Any:
     """`arviz_stats.summary`, rounded by each parameter's standard deviation: with many rows it is small.
 
-    Every parameter is marked when the draws come from an inexact test. ``settings`` go to ArviZ; ``round_to`` among
-    them brings its own rounding back.
+    Every parameter is marked when the draws come from an inexact test. Where proposals came from Laplace's law, a line
+    below the table says how far the posterior is from it (docs/choose.md), which is ``table.attrs["laplace"]`` too.
+    ``settings`` go to ArviZ; ``round_to`` among them brings its own rounding back.
     """
     from arviz_stats import summary as table_of
+
+    from .table import SummaryTable
 
     table = table_of(tree, **{"round_to": "none", **settings})
     if "round_to" not in settings:
         table = table.apply(_readable, axis=1)
     if not tree["posterior"].attrs.get("exact", 1):
         table.index = [f"{name} (inexact)" for name in table.index]
+    distance = LaplaceDistance.from_attributes(tree["posterior"].attrs)
+    if distance is None or not hasattr(table, "to_string"):
+        return table
+    table = SummaryTable(table)
+    table.attrs["laplace"] = distance.line
     return table
 
 
@@ -93,11 +102,17 @@ def to_plain_dict(results: Sequence[ChainResult]) -> dict[str, Any]:
 
 
 def to_datatree(
-    results: Sequence[ChainResult], variables: Variables, *, exact: bool, extra: str | None, settings: dict[str, Any]
+    results: Sequence[ChainResult],
+    variables: Variables,
+    *,
+    exact: bool,
+    extra: str | None,
+    settings: dict[str, Any],
+    laplace: dict[str, Any] | None = None,
 ) -> Any:
     """Groups ``posterior`` and ``sample_stats``, cut to the shortest chain; ``extra`` names a test's own statistic.
 
-    A column of the draws belongs to the first of ``variables`` that has room for it; one without labels is a number.
+    ``laplace`` are further attributes of the posterior, which tell how far it is from Laplace's approximation.
     """
     import xarray
 
@@ -114,8 +129,17 @@ def to_datatree(
     }
     if extra is not None:
         stats[extra] = record[:, :, REPORT]
-    draws = np.stack([result.draws[:n] for result in results])
-    attributes = {
+    attributes = attributes_of(exact, settings)
+    dims, coords = ("chain", "draw"), {"chain": np.arange(len(results)), "draw": np.arange(n)}
+    posterior = posterior_of(np.stack([result.draws[:n] for result in results]), variables)
+    posterior.attrs = {**attributes, **(laplace or {})}
+    statistics = xarray.Dataset({k: (dims, v) for k, v in stats.items()}, coords=coords, attrs=attributes)
+    return xarray.DataTree.from_dict({"posterior": posterior, "sample_stats": statistics})
+
+
+def attributes_of(exact: bool, settings: dict[str, Any]) -> dict[str, Any]:
+    """What every group says of where it comes from."""
+    return {
         "created_at": datetime.now(UTC).isoformat(),
         "inference_library": "tunamh",
         "inference_library_version": __version__,
@@ -123,7 +147,16 @@ def to_datatree(
         "choice": f"{settings['test']}, {settings['proposal']}: {settings['why']}",
         "settings": json.dumps(settings, default=str),
     }
-    dims, coords = ("chain", "draw"), {"chain": np.arange(len(results)), "draw": np.arange(n)}
+
+
+def posterior_of(draws: np.ndarray, variables: Variables) -> Any:
+    """Draws (chain, draw, parameter) as a data set.
+
+    A column of the draws belongs to the first of ``variables`` that has room for it; one without labels is a number.
+    """
+    import xarray
+
+    dims, coords = ("chain", "draw"), {"chain": np.arange(len(draws)), "draw": np.arange(draws.shape[1])}
     columns: dict[str, Any] = {}
     labels: dict[str, list[str]] = {}
     at = 0
@@ -134,6 +167,4 @@ def to_datatree(
         dimension = "parameter" if name == "theta" else f"{name}_parameter"
         columns[name] = ((*dims, dimension), draws[:, :, at : at + len(of_name)])
         labels[dimension], at = list(of_name), at + len(of_name)
-    posterior = xarray.Dataset(columns, coords={**coords, **labels}, attrs=attributes)
-    statistics = xarray.Dataset({k: (dims, v) for k, v in stats.items()}, coords=coords, attrs=attributes)
-    return xarray.DataTree.from_dict({"posterior": posterior, "sample_stats": statistics})
+    return xarray.Dataset(columns, coords={**coords, **labels})

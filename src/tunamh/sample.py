@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from .choose import choose
 from .convergence import judge
 from .data.passes import announce, watching
 from .errors import ConvergenceWarning, NoDraws
+from .laplace_measure import laplace_attributes
 from .progress import Progress
 from .results import ChainResult, closing_line, import_what_the_end_needs, to_datatree, to_plain_dict
 from .run import ChainRun, Clock, SetUp, run_all
@@ -84,8 +86,9 @@ def sample(
     -------
     xarray.DataTree
         Groups ``posterior`` (variable ``theta``: chain, draw, parameter; unknown scales and the like are variables of
-        their own) and ``sample_stats``. After Ctrl-C or
-        ``max_seconds`` all chains are cut to the shortest; ``stopped`` in the settings attribute tells which it was.
+        their own) and ``sample_stats``. Where proposals come from Laplace's law, attributes ``laplace_...`` of the
+        posterior tell how far it is from that law (docs/choose.md). After Ctrl-C or ``max_seconds`` all chains are cut
+        to the shortest; ``stopped`` in the settings attribute tells which it was.
 
     Warns
     -----
@@ -165,11 +168,13 @@ def sample(
             settings["stopped"] = "finished" if finished else "interrupted" if ctrl_c.heard else "max_seconds"
             settings["knobs"] = [run.state.test_knobs[:8].tolist() for run in runs]
             results = [run.result() for run in runs]
+            walked = [result.draws for result in results], [result.record for result in results]
+            from_laplace = partial(laplace_attributes, target, test, proposal, ready_test, *walked, thin, seed)
             results = [result._replace(draws=target.natural(result.draws)) for result in results]
             about = {"exact": test.exact, "extra": ready_test.reports, "settings": settings}
             if settings["stopped"] == "max_seconds":
                 progress.say(f"max_seconds={max_seconds:g} ran out: {kept:,} of {draws:,} draws per chain are returned")
-            posterior, complaints = _ended(results, target, about, seconds, progress)
+            posterior, complaints = _ended(results, target, about, from_laplace, seconds, progress)
             if settings["stopped"] == "interrupted":
                 told = f"interrupted: {kept:,} of {draws:,} draws per chain are returned"
                 complaints.insert(0, UserWarning(told))
@@ -179,13 +184,24 @@ def sample(
 
 
 def _ended(
-    results: list[ChainResult], target: Target, about: dict[str, Any], seconds: float, progress: Progress
+    results: list[ChainResult],
+    target: Target,
+    about: dict[str, Any],
+    from_laplace: Callable[[], dict[str, Any]],
+    seconds: float,
+    progress: Progress,
 ) -> tuple[Any, list[Warning]]:
     """The draws as a DataTree, and what to warn of. What fails here becomes a warning: the draws must not be lost."""
     complaints: list[Warning] = []
     kept = min(len(result.draws) for result in results)
+    laplace: dict[str, Any] = {}
     try:
-        posterior = to_datatree(results, target.variables, **about)
+        laplace = from_laplace()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        complaints.append(UserWarning(f"the distance from Laplace's approximation could not be measured ({reason})"))
+    try:
+        posterior = to_datatree(results, target.variables, laplace=laplace, **about)
     except Exception as error:
         posterior = to_plain_dict(results)
         reason = f"{type(error).__name__}: {error}"

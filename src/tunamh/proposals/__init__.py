@@ -2,12 +2,14 @@
 
 from .autoregressive import Autoregressive
 from .base import OPTIMAL_WALK, Proposal, ReadyProposal, Space
+from .independent import IndependentGaussian
 from .users import UserProposal, as_proposal
 from .walks import NeighbourWalk, RandomWalk
 
 __all__ = [
     "OPTIMAL_WALK",
     "Autoregressive",
+    "IndependentGaussian",
     "NeighbourWalk",
     "Proposal",
     "RandomWalk",

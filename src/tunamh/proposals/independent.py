@@ -1,0 +1,57 @@
+"""Independent draws from one Gaussian law, whatever the coordinates in which the chain walks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .._jit import REASSOCIATE, Propose, fixed, helper, part
+from ..errors import NotApplicable
+from .base import Proposal, ReadyProposal, Space
+
+# knobs: 1, then the mean m (d), the factor L (d x d) and its inverse (d x d).
+
+
+@helper(fastmath=REASSOCIATE)
+def _square(state, knobs):
+    """``|L^-1 (state - m)|^2``."""
+    d = state.size
+    total = 0.0
+    for i in range(d):
+        z = 0.0
+        for j in range(d):
+            z += knobs[1 + d + d * d + i * d + j] * (state[j] - knobs[1 + j])
+        total += z * z
+    return total
+
+
+@part(Propose)
+def _independent(rng, here, there, knobs):
+    """``there = m + L xi``; log q(here) - log q(there) = (|L^-1 (there - m)|^2 - |L^-1 (here - m)|^2) / 2."""
+    d = here.size
+    for j in range(d):
+        there[j] = knobs[1 + j]
+    for k in range(d):
+        xi = rng.standard_normal()
+        for j in range(d):
+            there[j] += knobs[1 + d + j * d + k] * xi
+    return 0.5 * (_square(there, knobs) - _square(here, knobs))
+
+
+@dataclass(frozen=True)
+class IndependentGaussian(Proposal):
+    """Independent draws from ``N(mean, factor factor')``, in the chain's own coordinates.
+
+    Its mean acceptance bounds how far the posterior is from that law (`tunamh.laplace_distance`).
+    """
+
+    mean: np.ndarray = field(repr=False)
+    factor: np.ndarray = field(repr=False)
+
+    def bind(self, space: Space) -> ReadyProposal:
+        if space.dim != len(self.mean) or space.states is not None:
+            raise NotApplicable(f"this Gaussian law has {len(self.mean)} parameters, the target has {space.dim}")
+        inverse = np.linalg.inv(self.factor)
+        knobs = np.concatenate([[1.0], self.mean, self.factor.ravel(), inverse.ravel()])
+        return ReadyProposal(_independent, fixed(knobs), False, 1.0)

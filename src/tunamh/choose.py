@@ -17,6 +17,7 @@ from .acceptance import MH, MHSS, TunaMH
 from .capabilities import Examined, Swept, Whitenable, offers
 from .control import Taylor
 from .errors import NotApplicable, SeveralModes
+from .mixed.levels import as_groups, costly_levels, foreseen_rows
 from .modes import AcrossModes
 from .proper import Regression, refuse_dependent_columns, refuse_separated, why_unsafe
 from .proposals import Autoregressive, as_proposal
@@ -29,6 +30,7 @@ MH_PASS_SHARE = 0.3
 
 _STEP_ROWS = 10.0  # what a step costs besides its rows, in rows: below this, all rows without noise cost no more
 
+_LEVELS_FROM, _LEVELS_GAIN = 40.0, 1.5  # rows of a joint step, from which levels are looked at; what groups must save
 _PAIRS = 200  # of Laplace draws, at which the batch is foreseen
 _MODES_SHOWN = 4
 _SKEWED = 0.05  # where mode and mean are this share of a draw's distance apart, the mean is the better centre
@@ -94,7 +96,8 @@ def _for_regression(target: Regression) -> Choice:
         refuse_separated(target)
         return _without_expansion(target, unsafe)
     try:
-        return _for_expansion(*_expanded(target, order))
+        expanded, where = _expanded(target, order)
+        return _with_levels(target, expanded) or _for_expansion(expanded, where)
     except NotApplicable as unbounded:
         refuse_separated(target)
         return _without_expansion(target, str(unbounded))
@@ -111,6 +114,28 @@ def _expanded(target: Regression, order: int) -> tuple[TaylorTarget, str]:
     mean = expanded.reference
     del expanded  # one copy of the rows at a time
     return target.taylor(order, mean, target.expansion(mean), whiten=True, original_bounds=False), "the mean"
+
+
+def _with_levels(target: Regression, expanded: TaylorTarget) -> Choice | None:
+    """Thin and pure levels as groups, where these cost most and groups cost less; else None."""
+    batch = _foreseen_batch(expanded)
+    if expanded.order < 2 or batch < _LEVELS_FROM:
+        return None
+    costly = costly_levels(target, expanded)
+    leveled = as_groups(target, costly)
+    if leveled is None:
+        return None
+    rows, groups = foreseen_rows(leveled), sum(one.groups for one in leveled.groupings)
+    if _LEVELS_GAIN * (rows + _STEP_ROWS + 0.5 * groups) > batch:
+        return None
+    named = ", ".join(f"{target.names[j]} ({share:.0%})" for j, share in zip(costly.columns[:3], costly.shares, strict=False))
+    more = "" if len(costly.columns) <= 3 else f" and {len(costly.columns) - 3} more"
+    test, proposal, _ = leveled.sweep()
+    why = (
+        f"levels with few rows or one class, {named}{more}, would make a joint step read {_few(batch)} of "
+        f"{target.n_rows:,} rows; taken as groups, each decided on its own rows, a sweep reads {_few(rows)}"
+    )
+    return Choice(leveled, test, proposal, why)
 
 
 def _given_scales(target: Regression) -> Choice:

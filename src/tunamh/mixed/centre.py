@@ -44,12 +44,10 @@ def inverses(H: np.ndarray, Q: np.ndarray) -> np.ndarray:
     return np.linalg.inv(H + Q)
 
 
-def find_centre(rows: GroupedRows, priors: ScalePriors, start: np.ndarray) -> Centre:
-    """From common parameters and no effects."""
+def find_centre(rows: GroupedRows, priors: ScalePriors, at: Point) -> Centre:
+    """From a point."""
     groupings = rows.groupings
-    at = Point(start, [np.zeros((one.groups, one.q)) for one in groupings])
-    scales = [np.concatenate([np.full(one.q, np.log(0.5)), np.zeros(one.scales - one.q)]) for one in groupings]
-    scales = [s if one.scales else np.zeros(0) for s, one in zip(scales, groupings, strict=True)]
+    scales = [np.where(np.arange(one.scales) < one.q, np.log(0.5), 0.0) for one in groupings]
     sums = rows.sums(at)
     if not np.isfinite(sums.energy):
         raise NotApplicable("no point was found at which all energies are finite.")

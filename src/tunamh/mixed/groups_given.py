@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from .._jit import helper
-from .layout import RUNGS, factor_of, square, tall
+from .layout import RADII, RUNGS, factor_of, square, tall
 from .small import back, cholesky, norm, solve
 
 
@@ -75,11 +75,10 @@ def bound_of_group(hyper, factor, g, before, after, before_length, after_length,
     W = e * sum_of + m * norm(H, q, scratch) + 2.0 * away
     if P == 0.0:
         return 0.0
-    radius = hyper[factor.radius + g]
+    relative = farthest / hyper[factor.radius + g]
     for k in range(RUNGS):
-        if farthest <= radius:
+        if relative <= RADII[k]:
             return hyper[factor.rungs + g * RUNGS + k] * P * (3.0 * W * W + P * P) / 24.0
-        radius *= 2.0
     return np.inf
 
 

@@ -14,8 +14,10 @@ import numpy as np
 from .._jit import helper
 from .._jit.windows import matrix_window, window
 
-RUNGS = 4
-"""Of a group's ladder of trust radii."""
+RADII = (0.25, 0.4, 0.63, 1.0, 2.0, 4.0, 8.0)
+"""Of a group's ladder, in units of its first radius, within which its rows nearly always stay."""
+
+RUNGS = len(RADII)
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class FactorNumbers:
     reach: np.ndarray  # (G): e_g, the largest |x - lean'z| in the metric of the common parameters
     width: np.ndarray  # (G): m_g, the largest |spread^-1/2 z|
     radius: np.ndarray  # (G): the first trust radius
-    rungs: np.ndarray  # (G, RUNGS): factors of the bound within 1, 2, 4 and 8 radii
+    rungs: np.ndarray  # (G, RUNGS): factors of the bound within each of the radii
     scales: np.ndarray  # (m): lambda at the centre
     pull: np.ndarray  # (p + m): the gradient at the centre of minus the log priors of (b, lambda)
     root: np.ndarray  # (p + m, p + m): L, the Gaussian law of (b, lambda) has covariance L L'

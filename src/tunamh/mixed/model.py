@@ -31,7 +31,7 @@ from .groups import GroupEffects, Grouping, read_groups
 from .layout import Common, FactorNumbers, pack
 from .numbers import factor_numbers
 from .priors import ScalePriors
-from .sums import GroupedRows
+from .sums import GroupedRows, Point
 from .sweep import LaplaceByGroups, Sweep
 
 
@@ -61,6 +61,9 @@ class MixedModel(Target):
     several columns, and ``group_effect``, named by factor and level.
     """
 
+    search_start: Point | None = None
+    """Where the search for a mode begins; None: at the mode without groups."""
+
     def __init__(
         self,
         X: Any,
@@ -77,7 +80,7 @@ class MixedModel(Target):
         listed = list(groups) if isinstance(groups, list | tuple) else [groups]
         listed = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed]
         listed = _in_order(X, listed)
-        self.base = base = GLM(
+        base = GLM(
             X, y, family, prior=prior, weights=weights, offset=offset, trials=trials, censored=censored
         )
         if not isinstance(base.terms, OnePredictor):
@@ -88,9 +91,12 @@ class MixedModel(Target):
         form = base.arranged.form
         if form is not None and not isinstance(form, Scale):
             raise NotApplicable(f"group effects are not offered beside the unknown parameters of {family!r}.")
-        self.form = form
+        self._set_up(base, read_groups(listed, base.n_rows), form)
         self.given_family = base.given_family
-        self.groupings = read_groups(listed, base.n_rows)
+
+    def _set_up(self, base: GLM, groupings: list[Grouping], form: Scale | None) -> None:
+        """Of the common columns' regression and the groups; nothing is read yet."""
+        self.base, self.groupings, self.form = base, groupings, form
         p, m = base.dim, sum(one.scales for one in self.groupings)
         self.p, self.m = p, m
         self.grouped = GroupedRows(base, self.groupings)
@@ -100,7 +106,8 @@ class MixedModel(Target):
         self.rows_of.y_column = design.numbers.width
         effects = [name for one in self.groupings for name in _effect_names(one)]
         scales = [f"log group_scale[{name}]" for one in self.groupings for name in _scale_names(one)]
-        super().__init__(
+        Target.__init__(
+            self,
             rows=base.n_rows,
             bound_column=design.numbers.width + 1,
             hyper=own_numbers(
@@ -124,10 +131,13 @@ class MixedModel(Target):
     @cached_property
     def centre(self) -> Centre:
         base = self.base
-        announce("looking for a start")
-        mode = find_mode(base)
-        start = mode.point if np.isfinite(mode.posterior.energy) else base._prior.mean
-        return find_centre(self.grouped, self.scale_priors, np.array(start, dtype=np.float64))
+        start = self.search_start
+        if start is None:
+            announce("looking for a start")
+            mode = find_mode(base)
+            common = np.array(mode.point if np.isfinite(mode.posterior.energy) else base._prior.mean, dtype=np.float64)
+            start = Point(common, [np.zeros((one.groups, one.q)) for one in self.groupings])
+        return find_centre(self.grouped, self.scale_priors, start)
 
     @cached_property
     def factors(self) -> list[FactorNumbers]:

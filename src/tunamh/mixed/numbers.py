@@ -13,11 +13,12 @@ from ..errors import NotApplicable
 from ..targets.bounds import trust_radius_of
 from .centre import Centre, Marginal, convex_factors, inverses, precision_at
 from .groups import Grouping
-from .layout import RUNGS, FactorNumbers
+from .layout import RADII, RUNGS, FactorNumbers
 from .priors import ScalePriors
 from .sums import GroupedRows, Point
 
 _STEP = 0.02  # of differences in lambda
+_LEAST = (0.0, 0.0, 1.0, 0.03, 1e-4, 1e-6, 1e-8)  # of a row's constants within the radii, that its law keeps
 _TAIL = 3.5  # standard deviations of an effect that the first trust radius allows for
 
 
@@ -219,7 +220,7 @@ def bounds_of_groups(
     ]
     share = np.maximum(*shares)
     family, power = rows.base.family, 1 if crossed else 3
-    constants, rungs = np.empty(len(share)), np.ones((one.groups, RUNGS))
+    constants, rungs = np.empty(len(share)), np.zeros((one.groups, RUNGS))
 
     def fill(block: Rows, eta: np.ndarray, weight: np.ndarray) -> np.ndarray:
         which = slice(block.start, block.start + len(block.y))
@@ -227,18 +228,16 @@ def bounds_of_groups(
         radius = radii[codes] * (1.0 if crossed else share[which])
         with np.errstate(over="ignore", invalid="ignore"):
             everywhere = np.asarray(family.suprema(block.y)[2])
-            each = [
-                np.minimum(slope_constants(family, block.y, eta, 2.0**k * radius), everywhere) for k in range(RUNGS)
-            ]
-            own = each[0]
-            for k in range(1, RUNGS):
-                own = np.maximum(own, np.where(np.isfinite(each[k]), each[k], 0.0) * 0.1**k)
+            each = [np.minimum(slope_constants(family, block.y, eta, r * radius), everywhere) for r in RADII]
+            own = np.zeros(len(eta))
+            for constants_of, least in zip(each, _LEAST, strict=True):
+                own = np.maximum(own, np.where(np.isfinite(constants_of), constants_of, 0.0) * least)
             if not np.isfinite(own).all():
                 row = block.start + int(np.argmax(~np.isfinite(own)))
                 raise NotApplicable(f"{family!r} has no bounded third derivative near the centre in row {row}.")
-            found = np.ones((one.groups, RUNGS))
+            found = np.zeros((one.groups, RUNGS))
             for k in range(RUNGS):
-                ratio = np.divide(each[k], own, out=np.ones_like(own), where=own > 0)
+                ratio = np.divide(each[k], own, out=np.zeros_like(own), where=each[k] > 0)
                 np.maximum.at(found[:, k], codes, np.where(np.isnan(ratio), np.inf, ratio))
         constants[which] = weight * own * share[which] ** power
         return found

@@ -36,7 +36,7 @@ from .layout import common_of, factor_of, square, tall
 from .shift import fill_shift
 from .small import norm
 
-_BETA = 4.0  # of (A), whose decision would else be noisy
+_MOST_BETA, _HALF_WAY = 4.0, 10.0  # of (A), whose decision would else be noisy, and rows at which it is half there
 _SCALES, _NEARBY = 0.05, 0.1  # shares of (A): walks of the scales alone, and of all
 _FEW, _SCALES_OF_FEW, _NEARBY_OF_FEW = 50.0, 0.25, 0.25  # groups, below which log scales are far from normal
 _WALK = 0.1  # share of (B): a random walk in the place of independent proposals
@@ -157,10 +157,10 @@ def _propose_common(rng, hyper, factor, common, state, shift, there):
     for i in range(n):
         before += y[i] * y[i]
     kind, few = rng.random(), _free(hyper, factor) < _FEW
-    scales, nearby = (_SCALES_OF_FEW, _NEARBY_OF_FEW) if few else (_SCALES, _NEARBY)
+    scales, nearby = (_SCALES_OF_FEW, _NEARBY_OF_FEW) if few and m > 0 else (_SCALES * (m > 0), _NEARBY)
     after = 0.0
     if kind < scales + nearby:  # a walk, of the scales alone or of all: where the law has other tails than a Gaussian
-        first = p if kind < scales and m > 0 else 0
+        first = p if kind < scales else 0
         width = 2.4 / math.sqrt(n - first) * math.exp(3.0 * rng.random() - 1.5)
         for i in range(first, n):
             y[i] += width * rng.standard_normal()
@@ -178,6 +178,16 @@ def _propose_common(rng, hyper, factor, common, state, shift, there):
         else:
             there[factor.scales_at + i - p] = hyper[factor.scales + i - p] + value
     return 0.5 * (after - before)
+
+
+@helper
+def _beta(totals, distances):
+    """How many more rows than need be are drawn: few bring little noise. Symmetric, as the distances are."""
+    move_bound = 0.0
+    for g in range(distances.size):
+        if distances[g] < np.inf:
+            move_bound += totals[g] * distances[g]
+    return 1.0 + (_MOST_BETA - 1.0) * move_bound / (move_bound + _HALF_WAY)
 
 
 @helper
@@ -234,7 +244,8 @@ def move_common(rng, hyper, factor, common, state, there, kappa, slope, away, mo
     if math.isnan(log_rho) or log_rho == np.inf:
         return Move(0.0, log_rho, 0, 0.0, BAD_RATIO)
     totals = window(hyper, factor.total, G)
-    seen = all_groups(rng, state, there, log_rho, totals, distances, _BETA, rows_of(hyper, factor, model), model, work)
+    beta = _beta(totals, distances)
+    seen = all_groups(rng, state, there, log_rho, totals, distances, beta, rows_of(hyper, factor, model), model, work)
     if seen.fault != NO_FAULT:
         return Move(0.0, -np.inf, seen.rows, seen.worst, seen.fault)
     if accepts(rng, seen.log_ratio):
@@ -263,7 +274,7 @@ def move_effects(rng, hyper, factor, common, state, there, kappa, away, model, w
     length = _length(hyper, factor.metric, b, b, 0.0, p)
     table = rows_of(hyper, factor, model)
     walk = rng.random() < _WALK
-    width = math.exp(2.0 * rng.random() - 0.5)
+    width = math.exp(1.5 * rng.random() - 0.5)
     accepted, rows, worst, free = 0.0, 0, 0.0, 0.0
     for g in range(G):
         if hyper[factor.pinned + g] > 0.0:

@@ -1,0 +1,202 @@
+"""Thin and pure levels of a regression's columns, as groups (spec 5s).
+
+A column of zeros and ones whose rows are few, or all of one class, has a coefficient that is known badly and is far from
+normal. In a joint Laplace step every row of the level must be bounded over ten units of its predictor. Taken as a group
+with a known prior, the level's own displacement counts exactly, and the other columns by fewer directions; it is
+decided on its own rows. Levels that no row shares make one factor; its reference is a group without effects.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._jit import NO_FAULT
+from ..data.source import Rows
+from ..data.stream import open_stream
+from ..guard import new_work
+from ..priors.laws import FLAT, NORMAL, Laws, ReadyIndependent, ready
+from ..targets.glm import GLM
+from ..targets.one_predictor import OnePredictor
+from ..targets.taylor import TaylorTarget
+from .groups import Grouping
+from .model import MixedModel
+from .sums import Point
+
+_THIN = 0.1  # posterior standard deviation of a coefficient, above which its level is thin
+_SHARE = 0.01  # of the bounds' sum, below which a level costs nothing
+_MOST_FACTORS = 6
+_NO_PRIOR = 1e-12  # precision, in the place of a flat prior's zero
+
+
+class Costly(NamedTuple):
+    """Thin levels by their share of the bounds' sum, the most costly first, and all columns of zeros and ones."""
+
+    columns: np.ndarray
+    shares: np.ndarray
+    binary: np.ndarray
+
+
+def binary_columns(target: GLM) -> np.ndarray:
+    """Which parameters belong to columns of zeros and ones; their squares add up to themselves."""
+
+    def terms(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        ones = np.ones(len(rows.y))
+        squares = rows.X.squares()
+        sums = rows.X.moment(ones)
+        return squares, sums, np.abs(rows.X.dense()).max(axis=0) if target.dim <= 64 else np.ones(target.dim)
+
+    squares, sums, largest = (sum(parts) for parts in zip(*target.observations.map(terms), strict=True))
+    return (squares == sums) & (sums > 0) & (largest > 0)
+
+
+def costly_levels(target: GLM, expanded: TaylorTarget) -> Costly:
+    """Levels with wide coefficients, by their share of ``C``."""
+    width = np.linalg.norm(expanded.metric.factor, axis=1)
+    binary = np.flatnonzero(binary_columns(target))
+    if not (width[binary] > _THIN).any():
+        return Costly(np.zeros(0, int), np.zeros(0), binary)
+    c = expanded.c
+
+    def terms(rows: Rows) -> tuple[np.ndarray]:
+        which = slice(rows.start, rows.start + len(rows.y))
+        return (rows.X.moment(c[which])[binary],)
+
+    shares = target.observations.sums(terms)[0] / max(expanded.total_bound, 1e-300)
+    order = np.argsort(-shares)
+    kept = order[(shares[order] > _SHARE) & (width[binary][order] > _THIN)]
+    return Costly(binary[kept], shares[kept], binary)
+
+
+def _factors(target: GLM, costly: np.ndarray, others: np.ndarray) -> list[list[int]]:
+    """Columns that no row shares go together, the most costly first; then the other levels join them."""
+    columns = np.concatenate([costly, np.setdiff1d(others, costly)])
+    chosen = np.zeros((target.dim, len(columns)))
+    chosen[columns, np.arange(len(columns))] = 1.0
+
+    def terms(rows: Rows) -> tuple[np.ndarray]:
+        D = rows.X.times(chosen)
+        return (D.T @ D,)
+
+    together = target.observations.sums(terms)[0] > 0
+    found: list[list[int]] = []
+    for k in range(len(columns)):
+        for members in found:
+            if not together[k, members].any():
+                members.append(k)
+                break
+        else:
+            if k < len(costly) and len(found) < _MOST_FACTORS:
+                found.append([k])
+    return [[int(columns[k]) for k in members] for members in found]
+
+
+def _grouping(target: GLM, members: list[int], laws: Laws, name: str) -> Grouping:
+    """One factor: level 0 has no effects."""
+    place = np.zeros((target.dim, 1))
+    place[members, 0] = np.arange(1, len(members) + 1)
+    codes = np.concatenate(
+        [np.rint(block).astype(np.int64) for block in target.observations.map(lambda rows: rows.X.times(place)[:, 0])]
+    )
+    Z = (codes > 0).astype(np.float64)[:, None]
+    precision = np.where(laws.kind[members] == FLAT, _NO_PRIOR, laws.scale[members] ** -2.0)
+    pinned = np.zeros(len(members) + 1, bool)
+    pinned[0] = True
+    levels = ["", *(target.names[j] for j in members)]
+    return Grouping(name, codes, levels, Z, [""], None, 1.0, np.array([[precision[0]]]), pinned)
+
+
+class LeveledRegression(MixedModel):
+    """A regression with some of its columns of levels taken as groups; results are the regression's own."""
+
+    def __init__(self, target: GLM, factors: list[list[int]]):
+        prior = target._prior
+        assert isinstance(prior, ReadyIndependent)
+        self.regression, self.factor_columns = target, factors
+        grouped = [j for members in factors for j in members]
+        kept = np.ones(target.dim, bool)
+        kept[grouped] = False
+        self.kept = np.flatnonzero(kept)
+        base = target.on_columns(kept)
+        base._prior = ready(Laws(*(array[kept] for array in prior.laws)))
+        base.names = [target.names[j] for j in self.kept]
+        groupings = [_grouping(target, members, prior.laws, f"levels{k}") for k, members in enumerate(factors)]
+        self._set_up(base, groupings, None)
+        self.given_family = target.given_family
+        mode = target.modes[0].point
+        effects = [np.concatenate([[0.0], mode[members]])[:, None] for members in factors]
+        self.search_start = Point(mode[self.kept].copy(), effects)
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        theta = np.empty((*points.shape[:-1], self.regression.dim))
+        theta[..., self.kept] = points[..., : self.p]
+        at = self.p
+        for members in self.factor_columns:
+            theta[..., members] = points[..., at + 1 : at + 1 + len(members)]
+            at += 1 + len(members)
+        return self.regression.natural(theta)
+
+    def state_at(self, theta: np.ndarray) -> np.ndarray:
+        """Of the regression's parameters, or the state itself."""
+        if theta.size != self.regression.dim:
+            return theta.copy()
+        parts = [theta[self.kept]]
+        for members in self.factor_columns:
+            parts += [np.zeros(1), theta[members]]
+        return np.concatenate(parts)
+
+    @property
+    def variables(self) -> list[tuple[str, list[str] | None]]:
+        return self.regression.variables
+
+    @property
+    def reported(self) -> list[str]:
+        return self.regression.reported
+
+    def __repr__(self) -> str:
+        return repr(self.regression)
+
+
+_SWEEPS = 40
+
+
+def foreseen_rows(leveled: LeveledRegression) -> float:
+    """Rows per sweep, by some sweeps with fixed random numbers."""
+    test, _, _ = leveled.sweep()
+    ready_test, model, rng = test.bind(leveled), leveled.model(), np.random.default_rng(0)
+    stream, work, state = open_stream(np.random.SeedSequence(0)), new_work(), leveled.start(rng)
+    rows = []
+    for _ in range(_SWEEPS):
+        there = state.copy()
+        decision = ready_test.decide(
+            *(rng, state, there, 0.0, 0.0, model, stream.of(ready_test.supply), ready_test.knobs),
+            *(ready_test.memory, work),
+        )
+        if decision.fault != NO_FAULT:
+            return np.inf
+        state = there
+        rows.append(decision.rows)
+    return float(np.mean(rows[_SWEEPS // 4 :]))
+
+
+def as_groups(target: Any, costly: Costly) -> LeveledRegression | None:
+    """The regression with its costly levels as groups; None where its prior or family does not allow that."""
+    if not isinstance(target, GLM) or not isinstance(target.terms, OnePredictor) or not costly.columns.size:
+        return None
+    prior = target._prior
+    if target.arranged.form is not None or not isinstance(prior, ReadyIndependent):
+        return None
+    laws = prior.laws
+    simple = (laws.kind <= NORMAL) & ((laws.mean == 0) | (laws.kind == FLAT))
+    columns, others = costly.columns[simple[costly.columns]], costly.binary[simple[costly.binary]]
+    if not columns.size:
+        return None
+    factors = []
+    for members in _factors(target, columns, others):  # one scale of the prior for all levels of a factor
+        scales = np.where(laws.kind[members] == FLAT, np.inf, laws.scale[members])
+        for scale in np.unique(scales):
+            factors.append([j for j, s in zip(members, scales, strict=True) if s == scale])
+    if sum(map(len, factors)) == target.dim:  # something must be common to all
+        return None
+    return LeveledRegression(target, factors[:_MOST_FACTORS])

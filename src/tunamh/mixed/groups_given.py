@@ -58,7 +58,11 @@ def closed_energy(hyper, factor, g, Q, C, k, effects, at):
 
 @helper(inline=True)
 def bound_of_group(hyper, factor, g, before, after, before_length, after_length, step, sum_of, away, scratch):
-    """``M_g``: with ``P`` and ``W`` bounds of the rows' ``|x.p|`` and ``|x.w|``, ``P (3 W^2 + P^2) / 24`` on the ladder.
+    """``M_g`` on the ladder.
+
+    Row ``i`` is displaced by ``e_i |b| + m |c| + away`` at most. With ``eps = e_i / e_g``, ``P_i = eps S + D`` and ``W_i =
+    eps T + V``, its bound ``P_i (3 W_i^2 + P_i^2) / 24`` is a polynomial in ``eps`` with coefficients that are not
+    negative; the rows' constants are ``L_i sum_k kappa_k eps^k``, and ``M_g`` is the largest of coefficients over kappas.
 
     ``before`` and ``after`` are ``c = lean b + d`` at either end, ``step`` and ``sum_of`` the lengths of ``b' - b`` and
     ``b' + b``, ``away`` how far the rows are displaced by what does not move.
@@ -66,19 +70,27 @@ def bound_of_group(hyper, factor, g, before, after, before_length, after_length,
     q = factor.q
     H = square(hyper, factor.spread, g, q)
     e, m = hyper[factor.reach + g], hyper[factor.width + g]
-    farthest = max(e * before_length + m * norm(H, q, before), e * after_length + m * norm(H, q, after)) + away
+    own = m * max(norm(H, q, before), norm(H, q, after)) + away
     for a in range(q):
         scratch[a] = after[a] - before[a]
-    P = e * step + m * norm(H, q, scratch)
+    S, D = e * step, m * norm(H, q, scratch)
     for a in range(q):
         scratch[a] = after[a] + before[a]
-    W = e * sum_of + m * norm(H, q, scratch) + 2.0 * away
-    if P == 0.0:
+    T, V = e * sum_of, m * norm(H, q, scratch) + 2.0 * away
+    if S + D == 0.0:
         return 0.0
-    relative = farthest / hyper[factor.radius + g]
-    for k in range(RUNGS):
-        if relative <= RADII[k]:
-            return hyper[factor.rungs + g * RUNGS + k] * P * (3.0 * W * W + P * P) / 24.0
+    common = max(before_length, after_length) / hyper[factor.common_radius]
+    relative = max(common, own / hyper[factor.radius + g])
+    still, crossed = 3.0 * V * V + D * D, 6.0 * T * V + 2.0 * S * D
+    moving = 3.0 * T * T + S * S
+    k = factor.kappa + 4 * g
+    largest = max(
+        max(D * still / hyper[k], (S * still + D * crossed) / hyper[k + 1]),
+        max((S * crossed + D * moving) / hyper[k + 2], S * moving / hyper[k + 3]),
+    )
+    for r in range(RUNGS):
+        if relative <= RADII[r]:
+            return hyper[factor.rungs + g * RUNGS + r] * largest / 24.0
     return np.inf
 
 

@@ -48,7 +48,9 @@ class FactorNumbers:
     fourths: np.ndarray  # (G)
     reach: np.ndarray  # (G): e_g, the largest |x - lean'z| in the metric of the common parameters
     width: np.ndarray  # (G): m_g, the largest |spread^-1/2 z|
-    radius: np.ndarray  # (G): the first trust radius
+    radius: np.ndarray  # (G): the first trust radius of what all rows of a group are displaced by
+    common_radius: np.ndarray  # (1): that of the common parameters' displacement
+    kappa: np.ndarray  # (G, 4): weights of the powers of e_i in the rows' bounds
     rungs: np.ndarray  # (G, RUNGS): factors of the bound within each of the radii
     scales: np.ndarray  # (m): lambda at the centre
     pull: np.ndarray  # (p + m): the gradient at the centre of minus the log priors of (b, lambda)
@@ -104,6 +106,8 @@ class Factor(NamedTuple):
     reach: Any
     width: Any
     radius: Any
+    common_radius: Any
+    kappa: Any
     rungs: Any
     scales: Any
     pull: Any
@@ -189,7 +193,8 @@ def factor_of(hyper, f):
         int(hyper[t + 30]), int(hyper[t + 32]), int(hyper[t + 34]), int(hyper[t + 36]), int(hyper[t + 38]),
         int(hyper[t + 40]), int(hyper[t + 42]), int(hyper[t + 44]), int(hyper[t + 46]), int(hyper[t + 48]),
         int(hyper[t + 50]), int(hyper[t + 52]), int(hyper[t + 54]), int(hyper[t + 56]), int(hyper[t + 58]),
-        int(hyper[t + 60]), int(hyper[t + 62]), int(hyper[t + 64]), int(hyper[t + 66]),
+        int(hyper[t + 60]), int(hyper[t + 62]), int(hyper[t + 64]), int(hyper[t + 66]), int(hyper[t + 68]),
+        int(hyper[t + 70]),
     )  # fmt: skip
 
 

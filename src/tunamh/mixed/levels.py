@@ -25,7 +25,6 @@ from .model import MixedModel
 from .sums import Point
 
 _THIN = 0.1  # posterior standard deviation of a coefficient, above which its level is thin
-_SHARE = 0.01  # of the bounds' sum, below which a level costs nothing
 _MOST_FACTORS = 6
 _NO_PRIOR = 1e-12  # precision, in the place of a flat prior's zero
 
@@ -39,7 +38,7 @@ class Costly(NamedTuple):
 
 
 def binary_columns(target: GLM) -> np.ndarray:
-    """Which parameters belong to columns of zeros and ones; their squares add up to themselves."""
+    """Which parameters belong to columns of zeros and ones, both of which occur; squares add up to what numbers do."""
 
     def terms(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         ones = np.ones(len(rows.y))
@@ -48,7 +47,7 @@ def binary_columns(target: GLM) -> np.ndarray:
         return squares, sums, np.abs(rows.X.dense()).max(axis=0) if target.dim <= 64 else np.ones(target.dim)
 
     squares, sums, largest = (sum(parts) for parts in zip(*target.observations.map(terms), strict=True))
-    return (squares == sums) & (sums > 0) & (largest > 0)
+    return (squares == sums) & (sums > 0) & (sums < target.n_rows) & (largest > 0)
 
 
 def costly_levels(target: GLM, expanded: TaylorTarget) -> Costly:
@@ -65,31 +64,34 @@ def costly_levels(target: GLM, expanded: TaylorTarget) -> Costly:
 
     shares = target.observations.sums(terms)[0] / max(expanded.total_bound, 1e-300)
     order = np.argsort(-shares)
-    kept = order[(shares[order] > _SHARE) & (width[binary][order] > _THIN)]
+    kept = order[width[binary][order] > _THIN]
     return Costly(binary[kept], shares[kept], binary)
 
 
-def _factors(target: GLM, costly: np.ndarray, others: np.ndarray) -> list[list[int]]:
-    """Columns that no row shares go together, the most costly first; then the other levels join them."""
-    columns = np.concatenate([costly, np.setdiff1d(others, costly)])
-    chosen = np.zeros((target.dim, len(columns)))
-    chosen[columns, np.arange(len(columns))] = 1.0
+def _factors(target: GLM, costly: np.ndarray, binary: np.ndarray) -> list[list[int]]:
+    """Neighbouring columns of which no row has two, as the levels of a category lie; those with a thin one among them.
+
+    The most costly factor comes first.
+    """
+    chosen = np.zeros((target.dim, len(binary)))
+    chosen[binary, np.arange(len(binary))] = 1.0
 
     def terms(rows: Rows) -> tuple[np.ndarray]:
         D = rows.X.times(chosen)
         return (D.T @ D,)
 
     together = target.observations.sums(terms)[0] > 0
-    found: list[list[int]] = []
-    for k in range(len(columns)):
-        for members in found:
-            if not together[k, members].any():
-                members.append(k)
-                break
+    runs: list[list[int]] = []
+    for k, column in enumerate(binary):
+        last = runs[-1] if runs else []
+        if last and binary[last[-1]] == column - 1 and not together[k, last].any():
+            last.append(k)
         else:
-            if k < len(costly) and len(found) < _MOST_FACTORS:
-                found.append([k])
-    return [[int(columns[k]) for k in members] for members in found]
+            runs.append([k])
+    place = {int(column): rank for rank, column in enumerate(costly)}
+    named = [[int(binary[k]) for k in members] for members in runs]
+    thin = [members for members in named if any(column in place for column in members)]
+    return sorted(thin, key=lambda members: min(place.get(column, len(place)) for column in members))
 
 
 def _grouping(target: GLM, members: list[int], laws: Laws, name: str) -> Grouping:

@@ -159,19 +159,56 @@ def _largest(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:
     return out
 
 
-def first_radii(one: Grouping, extent: Extent, centre: Centre, f: int, root: np.ndarray, p: int) -> np.ndarray:
-    """Beyond which a group's rows are seldom displaced: what ``b`` and the group's own effects do together."""
+class Sizes(NamedTuple):
+    """Of every group: ``e_g`` and ``m_g``, and how far its rows usually are from the centre and move, by its effects.
+
+    ``own`` is a standard deviation of the effects given the rest, ``leaned`` what of the common parameters' displacement
+    they do not follow, both as lengths of a predictor; ``away`` what other factors add.
+    """
+
+    reach: np.ndarray
+    width: np.ndarray
+    own: np.ndarray
+    leaned: np.ndarray
+    away: float
+
+
+def sizes_of(one: Grouping, extent: Extent, centre: Centre, f: int, root: np.ndarray, away: float) -> Sizes:
     e, m = (_largest(values, one.codes, one.groups) for values in (extent.reach, extent.width))
     Q, _ = precision_at(one, centre.scales[f])
     P = inverses(convex_factors(centre.sums)[f].curvature, Q)
     P[~one.free] = 0.0
     half = np.linalg.cholesky(extent.spread)
     own = np.sqrt(np.abs(np.einsum("gab,gbc,gca->g", np.swapaxes(half, 1, 2), P, half)))
-    leaned = np.einsum("gab,gbj->gaj", P, centre.sums.factors[f].cross)
-    off = np.einsum("gba,gbj,jk->gak", half, extent.lean - leaned * one.free[:, None, None], root)
-    common = np.sqrt(np.einsum("gak,gak->g", off, off))
-    far = trust_radius_of(p)
-    return e * far + m * ((np.sqrt(one.q) + _TAIL) * own + common * far) + 1e-300
+    followed = np.einsum("gab,gbj->gaj", P, centre.sums.factors[f].cross)
+    off = np.einsum("gba,gbj,jk->gak", half, extent.lean - followed * one.free[:, None, None], root)
+    return Sizes(e, m, m * own, m * np.sqrt(np.einsum("gak,gak->g", off, off)), away)
+
+
+def radii_of(sizes: Sizes, q: int, p: int) -> np.ndarray:
+    """Beyond which a group's rows are seldom displaced by its effects and by other factors."""
+    return (np.sqrt(q) + _TAIL) * sizes.own + sizes.leaned * trust_radius_of(p) + sizes.away + 1e-300
+
+
+def kappas_of(sizes: Sizes, q: int, p: int, moments: np.ndarray) -> np.ndarray:
+    """Weights of the powers of ``eps`` in the bounds: a usual move of the common parameters and one of the effects.
+
+    ``moments`` (G, 4) are sums of ``L_i eps^k``. Each kind of move, divided by what it would cost with bounds of its own,
+    counts alike: then no usual move costs more than twice that.
+    """
+    far, typical = np.sqrt(2.0 * p), np.sqrt(2.0 * q)
+    V = typical * sizes.own + 2.0 * sizes.away / 3.0
+    T = sizes.reach * far
+    kinds = [(T, sizes.leaned * np.sqrt(2.0)), (np.zeros_like(T), typical * sizes.own)]  # S and D of either move
+    kappas = np.zeros((len(V), 4))
+    for S, D in kinds:
+        still, crossed, moving = 3 * V * V + D * D, 6 * T * V + 2 * S * D, 3 * T * T + S * S
+        powers = np.stack([D * still, S * still + D * crossed, S * crossed + D * moving, S * moving], axis=1)
+        cost = np.einsum("gk,gk->g", powers, moments)
+        kappas += np.divide(powers, cost[:, None], out=np.zeros_like(powers), where=cost[:, None] > 0)
+    largest = kappas.max(axis=1, keepdims=True)
+    kappas = np.where(largest > 0, kappas / np.where(largest > 0, largest, 1.0), 1.0)
+    return np.maximum(kappas, 1e-6)
 
 
 @helper
@@ -202,30 +239,23 @@ class GroupBounds(NamedTuple):
     other: np.ndarray
     total: np.ndarray
     rungs: np.ndarray
+    kappas: np.ndarray
 
 
 def bounds_of_groups(
-    rows: GroupedRows, f: int, at: Point, extent: Extent, radii: np.ndarray, crossed: bool
+    rows: GroupedRows, f: int, at: Point, extent: Extent, sizes: Sizes, radii: np.ndarray
 ) -> GroupBounds:
-    """One pass: slope constants of every row at its group's radii.
-
-    A row with smaller ``e_i`` and ``m_i`` than its group's largest moves by a share ``t_i`` of what the group's bound
-    allows for: its constant is smaller by ``t_i^3``, or by ``t_i`` where other factors displace it too.
-    """
-    one = rows.groupings[f]
-    e, m = (_largest(values, one.codes, one.groups) for values in (extent.reach, extent.width))
-    shares = [
-        np.divide(values, largest[one.codes], out=np.zeros_like(values), where=largest[one.codes] > 0)
-        for values, largest in ((extent.reach, e), (extent.width, m))
-    ]
-    share = np.maximum(*shares)
-    family, power = rows.base.family, 1 if crossed else 3
-    constants, rungs = np.empty(len(share)), np.zeros((one.groups, RUNGS))
+    """One pass: slope constants of every row within its radii, ``e_i r_b + r_g`` times those of the ladder."""
+    one, p = rows.groupings[f], rows.p
+    largest = sizes.reach[one.codes]
+    eps = np.divide(extent.reach, largest, out=np.zeros_like(largest), where=largest > 0)
+    family, far = rows.base.family, trust_radius_of(p)
+    constants, rungs = np.empty(len(eps)), np.zeros((one.groups, RUNGS))
 
     def fill(block: Rows, eta: np.ndarray, weight: np.ndarray) -> np.ndarray:
         which = slice(block.start, block.start + len(block.y))
         codes = one.codes[which]
-        radius = radii[codes] * (1.0 if crossed else share[which])
+        radius = extent.reach[which] * far + radii[codes]
         with np.errstate(over="ignore", invalid="ignore"):
             everywhere = np.asarray(family.suprema(block.y)[2])
             each = [np.minimum(slope_constants(family, block.y, eta, r * radius), everywhere) for r in RADII]
@@ -239,18 +269,22 @@ def bounds_of_groups(
             for k in range(RUNGS):
                 ratio = np.divide(each[k], own, out=np.zeros_like(own), where=each[k] > 0)
                 np.maximum.at(found[:, k], codes, np.where(np.isnan(ratio), np.inf, ratio))
-        constants[which] = weight * own * share[which] ** power
+        constants[which] = weight * own
         return found
 
     for found in rows.map(fill, at):
         np.maximum(rungs, found, out=rungs)
+    powers = [np.ones_like(eps), eps, eps**2, eps**3]
+    moments = np.stack([np.bincount(one.codes, constants * e, minlength=one.groups) for e in powers], axis=1)
+    kappas = kappas_of(sizes, one.q, p, moments)
+    constants = constants * sum(kappas[one.codes, k] * e for k, e in enumerate(powers))
     order = np.argsort(one.codes, kind="stable")
     first = np.concatenate([[0], np.cumsum(np.bincount(one.codes, minlength=one.groups))]).astype(np.int64)
     bounds = np.ascontiguousarray(constants[order])
     keep, other = np.empty(len(bounds)), np.empty(len(bounds))
     _alias_of_groups(first, bounds, keep, other)
     total = np.bincount(one.codes, constants, minlength=one.groups)
-    return GroupBounds(first, order, bounds, keep, other, total, rungs)
+    return GroupBounds(first, order, bounds, keep, other, total, rungs, kappas)
 
 
 def slope_constants(family: Any, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
@@ -298,11 +332,9 @@ def factor_numbers(
     law = law_of(rows, f, centre, priors)
     root = law.root[:p, :p]
     extent = extent_of(rows, f, centre, np.ascontiguousarray(root))
-    crossed = len(rows.groupings) > 1
-    radii = first_radii(one, extent, centre, f, root, p)
-    if crossed:
-        radii = radii + _away(rows.groupings, f, centre)
-    found = bounds_of_groups(rows, f, centre.at, extent, radii, crossed)
+    sizes = sizes_of(one, extent, centre, f, root, _away(rows.groupings, f, centre))
+    radii = radii_of(sizes, q, p)
+    found = bounds_of_groups(rows, f, centre.at, extent, sizes, radii)
     steps = _STEP * np.eye(m)
     at = [scales, *(scales + sign * step for step in steps for sign in (1, -1))]
     variants = [precision_at(one, s) for s in at]
@@ -326,9 +358,11 @@ def factor_numbers(
         thirds=thirds[0],
         cross_thirds=thirds[1],
         fourths=thirds[2],
-        reach=_largest(extent.reach, one.codes, one.groups),
-        width=_largest(extent.width, one.codes, one.groups),
+        reach=sizes.reach,
+        width=sizes.width,
         radius=radii,
+        common_radius=np.array([trust_radius_of(p)]),
+        kappa=found.kappas,
         rungs=found.rungs,
         scales=scales,
         pull=law.pull,

@@ -128,7 +128,9 @@ def _with_levels(target: Regression, expanded: TaylorTarget) -> Choice | None:
     rows, groups = foreseen_rows(leveled), sum(one.groups for one in leveled.groupings)
     if _LEVELS_GAIN * (rows + _STEP_ROWS + 0.5 * groups) > batch:
         return None
-    named = ", ".join(f"{target.names[j]} ({share:.0%})" for j, share in zip(costly.columns[:3], costly.shares, strict=False))
+    named = ", ".join(
+        f"{target.names[j]} ({share:.0%})" for j, share in zip(costly.columns[:3], costly.shares, strict=False)
+    )
     more = "" if len(costly.columns) <= 3 else f" and {len(costly.columns) - 3} more"
     test, proposal, _ = leveled.sweep()
     why = (

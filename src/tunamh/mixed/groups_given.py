@@ -13,6 +13,7 @@ not negative; that of the convex rows is.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -56,41 +57,45 @@ def closed_energy(hyper, factor, g, Q, C, k, effects, at):
     return energy
 
 
+class Way(NamedTuple):
+    """How a move displaces the rows of a group: ``c = lean b + d``, in the group's metric, and ``b`` itself."""
+
+    farthest: float  # the longer of c and c'
+    change: float  # |c' - c|
+    sum_of: float  # |c' + c|
+    common: float  # the longer of b and b'
+    common_change: float
+    common_sum: float
+
+
 @helper(inline=True)
-def bound_of_group(hyper, factor, g, before, after, before_length, after_length, step, sum_of, away, scratch):
-    """``M_g`` on the ladder.
-
-    Row ``i`` is displaced by ``e_i |b| + m |c| + away`` at most. With ``eps = e_i / e_g``, ``P_i = eps S + D`` and ``W_i =
-    eps T + V``, its bound ``P_i (3 W_i^2 + P_i^2) / 24`` is a polynomial in ``eps`` with coefficients that are not
-    negative; the rows' constants are ``L_i sum_k kappa_k eps^k``, and ``M_g`` is the largest of coefficients over kappas.
-
-    ``before`` and ``after`` are ``c = lean b + d`` at either end, ``step`` and ``sum_of`` the lengths of ``b' - b`` and
-    ``b' + b``, ``away`` how far the rows are displaced by what does not move.
-    """
+def way_of(hyper, factor, g, before, after, common, common_change, common_sum, scratch):
     q = factor.q
     H = square(hyper, factor.spread, g, q)
-    e, m = hyper[factor.reach + g], hyper[factor.width + g]
-    own = m * max(norm(H, q, before), norm(H, q, after)) + away
+    farthest = max(norm(H, q, before), norm(H, q, after))
     for a in range(q):
         scratch[a] = after[a] - before[a]
-    S, D = e * step, m * norm(H, q, scratch)
+    change = norm(H, q, scratch)
     for a in range(q):
         scratch[a] = after[a] + before[a]
-    T, V = e * sum_of, m * norm(H, q, scratch) + 2.0 * away
-    if S + D == 0.0:
+    return Way(farthest, change, norm(H, q, scratch), common, common_change, common_sum)
+
+
+@helper(inline=True)
+def bound_of_cell(hyper, factor, c, way, away):
+    """``M``: with ``P`` and ``W`` bounds of the rows' ``|x.p|`` and ``|x.w|``, ``P (3 W^2 + P^2) / 24`` on the ladder.
+
+    ``away`` is how far the cell's rows are displaced by what does not move.
+    """
+    e, m = hyper[factor.reach + c], hyper[factor.width + c]
+    P = e * way.common_change + m * way.change
+    if P == 0.0:
         return 0.0
-    common = max(before_length, after_length) / hyper[factor.common_radius]
-    relative = max(common, own / hyper[factor.radius + g])
-    still, crossed = 3.0 * V * V + D * D, 6.0 * T * V + 2.0 * S * D
-    moving = 3.0 * T * T + S * S
-    k = factor.kappa + 4 * g
-    largest = max(
-        max(D * still / hyper[k], (S * still + D * crossed) / hyper[k + 1]),
-        max((S * crossed + D * moving) / hyper[k + 2], S * moving / hyper[k + 3]),
-    )
+    W = e * way.common_sum + m * way.sum_of + 2.0 * away
+    relative = (e * way.common + m * way.farthest + away) / hyper[factor.radius + c]
     for r in range(RUNGS):
         if relative <= RADII[r]:
-            return hyper[factor.rungs + g * RUNGS + r] * largest / 24.0
+            return hyper[factor.rungs + c * RUNGS + r] * P * (3.0 * W * W + P * P) / 24.0
     return np.inf
 
 
@@ -137,27 +142,28 @@ def displacements(state, common, hyper, out):
 
 
 @helper
-def slopes_given_others(hyper, factor, common, moved, lengths, kappa, away):
-    """``kappa``, a group's slope, and ``away``, the most that other factors displace its rows' predictors.
-
-    ``moved`` are the displacements of all groups, ``lengths`` the most that each moves a predictor.
-    """
+def slopes_given_others(hyper, factor, common, moved, kappa):
+    """``kappa``, the groups' slopes, other factors being displaced by ``moved``."""
     q, most = factor.q, common.most
     for g in range(factor.groups):
         for a in range(q):
             kappa[g, a] = hyper[factor.gradient + g * q + a]
-        start, end = int(hyper[factor.link + g]), int(hyper[factor.link + g + 1])
-        largest, which, total = 0.0, -1.0, 0.0
-        for k in range(start, end):
-            other = int(hyper[factor.partner + 2 * k])
+        for k in range(int(hyper[factor.link + g]), int(hyper[factor.link + g + 1])):
+            other = int(hyper[factor.partner + k])
             for a in range(q):
                 for c in range(most):
                     kappa[g, a] += hyper[factor.share + (k * q + a) * most + c] * moved[other, c]
-            if (
-                hyper[factor.partner + 2 * k + 1] != which
-            ):  # partners come factor by factor: a row has one level of each
-                which = hyper[factor.partner + 2 * k + 1]
+
+
+@helper
+def displaced_by_others(hyper, factor, lengths, away):
+    """The most that other factors displace a cell's rows; ``lengths`` is the most that each group moves a predictor."""
+    for c in range(factor.all_cells):
+        largest, which, total = 0.0, -1.0, 0.0
+        for k in range(int(hyper[factor.beside + c]), int(hyper[factor.beside + c + 1])):
+            if hyper[factor.neighbour + 2 * k + 1] != which:  # factor by factor: a row has one level of each
+                which = hyper[factor.neighbour + 2 * k + 1]
                 total += largest
                 largest = 0.0
-            largest = max(largest, lengths[other])
-        away[g] = total + largest
+            largest = max(largest, lengths[int(hyper[factor.neighbour + 2 * k])])
+        away[c] = total + largest

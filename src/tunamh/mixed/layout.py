@@ -29,12 +29,13 @@ class FactorNumbers:
     z``, ``cross_thirds = sum f''' z z x'``, ``fourths`` likewise, used where ``q`` is 1.
     """
 
-    first: np.ndarray  # (G + 1): where a group's rows begin in `order`
-    order: np.ndarray  # (N): row numbers, group by group
-    keep: np.ndarray  # (N): the alias table within each group, by the rows' bounds
+    cells: np.ndarray  # (G + 1): where a group's cells begin: rows of like displacement
+    first: np.ndarray  # (cells + 1): where a cell's rows begin in `order`
+    order: np.ndarray  # (N): row numbers, cell by cell
+    keep: np.ndarray  # (N): the alias table within each cell, by the rows' bounds
     other: np.ndarray  # (N)
     bounds: np.ndarray  # (N): c_i, in the order of `order`
-    total: np.ndarray  # (G): C_g
+    total: np.ndarray  # (cells): C
     pinned: np.ndarray  # (G): 1 where the effects are zero, as at a reference level
     mode: np.ndarray  # (G, q)
     gradient: np.ndarray  # (G, q)
@@ -46,12 +47,12 @@ class FactorNumbers:
     thirds: np.ndarray  # (G, q, q, q)
     cross_thirds: np.ndarray  # (G, q, q, p)
     fourths: np.ndarray  # (G)
-    reach: np.ndarray  # (G): e_g, the largest |x - lean'z| in the metric of the common parameters
-    width: np.ndarray  # (G): m_g, the largest |spread^-1/2 z|
-    radius: np.ndarray  # (G): the first trust radius of what all rows of a group are displaced by
-    common_radius: np.ndarray  # (1): that of the common parameters' displacement
-    kappa: np.ndarray  # (G, 4): weights of the powers of e_i in the rows' bounds
-    rungs: np.ndarray  # (G, RUNGS): factors of the bound within each of the radii
+    reach: np.ndarray  # (cells): e, the largest |x - lean'z| in the metric of the common parameters
+    width: np.ndarray  # (cells): m, the largest |spread^-1/2 z|
+    radius: np.ndarray  # (cells): the first trust radius
+    rungs: np.ndarray  # (cells, RUNGS): factors of the bound within each of the radii
+    beside: np.ndarray  # (cells + 1): where the groups of other factors begin that a cell shares rows with
+    neighbour: np.ndarray  # (n, 2): their places among all groups of all factors, and which factor that is
     scales: np.ndarray  # (m): lambda at the centre
     pull: np.ndarray  # (p + m): the gradient at the centre of minus the log priors of (b, lambda)
     root: np.ndarray  # (p + m, p + m): L, the Gaussian law of (b, lambda) has covariance L L'
@@ -71,7 +72,7 @@ _ARRAYS = tuple(FactorNumbers.__dataclass_fields__)
 _HEAD = ("groups", "q", "m", "scales_at", "effects_at", "group_at", "correlation", "known")
 _HEADS = len(_HEAD)
 _ENTRY = _HEADS + 2 * len(_ARRAYS)
-_PRIORS = _ARRAYS.index("priors")
+_PRIORS, _TOTALS = _ARRAYS.index("priors"), _ARRAYS.index("total")
 
 
 class Factor(NamedTuple):
@@ -86,6 +87,8 @@ class Factor(NamedTuple):
     correlation: Any
     known: Any
     prior_size: Any
+    all_cells: Any
+    cells: Any
     first: Any
     order: Any
     keep: Any
@@ -106,9 +109,9 @@ class Factor(NamedTuple):
     reach: Any
     width: Any
     radius: Any
-    common_radius: Any
-    kappa: Any
     rungs: Any
+    beside: Any
+    neighbour: Any
     scales: Any
     pull: Any
     root: Any
@@ -186,7 +189,7 @@ def factor_of(hyper, f):
     t = e + _HEADS
     return Factor(
         int(hyper[e]), int(hyper[e + 1]), int(hyper[e + 2]), int(hyper[e + 3]), int(hyper[e + 4]), int(hyper[e + 5]),
-        hyper[e + 6], hyper[e + 7] > 0.0, int(hyper[t + 2 * _PRIORS + 1]),
+        hyper[e + 6], hyper[e + 7] > 0.0, int(hyper[t + 2 * _PRIORS + 1]), int(hyper[t + 2 * _TOTALS + 1]),
         int(hyper[t + 0]), int(hyper[t + 2]), int(hyper[t + 4]), int(hyper[t + 6]), int(hyper[t + 8]),
         int(hyper[t + 10]), int(hyper[t + 12]), int(hyper[t + 14]), int(hyper[t + 16]), int(hyper[t + 18]),
         int(hyper[t + 20]), int(hyper[t + 22]), int(hyper[t + 24]), int(hyper[t + 26]), int(hyper[t + 28]),
@@ -194,7 +197,7 @@ def factor_of(hyper, f):
         int(hyper[t + 40]), int(hyper[t + 42]), int(hyper[t + 44]), int(hyper[t + 46]), int(hyper[t + 48]),
         int(hyper[t + 50]), int(hyper[t + 52]), int(hyper[t + 54]), int(hyper[t + 56]), int(hyper[t + 58]),
         int(hyper[t + 60]), int(hyper[t + 62]), int(hyper[t + 64]), int(hyper[t + 66]), int(hyper[t + 68]),
-        int(hyper[t + 70]),
+        int(hyper[t + 70]), int(hyper[t + 72]),
     )  # fmt: skip
 
 

@@ -80,9 +80,7 @@ class MixedModel(Target):
         listed = list(groups) if isinstance(groups, list | tuple) else [groups]
         listed = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed]
         listed = _in_order(X, listed)
-        base = GLM(
-            X, y, family, prior=prior, weights=weights, offset=offset, trials=trials, censored=censored
-        )
+        base = GLM(X, y, family, prior=prior, weights=weights, offset=offset, trials=trials, censored=censored)
         if not isinstance(base.terms, OnePredictor):
             raise NotApplicable(
                 f"{family!r} sees a row through several linear predictors; group effects are offered for families of one: "

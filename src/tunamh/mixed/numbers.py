@@ -159,22 +159,8 @@ def _largest(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:
     return out
 
 
-class Sizes(NamedTuple):
-    """Of every group: ``e_g`` and ``m_g``, and how far its rows usually are from the centre and move, by its effects.
-
-    ``own`` is a standard deviation of the effects given the rest, ``leaned`` what of the common parameters' displacement
-    they do not follow, both as lengths of a predictor; ``away`` what other factors add.
-    """
-
-    reach: np.ndarray
-    width: np.ndarray
-    own: np.ndarray
-    leaned: np.ndarray
-    away: float
-
-
-def sizes_of(one: Grouping, extent: Extent, centre: Centre, f: int, root: np.ndarray, away: float) -> Sizes:
-    e, m = (_largest(values, one.codes, one.groups) for values in (extent.reach, extent.width))
+def usual_lengths(one: Grouping, extent: Extent, centre: Centre, f: int, root: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Of every group, in units of its metric: how wide its effects are given the rest, and how little they follow ``b``."""
     Q, _ = precision_at(one, centre.scales[f])
     P = inverses(convex_factors(centre.sums)[f].curvature, Q)
     P[~one.free] = 0.0
@@ -182,33 +168,48 @@ def sizes_of(one: Grouping, extent: Extent, centre: Centre, f: int, root: np.nda
     own = np.sqrt(np.abs(np.einsum("gab,gbc,gca->g", np.swapaxes(half, 1, 2), P, half)))
     followed = np.einsum("gab,gbj->gaj", P, centre.sums.factors[f].cross)
     off = np.einsum("gba,gbj,jk->gak", half, extent.lean - followed * one.free[:, None, None], root)
-    return Sizes(e, m, m * own, m * np.sqrt(np.einsum("gak,gak->g", off, off)), away)
+    return own, np.sqrt(np.einsum("gak,gak->g", off, off))
 
 
-def radii_of(sizes: Sizes, q: int, p: int) -> np.ndarray:
-    """Beyond which a group's rows are seldom displaced by its effects and by other factors."""
-    return (np.sqrt(q) + _TAIL) * sizes.own + sizes.leaned * trust_radius_of(p) + sizes.away + 1e-300
+def usual_away(groupings: list[Grouping], f: int, centre: Centre) -> np.ndarray:
+    """Of every row: how far other factors usually displace it, the sum of their effects' standard deviations."""
+    total = np.zeros(len(groupings[f].codes))
+    for k, one in enumerate(groupings):
+        if k != f:
+            Q, _ = precision_at(one, centre.scales[k])
+            P = inverses(convex_factors(centre.sums)[k].curvature, Q)
+            P[~one.free] = 0.0
+            spread = np.sqrt(np.maximum(np.einsum("na,nab,nb->n", one.Z, P[one.codes], one.Z), 0.0))
+            total += spread
+    return total
 
 
-def kappas_of(sizes: Sizes, q: int, p: int, moments: np.ndarray) -> np.ndarray:
-    """Weights of the powers of ``eps`` in the bounds: a usual move of the common parameters and one of the effects.
+class Cells(NamedTuple):
+    """Rows of a group of like displacement: every row's cell, where each group's cells begin, a cell's group."""
 
-    ``moments`` (G, 4) are sums of ``L_i eps^k``. Each kind of move, divided by what it would cost with bounds of its own,
-    counts alike: then no usual move costs more than twice that.
-    """
-    far, typical = np.sqrt(2.0 * p), np.sqrt(2.0 * q)
-    V = typical * sizes.own + 2.0 * sizes.away / 3.0
-    T = sizes.reach * far
-    kinds = [(T, sizes.leaned * np.sqrt(2.0)), (np.zeros_like(T), typical * sizes.own)]  # S and D of either move
-    kappas = np.zeros((len(V), 4))
-    for S, D in kinds:
-        still, crossed, moving = 3 * V * V + D * D, 6 * T * V + 2 * S * D, 3 * T * T + S * S
-        powers = np.stack([D * still, S * still + D * crossed, S * crossed + D * moving, S * moving], axis=1)
-        cost = np.einsum("gk,gk->g", powers, moments)
-        kappas += np.divide(powers, cost[:, None], out=np.zeros_like(powers), where=cost[:, None] > 0)
-    largest = kappas.max(axis=1, keepdims=True)
-    kappas = np.where(largest > 0, kappas / np.where(largest > 0, largest, 1.0), 1.0)
-    return np.maximum(kappas, 1e-6)
+    of_row: np.ndarray
+    begins: np.ndarray
+    group: np.ndarray
+
+    @property
+    def count(self) -> int:
+        return len(self.group)
+
+
+_BANDS = np.array([0.25, 0.5, 1.0, 2.0, 4.0])  # of a row's usual displacement by what is not its group's
+_ROWS_FOR_CELLS = 64  # a group with fewer is one cell
+
+
+def cells_of(one: Grouping, size: np.ndarray) -> Cells:
+    """Bands of ``size``, how far a row is usually displaced by common parameters and other factors."""
+    band = np.searchsorted(_BANDS, size)
+    few = np.bincount(one.codes, minlength=one.groups) < _ROWS_FOR_CELLS
+    band[few[one.codes]] = 0
+    key = one.codes * (len(_BANDS) + 1) + band
+    used, of_row = np.unique(key, return_inverse=True)
+    group = used // (len(_BANDS) + 1)
+    begins = np.searchsorted(group, np.arange(one.groups + 1))
+    return Cells(of_row, begins, group)
 
 
 @helper
@@ -229,8 +230,8 @@ def _alias_of_groups(first, bounds, keep, other):
         other[start:end] = table[:, 1]
 
 
-class GroupBounds(NamedTuple):
-    """Rows in the order of their groups, their bounds and alias tables, and every group's ladder."""
+class CellBounds(NamedTuple):
+    """Rows in the order of their cells, their bounds and alias tables, and every cell's ladder."""
 
     first: np.ndarray
     order: np.ndarray
@@ -239,23 +240,29 @@ class GroupBounds(NamedTuple):
     other: np.ndarray
     total: np.ndarray
     rungs: np.ndarray
-    kappas: np.ndarray
 
 
-def bounds_of_groups(
-    rows: GroupedRows, f: int, at: Point, extent: Extent, sizes: Sizes, radii: np.ndarray
-) -> GroupBounds:
-    """One pass: slope constants of every row within its radii, ``e_i r_b + r_g`` times those of the ladder."""
-    one, p = rows.groupings[f], rows.p
-    largest = sizes.reach[one.codes]
-    eps = np.divide(extent.reach, largest, out=np.zeros_like(largest), where=largest > 0)
-    family, far = rows.base.family, trust_radius_of(p)
-    constants, rungs = np.empty(len(eps)), np.zeros((one.groups, RUNGS))
+def bounds_of_cells(
+    rows: GroupedRows, at: Point, extent: Extent, cells: Cells, sizes: tuple[np.ndarray, ...], alone: bool
+) -> CellBounds:
+    """One pass: slope constants of every row within its cell's radii.
+
+    ``sizes`` are ``e``, ``m`` and the first radius of every cell. A row with smaller ``e_i`` and ``m_i`` moves by a share
+    ``t_i`` of what the cell's bound allows for: with one factor its constant is smaller by ``t_i^3``, with several, which
+    displace it too, by ``t_i``.
+    """
+    of_row, (e, m, radii) = cells.of_row, sizes
+    shares = [
+        np.divide(values, largest[of_row], out=np.zeros_like(values), where=largest[of_row] > 0)
+        for values, largest in ((extent.reach, e), (extent.width, m))
+    ]
+    share, family = np.maximum(*shares), rows.base.family
+    constants, rungs = np.empty(len(share)), np.zeros((cells.count, RUNGS))
 
     def fill(block: Rows, eta: np.ndarray, weight: np.ndarray) -> np.ndarray:
         which = slice(block.start, block.start + len(block.y))
-        codes = one.codes[which]
-        radius = extent.reach[which] * far + radii[codes]
+        cell = of_row[which]
+        radius = radii[cell] * (share[which] if alone else 1.0)
         with np.errstate(over="ignore", invalid="ignore"):
             everywhere = np.asarray(family.suprema(block.y)[2])
             each = [np.minimum(slope_constants(family, block.y, eta, r * radius), everywhere) for r in RADII]
@@ -265,26 +272,22 @@ def bounds_of_groups(
             if not np.isfinite(own).all():
                 row = block.start + int(np.argmax(~np.isfinite(own)))
                 raise NotApplicable(f"{family!r} has no bounded third derivative near the centre in row {row}.")
-            found = np.zeros((one.groups, RUNGS))
+            found = np.zeros((cells.count, RUNGS))
             for k in range(RUNGS):
                 ratio = np.divide(each[k], own, out=np.zeros_like(own), where=each[k] > 0)
-                np.maximum.at(found[:, k], codes, np.where(np.isnan(ratio), np.inf, ratio))
-        constants[which] = weight * own
+                np.maximum.at(found[:, k], cell, np.where(np.isnan(ratio), np.inf, ratio))
+        constants[which] = weight * own * share[which] ** (3 if alone else 1)
         return found
 
     for found in rows.map(fill, at):
         np.maximum(rungs, found, out=rungs)
-    powers = [np.ones_like(eps), eps, eps**2, eps**3]
-    moments = np.stack([np.bincount(one.codes, constants * e, minlength=one.groups) for e in powers], axis=1)
-    kappas = kappas_of(sizes, one.q, p, moments)
-    constants = constants * sum(kappas[one.codes, k] * e for k, e in enumerate(powers))
-    order = np.argsort(one.codes, kind="stable")
-    first = np.concatenate([[0], np.cumsum(np.bincount(one.codes, minlength=one.groups))]).astype(np.int64)
+    order = np.argsort(of_row, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=cells.count))]).astype(np.int64)
     bounds = np.ascontiguousarray(constants[order])
     keep, other = np.empty(len(bounds)), np.empty(len(bounds))
     _alias_of_groups(first, bounds, keep, other)
-    total = np.bincount(one.codes, constants, minlength=one.groups)
-    return GroupBounds(first, order, bounds, keep, other, total, rungs, kappas)
+    total = np.bincount(of_row, constants, minlength=cells.count)
+    return CellBounds(first, order, bounds, keep, other, total, rungs)
 
 
 def slope_constants(family: Any, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
@@ -300,7 +303,7 @@ def slope_constants(family: Any, y: np.ndarray, eta: np.ndarray, radius: np.ndar
 
 
 def partners_of(f: int, groupings: list[Grouping], shares: dict[tuple[int, int], Any]) -> tuple[np.ndarray, ...]:
-    """Groups of other factors that share rows with each group of factor ``f``, factor by factor: link, partner, share."""
+    """Groups of other factors that share rows with each group of factor ``f``: link, partner, share."""
     one, most = groupings[f], max(each.q for each in groupings)
     group_at = np.concatenate([[0], np.cumsum([each.groups for each in groupings])])
     found: list[tuple[np.ndarray, ...]] = []
@@ -314,13 +317,30 @@ def partners_of(f: int, groupings: list[Grouping], shares: dict[tuple[int, int],
         pair, place = np.unique(np.stack([g, h]), axis=1, return_inverse=True)
         values = np.zeros((pair.shape[1], q, most))
         np.add.at(values, (np.ravel(place), matrix.row % q, matrix.col % r), matrix.data)
-        found.append((pair[0], np.full(pair.shape[1], k), pair[1] + group_at[k], values))
+        found.append((pair[0], pair[1] + group_at[k], values))
     if not found:
         return np.zeros(one.groups + 1), np.zeros(0), np.zeros(0)
-    own, factor, partner, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    order = np.lexsort((partner, factor, own))
+    own, partner, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.lexsort((partner, own))
     link = np.concatenate([[0], np.cumsum(np.bincount(own, minlength=one.groups))])
-    return link, np.stack([partner[order], factor[order]], axis=1).ravel(), values[order]
+    return link, partner[order], values[order]
+
+
+def neighbours_of(f: int, groupings: list[Grouping], cells: Cells) -> tuple[np.ndarray, np.ndarray]:
+    """Groups of other factors that share rows with each cell, factor by factor."""
+    group_at = np.concatenate([[0], np.cumsum([each.groups for each in groupings])])
+    found = []
+    for k, one in enumerate(groupings):
+        if k != f:
+            pair = np.unique(cells.of_row * one.groups + one.codes)
+            cell, group = pair // one.groups, pair % one.groups
+            found.append(np.stack([cell, group + group_at[k], np.full(len(pair), k)]))
+    if not found:
+        return np.zeros(cells.count + 1), np.zeros((0, 2))
+    cell, group, factor = np.concatenate(found, axis=1)
+    order = np.lexsort((group, factor, cell))
+    begins = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=cells.count))])
+    return begins, np.stack([group[order], factor[order]], axis=1)
 
 
 def factor_numbers(
@@ -332,15 +352,22 @@ def factor_numbers(
     law = law_of(rows, f, centre, priors)
     root = law.root[:p, :p]
     extent = extent_of(rows, f, centre, np.ascontiguousarray(root))
-    sizes = sizes_of(one, extent, centre, f, root, _away(rows.groupings, f, centre))
-    radii = radii_of(sizes, q, p)
-    found = bounds_of_groups(rows, f, centre.at, extent, sizes, radii)
+    far, away = trust_radius_of(p), usual_away(rows.groupings, f, centre)
+    cells = cells_of(one, extent.reach * far + 3.0 * away)
+    reach, width, displaced = (
+        _largest(values, cells.of_row, cells.count) for values in (extent.reach, extent.width, away)
+    )
+    own, leaned = (values[cells.group] for values in usual_lengths(one, extent, centre, f, root))
+    radii = reach * far + width * ((np.sqrt(q) + _TAIL) * own + leaned * far) + _TAIL * displaced + 1e-300
+    found = bounds_of_cells(rows, centre.at, extent, cells, (reach, width, radii), len(rows.groupings) == 1)
     steps = _STEP * np.eye(m)
     at = [scales, *(scales + sign * step for step in steps for sign in (1, -1))]
     variants = [precision_at(one, s) for s in at]
     of, convex = centre.sums.factors[f], convex_factors(centre.sums)[f]
     link, partner, share = partners_of(f, rows.groupings, centre.shares)
+    beside, neighbour = neighbours_of(f, rows.groupings, cells)
     return FactorNumbers(
+        cells=cells.begins,
         first=found.first,
         order=found.order,
         keep=found.keep,
@@ -358,12 +385,12 @@ def factor_numbers(
         thirds=thirds[0],
         cross_thirds=thirds[1],
         fourths=thirds[2],
-        reach=sizes.reach,
-        width=sizes.width,
+        reach=reach,
+        width=width,
         radius=radii,
-        common_radius=np.array([trust_radius_of(p)]),
-        kappa=found.kappas,
         rungs=found.rungs,
+        beside=beside,
+        neighbour=neighbour,
         scales=scales,
         pull=law.pull,
         root=law.root,
@@ -378,14 +405,3 @@ def factor_numbers(
         partner=partner,
         share=share,
     )
-
-
-def _away(groupings: list[Grouping], f: int, centre: Centre) -> float:
-    """How far other factors usually displace rows: three standard deviations of their widest group."""
-    total = 0.0
-    for k, one in enumerate(groupings):
-        if k != f:
-            Q, _ = precision_at(one, centre.scales[k])
-            P = inverses(convex_factors(centre.sums)[k].curvature, Q)[one.free]
-            total += 3.0 * float(np.sqrt(np.max(np.einsum("gaa->g", P), initial=0.0)))
-    return total

@@ -68,7 +68,7 @@ def fill_shift(hyper, factor, common, kappa, slope, eps, shift):
             for a in range(q):
                 d[a] -= hyper[factor.mode + g * q + a]
                 at_centre[a] = d[a]
-            far = hyper[factor.width + g] * norm(H, q, d)
+            far = hyper[factor.width + int(hyper[factor.cells + g])] * norm(H, q, d)
             if far > _FARTHEST:
                 for a in range(q):
                     d[a] *= _FARTHEST / far

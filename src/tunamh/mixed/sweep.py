@@ -23,14 +23,16 @@ from ..priors.laws import laws_at
 from ..proposals import ReadyProposal
 from .covariance import fill_precision, log_correlations
 from .groups_given import (
-    bound_of_group,
+    bound_of_cell,
     centred,
     closed_energy,
+    displaced_by_others,
     displacements,
     place,
     slopes_given_others,
     standardised,
     unstandardised,
+    way_of,
 )
 from .layout import common_of, factor_of, square, tall
 from .shift import fill_shift
@@ -39,7 +41,8 @@ from .small import norm
 _MOST_BETA, _HALF_WAY = 4.0, 10.0  # of (A), whose decision would else be noisy, and rows at which it is half there
 _SCALES, _NEARBY = 0.05, 0.1  # shares of (A): walks of the scales alone, and of all
 _FEW, _SCALES_OF_FEW, _NEARBY_OF_FEW = 50.0, 0.25, 0.25  # groups, below which log scales are far from normal
-_WALK = 0.1  # share of (B): a random walk in the place of independent proposals
+_WALK = 0.05  # share of (B): a random walk in the place of independent proposals; up to a half for skewed groups
+_MORE = 2.0  # moves more of a group in (B) that is skewed
 
 
 class Move(NamedTuple):
@@ -70,7 +73,7 @@ def rows_of(hyper, factor, model):
     """The factor's rows, group by group, and the laws by which they are drawn."""
     n = model.n_rows
     return GroupRows(
-        window(hyper, factor.first, factor.groups + 1),
+        window(hyper, factor.first, factor.all_cells + 1),
         window(hyper, factor.order, n),
         window(hyper, factor.keep, n),
         window(hyper, factor.other, n),
@@ -224,9 +227,9 @@ def move_common(rng, hyper, factor, common, state, there, kappa, slope, away, mo
         b_there[j] = there[j] - common.centre[j]
     fall += _quadratic(slope, common.hessian, b, p) - _quadratic(slope, common.hessian, b_there, p)
     fall += 0.5 * _free(hyper, factor) * (logdet - logdet_there)
-    lengths = _length(hyper, factor.metric, b, b, 0.0, p), _length(hyper, factor.metric, b_there, b, 0.0, p)
+    farthest = max(_length(hyper, factor.metric, b, b, 0.0, p), _length(hyper, factor.metric, b_there, b, 0.0, p))
     step, sum_of = _length(hyper, factor.metric, b_there, b, -1.0, p), _length(hyper, factor.metric, b_there, b, 1.0, p)
-    distances = np.empty(G)
+    distances = np.empty(factor.all_cells)
     for g in range(G):
         at = factor.effects_at + g * q
         if hyper[factor.pinned + g] == 0.0:
@@ -237,13 +240,13 @@ def move_common(rng, hyper, factor, common, state, there, kappa, slope, away, mo
             fall -= closed_energy(hyper, factor, g, Q_there, C, own, there, at)
         centred(hyper, factor, g, b, p, state, at, before)
         centred(hyper, factor, g, b_there, p, there, at, after)
-        distances[g] = bound_of_group(
-            hyper, factor, g, before, after, lengths[0], lengths[1], step, sum_of, away[g], work_vector
-        )
+        way = way_of(hyper, factor, g, before, after, farthest, step, sum_of, work_vector)
+        for c in range(int(hyper[factor.cells + g]), int(hyper[factor.cells + g + 1])):
+            distances[c] = bound_of_cell(hyper, factor, c, way, away[c])
     log_rho = log_q + fall + prior_there - prior
     if math.isnan(log_rho) or log_rho == np.inf:
         return Move(0.0, log_rho, 0, 0.0, BAD_RATIO)
-    totals = window(hyper, factor.total, G)
+    totals = window(hyper, factor.total, factor.all_cells)
     beta = _beta(totals, distances)
     seen = all_groups(rng, state, there, log_rho, totals, distances, beta, rows_of(hyper, factor, model), model, work)
     if seen.fault != NO_FAULT:
@@ -260,6 +263,30 @@ def _restore(factor, common, state, there):
     there[:] = state
 
 
+@helper(inline=True)
+def _skewness(hyper, factor, g, C):
+    """Of a single effect given the rest, as the third derivative says; 0 where there are several effects."""
+    if factor.q > 1:
+        return 0.0
+    return min(abs(hyper[factor.thirds + g]) / (C[0, 0] * C[0, 0] * C[0, 0]), 1.0)
+
+
+@helper
+def _propose_effects(rng, hyper, factor, g, state, there, C, mean, eps, eps_there, skewness):
+    """A group's effects at ``there``: independent draws, or a walk, more often where the law is skewed."""
+    q, at = factor.q, factor.effects_at + g * factor.q
+    standardised(C, q, state, at, mean, eps, 0)
+    walk = rng.random() < _WALK + (0.5 - _WALK) * skewness
+    width = math.exp(rng.random() - 0.7) if walk else 1.0
+    log_rho = 0.0
+    for a in range(q):
+        eps_there[a] = width * rng.standard_normal() + (eps[0, a] if walk else 0.0)
+        if walk:
+            log_rho += 0.5 * (eps[0, a] * eps[0, a] - eps_there[a] * eps_there[a])
+    unstandardised(C, q, eps_there, mean, there, at)
+    return log_rho
+
+
 @helper
 def move_effects(rng, hyper, factor, common, state, there, kappa, away, model, work):
     """(B). ``state`` is moved in place; ``there`` equals it before and after."""
@@ -273,45 +300,38 @@ def move_effects(rng, hyper, factor, common, state, there, kappa, away, model, w
     _precision(hyper, factor, state, root, Q)
     length = _length(hyper, factor.metric, b, b, 0.0, p)
     table = rows_of(hyper, factor, model)
-    walk = rng.random() < _WALK
-    width = math.exp(1.5 * rng.random() - 0.5)
-    accepted, rows, worst, free = 0.0, 0, 0.0, 0.0
+    accepted, moves, rows, worst = 0.0, 0.0, 0, 0.0
     for g in range(G):
         if hyper[factor.pinned + g] > 0.0:
             continue
-        free += 1.0
         at = factor.effects_at + g * q
         place(hyper, factor, g, kappa, b, p, Q, C, mean, own)
-        standardised(C, q, state, at, mean, eps, 0)
-        log_rho = 0.0
-        for a in range(q):
-            eps_there[a] = width * rng.standard_normal() + eps[0, a] if walk else rng.standard_normal()
-            if walk:
-                log_rho += 0.5 * (eps[0, a] * eps[0, a] - eps_there[a] * eps_there[a])
-        unstandardised(C, q, eps_there, mean, there, at)
-        centred(hyper, factor, g, b, p, state, at, before)
-        centred(hyper, factor, g, b, p, there, at, after)
-        distance = bound_of_group(
-            hyper, factor, g, before, after, length, length, 0.0, 2.0 * length, away[g], work_vector
-        )
-        batch = batch_of(
-            rng, hyper[factor.total + g], distance, 1.0, hyper[factor.first + g + 1] - hyper[factor.first + g]
-        )
-        if batch != 0:
-            seen = one_group(rng, state, there, log_rho, g, batch, distance, 1.0, table, model, work)
-            if seen.fault != NO_FAULT:
-                return Move(0.0, -np.inf, rows, worst, seen.fault)
-            rows += seen.rows
-            worst = max(worst, seen.worst)
-            log_rho = seen.log_ratio
-        if accepts(rng, log_rho):
-            accepted += 1.0
-            for a in range(q):
-                state[at + a] = there[at + a]
-        else:
-            for a in range(q):
-                there[at + a] = state[at + a]
-    return Move(accepted / max(free, 1.0), 0.0, rows, worst, NO_FAULT)
+        skewness = _skewness(hyper, factor, g, C)
+        for _ in range(1 + int(_MORE * skewness)):
+            log_rho = _propose_effects(rng, hyper, factor, g, state, there, C, mean, eps, eps_there, skewness)
+            centred(hyper, factor, g, b, p, state, at, before)
+            centred(hyper, factor, g, b, p, there, at, after)
+            way = way_of(hyper, factor, g, before, after, length, 0.0, 2.0 * length, work_vector)
+            for c in range(int(hyper[factor.cells + g]), int(hyper[factor.cells + g + 1])):
+                distance = bound_of_cell(hyper, factor, c, way, away[c])
+                size = hyper[factor.first + c + 1] - hyper[factor.first + c]
+                batch = batch_of(rng, hyper[factor.total + c], distance, 1.0, size)
+                if batch != 0:
+                    seen = one_group(rng, state, there, log_rho, c, batch, distance, 1.0, table, model, work)
+                    if seen.fault != NO_FAULT:
+                        return Move(0.0, -np.inf, rows, worst, seen.fault)
+                    rows += seen.rows
+                    worst = max(worst, seen.worst)
+                    log_rho = seen.log_ratio
+            moves += 1.0
+            if accepts(rng, log_rho):
+                accepted += 1.0
+                for a in range(q):
+                    state[at + a] = there[at + a]
+            else:
+                for a in range(q):
+                    there[at + a] = state[at + a]
+    return Move(accepted / max(moves, 1.0), 0.0, rows, worst, NO_FAULT)
 
 
 @helper
@@ -372,7 +392,10 @@ def _lengths_of(common, moved, hyper, lengths):
         factor = factor_of(hyper, f)
         for g in range(factor.groups):
             H = square(hyper, factor.spread, g, factor.q)
-            lengths[factor.group_at + g] = hyper[factor.width + g] * norm(H, factor.q, moved[factor.group_at + g])
+            width = 0.0
+            for c in range(int(hyper[factor.cells + g]), int(hyper[factor.cells + g + 1])):
+                width = max(width, hyper[factor.width + c])
+            lengths[factor.group_at + g] = width * norm(H, factor.q, moved[factor.group_at + g])
 
 
 @helper
@@ -401,11 +424,12 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
     slope = np.empty(common.p)
     for f in range(common.factors):
         factor = factor_of(hyper, f)
-        kappa, away = np.empty((factor.groups, factor.q)), np.zeros(factor.groups)
+        kappa, away = np.empty((factor.groups, factor.q)), np.zeros(factor.all_cells)
         if common.factors > 1:
             displacements(state, common, hyper, moved)
             _lengths_of(common, moved, hyper, lengths)
-        slopes_given_others(hyper, factor, common, moved, lengths, kappa, away)
+            displaced_by_others(hyper, factor, lengths, away)
+        slopes_given_others(hyper, factor, common, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
         first = move_common(rng, hyper, factor, common, state, there, kappa, slope, away, model, work)
         if first.fault != NO_FAULT:

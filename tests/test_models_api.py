@@ -69,6 +69,16 @@ CASES = {
     "gamma": Case(tunamh.Gamma(), TIMES, {"shape": None}, (2.0,)),
     "negative binomial": Case(tunamh.NegativeBinomial(), COUNTS, {"dispersion": None}, (2.0,)),
     "zero-inflated": Case(tunamh.ZeroInflated(tunamh.Poisson()), ZEROS, {"inflation": None}, (0.3,)),
+    "zero-inflated negative binomial": Case(
+        tunamh.ZeroInflated(tunamh.NegativeBinomial()), ZEROS, {"inflation": None, "dispersion": None}, (0.3, 2.0)
+    ),
+    "zero-inflated negative binomial, columns": Case(
+        tunamh.ZeroInflated(tunamh.NegativeBinomial()),
+        ZEROS,
+        {"inflation": ["one", "u"], "dispersion": None},
+        (0.2, 0.1, 2.0),
+        {"predictors": {"inflation": Z}},
+    ),
     "hurdle": Case(tunamh.Hurdle(tunamh.Poisson()), ZEROS, {"positive": None}, (0.6,)),
     "hurdle, columns": Case(
         tunamh.Hurdle(tunamh.Poisson()),
@@ -323,9 +333,19 @@ MISTAKES = {
         "is a prior of coefficients of columns: give predictors={'precision': Z} too",
     ),
     "inflated by another family": (
-        lambda: tunamh.ZeroInflated(tunamh.NegativeBinomial()),
+        lambda: tunamh.ZeroInflated(tunamh.Logistic()),
         TypeError,
-        r"takes the counts' family, Poisson\(\)",
+        r"takes the counts' family, Poisson\(\) or NegativeBinomial\(\), got Logistic",
+    ),
+    "a hurdle of another family": (
+        lambda: tunamh.Hurdle(tunamh.NegativeBinomial()),
+        TypeError,
+        r"takes the counts' family, Poisson\(\), got NegativeBinomial",
+    ),
+    "inflated with a known dispersion": (
+        lambda: tunamh.ZeroInflated(tunamh.NegativeBinomial(2.0)),
+        ValueError,
+        "a known dispersion is not offered. A narrow prior comes close",
     ),
     "a prior of a probability": (
         lambda: GLM(X, ZEROS, tunamh.Hurdle(tunamh.Poisson(), Normal())),

@@ -191,7 +191,8 @@ class Ready:
         else:
             eta = beta @ self.X.T + self.offset
             if model.described:
-                given = [np.stack(values, axis=1) @ self.Z.T]
+                wide = self.Z.shape[1]
+                given = [np.stack(values[:wide], axis=1) @ self.Z.T, *given[wide:]]
             with np.errstate(all="ignore"):
                 if model.trials:
                     rows = model.rows(eta, self.y, self.trials)
@@ -300,6 +301,11 @@ def inflated_rows(eta, y, share):
     return np.where(y == 0, np.logaddexp(np.log(share), counts), counts)
 
 
+def inflated_binomial_rows(eta, y, share, r):
+    counts = np.log1p(-share) + stats.nbinom(r, r / (r + np.exp(eta))).logpmf(y)
+    return np.where(y == 0, np.logaddexp(np.log(share), counts), counts)
+
+
 def hurdle_rows(eta, y, share):
     law = stats.poisson(np.exp(eta))
     return np.where(y == 0, np.log1p(-share), np.log(share) + law.logpmf(y) - np.log(law.sf(0)))
@@ -334,6 +340,10 @@ def overdispersed(eta, rng):
 
 def many_zeros(eta, rng):
     return np.where(rng.random(len(eta)) < 0.35, 0.0, rng.poisson(np.exp(eta + 0.5)))
+
+
+def zeros_among_overdispersed(eta, rng):
+    return np.where(rng.random(len(eta)) < 0.3, 0.0, overdispersed(eta + 0.5, rng))
 
 
 def shares(eta, rng):
@@ -642,6 +652,40 @@ MODELS = {
         NORMAL,
         described="inflation2",
         n=60,
+    ),
+    "zero-inflated negative binomial": Model(
+        tunamh.ZeroInflated(tunamh.NegativeBinomial()),
+        inflated_binomial_rows,
+        zeros_among_overdispersed,
+        (Extra("inflation", UNIFORM, "logit", start=0.3), Extra("dispersion", WIDE, start=2.0)),
+        n=80,
+    ),
+    "zero-inflated negative binomial, priors": Model(
+        tunamh.ZeroInflated(tunamh.NegativeBinomial(priors.Gamma(2, 2))),
+        inflated_binomial_rows,
+        zeros_among_overdispersed,
+        (Extra("inflation", UNIFORM, "logit", start=0.3), *shape_by(priors.Gamma(2, 2), "dispersion")),
+        OWN,
+        weighted=True,
+        temper=0.8,
+        offset=True,
+        n=80,
+    ),
+    "zero-inflated negative binomial, large counts": Model(
+        tunamh.ZeroInflated(tunamh.NegativeBinomial()),
+        inflated_binomial_rows,
+        lambda eta, rng: zeros_among_overdispersed(eta + 8.0, rng),
+        (Extra("inflation", UNIFORM, "logit", start=0.3), Extra("dispersion", WIDE, start=2.0)),
+        prior=(tunamh.Normal(scale=20.0), lambda beta: stats.norm(scale=20.0).logpdf(beta).sum(axis=1)),
+    ),
+    "zero-inflated negative binomial, columns": Model(
+        tunamh.ZeroInflated(tunamh.NegativeBinomial(), tunamh.Normal(scale=1.0)),
+        lambda eta, y, z, r: inflated_binomial_rows(eta, y, special.expit(z), r),
+        zeros_among_overdispersed,
+        (*second("inflation", stats.norm.logpdf), Extra("dispersion", WIDE, start=2.0)),
+        NORMAL,
+        described="inflation",
+        n=80,
     ),
     "hurdle": Model(
         tunamh.Hurdle(tunamh.Poisson()),

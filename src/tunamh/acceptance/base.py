@@ -118,7 +118,7 @@ def sum_of_energies(theta, model, work):
             block_total += work.rise[b]
         total += block_total
         if not math.isfinite(total):
-            if not total == np.inf:
+            if total != np.inf:
                 return total, start + _first_not_finite(n, work.rise, np.inf)
             if fault == NO_FAULT:
                 fault = start + _first_not_finite(n, work.rise, np.nan)

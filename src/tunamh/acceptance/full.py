@@ -27,7 +27,7 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
     if log_rho == -np.inf:
         return verdict(rng, log_rho, 0, False, np.nan, np.nan)
     energy, fault = sum_of_energies(prop, model, work)
-    if fault != NO_FAULT and not energy == np.inf:
+    if fault != NO_FAULT and energy != np.inf:
         return failure(fault)
     decision = verdict(rng, log_rho - (energy - memory[0]), model.n_rows, True, np.nan, np.nan)
     if decision.accepted:

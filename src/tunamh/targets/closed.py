@@ -19,6 +19,8 @@ from .shared_forms import (
     fill_dispersion_of_large,
     fill_log,
     fill_probability,
+    fill_probability_and_dispersion,
+    fill_probability_and_dispersion_of_large,
     fill_shape,
 )
 
@@ -99,6 +101,19 @@ def _probability(theta, hyper):
 
 
 @part(LogPrior)
+def _probability_and_dispersion(theta, hyper):
+    natural = np.empty(theta.size)
+    return _with_laws(theta, natural, fill_probability_and_dispersion(theta, natural, hyper, int(hyper[1])), hyper)
+
+
+@part(LogPrior)
+def _probability_and_large_dispersion(theta, hyper):
+    natural = np.empty(theta.size)
+    value = fill_probability_and_dispersion_of_large(theta, natural, hyper, int(hyper[1]))
+    return _with_laws(theta, natural, value, hyper)
+
+
+@part(LogPrior)
 def _cutpoints(theta, hyper):
     natural = np.empty(theta.size)
     return _with_laws(theta, natural, fill_cutpoints(theta, natural, hyper, int(hyper[1])), hyper)
@@ -115,6 +130,8 @@ _PARTS = {
     fill_dispersion_of_large: _large_dispersion,
     fill_shape: _shape,
     fill_probability: _probability,
+    fill_probability_and_dispersion: _probability_and_dispersion,
+    fill_probability_and_dispersion_of_large: _probability_and_large_dispersion,
     fill_cutpoints: _cutpoints,
 }
 

@@ -59,6 +59,7 @@ CASES = {
     ),
     "Student-t": Case(tunamh.StudentT(4), REALS, {"scale": None}, (0.7,)),
     "Student-t, df": Case(tunamh.StudentT(DF), REALS, {"scale": None, "df": None}, (0.7, 5.0)),
+    "Student-t, df, known scale": Case(tunamh.StudentT(None, 0.7), REALS, {"df": None}, (5.0,)),
     "Huber": Case(tunamh.Huber(), REALS, {"scale": None}, (0.7,)),
     "logistic errors": Case(tunamh.LogisticErrors(), REALS, {"scale": None}, (0.5,)),
     "log-normal": Case(tunamh.LogNormal(), TIMES, {"scale": None}, (0.6,)),
@@ -318,8 +319,7 @@ MISTAKES = {
         "the prior of a scale is one of a positive parameter, got Normal",
     ),
     "a class as prior": (lambda: tunamh.Gaussian(tunamh.HalfNormal), TypeError, "scale is the class HalfNormal"),
-    "df unknown, scale known": (lambda: tunamh.StudentT(DF, 1.0), ValueError, "df is unknown and scale is known"),
-    "no df": (lambda: tunamh.StudentT(None), TypeError, "df must be a number or a prior"),
+    "a df that is text": (lambda: tunamh.StudentT("4"), TypeError, "df must be a number"),
     "a shape below zero": (lambda: tunamh.Weibull(-2), ValueError, "shape must be positive and finite, got -2"),
     "a dispersion with a normal prior": (
         lambda: tunamh.NegativeBinomial(Normal()),
@@ -502,6 +502,24 @@ def test_separated_categories_leave_a_posterior_with_the_tails_of_the_cutpoints_
 def test_data_that_say_nothing_on_one_side_are_refused_or_warned_of(family, y, more):
     with pytest.raises(REFUSED):
         strictly(GLM(X, y, family, **more))
+
+
+@pytest.mark.parametrize(
+    ("family", "y", "scale", "more"),
+    [
+        (tunamh.Gaussian, 100 * REALS, 80.0, {"censored": CODES}),
+        (lambda scale: tunamh.StudentT(None, scale), 100 * REALS, 80.0, {}),
+        (tunamh.LogisticErrors, 100 * REALS, 50.0, {}),
+        (tunamh.LogNormal, TIMES, 0.5, {}),
+        (tunamh.LogLogistic, TIMES, 0.3, {"censored": CODES}),
+    ],
+    ids=["Tobit", "Student-t, df", "logistic errors", "log-normal", "log-logistic"],
+)
+def test_a_known_scale_is_compared_with_residuals_in_its_own_units(family, y, scale, more):
+    """Rows of such targets are standardised: their residuals are no longer measured as the scale is."""
+    assert GLM(X, y, family(scale), **more).doubts() == []
+    (told,) = GLM(X, y, family(10 * scale), **more).doubts()
+    assert "which is taken as known: standard deviations will be too large" in told
 
 
 # ---------------------------------------------------------------------------------------------------- forms of the data

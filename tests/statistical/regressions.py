@@ -460,6 +460,23 @@ MODELS = {
         noisy(stats.t(3)),
         lambda y: (Extra("scale", default_scale(y)), Extra("df", law(priors.Gamma(2, 10)), start=5.0)),
     ),
+    "Student-t, df, known scale": Model(
+        tunamh.StudentT(priors.Gamma(2, 10), 0.8),
+        density(lambda eta, df: student(eta, 0.8, df)),
+        noisy(stats.t(3)),
+        (Extra("df", law(priors.Gamma(2, 10)), start=5.0),),
+    ),
+    "Student-t, df, known scale, own prior": Model(
+        tunamh.StudentT(None, 0.7),
+        density(lambda eta, df: student(eta, 0.7, df)),
+        noisy(stats.t(3)),
+        (Extra("df", law(priors.Gamma(2, 10)), start=5.0),),
+        OWN,
+        columns=2,
+        weighted=True,
+        temper=0.8,
+        offset=True,
+    ),
     "Student-t, df, normal priors": Model(
         tunamh.StudentT(priors.LogNormal(1.5, 0.8), tunamh.HalfNormal(1.0)),
         density(student),

@@ -155,7 +155,7 @@ def test_draws_of_plain_metropolis_hastings_agree_with_quadrature(name, seed):
 
 
 WITHOUT_JACOBIAN = [
-    *("Gaussian", "Student-t", "Weibull, right", "negative binomial", "gamma", "beta"),
+    *("Gaussian", "Student-t", "Student-t, df, known scale", "Weibull, right", "negative binomial", "gamma", "beta"),
     "zero-inflated negative binomial, columns",
 ]
 

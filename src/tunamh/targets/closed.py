@@ -12,7 +12,7 @@ from .._jit import LogPrior, Part, fixed, helper, part
 from ..priors.differences import by_differences
 from ..priors.laws import Laws, ReadyIndependent, laws_at, ready, records
 from ..priors.potential import PriorExpansion, ReadyPrior
-from .forms import Form, Same, fill_same, fill_scale, fill_scale_and_df
+from .forms import Form, Same, fill_df, fill_same, fill_scale, fill_scale_and_df
 from .shared_forms import (
     fill_cutpoints,
     fill_dispersion,
@@ -62,6 +62,12 @@ def _same(theta, hyper):
 def _scale(theta, hyper):
     natural = np.empty(theta.size)
     return _with_laws(theta, natural, fill_scale(theta, natural, hyper, int(hyper[1])), hyper)
+
+
+@part(LogPrior)
+def _df(theta, hyper):
+    natural = np.empty(theta.size)
+    return _with_laws(theta, natural, fill_df(theta, natural, hyper, int(hyper[1])), hyper)
 
 
 @part(LogPrior)
@@ -124,6 +130,7 @@ def _cutpoints(theta, hyper):
 _PARTS = {
     fill_same: _same,
     fill_scale: _scale,
+    fill_df: _df,
     fill_scale_and_df: _scale_and_df,
     fill_log: _log,
     fill_dispersion: _dispersion,

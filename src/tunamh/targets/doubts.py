@@ -33,19 +33,24 @@ def _of_units(target: GLM) -> Iterator[str]:
     scale = getattr(target.given_family, "scale", None)
     if not isinstance(scale, float):
         return
-    step = max(1, target.n_rows // 10_000)
-    rows = target.observations.take(np.arange(0, target.n_rows, step)).rows()
-    y, residuals = rows.y, rows.y - rows.X.dot(target.modes[0].point)
+    step, family = max(1, target.n_rows // 10_000), target.given_family
+    rows = target.given_rows.take(np.arange(0, target.n_rows, step)).rows()
+    response = getattr(family, "response", None)  # what is regressed, where that is not y
+    coefficients = target.natural(target.modes[0].point)[: len(target.arranged.names)]
+    y = rows.y if response is None else response(rows)
+    residuals = y - rows.X.dot(coefficients)
+    if rows.censored is not None:
+        y, residuals = y[rows.censored == 0], residuals[rows.censored == 0]
     if len(y) <= 2 * target.dim or not np.isfinite(residuals).all():
         return
-    typical = float(np.median(np.abs(residuals))) / _TYPICAL
-    if getattr(target.family, "squared", False):
+    typical = float(np.median(np.abs(residuals))) / getattr(family, "median_size", _TYPICAL)
+    if getattr(family, "squared", False) and rows.censored is None:
         typical = float(np.sqrt(np.mean(residuals**2) * len(y) / (len(y) - target.dim)))
     ratio = typical / scale
     if ratio > _OTHER_SCALE or (0 < ratio < 1 / _OTHER_SCALE):
         off = f"{ratio:.3g} times" if ratio > 1 else f"1/{1 / ratio:.3g} of"
         yield (
-            f"a typical residual is {typical:.3g}, {off} the scale of {target.family!r}, which is taken as known: "
+            f"a typical residual is {typical:.3g}, {off} the scale of {family!r}, which is taken as known: "
             f"standard deviations will be too {'small' if ratio > 1 else 'large'}. Say scale={typical:.2g} or so, or "
             "divide X and y by it."
         )

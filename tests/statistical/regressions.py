@@ -613,6 +613,17 @@ MODELS = {
         lifetimes(EXTREME, 1.0),
         weighted=True,
     ),
+    "exponential, both": Model(
+        tunamh.Exponential(),
+        censored(lambda eta: stats.expon(scale=np.exp(eta))),
+        lifetimes(EXTREME, 1.0),
+        prior=NORMAL,
+        columns=2,
+        censor="both",
+        weighted=True,
+        offset=True,
+        temper=1.2,
+    ),
     "gamma, known": Model(tunamh.Gamma(1.8), density(gamma), lifetimes(EXTREME), offset=True),
     "gamma": Model(tunamh.Gamma(), density(gamma), lifetimes(EXTREME), (Extra("shape", WIDE),)),
     "gamma, Student-t prior": Model(

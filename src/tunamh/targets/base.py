@@ -241,8 +241,12 @@ class Target:
 
     @property
     def reported(self) -> list[str]:
-        """Names of the natural parameters, one for each number that `natural` gives."""
-        return self.recorded
+        """Names of the natural parameters, one for each number that `natural` gives, as `tunamh.summary` has them."""
+        return [
+            f"{name}{label}"
+            for name, labels in self.variables
+            for label in ([""] if labels is None else [f"[{label}]" for label in labels])
+        ]
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
         """The chain's own coordinates of ``theta``."""

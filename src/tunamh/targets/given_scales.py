@@ -208,10 +208,6 @@ class GivenScalesTarget(TaylorTarget):
         return natural[..., self._reported]
 
     @property
-    def reported(self) -> list[str]:
-        return [self.recorded[k] for k in self._reported]
-
-    @property
     def variables(self) -> list[tuple[str, list[str] | None]]:
         mixed = self.mixture.mixed
         found: list[tuple[str, list[str] | None]] = [("theta", self.names)]

@@ -226,6 +226,11 @@ class GLM(Regression):
     def supported_point(self) -> np.ndarray | None:
         return self._supported_point
 
+    def __repr__(self) -> str:
+        """With its family, unless the target's own name says it."""
+        kind, about = super().__repr__().split("(", 1)
+        return f"{kind}({self.given_family!r}, {about}" if type(self) is GLM else f"{kind}({about}"
+
     # --------------------------------------------------------------------------------------------- what it offers
 
     @cached_property

@@ -523,6 +523,11 @@ def test_an_intercept_beside_cutpoints_is_not_silently_sampled():
     assert longer > 2 * apart.std()  # as wide as the Student-t prior makes it
 
 
+@pytest.mark.parametrize("name", [name for name in CASES if name != "ordinal"])
+def test_a_posterior_under_a_flat_prior_is_not_doubted(name):
+    assert [said for said in target_of(name, prior=None).doubts() if "does not rise" in said] == []
+
+
 PERFECT = {
     "Gaussian": (tunamh.Gaussian(), ETA),
     "Gaussian, half-normal": (tunamh.Gaussian(HALF), ETA),

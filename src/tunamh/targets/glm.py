@@ -13,7 +13,7 @@ from .._arguments import shown
 from .._jit import Part
 from ..data.passes import announce
 from ..errors import NotApplicable
-from ..laplace import Mode, find_mode, find_modes
+from ..laplace import Mode, find_mode
 from ..priors import Flat, as_prior
 from ..priors.laws import LAPLACE, NORMAL, ReadyIndependent
 from ..priors.mixtures import ReadyMixture, mixture_of_laws
@@ -21,7 +21,7 @@ from .arrange import arrange
 from .base import Expansion, checked_temper
 from .closed import closed_form
 from .columns import dependent_columns
-from .doubts import doubts, names_along, proved_proper, refuse_positions
+from .doubts import doubts, names_along, proved_proper, refuse_positions, searched
 from .expanding import expanded, firefly
 from .families import Family
 from .families.several import SeveralFamily
@@ -210,7 +210,7 @@ class GLM(Regression):
     def modes(self) -> list[Mode]:
         """The posterior's modes that matter, by their share; one where energies are convex."""
         announce("looking for the mode")
-        modes = find_modes(self)
+        modes = searched(self)
         if modes[0].slow and self.separating_direction() is None:
             modes[0] = find_mode(self, start=modes[0].point, patient=True)
         if np.isfinite(modes[0].posterior.energy):

@@ -96,6 +96,29 @@ LAPLACE = priors.Laplace(scale=0.3), lambda beta: stats.laplace(scale=0.3).logpd
 OWN = bumpy_log_prior, bumpy
 
 
+def given_a_scale(density):
+    """The law of coefficients that share an unknown scale, by a sum over that; a table of it, as it takes time."""
+    s = np.exp(np.linspace(-12, 12, 1201))
+    weight = np.log(density(s)) + np.log(s)
+    lengths = np.exp(np.linspace(-12, 6, 1001))
+
+    def log_prior(beta):
+        d = beta.shape[1]
+        table = special.logsumexp(weight - d * np.log(s) - 0.5 * np.square(lengths[:, None] / s), axis=1)
+        return np.interp(np.log(np.linalg.norm(beta, axis=1) + 1e-5), np.log(lengths), table)
+
+    return log_prior
+
+
+def product_of_half_cauchys(s, scale):
+    u = s / scale
+    return 4 / np.pi**2 * np.where(np.abs(u - 1) < 1e-6, 0.5, np.log(u) / (u * u - 1 + 1e-300)) / scale
+
+
+GROUPED = priors.Grouped(scale=tunamh.HalfStudentT(3, 0.3)), given_a_scale(stats.t(3, scale=0.3).pdf)
+HORSESHOE = priors.Horseshoe(0.1), given_a_scale(lambda s: product_of_half_cauchys(s, 0.1))
+
+
 # ---------------------------------------------------------------------------------------------------------- the models
 
 
@@ -731,6 +754,57 @@ MODELS = {
         many_zeros,
         second("positive"),
         described="positive",
+    ),
+    # priors that are Gaussian given scales, beside unknown parameters of the family; the peak of the prior is far away
+    "Gaussian, grouped": Model(tunamh.Gaussian(), density(normal), noisy(G), scale_of(), GROUPED, n=150),
+    "Gaussian, two in a group": Model(
+        tunamh.Gaussian(), density(normal), noisy(G), scale_of(), GROUPED, columns=2, weighted=True, offset=True, n=150
+    ),
+    "Gaussian, horseshoe": Model(tunamh.Gaussian(), density(normal), noisy(G), scale_of(), HORSESHOE, n=150),
+    "Student-t, horseshoe": Model(tunamh.StudentT(4), density(student), noisy(T), scale_of(), HORSESHOE, n=150),
+    "Student-t, df, grouped": Model(
+        tunamh.StudentT(priors.Gamma(2, 10)),
+        density(student),
+        noisy(stats.t(3)),
+        lambda y: (Extra("scale", default_scale(y)), Extra("df", law(priors.Gamma(2, 10)), start=5.0)),
+        GROUPED,
+        n=150,
+    ),
+    "Weibull, right, grouped": Model(
+        tunamh.Weibull(priors.Gamma(3, 0.5)),
+        censored(weibull),
+        lifetimes(EXTREME),
+        shape_by(priors.Gamma(3, 0.5)),
+        GROUPED,
+        censor="right",
+        temper=0.8,
+        n=150,
+    ),
+    "negative binomial, horseshoe": Model(
+        tunamh.NegativeBinomial(),
+        mass(negative_binomial),
+        overdispersed,
+        (Extra("dispersion", WIDE),),
+        HORSESHOE,
+        n=150,
+    ),
+    "zero-inflated, grouped": Model(
+        tunamh.ZeroInflated(tunamh.Poisson()),
+        inflated_rows,
+        many_zeros,
+        (Extra("inflation", UNIFORM, "logit", start=0.3),),
+        GROUPED,
+        n=150,
+    ),
+    "ordinal, grouped": Model(tunamh.Ordinal(), ordinal_rows, three_classes, CUTS, GROUPED, n=400),
+    "beta, columns, horseshoe": Model(
+        tunamh.Beta(),
+        lambda eta, y, z: beta_rows(eta, y, np.exp(z)),
+        shares,
+        second("precision", size=2),
+        HORSESHOE,
+        described="precision2",
+        n=150,
     ),
     # shares
     "beta": Model(tunamh.Beta(), beta_rows, shares, (Extra("precision", WIDE, start=5.0),)),

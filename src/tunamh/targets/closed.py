@@ -11,6 +11,7 @@ import numpy as np
 from .._jit import LogPrior, Part, fixed, helper, part
 from ..priors.differences import by_differences
 from ..priors.laws import Laws, ReadyIndependent, laws_at, ready, records
+from ..priors.mixtures import Mixture, ReadyMixture
 from ..priors.potential import PriorExpansion, ReadyPrior
 from .forms import Form, Same, fill_df, fill_same, fill_scale, fill_scale_and_df
 from .shared_forms import (
@@ -194,6 +195,19 @@ class ReadyClosed(ReadyPrior):
         return max(self.coefficients.tails, _MILD)
 
     @property
+    def mixture(self) -> Mixture | None:
+        """Of coefficients that are Gaussian given unknown scales, among the parameters as they are walked."""
+        if not isinstance(self.coefficients, ReadyMixture):
+            return None
+        return self.coefficients.mixture.among(self.form.coefficients_at, self.form.dim)
+
+    def without_coefficients(self) -> ReadyClosed:
+        """The form and the priors of the extra parameters alone."""
+        none, flat = ready(_no_laws(self.form.coefficients)), self.flat.copy()
+        flat[self.form.coefficients_at] = True
+        return replace(self, coefficients=none, hyper=_packed(self.form, none, self.extras), flat=flat)
+
+    @property
     def _involved(self) -> np.ndarray:
         """The coordinates that the potential depends on."""
         return self.form.extra_at if self.coefficients.flat.all() else np.arange(self.form.dim)
@@ -262,7 +276,8 @@ def _no_laws(dim: int) -> Laws:
 def closed_form(form: Form, coefficients: ReadyPrior, extras: list[Laws], start: np.ndarray) -> ReadyPrior:
     """The potential of a form and priors; ``start`` is where a search begins, as a user knows the parameters."""
     laws = Laws(*(np.concatenate(numbers) for numbers in zip(*extras, strict=True)))
-    if isinstance(form, Same) and isinstance(coefficients, ReadyIndependent):  # nothing but independent laws
+    mixed = isinstance(coefficients, ReadyMixture)
+    if isinstance(form, Same) and isinstance(coefficients, ReadyIndependent) and not mixed:  # nothing but laws
         return ready(Laws(*(np.concatenate(pair) for pair in zip(coefficients.laws, laws, strict=True))))
     flat = np.zeros(form.dim, bool)
     flat[form.coefficients_at] = coefficients.flat

@@ -239,8 +239,9 @@ def test_infinite_energy_is_named():
     def energy(theta, row):
         return np.inf if theta[0] < 0 else theta[0]
 
+    settings = {"test": TunaMH(chi=0.5, full_share=0.0), "proposal": RandomWalk(1.0), "tune": 0, "rng": 1}
     with pytest.raises(NonFiniteEnergy, match=r"row 0 .*inf"):
-        sample(EnergyTarget(energy, ROWS, 1.0, dim=1), test=MH(), proposal=RandomWalk(1.0), tune=0, init=[0.5], rng=1)
+        sample(EnergyTarget(energy, ROWS, 1.0, dim=1), init=[0.5], **settings)
 
 
 def test_nan_energy_at_the_initial_state_names_the_first_row():

@@ -443,11 +443,6 @@ HOSTILE = {
         TypeError,
         "family must be a value such as tunamh.Logistic() or tunamh.StudentT(4), got 'logistic' (str).",
     ),
-    "StudentT None": (
-        lambda: tunamh.StudentT(None),
-        TypeError,
-        "df must be a number or a prior of a positive parameter, such as tunamh.priors.Gamma(2, 10).",
-    ),
     "StudentT dict": (
         lambda: tunamh.StudentT(4, {"a": 1.0}),
         TypeError,

@@ -87,6 +87,58 @@ def test_horseshoe_against_importance_sampling():
         assert abs(ours.mean() - mean) < 4.5 * error
 
 
+# ------------------------------------------------------------------------------ beside an unknown scale of the errors
+
+NOISY = 0.02 * X[:, 0] + 0.7 * np.random.default_rng(8).standard_normal(40)
+LOG_SCALES = np.linspace(-1.5, 1.0, 400)
+
+
+def beside_a_scale(log_prior, power=0.0):
+    """Moments of the coefficient and of the log scale, on a grid that is fine where the prior has its peak."""
+    squares = np.square(NOISY[:, None] - X * GRID).sum(axis=0)[:, None]
+    scale = np.exp(LOG_SCALES)
+    value = -(40.0 - 1.0 + power) * LOG_SCALES - 0.5 * squares / scale**2 + log_prior[:, None] - 0.5 * scale**2
+    weight = np.exp(value - value.max()) * CELL[:, None]
+    weight /= weight.sum()
+    found = []
+    for mass, at in ((weight.sum(axis=1), GRID), (weight.sum(axis=0), LOG_SCALES)):
+        mean = mass @ at
+        spread = np.sqrt(mass @ (at - mean) ** 2)
+        found.append((mean, spread, mass[mean + spread < at].sum()))
+    return found
+
+
+@pytest.fixture(scope="module")
+def beside():
+    prior = priors.Grouped(scale=tunamh.HalfCauchy(0.5))
+    return sample(GLM(X, NOISY, tunamh.Gaussian(tunamh.HalfNormal(1.0)), prior=prior), draws=10_000, rng=3).posterior
+
+
+def test_a_grouped_prior_beside_an_unknown_scale(beside):
+    assert "scales of the prior" in beside.attrs["choice"]
+    of_theta, of_scale = beside_a_scale(half_cauchy_mixture(0.5))
+    assert scores(beside["theta"].values[..., 0], of_theta).max() < 4.5
+    assert scores(np.log(beside["scale"].values), of_scale).max() < 4.5
+
+
+def test_the_jacobian_of_coefficients_beside_a_scale_shows(beside):
+    """Negative control: a density that is wrong by one power of the scale, as if the Jacobian were left out."""
+    assert scores(np.log(beside["scale"].values), beside_a_scale(half_cauchy_mixture(0.5), power=1.0)[1]).max() > 6
+
+
+def test_variables_beside_other_unknown_parameters():
+    frame = pytest.importorskip("pandas").DataFrame(rng.standard_normal((300, 3)), columns=["one", "age", "size"])
+    frame["one"] = 1.0
+    kept = priors.ByName({"one": tunamh.Flat()}, others=priors.Horseshoe(0.5))
+    counts = rng.negative_binomial(2, 0.4, 300)
+    for family, extras in ((tunamh.NegativeBinomial(), ["dispersion"]), (tunamh.StudentT(None), ["scale", "df"])):
+        target = GLM(frame, counts, family, prior=kept)
+        tree = sample(target, draws=500, rng=1)
+        assert list(tree.posterior.data_vars) == ["theta", *extras, "local_scale", "global_scale"]
+        assert list(tree.posterior["local_scale_parameter"].values) == ["age", "size"]
+        assert (tree.posterior[extras[0]] > 0).all()
+
+
 def test_the_variances_of_student_and_laplace_laws_have_their_conditional_laws():
     kinds = np.array([STUDENT_T, LAPLACE], float)
     mixture = mixture_of_laws(Laws(kinds, np.array([0.5, -1.0]), np.array([2.0, 0.7]), np.array([3.0, 1.0]))).mixture
@@ -146,8 +198,8 @@ def test_what_is_not_offered_says_so():
     for given in ({"test": tunamh.TunaMH()}, {"test": tunamh.MH()}, {"proposal": tunamh.RandomWalk(0.1)}):
         with pytest.raises(tunamh.NotApplicable, match=r"leave test=, proposal= and control= out"):
             sample(target, draws=10, rng=1, **given)
-    with pytest.raises(tunamh.NotApplicable, match="not offered beside an unknown scale"):
-        GLM(X, Y, tunamh.Gaussian(), prior=priors.Horseshoe(0.5))
+    with pytest.raises(tunamh.NotApplicable, match=r"leave test=, proposal= and control= out"):
+        sample(GLM(X, Y, tunamh.Gaussian(), prior=priors.Horseshoe(0.5)), test=tunamh.MH(), draws=10, rng=1)
     with pytest.raises(ValueError, match="2 entries, but there are 1"):
         LogisticRegression(X, Y, prior=priors.Grouped(["a", "b"]))
     with pytest.raises(TypeError, match="HalfStudentT or HalfCauchy"):

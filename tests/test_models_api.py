@@ -28,6 +28,7 @@ SHARES = 1 / (1 + np.exp(-REALS))
 LABELS = (REALS > 0).astype(float)
 CODES = RNG.choice([-1.0, 0.0, 1.0], N, p=[0.1, 0.7, 0.2])
 DF = priors.Gamma(2, 10)
+WORDS = np.array(["low", "mid", "high"])[CLASSES.astype(int)]
 
 
 def tweedie(eta, y):
@@ -59,6 +60,7 @@ CASES = {
     ),
     "Student-t": Case(tunamh.StudentT(4), REALS, {"scale": None}, (0.7,)),
     "Student-t, df": Case(tunamh.StudentT(DF), REALS, {"scale": None, "df": None}, (0.7, 5.0)),
+    "Student-t, df, known scale": Case(tunamh.StudentT(None, 0.7), REALS, {"df": None}, (5.0,)),
     "Huber": Case(tunamh.Huber(), REALS, {"scale": None}, (0.7,)),
     "logistic errors": Case(tunamh.LogisticErrors(), REALS, {"scale": None}, (0.5,)),
     "log-normal": Case(tunamh.LogNormal(), TIMES, {"scale": None}, (0.6,)),
@@ -66,9 +68,20 @@ CASES = {
     "Weibull": Case(tunamh.Weibull(), TIMES, {"shape": None}, (2.0,), {"censored": CODES}),
     "Poisson": Case(tunamh.Poisson(), COUNTS),
     "exponential": Case(tunamh.Exponential(), TIMES),
+    "exponential, censored": Case(tunamh.Exponential(), TIMES, more={"censored": CODES}),
     "gamma": Case(tunamh.Gamma(), TIMES, {"shape": None}, (2.0,)),
     "negative binomial": Case(tunamh.NegativeBinomial(), COUNTS, {"dispersion": None}, (2.0,)),
     "zero-inflated": Case(tunamh.ZeroInflated(tunamh.Poisson()), ZEROS, {"inflation": None}, (0.3,)),
+    "zero-inflated negative binomial": Case(
+        tunamh.ZeroInflated(tunamh.NegativeBinomial()), ZEROS, {"inflation": None, "dispersion": None}, (0.3, 2.0)
+    ),
+    "zero-inflated negative binomial, columns": Case(
+        tunamh.ZeroInflated(tunamh.NegativeBinomial()),
+        ZEROS,
+        {"inflation": ["one", "u"], "dispersion": None},
+        (0.2, 0.1, 2.0),
+        {"predictors": {"inflation": Z}},
+    ),
     "hurdle": Case(tunamh.Hurdle(tunamh.Poisson()), ZEROS, {"positive": None}, (0.6,)),
     "hurdle, columns": Case(
         tunamh.Hurdle(tunamh.Poisson()),
@@ -131,6 +144,33 @@ def test_draws_are_in_the_range_of_their_parameter(name):
             assert (values < 1).all()
         if extra == "cutpoint":
             assert (np.diff(values, axis=-1) > 0).all()
+
+
+@FAMILIES
+def test_warnings_and_summary_call_parameters_the_same(name):
+    """A ConvergenceWarning takes the names of `reported`."""
+    case, target = CASES[name], target_of(name)
+    expected = [f"theta[{label}]" for label in case.theta]
+    for extra, labels in case.extras.items():
+        expected += [extra] if labels is None else [f"{extra}[{label}]" for label in labels]
+    assert target.reported == expected
+
+
+def test_one_number_serves_all_rows():
+    all_rows = {"trials": np.full(N, 3), "offset": np.full(N, 0.5)}
+    one, other = (
+        GLM(TABLE, CASES["probit, trials"].y, tunamh.Probit(), prior=PROPER, **more)
+        for more in ({"trials": 3, "offset": 0.5}, all_rows)
+    )
+    points = RNG.normal(size=(4, 2))
+    assert density(one, points) == pytest.approx(density(other, points), rel=1e-12)
+
+
+def test_a_target_shows_its_family():
+    assert repr(target_of("Student-t, df, known scale")).startswith(
+        "GLM(StudentT(df=None, scale=0.7), 80 rows, 3 param"
+    )
+    assert repr(tunamh.LogisticRegression(X, LABELS)).startswith("LogisticRegression(80 rows")
 
 
 # ---------------------------------------------------------------------------------------------------------- starts
@@ -308,8 +348,7 @@ MISTAKES = {
         "the prior of a scale is one of a positive parameter, got Normal",
     ),
     "a class as prior": (lambda: tunamh.Gaussian(tunamh.HalfNormal), TypeError, "scale is the class HalfNormal"),
-    "df unknown, scale known": (lambda: tunamh.StudentT(DF, 1.0), ValueError, "df is unknown and scale is known"),
-    "no df": (lambda: tunamh.StudentT(None), TypeError, "df must be a number or a prior"),
+    "a df that is text": (lambda: tunamh.StudentT("4"), TypeError, "df must be a number"),
     "a shape below zero": (lambda: tunamh.Weibull(-2), ValueError, "shape must be positive and finite, got -2"),
     "a dispersion with a normal prior": (
         lambda: tunamh.NegativeBinomial(Normal()),
@@ -323,9 +362,19 @@ MISTAKES = {
         "is a prior of coefficients of columns: give predictors={'precision': Z} too",
     ),
     "inflated by another family": (
-        lambda: tunamh.ZeroInflated(tunamh.NegativeBinomial()),
+        lambda: tunamh.ZeroInflated(tunamh.Logistic()),
         TypeError,
-        r"takes the counts' family, Poisson\(\)",
+        r"takes the counts' family, Poisson\(\) or NegativeBinomial\(\), got Logistic",
+    ),
+    "a hurdle of another family": (
+        lambda: tunamh.Hurdle(tunamh.NegativeBinomial()),
+        TypeError,
+        r"takes the counts' family, Poisson\(\), got NegativeBinomial",
+    ),
+    "inflated with a known dispersion": (
+        lambda: tunamh.ZeroInflated(tunamh.NegativeBinomial(2.0)),
+        ValueError,
+        "a known dispersion is not offered. A narrow prior comes close",
     ),
     "a prior of a probability": (
         lambda: GLM(X, ZEROS, tunamh.Hurdle(tunamh.Poisson(), Normal())),
@@ -339,12 +388,60 @@ MISTAKES = {
         "every category from 0 to 2 must occur, but none has 1",
     ),
     "one category": (lambda: GLM(X, np.ones(N), tunamh.Ordinal()), ValueError, "all rows have the same"),
-    "a class that is missing": (
-        lambda: GLM(X, np.where(CLASSES == 1, 0, CLASSES), tunamh.Categorical()),
-        ValueError,
-        "none of class 1: every class from 0 on must occur",
+    "one class": (lambda: GLM(X, np.ones(N), tunamh.Categorical()), ValueError, "all rows of y have the same class"),
+    "text without an order": (
+        lambda: GLM(X, WORDS, tunamh.Ordinal()),
+        TypeError,
+        r"y holds text without an order, and Ordinal\(\) needs one: give an ordered categorical",
     ),
-    "one class": (lambda: GLM(X, np.zeros(N), tunamh.Categorical()), ValueError, "class 0 and no other class"),
+    "categories without an order": (
+        lambda: GLM(X, pd.Series(WORDS, dtype="category"), tunamh.Ordinal()),
+        TypeError,
+        "y holds categories without an order",
+    ),
+    "a category that no row has": (
+        lambda: GLM(
+            X, pd.Categorical(WORDS, categories=["low", "none", "mid", "high"], ordered=True), tunamh.Ordinal()
+        ),
+        ValueError,
+        "no row of y has the category 'none'.*remove_unused_categories",
+    ),
+    "text as counts": (
+        lambda: GLM(X, WORDS, tunamh.Poisson()),
+        TypeError,
+        r"y holds text, and Poisson is for numbers: .*more for Categorical\(\), ordered ones for Ordinal\(\)",
+    ),
+    "a class left out": (
+        lambda: GLM(X, pd.Series([None, *WORDS[1:]], dtype=object), tunamh.Categorical()),
+        ValueError,
+        "y has a missing value in row 0",
+    ),
+    "a table with NaN": (
+        lambda: GLM(X, REALS, tunamh.Gaussian(), predictors={"scale": Z.assign(u=np.nan)}),
+        ValueError,
+        r"predictors\['scale'\] has nan in row 0, column u",
+    ),
+    "a table with text": (
+        lambda: GLM(X, REALS, tunamh.Gaussian(), predictors={"scale": Z.assign(u="a")}),
+        TypeError,
+        r"predictors\['scale'\] holds text in column u: code categories",
+    ),
+    "a table of one dimension": (
+        lambda: GLM(X, REALS, tunamh.Gaussian(), predictors={"scale": np.ones(N)}),
+        ValueError,
+        r"predictors\['scale'\] must have two dimensions",
+    ),
+    "a prior by position": (
+        lambda: Normal(0, 1),
+        TypeError,
+        r"Normal takes its numbers by name.*Normal\(mean=0, scale=1\)",
+    ),
+    "a number by position": (lambda: Normal(10), TypeError, r"such as Normal\(scale=10\)"),
+    "a Student-t prior by position": (
+        lambda: priors.StudentT(3, 0, 1),
+        TypeError,
+        r"such as StudentT\(df=3, mean=0, scale=1\)",
+    ),
     "a category without weight": (
         lambda: GLM(X, CLASSES, tunamh.Ordinal(), weights=(CLASSES != 1).astype(float)),
         ValueError,
@@ -426,6 +523,11 @@ def test_an_intercept_beside_cutpoints_is_not_silently_sampled():
     assert longer > 2 * apart.std()  # as wide as the Student-t prior makes it
 
 
+@pytest.mark.parametrize("name", [name for name in CASES if name != "ordinal"])
+def test_a_posterior_under_a_flat_prior_is_not_doubted(name):
+    assert [said for said in target_of(name, prior=None).doubts() if "does not rise" in said] == []
+
+
 PERFECT = {
     "Gaussian": (tunamh.Gaussian(), ETA),
     "Gaussian, half-normal": (tunamh.Gaussian(HALF), ETA),
@@ -482,6 +584,24 @@ def test_separated_categories_leave_a_posterior_with_the_tails_of_the_cutpoints_
 def test_data_that_say_nothing_on_one_side_are_refused_or_warned_of(family, y, more):
     with pytest.raises(REFUSED):
         strictly(GLM(X, y, family, **more))
+
+
+@pytest.mark.parametrize(
+    ("family", "y", "scale", "more"),
+    [
+        (tunamh.Gaussian, 100 * REALS, 80.0, {"censored": CODES}),
+        (lambda scale: tunamh.StudentT(None, scale), 100 * REALS, 80.0, {}),
+        (tunamh.LogisticErrors, 100 * REALS, 50.0, {}),
+        (tunamh.LogNormal, TIMES, 0.5, {}),
+        (tunamh.LogLogistic, TIMES, 0.3, {"censored": CODES}),
+    ],
+    ids=["Tobit", "Student-t, df", "logistic errors", "log-normal", "log-logistic"],
+)
+def test_a_known_scale_is_compared_with_residuals_in_its_own_units(family, y, scale, more):
+    """Rows of such targets are standardised: their residuals are no longer measured as the scale is."""
+    assert GLM(X, y, family(scale), **more).doubts() == []
+    (told,) = GLM(X, y, family(10 * scale), **more).doubts()
+    assert "which is taken as known: standard deviations will be too large" in told
 
 
 # ---------------------------------------------------------------------------------------------------- forms of the data

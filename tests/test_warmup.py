@@ -4,12 +4,14 @@ import json
 import math
 import sys
 
+import numba
 import numpy as np
 import pytest
 
 from conftest import logistic_data
-from tunamh import MH, FlyMC, LogisticRegression, RandomWalk, TunaMH, sample
+from tunamh import MH, EnergyTarget, FlyMC, LogisticRegression, RandomWalk, TunaMH, sample
 from tunamh._jit import Goals, Learned
+from tunamh.acceptance.thinning import Thinning
 from tunamh.chain import MOVE_BOUND, RATE, REPORT, ChainState, Kernel, advance, new_record
 from tunamh.data.stream import open_stream
 from tunamh.guard import new_work
@@ -111,3 +113,25 @@ def test_a_fault_in_warm_up_names_its_step(target):
     state.chain.here[0] = state.chain.there[0] = np.nan
     with pytest.raises(Exception, match="step"):
         warm_up(state, kernel, goals_of(kernel.proposal, 20), 2)
+
+
+def test_chi_is_not_adapted_to_a_proposal_without_a_bound():
+    """Beyond a distance of 1 this target knows no bound: a mean with infinity in it would make chi zero."""
+
+    @numba.njit
+    def energy(theta, row):
+        return np.log(np.cosh(row[0] - theta[0]))
+
+    @numba.njit
+    def near(theta, prop):
+        return abs(prop[0] - theta[0]) if abs(prop[0] - theta[0]) < 1.0 else np.inf
+
+    rows = np.random.default_rng(1).standard_normal(300)
+    target = EnergyTarget(energy, rows, 1.0, dim=1, distance=near)
+    kernel = Kernel(target.model(), RandomWalk(1.0).bind(target), TunaMH().bind(target), new_work())
+    chain = ChainState(np.zeros(1), np.random.default_rng(1), open_stream(np.random.SeedSequence(2)), np.empty(0))
+    state = first_state(kernel, chain, np.random.default_rng(4))
+    chi = state.test_knobs[Thinning._fields.index("chi")]
+    assert 1 / 300 < chi < 1 / 30  # 1 / (C M), C = 300 and M below 1
+    tree = sample(target, test=TunaMH(), proposal=RandomWalk(1.0), draws=200, tune=200, chains=1, init=[0.0], rng=1)
+    assert json.loads(tree.posterior.attrs["settings"])["knobs"]

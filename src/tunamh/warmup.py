@@ -80,7 +80,10 @@ def _run_windows(
 
 
 def first_state(kernel: Kernel, chain: ChainState, rng: np.random.Generator) -> RunState:
-    """The record before the first step: the test adapts to the mean move bound of 20 proposals from where it is."""
+    """The record before the first step: the test adapts to the mean move bound of 20 proposals from where it is.
+
+    Proposals without a bound, which are decided on all rows, say nothing about it.
+    """
     proposal, model = kernel.proposal, kernel.model
     log_step = math.log(proposal.knobs[0]) if proposal.tuned else 0.0
     learned = Learned(0, log_step, math.nan, 0, 0.0, 0, 0.0)
@@ -90,7 +93,9 @@ def first_state(kernel: Kernel, chain: ChainState, rng: np.random.Generator) -> 
         for _ in range(20):
             proposal.propose(rng, chain.here, there, proposal.knobs)
             move_bounds.append(model.total_bound * model.distance(chain.here, there, model.data.hyper))
-        _adapt(state, kernel, float(np.mean(move_bounds)))
+        finite = [bound for bound in move_bounds if math.isfinite(bound)]
+        if finite:
+            _adapt(state, kernel, float(np.mean(finite)))
     return state
 
 

@@ -96,6 +96,29 @@ LAPLACE = priors.Laplace(scale=0.3), lambda beta: stats.laplace(scale=0.3).logpd
 OWN = bumpy_log_prior, bumpy
 
 
+def given_a_scale(density):
+    """The law of coefficients that share an unknown scale, by a sum over that; a table of it, as it takes time."""
+    s = np.exp(np.linspace(-12, 12, 1201))
+    weight = np.log(density(s)) + np.log(s)
+    lengths = np.exp(np.linspace(-12, 6, 1001))
+
+    def log_prior(beta):
+        d = beta.shape[1]
+        table = special.logsumexp(weight - d * np.log(s) - 0.5 * np.square(lengths[:, None] / s), axis=1)
+        return np.interp(np.log(np.linalg.norm(beta, axis=1) + 1e-5), np.log(lengths), table)
+
+    return log_prior
+
+
+def product_of_half_cauchys(s, scale):
+    u = s / scale
+    return 4 / np.pi**2 * np.where(np.abs(u - 1) < 1e-6, 0.5, np.log(u) / (u * u - 1 + 1e-300)) / scale
+
+
+GROUPED = priors.Grouped(scale=tunamh.HalfStudentT(3, 0.3)), given_a_scale(stats.t(3, scale=0.3).pdf)
+HORSESHOE = priors.Horseshoe(0.1), given_a_scale(lambda s: product_of_half_cauchys(s, 0.1))
+
+
 # ---------------------------------------------------------------------------------------------------------- the models
 
 
@@ -191,7 +214,8 @@ class Ready:
         else:
             eta = beta @ self.X.T + self.offset
             if model.described:
-                given = [np.stack(values, axis=1) @ self.Z.T]
+                wide = self.Z.shape[1]
+                given = [np.stack(values[:wide], axis=1) @ self.Z.T, *given[wide:]]
             with np.errstate(all="ignore"):
                 if model.trials:
                     rows = model.rows(eta, self.y, self.trials)
@@ -300,6 +324,11 @@ def inflated_rows(eta, y, share):
     return np.where(y == 0, np.logaddexp(np.log(share), counts), counts)
 
 
+def inflated_binomial_rows(eta, y, share, r):
+    counts = np.log1p(-share) + stats.nbinom(r, r / (r + np.exp(eta))).logpmf(y)
+    return np.where(y == 0, np.logaddexp(np.log(share), counts), counts)
+
+
 def hurdle_rows(eta, y, share):
     law = stats.poisson(np.exp(eta))
     return np.where(y == 0, np.log1p(-share), np.log(share) + law.logpmf(y) - np.log(law.sf(0)))
@@ -334,6 +363,10 @@ def overdispersed(eta, rng):
 
 def many_zeros(eta, rng):
     return np.where(rng.random(len(eta)) < 0.35, 0.0, rng.poisson(np.exp(eta + 0.5)))
+
+
+def zeros_among_overdispersed(eta, rng):
+    return np.where(rng.random(len(eta)) < 0.3, 0.0, overdispersed(eta + 0.5, rng))
 
 
 def shares(eta, rng):
@@ -449,6 +482,23 @@ MODELS = {
         density(student),
         noisy(stats.t(3)),
         lambda y: (Extra("scale", default_scale(y)), Extra("df", law(priors.Gamma(2, 10)), start=5.0)),
+    ),
+    "Student-t, df, known scale": Model(
+        tunamh.StudentT(priors.Gamma(2, 10), 0.8),
+        density(lambda eta, df: student(eta, 0.8, df)),
+        noisy(stats.t(3)),
+        (Extra("df", law(priors.Gamma(2, 10)), start=5.0),),
+    ),
+    "Student-t, df, known scale, own prior": Model(
+        tunamh.StudentT(None, 0.7),
+        density(lambda eta, df: student(eta, 0.7, df)),
+        noisy(stats.t(3)),
+        (Extra("df", law(priors.Gamma(2, 10)), start=5.0),),
+        OWN,
+        columns=2,
+        weighted=True,
+        temper=0.8,
+        offset=True,
     ),
     "Student-t, df, normal priors": Model(
         tunamh.StudentT(priors.LogNormal(1.5, 0.8), tunamh.HalfNormal(1.0)),
@@ -586,6 +636,17 @@ MODELS = {
         lifetimes(EXTREME, 1.0),
         weighted=True,
     ),
+    "exponential, both": Model(
+        tunamh.Exponential(),
+        censored(lambda eta: stats.expon(scale=np.exp(eta))),
+        lifetimes(EXTREME, 1.0),
+        prior=NORMAL,
+        columns=2,
+        censor="both",
+        weighted=True,
+        offset=True,
+        temper=1.2,
+    ),
     "gamma, known": Model(tunamh.Gamma(1.8), density(gamma), lifetimes(EXTREME), offset=True),
     "gamma": Model(tunamh.Gamma(), density(gamma), lifetimes(EXTREME), (Extra("shape", WIDE),)),
     "gamma, Student-t prior": Model(
@@ -643,6 +704,40 @@ MODELS = {
         described="inflation2",
         n=60,
     ),
+    "zero-inflated negative binomial": Model(
+        tunamh.ZeroInflated(tunamh.NegativeBinomial()),
+        inflated_binomial_rows,
+        zeros_among_overdispersed,
+        (Extra("inflation", UNIFORM, "logit", start=0.3), Extra("dispersion", WIDE, start=2.0)),
+        n=80,
+    ),
+    "zero-inflated negative binomial, priors": Model(
+        tunamh.ZeroInflated(tunamh.NegativeBinomial(priors.Gamma(2, 2))),
+        inflated_binomial_rows,
+        zeros_among_overdispersed,
+        (Extra("inflation", UNIFORM, "logit", start=0.3), *shape_by(priors.Gamma(2, 2), "dispersion")),
+        OWN,
+        weighted=True,
+        temper=0.8,
+        offset=True,
+        n=80,
+    ),
+    "zero-inflated negative binomial, large counts": Model(
+        tunamh.ZeroInflated(tunamh.NegativeBinomial()),
+        inflated_binomial_rows,
+        lambda eta, rng: zeros_among_overdispersed(eta + 8.0, rng),
+        (Extra("inflation", UNIFORM, "logit", start=0.3), Extra("dispersion", WIDE, start=2.0)),
+        prior=(tunamh.Normal(scale=20.0), lambda beta: stats.norm(scale=20.0).logpdf(beta).sum(axis=1)),
+    ),
+    "zero-inflated negative binomial, columns": Model(
+        tunamh.ZeroInflated(tunamh.NegativeBinomial(), tunamh.Normal(scale=1.0)),
+        lambda eta, y, z, r: inflated_binomial_rows(eta, y, special.expit(z), r),
+        zeros_among_overdispersed,
+        (*second("inflation", stats.norm.logpdf), Extra("dispersion", WIDE, start=2.0)),
+        NORMAL,
+        described="inflation",
+        n=80,
+    ),
     "hurdle": Model(
         tunamh.Hurdle(tunamh.Poisson()),
         hurdle_rows,
@@ -659,6 +754,57 @@ MODELS = {
         many_zeros,
         second("positive"),
         described="positive",
+    ),
+    # priors that are Gaussian given scales, beside unknown parameters of the family; the peak of the prior is far away
+    "Gaussian, grouped": Model(tunamh.Gaussian(), density(normal), noisy(G), scale_of(), GROUPED, n=150),
+    "Gaussian, two in a group": Model(
+        tunamh.Gaussian(), density(normal), noisy(G), scale_of(), GROUPED, columns=2, weighted=True, offset=True, n=150
+    ),
+    "Gaussian, horseshoe": Model(tunamh.Gaussian(), density(normal), noisy(G), scale_of(), HORSESHOE, n=150),
+    "Student-t, horseshoe": Model(tunamh.StudentT(4), density(student), noisy(T), scale_of(), HORSESHOE, n=150),
+    "Student-t, df, grouped": Model(
+        tunamh.StudentT(priors.Gamma(2, 10)),
+        density(student),
+        noisy(stats.t(3)),
+        lambda y: (Extra("scale", default_scale(y)), Extra("df", law(priors.Gamma(2, 10)), start=5.0)),
+        GROUPED,
+        n=150,
+    ),
+    "Weibull, right, grouped": Model(
+        tunamh.Weibull(priors.Gamma(3, 0.5)),
+        censored(weibull),
+        lifetimes(EXTREME),
+        shape_by(priors.Gamma(3, 0.5)),
+        GROUPED,
+        censor="right",
+        temper=0.8,
+        n=150,
+    ),
+    "negative binomial, horseshoe": Model(
+        tunamh.NegativeBinomial(),
+        mass(negative_binomial),
+        overdispersed,
+        (Extra("dispersion", WIDE),),
+        HORSESHOE,
+        n=150,
+    ),
+    "zero-inflated, grouped": Model(
+        tunamh.ZeroInflated(tunamh.Poisson()),
+        inflated_rows,
+        many_zeros,
+        (Extra("inflation", UNIFORM, "logit", start=0.3),),
+        GROUPED,
+        n=150,
+    ),
+    "ordinal, grouped": Model(tunamh.Ordinal(), ordinal_rows, three_classes, CUTS, GROUPED, n=400),
+    "beta, columns, horseshoe": Model(
+        tunamh.Beta(),
+        lambda eta, y, z: beta_rows(eta, y, np.exp(z)),
+        shares,
+        second("precision", size=2),
+        HORSESHOE,
+        described="precision2",
+        n=150,
     ),
     # shares
     "beta": Model(tunamh.Beta(), beta_rows, shares, (Extra("precision", WIDE, start=5.0),)),

@@ -97,15 +97,19 @@ def sum_of_rises(theta, prop, model, work, distance):
             block_total += rise
         total += block_total
         if not math.isfinite(total):  # under an infinite bound, or a sum beyond all numbers
-            return total, worst, start + _first_not_finite(n, work.rise)
+            return total, worst, start + _first_not_finite(n, work.rise, np.nan)
     return total, worst, NO_FAULT
 
 
 @helper
 def sum_of_energies(theta, model, work):
-    """``sum_i U_i(theta)`` over all rows: ``(sum, fault)``, the fault being the first row that is not finite."""
+    """``sum_i U_i(theta)`` over all rows: ``(sum, fault)``, the fault being the first row that is not finite.
+
+    A sum of +infinity, a density of zero, is one of all rows: where one of them is NaN or -infinity, the sum is not
+    +infinity and the fault is that row.
+    """
     n_rows = model.n_rows
-    total = 0.0
+    total, fault = 0.0, NO_FAULT
     for start in range(0, n_rows, BLOCK):
         n = consecutive(work.index, start, n_rows)
         model.energies(theta, work.index, n, model.data, work.rise)
@@ -114,15 +118,18 @@ def sum_of_energies(theta, model, work):
             block_total += work.rise[b]
         total += block_total
         if not math.isfinite(total):
-            return total, start + _first_not_finite(n, work.rise)
-    return total, NO_FAULT
+            if total != np.inf:
+                return total, start + _first_not_finite(n, work.rise, np.inf)
+            if fault == NO_FAULT:
+                fault = start + _first_not_finite(n, work.rise, np.nan)
+    return total, fault
 
 
 @helper
-def _first_not_finite(n, values):
-    """Or the last, where all are finite and their sum is not."""
+def _first_not_finite(n, values, allowed):
+    """The first value that is neither finite nor ``allowed``; the last, where all are and their sum is not."""
     for b in range(n):
-        if not math.isfinite(values[b]):
+        if not math.isfinite(values[b]) and values[b] != allowed:
             return b
     return n - 1
 

@@ -16,7 +16,10 @@ from .base import ReadyTest, failure, sum_of_energies, verdict
 
 @part(Decide)
 def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
-    """Accept with ``min(1, exp(log_rho - sum_i U_i(prop) + sum_i U_i(theta)))``; ``memory[0]`` is the last sum."""
+    """Accept with ``min(1, exp(log_rho - sum_i U_i(prop) + sum_i U_i(theta)))``; ``memory[0]`` is the last sum.
+
+    A sum of +infinity at ``prop``, as where ``e^eta`` overflows, is a density of zero: the move is rejected.
+    """
     if math.isnan(memory[0]):
         memory[0], fault = sum_of_energies(theta, model, work)
         if fault != NO_FAULT:
@@ -24,7 +27,7 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
     if log_rho == -np.inf:
         return verdict(rng, log_rho, 0, False, np.nan, np.nan)
     energy, fault = sum_of_energies(prop, model, work)
-    if fault != NO_FAULT:
+    if fault != NO_FAULT and energy != np.inf:
         return failure(fault)
     decision = verdict(rng, log_rho - (energy - memory[0]), model.n_rows, True, np.nan, np.nan)
     if decision.accepted:
@@ -36,7 +39,8 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
 class MH:
     """Metropolis-Hastings on all rows: exact, one pass over the data per step.
 
-    The energy of the current state is kept, so a step evaluates every row once, not twice.
+    The energy of the current state is kept, so a step evaluates every row once, not twice. A proposal of energy
+    +infinity has no posterior density and is rejected; NaN and -infinity raise, at the start +infinity too.
     """
 
     exact: ClassVar[bool] = True

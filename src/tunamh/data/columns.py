@@ -30,7 +30,8 @@ class Unreadable(Exception):
 
     def __init__(self, kind: str, what: str, values: Any, column: int | None = None):
         self.kind, self.column = kind, column
-        advice = _OF_ONE.get(what, {}).get(kind) or _ADVICE.get(kind, "every value must be a number")
+        known = _OF_ONE.get("X" if what.startswith("predictors[") else what, {})
+        advice = known.get(kind) or _ADVICE.get(kind, "every value must be a number")
         self.advice = advice.format(example=f"{what} == {_first(values)!r}")
         super().__init__(f"{kind}: {self.advice}")
 

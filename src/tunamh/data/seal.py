@@ -8,7 +8,7 @@ number always changes it, and every machine finds the same.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -20,16 +20,20 @@ _SPREAD = 1000
 
 
 class Seal:
-    """Checksums of arrays with the same number of rows; making one refuses numbers that are no use."""
+    """Checksums of arrays with the same number of rows; making one refuses numbers that are no use.
 
-    def __init__(self, arrays: dict[str, np.ndarray], names: Sequence[str] | None = None):
+    ``names`` are those of the columns, by array, where there are any.
+    """
+
+    def __init__(self, arrays: dict[str, np.ndarray], names: Mapping[str, Sequence[str] | None]):
         self._arrays = arrays
         self._n_rows = len(next(iter(arrays.values())))
         self._some = slice(None, None, max(1, self._n_rows // _SPREAD))
 
         def look(block: slice) -> tuple[int, list[bytes]]:
             for what, array in arrays.items():
-                refuse_non_finite(array[block], what, block.start, None if names is None else list(names))
+                labels = names.get(what)
+                refuse_non_finite(array[block], what, block.start, None if labels is None else list(labels))
             return block.start, self._of_block(block)
 
         self._sums = dict(over_blocks(look, self._n_rows))

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from .._arguments import moderate_number, settle, shown
+from ..data.classes import categories
 from ..data.tables import as_matrix, column_names
 from ..priors.laws import Laws
 from ..priors.positive import HalfNormal, PositivePrior
-from ..targets.designs.reading import levels_of
 from .covariance import scale_count
 
 
@@ -136,8 +136,10 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str) -> Grouping:
 
 def _codes(values: Any, name: str, n_rows: int) -> tuple[np.ndarray, list[str]]:
     """Codes of the levels that occur, and these, in their order."""
-    found = levels_of(values, name)
-    if found is None:
+    category = categories(values, f"the codes of {name}")
+    if category is not None:
+        found = category.codes, category.levels
+    else:
         array = np.asarray(values)
         if array.ndim == 2 and array.shape[1] == 1:
             array = array[:, 0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -45,6 +45,14 @@ class _Located(IndependentPrior):
     _kind: ClassVar[int]
     _scales: ClassVar[tuple[float, float]] = (1e-50, 1e50)
     _by_column: ClassVar[tuple[str, ...]] = ("mean", "scale")
+
+    def __new__(cls, *numbers: Any, **named: Any) -> Self:
+        """Whether a lone number is a mean or a scale is anyone's guess."""
+        if numbers:
+            order = cls._by_column if len(numbers) > 1 else [*cls._by_column[:-2], "scale"]
+            meant = ", ".join(f"{name}={value!r}" for name, value in zip(order, numbers, strict=False))
+            raise TypeError(f"{cls.__name__} takes its numbers by name, such as {cls.__name__}({meant}).")
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         settle(self, **{name: plain(getattr(self, name), name) for name in self._by_column})

@@ -153,6 +153,26 @@ class Mixture(NamedTuple):
         d = int(self.hyper[0])
         return self.hyper[1 + 2 * d : 1 + 3 * d]
 
+    def among(self, at: np.ndarray, dim: int) -> Mixture:
+        """The same of coefficients that are parameters ``at`` of ``dim``, beside others whose laws are elsewhere."""
+
+        def spread(values: Any, empty: Any) -> np.ndarray:
+            wide = np.full(dim, empty, dtype=np.asarray(values).dtype)
+            wide[at] = values
+            return wide
+
+        groups, start, numbers = spread(self.groups, 0), self.start, self.hyper[1 + 3 * int(self.hyper[0]) :]
+        if self.arrangement == GROUPED:
+            numbers = np.append(numbers[: -len(at)], groups)
+        else:
+            start = np.append(spread(self.start[:-1], 1.0), self.start[-1])
+        hyper = [dim, *spread(1.0 * self.mixed, 0.0), *spread(self.fixed_variance, np.inf), *spread(self.mean, 0.0)]
+        variables = tuple(
+            (name, tuple(spread(np.array(labels, object), "")) if labels and self.arrangement == HORSESHOE else labels)
+            for name, labels in self.variables
+        )
+        return Mixture(self.refresh, fixed([*hyper, *numbers]), self.arrangement, groups, start, variables)
+
 
 @dataclass(frozen=True, eq=False)
 class ReadyMixture(ReadyIndependent):

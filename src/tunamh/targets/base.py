@@ -21,7 +21,6 @@ from .._linear import Frame, Metric, metric
 from ..data.supply import Supply, random_access
 from ..errors import NotApplicable
 from ..priors import PriorExpansion, ReadyPrior, as_prior
-from ..priors.mixtures import ReadyMixture
 from ..proposals import RandomWalk
 from .layouts import pack_hyper
 from .parts import Parts
@@ -197,7 +196,7 @@ class Target:
     def model(self) -> Model:
         """The target as compiled code sees it, with scratch of its own: one per chain."""
         parts = self.parts
-        if isinstance(self._prior, ReadyMixture) and parts.refresh is nothing_to_refresh:
+        if getattr(self._prior, "mixture", None) is not None and parts.refresh is nothing_to_refresh:
             raise NotApplicable(
                 f"the prior {self.prior!r} is Gaussian given unknown scales, which sample(target) draws in turn with "
                 "the coefficients: leave test=, proposal= and control= out."
@@ -242,8 +241,12 @@ class Target:
 
     @property
     def reported(self) -> list[str]:
-        """Names of the natural parameters, one for each number that `natural` gives."""
-        return self.recorded
+        """Names of the natural parameters, one for each number that `natural` gives, as `tunamh.summary` has them."""
+        return [
+            f"{name}{label}"
+            for name, labels in self.variables
+            for label in ([""] if labels is None else [f"[{label}]" for label in labels])
+        ]
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
         """The chain's own coordinates of ``theta``."""

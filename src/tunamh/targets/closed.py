@@ -11,14 +11,17 @@ import numpy as np
 from .._jit import LogPrior, Part, fixed, helper, part
 from ..priors.differences import by_differences
 from ..priors.laws import Laws, ReadyIndependent, laws_at, ready, records
+from ..priors.mixtures import Mixture, ReadyMixture
 from ..priors.potential import PriorExpansion, ReadyPrior
-from .forms import Form, Same, fill_same, fill_scale, fill_scale_and_df
+from .forms import Form, Same, fill_df, fill_same, fill_scale, fill_scale_and_df
 from .shared_forms import (
     fill_cutpoints,
     fill_dispersion,
     fill_dispersion_of_large,
     fill_log,
     fill_probability,
+    fill_probability_and_dispersion,
+    fill_probability_and_dispersion_of_large,
     fill_shape,
 )
 
@@ -63,6 +66,12 @@ def _scale(theta, hyper):
 
 
 @part(LogPrior)
+def _df(theta, hyper):
+    natural = np.empty(theta.size)
+    return _with_laws(theta, natural, fill_df(theta, natural, hyper, int(hyper[1])), hyper)
+
+
+@part(LogPrior)
 def _scale_and_df(theta, hyper):
     natural = np.empty(theta.size)
     return _with_laws(theta, natural, fill_scale_and_df(theta, natural, hyper, int(hyper[1])), hyper)
@@ -99,6 +108,19 @@ def _probability(theta, hyper):
 
 
 @part(LogPrior)
+def _probability_and_dispersion(theta, hyper):
+    natural = np.empty(theta.size)
+    return _with_laws(theta, natural, fill_probability_and_dispersion(theta, natural, hyper, int(hyper[1])), hyper)
+
+
+@part(LogPrior)
+def _probability_and_large_dispersion(theta, hyper):
+    natural = np.empty(theta.size)
+    value = fill_probability_and_dispersion_of_large(theta, natural, hyper, int(hyper[1]))
+    return _with_laws(theta, natural, value, hyper)
+
+
+@part(LogPrior)
 def _cutpoints(theta, hyper):
     natural = np.empty(theta.size)
     return _with_laws(theta, natural, fill_cutpoints(theta, natural, hyper, int(hyper[1])), hyper)
@@ -109,12 +131,15 @@ def _cutpoints(theta, hyper):
 _PARTS = {
     fill_same: _same,
     fill_scale: _scale,
+    fill_df: _df,
     fill_scale_and_df: _scale_and_df,
     fill_log: _log,
     fill_dispersion: _dispersion,
     fill_dispersion_of_large: _large_dispersion,
     fill_shape: _shape,
     fill_probability: _probability,
+    fill_probability_and_dispersion: _probability_and_dispersion,
+    fill_probability_and_dispersion_of_large: _probability_and_large_dispersion,
     fill_cutpoints: _cutpoints,
 }
 
@@ -168,6 +193,19 @@ class ReadyClosed(ReadyPrior):
     @property
     def tails(self) -> float:
         return max(self.coefficients.tails, _MILD)
+
+    @property
+    def mixture(self) -> Mixture | None:
+        """Of coefficients that are Gaussian given unknown scales, among the parameters as they are walked."""
+        if not isinstance(self.coefficients, ReadyMixture):
+            return None
+        return self.coefficients.mixture.among(self.form.coefficients_at, self.form.dim)
+
+    def without_coefficients(self) -> ReadyClosed:
+        """The form and the priors of the extra parameters alone."""
+        none, flat = ready(_no_laws(self.form.coefficients)), self.flat.copy()
+        flat[self.form.coefficients_at] = True
+        return replace(self, coefficients=none, hyper=_packed(self.form, none, self.extras), flat=flat)
 
     @property
     def _involved(self) -> np.ndarray:
@@ -238,7 +276,8 @@ def _no_laws(dim: int) -> Laws:
 def closed_form(form: Form, coefficients: ReadyPrior, extras: list[Laws], start: np.ndarray) -> ReadyPrior:
     """The potential of a form and priors; ``start`` is where a search begins, as a user knows the parameters."""
     laws = Laws(*(np.concatenate(numbers) for numbers in zip(*extras, strict=True)))
-    if isinstance(form, Same) and isinstance(coefficients, ReadyIndependent):  # nothing but independent laws
+    mixed = isinstance(coefficients, ReadyMixture)
+    if isinstance(form, Same) and isinstance(coefficients, ReadyIndependent) and not mixed:  # nothing but laws
         return ready(Laws(*(np.concatenate(pair) for pair in zip(coefficients.laws, laws, strict=True))))
     flat = np.zeros(form.dim, bool)
     flat[form.coefficients_at] = coefficients.flat

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._linear import SMALLEST_CURVATURE, scaled_eigen
 from ..data.tables import column_names
+from ..laplace import Mode, find_modes
 
 if TYPE_CHECKING:
     from .glm import GLM
@@ -15,6 +18,9 @@ if TYPE_CHECKING:
 
 _OTHER_SCALE = 2.0  # typical residuals this many times longer or shorter than the scale are another scale's
 _NARROW = 10.0  # times narrower than the likelihood: a prior whose tails, if it has any, are far from its peak
+_FAR, _LEAST_RISE = 100.0, 2.0  # standard deviations; an energy that is higher by less there does not rise
+_DIRECTIONS = 10  # along which the energy is curved least
+_FEW_ROWS = 2000
 _TYPICAL = 0.6745  # the median of the absolute value of a standard normal
 
 
@@ -24,6 +30,7 @@ def doubts(target: GLM) -> Iterator[str]:
     if hasattr(target.given_family, "doubts"):
         yield from target.given_family.doubts(target.given_rows)
     if len(target.modes) == 1:
+        yield from _of_flat_likelihood(target)
         yield from _of_narrow_prior(target)
         yield from _of_heavy_prior(target)
 
@@ -33,19 +40,24 @@ def _of_units(target: GLM) -> Iterator[str]:
     scale = getattr(target.given_family, "scale", None)
     if not isinstance(scale, float):
         return
-    step = max(1, target.n_rows // 10_000)
-    rows = target.observations.take(np.arange(0, target.n_rows, step)).rows()
-    y, residuals = rows.y, rows.y - rows.X.dot(target.modes[0].point)
+    step, family = max(1, target.n_rows // 10_000), target.given_family
+    rows = target.given_rows.take(np.arange(0, target.n_rows, step)).rows()
+    response = getattr(family, "response", None)  # what is regressed, where that is not y
+    coefficients = target.natural(target.modes[0].point)[: len(target.arranged.names)]
+    y = rows.y if response is None else response(rows)
+    residuals = y - rows.X.dot(coefficients)
+    if rows.censored is not None:
+        y, residuals = y[rows.censored == 0], residuals[rows.censored == 0]
     if len(y) <= 2 * target.dim or not np.isfinite(residuals).all():
         return
-    typical = float(np.median(np.abs(residuals))) / _TYPICAL
-    if getattr(target.family, "squared", False):
+    typical = float(np.median(np.abs(residuals))) / getattr(family, "median_size", _TYPICAL)
+    if getattr(family, "squared", False) and rows.censored is None:
         typical = float(np.sqrt(np.mean(residuals**2) * len(y) / (len(y) - target.dim)))
     ratio = typical / scale
     if ratio > _OTHER_SCALE or (0 < ratio < 1 / _OTHER_SCALE):
         off = f"{ratio:.3g} times" if ratio > 1 else f"1/{1 / ratio:.3g} of"
         yield (
-            f"a typical residual is {typical:.3g}, {off} the scale of {target.family!r}, which is taken as known: "
+            f"a typical residual is {typical:.3g}, {off} the scale of {family!r}, which is taken as known: "
             f"standard deviations will be too {'small' if ratio > 1 else 'large'}. Say scale={typical:.2g} or so, or "
             "divide X and y by it."
         )
@@ -81,6 +93,71 @@ def _of_heavy_prior(target: GLM) -> Iterator[str]:
             "coefficients beside it there may be no posterior at all. Take a Normal, a Laplace or a StudentT prior "
             "with df above 2."
         )
+
+
+def _of_flat_likelihood(target: GLM) -> Iterator[str]:
+    """Under a flat prior a family that does not say where it rises (`rises`) may leave no posterior; nothing is proved.
+
+    Where there is one, energies a hundred standard deviations from the mode are higher: by thousands, where they are
+    nearly quadratic, and by the logarithm of the distance times the number of rows where tails are the heaviest.
+    """
+    family, mode = target.family, target.modes[0]
+    judged = hasattr(family, "rises") or hasattr(family, "contrasts")
+    if judged or not target._prior.flat.any() or not np.isfinite(mode.posterior.hessian).all():
+        return
+    scale, values, vectors = scaled_eigen(mode.posterior.plain_hessian)
+    few = np.argsort(np.abs(values))[:_DIRECTIONS]
+    widths = 1 / np.sqrt(np.maximum(np.abs(values[few]), SMALLEST_CURVATURE * np.abs(values).max()))
+    ways = list((vectors[:, few] / scale[:, None] * widths).T)
+    path = mode.point - target.search_starts()[0]
+    curved = float(path @ mode.posterior.plain_hessian @ path)
+    ways += [path / np.sqrt(curved)] if curved > 0 else []
+    points = np.array([mode.point + sign * _FAR * way for way in ways for sign in (-1.0, 1.0)])
+    rises = target.energies_at(points) - mode.posterior.energy
+    lowest = int(np.argmin(np.where(np.isnan(rises), np.inf, rises)))
+    if rises[lowest] < _LEAST_RISE:
+        named = names_along(target, points[lowest] - mode.point)
+        yield (
+            f"the energy of {target.given_family!r} does not rise along column{'s' * (len(named) > 1)} "
+            f"{listed(named)}, as far as {_FAR:g} standard deviations from its lowest point that was found: under a "
+            "flat prior there may be no posterior. Give a prior, such as prior=tunamh.Normal(scale=10), or drop "
+            "columns."
+        )
+
+
+def searched(target: GLM) -> list[Mode]:
+    """The modes; of a user's energy that has none, a word about its sign."""
+    own = hasattr(target.family, "formula")
+    try:
+        with np.errstate(invalid="ignore") if own else nullcontext():
+            modes = find_modes(target)
+    except np.linalg.LinAlgError:  # a search that ended among infinities
+        if own:
+            _refuse_log_likelihood(target)
+        raise
+    if own and not (modes[0].found and _is_minimum(modes[0].posterior.hessian)):
+        _refuse_log_likelihood(target)
+    return modes
+
+
+def _refuse_log_likelihood(target: GLM) -> None:
+    """An energy without a minimum that curves downwards in every direction where the search begins."""
+    some = target.sample_of(_FEW_ROWS, seed=5)
+    hessian = some.expansion(some.search_starts()[0]).plain_hessian
+    if np.isfinite(hessian).all() and (scaled_eigen(hessian)[1] < 0).all():
+        raise ValueError(
+            f"the energy of {target.given_family!r} looks like a log likelihood: return its negative. It curves "
+            "downwards in every direction and no lowest point was found; an energy is minus the log-likelihood of a "
+            "row."
+        )
+
+
+def _is_minimum(hessian: np.ndarray) -> bool:
+    """Whether the curvature is positive in every direction, by more than rounding."""
+    if not np.isfinite(hessian).all():
+        return False
+    values = scaled_eigen(hessian)[1]
+    return bool(values.min() > SMALLEST_CURVATURE * values.max() > 0)
 
 
 def proved_proper(target: GLM, expanded: TaylorTarget, away: float) -> bool:

@@ -131,22 +131,52 @@ class Scale(Form):
         return np.insert((point[: self.coefficients] - self.b0) * tau, self.tau_at, tau)
 
 
-# ---------------------------------------------------------------------------- scale and degrees of freedom together
+# ------------------------------------------------------------------- degrees of freedom, alone and beside a scale
+
+
+@helper
+def _fill_last_df(theta, natural, weight):
+    """The last parameter is walked as ``kappa = log df``; the constants of ``weight`` rows, and the Jacobian."""
+    kappa = theta[theta.size - 1]
+    if not abs(kappa) < 50.0:
+        return -np.inf
+    df = math.exp(kappa)
+    natural[theta.size - 1] = df
+    return kappa + weight * (math.lgamma(0.5 * (df + 1.0)) - math.lgamma(0.5 * df) - 0.5 * kappa)
+
+
+@helper
+def fill_df(theta, natural, hyper, at):
+    """``df = e^kappa``: the constants of the Student-t density, and the Jacobian ``kappa``."""
+    natural[:] = theta
+    return _fill_last_df(theta, natural, hyper[at])
+
+
+class Df(Form):
+    """Student-t errors of a known scale and unknown degrees of freedom (spec 5n)."""
+
+    fill = staticmethod(fill_df)
+
+    def __init__(self, coefficients: int, weight: float):
+        super().__init__(coefficients, 1)
+        self.weight = weight
+
+    @property
+    def numbers(self) -> list[float]:
+        return [self.weight]
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return np.concatenate([points[..., :-1], np.exp(points[..., -1:])], axis=-1)
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        return np.append(point[:-1], np.log(point[-1]))
 
 
 @helper
 def fill_scale_and_df(theta, natural, hyper, at):
     """As `fill_scale`, and ``df = e^kappa``: the constants of the Student-t density, and the Jacobian ``kappa``."""
     value = fill_scale(theta, natural, hyper, at + 1)
-    if not value > -np.inf:
-        return value
-    kappa = theta[theta.size - 1]
-    if not abs(kappa) < 50.0:
-        return -np.inf
-    df = math.exp(kappa)
-    natural[theta.size - 1] = df
-    weight = hyper[at]
-    return value + kappa + weight * (math.lgamma(0.5 * (df + 1.0)) - math.lgamma(0.5 * df) - 0.5 * kappa)
+    return value + _fill_last_df(theta, natural, hyper[at]) if value > -np.inf else value
 
 
 class ScaleAndDf(Scale):

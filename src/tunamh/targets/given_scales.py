@@ -8,36 +8,28 @@ given the scales make together, ``N(m, Q^-1)``,
 
 so that only the rows' remainders decide. These are bounded in a metric that stays, that of the centre: the law by which
 rows are drawn does not change. One Cholesky factor is made per step.
+
+Other unknown parameters (a dispersion, cutpoints) are proposed together with the coefficients; what is closed of them
+counts whole, and its expansion joins ``H`` and ``g``. Beside an unknown scale see `tunamh.targets.given_scales_scaled`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .._jit import REASSOCIATE, Distance, Locate, Offset, Propose, fixed, helper, part
-from ..priors.mixtures import GROUPED, HORSESHOE, ReadyMixture
+from ..priors.mixtures import HORSESHOE, Mixture
 from ..proposals import Proposal, ReadyProposal, Space
 from .bounds import bounds_of_several, on_ladder, products, second_order, second_order_general
+from .closed import ReadyClosed
+from .forms import Scale
+from .given_scales_scaled import Scaled, numbers_at, variance_of
 from .layouts import expanded_of, pack_hyper
 from .taylor import TaylorTarget, polynomial_fall_of
-
-# Numbers that a state's offset and proposal read, behind a regression's own: d, arrangement, then for every coefficient
-# its group (or a variance that does not change, as minus that, infinity where the prior is flat) and its mean.
-
-
-@helper(inline=True)
-def _variance(here, numbers, at, j):
-    """The prior's variance of coefficient ``j`` in this state."""
-    d, arrangement = int(numbers[at]), numbers[at + 1]
-    group = numbers[at + 2 + j]
-    if group < 0.0:
-        return -group
-    if arrangement == HORSESHOE:
-        return here[d + j] * here[2 * d]
-    return here[d + int(group)] if arrangement == GROUPED else here[d + j]
 
 
 @part(Locate)
@@ -46,15 +38,9 @@ def _first(state, theta, hyper):
         theta[j] = state[j]
 
 
-@helper(inline=True)
-def _numbers_at(hyper):
-    """They end where the expansion begins; the last of them says how many there are."""
-    return int(hyper[0]) - 1 - int(hyper[int(hyper[0]) - 1])
-
-
 @part(Distance)
 def _distance(here, there, hyper):
-    d = int(hyper[_numbers_at(hyper)])
+    d = int(hyper[numbers_at(hyper)])
     at = expanded_of(hyper, d)
     pp, ww, pw = products(here, there, at.centre, at.root)
     return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at.trust)
@@ -62,7 +48,7 @@ def _distance(here, there, hyper):
 
 @part(Distance)
 def _distance_of_several(here, there, hyper):
-    d = int(hyper[_numbers_at(hyper)])
+    d = int(hyper[numbers_at(hyper)])
     at = expanded_of(hyper, d)
     pp, ww, pw = products(here, there, at.centre, at.root)
     return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at.trust)
@@ -71,11 +57,11 @@ def _distance_of_several(here, there, hyper):
 @part(Offset)
 def _offset(here, there, hyper):
     """Of the data's quadratic part and of the prior given the scales, which both states share."""
-    numbers = _numbers_at(hyper)
+    numbers = numbers_at(hyper)
     d = int(hyper[numbers])
     total = polynomial_fall_of(here, there, hyper, d)
     for j in range(d):
-        mean, variance = hyper[numbers + 2 + d + j], _variance(here, hyper, numbers, j)
+        mean, variance = hyper[numbers + 2 + d + j], variance_of(here, hyper, numbers, j)
         total -= 0.5 * (there[j] - here[j]) * (there[j] + here[j] - 2.0 * mean) / variance
     return total
 
@@ -125,7 +111,7 @@ def _given_scales(rng, here, there, knobs):
         mean[j] = knobs[begins + j]
         for k in range(j + 1):
             Q[j, k] = knobs[begins + d + j * d + k]
-        variance = _variance(here, knobs, 1, j)
+        variance = variance_of(here, knobs, 1, j)
         if variance < np.inf:
             Q[j, j] += 1.0 / variance
             mean[j] += knobs[3 + d + j] / variance
@@ -164,25 +150,36 @@ class GivenScalesTarget(TaylorTarget):
 
     def __init__(self, expanded: TaylorTarget):
         vars(self).update(vars(expanded))
-        prior = expanded._prior
-        assert isinstance(prior, ReadyMixture)
-        self.mixture = mixture = prior.mixture
-        d = self.dim
+        prior: Any = expanded._prior
+        self.mixture: Mixture = prior.mixture
+        mixture = self.mixture
+        d, form = self.dim, expanded.base.arranged.form  # type: ignore[attr-defined]
+        self.scaled = scaled = Scaled(form) if isinstance(form, Scale) else None
         group = np.where(mixture.mixed, mixture.groups, -mixture.fixed_variance)
         numbers = [float(d), float(mixture.arrangement), *group, *mixture.mean]
         begins = int(self._hyper[0])
-        own = [*self.own_numbers, *numbers, float(len(numbers))]
-        self._hyper = pack_hyper(own, self._hyper[begins:])
-        H, g = self.hessian, self.gradient
-        self.proposal_knobs = fixed([1.0, *numbers, *(H @ self.centre - g), *H.ravel()])
+        known = [*numbers, *(() if scaled is None else scaled.numbers)]
+        self._hyper = pack_hyper([*self.own_numbers, *known, float(len(known))], self._hyper[begins:])
+        H, g, centre = self.hessian, self.gradient, self.centre
+        if isinstance(prior, ReadyClosed):
+            self._prior = prior.without_coefficients()
+            rest = self._prior.expansion(centre, self.at_centre.width)
+            H, g = H + rest.hessian, g + rest.gradient
+        else:
+            self._prior = prior.without(centre, self.prior_at_centre)  # all of it is in the offset
+        if scaled is not None:
+            H, g, centre = scaled.expansion(H, g, centre)
+        self.proposal_knobs = fixed([1.0, *numbers, *(H @ centre - g), *H.ravel()])
         several = expanded.bounds.distance is bounds_of_several(expanded.trust).distance
-        distance = _distance_of_several if several else _distance
-        self.parts = self.parts._replace(locate=_first, distance=distance, offset=_offset, refresh=mixture.refresh)
+        locate, distance, offset = _first, _distance_of_several if several else _distance, _offset
+        if scaled is not None:
+            locate, distance, offset = scaled.parts(several=several)
+        self.parts = self.parts._replace(locate=locate, distance=distance, offset=offset, refresh=mixture.refresh)
         self.refresh_hyper = mixture.hyper
-        self._prior = prior.without(self.centre, self.prior_at_centre)  # all of it is in the offset
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
-        return np.concatenate([theta[: self.dim], self.mixture.start])
+        first = theta[: self.dim] if self.scaled is None else self.scaled.state(theta[: self.dim])
+        return np.concatenate([first, self.mixture.start])
 
     @property
     def recorded(self) -> list[str]:
@@ -204,17 +201,14 @@ class GivenScalesTarget(TaylorTarget):
         return np.arange(total)
 
     def natural(self, points: np.ndarray) -> np.ndarray:
-        natural = np.concatenate([points[..., : self.dim], np.sqrt(points[..., self.dim :])], axis=-1)
+        walked = self.base.natural(points[..., : self.dim])
+        natural = np.concatenate([walked, np.sqrt(points[..., self.dim :])], axis=-1)
         return natural[..., self._reported]
-
-    @property
-    def reported(self) -> list[str]:
-        return [self.recorded[k] for k in self._reported]
 
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:
         mixed = self.mixture.mixed
-        found: list[tuple[str, list[str] | None]] = [("theta", self.names)]
+        found = list(self.base.variables)
         for name, labels in self.mixture.variables:
             if labels is not None and self.mixture.arrangement == HORSESHOE:
                 labels = tuple(label for label, kept in zip(labels, mixed, strict=True) if kept)

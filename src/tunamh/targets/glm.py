@@ -12,16 +12,15 @@ import numpy as np
 from .._arguments import shown
 from .._jit import Part
 from ..data.passes import announce
-from ..errors import NotApplicable
-from ..laplace import Mode, find_mode, find_modes
+from ..laplace import Mode, find_mode
 from ..priors import Flat, as_prior
 from ..priors.laws import LAPLACE, NORMAL, ReadyIndependent
-from ..priors.mixtures import ReadyMixture, mixture_of_laws
+from ..priors.mixtures import mixture_of_laws
 from .arrange import arrange
 from .base import Expansion, checked_temper
 from .closed import closed_form
 from .columns import dependent_columns
-from .doubts import doubts, names_along, proved_proper, refuse_positions
+from .doubts import doubts, names_along, proved_proper, refuse_positions, searched
 from .expanding import expanded, firefly
 from .families import Family
 from .families.several import SeveralFamily
@@ -119,11 +118,6 @@ class GLM(Regression):
         self.coefficient_prior = as_prior(prior, names).bind(len(names))
         ready = self.coefficient_prior
         if form is not None:
-            if isinstance(ready, ReadyMixture):
-                raise NotApplicable(
-                    f"{prior!r} is not offered beside an unknown {', '.join(e.name for e in arranged.extras)} of "
-                    f"{given!r}: give a known one, such as Gaussian(scale=2.0), or another prior."
-                )
             ready = closed_form(form, ready, list(arranged.laws), np.asarray(arranged.start))
         labels = [label for extra in arranged.extras for label in extra.labels or (extra.name,)]
         super().__init__(
@@ -210,7 +204,7 @@ class GLM(Regression):
     def modes(self) -> list[Mode]:
         """The posterior's modes that matter, by their share; one where energies are convex."""
         announce("looking for the mode")
-        modes = find_modes(self)
+        modes = searched(self)
         if modes[0].slow and self.separating_direction() is None:
             modes[0] = find_mode(self, start=modes[0].point, patient=True)
         if np.isfinite(modes[0].posterior.energy):
@@ -226,6 +220,11 @@ class GLM(Regression):
     def supported_point(self) -> np.ndarray | None:
         return self._supported_point
 
+    def __repr__(self) -> str:
+        """With its family, unless the target's own name says it."""
+        kind, about = super().__repr__().split("(", 1)
+        return f"{kind}({self.given_family!r}, {about}" if type(self) is GLM else f"{kind}({about}"
+
     # --------------------------------------------------------------------------------------------- what it offers
 
     @cached_property
@@ -235,7 +234,7 @@ class GLM(Regression):
         A posterior about as wide as such a law has its peak and its tails, which a Gaussian approximation lacks.
         """
         prior = self._prior
-        if isinstance(prior, ReadyMixture):
+        if getattr(prior, "mixture", None) is not None:
             return self
         if self.arranged.form is not None or not isinstance(prior, ReadyIndependent) or self.highest_order() < 2:
             return None

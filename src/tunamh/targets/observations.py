@@ -72,6 +72,7 @@ class InMemory(Sample):
     """Arrays, which are not copied; the seal notices when they are changed. A sample has none.
 
     ``others`` are further designs, ``other_names`` their columns' names, ``described`` the parameters they describe.
+    ``classes`` are the names of responses 0, 1, ... where a user gave these by name.
     """
 
     design: Design
@@ -83,6 +84,7 @@ class InMemory(Sample):
     others: tuple[Design, ...] = ()
     other_names: tuple[Sequence[str] | None, ...] = ()
     described: tuple[str, ...] = ()
+    classes: tuple[str, ...] | None = None
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arguments import shown
+from ..data.classes import classes
 from ..data.seal import Seal
 from ..data.source import Rows, Source
 from ..data.tables import aligned, as_vector
@@ -39,12 +40,14 @@ def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
         return looked_through(FromSource(X), family.check)
     if y is None:
         raise TypeError("y is missing: give the responses, one per row of X, or a source that has them.")
+    beside = beside._replace(offset=_for_all(beside.offset, X), trials=_for_all(beside.trials, X))
     vectors = {"y": y, **{name: getattr(beside, name) for name in ("weights", "offset", "trials", "censored")}}
     tables = {f"predictors[{name!r}]": table for name, table in (beside.predictors or {}).items()}
     y, *others = aligned(X, "X", **vectors, **tables)
     others, tables = others[:4], dict(zip(beside.predictors or {}, others[4:], strict=True))
     design, names = as_design(X)
     n_rows = design.n_rows
+    y, names_of_classes = _responses(y, family)
     y = as_vector(y, "y", n_rows)
     weights, offset, trials, censored = (
         None if given is None else as_vector(given, name, n_rows)
@@ -52,7 +55,7 @@ def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
     )
     if offset is not None:
         design = ShiftedDesign(design, offset)
-    given_columns = [as_design(table) for table in tables.values()]
+    given_columns = [as_design(table, f"predictors[{name!r}]") for name, table in tables.items()]
     for (one, _), name in zip(given_columns, beside.predictors or {}, strict=True):
         if one.n_rows != n_rows:
             raise ValueError(f"predictors[{name!r}] has {one.n_rows} rows, but X has {n_rows}.")
@@ -61,14 +64,42 @@ def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
     if censored is not None:
         _check_codes(censored)
     held = {"y": y, "weights": weights, "trials": trials, "censored": censored}
-    columns = {f"predictors: {name}": array for one, _ in given_columns for name, array in one.arrays().items()}
+    columns: dict[str, np.ndarray] = {}
+    labels = {"X": names}
+    for (one, of_one), name in zip(given_columns, tables, strict=True):
+        labels[f"predictors[{name!r}]"] = of_one
+        columns |= {held.replace("X", f"predictors[{name!r}]"): array for held, array in one.arrays().items()}
     arrays = {name: array for name, array in held.items() if array is not None}
-    seal = Seal({**design.arrays(), **arrays, **columns}, names)
+    seal = Seal({**design.arrays(), **arrays, **columns}, labels)
     if trials is not None:
         return family.of_trials(InMemory(design, y, weights, names, seal), trials)
     found = InMemory(design, y, weights, names, seal, censored, tuple(one for one, _ in given_columns))
+    found.classes = names_of_classes
     found.other_names, found.described = tuple(labels for _, labels in given_columns), tuple(beside.predictors or ())
     return found
+
+
+def _for_all(given: Any, X: Any) -> Any:
+    """One number for all rows as a vector of it; anything else stays as it is."""
+    if isinstance(given, int | float | np.integer | np.floating) and not isinstance(given, bool):
+        return np.full(X.shape[0] if hasattr(X, "shape") else len(X), float(given))
+    return given
+
+
+def _responses(y: Any, family: Any) -> tuple[Any, tuple[str, ...] | None]:
+    """Numbers, and the names of classes where a family of classes was given any: text or categories."""
+    if hasattr(family, "of_trials"):
+        return y, None  # labels, of which errors have their own to say
+    found, kind = classes(y, "y"), type(family).__name__
+    if found is None:
+        return y, None
+    if not hasattr(family, "of_classes"):
+        convert = "convert numbers stored as text with astype(float)" if found.kind == "text" else "give their numbers"
+        raise TypeError(
+            f"y holds {found.kind}, and {kind} is for numbers: {convert}. Two classes, coded as 0 and 1, are for "
+            "Logistic(), more for Categorical(), ordered ones for Ordinal()."
+        )
+    return family.of_classes(found)
 
 
 def _refuse_what_means_nothing(beside: Beside, family: Any) -> None:
@@ -77,7 +108,7 @@ def _refuse_what_means_nothing(beside: Beside, family: Any) -> None:
     if beside.trials is not None and not hasattr(family, "of_trials"):
         raise TypeError(f"trials= counts labels, for Logistic(), Probit() and Cloglog(); {kind} has no labels.")
     if beside.censored is not None and not getattr(family, "knows_censoring", False):
-        known = "Gaussian, LogisticErrors, LogNormal, LogLogistic and Weibull"
+        known = "Exponential, Gaussian, LogisticErrors, LogNormal, LogLogistic and Weibull"
         raise TypeError(f"censored= is for {known} responses, not for {kind}.")
     if beside.predictors is not None and not isinstance(beside.predictors, Mapping):
         raise TypeError(

@@ -23,12 +23,15 @@ def fill_log(theta, natural, hyper, at):
 
 
 class Logarithm(Form):
-    """A positive parameter that all rows share; their energies hold all that the data say."""
+    """A positive parameter that all rows share; their energies hold all that the data say.
+
+    It is the last one, and ``between`` it and the coefficients may be others, walked as they are.
+    """
 
     fill = staticmethod(fill_log)
 
-    def __init__(self, coefficients: int):
-        super().__init__(coefficients, 1)
+    def __init__(self, coefficients: int, between: int = 0):
+        super().__init__(coefficients, between + 1)
 
     @property
     def numbers(self) -> list[float]:
@@ -69,8 +72,8 @@ class Dispersion(Logarithm):
 
     fill = staticmethod(fill_dispersion)
 
-    def __init__(self, coefficients: int, values: np.ndarray, weights: np.ndarray):
-        super().__init__(coefficients)
+    def __init__(self, coefficients: int, values: np.ndarray, weights: np.ndarray, between: int = 0):
+        super().__init__(coefficients, between)
         above = np.zeros(int(values.max(initial=0)) if values.max(initial=0) <= 4 * len(values) + 100 else 0)
         if len(above) == values.max(initial=0):
             for value, weight in zip(values.astype(np.int64), weights, strict=True):
@@ -113,13 +116,18 @@ class GammaShape(Logarithm):
 
 
 @helper
+def _from_logit(theta, natural, j):
+    """Parameter ``j`` is walked as its logit: the Jacobian is ``p (1 - p)``, whose logarithm is returned."""
+    small = math.exp(-abs(theta[j]))
+    natural[j] = 1.0 / (1.0 + small) if theta[j] > 0.0 else small / (1.0 + small)
+    return -abs(theta[j]) - 2.0 * math.log1p(small)
+
+
+@helper
 def fill_probability(theta, natural, hyper, at):
-    """The last parameter is walked as its logit: the Jacobian is ``p (1 - p)``."""
-    last = theta.size - 1
+    """The last parameter is walked as its logit."""
     natural[:] = theta
-    small = math.exp(-abs(theta[last]))
-    natural[last] = 1.0 / (1.0 + small) if theta[last] > 0.0 else small / (1.0 + small)
-    return -abs(theta[last]) - 2.0 * math.log1p(small)
+    return _from_logit(theta, natural, theta.size - 1)
 
 
 class Probability(Form):
@@ -144,6 +152,37 @@ class Probability(Form):
 
     def walking(self, point: np.ndarray) -> np.ndarray:
         return np.append(point[:-1], np.log(point[-1] / (1 - point[-1])))
+
+
+@helper
+def fill_probability_and_dispersion(theta, natural, hyper, at):
+    """As `fill_dispersion`, and the parameter before the dispersion by its logit."""
+    return fill_dispersion(theta, natural, hyper, at) + _from_logit(theta, natural, theta.size - 2)
+
+
+@helper
+def fill_probability_and_dispersion_of_large(theta, natural, hyper, at):
+    """As `fill_dispersion_of_large`, and the parameter before the dispersion by its logit."""
+    return fill_dispersion_of_large(theta, natural, hyper, at) + _from_logit(theta, natural, theta.size - 2)
+
+
+class ProbabilityAndDispersion(Dispersion):
+    """Zero-inflated negative binomial counts: a probability with a uniform prior, and a dispersion behind it."""
+
+    def __init__(self, coefficients: int, values: np.ndarray, weights: np.ndarray):
+        super().__init__(coefficients, values, weights, between=1)
+        large = self.fill is fill_dispersion_of_large
+        self.fill = fill_probability_and_dispersion_of_large if large else fill_probability_and_dispersion  # type: ignore[misc]
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        found = super().natural(points)
+        found[..., -2] = 1 / (1 + np.exp(-points[..., -2]))
+        return found
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        found = super().walking(point)
+        found[-2] = np.log(point[-2] / (1 - point[-2]))
+        return found
 
 
 # ------------------------------------------------------------------------------------------------------- cutpoints

@@ -161,10 +161,6 @@ class TaylorTarget(Target):
         return self.base.recorded
 
     @property
-    def reported(self) -> list[str]:
-        return self.base.reported
-
-    @property
     def skew(self) -> np.ndarray:
         return self._shape.skew
 

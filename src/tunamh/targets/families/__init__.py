@@ -13,7 +13,7 @@ from .binary import Logistic, Probit
 from .categorical import Categorical
 from .cloglog import Cloglog
 from .counts import NegativeBinomial, Poisson
-from .described import Beta, Gamma, Hurdle, ZeroInflated
+from .described import Beta, Gamma
 from .gaussian import Gaussian
 from .lifetimes import LogisticErrors, LogLogistic, LogNormal, Weibull
 from .ordinal import Ordinal
@@ -22,6 +22,7 @@ from .positive import Exponential, GammaRows
 from .robust import Huber, StudentT
 from .softplus import SoftplusPoisson
 from .survival import LogisticRows, NormalRows, WeibullRows
+from .zeros import Hurdle, ZeroInflated
 
 __all__ = [
     "Beta",

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._jit import FamilyEnergy, FamilyRise, helper, part
+from ...data.classes import Coded
 from ..arrange import Arrangement, one_stretch_per_class
-from ..observations import Observations
+from ..observations import Arranged, Observations
 from .base import SIGMOID_THIRD
 from .several import SeveralFamily
 
 _MOST_CLASSES = 1000
+_LARGEST = 2.0**53  # beyond, whole numbers are no longer told apart
 
 
 @helper(inline=True)
@@ -113,11 +115,16 @@ class Softmax(SeveralFamily):
 class Categorical:
     """Classes 0, 1, ..., K: ``p(y = k) ~ e^{x.theta_k}``, with ``theta_0 = 0`` (softmax with a reference class).
 
-    There are K vectors of coefficients; that of column ``x`` for class ``k`` is called ``x[k]``.
+    There are K vectors of coefficients; that of column ``x`` for class ``k`` is called ``x[k]``. Classes may be any
+    whole numbers, text or categories: the first of them, in their order, is the reference.
     """
 
+    def of_classes(self, found: Coded) -> tuple[np.ndarray, tuple[str, ...]]:
+        """Codes and names of classes that a user gave by name; those that no row has are left out."""
+        return found.codes.astype(np.float64), tuple(found.levels)
+
     def check(self, y: np.ndarray) -> None:
-        wrong = (y < 0) | (y != np.floor(y)) | (y > _MOST_CLASSES)
+        wrong = (y != np.floor(y)) | (np.abs(y) > _LARGEST)
         if wrong.any():
             row = int(np.argmax(wrong))
             raise ValueError(
@@ -125,11 +132,16 @@ class Categorical:
             )
 
     def arrange(self, observations: Observations, temper: float) -> Arrangement:
-        counts = np.zeros(_MOST_CLASSES + 1, np.int64)
-        for found in observations.map(lambda rows: np.bincount(rows.y.astype(np.int64))):
-            counts[: len(found)] += found
-        classes = int(np.flatnonzero(counts)[-1]) + 1
-        if classes < 2 or (counts[:classes] == 0).any():
-            empty = "no other class" if classes < 2 else f"none of class {int(np.argmin(counts[:classes]))}"
-            raise ValueError(f"y has rows of class {classes - 1} and {empty}: every class from 0 on must occur.")
-        return one_stretch_per_class(observations, Softmax(classes - 1), [str(k) for k in range(classes)])
+        values = np.unique(np.concatenate(list(observations.map(lambda rows: np.unique(rows.y)))))
+        if len(values) < 2:
+            raise ValueError("all rows of y have the same class: there must be two at least.")
+        if len(values) > _MOST_CLASSES:
+            raise ValueError(f"y has {len(values)} classes, more than the {_MOST_CLASSES} that are offered: join some.")
+        given = getattr(observations, "classes", None)
+        names = [str(int(value)) for value in values] if given is None else list(given)
+        if not np.array_equal(values, np.arange(len(values))):
+            codes = observations
+            observations = Arranged(
+                codes, codes.design, lambda rows: rows._replace(y=np.searchsorted(values, rows.y) * 1.0)
+            )
+        return one_stretch_per_class(observations, Softmax(len(values) - 1), names)

@@ -13,17 +13,10 @@ from ...priors.positive import LogNormal, PositivePrior, known_or_prior
 from ..arrange import Arrangement, Extra, column_names, shared_scalar, two_designs
 from ..forms import Form, Same
 from ..observations import Observations
-from ..shared_forms import Dispersion, GammaShape, Logarithm, Probability
-from .counts import NegativeBinomial, Poisson, check_counts
+from ..shared_forms import Dispersion, GammaShape, Logarithm
+from .counts import NegativeBinomial
 from .positive import GammaRows
-from .two_predictors import (
-    BetaRows,
-    GammaRows2,
-    HeteroscedasticGaussianRows,
-    HurdlePoissonRows,
-    NegativeBinomialRows,
-    ZeroInflatedPoissonRows,
-)
+from .two_predictors import BetaRows, GammaRows2, HeteroscedasticGaussianRows, NegativeBinomialRows
 
 COEFFICIENTS = Normal(scale=2.5)
 """The prior of the coefficients of a second predictor, where none is given."""
@@ -62,7 +55,7 @@ def described_by_columns(observations: Observations) -> bool:
     return bool(getattr(observations, "others", ()))
 
 
-def _start(observations: Observations, level: float = 0.0) -> np.ndarray:
+def start_at(observations: Observations, level: float = 0.0) -> np.ndarray:
     """Zeros, and coefficients of the second predictor that make it about ``level``, as far as its columns can."""
     some = observations.take(np.arange(min(observations.n_rows, 1000))).rows()
     Z = some.others[0].dense()
@@ -72,11 +65,8 @@ def _start(observations: Observations, level: float = 0.0) -> np.ndarray:
     return np.concatenate([np.zeros(observations.design.dim), second])
 
 
-# ------------------------------------------------------------------------------------------------------ the families
-
-
-def negative_binomial(family: NegativeBinomial, observations: Observations, temper: float) -> Arrangement:
-    """`NegativeBinomial` with an unknown dispersion."""
+def positive_counts(observations: Observations, temper: float) -> tuple[np.ndarray, np.ndarray]:
+    """The counts above zero that occur, in order, and what the rows that have them weigh."""
     found: dict[float, float] = {}
 
     def count(rows: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -86,8 +76,16 @@ def negative_binomial(family: NegativeBinomial, observations: Observations, temp
     for values, weights in observations.map(count):
         for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
             found[value] = found.get(value, 0.0) + temper * weight
-    values = np.array(sorted(value for value in found if value > 0))
-    form = Dispersion(observations.design.dim, values, np.array([found[value] for value in values.tolist()]))
+    kept = sorted(value for value in found if value > 0)
+    return np.array(kept), np.array([found[value] for value in kept])
+
+
+# ------------------------------------------------------------------------------------------------------ the families
+
+
+def negative_binomial(family: NegativeBinomial, observations: Observations, temper: float) -> Arrangement:
+    """`NegativeBinomial` with an unknown dispersion."""
+    form = Dispersion(observations.design.dim, *positive_counts(observations, temper))
     prior: Any = WIDE if family.dispersion is None else family.dispersion
     return one_number(observations, NegativeBinomialRows(), form, "dispersion", prior, 1.0)
 
@@ -137,7 +135,7 @@ class Beta:
 
     def arrange(self, observations: Observations, temper: float) -> Arrangement:
         if described_by_columns(observations):
-            return by_columns(observations, BetaRows(), "precision", self.precision, _start(observations, 1.0))
+            return by_columns(observations, BetaRows(), "precision", self.precision, start_at(observations, 1.0))
         if isinstance(self.precision, float):
             raise ValueError("precision must be a prior, or left out: a known precision is not offered.")
         if isinstance(self.precision, IndependentPrior):
@@ -148,78 +146,11 @@ class Beta:
         return one_number(observations, BetaRows(), form, "precision", prior, 5.0)
 
 
-class _TwoParts:
-    """Counts with a probability beside them: one number, or described by columns through the logistic function."""
-
-    counts: Any
-    rows: Any
-    name: str
-
-    def check(self, y: np.ndarray) -> None:
-        check_counts(y)
-
-    def _settled(self) -> None:
-        if not isinstance(self.counts, Poisson):
-            raise TypeError(f"{type(self).__name__} takes the counts' family, Poisson(), got {shown(self.counts)}.")
-        prior = getattr(self, self.name)
-        if prior is not None and not isinstance(prior, IndependentPrior):
-            raise TypeError(f"{self.name} must be a prior of coefficients such as Normal(scale=1), got {shown(prior)}.")
-
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
-        prior = getattr(self, self.name)
-        if described_by_columns(observations):
-            return by_columns(observations, self.rows, self.name, prior, _start(observations))
-        if prior is not None:
-            also = f"predictors={{{self.name!r}: Z}}"
-            raise ValueError(f"a prior of {self.name} is one of coefficients of columns: give {also} too.")
-        names = column_names(observations)
-        form, begin = Probability(len(names)), np.append(np.zeros(len(names)), 0.5)
-        rows = shared_scalar(observations)
-        return Arrangement(rows, self.rows, names, form, (Extra(self.name),), (Probability.uniform(),), begin)
-
-
-@dataclass(frozen=True)
-class ZeroInflated(_TwoParts):
-    """Zero with probability ``inflation``, else a count of another family: ``ZeroInflated(Poisson())``.
-
-    One probability for all rows has a uniform prior; ``predictors={"inflation": Z}`` makes its logit ``z.gamma``, with
-    the prior ``inflation``, or ``Normal(scale=2.5)``.
-    """
-
-    counts: Any
-    inflation: Any = None
-
-    described = ("inflation",)
-    name = "inflation"
-    rows = ZeroInflatedPoissonRows()
-
-    def __post_init__(self) -> None:
-        self._settled()
-
-
-@dataclass(frozen=True)
-class Hurdle(_TwoParts):
-    """Positive with probability ``positive``, and then a count that is not zero: ``Hurdle(Poisson())``.
-
-    As `ZeroInflated`, with the parameter ``positive``.
-    """
-
-    counts: Any
-    positive: Any = None
-
-    described = ("positive",)
-    name = "positive"
-    rows = HurdlePoissonRows()
-
-    def __post_init__(self) -> None:
-        self._settled()
-
-
 def heteroscedastic(observations: Observations, prior: Any) -> Arrangement:
     """`Gaussian` whose log standard deviation is ``z.gamma``."""
     sample = observations.take(np.arange(min(observations.n_rows, 10_000))).rows()
     spread = float(np.log(max(np.std(sample.y), 1e-100)))
-    return by_columns(observations, HeteroscedasticGaussianRows(), "scale", prior, _start(observations, spread))
+    return by_columns(observations, HeteroscedasticGaussianRows(), "scale", prior, start_at(observations, spread))
 
 
 def _weight_of(rows: Any) -> tuple[float]:

@@ -21,6 +21,9 @@ from .gaussian import Gaussian
 from .survival import LogisticRows, NormalRows, WeibullRows
 from .unknown_scale import with_unknown_scale
 
+_LOGISTIC = float(np.log(3.0))
+"""The median of the absolute value of a standard logistic error."""
+
 
 def _as_given(rows: Rows) -> np.ndarray:
     return rows.y
@@ -75,6 +78,8 @@ class LogLogistic(_Censored):
 
     scale: Any = None
 
+    median_size = _LOGISTIC
+
     def __post_init__(self) -> None:
         settle(self, scale=known_or_prior("scale", self.scale))
 
@@ -108,6 +113,7 @@ class LogisticErrors(_Censored):
     scale: Any = None
 
     response = staticmethod(_as_given)
+    median_size = _LOGISTIC
 
     def __post_init__(self) -> None:
         settle(self, scale=known_or_prior("scale", self.scale))

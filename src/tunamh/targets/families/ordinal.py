@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from ..._arguments import shown
 from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
 from ..._vector import softplus, softplus_rise
+from ...data.classes import Coded
 from ...priors.independent import IndependentPrior, StudentT
 from ...priors.laws import Laws
 from ..arrange import Arrangement, Extra, column_names, two_cutpoints
@@ -90,7 +92,8 @@ class Ordinal:
     """Ordered categories 1, ..., J: ``p(y <= k) = 1 / (1 + e^{x.theta - c_k})``, unknown cutpoints ``c_1 < c_2 < ...``.
 
     The cutpoints are the intercepts: give no column of ones. ``cutpoint`` is their prior, one law for all of them; left
-    out, Student-t with 3 degrees of freedom and scale 2.5. Categories may also be numbered from 0.
+    out, Student-t with 3 degrees of freedom and scale 2.5. Categories may also be numbered from 0, or be an ordered
+    categorical of pandas, a polars Enum or an ordered dictionary of pyarrow, whose names then label the cutpoints.
     """
 
     cutpoint: Any = None
@@ -98,6 +101,21 @@ class Ordinal:
     def __post_init__(self) -> None:
         if self.cutpoint is not None and not isinstance(self.cutpoint, IndependentPrior):
             raise TypeError(f"cutpoint must be a prior such as tunamh.Normal(scale=5), got {shown(self.cutpoint)}.")
+
+    def of_classes(self, found: Coded) -> tuple[np.ndarray, tuple[str, ...]]:
+        """Codes and names of categories that a user gave by name."""
+        if not found.ordered:
+            listed = ", ".join(map(repr, found.levels[:3])) + ", ..." * (len(found.levels) > 3)
+            raise TypeError(
+                f"y holds {found.kind} without an order, and Ordinal() needs one: give an ordered categorical, such as "
+                f"pandas.Categorical(y, categories=[{listed}], ordered=True) with the categories from low to high."
+            )
+        if found.absent:
+            raise ValueError(
+                f"no row of y has the category {found.absent[0]!r}, so that its cutpoints cannot be told apart: drop "
+                "it (in pandas by y.cat.remove_unused_categories()), or join it with its neighbour."
+            )
+        return found.codes.astype(np.float64), tuple(found.levels)
 
     def check(self, y: np.ndarray) -> None:
         wrong = (y < 0) | (y != np.floor(y)) | (y > _MOST_CATEGORIES)
@@ -122,7 +140,8 @@ class Ordinal:
             raise ValueError(f"every category from {first} to {first + len(counts) - 1} must occur, but {missing}.")
         cuts, d = len(counts) - 1, observations.design.dim
         rows = two_cutpoints(observations, cuts, first)
-        labels = tuple(f"{first + k}|{first + k + 1}" for k in range(cuts))
+        called = getattr(observations, "classes", None) or [str(first + k) for k in range(cuts + 1)]
+        labels = tuple(f"{low}|{high}" for low, high in pairwise(called))
         prior = StudentT(df=3.0, scale=2.5) if self.cutpoint is None else self.cutpoint
         laws: Laws = prior.laws(cuts)
         below = np.cumsum(counts)[:-1] / counts.sum()

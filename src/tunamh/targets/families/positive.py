@@ -9,7 +9,10 @@ import numpy as np
 from ..._arguments import moderate_number, settle
 from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
 from ..._vector import exp_any, exp_rise
+from ..arrange import Arrangement, column_names, known_scale
+from ..observations import Observations
 from .base import Suprema, exponential_slopes, nearby, same_for_all
+from .survival import WeibullRows
 
 
 @part(FamilyEnergy, fastmath=CONTRACT)
@@ -78,9 +81,18 @@ class _OfPositives:
 
 @dataclass(frozen=True)
 class Exponential(_OfPositives):
-    """``f = y e^-eta + eta``: exponential waiting times with mean ``e^eta``."""
+    """``f = y e^-eta + eta``: exponential waiting times with mean ``e^eta``.
+
+    With ``censored=`` they may be known only to be longer or shorter: Weibull times of shape 1.
+    """
 
     shape = 1.0
+    knows_censoring = True
+
+    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+        if getattr(observations, "censored", None) is None:
+            return Arrangement(observations, self, column_names(observations))
+        return known_scale(observations, 1.0, lambda rows: np.log(rows.y), WeibullRows())
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ import numpy as np
 from ..._arguments import moderate_number, settle
 from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
 from ..._vector import log_quotient
-from ...priors.positive import known_or_prior
+from ...priors.positive import Gamma, known_or_prior
 from ..arrange import Arrangement
 from ..observations import Observations
 from .base import LowerBound, Peaks, Suprema, nearby, reach_of, same_for_all, slope_near
-from .unknown_scale import UnknownScale, with_unknown_scale_and_df
+from .unknown_scale import UnknownScale, with_unknown_df, with_unknown_scale_and_df
 
 _ROUNDING = 1e15  # what is this many times larger than the scale is rounded by as much as the scale
 
@@ -63,6 +63,9 @@ def _student_rise(n, eta, eta_prop, y, hyper, out):
         out[b] = half * log_quotient(spread + r_prop * r_prop, spread + r * r)
 
 
+_DF = Gamma(2.0, 10.0)
+"""The prior of degrees of freedom, where none is given."""
+
 _NEAR_PEAK, _FAR_PEAK = np.sqrt(2.0) - 1, np.sqrt(2.0) + 1  # critical points of f''' in r / sqrt(V)
 
 
@@ -71,7 +74,8 @@ class StudentT(OfReals):
     """``f = (v+1)/2 log(1 + r^2/V)``, ``r = y - eta``, ``V = v s^2``, with ``v = df`` and ``s = scale``.
 
     ``scale`` is a number (known), a prior of a positive parameter, or left out: unknown, with the default prior of
-    `Gaussian`. ``df`` is a number, or a prior such as ``tunamh.priors.Gamma(2, 10)`` (shape and scale).
+    `Gaussian`. ``df`` is a number, a prior, or None: unknown, with the prior ``tunamh.priors.Gamma(2, 10)`` (shape and
+    scale).
     """
 
     df: Any = 4.0
@@ -83,12 +87,6 @@ class StudentT(OfReals):
 
     def __post_init__(self) -> None:
         settle(self, df=known_or_prior("df", self.df), scale=known_or_prior("scale", self.scale))
-        if self.df is None:
-            raise TypeError(
-                "df must be a number or a prior of a positive parameter, such as tunamh.priors.Gamma(2, 10)."
-            )
-        if not isinstance(self.df, float) and isinstance(self.scale, float):
-            raise ValueError("df is unknown and scale is known, which is not offered: leave scale out.")
 
     def with_scale(self, scale: float) -> StudentT:
         return StudentT(self.df, scale)
@@ -96,7 +94,10 @@ class StudentT(OfReals):
     def arrange(self, observations: Observations, temper: float) -> Arrangement:
         if isinstance(self.df, float):
             return super().arrange(observations, temper)
-        return with_unknown_scale_and_df(observations, temper, self.scale, self.df)
+        df = _DF if self.df is None else self.df
+        if isinstance(self.scale, float):
+            return with_unknown_df(observations, temper, self.scale, df)
+        return with_unknown_scale_and_df(observations, temper, self.scale, df)
 
     @property
     def spread(self) -> float:

@@ -39,5 +39,5 @@ def as_two_rows(found: InMemory, trials: np.ndarray) -> InMemory:
     weights = times[index, label]
     weights = weights if doubled.weights is None else weights * doubled.weights
     y = 1.0 - label
-    seal = Seal({**doubled.design.arrays(), "y": y, "weights": weights}, found.names)  # these rows are a copy
+    seal = Seal({**doubled.design.arrays(), "y": y, "weights": weights}, {"X": found.names})  # these rows are a copy
     return replace(doubled, y=y, weights=weights, seal=seal)

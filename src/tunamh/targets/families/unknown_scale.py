@@ -14,8 +14,8 @@ from ..._arguments import shown
 from ...data.source import Rows
 from ...errors import ImproperPosterior
 from ...priors.positive import HalfStudentT, InverseGamma, LogNormal, PositivePrior
-from ..arrange import Arrangement, Extra, beside, column_names, no_codes, rough_fit, shared_scalar
-from ..forms import Scale, ScaleAndDf
+from ..arrange import Arrangement, Extra, beside, column_names, known_scale, no_codes, rough_fit, shared_scalar
+from ..forms import Df, Scale, ScaleAndDf
 from ..observations import Observations
 from .scaled import StudentRows
 
@@ -97,6 +97,15 @@ def with_unknown_scale_and_df(
     both = ScaleAndDf(form.b0, form.tau_at, form.tau_0, uncensored_weight(observations, temper))
     extras, laws = (Extra("scale"), Extra("df")), (*alone.laws, df.law())
     return Arrangement(rows, StudentRows(), alone.names, both, extras, laws, start)
+
+
+def with_unknown_df(observations: Observations, temper: float, scale: float, df: PositivePrior) -> Arrangement:
+    """Student-t errors of a known scale and unknown degrees of freedom."""
+    alone = known_scale(observations, scale, lambda rows: rows.y, StudentRows())
+    form = Df(observations.design.dim, uncensored_weight(observations, temper))
+    start = np.append(rough_fit(observations, lambda rows: rows.y).b0, 5.0)
+    rows = shared_scalar(alone.observations)
+    return Arrangement(rows, StudentRows(), alone.names, form, (Extra("df"),), (df.law(),), start)
 
 
 class UnknownScale(ABC):

@@ -9,7 +9,7 @@ from tunamh._jit import NO_FAULT
 from tunamh.acceptance.base import accepts
 from tunamh.acceptance.grouped import GroupRows, all_groups, batch_of, finite_acceptance, one_group
 from tunamh.guard import new_work
-from tunamh.mixed.numbers import _alias_of_groups
+from tunamh.mixed.cells import alias_of_cells
 from tunamh.theory import FiniteProblem, thinned_acceptance
 
 BETAS = [1.0, 4.0]
@@ -101,7 +101,7 @@ def table_of(problem, groups):
     first = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=3))]).astype(np.int64)
     bounds = problem.c[order]
     keep, other = np.empty(len(order)), np.empty(len(order))
-    _alias_of_groups(first, bounds, keep, other)
+    alias_of_cells(first, bounds, keep, other)
     arrays = (first.astype(float), order.astype(float), keep, other, bounds)
     totals = np.bincount(groups, problem.c, minlength=3)
     return GroupRows(*arrays), totals
@@ -165,7 +165,7 @@ def test_decisions_group_by_group_keep_the_posterior():
 
 
 def test_a_row_beyond_its_groups_bound_is_named():
-    problem, target, groups, distances = grouped_problem(3)
+    problem, target, groups, _distances = grouped_problem(3)
     model, work = target.model(), new_work()
     table, totals = table_of(problem, groups)
     small = np.full(3, 1e-3 * problem.distance[0, 1])

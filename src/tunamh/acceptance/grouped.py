@@ -57,7 +57,7 @@ def group_in_order(batch, rows):
 
 @helper
 def _hold(theta, prop, model, work, distances, n):
-    """Turn ``n`` rises into ``x_i``; cut what exceeds 1 by rounding alone: the largest ``|x_i|``, and a row at fault."""
+    """Turn ``n`` rises into ``x_i``, cutting what exceeds 1 by rounding: the largest ``|x_i|``, and a row at fault."""
     worst = 0.0
     x = work.rise
     for b in range(n):

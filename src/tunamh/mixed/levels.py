@@ -1,8 +1,8 @@
 """Thin and pure levels of a regression's columns, as groups (spec 5s).
 
-A column of zeros and ones whose rows are few, or all of one class, has a coefficient that is known badly and is far from
-normal. In a joint Laplace step every row of the level must be bounded over ten units of its predictor. Taken as a group
-with a known prior, the level's own displacement counts exactly, and the other columns by fewer directions; it is
+A column of zeros and ones whose rows are few, or all of one class, has a coefficient that is known badly and is far
+from normal. In a joint Laplace step every row of the level must be bounded over ten units of its predictor. Taken as a
+group with a known prior, the level's own displacement counts exactly, and the other columns by fewer directions; it is
 decided on its own rows. Levels that no row shares make one factor; its reference is a group without effects.
 """
 
@@ -47,10 +47,10 @@ def binary_columns(target: GLM) -> np.ndarray:
         return squares, sums, np.abs(rows.X.dense()).max(axis=0) if target.dim <= 64 else np.ones(target.dim)
 
     squares, sums, largest = (sum(parts) for parts in zip(*target.observations.map(terms), strict=True))
-    return (squares == sums) & (sums > 0) & (sums < target.n_rows) & (largest > 0)
+    return np.asarray((squares == sums) & (sums > 0) & (sums < target.n_rows) & (largest > 0))
 
 
-def costly_levels(target: GLM, expanded: TaylorTarget) -> Costly:
+def costly_levels(target: Any, expanded: TaylorTarget) -> Costly:
     """Levels with wide coefficients, by their share of ``C``."""
     width = np.linalg.norm(expanded.metric.factor, axis=1)
     binary = np.flatnonzero(binary_columns(target))
@@ -198,7 +198,8 @@ def as_groups(target: Any, costly: Costly) -> LeveledRegression | None:
     for members in _factors(target, columns, others):  # one scale of the prior for all levels of a factor
         scales = np.where(laws.kind[members] == FLAT, np.inf, laws.scale[members])
         for scale in np.unique(scales):
-            factors.append([j for j, s in zip(members, scales, strict=True) if s == scale])
+            of_scale = [j for j, s in zip(members, scales, strict=True) if s == scale]
+            factors.append(of_scale)
     if sum(map(len, factors)) == target.dim:  # something must be common to all
         return None
     return LeveledRegression(target, factors[:_MOST_FACTORS])

@@ -15,22 +15,19 @@ from ..errors import NotApplicable
 from ..laplace import find_mode
 from ..priors import Flat
 from ..targets.base import Target
-from ..targets.designs import GatheredDesign
-from ..targets.designs.dense import DenseBlock
-from ..targets.designs.gathered import NOWHERE, GatheredBlock
-from ..targets.designs.shifted import ShiftedBlock, ShiftedDesign
 from ..targets.forms import Scale
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import OWN, pack_hyper
-from ..targets.observations import Arranged
 from ..targets.one_predictor import OnePredictor
 from .centre import Centre, find_centre
 from .covariance import correlations
 from .groups import GroupEffects, Grouping, read_groups
 from .layout import Common, FactorNumbers, pack
+from .names import correlation_names, effect_names, scale_names
 from .numbers import factor_numbers
 from .priors import ScalePriors
+from .rows import with_groups
 from .sums import GroupedRows, Point
 from .sweep import LaplaceByGroups, Sweep
 
@@ -83,8 +80,8 @@ class MixedModel(Target):
         base = GLM(X, y, family, prior=prior, weights=weights, offset=offset, trials=trials, censored=censored)
         if not isinstance(base.terms, OnePredictor):
             raise NotApplicable(
-                f"{family!r} sees a row through several linear predictors; group effects are offered for families of one: "
-                "give its further parameters as numbers, such as NegativeBinomial(dispersion=2.0)."
+                f"{family!r} sees a row through several linear predictors; group effects are offered for families of "
+                "one: give its further parameters as numbers, such as NegativeBinomial(2.0)."
             )
         form = base.arranged.form
         if form is not None and not isinstance(form, Scale):
@@ -99,11 +96,11 @@ class MixedModel(Target):
         self.p, self.m = p, m
         self.grouped = GroupedRows(base, self.groupings)
         self.scale_priors = ScalePriors(base._prior, self.groupings, -1 if form is None else form.tau_at)
-        design, arranged = _with_groups(base, self.groupings, p + m)
+        design, arranged = with_groups(base, self.groupings, p + m)
         self.rows_of = base._with(arranged)
         self.rows_of.y_column = design.numbers.width
-        effects = [name for one in self.groupings for name in _effect_names(one)]
-        scales = [f"log group_scale[{name}]" for one in self.groupings for name in _scale_names(one)]
+        effects = [name for one in self.groupings for name in effect_names(one)]
+        scales = [f"log group_scale[{name}]" for one in self.groupings for name in scale_names(one)]
         Target.__init__(
             self,
             rows=base.n_rows,
@@ -199,11 +196,11 @@ class MixedModel(Target):
         return pack_hyper(self.own_numbers, pack(common, heads, OWN + len(self.own_numbers)))
 
     @property
-    def total_bound(self) -> float:  # type: ignore[override]
+    def total_bound(self) -> float:
         return float(sum(numbers.total.sum() for numbers in self.factors))
 
     @property
-    def fingerprint(self) -> str:  # type: ignore[override]
+    def fingerprint(self) -> str:
         return self.base.fingerprint
 
     def check_data(self) -> None:
@@ -255,11 +252,11 @@ class MixedModel(Target):
         found = list(self.base.variables)
         unknown = [one for one in self.groupings if one.scales]
         if unknown:
-            found.append(("group_scale", [name for one in unknown for name in _scale_names(one)[: one.q]]))
-        related = [name for one in unknown for name in _correlation_names(one)]
+            found.append(("group_scale", [name for one in unknown for name in scale_names(one)[: one.q]]))
+        related = [name for one in unknown for name in correlation_names(one)]
         if related:
             found.append(("group_correlation", related))
-        found.append(("group_effect", [name for one in self.groupings for name in _effect_names(one)]))
+        found.append(("group_effect", [name for one in self.groupings for name in effect_names(one)]))
         return found
 
     @property
@@ -267,32 +264,12 @@ class MixedModel(Target):
         return [
             name if label is None else (label if name == "theta" else f"{name}[{label}]")
             for name, labels in self.variables
-            for label in labels or [None]
+            for label in (labels if labels is not None else [None])
         ]
 
     def __repr__(self) -> str:
         groups = ", ".join(f"{one.groups} groups of {one.name}" for one in self.groupings)
         return f"MixedModel({self.n_rows} rows, {self.given_family!r}, {self.p} common parameters, {groups})"
-
-
-def _scale_names(one: Grouping) -> list[str]:
-    """Of the coordinates of a factor's covariance."""
-    if one.known is not None:
-        return []
-    own = [f"{one.name}: {column}" if column else one.name for column in one.columns]
-    return [*own, *_correlation_names(one)]
-
-
-def _correlation_names(one: Grouping) -> list[str]:
-    return [f"{one.name}: {one.columns[i]}, {one.columns[j]}" for i in range(one.q) for j in range(i)]
-
-
-def _effect_names(one: Grouping) -> list[str]:
-    return [
-        f"{one.name}[{level}]: {column}" if column else f"{one.name}[{level}]"
-        for level in one.levels
-        for column in one.columns
-    ]
 
 
 def _in_order(X: Any, listed: list[GroupEffects]) -> list[GroupEffects]:
@@ -302,42 +279,3 @@ def _in_order(X: Any, listed: list[GroupEffects]) -> list[GroupEffects]:
         codes, Z = aligned(X, "X", **{f"the codes of groups[{k}]": one.codes, f"X of groups[{k}]": one.X})
         found.append(GroupEffects(codes, Z, one.name, one.scale, one.correlation))
     return found
-
-
-def _with_groups(base: GLM, groupings: list[Grouping], begins: int) -> tuple[Any, Arranged]:
-    """Rows with one more position for every column of effects, behind those of the base."""
-    observations = base.observations
-    of, dim = observations.design.numbers, begins + sum(one.groups * one.q for one in groupings)
-    shifted = bool(of.shifted)
-    columns = int(of.columns) if of.positions else base.dim
-    count = int(of.positions) + sum(one.q for one in groupings)
-    layout: Any = GatheredDesign(np.empty((1, columns)), np.zeros((1, count)), np.zeros((1, count)), dim)
-    if shifted:
-        layout = ShiftedDesign(layout, np.zeros(1))
-    starts = np.concatenate([[begins], begins + np.cumsum([one.groups * one.q for one in groupings])])
-
-    def change(rows: Rows) -> Rows:
-        block: Any = rows.X.block if isinstance(rows.X, ShiftedBlock) else rows.X
-        which = slice(rows.start, rows.start + len(rows.y))
-        positions, values = [], []
-        if isinstance(block, DenseBlock):
-            whole = np.asarray(block.X, dtype=np.float64)
-        else:
-            whole, there = block.whole, block.positions
-            positions.append(there)
-            values.append(block.values if block.values.size else np.where(there == NOWHERE, 0.0, 1.0))
-        for start, one in zip(starts, groupings, strict=False):
-            codes = one.codes[which]
-            positions.append((start + codes[:, None] * one.q + np.arange(one.q)).astype(np.int32))
-            values.append(one.Z[which])
-        made: Any = GatheredBlock(
-            np.ascontiguousarray(whole),
-            np.ascontiguousarray(np.concatenate(positions, axis=1)),
-            np.ascontiguousarray(np.concatenate(values, axis=1)),
-            dim,
-        )
-        if shifted:
-            made = ShiftedBlock(made, rows.X.dot(np.zeros(base.dim)), layout.numbers.width)
-        return rows._replace(X=made)
-
-    return layout, Arranged(observations, layout, change)

@@ -1,0 +1,87 @@
+"""(B) of a sweep: the effects of every group by themselves, given the rest (spec 5q)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .._jit import NO_FAULT, helper
+from ..acceptance.base import accepts
+from ..acceptance.grouped import batch_of, one_group
+from .given import Move, length_of, precision, rows_of
+from .groups_given import bound_of_cell, centred, place, standardised, unstandardised, way_of
+
+_WALK = 0.05  # share of (B): a random walk in the place of independent proposals; up to a half for skewed groups
+_MORE = 2.0  # moves more of a group in (B) that is skewed
+
+
+@helper(inline=True)
+def _skewness(hyper, factor, g, C):
+    """Of a single effect given the rest, as the third derivative says; 0 where there are several effects."""
+    if factor.q > 1:
+        return 0.0
+    return min(abs(hyper[factor.thirds + g]) / (C[0, 0] * C[0, 0] * C[0, 0]), 1.0)
+
+
+@helper
+def _propose_effects(rng, hyper, factor, g, state, there, C, mean, eps, eps_there, skewness):
+    """A group's effects at ``there``: independent draws, or a walk, more often where the law is skewed."""
+    q, at = factor.q, factor.effects_at + g * factor.q
+    standardised(C, q, state, at, mean, eps, 0)
+    walk = rng.random() < _WALK + (0.5 - _WALK) * skewness
+    width = math.exp(rng.random() - 0.7) if walk else 1.0
+    log_rho = 0.0
+    for a in range(q):
+        eps_there[a] = width * rng.standard_normal() + (eps[0, a] if walk else 0.0)
+        if walk:
+            log_rho += 0.5 * (eps[0, a] * eps[0, a] - eps_there[a] * eps_there[a])
+    unstandardised(C, q, eps_there, mean, there, at)
+    return log_rho
+
+
+@helper
+def move_effects(rng, hyper, factor, common, state, there, kappa, away, model, work):
+    """(B). ``state`` is moved in place; ``there`` equals it before and after."""
+    p, q, G = common.p, factor.q, factor.groups
+    Q, root, C, own = np.empty((q, q)), np.empty((q, q)), np.empty((q, q)), np.empty(q)
+    mean, eps, eps_there = np.empty(q), np.empty((1, q)), np.empty(q)
+    before, after, work_vector = np.empty(q), np.empty(q), np.empty(q)
+    b = np.empty(p)
+    for j in range(p):
+        b[j] = state[j] - common.centre[j]
+    precision(hyper, factor, state, root, Q)
+    length = length_of(hyper, factor.metric, b, b, 0.0, p)
+    table = rows_of(hyper, factor, model)
+    accepted, moves, rows, worst = 0.0, 0.0, 0, 0.0
+    for g in range(G):
+        if hyper[factor.pinned + g] > 0.0:
+            continue
+        at = factor.effects_at + g * q
+        place(hyper, factor, g, kappa, b, p, Q, C, mean, own)
+        skewness = _skewness(hyper, factor, g, C)
+        for _ in range(1 + int(_MORE * skewness)):
+            log_rho = _propose_effects(rng, hyper, factor, g, state, there, C, mean, eps, eps_there, skewness)
+            centred(hyper, factor, g, b, p, state, at, before)
+            centred(hyper, factor, g, b, p, there, at, after)
+            way = way_of(hyper, factor, g, before, after, length, 0.0, 2.0 * length, work_vector)
+            for c in range(int(hyper[factor.cells + g]), int(hyper[factor.cells + g + 1])):
+                distance = bound_of_cell(hyper, factor, c, way, away[c])
+                size = hyper[factor.first + c + 1] - hyper[factor.first + c]
+                batch = batch_of(rng, hyper[factor.total + c], distance, 1.0, size)
+                if batch != 0:
+                    seen = one_group(rng, state, there, log_rho, c, batch, distance, 1.0, table, model, work)
+                    if seen.fault != NO_FAULT:
+                        return Move(0.0, -np.inf, rows, worst, seen.fault)
+                    rows += seen.rows
+                    worst = max(worst, seen.worst)
+                    log_rho = seen.log_ratio
+            moves += 1.0
+            if accepts(rng, log_rho):
+                accepted += 1.0
+                for a in range(q):
+                    state[at + a] = there[at + a]
+            else:
+                for a in range(q):
+                    there[at + a] = state[at + a]
+    return Move(accepted / max(moves, 1.0), 0.0, rows, worst, NO_FAULT)

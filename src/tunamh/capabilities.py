@@ -109,3 +109,11 @@ class Swept(Protocol):
     @abstractmethod
     def sweep(self) -> tuple[Any, Any, str]:
         """A test whose decision makes the moves, a proposal that stays, and why in words."""
+
+
+class Separable(Protocol):
+    """A regression whose columns can be taken apart: some common to all rows, others as levels of groups."""
+
+    @abstractmethod
+    def on_columns(self, which: np.ndarray) -> Any:
+        """The regression on some of its columns, under a flat prior."""

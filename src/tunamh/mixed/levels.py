@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._jit import NO_FAULT
+from ..capabilities import Separable, offers
 from ..data.source import Rows
 from ..data.stream import open_stream
 from ..guard import new_work
@@ -184,7 +185,7 @@ def foreseen_rows(leveled: LeveledRegression) -> float:
 
 def as_groups(target: Any, costly: Costly) -> LeveledRegression | None:
     """The regression with its costly levels as groups; None where its prior or family does not allow that."""
-    if not isinstance(target, GLM) or not isinstance(target.terms, OnePredictor) or not costly.columns.size:
+    if not (offers(target, Separable) and isinstance(target.terms, OnePredictor) and costly.columns.size):
         return None
     prior = target._prior
     if target.arranged.form is not None or not isinstance(prior, ReadyIndependent):

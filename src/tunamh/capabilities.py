@@ -110,6 +110,10 @@ class Swept(Protocol):
     def sweep(self) -> tuple[Any, Any, str]:
         """A test whose decision makes the moves, a proposal that stays, and why in words."""
 
+    @abstractmethod
+    def audit(self, sweeps: int, rng: np.random.Generator) -> float:
+        """Hold every row against its bound in so many sweeps; the largest ratio met."""
+
 
 class Separable(Protocol):
     """A regression whose columns can be taken apart: some common to all rows, others as levels of groups."""

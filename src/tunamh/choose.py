@@ -17,7 +17,8 @@ from .acceptance import MH, MHSS, TunaMH
 from .capabilities import Examined, Swept, Whitenable, offers
 from .control import Taylor
 from .errors import NotApplicable, SeveralModes
-from .mixed.levels import as_groups, costly_levels, foreseen_rows
+from .mixed.levels import as_groups, costly_levels
+from .mixed.trial import foreseen_rows
 from .modes import AcrossModes
 from .proper import Regression, refuse_dependent_columns, refuse_separated, why_unsafe
 from .proposals import Autoregressive, as_proposal

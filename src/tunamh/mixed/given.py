@@ -13,6 +13,9 @@ from ..acceptance.grouped import GroupRows
 from ..priors.laws import laws_at
 from .covariance import fill_precision, log_correlations
 
+ALL_ROWS = 1e300
+"""In the place of beta: every group is read in order."""
+
 
 class Move(NamedTuple):
     """How one of the kernels went."""

@@ -12,11 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._jit import NO_FAULT
 from ..capabilities import Separable, offers
 from ..data.source import Rows
-from ..data.stream import open_stream
-from ..guard import new_work
 from ..priors.laws import FLAT, NORMAL, Laws, ReadyIndependent, ready
 from ..targets.glm import GLM
 from ..targets.one_predictor import OnePredictor
@@ -159,28 +156,6 @@ class LeveledRegression(MixedModel):
 
     def __repr__(self) -> str:
         return repr(self.regression)
-
-
-_SWEEPS = 40
-
-
-def foreseen_rows(leveled: LeveledRegression) -> float:
-    """Rows per sweep, by some sweeps with fixed random numbers."""
-    test, _, _ = leveled.sweep()
-    ready_test, model, rng = test.bind(leveled), leveled.model(), np.random.default_rng(0)
-    stream, work, state = open_stream(np.random.SeedSequence(0)), new_work(), leveled.start(rng)
-    rows = []
-    for _ in range(_SWEEPS):
-        there = state.copy()
-        decision = ready_test.decide(
-            *(rng, state, there, 0.0, 0.0, model, stream.of(ready_test.supply), ready_test.knobs),
-            *(ready_test.memory, work),
-        )
-        if decision.fault != NO_FAULT:
-            return np.inf
-        state = there
-        rows.append(decision.rows)
-    return float(np.mean(rows[_SWEEPS // 4 :]))
 
 
 def as_groups(target: Any, costly: Costly) -> LeveledRegression | None:

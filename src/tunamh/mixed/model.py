@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._jit import LogPrior, Model, Offset, part
+from .._jit import Distance, LogPrior, Model, Offset, part
 from ..data.passes import announce
 from ..data.source import Rows
 from ..data.tables import aligned
@@ -36,6 +36,12 @@ from .sweep import LaplaceByGroups, Sweep
 def _inside(theta, hyper):
     """Priors are part of the sweep."""
     return 0.0
+
+
+@part(Distance)
+def _of_groups(here, there, hyper):
+    """There is none for all rows: every group has its own."""
+    return np.nan
 
 
 @part(Offset)
@@ -112,7 +118,9 @@ class MixedModel(Target):
                 grain=getattr(base.family, "grain", 1.0),
             ),
             family_hyper=list(base._family_hyper),
-            parts=base.parts_with(*base.terms.taylor_parts)._replace(**design.parts._asdict(), offset=_nothing),
+            parts=base.parts_with(*base.terms.taylor_parts)._replace(
+                **design.parts._asdict(), offset=_nothing, distance=_of_groups
+            ),
             dim=p + m + len(effects),
             names=[*base.walking_names, *scales, *effects],
             prior=None,
@@ -210,6 +218,11 @@ class MixedModel(Target):
         """The test and the proposal by which the model is sampled, and why."""
         groups = " and ".join(f"{one.groups:,} of {one.name}" for one in self.groupings)
         return Sweep(), LaplaceByGroups(), f"common parameters and scales together, then each group by itself: {groups}"
+
+    def audit(self, sweeps: int, rng: np.random.Generator) -> float:
+        from .trial import try_sweeps
+
+        return try_sweeps(self, sweeps, rng, full=True).worst
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """Twice as wide as the Laplace law of common parameters and scales; effects by their laws given these."""

@@ -10,7 +10,7 @@ from .._jit import BAD_RATIO, NO_FAULT, helper
 from .._jit.windows import window
 from ..acceptance.base import accepts
 from ..acceptance.grouped import all_groups
-from .given import Move, closed_prior, free_groups, length_of, precision, rows_of
+from .given import ALL_ROWS, Move, closed_prior, free_groups, length_of, precision, rows_of
 from .groups_given import bound_of_cell, centred, closed_energy, place, standardised, unstandardised, way_of
 from .shift import fill_shift
 
@@ -86,7 +86,7 @@ def _beta(totals, distances):
 
 
 @helper
-def move_common(rng, hyper, factor, common, state, there, kappa, slope, away, model, work):
+def move_common(rng, hyper, factor, common, state, there, kappa, slope, away, full, model, work):
     """(A). ``state`` is moved in place; ``there`` equals it before and after."""
     p, q, G = common.p, factor.q, factor.groups
     Q, Q_there, root = np.empty((q, q)), np.empty((q, q)), np.empty((q, q))
@@ -142,7 +142,7 @@ def move_common(rng, hyper, factor, common, state, there, kappa, slope, away, mo
     if math.isnan(log_rho) or log_rho == np.inf:
         return Move(0.0, log_rho, 0, 0.0, BAD_RATIO)
     totals = window(hyper, factor.total, factor.all_cells)
-    beta = _beta(totals, distances)
+    beta = ALL_ROWS if full else _beta(totals, distances)
     seen = all_groups(rng, state, there, log_rho, totals, distances, beta, rows_of(hyper, factor, model), model, work)
     if seen.fault != NO_FAULT:
         return Move(0.0, -np.inf, seen.rows, seen.worst, seen.fault)

@@ -9,7 +9,7 @@ import numpy as np
 from .._jit import NO_FAULT, helper
 from ..acceptance.base import accepts
 from ..acceptance.grouped import batch_of, one_group
-from .given import Move, length_of, precision, rows_of
+from .given import ALL_ROWS, Move, length_of, precision, rows_of
 from .groups_given import bound_of_cell, centred, place, standardised, unstandardised, way_of
 
 _WALK = 0.05  # share of (B): a random walk in the place of independent proposals; up to a half for skewed groups
@@ -24,7 +24,7 @@ def _skewness(hyper, factor, g, C):
     return min(abs(hyper[factor.thirds + g]) / (C[0, 0] * C[0, 0] * C[0, 0]), 1.0)
 
 
-@helper
+@helper(inline=True)
 def _propose_effects(rng, hyper, factor, g, state, there, C, mean, eps, eps_there, skewness):
     """A group's effects at ``there``: independent draws, or a walk, more often where the law is skewed."""
     q, at = factor.q, factor.effects_at + g * factor.q
@@ -41,7 +41,7 @@ def _propose_effects(rng, hyper, factor, g, state, there, C, mean, eps, eps_ther
 
 
 @helper
-def move_effects(rng, hyper, factor, common, state, there, kappa, away, model, work):
+def move_effects(rng, hyper, factor, common, state, there, kappa, away, full, model, work):
     """(B). ``state`` is moved in place; ``there`` equals it before and after."""
     p, q, G = common.p, factor.q, factor.groups
     Q, root, C, own = np.empty((q, q)), np.empty((q, q)), np.empty((q, q)), np.empty(q)
@@ -52,7 +52,7 @@ def move_effects(rng, hyper, factor, common, state, there, kappa, away, model, w
         b[j] = state[j] - common.centre[j]
     precision(hyper, factor, state, root, Q)
     length = length_of(hyper, factor.metric, b, b, 0.0, p)
-    table = rows_of(hyper, factor, model)
+    table, beta = rows_of(hyper, factor, model), ALL_ROWS if full else 1.0
     accepted, moves, rows, worst = 0.0, 0.0, 0, 0.0
     for g in range(G):
         if hyper[factor.pinned + g] > 0.0:
@@ -68,9 +68,9 @@ def move_effects(rng, hyper, factor, common, state, there, kappa, away, model, w
             for c in range(int(hyper[factor.cells + g]), int(hyper[factor.cells + g + 1])):
                 distance = bound_of_cell(hyper, factor, c, way, away[c])
                 size = hyper[factor.first + c + 1] - hyper[factor.first + c]
-                batch = batch_of(rng, hyper[factor.total + c], distance, 1.0, size)
+                batch = batch_of(rng, hyper[factor.total + c], distance, beta, size)
                 if batch != 0:
-                    seen = one_group(rng, state, there, log_rho, c, batch, distance, 1.0, table, model, work)
+                    seen = one_group(rng, state, there, log_rho, c, batch, distance, beta, table, model, work)
                     if seen.fault != NO_FAULT:
                         return Move(0.0, -np.inf, rows, worst, seen.fault)
                     rows += seen.rows

@@ -22,7 +22,7 @@ from .small import back, norm, solve
 _FARTHEST = 1.5  # of a row's predictor, beyond which a polynomial says little
 
 
-@helper
+@helper(inline=True)
 def _cubic(hyper, factor, g, d, slope):
     """``T3 d^3 / 6 + T4 d^4 / 24`` and its gradient."""
     q = factor.q

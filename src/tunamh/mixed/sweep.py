@@ -62,6 +62,7 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
     state, there = prop, prop.copy()
     moved, lengths = np.zeros((common.all_groups, common.most)), np.zeros(common.all_groups)
     rate, rows, worst, effects = 0.0, 0, 0.0, 0.0
+    full = knobs[0] > 0.0
     slope = np.empty(common.p)
     for f in range(common.factors):
         factor = factor_of(hyper, f)
@@ -72,12 +73,12 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
             displaced_by_others(hyper, factor, lengths, away)
         slopes_given_others(hyper, factor, common, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
-        first = move_common(rng, hyper, factor, common, state, there, kappa, slope, away, model, work)
+        first = move_common(rng, hyper, factor, common, state, there, kappa, slope, away, full, model, work)
         if first.fault != NO_FAULT:
             theta[:] = state
             prop[:] = there
             return failure(first.fault)
-        second = move_effects(rng, hyper, factor, common, state, there, kappa, away, model, work)
+        second = move_effects(rng, hyper, factor, common, state, there, kappa, away, full, model, work)
         if second.fault != NO_FAULT:
             theta[:] = state
             prop[:] = there
@@ -103,12 +104,17 @@ def _stay(rng, here, there, knobs):
 
 @dataclass(frozen=True)
 class Sweep:
-    """Common parameters and scales together, then every group by itself: what a model with groups is sampled by."""
+    """Common parameters and scales together, then every group by itself: what a model with groups is sampled by.
+
+    ``full`` decides on all rows, each held against its bound: slow, and a check of the minibatches.
+    """
+
+    full: bool = False
 
     exact: ClassVar[bool] = True
 
     def bind(self, target: Any) -> ReadyTest:
-        return ReadyTest(_sweep, fixed([0.0]), np.empty(0), NO_ROWS, None, "group_acceptance")
+        return ReadyTest(_sweep, fixed([float(self.full)]), np.empty(0), NO_ROWS, None, "group_acceptance")
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,7 @@ def choose(target: Target, test: Any, proposal: Any, control: Any) -> Choice:
     if offers(target, Swept):
         if test is not None or proposal is not None:
             raise NotApplicable("a model with group effects brings its own kernels: leave test= and proposal= out.")
+        _refuse_improper_columns(target.base)
         return Choice(target, *target.sweep())
     if test is None and proposal is None:
         if offers(target, Examined):
@@ -102,6 +103,13 @@ def _for_regression(target: Regression) -> Choice:
     except NotApplicable as unbounded:
         refuse_separated(target)
         return _without_expansion(target, str(unbounded))
+
+
+def _refuse_improper_columns(target: Regression) -> None:
+    """Columns that leave no posterior under their prior leave none beside group effects, which have a proper one."""
+    refuse_dependent_columns(target)
+    if target.modes[0].slow:
+        refuse_separated(target)
 
 
 def _expanded(target: Regression, order: int) -> tuple[TaylorTarget, str]:

@@ -195,6 +195,18 @@ def test_errors_say_what_was_wrong(given, error, told):
         MixedModel(np.ones((100, 1)), y, given.get("family", tunamh.Logistic()), given["groups"])
 
 
+def test_columns_without_a_posterior_are_refused():
+    rng = np.random.default_rng(9)
+    g, x = rng.integers(5, size=200), rng.standard_normal(200)
+    y = (rng.random(200) < 0.5).astype(float)
+    twice = np.column_stack([np.ones(200), x, x])
+    with pytest.raises(tunamh.ImproperPosterior, match="1, 2"):
+        tunamh.sample(MixedModel(twice, y, tunamh.Logistic(), g))
+    separated = np.column_stack([np.ones(200), 2 * y - 1 + 0.1 * rng.random(200)])
+    with pytest.raises(tunamh.ImproperPosterior):
+        tunamh.sample(MixedModel(separated, y, tunamh.Logistic(), g))
+
+
 def test_a_scale_is_a_prior_or_a_number():
     with pytest.raises(TypeError, match="HalfNormal"):
         GroupEffects(np.zeros(100), scale="wide")

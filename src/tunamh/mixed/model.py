@@ -12,7 +12,6 @@ from ..data.passes import announce
 from ..data.source import Rows
 from ..data.tables import aligned
 from ..errors import NotApplicable
-from ..laplace import find_mode
 from ..priors import Flat
 from ..targets.base import Target
 from ..targets.forms import Scale
@@ -137,7 +136,7 @@ class MixedModel(Target):
         start = self.search_start
         if start is None:
             announce("looking for a start")
-            mode = find_mode(base)
+            mode = base.modes[0]
             common = np.array(mode.point if np.isfinite(mode.posterior.energy) else base._prior.mean, dtype=np.float64)
             start = Point(common, [np.zeros((one.groups, one.q)) for one in self.groupings])
         return find_centre(self.grouped, self.scale_priors, start)

@@ -3,8 +3,8 @@
     python benchmarks/groups.py [--only logistic-1e4] [--parts speed,long,weak] [--cap 60] [--limit 900] [--quick]
 
 Simulated rows, random intercepts. Effective draws are ArviZ's bulk ESS of the worst of all parameters, log scale and
-every group's effect included, per second of the processor; one chain on one core each, one after the other, after a first
-run that compiles. NUTS is `nuts_groups.py`: NumPyro's and nutpie's, centred and not; the best of the four counts. It is
+every group's effect included, per second of the processor; one chain on one core each, one after the other, after a
+first run that compiles. NUTS is `nuts_groups.py`: NumPyro's and nutpie's, centred and not; the best of the four counts. It is
 treated well: float64, energies by hand, started at the posterior means in units of the posterior standard deviations,
 compiling and warm-up not counted. At a million rows only the best of 100,000 rows runs, --limit seconds at most.
 """
@@ -260,8 +260,9 @@ def long_sentence(found: dict) -> str:
     return (
         f"A multilevel logit of {found['rows']:,} rows in {found['groups']:,} groups, ten columns, from the arrays to "
         f"{found['min_ess']:,.0f} effective\ndraws of the worst of all parameters (4 chains of "
-        f"{found['draws_per_chain']:,} draws, R-hat and ESS of all of them in it): {minutes:.0f} minutes\n{seconds:.0f} "
-        f"seconds by the clock, of which {found['setup_seconds']:.1f} are set-up and {found['sampling_seconds']:.1f} sweeps."
+        f"{found['draws_per_chain']:,} draws, R-hat and ESS of all of them in it): {minutes:.0f} minutes\n"
+        f"{seconds:.0f} seconds by the clock, of which {found['setup_seconds']:.1f} are set-up and "
+        f"{found['sampling_seconds']:.1f} sweeps."
     )
 
 

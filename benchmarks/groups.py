@@ -4,9 +4,9 @@
 
 Simulated rows, random intercepts. Effective draws are ArviZ's bulk ESS of the worst of all parameters, log scale and
 every group's effect included, per second of the processor; one chain on one core each, one after the other, after a
-first run that compiles. NUTS is `nuts_groups.py`: NumPyro's and nutpie's, centred and not; the best of the four counts. It is
-treated well: float64, energies by hand, started at the posterior means in units of the posterior standard deviations,
-compiling and warm-up not counted. At a million rows only the best of 100,000 rows runs, --limit seconds at most.
+first run that compiles. NUTS is `nuts_groups.py`: NumPyro's and nutpie's, centred and not; the best of the four
+counts. It is treated well: float64, energies by hand, started at the posterior means in units of the posterior standard
+deviations, compiling and warm-up not counted. At a million rows only the best of 100,000 rows runs, --limit seconds.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ WEAK = {
     f"{groups} groups, s = {scale:g}": (groups, scale) for groups in (5, 10, 1000) for scale in (0.0, 0.05, 0.7)
 } | {"26 groups of 1 to 100,000 rows, s = 0.7": (26, 0.7)}
 _MOST_VALUES = 3e7
-_NUTS_DRAWS = 500
+_NUTS_DRAWS = 2000
 _SETTINGS = {"chains": 1, "cores": 1, "progressbar": False}
 
 

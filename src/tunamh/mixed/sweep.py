@@ -17,11 +17,12 @@ import numpy as np
 from .._jit import BAD_RATIO, NO_FAULT, Decide, Decision, Propose, fixed, helper, part
 from .._jit.windows import window
 from ..acceptance.base import ReadyTest, accepts, failure
-from ..acceptance.grouped import GroupRows, all_groups, batch_of, one_group
+from ..acceptance.grouped import GroupRows, all_groups, batch_of
 from ..data.supply import NO_ROWS
 from ..priors.laws import laws_at
 from ..proposals import ReadyProposal
 from .covariance import fill_precision, log_correlations
+from .each import each_group
 from .groups_given import (
     bound_of_group,
     centred,
@@ -261,46 +262,45 @@ def move_effects(rng, hyper, factor, common, state, there, kappa, away, model, w
         b[j] = state[j] - common.centre[j]
     _precision(hyper, factor, state, root, Q)
     length = _length(hyper, factor.metric, b, b, 0.0, p)
-    table = rows_of(hyper, factor, model)
+    batches, distances, log_ratios = np.zeros(G, np.int64), np.zeros(G), np.zeros(G)
     walk = rng.random() < _WALK
     width = math.exp(2.0 * rng.random() - 0.5)
-    accepted, rows, worst, free = 0.0, 0, 0.0, 0.0
+    for g in range(G):
+        if hyper[factor.pinned + g] > 0.0:
+            continue
+        at = factor.effects_at + g * q
+        place(hyper, factor, g, kappa, b, p, Q, C, mean, own)
+        standardised(C, q, state, at, mean, eps, 0)
+        for a in range(q):
+            eps_there[a] = width * rng.standard_normal() + eps[0, a] if walk else rng.standard_normal()
+            if walk:
+                log_ratios[g] += 0.5 * (eps[0, a] * eps[0, a] - eps_there[a] * eps_there[a])
+        unstandardised(C, q, eps_there, mean, there, at)
+        centred(hyper, factor, g, b, p, state, at, before)
+        centred(hyper, factor, g, b, p, there, at, after)
+        distances[g] = bound_of_group(
+            hyper, factor, g, before, after, length, length, 0.0, 2.0 * length, away[g], work_vector
+        )
+        n_rows = hyper[factor.first + g + 1] - hyper[factor.first + g]
+        batches[g] = batch_of(rng, hyper[factor.total + g], distances[g], 1.0, n_rows)
+    table = rows_of(hyper, factor, model)
+    seen = each_group(rng, state, there, log_ratios, batches, distances, 1.0, table, model, work)
+    if seen.fault != NO_FAULT:
+        return Move(0.0, -np.inf, seen.rows, seen.worst, seen.fault)
+    accepted, free = 0.0, 0.0
     for g in range(G):
         if hyper[factor.pinned + g] > 0.0:
             continue
         free += 1.0
         at = factor.effects_at + g * q
-        place(hyper, factor, g, kappa, b, p, Q, C, mean, own)
-        standardised(C, q, state, at, mean, eps, 0)
-        log_rho = 0.0
-        for a in range(q):
-            eps_there[a] = width * rng.standard_normal() + eps[0, a] if walk else rng.standard_normal()
-            if walk:
-                log_rho += 0.5 * (eps[0, a] * eps[0, a] - eps_there[a] * eps_there[a])
-        unstandardised(C, q, eps_there, mean, there, at)
-        centred(hyper, factor, g, b, p, state, at, before)
-        centred(hyper, factor, g, b, p, there, at, after)
-        distance = bound_of_group(
-            hyper, factor, g, before, after, length, length, 0.0, 2.0 * length, away[g], work_vector
-        )
-        batch = batch_of(
-            rng, hyper[factor.total + g], distance, 1.0, hyper[factor.first + g + 1] - hyper[factor.first + g]
-        )
-        if batch != 0:
-            seen = one_group(rng, state, there, log_rho, g, batch, distance, 1.0, table, model, work)
-            if seen.fault != NO_FAULT:
-                return Move(0.0, -np.inf, rows, worst, seen.fault)
-            rows += seen.rows
-            worst = max(worst, seen.worst)
-            log_rho = seen.log_ratio
-        if accepts(rng, log_rho):
+        if accepts(rng, log_ratios[g]):
             accepted += 1.0
             for a in range(q):
                 state[at + a] = there[at + a]
         else:
             for a in range(q):
                 there[at + a] = state[at + a]
-    return Move(accepted / max(free, 1.0), 0.0, rows, worst, NO_FAULT)
+    return Move(accepted / max(free, 1.0), 0.0, seen.rows, seen.worst, NO_FAULT)
 
 
 @helper

@@ -3,11 +3,13 @@
 import numba
 import numpy as np
 import pytest
-from test_groups import REPEATS, grouped_problem, table_of
+from finite import neighbour_matrix, table_prior
+from test_groups import REPEATS, table_of
 
+import tunamh
 from tunamh._jit import NO_FAULT
 from tunamh.acceptance.base import accepts
-from tunamh.acceptance.grouped import batch_of, finite_acceptance
+from tunamh.acceptance.grouped import batch_of, finite_acceptance, group_in_order
 from tunamh.guard import new_work
 from tunamh.mixed.each import each_group
 from tunamh.theory import FiniteProblem
@@ -28,22 +30,43 @@ def _frequencies_of_each(repeats, rng, theta, prop, log_rho, totals, distances, 
     return accepted / repeats
 
 
+def tall_problem(*, in_order):
+    """Groups of 16 rows of two kinds: so many that a stream of them is cheaper, so few kinds that all add up."""
+    rng = np.random.default_rng(0)
+    kinds = 0.2 * rng.standard_normal((6, 3)) + np.outer([1, 1, -1, -1, 0, 0], 0.1 * np.arange(3))
+    energies, groups = np.repeat(kinds, 8, axis=0), np.repeat(np.arange(3), 16)
+    c = 1.2 * np.abs(np.diff(energies, axis=1)).max(axis=1)
+    log_prior = np.array([0.0, 0.3, -0.2])
+    distance = np.abs(np.arange(3.0)[:, None] - np.arange(3.0))
+    problem = FiniteProblem(energies, c, distance, neighbour_matrix(3), log_prior)
+    distances = np.stack([distance, 1.1 * distance, distance])
+    if in_order:
+        distances[1] = np.where(distance > 0, np.inf, 0.0)
+    return problem, tunamh.FiniteWalk(table=energies, c=c, prior=table_prior(log_prior)), groups, distances
+
+
 @pytest.mark.parametrize("in_order", [False, True])
 def test_compiled_decisions_of_each_group(in_order):
     """Every group decides by its own rows: the other groups' do not count, though they are read together."""
-    problem, target, groups, distances = grouped_problem(4, in_order=in_order)
+    problem, target, groups, distances = tall_problem(in_order=in_order)
     model, work = target.model(), new_work()
     table, totals = table_of(problem, groups)
+    assert [group_in_order(t * d, 16) for t, d in zip(totals, distances[:, 0, 1], strict=True)] == [
+        False,
+        in_order,
+        False,
+    ]
     for here, there in ((0, 1), (2, 1)):
         theta, prop = np.array([float(here)]), np.array([float(there)])
         of_groups = np.ascontiguousarray(distances[:, here, there])
         found = _frequencies_of_each(
             REPEATS, np.random.default_rng(6), theta, prop, problem.log_rho(here, there), totals, of_groups,
-            4.0, table, model, work,
+            1.0, table, model, work,
         )  # fmt: skip
         for g in range(3):
             rows = groups == g
-            parts = problem.energies[rows], problem.c[rows], problem.distance, problem.proposal, problem.log_prior
-            own = FiniteProblem(*parts)
-            wanted = finite_acceptance(own, np.zeros(rows.sum(), int), distances[g][None], 4.0, here, there)
+            own = FiniteProblem(
+                problem.energies[rows], problem.c[rows], problem.distance, problem.proposal, problem.log_prior
+            )
+            wanted = finite_acceptance(own, np.zeros(rows.sum(), int), distances[g][None], 1.0, here, there)
             assert abs(found[g] - wanted) < 4.5 * np.sqrt(max(wanted * (1 - wanted), 1e-4) / REPEATS)

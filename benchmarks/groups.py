@@ -263,9 +263,9 @@ def long_sentence(found: dict) -> str:
     return (
         f"A multilevel logit of {found['rows']:,} rows in {found['groups']:,} groups, ten columns, from the arrays to "
         f"{found['min_ess']:,.0f} effective\ndraws of the worst of all parameters (4 chains of "
-        f"{found['draws_per_chain']:,} draws after 1,000 of warm-up each, on two cores; R-hat and ESS of every parameter "
-        f"in it): {minutes:.0f} minutes\n{seconds:.0f} seconds by the clock, {found['setup_seconds']:.1f} of them set-up. "
-        "A shorter run before, which told how many draws it takes, is not counted."
+        f"{found['draws_per_chain']:,} draws after 1,000 of warm-up each, on two cores; R-hat and ESS of\nevery "
+        f"parameter in it): {minutes:.0f} minutes {seconds:.0f} seconds by the clock, "
+        f"{found['setup_seconds']:.1f} of them set-up.\nA shorter run before, which told how many draws it takes, is not counted."
     )
 
 

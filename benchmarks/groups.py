@@ -263,8 +263,8 @@ def long_sentence(found: dict) -> str:
     return (
         f"A multilevel logit of {found['rows']:,} rows in {found['groups']:,} groups, ten columns, from the arrays to "
         f"{found['min_ess']:,.0f} effective\ndraws of the worst of all parameters (4 chains of "
-        f"{found['draws_per_chain']:,} draws after 1,000 of warm-up each, on two cores; R-hat and ESS of\nevery "
-        f"parameter in it): {minutes:.0f} minutes {seconds:.0f} seconds by the clock, "
+        f"{found['draws_per_chain']:,} draws after 1,000 of warm-up each, on two cores that\nothers "
+        f"used too): {minutes:.0f} minutes {seconds:.0f} seconds by the clock, "
         f"{found['setup_seconds']:.1f} of them set-up.\n"
         "A shorter run before, which told how many draws it takes, is not counted."
     )

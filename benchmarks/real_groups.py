@@ -43,7 +43,6 @@ TITLES = {
 }
 FORMS = {"planes": "non-centred", "both": "non-centred", "visits": "centred", "destinations": "centred"}
 _SUBSET = {"planes": 50_000, "destinations": 50_000, "both": 30_000}
-_NUTS_DRAWS = 10_000
 _MOST_VALUES = 8e7
 
 
@@ -175,7 +174,7 @@ def differences(ours: Any, nuts: dict[str, np.ndarray], problem: GroupProblem) -
 
 def compare(name: str, given: argparse.Namespace) -> dict:
     path, here = CACHE / f"groups-{name}" / "problem.npz", str(HERE / "real_groups.py")
-    seed = str(1 + list(TITLES).index(name))
+    seed = str(given.seed + list(TITLES).index(name))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         read = run_apart([str(PEERS_PYTHON), here, "--read", name, str(path)], cores=1, timeout=300)
@@ -186,7 +185,7 @@ def compare(name: str, given: argparse.Namespace) -> dict:
         if ours["status"] != "ok" or name.endswith("-all"):
             return {"tunamh": ours}
         form = FORMS.get(name, "non-centred")
-        nuts = nuts_run(path, "numpyro", form, given.cap, given.limit, _NUTS_DRAWS) | {"form": form}
+        nuts = nuts_run(path, "numpyro", form, given.cap, given.limit, given.nuts_draws) | {"form": form}
         if nuts["status"] != "ok":
             return {"tunamh": ours, "nuts": nuts}
         theirs = summary(np.load(path.with_suffix(".nuts.npy")))
@@ -246,6 +245,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="of our sweeps")
     parser.add_argument("--cap", type=float, default=300.0, help="seconds of NUTS's sampling")
     parser.add_argument("--limit", type=float, default=900.0, help="seconds for one run of NUTS in all")
+    parser.add_argument("--nuts-draws", type=int, default=10_000, help="at most")
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--read", nargs=3, metavar=("NAME", "PATH", "RESULT"), help=argparse.SUPPRESS)
     parser.add_argument("--worker", nargs=4, metavar=("PATH", "SECONDS", "SEED", "RESULT"), help=argparse.SUPPRESS)
     given = parser.parse_args()

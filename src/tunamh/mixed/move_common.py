@@ -16,7 +16,8 @@ from .shift import fill_shift
 
 _MOST_BETA, _HALF_WAY = 4.0, 10.0  # of (A), whose decision would else be noisy, and rows at which it is half there
 _SCALES, _NEARBY = 0.05, 0.1  # shares of (A): walks of the scales alone, and of all
-_FEW, _SCALES_OF_FEW, _NEARBY_OF_FEW = 50.0, 0.25, 0.25  # groups, below which log scales are far from normal
+_WIDE = 0.12  # standard deviation of a log scale, above which its law is far from normal
+_SCALES_OF_FEW, _NEARBY_OF_FEW = 0.25, 0.25  # the shares there
 
 
 @helper
@@ -29,6 +30,15 @@ def _quadratic(slope, H, b, p):
             value += 0.5 * H[i, j] * b[j]
         total += value * b[i]
     return total
+
+
+@helper
+def _width_of_scale(hyper, factor, p, n):
+    """The standard deviation of the first log scale under the Gaussian law."""
+    total = 0.0
+    for j in range(n):
+        total += hyper[factor.root + p * n + j] ** 2
+    return math.sqrt(total)
 
 
 @helper
@@ -51,8 +61,8 @@ def _propose_common(rng, hyper, factor, common, state, shift, there):
     before = 0.0
     for i in range(n):
         before += y[i] * y[i]
-    kind, few = rng.random(), free_groups(hyper, factor) < _FEW
-    scales, nearby = (_SCALES_OF_FEW, _NEARBY_OF_FEW) if few and m > 0 else (_SCALES * (m > 0), _NEARBY)
+    kind, few = rng.random(), m > 0 and _width_of_scale(hyper, factor, p, n) > _WIDE
+    scales, nearby = (_SCALES_OF_FEW, _NEARBY_OF_FEW) if few else (_SCALES * (m > 0), _NEARBY)
     after = 0.0
     if kind < scales + nearby:  # a walk, of the scales alone or of all: where the law has other tails than a Gaussian
         first = p if kind < scales else 0

@@ -8,9 +8,9 @@ import numpy as np
 
 from .._jit import NO_FAULT, helper
 from ..acceptance.base import accepts
-from ..acceptance.grouped import batch_of, one_group
+from ..acceptance.grouped import batch_of, each_group
 from .given import ALL_ROWS, Move, length_of, precision, rows_of
-from .groups_given import bound_of_cell, centred, place, standardised, unstandardised, way_of
+from .groups_given import Way, bound_of_cell, centred, place, standardised, unstandardised, way_of
 
 _WALK = 0.05  # share of (B): a random walk in the place of independent proposals; up to a half for skewed groups
 _MORE = 2.0  # moves more of a group in (B) that is skewed
@@ -42,7 +42,10 @@ def _propose_effects(rng, hyper, factor, g, state, there, C, mean, eps, eps_ther
 
 @helper
 def move_effects(rng, hyper, factor, common, state, there, kappa, away, full, model, work):
-    """(B). ``state`` is moved in place; ``there`` equals it before and after."""
+    """(B). ``state`` is moved in place; ``there`` equals it before and after.
+
+    Rounds: all groups in the first, in further ones those that are skewed. The rows of all groups are read together.
+    """
     p, q, G = common.p, factor.q, factor.groups
     Q, root, C, own = np.empty((q, q)), np.empty((q, q)), np.empty((q, q)), np.empty(q)
     mean, eps, eps_there = np.empty(q), np.empty((1, q)), np.empty(q)
@@ -53,35 +56,47 @@ def move_effects(rng, hyper, factor, common, state, there, kappa, away, full, mo
     precision(hyper, factor, state, root, Q)
     length = length_of(hyper, factor.metric, b, b, 0.0, p)
     table, beta = rows_of(hyper, factor, model), ALL_ROWS if full else 1.0
-    accepted, moves, rows, worst = 0.0, 0.0, 0, 0.0
-    for g in range(G):
-        if hyper[factor.pinned + g] > 0.0:
-            continue
-        at = factor.effects_at + g * q
-        place(hyper, factor, g, kappa, b, p, Q, C, mean, own)
-        skewness = _skewness(hyper, factor, g, C)
-        for _ in range(1 + int(_MORE * skewness)):
-            log_rho = _propose_effects(rng, hyper, factor, g, state, there, C, mean, eps, eps_there, skewness)
-            centred(hyper, factor, g, b, p, state, at, before)
-            centred(hyper, factor, g, b, p, there, at, after)
-            way = way_of(hyper, factor, g, before, after, length, 0.0, 2.0 * length, work_vector)
+    owner, batches = np.zeros(factor.all_cells, np.int64), np.zeros(factor.all_cells, np.int64)
+    distances, log_ratios, rounds = np.zeros(factor.all_cells), np.zeros(G), np.zeros(G, np.int64)
+    accepted, moves, rows, worst, most = 0.0, 0.0, 0, 0.0, 1
+    k = 0
+    while k < most:
+        for g in range(G):
+            log_ratios[g] = 0.0
+            moving = hyper[factor.pinned + g] == 0.0 and (k == 0 or rounds[g] > k)
+            if moving:
+                at = factor.effects_at + g * q
+                place(hyper, factor, g, kappa, b, p, Q, C, mean, own)
+                skewness = _skewness(hyper, factor, g, C)
+                rounds[g] = 1 + int(_MORE * skewness)
+                most = max(most, rounds[g])
+                log_ratios[g] = _propose_effects(rng, hyper, factor, g, state, there, C, mean, eps, eps_there, skewness)
+                centred(hyper, factor, g, b, p, state, at, before)
+                centred(hyper, factor, g, b, p, there, at, after)
+                way = way_of(hyper, factor, g, before, after, length, 0.0, 2.0 * length, work_vector)
+            else:
+                way = Way(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
             for c in range(int(hyper[factor.cells + g]), int(hyper[factor.cells + g + 1])):
-                distance = bound_of_cell(hyper, factor, c, way, away[c])
+                owner[c] = g
+                distances[c] = bound_of_cell(hyper, factor, c, way, away[c]) if moving else 0.0
                 size = hyper[factor.first + c + 1] - hyper[factor.first + c]
-                batch = batch_of(rng, hyper[factor.total + c], distance, beta, size)
-                if batch != 0:
-                    seen = one_group(rng, state, there, log_rho, c, batch, distance, beta, table, model, work)
-                    if seen.fault != NO_FAULT:
-                        return Move(0.0, -np.inf, rows, worst, seen.fault)
-                    rows += seen.rows
-                    worst = max(worst, seen.worst)
-                    log_rho = seen.log_ratio
+                batches[c] = batch_of(rng, hyper[factor.total + c], distances[c], beta, size)
+        seen = each_group(rng, state, there, log_ratios, owner, batches, distances, beta, table, model, work)
+        if seen.fault != NO_FAULT:
+            return Move(0.0, -np.inf, rows, worst, seen.fault)
+        rows += seen.rows
+        worst = max(worst, seen.worst)
+        for g in range(G):
+            if hyper[factor.pinned + g] > 0.0 or rounds[g] <= k:
+                continue
             moves += 1.0
-            if accepts(rng, log_rho):
+            at = factor.effects_at + g * q
+            if accepts(rng, log_ratios[g]):
                 accepted += 1.0
                 for a in range(q):
                     state[at + a] = there[at + a]
             else:
                 for a in range(q):
                     there[at + a] = state[at + a]
+        k += 1
     return Move(accepted / max(moves, 1.0), 0.0, rows, worst, NO_FAULT)

@@ -111,6 +111,10 @@ class Swept(Protocol):
         """A test whose decision makes the moves, a proposal that stays, and why in words."""
 
     @abstractmethod
+    def summaries(self, memories: list[np.ndarray]) -> dict[str, np.ndarray] | None:
+        """What chains have summed up in their memories, where not all of a state is kept; else None."""
+
+    @abstractmethod
     def audit(self, sweeps: int, rng: np.random.Generator) -> float:
         """Hold every row against its bound in so many sweeps; the largest ratio met."""
 

@@ -15,13 +15,14 @@ from ._blas import one_blas_thread
 from ._interrupts import HeldInterrupts
 from ._jit import nothing_compiled_yet
 from .acceptance.base import AcceptanceTest
+from .capabilities import Swept, offers
 from .choose import choose
 from .convergence import judge
 from .data.passes import announce, watching
 from .errors import ConvergenceWarning, NoDraws
 from .laplace_measure import laplace_attributes
 from .progress import Progress
-from .results import ChainResult, closing_line, import_what_the_end_needs, to_datatree, to_plain_dict
+from .results import ChainResult, add_summaries, closing_line, import_what_the_end_needs, to_datatree, to_plain_dict
 from .run import ChainRun, Clock, SetUp, run_all
 from .targets.base import Target
 
@@ -175,6 +176,8 @@ def sample(
             if settings["stopped"] == "max_seconds":
                 progress.say(f"max_seconds={max_seconds:g} ran out: {kept:,} of {draws:,} draws per chain are returned")
             posterior, complaints = _ended(results, target, about, from_laplace, seconds, progress)
+            if offers(target, Swept):
+                add_summaries(posterior, target, [run.state.chain.memory for run in runs])
             if settings["stopped"] == "interrupted":
                 told = f"interrupted: {kept:,} of {draws:,} draws per chain are returned"
                 complaints.insert(0, UserWarning(told))

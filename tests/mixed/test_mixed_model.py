@@ -270,3 +270,33 @@ def test_thin_levels_do_not_matter_where_steps_are_cheap():
     y = (rng.random(20_000) < 0.5).astype(float)
     tree = tunamh.sample(tunamh.LogisticRegression(X, y, prior=Normal(scale=2.5)), draws=50, chains=1, rng=1)
     assert "group" not in tree.posterior.attrs["choice"]
+
+
+# -------------------------------------------------------------------------------------- effects that are not kept
+
+
+def test_effects_may_be_summed_up():
+    """The same draws, and of the effects mean and standard deviation over the kept ones."""
+    X, eta, g, _, rng = grouped_data(n=500, groups=8)
+    y = eta + rng.standard_normal(len(eta))
+    kept = MixedModel(X, y, tunamh.StudentT(4), g, prior=Normal(scale=3.0), keep_effects=True)
+    summed = MixedModel(X, y, tunamh.StudentT(4), g, prior=Normal(scale=3.0), keep_effects=False)
+    first, second = (tunamh.sample(model, draws=60, tune=40, chains=2, rng=3) for model in (kept, summed))
+    assert first.posterior["theta"].equals(second.posterior["theta"])
+    assert "group_effect" not in second.posterior
+    effects = first.posterior["group_effect"]
+    assert np.allclose(second["group_effects"]["mean"].values, effects.mean("draw").values)
+    assert np.allclose(second["group_effects"]["sd"].values, effects.std("draw").values)
+
+
+def test_init_takes_what_results_have():
+    """A draw of the posterior is where the next run begins."""
+    X, eta, g, h, rng = grouped_data(n=400, groups=6)
+    groups = [GroupEffects(g, X=X, name="g"), GroupEffects(h, name="h")]
+    model = MixedModel(X, eta + rng.standard_normal(400), tunamh.Gaussian(), groups, prior=Normal(scale=3.0))
+    tree = tunamh.sample(model, draws=30, tune=30, chains=1, rng=3)
+    point = tree.posterior.isel(chain=0, draw=-1)
+    state = model.walking(np.concatenate([np.ravel(point[name].values) for name, _ in model.variables]))
+    assert np.allclose(model.natural(state), np.concatenate([np.ravel(point[name]) for name, _ in model.variables]))
+    again = tunamh.sample(model, draws=3, tune=0, chains=1, rng=3, init=point)
+    assert again.posterior["theta"].shape == (1, 3, 2)

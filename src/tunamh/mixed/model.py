@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import flag
 from .._jit import Distance, LogPrior, Model, Offset, part
 from ..data.passes import announce
 from ..data.source import Rows
@@ -20,15 +21,17 @@ from ..targets.glm_rows import own_numbers
 from ..targets.layouts import OWN, pack_hyper
 from ..targets.one_predictor import OnePredictor
 from .centre import Centre, find_centre
-from .covariance import correlations
 from .groups import GroupEffects, Grouping, read_groups
 from .layout import Common, FactorNumbers, pack
-from .names import correlation_names, effect_names, scale_names
+from .names import effect_names, scale_names
 from .numbers import factor_numbers
+from .parameters import GroupedParameters
 from .priors import ScalePriors
 from .rows import with_groups
 from .sums import GroupedRows, Point
 from .sweep import LaplaceByGroups, Sweep
+
+_MOST_KEPT = 100_000  # effects
 
 
 @part(LogPrior)
@@ -48,7 +51,7 @@ def _nothing(here, there, hyper):
     return 0.0
 
 
-class MixedModel(Target):
+class MixedModel(GroupedParameters):
     """A regression with group effects: ``eta_i = x_i.theta + sum_f z_fi.v_f,g(i)``, ``v_f,g ~ N(0, Sigma_f)``.
 
     Parameters
@@ -58,6 +61,10 @@ class MixedModel(Target):
     groups : GroupEffects, or a list of them
         One for every factor; crossed and nested factors alike (a nested one has codes of its own, such as
         ``school + "/" + class``). A plain column of codes stands for random intercepts.
+
+    keep_effects : bool, optional
+        Whether draws of all effects are kept. If not, results have a group ``group_effects`` with the mean and standard
+        deviation of every effect over all kept steps, chain by chain. None: up to 100,000 effects are kept.
 
     Results have ``theta``, the family's own parameters, ``group_scale``, ``group_correlation`` where effects have
     several columns, and ``group_effect``, named by factor and level.
@@ -78,6 +85,7 @@ class MixedModel(Target):
         offset: Any = None,
         trials: Any = None,
         censored: Any = None,
+        keep_effects: bool | None = None,
     ):
         listed = list(groups) if isinstance(groups, list | tuple) else [groups]
         listed = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed]
@@ -92,11 +100,15 @@ class MixedModel(Target):
         if form is not None and not isinstance(form, Scale):
             raise NotApplicable(f"group effects are not offered beside the unknown parameters of {family!r}.")
         self._set_up(base, read_groups(listed, base.n_rows), form)
+        if keep_effects is not None:
+            self.keeps_effects = flag("keep_effects", keep_effects)
         self.given_family = base.given_family
 
     def _set_up(self, base: GLM, groupings: list[Grouping], form: Scale | None) -> None:
         """Of the common columns' regression and the groups; nothing is read yet."""
         self.base, self.groupings, self.form = base, groupings, form
+        self.effects = sum(one.groups * one.q for one in groupings)
+        self.keeps_effects = self.effects <= _MOST_KEPT
         p, m = base.dim, sum(one.scales for one in self.groupings)
         self.p, self.m = p, m
         self.grouped = GroupedRows(base, self.groupings)
@@ -243,41 +255,6 @@ class MixedModel(Target):
             state[effects_at : effects_at + size] = drawn.ravel()
             scales_at, effects_at = scales_at + one.scales, effects_at + size
         return state
-
-    # ------------------------------------------------------------------------------- what a user calls parameters
-
-    def natural(self, points: np.ndarray) -> np.ndarray:
-        p = self.p
-        tau = 1.0 if self.form is None else points[..., self.form.tau_at, None]
-        parts = [self.base.natural(points[..., :p])]
-        scales, related, at = [], [], p
-        for one in self.groupings:
-            if one.scales:
-                own = points[..., at : at + one.scales]
-                scales.append(np.exp(own[..., : one.q]) / tau)
-                related.append(correlations(own, one.q))
-            at += one.scales
-        return np.concatenate([*parts, *scales, *related, points[..., at:] / tau], axis=-1)
-
-    @property
-    def variables(self) -> list[tuple[str, list[str] | None]]:
-        found = list(self.base.variables)
-        unknown = [one for one in self.groupings if one.scales]
-        if unknown:
-            found.append(("group_scale", [name for one in unknown for name in scale_names(one)[: one.q]]))
-        related = [name for one in unknown for name in correlation_names(one)]
-        if related:
-            found.append(("group_correlation", related))
-        found.append(("group_effect", [name for one in self.groupings for name in effect_names(one)]))
-        return found
-
-    @property
-    def reported(self) -> list[str]:
-        return [
-            name if label is None else (label if name == "theta" else f"{name}[{label}]")
-            for name, labels in self.variables
-            for label in (labels if labels is not None else [None])
-        ]
 
     def __repr__(self) -> str:
         groups = ", ".join(f"{one.groups} groups of {one.name}" for one in self.groupings)

@@ -18,6 +18,7 @@ from .._jit import NO_FAULT, Decide, Decision, Propose, fixed, helper, part
 from ..acceptance.base import ReadyTest, failure
 from ..data.supply import NO_ROWS
 from ..proposals import ReadyProposal
+from .given import tau_of
 from .groups_given import displaced_by_others, displacements, slopes_given_others
 from .layout import common_of, factor_of, square, tall
 from .move_common import move_common
@@ -52,6 +53,17 @@ def _slope_given_others(f, common, moved, hyper, slope):
                 for a in range(factor.q):
                     for j in range(common.p):
                         slope[j] += h[a, j] * moved[factor.group_at + g, a]
+
+
+@helper
+def _add_to_summary(state, common, memory):
+    """How many sweeps, and of every effect, as a user knows it, mean and sum of squares about it (Welford 1962)."""
+    memory[0] += 1.0
+    tau, first = tau_of(state, common), common.p + common.scales
+    for k in range(state.size - first):
+        away = state[first + k] / tau - memory[1 + 2 * k]
+        memory[1 + 2 * k] += away / memory[0]
+        memory[2 + 2 * k] += away * (state[first + k] / tau - memory[1 + 2 * k])
 
 
 @part(Decide)
@@ -92,6 +104,8 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
         effects += second.accepted / common.factors
         rows += first.rows + second.rows
         worst = max(worst, first.worst, second.worst)
+    if memory.size > 0:
+        _add_to_summary(state, common, memory)
     return Decision(True, math.log(rate) if rate > 0.0 else -np.inf, rows, False, worst, np.nan, effects, NO_FAULT)
 
 
@@ -114,7 +128,8 @@ class Sweep:
     exact: ClassVar[bool] = True
 
     def bind(self, target: Any) -> ReadyTest:
-        return ReadyTest(_sweep, fixed([float(self.full)]), np.empty(0), NO_ROWS, None, "group_acceptance")
+        memory = np.zeros(0 if target.keeps_effects else 1 + 2 * target.effects)
+        return ReadyTest(_sweep, fixed([float(self.full)]), memory, NO_ROWS, None, "group_acceptance", fresh=True)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ class Move(NamedTuple):
     rows: int
     worst: float
     fault: int
+    laplace: bool  # whether it was proposed by the Laplace law
 
 
 @helper(inline=True)

@@ -42,10 +42,11 @@ def _width_of_scale(hyper, factor, p, n):
 
 
 @helper
-def _propose_common(rng, hyper, factor, common, state, shift, there):
+def _propose_common(rng, hyper, factor, common, state, shift, rho, there):
     """Fill the common parameters and scales of ``there``; returns the log ratio of proposing back and forth.
 
-    With ``y = L^-1 ((b, lambda) - mean)``, standard normal under the Laplace law: independent draws, or random walks.
+    With ``y = L^-1 ((b, lambda) - mean)``, standard normal under the Laplace law: ``rho y + sqrt(1 - rho^2) xi``, or a
+    random walk. Returns also whether it was no walk.
     """
     p, m = common.p, 0 if factor.known else factor.m
     n = p + m
@@ -71,8 +72,9 @@ def _propose_common(rng, hyper, factor, common, state, shift, there):
             y[i] += width * rng.standard_normal()
         after = before  # symmetric
     else:
+        keep = math.sqrt(1.0 - rho * rho)
         for i in range(n):
-            y[i] = rng.standard_normal()
+            y[i] = rho * y[i] + keep * rng.standard_normal()
             after += y[i] * y[i]
     for i in range(n):
         value = 0.0
@@ -82,7 +84,7 @@ def _propose_common(rng, hyper, factor, common, state, shift, there):
             there[i] = common.centre[i] + value
         else:
             there[factor.scales_at + i - p] = hyper[factor.scales + i - p] + value
-    return 0.5 * (after - before)
+    return 0.5 * (after - before), not kind < scales + nearby
 
 
 @helper
@@ -96,7 +98,7 @@ def _beta(totals, distances):
 
 
 @helper
-def move_common(rng, hyper, factor, common, state, there, kappa, slope, away, full, model, work):
+def move_common(rng, hyper, factor, common, state, there, kappa, slope, away, rho, full, model, work):
     """(A). ``state`` is moved in place; ``there`` equals it before and after."""
     p, q, G = common.p, factor.q, factor.groups
     Q, Q_there, root = np.empty((q, q)), np.empty((q, q)), np.empty((q, q))
@@ -116,14 +118,14 @@ def move_common(rng, hyper, factor, common, state, there, kappa, slope, away, fu
             standardised(C, q, state, at, mean, standard, g)
     shift = np.zeros(p + (0 if factor.known else factor.m))
     fill_shift(hyper, factor, common, kappa, slope, standard, shift)
-    log_q = _propose_common(rng, hyper, factor, common, state, shift, there)
+    log_q, laplace = _propose_common(rng, hyper, factor, common, state, shift, rho, there)
     prior, prior_there = (
         closed_prior(hyper, factor, state, common, model),
         closed_prior(hyper, factor, there, common, model),
     )
     if not prior_there > -np.inf:
         there[:] = state
-        return Move(0.0, -np.inf, 0, 0.0, BAD_RATIO if math.isnan(prior_there) else NO_FAULT)
+        return Move(0.0, -np.inf, 0, 0.0, BAD_RATIO if math.isnan(prior_there) else NO_FAULT, laplace)
     logdet_there = precision(hyper, factor, there, root, Q_there)
     for j in range(p):
         b_there[j] = there[j] - common.centre[j]
@@ -150,14 +152,14 @@ def move_common(rng, hyper, factor, common, state, there, kappa, slope, away, fu
             distances[c] = bound_of_cell(hyper, factor, c, way, away[c])
     log_rho = log_q + fall + prior_there - prior
     if math.isnan(log_rho) or log_rho == np.inf:
-        return Move(0.0, log_rho, 0, 0.0, BAD_RATIO)
+        return Move(0.0, log_rho, 0, 0.0, BAD_RATIO, laplace)
     totals = window(hyper, factor.total, factor.all_cells)
     beta = ALL_ROWS if full else _beta(totals, distances)
     seen = all_groups(rng, state, there, log_rho, totals, distances, beta, rows_of(hyper, factor, model), model, work)
     if seen.fault != NO_FAULT:
-        return Move(0.0, -np.inf, seen.rows, seen.worst, seen.fault)
+        return Move(0.0, -np.inf, seen.rows, seen.worst, seen.fault, laplace)
     if accepts(rng, seen.log_ratio):
         state[:] = there
-        return Move(1.0, seen.log_ratio, seen.rows, seen.worst, NO_FAULT)
+        return Move(1.0, seen.log_ratio, seen.rows, seen.worst, NO_FAULT, laplace)
     there[:] = state
-    return Move(0.0, seen.log_ratio, seen.rows, seen.worst, NO_FAULT)
+    return Move(0.0, seen.log_ratio, seen.rows, seen.worst, NO_FAULT, laplace)

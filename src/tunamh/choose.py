@@ -32,6 +32,7 @@ MH_PASS_SHARE = 0.3
 _STEP_ROWS = 10.0  # what a step costs besides its rows, in rows: below this, all rows without noise cost no more
 
 _LEVELS_FROM, _LEVELS_GAIN = 40.0, 1.5  # rows of a joint step, from which levels are looked at; what groups must save
+_GROUP_ROWS = 10.0  # what a group costs in a sweep besides its rows, in rows
 _PAIRS = 200  # of Laplace draws, at which the batch is foreseen
 _MODES_SHOWN = 4
 _SKEWED = 0.05  # where mode and mean are this share of a draw's distance apart, the mean is the better centre
@@ -135,7 +136,7 @@ def _with_levels(target: Regression, expanded: TaylorTarget) -> Choice | None:
     if leveled is None:
         return None
     rows, groups = foreseen_rows(leveled), sum(one.groups for one in leveled.groupings)
-    if _LEVELS_GAIN * (rows + _STEP_ROWS + 0.5 * groups) > batch:
+    if _LEVELS_GAIN * (rows + _STEP_ROWS + _GROUP_ROWS * groups) > batch:
         return None
     named = ", ".join(
         f"{target.names[j]} ({share:.0%})" for j, share in zip(costly.columns[:3], costly.shares, strict=False)

@@ -300,3 +300,38 @@ def test_init_takes_what_results_have():
     assert np.allclose(model.natural(state), np.concatenate([np.ravel(point[name]) for name, _ in model.variables]))
     again = tunamh.sample(model, draws=3, tune=0, chains=1, rng=3, init=point)
     assert again.posterior["theta"].shape == (1, 3, 2)
+
+
+# ---------------------------------------------------------------------------------------------- what strangers met
+
+
+def test_default_priors_follow_the_units_of_responses_and_columns():
+    X, eta, g, _, rng = grouped_data()
+    y = eta + rng.standard_normal(len(eta))
+    one, thousand = (MixedModel(X, c * y, tunamh.Gaussian(), g).groupings[0].laws.scale[0] for c in (1.0, 1000.0))
+    assert thousand == pytest.approx(1000 * one, rel=0.01)
+    slopes = MixedModel(X, (y > 0).astype(float), tunamh.Logistic(), GroupEffects(g, X=X * [1.0, 0.01]))
+    assert slopes.groupings[0].laws.scale[0] == 1.0
+    assert slopes.groupings[0].laws.scale[1] == pytest.approx(100 / X[:, 1].std(), rel=0.01)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NaT, pd.NA])
+def test_missing_codes_are_told_of(missing):
+    codes = pd.Series(["a", "b"] * 50, dtype=object)
+    codes[5] = missing
+    with pytest.raises(ValueError, match="missing value in row 5"):
+        MixedModel(np.ones((100, 1)), (np.arange(100) % 2).astype(float), tunamh.Logistic(), codes)
+
+
+def test_codes_that_are_no_column():
+    X, y = np.ones((100, 1)), (np.arange(100) % 2).astype(float)
+    for groups, told in ((None, "GLM"), ("airport", "df\\['airport'\\]"), (["airport"], "single values")):
+        with pytest.raises(TypeError, match=told):
+            MixedModel(X, y, tunamh.Logistic(), groups)
+    with pytest.raises(ValueError, match="one level"):
+        MixedModel(X, y, tunamh.Logistic(), np.repeat("a", 100))
+    with pytest.warns(UserWarning, match="group of its own"):
+        MixedModel(X, y, tunamh.Logistic(), np.arange(100))
+    year = np.column_stack([np.ones(100), 2010 + np.arange(100) % 7])
+    with pytest.warns(UserWarning, match="Centre the column"):
+        MixedModel(X, y, tunamh.Logistic(), GroupEffects(np.arange(100) % 5, X=year))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,8 @@ from ..data.tables import as_matrix, column_names
 from ..priors.laws import Laws
 from ..priors.positive import HalfNormal, PositivePrior
 from .covariance import scale_count
+
+_UNCENTRED = 10.0  # standard deviations of a column from zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +35,9 @@ class GroupEffects:
     name : str, optional
         By which results call the factor; by default that of a pandas or polars column, else ``group``.
     scale : prior of a positive parameter, or a list of them
-        Of the standard deviations of the effects; `HalfNormal(1)` by default. A number is a known scale.
+        Of the standard deviations of the effects. A number is a known scale. By default half-normal: of scale 1 for
+        intercepts behind a link (log, logit, ...), of 2.5 times the residuals' typical deviation for real responses and
+        the logarithms of times; for a column that varies, divided by its standard deviation.
     correlation : float
         ``eta`` of the LKJ prior of the correlations; 1: all correlation matrices alike.
     """
@@ -45,6 +50,13 @@ class GroupEffects:
 
     def __post_init__(self) -> None:
         settle(self, correlation=moderate_number("correlation", self.correlation, 0.1, 1e6))
+        if self.codes is None or isinstance(self.codes, str | bytes | dict):
+            raise TypeError(
+                "the codes of a group must be a column, one entry per row, such as df['airport'], got "
+                f"{shown(self.codes)}."
+            )
+        if self.name is not None and not (isinstance(self.name, str) and self.name):
+            raise TypeError(f"name must be a text that is not empty, got {shown(self.name)}.")
         for one in self.scale if isinstance(self.scale, list | tuple) else [self.scale]:
             if not (one is None or isinstance(one, PositivePrior)) and not isinstance(one, int | float):
                 raise TypeError(
@@ -89,8 +101,8 @@ class Grouping:
         return np.ones(self.groups, bool) if self.pinned is None else ~self.pinned
 
 
-def read_groups(given: Any, n_rows: int) -> list[Grouping]:
-    """Every factor, with names that differ."""
+def read_groups(given: Any, n_rows: int, unit: float = 1.0) -> list[Grouping]:
+    """Every factor, with names that differ; ``unit`` is the scale of default priors."""
     listed = given if isinstance(given, list | tuple) else [given]
     if not listed:
         raise ValueError("groups is empty: give at least one tunamh.GroupEffects(codes), or use tunamh.GLM.")
@@ -98,15 +110,17 @@ def read_groups(given: Any, n_rows: int) -> list[Grouping]:
     for k, one in enumerate(listed):
         effects = one if isinstance(one, GroupEffects) else GroupEffects(one)
         fallback = "group" if len(listed) == 1 else f"group{k + 1}"
-        found.append(_read(effects, n_rows, fallback))
+        found.append(_read(effects, n_rows, fallback, unit))
     names = [one.name for one in found]
     if len(set(names)) < len(names):
         raise ValueError(f"groups have the names {', '.join(names)}: give every factor a name of its own (name=).")
     return found
 
 
-def _read(effects: GroupEffects, n_rows: int, fallback: str) -> Grouping:
-    name = effects.name or getattr(effects.codes, "name", None) or fallback
+def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Grouping:
+    given_names = column_names(effects.codes)
+    own = given_names[0] if given_names is not None and len(given_names) == 1 else None
+    name = effects.name or own or getattr(effects.codes, "name", None) or fallback
     codes, levels = _codes(effects.codes, str(name), n_rows)
     if effects.X is None:
         Z, columns = np.ones((n_rows, 1)), [""]
@@ -116,10 +130,10 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str) -> Grouping:
             raise ValueError(f"X of {name} has {len(Z)} rows, but there are {n_rows}.")
         if not np.isfinite(Z).all():
             row, column = np.argwhere(~np.isfinite(Z))[0]
-            raise ValueError(
-                f"X of {name} has {Z[row, column]:g} in row {row}, column {column}; drop or fill it first."
-            )
-        columns = column_names(effects.X) or [str(j) for j in range(Z.shape[1])]
+            named = (column_names(effects.X) or [str(j) for j in range(Z.shape[1])])[int(column)]
+            raise ValueError(f"X of {name} has {Z[row, column]:g} in row {row}, column {named}; drop or fill it first.")
+        label = getattr(effects.X, "name", None) if Z.shape[1] == 1 else None
+        columns = column_names(effects.X) or ([str(label)] if label else [str(j) for j in range(Z.shape[1])])
     q = Z.shape[1]
     given = list(effects.scale) if isinstance(effects.scale, list | tuple) else [effects.scale] * q
     if len(given) != q:
@@ -129,7 +143,12 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str) -> Grouping:
         return Grouping(str(name), codes, levels, Z, columns, None, effects.correlation, np.diag(sizes**-2.0))
     if any(isinstance(one, int | float) for one in given):
         raise TypeError(f"scale of {name} mixes numbers and priors: give one kind for all columns.")
-    laws = [(HalfNormal(1.0) if one is None else one).law() for one in given]
+    _warn_of_uncentred(str(name), Z, columns)
+    sizes = np.where(np.ptp(Z, axis=0) > 0, np.std(Z, axis=0), np.maximum(np.abs(Z[0]), 1e-300))
+    laws = [
+        (HalfNormal(float(f"{unit / size:.3g}")) if one is None else one).law()
+        for one, size in zip(given, sizes, strict=True)
+    ]
     joined = Laws(*(np.concatenate(parts) for parts in zip(*laws, strict=True)))
     return Grouping(str(name), codes, levels, Z, columns, joined, effects.correlation)
 
@@ -144,8 +163,9 @@ def _codes(values: Any, name: str, n_rows: int) -> tuple[np.ndarray, list[str]]:
         if array.ndim == 2 and array.shape[1] == 1:
             array = array[:, 0]
         if array.ndim != 1:
-            raise ValueError(f"the codes of {name} must be one column, got shape {array.shape}.")
-        missing = np.array([value is None or value != value for value in array]) if array.dtype.kind in "Of" else None
+            hint = "; for several factors give a list, groups=[df['a'], df['b']]" if array.ndim == 2 else ""
+            raise ValueError(f"the codes of {name} must be one column, got shape {array.shape}{hint}.")
+        missing = np.array([_is_missing(value) for value in array]) if array.dtype.kind in "OfmM" else None
         if missing is not None and missing.any():
             raise ValueError(
                 f"the codes of {name} have a missing value in row {int(np.argmax(missing))}: drop such rows, or give "
@@ -159,4 +179,37 @@ def _codes(values: Any, name: str, n_rows: int) -> tuple[np.ndarray, list[str]]:
     codes, levels = found
     if len(codes) != n_rows:
         raise ValueError(f"the codes of {name} have {len(codes)} entries, but there are {n_rows} rows.")
+    if len(levels) == 1:
+        raise ValueError(
+            f"{name} has one level, {levels[0]!r}, in all rows: its effect and an intercept cannot be told apart. "
+            "Leave the factor out."
+        )
+    if len(levels) == n_rows and n_rows > 1:
+        warnings.warn(
+            f"every row is a group of its own in {name}: the data hardly tell its effects from the errors, and chains "
+            "move slowly. Are these the codes you meant?",
+            stacklevel=6,
+        )
     return np.ascontiguousarray(codes, dtype=np.int64), levels
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, NaT, and the missing value of pandas, which equals nothing and says so by raising."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
+def _warn_of_uncentred(name: str, Z: np.ndarray, columns: list[str]) -> None:
+    if Z.shape[1] < 2:
+        return
+    spread = np.std(Z, axis=0)
+    far = (spread > 0) & (np.abs(np.mean(Z, axis=0)) > _UNCENTRED * spread)
+    if far.any():
+        column = columns[int(np.argmax(far))]
+        warnings.warn(
+            f"column {column} of the effects of {name} lies far from zero for its spread: its slopes and the "
+            "intercepts are then almost one, and chains move slowly. Centre the column.",
+            stacklevel=6,
+        )

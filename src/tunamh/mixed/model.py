@@ -14,6 +14,7 @@ from ..data.source import Rows
 from ..data.tables import aligned
 from ..errors import NotApplicable
 from ..priors import Flat
+from ..targets.arrange import rough_fit
 from ..targets.base import Target
 from ..targets.forms import Scale
 from ..targets.glm import GLM
@@ -87,19 +88,19 @@ class MixedModel(GroupedParameters):
         censored: Any = None,
         keep_effects: bool | None = None,
     ):
-        listed = list(groups) if isinstance(groups, list | tuple) else [groups]
+        listed = _listed(groups)
         listed = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed]
         listed = _in_order(X, listed)
         base = GLM(X, y, family, prior=prior, weights=weights, offset=offset, trials=trials, censored=censored)
         if not isinstance(base.terms, OnePredictor):
             raise NotApplicable(
                 f"{family!r} sees a row through several linear predictors; group effects are offered for families of "
-                "one: give its further parameters as numbers, such as NegativeBinomial(2.0)."
+                "one, such as Logistic(), Poisson(), Gaussian() or NegativeBinomial(2.0), its dispersion known."
             )
         form = base.arranged.form
         if form is not None and not isinstance(form, Scale):
             raise NotApplicable(f"group effects are not offered beside the unknown parameters of {family!r}.")
-        self._set_up(base, read_groups(listed, base.n_rows), form)
+        self._set_up(base, read_groups(listed, base.n_rows, _unit(base, form)), form)
         if keep_effects is not None:
             self.keeps_effects = flag("keep_effects", keep_effects)
         self.given_family = base.given_family
@@ -259,6 +260,33 @@ class MixedModel(GroupedParameters):
     def __repr__(self) -> str:
         groups = ", ".join(f"{one.groups} groups of {one.name}" for one in self.groupings)
         return f"MixedModel({self.n_rows} rows, {self.given_family!r}, {self.p} common parameters, {groups})"
+
+
+_UNITS = 2.5  # residual deviations: the scale of default priors of effects on real responses
+
+
+def _unit(base: GLM, form: Scale | None) -> float:
+    """The scale of default priors: that of the responses where they are real, 1 behind a link."""
+    if form is not None:
+        return _UNITS / form.tau_0
+    if hasattr(base.family, "with_scale"):
+        return _UNITS * rough_fit(base.given_rows, lambda rows: rows.y).scale
+    return 1.0
+
+
+def _listed(groups: Any) -> list[Any]:
+    """One entry per factor."""
+    if groups is None:
+        raise TypeError("groups is None: give at least one tunamh.GroupEffects(codes), or use tunamh.GLM.")
+    if not isinstance(groups, list | tuple):
+        return [groups]
+    single = [one for one in groups if not isinstance(one, GroupEffects) and np.ndim(one) == 0]
+    if single:
+        raise TypeError(
+            f"groups is a list with single values such as {single[0]!r}: give one column of codes per factor, "
+            "groups=[df['airport']], not names of columns or a list of labels."
+        )
+    return list(groups)
 
 
 def _in_order(X: Any, listed: list[GroupEffects]) -> list[GroupEffects]:

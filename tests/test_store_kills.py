@@ -1,4 +1,4 @@
-"""Kill -9 at any moment, also in warm-up and within a thinned draw: resumed, the draws are those of a run left alone."""
+"""Kill -9 at any moment, in warm-up and within a thinned draw too: resumed, the draws are those of a run left alone."""
 
 import json
 import multiprocessing
@@ -30,7 +30,7 @@ def new_target():
 
 
 def small_steps(run):
-    """In the place of `ChainRun.work`: so few steps at a time that any machine is killed among them, saved each time."""
+    """In the place of `ChainRun.work`: so few steps at once that any machine is killed among them, all saved."""
     if not run.opened:
         run.open()
     run._chunk = 13

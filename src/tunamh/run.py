@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -78,13 +79,20 @@ class ChainRun:
         self.draws, self.record = np.empty((room, self.draws.shape[1])), new_record(room)
         self.elapsed = np.empty(room)
 
+    @cached_property
+    def _seeds(self) -> list[np.random.SeedSequence]:
+        """Of moves, rows and the start: spawned once, as another time they would be others."""
+        return self.seed.spawn(3)
+
     def open(self) -> None:
         """Find a start and audit it: all rows at one real move, or their energies for a test without bounds.
+
+        Opened again, a chain begins again in the same way.
 
         Bounds that the library derived are the same for every chain: the first one's audit speaks for all.
         """
         compile_parts(self.kernel)
-        moves, rows, starts = self.seed.spawn(3)
+        moves, rows, starts = self._seeds
         start, model = np.random.default_rng(starts), self.kernel.model
         here = (
             supported_start(self.target, model, start, self.number)

@@ -89,7 +89,7 @@ def refuse_another(path: Path, then: dict[str, str], now: dict[str, str]) -> Non
             "anew.",
             path,
         )
-    for what in ("target", "test", "proposal"):
+    for what in ("test", "proposal", "target"):
         if differ(what):
             raise _another(path, what, then.get(what, "unknown"), now[what])
     if differ("first steps"):

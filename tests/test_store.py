@@ -188,6 +188,26 @@ def test_another_run_is_refused_with_the_reason(path, monkeypatch):
     refused(path, new_target(), r"draws for a fixed seed have changed since \(at 9.9.9")
 
 
+def test_one_changed_row_of_many_is_refused(path):
+    """Results show a fingerprint of a thousand rows; a store knows all of them."""
+    rows = np.random.default_rng(2).normal(size=5000)
+
+    @numba.njit
+    def energy(theta, row):
+        return np.log1p((row[0] - theta[0]) ** 2)
+
+    def posterior():
+        return tunamh.EnergyTarget(energy, rows.copy(), c=1.0, dim=1)
+
+    first = posterior()
+    tunamh.sample(first, **SIZE, init=[0.0], store=path)
+    rows[4321] += 1e-9
+    assert posterior().fingerprint == first.fingerprint
+    refused(path, posterior(), "has other data")
+    rows[4321] = first.rows[4321, 0]
+    tunamh.resume(path, posterior(), draws=200)
+
+
 def own_proposal(width):
     @numba.njit
     def propose(rng, theta, prop):

@@ -8,7 +8,7 @@ import pytest
 
 import tunamh
 from conftest import logistic_data
-from tunamh import Until
+from tunamh import Until, stored
 from tunamh.run import ChainRun
 from tunamh.store import folder
 
@@ -55,11 +55,11 @@ def test_an_r_hat_alone_and_both():
 @pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:interrupted")
 def test_cores_a_store_and_a_stop_on_the_way_change_nothing(path, tmp_path, monkeypatch):
+    monkeypatch.setattr(stored, "chunk_draws_for", lambda *sizes: 100)
     wanted = run(Until(ess=400), draws=6000)
     assert np.array_equal(run(Until(ess=400), draws=6000, cores=1).posterior["theta"], wanted.posterior["theta"])
-    assert np.array_equal(
-        run(Until(ess=400), draws=6000, store=tmp_path / "other").posterior["theta"], wanted.posterior["theta"]
-    )
+    in_a_store = run(Until(ess=400), draws=6000, store=tmp_path / "other")
+    assert np.array_equal(in_a_store.posterior["theta"], wanted.posterior["theta"])
     keep = ChainRun._keep
 
     def fail(run):

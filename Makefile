@@ -59,6 +59,8 @@ bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/rare_events.py
 	$(BIN)/python benchmarks/real_models.py
 	$(BIN)/python benchmarks/horseshoe.py
+	$(BIN)/python benchmarks/groups.py
+	$(BIN)/python benchmarks/real_groups.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:

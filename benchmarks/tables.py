@@ -13,8 +13,11 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import groups
 import models
+import real_groups
 import real_models
+import thin_levels
 from common import HERE, RESULTS, number
 from model_problems import FAMILIES
 from peers_report import FEW, NUTS, SAMPLERS, best_nuts, measured, times_faster
@@ -252,10 +255,38 @@ def rare_events() -> str:
     )
 
 
+def levels() -> str:
+    report = results("thin_levels")
+    rows = [thin_levels.cells(name, found) for name, found in report["figures"].items()]
+    return f"(`benchmarks/thin_levels.py`; {_measured_with(report)})\n\n" + markdown(thin_levels.COLUMNS, rows)
+
+
 def real_data() -> str:
     report = results("real_models")
     rows = [[title, *real_models.cells(report["data"][name])] for name, title in real_models.TITLES.items()]
     return f"(`benchmarks/real_models.py`; {_measured_with(report)})\n\n" + markdown(real_models.COLUMNS, rows)
+
+
+def group_effects() -> str:
+    """Random intercepts beside NUTS."""
+    report = results("groups")
+    rows = [groups.cells(name, report["problems"][name]) for name in groups.PROBLEMS if name in report["problems"]]
+    return f"(`benchmarks/groups.py`; {_measured_with(report)})\n\n" + markdown(groups.COLUMNS, rows)
+
+
+def weak_groups() -> str:
+    found = results("groups")["weak"]["groups"]
+    return markdown(groups.WEAK_COLUMNS, [groups.weak_cells(name, one) for name, one in found.items()])
+
+
+def multilevel() -> str:
+    return groups.long_sentence(results("groups")["long"])
+
+
+def real_group_effects() -> str:
+    report = results("real_groups")
+    rows = [[t, *real_groups.cells(report["data"][n])] for n, t in real_groups.TITLES.items() if n in report["data"]]
+    return f"(`benchmarks/real_groups.py`; {_measured_with(report)})\n\n" + markdown(real_groups.COLUMNS, rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -263,7 +294,12 @@ TABLES: dict[str, Callable[[], str]] = {
     "model-sizes": model_sizes,
     "model-goals": model_goals,
     "rare-events": rare_events,
+    "thin-levels": levels,
     "real-models": real_data,
+    "groups": group_effects,
+    "weak-groups": weak_groups,
+    "multilevel": multilevel,
+    "real-groups": real_group_effects,
     "point-fits": point_fits,
     "census": census,
     "old-and-new": old_and_new,

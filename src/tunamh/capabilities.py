@@ -109,3 +109,19 @@ class Swept(Protocol):
     @abstractmethod
     def sweep(self) -> tuple[Any, Any, str]:
         """A test whose decision makes the moves, a proposal that stays, and why in words."""
+
+    @abstractmethod
+    def summaries(self, memories: list[np.ndarray]) -> dict[str, np.ndarray] | None:
+        """What chains have summed up in their memories, where not all of a state is kept; else None."""
+
+    @abstractmethod
+    def audit(self, sweeps: int, rng: np.random.Generator) -> float:
+        """Hold every row against its bound in so many sweeps; the largest ratio met."""
+
+
+class Separable(Protocol):
+    """A regression whose columns can be taken apart: some common to all rows, others as levels of groups."""
+
+    @abstractmethod
+    def on_columns(self, which: np.ndarray) -> Any:
+        """The regression on some of its columns, under a flat prior."""

@@ -17,7 +17,8 @@ from .acceptance import MH, MHSS, TunaMH
 from .capabilities import Examined, Swept, Whitenable, offers
 from .control import Taylor
 from .errors import NotApplicable, SeveralModes
-from .mixed.levels import as_groups, costly_levels, foreseen_rows
+from .mixed.levels import as_groups, costly_levels
+from .mixed.trial import foreseen_rows
 from .modes import AcrossModes
 from .proper import Regression, refuse_dependent_columns, refuse_separated, why_unsafe
 from .proposals import Autoregressive, as_proposal
@@ -31,6 +32,7 @@ MH_PASS_SHARE = 0.3
 _STEP_ROWS = 10.0  # what a step costs besides its rows, in rows: below this, all rows without noise cost no more
 
 _LEVELS_FROM, _LEVELS_GAIN = 40.0, 1.5  # rows of a joint step, from which levels are looked at; what groups must save
+_GROUP_ROWS = 10.0  # what a group costs in a sweep besides its rows, in rows
 _PAIRS = 200  # of Laplace draws, at which the batch is foreseen
 _MODES_SHOWN = 4
 _SKEWED = 0.05  # where mode and mean are this share of a draw's distance apart, the mean is the better centre
@@ -65,6 +67,7 @@ def choose(target: Target, test: Any, proposal: Any, control: Any, frames: int =
     if offers(target, Swept):
         if test is not None or proposal is not None:
             raise NotApplicable("a model with group effects brings its own kernels: leave test= and proposal= out.")
+        _refuse_improper_columns(target.base)
         return Choice(target, *target.sweep())
     if test is None and proposal is None:
         if offers(target, Examined):
@@ -104,6 +107,13 @@ def _for_regression(target: Regression, frames: int) -> Choice:
         return _without_expansion(target, str(unbounded))
 
 
+def _refuse_improper_columns(target: Regression) -> None:
+    """Columns that leave no posterior under their prior leave none beside group effects, which have a proper one."""
+    refuse_dependent_columns(target)
+    if target.modes[0].slow:
+        refuse_separated(target)
+
+
 def _expanded(target: Regression, order: int) -> tuple[TaylorTarget, str]:
     """About the mode, or about the mean where these are far apart; and which of them it was."""
     mode = target.modes[0]
@@ -127,7 +137,7 @@ def _with_levels(target: Regression, expanded: TaylorTarget) -> Choice | None:
     if leveled is None:
         return None
     rows, groups = foreseen_rows(leveled), sum(one.groups for one in leveled.groupings)
-    if _LEVELS_GAIN * (rows + _STEP_ROWS + 0.5 * groups) > batch:
+    if _LEVELS_GAIN * (rows + _STEP_ROWS + _GROUP_ROWS * groups) > batch:
         return None
     named = ", ".join(
         f"{target.names[j]} ({share:.0%})" for j, share in zip(costly.columns[:3], costly.shares, strict=False)

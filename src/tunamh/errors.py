@@ -30,6 +30,8 @@ class BoundViolation(TunaMHError):
         what = f"moved its energy by {rise:.6g}, but its bound c_i * M is {bound:.6g} (ratio {ratio:.6g})"
         if bound == 0 and ratio == float("inf"):
             what = f"exceeds its bound, which is zero, by {rise:.6g}"
+        if bound != bound:  # of the row's group, which the sweep alone knows
+            what = f"moved its energy by {rise:.6g}, more than the bound of its group allows"
         super().__init__(
             f"row {row}{when} {what}. The draws would not be exact. {_YOUR_BOUNDS if own_bounds else _OUR_BOUNDS}"
         )

@@ -10,6 +10,7 @@ import numpy as np
 from ._arguments import seed_sequence, shown, whole_number
 from ._jit import BAD_DISTANCE, BAD_RATIO, BLOCK, NO_FAULT, Audit, Model, Work, part, same_coordinates
 from .acceptance.base import sum_of_energies, sum_of_rises
+from .capabilities import Swept, offers
 from .errors import BoundViolation, NonFiniteEnergy, TunaMHError
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def explain(fault: int, here: np.ndarray, there: np.ndarray, model: Model, step:
         return BoundViolation(
             fault, math.inf, rise=max(before, after), bound=0.0, step=step, own_bounds=model.own_bounds
         )
-    bound = c[0] * distance if distance < math.inf else math.inf
+    bound = math.inf if distance == math.inf else c[0] * distance  # NaN where rows lie in groups
     if abs(rise[0]) <= bound:
         return NonFiniteEnergy(
             f"the energies of the rows up to row {fault} add up to no finite number{when}, or this row's energy "
@@ -84,7 +85,7 @@ def explain(fault: int, here: np.ndarray, there: np.ndarray, model: Model, step:
             row=fault,
             step=step,
         )
-    ratio = abs(rise[0]) / bound if bound > 0 else math.inf
+    ratio = math.inf if bound == 0 else abs(rise[0]) / bound
     return BoundViolation(fault, ratio, rise=rise[0], bound=bound, step=step, own_bounds=model.own_bounds)
 
 
@@ -158,6 +159,8 @@ def check_bounds(target: Target, pairs: int = 20, rng: Any = None) -> float:
     pairs = whole_number("pairs", pairs, 1)
     seed_sequence("rng", rng)  # says what is wrong with it
     generator = np.random.default_rng(rng)
+    if offers(target, Swept):
+        return target.audit(pairs, generator)
     model = target.model()
     return max(check_move(*_random_pair(target, model, generator), model) for _ in range(pairs))
 

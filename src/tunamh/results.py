@@ -95,6 +95,19 @@ def _short(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
+def add_summaries(tree: Any, target: Any, memories: list[np.ndarray]) -> None:
+    """A group ``group_effects`` with what chains have summed up of effects whose draws are not kept."""
+    import xarray
+
+    summaries = target.summaries(memories)
+    if summaries is None or isinstance(tree, dict):
+        return
+    dims = ("chain", "group_effect_parameter")
+    coords = {"chain": np.arange(len(memories)), "group_effect_parameter": target.effect_labels}
+    found = xarray.Dataset({name: (dims, values) for name, values in summaries.items()}, coords=coords)
+    tree["group_effects"] = xarray.DataTree(found)
+
+
 def to_plain_dict(results: Sequence[ChainResult]) -> dict[str, Any]:
     """The draws and nothing else, for when a DataTree cannot be made."""
     n = min(len(result.draws) for result in results)

@@ -114,8 +114,8 @@ class ChainRun:
 
         That is ``result``, whose draws are numbered from ``first`` on and took so many ``seconds`` so far.
         """
-        room, dim = self.draws.shape
-        fits = state.fits(self.kernel, dim, first + room, self.thin)
+        size = max(self.target.dim, self.draws.shape[1])  # a draw may have less than a state, or more than parameters
+        fits = state.fits(self.kernel, size, first + len(self.draws), self.thin)
         if not fits or len(result.draws) != state.kept - first:
             raise ValueError("the saved state belongs to a run of another target, test, proposal or size.")
         check_start(state.chain.here, self.kernel.model)

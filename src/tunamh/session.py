@@ -15,6 +15,7 @@ from ._blas import one_blas_thread
 from ._interrupts import HeldInterrupts
 from ._jit import nothing_compiled_yet
 from .acceptance.base import AcceptanceTest
+from .capabilities import Swept, offers
 from .choose import choose
 from .clock import Clock, SetUp
 from .data.passes import announce, watching
@@ -22,7 +23,7 @@ from .ending import ended, warn
 from .errors import NoDraws
 from .laplace_measure import laplace_attributes
 from .progress import Progress
-from .results import ChainResult, import_what_the_end_needs
+from .results import ChainResult, add_summaries, import_what_the_end_needs
 from .run import ChainRun, run_all
 from .store import Store
 from .stored import ExistingStore, Made, NewStore, Task, catch_up
@@ -94,6 +95,8 @@ def carry_out(
             if settings["stopped"] == "max_seconds":
                 progress.say(f"max_seconds={max_seconds:g} ran out: {told}")
             posterior, complaints = _ended(made, task, results, settings, seconds, progress)
+            if offers(made.target, Swept) and all(run.opened for run in runs):
+                add_summaries(posterior, made.target, [run.state.chain.memory for run in runs])
             if settings["stopped"] == "interrupted":
                 complaints.insert(0, UserWarning(f"interrupted: {told}"))
             if settings["stopped"] == "finished" and task.until is not None:

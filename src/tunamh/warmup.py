@@ -145,6 +145,8 @@ def _freeze(state: RunState, kernel: Kernel) -> None:
     learned, proposal = state.learned, kernel.proposal
     if proposal.tuned and learned.late_windows:
         state.proposal_knobs[0] = min(math.exp(learned.late_log_steps / learned.late_windows), proposal.largest)
+    if kernel.test.fresh:
+        state.chain.memory[:] = kernel.test.memory
     if learned.late_move_bounds:
         _adapt(state, kernel, learned.late_total / learned.late_move_bounds)
 

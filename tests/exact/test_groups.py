@@ -7,9 +7,9 @@ from finite import neighbour_problem
 
 from tunamh._jit import NO_FAULT
 from tunamh.acceptance.base import accepts
-from tunamh.acceptance.grouped import GroupRows, all_groups, batch_of, finite_acceptance, one_group
+from tunamh.acceptance.grouped import GroupRows, all_groups, finite_acceptance
 from tunamh.guard import new_work
-from tunamh.mixed.numbers import _alias_of_groups
+from tunamh.mixed.cells import alias_of_cells
 from tunamh.theory import FiniteProblem, thinned_acceptance
 
 BETAS = [1.0, 4.0]
@@ -81,27 +81,12 @@ def _frequency(repeats, rng, theta, prop, log_rho, totals, distances, beta, tabl
     return accepted / repeats
 
 
-@numba.njit
-def _frequency_of_one(repeats, rng, theta, prop, log_rho, g, total, distance, beta, table, model, work):
-    accepted = 0
-    for _ in range(repeats):
-        log_ratio = log_rho
-        batch = batch_of(rng, total, distance, beta, table.first[g + 1] - table.first[g])
-        if batch != 0:
-            seen = one_group(rng, theta, prop, log_rho, g, batch, distance, beta, table, model, work)
-            if seen.fault != NO_FAULT:
-                return -1.0
-            log_ratio = seen.log_ratio
-        accepted += accepts(rng, log_ratio)
-    return accepted / repeats
-
-
 def table_of(problem, groups):
     order = np.argsort(groups, kind="stable")
     first = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=3))]).astype(np.int64)
     bounds = problem.c[order]
     keep, other = np.empty(len(order)), np.empty(len(order))
-    _alias_of_groups(first, bounds, keep, other)
+    alias_of_cells(first, bounds, keep, other)
     arrays = (first.astype(float), order.astype(float), keep, other, bounds)
     totals = np.bincount(groups, problem.c, minlength=3)
     return GroupRows(*arrays), totals
@@ -129,26 +114,6 @@ def test_compiled_decisions_over_all_groups(in_order, beta):
         assert abs(found - wanted) < 4.5 * np.sqrt(max(wanted * (1 - wanted), 1e-4) / REPEATS)
 
 
-@pytest.mark.parametrize("g", [0, 1, 2])
-def test_compiled_decisions_of_one_group(g):
-    """A move that touches one group only: the other groups' rows do not count."""
-    problem, target, groups, distances = grouped_problem(4)
-    rows = groups == g
-    own = FiniteProblem(problem.energies[rows], problem.c[rows], problem.distance, problem.proposal, problem.log_prior)
-    model, work = target.model(), new_work()
-    table, totals = table_of(problem, groups)
-    for here, there in ((0, 1), (2, 1)):
-        distance = float(distances[g, here, there])
-        zeros = np.zeros(int(rows.sum()), int)
-        wanted = finite_acceptance(own, zeros, distances[g][None], 4.0, here, there)
-        theta, prop = np.array([float(here)]), np.array([float(there)])
-        found = _frequency_of_one(
-            REPEATS, np.random.default_rng(6), theta, prop, problem.log_rho(here, there), g, float(totals[g]), distance,
-            4.0, table, model, work,
-        )  # fmt: skip
-        assert abs(found - wanted) < 4.5 * np.sqrt(max(wanted * (1 - wanted), 1e-4) / REPEATS)
-
-
 def test_decisions_group_by_group_keep_the_posterior():
     """Given the rest, groups are independent: deciding each by itself leaves the product of their laws unchanged."""
     problems = [grouped_problem(seed)[0] for seed in (0, 1)]
@@ -165,7 +130,7 @@ def test_decisions_group_by_group_keep_the_posterior():
 
 
 def test_a_row_beyond_its_groups_bound_is_named():
-    problem, target, groups, distances = grouped_problem(3)
+    problem, target, groups, _distances = grouped_problem(3)
     model, work = target.model(), new_work()
     table, totals = table_of(problem, groups)
     small = np.full(3, 1e-3 * problem.distance[0, 1])

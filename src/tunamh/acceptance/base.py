@@ -17,7 +17,8 @@ class ReadyTest(NamedTuple):
 
     ``memory`` is what a chain starts with, ``supply`` where the rows that it draws come from; ``adapt`` turns the knobs
     given the mean move bound ``C M`` of proposals, None when nothing is left to choose. ``reports`` names the number
-    that a test of its own kind puts into the field ``report`` of its decisions.
+    that a test of its own kind puts into the field ``report`` of its decisions. ``fresh``: the memory is a summary of
+    the kept draws, and begins anew after warm-up.
     """
 
     decide: Part
@@ -26,6 +27,7 @@ class ReadyTest(NamedTuple):
     supply: Supply
     adapt: Part | None = None
     reports: str | None = None
+    fresh: bool = False
 
 
 class AcceptanceTest(Protocol):

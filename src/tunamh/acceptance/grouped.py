@@ -21,7 +21,7 @@ from .._jit import BLOCK, NO_FAULT, helper
 from .._random import poisson
 from ..theory import FiniteProblem, thinned_acceptance
 from .base import within_rounding
-from .thinned import FULL_PASS_SHARE, log_ratio_of_kept
+from .thinned import FULL_PASS_SHARE, log_ratio_of_kept, rate
 
 GAMMA = 0.0
 
@@ -57,7 +57,7 @@ def group_in_order(batch, rows):
 
 @helper
 def _hold(theta, prop, model, work, distances, n):
-    """Turn ``n`` rises into ``x_i``; cut what exceeds 1 by rounding alone: the largest ``|x_i|``, and a row at fault."""
+    """Turn ``n`` rises into ``x_i``, cutting what exceeds 1 by rounding: the largest ``|x_i|``, and a row at fault."""
     worst = 0.0
     x = work.rise
     for b in range(n):
@@ -119,30 +119,54 @@ def batch_of(rng, total, distance, beta, rows):
 
 
 @helper
-def one_group(rng, theta, prop, log_rho, g, batch, distance, beta, table, model, work):
-    """The ratio of a move that touches the rows of group ``g`` only, of which ``batch`` are read."""
-    if batch == IN_ORDER:
-        seen = whole_group(theta, prop, g, table, distance, model, work)
-        return Seen(log_rho - seen.log_ratio, seen.rows, seen.worst, seen.fault)
-    log_ratio, worst, done = log_rho, 0.0, 0
-    size = min(batch, BLOCK)
-    distances, uniform, at = np.full(size, distance), np.empty(size), np.empty(size, np.int64)
-    while done < batch:
-        n = min(batch - done, BLOCK)
+def _add_rows(n, at, whose, uniform, distance, theta, prop, beta, table, model, work, log_ratios):
+    """What ``n`` drawn rows say, each for its own group: the largest ``|x_i|``, and a row at fault."""
+    for b in range(n):
+        work.index[b] = int(table.order[at[b]])
+    model.differences(theta, prop, work.index, 0, n, model.data, work.rise, work.bound)
+    for b in range(n):
+        work.bound[b] = table.bounds[at[b]]
+    worst, fault = _hold(theta, prop, model, work, distance, n)
+    if fault == NO_FAULT:
         for b in range(n):
-            at[b] = _draw_in(rng, g, table)
-            work.index[b] = int(table.order[at[b]])
-            uniform[b] = rng.random()
-        model.differences(theta, prop, work.index, 0, n, model.data, work.rise, work.bound)
-        for b in range(n):
-            work.bound[b] = table.bounds[at[b]]
-        larger, fault = _hold(theta, prop, model, work, distances, n)
-        if fault != NO_FAULT:
-            return Seen(0.0, done, worst, fault)
-        worst = max(worst, larger)
-        log_ratio += log_ratio_of_kept(n, work.rise, uniform, 0, beta, GAMMA)
-        done += n
-    return Seen(log_ratio, done, worst, NO_FAULT)
+            forward = rate(work.rise[b], beta, GAMMA)
+            if uniform[b] * beta < forward:
+                log_ratios[whose[b]] += math.log(rate(-work.rise[b], beta, GAMMA) / forward)
+    return worst, fault
+
+
+@helper
+def each_group(rng, theta, prop, log_ratios, owner, batches, distances, beta, table, model, work):
+    """Add to ``log_ratios[owner[c]]`` what the rows of set ``c`` say, ``batches[c]`` of them: groups that decide apart.
+
+    ``prop`` has moved in all groups. A row sees its own group's move alone, so that rows of many groups can be read in
+    one block: a call for every group would cost several times as much. A group may own several sets of rows.
+    """
+    at, whose = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+    uniform, distance = np.empty(BLOCK), np.empty(BLOCK)
+    n, rows, worst = 0, 0, 0.0
+    for c in range(batches.size):
+        if batches[c] == IN_ORDER:
+            seen = whole_group(theta, prop, c, table, distances[c], model, work)
+            if seen.fault != NO_FAULT:
+                return Seen(0.0, rows, worst, seen.fault)
+            log_ratios[owner[c]] -= seen.log_ratio
+            rows += seen.rows
+            worst = max(worst, seen.worst)
+            continue
+        for _ in range(batches[c]):
+            at[n] = _draw_in(rng, c, table)
+            whose[n], uniform[n], distance[n] = owner[c], rng.random(), distances[c]
+            n += 1
+            if n == BLOCK:
+                larger, fault = _add_rows(
+                    n, at, whose, uniform, distance, theta, prop, beta, table, model, work, log_ratios
+                )
+                if fault != NO_FAULT:
+                    return Seen(0.0, rows, worst, fault)
+                rows, worst, n = rows + n, max(worst, larger), 0
+    larger, fault = _add_rows(n, at, whose, uniform, distance, theta, prop, beta, table, model, work, log_ratios)
+    return Seen(0.0, rows + n, max(worst, larger), fault)
 
 
 @helper

@@ -6,6 +6,7 @@ factor's scales on the closed form that integrates its effects out (Laplace-EM).
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -139,12 +140,12 @@ def _newton_of_several(
     blocks = [np.linalg.pinv(inv, hermitian=True) for inv in inverse]
 
     def times(x: np.ndarray) -> np.ndarray:
-        parts = [x[a:b] for a, b in zip(begins, begins[1:], strict=False)]
+        parts = [x[a:b] for a, b in itertools.pairwise(begins)]
         out = [hessian @ parts[0]]
         for h, v, P, kept in zip(flat, parts[1:], blocks, free, strict=True):
             v = v * kept
             out[0] = out[0] + h.T @ v
-            out.append(h @ parts[0] * kept + np.einsum("gab,gb->ga", P, v.reshape(len(P), -1)).ravel() + x[:0].sum())
+            out.append(h @ parts[0] * kept + np.einsum("gab,gb->ga", P, v.reshape(len(P), -1)).ravel())
         for (f, k), share in shares.items():
             out[f + 1] = out[f + 1] + free[f] * (share @ (parts[k + 1] * free[k]))
             out[k + 1] = out[k + 1] + free[k] * (share.T @ (parts[f + 1] * free[f]))
@@ -155,7 +156,7 @@ def _newton_of_several(
     common_inverse = np.linalg.inv(hessian)
 
     def nearly(x: np.ndarray) -> np.ndarray:
-        parts = [x[a:b] for a, b in zip(begins, begins[1:], strict=False)]
+        parts = [x[a:b] for a, b in itertools.pairwise(begins)]
         solved = [
             np.einsum("gab,gb->ga", P, v.reshape(len(P), -1)).ravel() for P, v in zip(inverse, parts[1:], strict=True)
         ]
@@ -164,13 +165,13 @@ def _newton_of_several(
 
     n = int(begins[-1])
     right = -np.concatenate([gradient, *(slope.ravel() for slope in slopes)])
-    operator = scipy.sparse.linalg.LinearOperator((n, n), times)  # type: ignore[call-arg]
+    operator = scipy.sparse.linalg.LinearOperator((n, n), times)
     found, _ = scipy.sparse.linalg.cg(
         operator,
         right,
         rtol=1e-6,
         maxiter=500,
-        M=scipy.sparse.linalg.LinearOperator((n, n), nearly),  # type: ignore[call-arg]
+        M=scipy.sparse.linalg.LinearOperator((n, n), nearly),
     )
     effects = [found[a:b].reshape(s.shape) for a, b, s in zip(begins[1:], begins[2:], slopes, strict=False)]
     return Point(found[:p], effects), float(np.sqrt(max(found[:p] @ hessian @ found[:p], 0.0)))

@@ -95,6 +95,22 @@ def correlations(scales: np.ndarray, q: int) -> np.ndarray:
     return R[..., low[0], low[1]]
 
 
+def coordinates_of(scales: np.ndarray, related: np.ndarray) -> np.ndarray:
+    """``lambda`` of ``q`` scales and of the correlations below the diagonal, row by row: what `correlations` undoes."""
+    q = len(scales)
+    R = np.eye(q)
+    R[np.tril_indices(q, -1)] = related
+    root = np.linalg.cholesky(R + np.tril(R, -1).T)
+    partial = []
+    for i in range(q):
+        left = 1.0
+        for j in range(i):
+            w = root[i, j] / np.sqrt(left)
+            partial.append(np.arctanh(w))
+            left *= 1 - w * w
+    return np.concatenate([np.log(scales), partial])
+
+
 def precision_of(scales: np.ndarray, q: int) -> tuple[np.ndarray, float]:
     """``Sigma^-1`` and ``log det Sigma`` at one point."""
     root, precision = np.zeros((q, q)), np.zeros((q, q))

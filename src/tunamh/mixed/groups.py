@@ -48,8 +48,8 @@ class GroupEffects:
         for one in self.scale if isinstance(self.scale, list | tuple) else [self.scale]:
             if not (one is None or isinstance(one, PositivePrior)) and not isinstance(one, int | float):
                 raise TypeError(
-                    "scale must be a prior of a positive parameter such as tunamh.HalfNormal(1), a number (known), or a "
-                    f"list of priors, one per column of X, got {shown(one)}."
+                    "scale must be a prior of a positive parameter such as tunamh.HalfNormal(1), a number (known), or "
+                    f"a list of priors, one per column of X, got {shown(one)}."
                 )
 
 

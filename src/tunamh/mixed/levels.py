@@ -1,8 +1,8 @@
 """Thin and pure levels of a regression's columns, as groups (spec 5s).
 
-A column of zeros and ones whose rows are few, or all of one class, has a coefficient that is known badly and is far from
-normal. In a joint Laplace step every row of the level must be bounded over ten units of its predictor. Taken as a group
-with a known prior, the level's own displacement counts exactly, and the other columns by fewer directions; it is
+A column of zeros and ones whose rows are few, or all of one class, has a coefficient that is known badly and is far
+from normal. In a joint Laplace step every row of the level must be bounded over ten units of its predictor. Taken as a
+group with a known prior, the level's own displacement counts exactly, and the other columns by fewer directions; it is
 decided on its own rows. Levels that no row shares make one factor; its reference is a group without effects.
 """
 
@@ -12,10 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._jit import NO_FAULT
+from ..capabilities import Separable, offers
 from ..data.source import Rows
-from ..data.stream import open_stream
-from ..guard import new_work
 from ..priors.laws import FLAT, NORMAL, Laws, ReadyIndependent, ready
 from ..targets.glm import GLM
 from ..targets.one_predictor import OnePredictor
@@ -47,10 +45,10 @@ def binary_columns(target: GLM) -> np.ndarray:
         return squares, sums, np.abs(rows.X.dense()).max(axis=0) if target.dim <= 64 else np.ones(target.dim)
 
     squares, sums, largest = (sum(parts) for parts in zip(*target.observations.map(terms), strict=True))
-    return (squares == sums) & (sums > 0) & (sums < target.n_rows) & (largest > 0)
+    return np.asarray((squares == sums) & (sums > 0) & (sums < target.n_rows) & (largest > 0))
 
 
-def costly_levels(target: GLM, expanded: TaylorTarget) -> Costly:
+def costly_levels(target: Any, expanded: TaylorTarget) -> Costly:
     """Levels with wide coefficients, by their share of ``C``."""
     width = np.linalg.norm(expanded.metric.factor, axis=1)
     binary = np.flatnonzero(binary_columns(target))
@@ -160,31 +158,9 @@ class LeveledRegression(MixedModel):
         return repr(self.regression)
 
 
-_SWEEPS = 40
-
-
-def foreseen_rows(leveled: LeveledRegression) -> float:
-    """Rows per sweep, by some sweeps with fixed random numbers."""
-    test, _, _ = leveled.sweep()
-    ready_test, model, rng = test.bind(leveled), leveled.model(), np.random.default_rng(0)
-    stream, work, state = open_stream(np.random.SeedSequence(0)), new_work(), leveled.start(rng)
-    rows = []
-    for _ in range(_SWEEPS):
-        there = state.copy()
-        decision = ready_test.decide(
-            *(rng, state, there, 0.0, 0.0, model, stream.of(ready_test.supply), ready_test.knobs),
-            *(ready_test.memory, work),
-        )
-        if decision.fault != NO_FAULT:
-            return np.inf
-        state = there
-        rows.append(decision.rows)
-    return float(np.mean(rows[_SWEEPS // 4 :]))
-
-
 def as_groups(target: Any, costly: Costly) -> LeveledRegression | None:
     """The regression with its costly levels as groups; None where its prior or family does not allow that."""
-    if not isinstance(target, GLM) or not isinstance(target.terms, OnePredictor) or not costly.columns.size:
+    if not (offers(target, Separable) and isinstance(target.terms, OnePredictor) and costly.columns.size):
         return None
     prior = target._prior
     if target.arranged.form is not None or not isinstance(prior, ReadyIndependent):
@@ -198,7 +174,8 @@ def as_groups(target: Any, costly: Costly) -> LeveledRegression | None:
     for members in _factors(target, columns, others):  # one scale of the prior for all levels of a factor
         scales = np.where(laws.kind[members] == FLAT, np.inf, laws.scale[members])
         for scale in np.unique(scales):
-            factors.append([j for j, s in zip(members, scales, strict=True) if s == scale])
+            of_scale = [j for j, s in zip(members, scales, strict=True) if s == scale]
+            factors.append(of_scale)
     if sum(map(len, factors)) == target.dim:  # something must be common to all
         return None
     return LeveledRegression(target, factors[:_MOST_FACTORS])

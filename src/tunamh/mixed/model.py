@@ -7,32 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from .._jit import LogPrior, Model, Offset, part
+from .._arguments import flag
+from .._jit import Distance, LogPrior, Model, Offset, part
 from ..data.passes import announce
 from ..data.source import Rows
 from ..data.tables import aligned
 from ..errors import NotApplicable
-from ..laplace import find_mode
 from ..priors import Flat
 from ..targets.base import Target
-from ..targets.designs import GatheredDesign
-from ..targets.designs.dense import DenseBlock
-from ..targets.designs.gathered import NOWHERE, GatheredBlock
-from ..targets.designs.shifted import ShiftedBlock, ShiftedDesign
 from ..targets.forms import Scale
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import OWN, pack_hyper
-from ..targets.observations import Arranged
 from ..targets.one_predictor import OnePredictor
 from .centre import Centre, find_centre
-from .covariance import correlations
 from .groups import GroupEffects, Grouping, read_groups
 from .layout import Common, FactorNumbers, pack
+from .names import effect_names, scale_names
 from .numbers import factor_numbers
+from .parameters import GroupedParameters
 from .priors import ScalePriors
+from .rows import with_groups
 from .sums import GroupedRows, Point
 from .sweep import LaplaceByGroups, Sweep
+
+_MOST_KEPT = 100_000  # effects
 
 
 @part(LogPrior)
@@ -41,12 +40,18 @@ def _inside(theta, hyper):
     return 0.0
 
 
+@part(Distance)
+def _of_groups(here, there, hyper):
+    """There is none for all rows: every group has its own."""
+    return np.nan
+
+
 @part(Offset)
 def _nothing(here, there, hyper):
     return 0.0
 
 
-class MixedModel(Target):
+class MixedModel(GroupedParameters):
     """A regression with group effects: ``eta_i = x_i.theta + sum_f z_fi.v_f,g(i)``, ``v_f,g ~ N(0, Sigma_f)``.
 
     Parameters
@@ -56,6 +61,10 @@ class MixedModel(Target):
     groups : GroupEffects, or a list of them
         One for every factor; crossed and nested factors alike (a nested one has codes of its own, such as
         ``school + "/" + class``). A plain column of codes stands for random intercepts.
+
+    keep_effects : bool, optional
+        Whether draws of all effects are kept. If not, results have a group ``group_effects`` with the mean and standard
+        deviation of every effect over all kept steps, chain by chain. None: up to 100,000 effects are kept.
 
     Results have ``theta``, the family's own parameters, ``group_scale``, ``group_correlation`` where effects have
     several columns, and ``group_effect``, named by factor and level.
@@ -76,6 +85,7 @@ class MixedModel(Target):
         offset: Any = None,
         trials: Any = None,
         censored: Any = None,
+        keep_effects: bool | None = None,
     ):
         listed = list(groups) if isinstance(groups, list | tuple) else [groups]
         listed = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed]
@@ -83,27 +93,31 @@ class MixedModel(Target):
         base = GLM(X, y, family, prior=prior, weights=weights, offset=offset, trials=trials, censored=censored)
         if not isinstance(base.terms, OnePredictor):
             raise NotApplicable(
-                f"{family!r} sees a row through several linear predictors; group effects are offered for families of one: "
-                "give its further parameters as numbers, such as NegativeBinomial(dispersion=2.0)."
+                f"{family!r} sees a row through several linear predictors; group effects are offered for families of "
+                "one: give its further parameters as numbers, such as NegativeBinomial(2.0)."
             )
         form = base.arranged.form
         if form is not None and not isinstance(form, Scale):
             raise NotApplicable(f"group effects are not offered beside the unknown parameters of {family!r}.")
         self._set_up(base, read_groups(listed, base.n_rows), form)
+        if keep_effects is not None:
+            self.keeps_effects = flag("keep_effects", keep_effects)
         self.given_family = base.given_family
 
     def _set_up(self, base: GLM, groupings: list[Grouping], form: Scale | None) -> None:
         """Of the common columns' regression and the groups; nothing is read yet."""
         self.base, self.groupings, self.form = base, groupings, form
+        self.effects = sum(one.groups * one.q for one in groupings)
+        self.keeps_effects = self.effects <= _MOST_KEPT
         p, m = base.dim, sum(one.scales for one in self.groupings)
         self.p, self.m = p, m
         self.grouped = GroupedRows(base, self.groupings)
         self.scale_priors = ScalePriors(base._prior, self.groupings, -1 if form is None else form.tau_at)
-        design, arranged = _with_groups(base, self.groupings, p + m)
+        design, arranged = with_groups(base, self.groupings, p + m)
         self.rows_of = base._with(arranged)
         self.rows_of.y_column = design.numbers.width
-        effects = [name for one in self.groupings for name in _effect_names(one)]
-        scales = [f"log group_scale[{name}]" for one in self.groupings for name in _scale_names(one)]
+        effects = [name for one in self.groupings for name in effect_names(one)]
+        scales = [f"log group_scale[{name}]" for one in self.groupings for name in scale_names(one)]
         Target.__init__(
             self,
             rows=base.n_rows,
@@ -115,7 +129,9 @@ class MixedModel(Target):
                 grain=getattr(base.family, "grain", 1.0),
             ),
             family_hyper=list(base._family_hyper),
-            parts=base.parts_with(*base.terms.taylor_parts)._replace(**design.parts._asdict(), offset=_nothing),
+            parts=base.parts_with(*base.terms.taylor_parts)._replace(
+                **design.parts._asdict(), offset=_nothing, distance=_of_groups
+            ),
             dim=p + m + len(effects),
             names=[*base.walking_names, *scales, *effects],
             prior=None,
@@ -132,7 +148,7 @@ class MixedModel(Target):
         start = self.search_start
         if start is None:
             announce("looking for a start")
-            mode = find_mode(base)
+            mode = base.modes[0]
             common = np.array(mode.point if np.isfinite(mode.posterior.energy) else base._prior.mean, dtype=np.float64)
             start = Point(common, [np.zeros((one.groups, one.q)) for one in self.groupings])
         return find_centre(self.grouped, self.scale_priors, start)
@@ -199,11 +215,11 @@ class MixedModel(Target):
         return pack_hyper(self.own_numbers, pack(common, heads, OWN + len(self.own_numbers)))
 
     @property
-    def total_bound(self) -> float:  # type: ignore[override]
+    def total_bound(self) -> float:
         return float(sum(numbers.total.sum() for numbers in self.factors))
 
     @property
-    def fingerprint(self) -> str:  # type: ignore[override]
+    def fingerprint(self) -> str:
         return self.base.fingerprint
 
     def check_data(self) -> None:
@@ -213,6 +229,11 @@ class MixedModel(Target):
         """The test and the proposal by which the model is sampled, and why."""
         groups = " and ".join(f"{one.groups:,} of {one.name}" for one in self.groupings)
         return Sweep(), LaplaceByGroups(), f"common parameters and scales together, then each group by itself: {groups}"
+
+    def audit(self, sweeps: int, rng: np.random.Generator) -> float:
+        from .trial import try_sweeps
+
+        return try_sweeps(self, sweeps, rng, full=True).worst
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """Twice as wide as the Laplace law of common parameters and scales; effects by their laws given these."""
@@ -235,64 +256,9 @@ class MixedModel(Target):
             scales_at, effects_at = scales_at + one.scales, effects_at + size
         return state
 
-    # ------------------------------------------------------------------------------- what a user calls parameters
-
-    def natural(self, points: np.ndarray) -> np.ndarray:
-        p = self.p
-        tau = 1.0 if self.form is None else points[..., self.form.tau_at, None]
-        parts = [self.base.natural(points[..., :p])]
-        scales, related, at = [], [], p
-        for one in self.groupings:
-            if one.scales:
-                own = points[..., at : at + one.scales]
-                scales.append(np.exp(own[..., : one.q]) / tau)
-                related.append(correlations(own, one.q))
-            at += one.scales
-        return np.concatenate([*parts, *scales, *related, points[..., at:] / tau], axis=-1)
-
-    @property
-    def variables(self) -> list[tuple[str, list[str] | None]]:
-        found = list(self.base.variables)
-        unknown = [one for one in self.groupings if one.scales]
-        if unknown:
-            found.append(("group_scale", [name for one in unknown for name in _scale_names(one)[: one.q]]))
-        related = [name for one in unknown for name in _correlation_names(one)]
-        if related:
-            found.append(("group_correlation", related))
-        found.append(("group_effect", [name for one in self.groupings for name in _effect_names(one)]))
-        return found
-
-    @property
-    def reported(self) -> list[str]:
-        return [
-            name if label is None else (label if name == "theta" else f"{name}[{label}]")
-            for name, labels in self.variables
-            for label in labels or [None]
-        ]
-
     def __repr__(self) -> str:
         groups = ", ".join(f"{one.groups} groups of {one.name}" for one in self.groupings)
         return f"MixedModel({self.n_rows} rows, {self.given_family!r}, {self.p} common parameters, {groups})"
-
-
-def _scale_names(one: Grouping) -> list[str]:
-    """Of the coordinates of a factor's covariance."""
-    if one.known is not None:
-        return []
-    own = [f"{one.name}: {column}" if column else one.name for column in one.columns]
-    return [*own, *_correlation_names(one)]
-
-
-def _correlation_names(one: Grouping) -> list[str]:
-    return [f"{one.name}: {one.columns[i]}, {one.columns[j]}" for i in range(one.q) for j in range(i)]
-
-
-def _effect_names(one: Grouping) -> list[str]:
-    return [
-        f"{one.name}[{level}]: {column}" if column else f"{one.name}[{level}]"
-        for level in one.levels
-        for column in one.columns
-    ]
 
 
 def _in_order(X: Any, listed: list[GroupEffects]) -> list[GroupEffects]:
@@ -302,42 +268,3 @@ def _in_order(X: Any, listed: list[GroupEffects]) -> list[GroupEffects]:
         codes, Z = aligned(X, "X", **{f"the codes of groups[{k}]": one.codes, f"X of groups[{k}]": one.X})
         found.append(GroupEffects(codes, Z, one.name, one.scale, one.correlation))
     return found
-
-
-def _with_groups(base: GLM, groupings: list[Grouping], begins: int) -> tuple[Any, Arranged]:
-    """Rows with one more position for every column of effects, behind those of the base."""
-    observations = base.observations
-    of, dim = observations.design.numbers, begins + sum(one.groups * one.q for one in groupings)
-    shifted = bool(of.shifted)
-    columns = int(of.columns) if of.positions else base.dim
-    count = int(of.positions) + sum(one.q for one in groupings)
-    layout: Any = GatheredDesign(np.empty((1, columns)), np.zeros((1, count)), np.zeros((1, count)), dim)
-    if shifted:
-        layout = ShiftedDesign(layout, np.zeros(1))
-    starts = np.concatenate([[begins], begins + np.cumsum([one.groups * one.q for one in groupings])])
-
-    def change(rows: Rows) -> Rows:
-        block: Any = rows.X.block if isinstance(rows.X, ShiftedBlock) else rows.X
-        which = slice(rows.start, rows.start + len(rows.y))
-        positions, values = [], []
-        if isinstance(block, DenseBlock):
-            whole = np.asarray(block.X, dtype=np.float64)
-        else:
-            whole, there = block.whole, block.positions
-            positions.append(there)
-            values.append(block.values if block.values.size else np.where(there == NOWHERE, 0.0, 1.0))
-        for start, one in zip(starts, groupings, strict=False):
-            codes = one.codes[which]
-            positions.append((start + codes[:, None] * one.q + np.arange(one.q)).astype(np.int32))
-            values.append(one.Z[which])
-        made: Any = GatheredBlock(
-            np.ascontiguousarray(whole),
-            np.ascontiguousarray(np.concatenate(positions, axis=1)),
-            np.ascontiguousarray(np.concatenate(values, axis=1)),
-            dim,
-        )
-        if shifted:
-            made = ShiftedBlock(made, rows.X.dot(np.zeros(base.dim)), layout.numbers.width)
-        return rows._replace(X=made)
-
-    return layout, Arranged(observations, layout, change)

@@ -96,7 +96,7 @@ class GroupedRows:
         return self.base.observations.map(lambda rows: function(rows, self.predictor(rows, at), self.base.weight(rows)))
 
     def energy(self, at: Point) -> float:
-        energies = self.base.terms.energies  # type: ignore[union-attr]
+        energies = self.base.terms.energies
         with np.errstate(over="ignore", invalid="ignore"):
             return float(sum(self.map(lambda rows, eta, weight: float(weight @ energies(eta, rows.y)), at)))
 
@@ -107,7 +107,7 @@ class GroupedRows:
         def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> tuple:
             first, second, _ = self.base.family.derivatives(eta, rows.y)
             first, second = weight * first, weight * second
-            energy = float(weight @ self.base.terms.energies(eta, rows.y))  # type: ignore[union-attr]
+            energy = float(weight @ self.base.terms.energies(eta, rows.y))
             X = np.ascontiguousarray(rows.X.dense(), dtype=np.float64)
             found = [self._second(rows, X, first, second)]
             if not convex:

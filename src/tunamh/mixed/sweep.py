@@ -10,379 +10,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._jit import BAD_RATIO, NO_FAULT, Decide, Decision, Propose, fixed, helper, part
-from .._jit.windows import window
-from ..acceptance.base import ReadyTest, accepts, failure
-from ..acceptance.grouped import GroupRows, all_groups, batch_of, one_group
+from .._jit import NO_FAULT, Adapt, Decide, Decision, Propose, fixed, helper, part
+from ..acceptance.base import ReadyTest, failure
 from ..data.supply import NO_ROWS
-from ..priors.laws import laws_at
 from ..proposals import ReadyProposal
-from .covariance import fill_precision, log_correlations
-from .groups_given import (
-    bound_of_cell,
-    centred,
-    closed_energy,
-    displaced_by_others,
-    displacements,
-    place,
-    slopes_given_others,
-    standardised,
-    unstandardised,
-    way_of,
-)
+from .given import tau_of
+from .groups_given import displaced_by_others, displacements, slopes_given_others
 from .layout import common_of, factor_of, square, tall
-from .shift import fill_shift
+from .move_common import move_common
+from .move_effects import move_effects
+from .move_scales import move_scales
 from .small import norm
 
-_MOST_BETA, _HALF_WAY = 4.0, 10.0  # of (A), whose decision would else be noisy, and rows at which it is half there
-_SCALES, _NEARBY = 0.05, 0.1  # shares of (A): walks of the scales alone, and of all
-_FEW, _SCALES_OF_FEW, _NEARBY_OF_FEW = 50.0, 0.25, 0.25  # groups, below which log scales are far from normal
-_WALK = 0.05  # share of (B): a random walk in the place of independent proposals; up to a half for skewed groups
-_MORE = 2.0  # moves more of a group in (B) that is skewed
-
-
-class Move(NamedTuple):
-    """How one of the kernels went."""
-
-    accepted: float
-    log_ratio: float
-    rows: int
-    worst: float
-    fault: int
-
-
-@helper
-def log_prior_of_scales(hyper, factor, state, tau):
-    """Of the scales as a user knows them, ``e^lambda / tau``, in the coordinates that are walked."""
-    q, at = factor.q, factor.scales_at
-    natural = np.empty(q)
-    total = 0.0
-    for a in range(q):
-        natural[a] = math.exp(state[at + a]) / tau
-        total += state[at + a]
-    total += laws_at(natural, hyper, factor.priors, factor.priors + factor.prior_size)
-    return total + log_correlations(state, at, q, factor.correlation)
-
-
-@helper(inline=True)
-def rows_of(hyper, factor, model):
-    """The factor's rows, group by group, and the laws by which they are drawn."""
-    n = model.n_rows
-    return GroupRows(
-        window(hyper, factor.first, factor.all_cells + 1),
-        window(hyper, factor.order, n),
-        window(hyper, factor.keep, n),
-        window(hyper, factor.other, n),
-        window(hyper, factor.bounds, n),
-    )
-
-
-@helper(inline=True)
-def _tau(state, common):
-    return state[common.tau_at] if common.tau_at >= 0 else 1.0
-
-
-@helper
-def closed_prior(hyper, factor, state, common, model):
-    """The priors of common parameters and scales; -inf outside their support."""
-    value = model.common_prior(state[: common.p], model.common_hyper)
-    if not value > -np.inf or factor.known:
-        return value
-    return value + log_prior_of_scales(hyper, factor, state, _tau(state, common))
-
-
-@helper
-def _precision(hyper, factor, state, root, Q):
-    """``Sigma^-1`` at a state; returns ``log det Sigma``."""
-    if factor.known:
-        for a in range(factor.q):
-            for c in range(factor.q):
-                Q[a, c] = hyper[factor.precision + a * factor.q + c]
-        return 0.0
-    return fill_precision(state, factor.scales_at, factor.q, root, Q)
-
-
-@helper
-def _free(hyper, factor):
-    """How many groups have effects."""
-    count = 0.0
-    for g in range(factor.groups):
-        count += 1.0 - hyper[factor.pinned + g]
-    return count
-
-
-@helper
-def _length(hyper, metric, b, other, sign, p):
-    """``|metric (b + sign other)|``."""
-    total = 0.0
-    for i in range(p):
-        value = 0.0
-        for j in range(p):
-            value += hyper[metric + i * p + j] * (b[j] + sign * other[j])
-        total += value * value
-    return math.sqrt(total)
-
-
-@helper
-def _quadratic(slope, H, b, p):
-    """``slope.b + b'Hb / 2``."""
-    total = 0.0
-    for i in range(p):
-        value = slope[i]
-        for j in range(p):
-            value += 0.5 * H[i, j] * b[j]
-        total += value * b[i]
-    return total
-
-
-@helper
-def _propose_common(rng, hyper, factor, common, state, shift, there):
-    """Fill the common parameters and scales of ``there``; returns the log ratio of proposing back and forth.
-
-    With ``y = L^-1 ((b, lambda) - mean)``, standard normal under the Laplace law: independent draws, or random walks.
-    """
-    p, m = common.p, 0 if factor.known else factor.m
-    n = p + m
-    y = np.empty(n)
-    for i in range(n):
-        value = -shift[i]
-        for j in range(i + 1):
-            away = (
-                state[j] - common.centre[j] if j < p else state[factor.scales_at + j - p] - hyper[factor.scales + j - p]
-            )
-            value += hyper[factor.unroot + i * n + j] * away
-        y[i] = value
-    before = 0.0
-    for i in range(n):
-        before += y[i] * y[i]
-    kind, few = rng.random(), _free(hyper, factor) < _FEW
-    scales, nearby = (_SCALES_OF_FEW, _NEARBY_OF_FEW) if few and m > 0 else (_SCALES * (m > 0), _NEARBY)
-    after = 0.0
-    if kind < scales + nearby:  # a walk, of the scales alone or of all: where the law has other tails than a Gaussian
-        first = p if kind < scales else 0
-        width = 2.4 / math.sqrt(n - first) * math.exp(3.0 * rng.random() - 1.5)
-        for i in range(first, n):
-            y[i] += width * rng.standard_normal()
-        after = before  # symmetric
-    else:
-        for i in range(n):
-            y[i] = rng.standard_normal()
-            after += y[i] * y[i]
-    for i in range(n):
-        value = 0.0
-        for j in range(i + 1):
-            value += hyper[factor.root + i * n + j] * (y[j] + shift[j])
-        if i < p:
-            there[i] = common.centre[i] + value
-        else:
-            there[factor.scales_at + i - p] = hyper[factor.scales + i - p] + value
-    return 0.5 * (after - before)
-
-
-@helper
-def _beta(totals, distances):
-    """How many more rows than need be are drawn: few bring little noise. Symmetric, as the distances are."""
-    move_bound = 0.0
-    for g in range(distances.size):
-        if distances[g] < np.inf:
-            move_bound += totals[g] * distances[g]
-    return 1.0 + (_MOST_BETA - 1.0) * move_bound / (move_bound + _HALF_WAY)
-
-
-@helper
-def move_common(rng, hyper, factor, common, state, there, kappa, slope, away, model, work):
-    """(A). ``state`` is moved in place; ``there`` equals it before and after."""
-    p, q, G = common.p, factor.q, factor.groups
-    Q, Q_there, root = np.empty((q, q)), np.empty((q, q)), np.empty((q, q))
-    C, own = np.empty((q, q)), np.empty(q)
-    mean, eps = np.empty(q), np.empty(q)
-    before, after, work_vector = np.empty(q), np.empty(q), np.empty(q)
-    b, b_there = np.empty(p), np.empty(p)
-    for j in range(p):
-        b[j] = state[j] - common.centre[j]
-    logdet = _precision(hyper, factor, state, root, Q)
-    fall, standard = 0.0, np.zeros((G, q))
-    for g in range(G):
-        if hyper[factor.pinned + g] == 0.0:
-            at = factor.effects_at + g * q
-            place(hyper, factor, g, kappa, b, p, Q, C, mean, own)
-            fall += closed_energy(hyper, factor, g, Q, C, own, state, at)
-            standardised(C, q, state, at, mean, standard, g)
-    shift = np.zeros(p + (0 if factor.known else factor.m))
-    fill_shift(hyper, factor, common, kappa, slope, standard, shift)
-    log_q = _propose_common(rng, hyper, factor, common, state, shift, there)
-    prior, prior_there = (
-        closed_prior(hyper, factor, state, common, model),
-        closed_prior(hyper, factor, there, common, model),
-    )
-    if not prior_there > -np.inf:
-        _restore(factor, common, state, there)
-        return Move(0.0, -np.inf, 0, 0.0, BAD_RATIO if math.isnan(prior_there) else NO_FAULT)
-    logdet_there = _precision(hyper, factor, there, root, Q_there)
-    for j in range(p):
-        b_there[j] = there[j] - common.centre[j]
-    fall += _quadratic(slope, common.hessian, b, p) - _quadratic(slope, common.hessian, b_there, p)
-    fall += 0.5 * _free(hyper, factor) * (logdet - logdet_there)
-    farthest = max(_length(hyper, factor.metric, b, b, 0.0, p), _length(hyper, factor.metric, b_there, b, 0.0, p))
-    step, sum_of = _length(hyper, factor.metric, b_there, b, -1.0, p), _length(hyper, factor.metric, b_there, b, 1.0, p)
-    distances = np.empty(factor.all_cells)
-    for g in range(G):
-        at = factor.effects_at + g * q
-        if hyper[factor.pinned + g] == 0.0:
-            place(hyper, factor, g, kappa, b_there, p, Q_there, C, mean, own)
-            for a in range(q):
-                eps[a] = standard[g, a]
-            unstandardised(C, q, eps, mean, there, at)
-            fall -= closed_energy(hyper, factor, g, Q_there, C, own, there, at)
-        centred(hyper, factor, g, b, p, state, at, before)
-        centred(hyper, factor, g, b_there, p, there, at, after)
-        way = way_of(hyper, factor, g, before, after, farthest, step, sum_of, work_vector)
-        for c in range(int(hyper[factor.cells + g]), int(hyper[factor.cells + g + 1])):
-            distances[c] = bound_of_cell(hyper, factor, c, way, away[c])
-    log_rho = log_q + fall + prior_there - prior
-    if math.isnan(log_rho) or log_rho == np.inf:
-        return Move(0.0, log_rho, 0, 0.0, BAD_RATIO)
-    totals = window(hyper, factor.total, factor.all_cells)
-    beta = _beta(totals, distances)
-    seen = all_groups(rng, state, there, log_rho, totals, distances, beta, rows_of(hyper, factor, model), model, work)
-    if seen.fault != NO_FAULT:
-        return Move(0.0, -np.inf, seen.rows, seen.worst, seen.fault)
-    if accepts(rng, seen.log_ratio):
-        state[:] = there
-        return Move(1.0, seen.log_ratio, seen.rows, seen.worst, NO_FAULT)
-    _restore(factor, common, state, there)
-    return Move(0.0, seen.log_ratio, seen.rows, seen.worst, NO_FAULT)
-
-
-@helper
-def _restore(factor, common, state, there):
-    there[:] = state
-
-
-@helper(inline=True)
-def _skewness(hyper, factor, g, C):
-    """Of a single effect given the rest, as the third derivative says; 0 where there are several effects."""
-    if factor.q > 1:
-        return 0.0
-    return min(abs(hyper[factor.thirds + g]) / (C[0, 0] * C[0, 0] * C[0, 0]), 1.0)
-
-
-@helper
-def _propose_effects(rng, hyper, factor, g, state, there, C, mean, eps, eps_there, skewness):
-    """A group's effects at ``there``: independent draws, or a walk, more often where the law is skewed."""
-    q, at = factor.q, factor.effects_at + g * factor.q
-    standardised(C, q, state, at, mean, eps, 0)
-    walk = rng.random() < _WALK + (0.5 - _WALK) * skewness
-    width = math.exp(rng.random() - 0.7) if walk else 1.0
-    log_rho = 0.0
-    for a in range(q):
-        eps_there[a] = width * rng.standard_normal() + (eps[0, a] if walk else 0.0)
-        if walk:
-            log_rho += 0.5 * (eps[0, a] * eps[0, a] - eps_there[a] * eps_there[a])
-    unstandardised(C, q, eps_there, mean, there, at)
-    return log_rho
-
-
-@helper
-def move_effects(rng, hyper, factor, common, state, there, kappa, away, model, work):
-    """(B). ``state`` is moved in place; ``there`` equals it before and after."""
-    p, q, G = common.p, factor.q, factor.groups
-    Q, root, C, own = np.empty((q, q)), np.empty((q, q)), np.empty((q, q)), np.empty(q)
-    mean, eps, eps_there = np.empty(q), np.empty((1, q)), np.empty(q)
-    before, after, work_vector = np.empty(q), np.empty(q), np.empty(q)
-    b = np.empty(p)
-    for j in range(p):
-        b[j] = state[j] - common.centre[j]
-    _precision(hyper, factor, state, root, Q)
-    length = _length(hyper, factor.metric, b, b, 0.0, p)
-    table = rows_of(hyper, factor, model)
-    accepted, moves, rows, worst = 0.0, 0.0, 0, 0.0
-    for g in range(G):
-        if hyper[factor.pinned + g] > 0.0:
-            continue
-        at = factor.effects_at + g * q
-        place(hyper, factor, g, kappa, b, p, Q, C, mean, own)
-        skewness = _skewness(hyper, factor, g, C)
-        for _ in range(1 + int(_MORE * skewness)):
-            log_rho = _propose_effects(rng, hyper, factor, g, state, there, C, mean, eps, eps_there, skewness)
-            centred(hyper, factor, g, b, p, state, at, before)
-            centred(hyper, factor, g, b, p, there, at, after)
-            way = way_of(hyper, factor, g, before, after, length, 0.0, 2.0 * length, work_vector)
-            for c in range(int(hyper[factor.cells + g]), int(hyper[factor.cells + g + 1])):
-                distance = bound_of_cell(hyper, factor, c, way, away[c])
-                size = hyper[factor.first + c + 1] - hyper[factor.first + c]
-                batch = batch_of(rng, hyper[factor.total + c], distance, 1.0, size)
-                if batch != 0:
-                    seen = one_group(rng, state, there, log_rho, c, batch, distance, 1.0, table, model, work)
-                    if seen.fault != NO_FAULT:
-                        return Move(0.0, -np.inf, rows, worst, seen.fault)
-                    rows += seen.rows
-                    worst = max(worst, seen.worst)
-                    log_rho = seen.log_ratio
-            moves += 1.0
-            if accepts(rng, log_rho):
-                accepted += 1.0
-                for a in range(q):
-                    state[at + a] = there[at + a]
-            else:
-                for a in range(q):
-                    there[at + a] = state[at + a]
-    return Move(accepted / max(moves, 1.0), 0.0, rows, worst, NO_FAULT)
-
-
-@helper
-def _log_scales_given_effects(hyper, factor, state, free, squares, tau, root, Q):
-    """``log p(lambda | v)``: the groups' effects by the sum of ``v v'``."""
-    logdet = fill_precision(state, factor.scales_at, factor.q, root, Q)
-    total = -0.5 * free * logdet
-    for a in range(factor.q):
-        for c in range(factor.q):
-            total -= 0.5 * Q[a, c] * squares[a, c]
-    return total + log_prior_of_scales(hyper, factor, state, tau)
-
-
-@helper
-def move_scales(rng, hyper, factor, common, state):
-    """(C): every coordinate of ``lambda`` by a slice sampler (Neal 2003, stepping out)."""
-    q = factor.q
-    squares, root, Q = np.zeros((q, q)), np.empty((q, q)), np.empty((q, q))
-    for g in range(factor.groups):
-        if hyper[factor.pinned + g] == 0.0:
-            at = factor.effects_at + g * q
-            for a in range(q):
-                for c in range(q):
-                    squares[a, c] += state[at + a] * state[at + c]
-    free, tau = _free(hyper, factor), _tau(state, common)
-    width = 2.0 / math.sqrt(free)
-    for k in range(factor.m):
-        at = factor.scales_at + k
-        here = state[at]
-        height = _log_scales_given_effects(hyper, factor, state, free, squares, tau, root, Q) + math.log(rng.random())
-        if math.isnan(height):
-            return BAD_RATIO
-        low = here - width * rng.random()
-        high = low + width
-        state[at] = low
-        while _log_scales_given_effects(hyper, factor, state, free, squares, tau, root, Q) > height:
-            low -= width
-            state[at] = low
-        state[at] = high
-        while _log_scales_given_effects(hyper, factor, state, free, squares, tau, root, Q) > height:
-            high += width
-            state[at] = high
-        while True:
-            state[at] = low + (high - low) * rng.random()
-            if _log_scales_given_effects(hyper, factor, state, free, squares, tau, root, Q) >= height:
-                break
-            if state[at] < here:
-                low = state[at]
-            else:
-                high = state[at]
-    return NO_FAULT
+_FULL, _RHO = range(2)  # knobs
+_WANTED, _GAIN = 0.5, 0.2
 
 
 @helper
@@ -413,6 +58,17 @@ def _slope_given_others(f, common, moved, hyper, slope):
                         slope[j] += h[a, j] * moved[factor.group_at + g, a]
 
 
+@helper
+def _add_to_summary(state, common, memory):
+    """How many sweeps, and of every effect, as a user knows it, mean and sum of squares about it (Welford 1962)."""
+    memory[0] += 1.0
+    tau, first = tau_of(state, common), common.p + common.scales
+    for k in range(state.size - first):
+        away = state[first + k] / tau - memory[1 + 2 * k]
+        memory[1 + 2 * k] += away / memory[0]
+        memory[2 + 2 * k] += away * (state[first + k] / tau - memory[1 + 2 * k])
+
+
 @part(Decide)
 def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
     """Moves ``prop``, which is where the chain goes; every decision is made inside. ``theta`` becomes scratch."""
@@ -421,6 +77,8 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
     state, there = prop, prop.copy()
     moved, lengths = np.zeros((common.all_groups, common.most)), np.zeros(common.all_groups)
     rate, rows, worst, effects = 0.0, 0, 0.0, 0.0
+    laplace_rate, laplace_moves = 0.0, 0.0
+    full = knobs[_FULL] > 0.0
     slope = np.empty(common.p)
     for f in range(common.factors):
         factor = factor_of(hyper, f)
@@ -431,12 +89,14 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
             displaced_by_others(hyper, factor, lengths, away)
         slopes_given_others(hyper, factor, common, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
-        first = move_common(rng, hyper, factor, common, state, there, kappa, slope, away, model, work)
+        first = move_common(
+            rng, hyper, factor, common, state, there, kappa, slope, away, knobs[_RHO], full, model, work
+        )
         if first.fault != NO_FAULT:
             theta[:] = state
             prop[:] = there
             return failure(first.fault)
-        second = move_effects(rng, hyper, factor, common, state, there, kappa, away, model, work)
+        second = move_effects(rng, hyper, factor, common, state, there, kappa, away, full, model, work)
         if second.fault != NO_FAULT:
             theta[:] = state
             prop[:] = there
@@ -446,11 +106,28 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
             if fault != NO_FAULT:
                 return failure(fault)
             there[:] = state
-        rate += math.exp(min(0.0, first.log_ratio)) / common.factors
+        chance = math.exp(min(0.0, first.log_ratio))
+        rate += chance / common.factors
+        if first.laplace:
+            laplace_rate += chance
+            laplace_moves += 1.0
         effects += second.accepted / common.factors
         rows += first.rows + second.rows
         worst = max(worst, first.worst, second.worst)
-    return Decision(True, math.log(rate) if rate > 0.0 else -np.inf, rows, False, worst, np.nan, effects, NO_FAULT)
+    if memory.size > 0:
+        _add_to_summary(state, common, memory)
+    of_laplace = laplace_rate / laplace_moves if laplace_moves > 0.0 else np.nan
+    return Decision(True, math.log(rate) if rate > 0.0 else -np.inf, rows, False, worst, of_laplace, effects, NO_FAULT)
+
+
+@part(Adapt)
+def _nearer(knobs, acceptance):
+    """Raise ``rho`` of (A) where proposals by the Laplace law are seldom accepted, lower it where they mostly are.
+
+    What a sweep reports in the place of a move bound is that acceptance.
+    """
+    keep = (1.0 - knobs[_RHO]) * math.exp(_GAIN * (acceptance - _WANTED))
+    knobs[_RHO] = 1.0 - min(max(keep, 0.01), 1.0)
 
 
 @part(Propose)
@@ -462,12 +139,20 @@ def _stay(rng, here, there, knobs):
 
 @dataclass(frozen=True)
 class Sweep:
-    """Common parameters and scales together, then every group by itself: what a model with groups is sampled by."""
+    """Common parameters and scales together, then every group by itself: what a model with groups is sampled by.
+
+    ``full`` decides on all rows, each held against its bound: slow, and a check of the minibatches.
+    """
+
+    full: bool = False
 
     exact: ClassVar[bool] = True
 
     def bind(self, target: Any) -> ReadyTest:
-        return ReadyTest(_sweep, fixed([0.0]), np.empty(0), NO_ROWS, None, "group_acceptance")
+        memory = np.zeros(0 if target.keeps_effects else 1 + 2 * target.effects)
+        return ReadyTest(
+            _sweep, fixed([float(self.full), 0.0]), memory, NO_ROWS, _nearer, "group_acceptance", fresh=True
+        )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,227 @@
+"""How far the rows of a group can pull: cells of rows of like displacement, and their bounds (spec 5r)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._jit import helper
+from ..data.source import Rows
+from ..data.supply import fill_alias
+from ..errors import NotApplicable
+from .centre import Centre, convex_factors, inverses, precision_at
+from .groups import Grouping
+from .layout import RADII, RUNGS
+from .sums import GroupedRows, Point
+
+_LEAST = (0.0, 0.0, 1.0, 0.03, 1e-4, 1e-6, 1e-8)  # of a row's constants within the radii, that its law keeps
+
+
+class Extent(NamedTuple):
+    """How rows lie in their groups: ``e_i`` and ``m_i`` of every row, and the groups' lean and spread."""
+
+    reach: np.ndarray
+    width: np.ndarray
+    lean: np.ndarray
+    spread: np.ndarray
+
+
+@helper
+def _lengths(codes, Z, X, lean, metric, unroot, reach, width):
+    """``|L'(x - lean'z)|`` and ``|spread^-1/2 z|`` of every row; ``metric`` is ``L``."""
+    p, q = X.shape[1], Z.shape[1]
+    left = np.empty(p)
+    for i in range(codes.size):
+        g = codes[i]
+        for j in range(p):
+            left[j] = X[i, j]
+            for a in range(q):
+                left[j] -= lean[g, a, j] * Z[i, a]
+        total = 0.0
+        for k in range(p):
+            value = 0.0
+            for j in range(p):
+                value += metric[j, k] * left[j]
+            total += value * value
+        reach[i] = np.sqrt(total)
+        total = 0.0
+        for k in range(q):
+            value = 0.0
+            for a in range(q):
+                value += unroot[g, k, a] * Z[i, a]
+            total += value * value
+        width[i] = np.sqrt(total)
+
+
+def extent_of(rows: GroupedRows, f: int, centre: Centre, covariance_root: np.ndarray) -> Extent:
+    """One pass."""
+    one, _p = rows.groupings[f], rows.p
+    n, q = len(one.codes), one.q
+    convex = convex_factors(centre.sums)[f]
+    spread = np.zeros((one.groups, q, q))
+    for a in range(q):
+        for c in range(q):
+            spread[:, a, c] = np.bincount(one.codes, one.Z[:, a] * one.Z[:, c], minlength=one.groups)
+    ridge = np.einsum("gaa->ga", spread) + 1e-12
+    spread += 1e-9 * ridge[:, :, None] * np.eye(q)
+    bend = convex.curvature + 1e-9 * (np.einsum("gaa->g", convex.curvature) + 1e-12)[:, None, None] * np.eye(q)
+    lean = np.linalg.solve(bend, convex.cross)
+    lean[~one.free] = 0.0
+    unroot = np.ascontiguousarray(np.linalg.inv(np.linalg.cholesky(spread)))
+    reach, width = np.empty(n), np.empty(n)
+
+    def fill(block: Rows) -> None:
+        which = slice(block.start, block.start + len(block.y))
+        X = np.ascontiguousarray(block.X.dense(), dtype=np.float64)
+        _lengths(one.codes[which], one.Z[which], X, lean, covariance_root, unroot, reach[which], width[which])
+
+    for _ in rows.base.observations.map(fill):
+        pass
+    return Extent(reach, width, lean, spread)
+
+
+def largest(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:
+    out = np.zeros(groups)
+    np.maximum.at(out, codes, values)
+    return out
+
+
+def usual_lengths(one: Grouping, extent: Extent, centre: Centre, f: int, root: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Of every group, in its metric: how wide its effects are given the rest, and how little they follow ``b``."""
+    Q, _ = precision_at(one, centre.scales[f])
+    P = inverses(convex_factors(centre.sums)[f].curvature, Q)
+    P[~one.free] = 0.0
+    half = np.linalg.cholesky(extent.spread)
+    own = np.sqrt(np.abs(np.einsum("gab,gbc,gca->g", np.swapaxes(half, 1, 2), P, half)))
+    followed = np.einsum("gab,gbj->gaj", P, centre.sums.factors[f].cross)
+    off = np.einsum("gba,gbj,jk->gak", half, extent.lean - followed * one.free[:, None, None], root)
+    return own, np.sqrt(np.einsum("gak,gak->g", off, off))
+
+
+def usual_away(groupings: list[Grouping], f: int, centre: Centre) -> np.ndarray:
+    """Of every row: how far other factors usually displace it, the sum of their effects' standard deviations."""
+    total = np.zeros(len(groupings[f].codes))
+    for k, one in enumerate(groupings):
+        if k != f:
+            Q, _ = precision_at(one, centre.scales[k])
+            P = inverses(convex_factors(centre.sums)[k].curvature, Q)
+            P[~one.free] = 0.0
+            spread = np.sqrt(np.maximum(np.einsum("na,nab,nb->n", one.Z, P[one.codes], one.Z), 0.0))
+            total += spread
+    return total
+
+
+class Cells(NamedTuple):
+    """Rows of a group of like displacement: every row's cell, where each group's cells begin, a cell's group."""
+
+    of_row: np.ndarray
+    begins: np.ndarray
+    group: np.ndarray
+
+    @property
+    def number(self) -> int:
+        return len(self.group)
+
+
+_BANDS = np.array([0.25, 0.5, 1.0, 2.0, 4.0])  # of a row's usual displacement by what is not its group's
+_ROWS_FOR_CELLS = 64  # a group with fewer is one cell
+
+
+def cells_of(one: Grouping, size: np.ndarray) -> Cells:
+    """Bands of ``size``, how far a row is usually displaced by common parameters and other factors."""
+    band = np.searchsorted(_BANDS, size)
+    few = np.bincount(one.codes, minlength=one.groups) < _ROWS_FOR_CELLS
+    band[few[one.codes]] = 0
+    key = one.codes * (len(_BANDS) + 1) + band
+    used, of_row = np.unique(key, return_inverse=True)
+    group = used // (len(_BANDS) + 1)
+    begins = np.searchsorted(group, np.arange(one.groups + 1))
+    return Cells(of_row, begins, group)
+
+
+@helper
+def alias_of_cells(first, bounds, keep, other):
+    """Walker's table within every group."""
+    for g in range(first.size - 1):
+        start, end = first[g], first[g + 1]
+        total = 0.0
+        for k in range(start, end):
+            total += bounds[k]
+        table = np.empty((end - start, 2))
+        if total > 0.0:
+            fill_alias(bounds[start:end].reshape(end - start, 1), 0, total, table)
+        else:
+            table[:, 0] = 1.0
+            table[:, 1] = 0.0
+        keep[start:end] = table[:, 0]
+        other[start:end] = table[:, 1]
+
+
+class CellBounds(NamedTuple):
+    """Rows in the order of their cells, their bounds and alias tables, and every cell's ladder."""
+
+    first: np.ndarray
+    order: np.ndarray
+    bounds: np.ndarray
+    keep: np.ndarray
+    other: np.ndarray
+    total: np.ndarray
+    rungs: np.ndarray
+
+
+def bounds_of_cells(
+    rows: GroupedRows, at: Point, extent: Extent, cells: Cells, sizes: tuple[np.ndarray, ...], alone: bool
+) -> CellBounds:
+    """One pass: slope constants of every row within its cell's radii.
+
+    ``sizes`` are ``e``, ``m`` and the first radius of every cell. A row with smaller ``e_i`` and ``m_i`` moves by a
+    share ``t_i`` of what the cell's bound allows for: with one factor its constant is smaller by ``t_i^3``, with
+    several, which displace it too, by ``t_i``.
+    """
+    of_row, (e, m, radii) = cells.of_row, sizes
+    shares = [
+        np.divide(values, largest[of_row], out=np.zeros_like(values), where=largest[of_row] > 0)
+        for values, largest in ((extent.reach, e), (extent.width, m))
+    ]
+    share, family = np.maximum(*shares), rows.base.family
+    constants, rungs = np.empty(len(share)), np.zeros((cells.number, RUNGS))
+
+    def fill(block: Rows, eta: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        which = slice(block.start, block.start + len(block.y))
+        cell = of_row[which]
+        radius = radii[cell] * (share[which] if alone else 1.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            everywhere = np.asarray(family.suprema(block.y)[2])
+            each = [np.minimum(slope_constants(family, block.y, eta, r * radius), everywhere) for r in RADII]
+            own = np.zeros(len(eta))
+            for constants_of, least in zip(each, _LEAST, strict=True):
+                own = np.maximum(own, np.where(np.isfinite(constants_of), constants_of, 0.0) * least)
+            if not np.isfinite(own).all():
+                row = block.start + int(np.argmax(~np.isfinite(own)))
+                raise NotApplicable(f"{family!r} has no bounded third derivative near the centre in row {row}.")
+            found = np.zeros((cells.number, RUNGS))
+            for k in range(RUNGS):
+                ratio = np.divide(each[k], own, out=np.zeros_like(own), where=each[k] > 0)
+                np.maximum.at(found[:, k], cell, np.where(np.isnan(ratio), np.inf, ratio))
+        constants[which] = weight * own * share[which] ** (3 if alone else 1)
+        return found
+
+    for found in rows.map(fill, at):
+        np.maximum(rungs, found, out=rungs)
+    order = np.argsort(of_row, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=cells.number))]).astype(np.int64)
+    bounds = np.ascontiguousarray(constants[order])
+    keep, other = np.empty(len(bounds)), np.empty(len(bounds))
+    alias_of_cells(first, bounds, keep, other)
+    total = np.bincount(of_row, constants, minlength=cells.number)
+    return CellBounds(first, order, bounds, keep, other, total, rungs)
+
+
+def slope_constants(family: Any, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """As `tunamh.targets.one_predictor` takes them."""
+    if hasattr(family, "slope_constants"):
+        return np.asarray(family.slope_constants(y, eta, radius))
+    if hasattr(family, "suprema_near"):
+        return np.asarray(family.suprema_near(y, eta, radius)[2])
+    return np.asarray(family.suprema(y)[2])

@@ -1,0 +1,100 @@
+"""What the kernels of a sweep share: priors of the scales, precisions, rows by cells, lengths of displacements."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import helper
+from .._jit.windows import window
+from ..acceptance.grouped import GroupRows
+from ..priors.laws import laws_at
+from .covariance import fill_precision, log_correlations
+
+ALL_ROWS = 1e300
+"""In the place of beta: every group is read in order."""
+
+
+class Move(NamedTuple):
+    """How one of the kernels went."""
+
+    accepted: float
+    log_ratio: float
+    rows: int
+    worst: float
+    fault: int
+    laplace: bool  # whether it was proposed by the Laplace law
+
+
+@helper(inline=True)
+def tau_of(state, common):
+    return state[common.tau_at] if common.tau_at >= 0 else 1.0
+
+
+@helper
+def log_prior_of_scales(hyper, factor, state, tau):
+    """Of the scales as a user knows them, ``e^lambda / tau``, in the coordinates that are walked."""
+    q, at = factor.q, factor.scales_at
+    natural = np.empty(q)
+    total = 0.0
+    for a in range(q):
+        natural[a] = math.exp(state[at + a]) / tau
+        total += state[at + a]
+    total += laws_at(natural, hyper, factor.priors, factor.priors + factor.prior_size)
+    return total + log_correlations(state, at, q, factor.correlation)
+
+
+@helper
+def closed_prior(hyper, factor, state, common, model):
+    """The priors of common parameters and scales; -inf outside their support."""
+    value = model.common_prior(state[: common.p], model.common_hyper)
+    if not value > -np.inf or factor.known:
+        return value
+    return value + log_prior_of_scales(hyper, factor, state, tau_of(state, common))
+
+
+@helper
+def precision(hyper, factor, state, root, Q):
+    """``Sigma^-1`` at a state; returns ``log det Sigma``."""
+    if factor.known:
+        for a in range(factor.q):
+            for c in range(factor.q):
+                Q[a, c] = hyper[factor.precision + a * factor.q + c]
+        return 0.0
+    return fill_precision(state, factor.scales_at, factor.q, root, Q)
+
+
+@helper
+def free_groups(hyper, factor):
+    """How many groups have effects."""
+    count = 0.0
+    for g in range(factor.groups):
+        count += 1.0 - hyper[factor.pinned + g]
+    return count
+
+
+@helper
+def length_of(hyper, metric, b, other, sign, p):
+    """``|metric (b + sign other)|``."""
+    total = 0.0
+    for i in range(p):
+        value = 0.0
+        for j in range(p):
+            value += hyper[metric + i * p + j] * (b[j] + sign * other[j])
+        total += value * value
+    return math.sqrt(total)
+
+
+@helper(inline=True)
+def rows_of(hyper, factor, model):
+    """The factor's rows, group by group, and the laws by which they are drawn."""
+    n = model.n_rows
+    return GroupRows(
+        window(hyper, factor.first, factor.all_cells + 1),
+        window(hyper, factor.order, n),
+        window(hyper, factor.keep, n),
+        window(hyper, factor.other, n),
+        window(hyper, factor.bounds, n),
+    )

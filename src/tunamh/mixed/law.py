@@ -1,0 +1,79 @@
+"""The Gaussian law of common parameters and scales, a factor's effects integrated out (spec 5q)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .centre import Centre, Marginal
+from .priors import ScalePriors
+from .sums import GroupedRows
+
+STEP = 0.02
+"""Of differences in lambda."""
+
+
+class Law(NamedTuple):
+    """The Gaussian law of ``(b, lambda)``: ``root`` its lower triangular factor, and the priors' gradient."""
+
+    root: np.ndarray
+    pull: np.ndarray
+
+
+def law_of(rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors) -> Law:
+    """By the Hessian at the centre of one factor's marginal, in closed form in ``b`` and by differences in lambda."""
+    one, scales, p = rows.groupings[f], centre.scales[f], rows.p
+    marginal = Marginal(rows, f, centre.at, centre.sums, priors)
+    m = one.scales
+    hessian = np.zeros((p + m, p + m))
+    _, _b, hessian[:p, :p] = marginal.solve(scales)
+    pull = np.zeros(p + m)
+    pull[:p] = priors.common_expansion(centre.at.common, centre.sums.hessian)[0]
+    if m:
+        _add_scales(marginal, priors, f, scales, hessian, pull)
+    return Law(_root(hessian, p), pull)
+
+
+def _add_scales(
+    marginal: Marginal, priors: ScalePriors, f: int, scales: np.ndarray, hessian: np.ndarray, pull: np.ndarray
+) -> None:
+    """Rows and columns of lambda: differences of the best ``b``, and of the energy there (the Schur complement)."""
+    p, m, h = marginal.p, len(scales), 5 * STEP
+    common = marginal.at.common
+    steps = h * np.eye(m)
+    energy = {0: marginal.energy(scales)}
+    best = np.array([(marginal.solve(scales + s)[1] - marginal.solve(scales - s)[1]) / (2 * h) for s in steps])
+    schur = np.empty((m, m))
+    for i in range(m):
+        for j in range(i + 1):
+            a, c = steps[i], steps[j]
+            corners = [marginal.energy(scales + x * a + y * c) for x, y in ((1, 1), (1, -1), (-1, 1), (-1, -1))]
+            if i == j:
+                around = marginal.energy(scales + a) + marginal.energy(scales - a)
+                schur[i, i] = (around - 2 * energy[0]) / h**2
+            else:
+                schur[i, j] = schur[j, i] = (corners[0] - corners[1] - corners[2] + corners[3]) / (4 * h * h)
+    values, vectors = np.linalg.eigh(schur)
+    schur = (vectors * np.maximum(values, 0.2)) @ vectors.T  # lambda is wide where groups are few: no wider than 2.2
+    bend = hessian[:p, :p]
+    hessian[p:, :p] = -(best @ bend)
+    hessian[:p, p:] = hessian[p:, :p].T
+    hessian[p:, p:] = schur + best @ bend @ best.T
+    for k in range(m):
+        above, below = (priors.energy(f, scales + s * STEP * np.eye(m)[k], common) for s in (1, -1))
+        pull[p + k] += (above - below) / (2 * STEP)
+    if priors.tau_at >= 0:  # the scales as a user knows them have one over tau in them
+        tau, small = common.copy(), 1e-3 * common[priors.tau_at]
+        tau[priors.tau_at] += small
+        above = priors.energy(f, scales, tau)
+        tau[priors.tau_at] -= 2 * small
+        pull[priors.tau_at] += (above - priors.energy(f, scales, tau)) / (2 * small)
+
+
+def _root(hessian: np.ndarray, p: int) -> np.ndarray:
+    """The lower triangular ``L`` with ``L L' = hessian^-1``."""
+    unit = 1 / np.sqrt(np.maximum(np.diag(hessian), 1e-300))
+    values, vectors = np.linalg.eigh(hessian * np.outer(unit, unit))
+    covariance = (vectors / np.maximum(values, 1e-8)) @ vectors.T
+    return np.linalg.cholesky(covariance * np.outer(unit, unit) + 0.0)

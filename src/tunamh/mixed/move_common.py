@@ -1,0 +1,165 @@
+"""(A) of a sweep: common parameters and scales together, the groups' ``eps`` kept (spec 5q)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .._jit import BAD_RATIO, NO_FAULT, helper
+from .._jit.windows import window
+from ..acceptance.base import accepts
+from ..acceptance.grouped import all_groups
+from .given import ALL_ROWS, Move, closed_prior, free_groups, length_of, precision, rows_of
+from .groups_given import bound_of_cell, centred, closed_energy, place, standardised, unstandardised, way_of
+from .shift import fill_shift
+
+_MOST_BETA, _HALF_WAY = 4.0, 10.0  # of (A), whose decision would else be noisy, and rows at which it is half there
+_SCALES, _NEARBY = 0.05, 0.1  # shares of (A): walks of the scales alone, and of all
+_WIDE = 0.12  # standard deviation of a log scale, above which its law is far from normal
+_SCALES_OF_FEW, _NEARBY_OF_FEW = 0.25, 0.25  # the shares there
+
+
+@helper
+def _quadratic(slope, H, b, p):
+    """``slope.b + b'Hb / 2``."""
+    total = 0.0
+    for i in range(p):
+        value = slope[i]
+        for j in range(p):
+            value += 0.5 * H[i, j] * b[j]
+        total += value * b[i]
+    return total
+
+
+@helper
+def _width_of_scale(hyper, factor, p, n):
+    """The standard deviation of the first log scale under the Gaussian law."""
+    total = 0.0
+    for j in range(n):
+        total += hyper[factor.root + p * n + j] ** 2
+    return math.sqrt(total)
+
+
+@helper
+def _propose_common(rng, hyper, factor, common, state, shift, rho, there):
+    """Fill the common parameters and scales of ``there``; returns the log ratio of proposing back and forth.
+
+    With ``y = L^-1 ((b, lambda) - mean)``, standard normal under the Laplace law: ``rho y + sqrt(1 - rho^2) xi``, or a
+    random walk. Returns also whether it was no walk.
+    """
+    p, m = common.p, 0 if factor.known else factor.m
+    n = p + m
+    y = np.empty(n)
+    for i in range(n):
+        value = -shift[i]
+        for j in range(i + 1):
+            away = (
+                state[j] - common.centre[j] if j < p else state[factor.scales_at + j - p] - hyper[factor.scales + j - p]
+            )
+            value += hyper[factor.unroot + i * n + j] * away
+        y[i] = value
+    before = 0.0
+    for i in range(n):
+        before += y[i] * y[i]
+    kind, few = rng.random(), m > 0 and _width_of_scale(hyper, factor, p, n) > _WIDE
+    scales, nearby = (_SCALES_OF_FEW, _NEARBY_OF_FEW) if few else (_SCALES * (m > 0), _NEARBY)
+    after = 0.0
+    if kind < scales + nearby:  # a walk, of the scales alone or of all: where the law has other tails than a Gaussian
+        first = p if kind < scales else 0
+        width = 2.4 / math.sqrt(n - first) * math.exp(3.0 * rng.random() - 1.5)
+        for i in range(first, n):
+            y[i] += width * rng.standard_normal()
+        after = before  # symmetric
+    else:
+        keep = math.sqrt(1.0 - rho * rho)
+        for i in range(n):
+            y[i] = rho * y[i] + keep * rng.standard_normal()
+            after += y[i] * y[i]
+    for i in range(n):
+        value = 0.0
+        for j in range(i + 1):
+            value += hyper[factor.root + i * n + j] * (y[j] + shift[j])
+        if i < p:
+            there[i] = common.centre[i] + value
+        else:
+            there[factor.scales_at + i - p] = hyper[factor.scales + i - p] + value
+    return 0.5 * (after - before), not kind < scales + nearby
+
+
+@helper
+def _beta(totals, distances):
+    """How many more rows than need be are drawn: few bring little noise. Symmetric, as the distances are."""
+    move_bound = 0.0
+    for g in range(distances.size):
+        if distances[g] < np.inf:
+            move_bound += totals[g] * distances[g]
+    return 1.0 + (_MOST_BETA - 1.0) * move_bound / (move_bound + _HALF_WAY)
+
+
+@helper
+def move_common(rng, hyper, factor, common, state, there, kappa, slope, away, rho, full, model, work):
+    """(A). ``state`` is moved in place; ``there`` equals it before and after."""
+    p, q, G = common.p, factor.q, factor.groups
+    Q, Q_there, root = np.empty((q, q)), np.empty((q, q)), np.empty((q, q))
+    C, own = np.empty((q, q)), np.empty(q)
+    mean, eps = np.empty(q), np.empty(q)
+    before, after, work_vector = np.empty(q), np.empty(q), np.empty(q)
+    b, b_there = np.empty(p), np.empty(p)
+    for j in range(p):
+        b[j] = state[j] - common.centre[j]
+    logdet = precision(hyper, factor, state, root, Q)
+    fall, standard = 0.0, np.zeros((G, q))
+    for g in range(G):
+        if hyper[factor.pinned + g] == 0.0:
+            at = factor.effects_at + g * q
+            place(hyper, factor, g, kappa, b, p, Q, C, mean, own)
+            fall += closed_energy(hyper, factor, g, Q, C, own, state, at)
+            standardised(C, q, state, at, mean, standard, g)
+    shift = np.zeros(p + (0 if factor.known else factor.m))
+    fill_shift(hyper, factor, common, kappa, slope, standard, shift)
+    log_q, laplace = _propose_common(rng, hyper, factor, common, state, shift, rho, there)
+    prior, prior_there = (
+        closed_prior(hyper, factor, state, common, model),
+        closed_prior(hyper, factor, there, common, model),
+    )
+    if not prior_there > -np.inf:
+        there[:] = state
+        return Move(0.0, -np.inf, 0, 0.0, BAD_RATIO if math.isnan(prior_there) else NO_FAULT, laplace)
+    logdet_there = precision(hyper, factor, there, root, Q_there)
+    for j in range(p):
+        b_there[j] = there[j] - common.centre[j]
+    fall += _quadratic(slope, common.hessian, b, p) - _quadratic(slope, common.hessian, b_there, p)
+    fall += 0.5 * free_groups(hyper, factor) * (logdet - logdet_there)
+    farthest = max(length_of(hyper, factor.metric, b, b, 0.0, p), length_of(hyper, factor.metric, b_there, b, 0.0, p))
+    step, sum_of = (
+        length_of(hyper, factor.metric, b_there, b, -1.0, p),
+        length_of(hyper, factor.metric, b_there, b, 1.0, p),
+    )
+    distances = np.empty(factor.all_cells)
+    for g in range(G):
+        at = factor.effects_at + g * q
+        if hyper[factor.pinned + g] == 0.0:
+            place(hyper, factor, g, kappa, b_there, p, Q_there, C, mean, own)
+            for a in range(q):
+                eps[a] = standard[g, a]
+            unstandardised(C, q, eps, mean, there, at)
+            fall -= closed_energy(hyper, factor, g, Q_there, C, own, there, at)
+        centred(hyper, factor, g, b, p, state, at, before)
+        centred(hyper, factor, g, b_there, p, there, at, after)
+        way = way_of(hyper, factor, g, before, after, farthest, step, sum_of, work_vector)
+        for c in range(int(hyper[factor.cells + g]), int(hyper[factor.cells + g + 1])):
+            distances[c] = bound_of_cell(hyper, factor, c, way, away[c])
+    log_rho = log_q + fall + prior_there - prior
+    if math.isnan(log_rho) or log_rho == np.inf:
+        return Move(0.0, log_rho, 0, 0.0, BAD_RATIO, laplace)
+    totals = window(hyper, factor.total, factor.all_cells)
+    beta = ALL_ROWS if full else _beta(totals, distances)
+    seen = all_groups(rng, state, there, log_rho, totals, distances, beta, rows_of(hyper, factor, model), model, work)
+    if seen.fault != NO_FAULT:
+        return Move(0.0, -np.inf, seen.rows, seen.worst, seen.fault, laplace)
+    if accepts(rng, seen.log_ratio):
+        state[:] = there
+        return Move(1.0, seen.log_ratio, seen.rows, seen.worst, NO_FAULT, laplace)
+    there[:] = state
+    return Move(0.0, seen.log_ratio, seen.rows, seen.worst, NO_FAULT, laplace)

@@ -39,6 +39,11 @@ def scaled():
     return tunamh.GLM(X, X @ [1.0, 0.0, 2.0] + 2 * rng.standard_t(4, len(X)), tunamh.StudentT(df=4))
 
 
+def grouped(keep):
+    groups = tunamh.GroupEffects(np.arange(len(X)) % 20)
+    return tunamh.MixedModel(X, Y, tunamh.Logistic(), groups=groups, keep_effects=keep)
+
+
 CASES = {
     "automatic": (new_target, {}),
     "MH": (new_target, {"test": tunamh.MH(), "proposal": tunamh.RandomWalk()}),
@@ -48,6 +53,8 @@ CASES = {
     "control": (new_target, {"control": tunamh.Taylor(order=1), "test": tunamh.TunaMH()}),
     "init": (new_target, {"init": np.ones((2, 3))}),
     "without warm-up": (new_target, {"tune": 0}),
+    "group effects": (lambda: grouped(True), {}),
+    "group effects summed up": (lambda: grouped(False), {}),
 }
 
 
@@ -65,6 +72,8 @@ def test_draws_in_a_store_are_those_in_memory_and_go_on_from_it(path, case):
         assert same(read, wanted, name)
         assert np.array_equal(shorter.posterior[name], wanted.posterior[name][:, :37])
     assert longer.posterior.attrs.keys() == wanted.posterior.attrs.keys()
+    if "group_effects" in wanted.children:
+        assert longer["group_effects"].identical(wanted["group_effects"])
     for name in set(wanted.sample_stats.data_vars) - {"elapsed"}:
         np.testing.assert_allclose(longer.sample_stats[name], wanted.sample_stats[name], rtol=1e-14)
         assert np.array_equal(longer.sample_stats[name], read.sample_stats[name], equal_nan=True)

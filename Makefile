@@ -48,6 +48,7 @@ $(PEERS)/installed: benchmarks/peers-requirements.txt
 bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/rows_per_second.py
 	$(BIN)/python benchmarks/step.py
+	$(BIN)/python benchmarks/store.py
 	$(BIN)/python benchmarks/laplace.py
 	$(BIN)/python benchmarks/methods.py
 	$(BIN)/python benchmarks/scaling.py

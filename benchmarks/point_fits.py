@@ -105,7 +105,8 @@ def fixed_cost(calls: int = 20) -> dict:
     from tunamh.run import ChainRun
 
     problem = make("logistic-1e4x20")
-    front_door, seconds = sys.modules["tunamh.sample"], dict[str, float]()
+    session, ending = sys.modules["tunamh.session"], sys.modules["tunamh.ending"]
+    seconds = dict[str, float]()
 
     def timed(owner: Any, name: str, label: str) -> None:
         function = getattr(owner, name)
@@ -119,9 +120,9 @@ def fixed_cost(calls: int = 20) -> dict:
 
         setattr(owner, name, call)
 
-    timed(front_door, "run_all", "chains")
-    timed(front_door, "to_datatree", "DataTree")
-    timed(front_door, "judge", "R-hat and ESS")
+    timed(session, "run_all", "chains")
+    timed(ending, "to_datatree", "DataTree")
+    timed(ending, "judge", "R-hat and ESS")
     timed(ChainRun, "open", "opening, in threads")
     timed(ChainRun, "_warm_up", "warm-up, in threads")
     timed(ChainRun, "_keep", "sampling, in threads")

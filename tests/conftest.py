@@ -24,6 +24,17 @@ def hears_ctrl_c():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    """A folder for a stored run, which is then written in many small chunks."""
+    from tunamh import stored
+    from tunamh.store import folder
+
+    monkeypatch.setattr(stored, "chunk_draws_for", lambda *sizes: 16)
+    monkeypatch.setattr(folder, "SECONDS_BETWEEN", 0.0)
+    return tmp_path / "run"
+
+
 def logistic_data(n_rows: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_rows, d))

@@ -63,7 +63,7 @@ def test_a_slow_walk_is_told_by_name():
 
 
 def test_a_r_hat_of_two_percent_is_enough(monkeypatch):
-    module = sys.modules["tunamh.sample"]
+    module = sys.modules["tunamh.ending"]
     honest = module.judge
     monkeypatch.setattr(module, "judge", lambda draws: honest(draws)._replace(r_hat=1.02, r_hat_of=1))
     with pytest.warns(tunamh.ConvergenceWarning, match=r"R-hat 1\.020 for theta\[1\]"):

@@ -16,7 +16,7 @@ import tunamh
 from conftest import logistic_data
 from tunamh import LogisticRegression, sample
 
-FRONT_DOOR = sys.modules["tunamh.sample"]
+ENDING = sys.modules["tunamh.ending"]
 X, Y = logistic_data(500, 3)
 
 
@@ -55,7 +55,7 @@ def test_an_end_that_fails_still_returns_the_draws(target, monkeypatch, what):
         raise RuntimeError("out of order")
 
     wanted = sample(target, draws=200, tune=10, rng=1).posterior["theta"].values
-    monkeypatch.setattr(FRONT_DOOR, what, fail)
+    monkeypatch.setattr(ENDING, what, fail)
     with pytest.warns(UserWarning, match="out of order"):
         result = sample(target, draws=200, tune=10, rng=1)
     assert np.array_equal(np.asarray(result["posterior"]["theta"]), wanted)
@@ -70,13 +70,13 @@ def test_a_warning_that_a_filter_makes_an_error_carries_the_draws(target):
 
 
 def test_ctrl_c_after_the_last_draw_takes_nothing(target, monkeypatch, hears_ctrl_c):
-    finish = FRONT_DOOR.to_datatree
+    finish = ENDING.to_datatree
 
     def interrupted(*arguments, **settings):
         interrupt()
         return finish(*arguments, **settings)
 
-    monkeypatch.setattr(FRONT_DOOR, "to_datatree", interrupted)
+    monkeypatch.setattr(ENDING, "to_datatree", interrupted)
     tree = sample(target, draws=20, tune=10, rng=1)
     assert tree.posterior["theta"].shape == (4, 20, 3)
     assert json.loads(tree.posterior.attrs["settings"])["stopped"] == "finished"
@@ -96,8 +96,8 @@ def test_a_second_and_a_third_ctrl_c_take_nothing(target, hears_ctrl_c):
 def test_a_users_own_handler_is_called_and_decides(target, monkeypatch, hears_ctrl_c):
     heard = []
     signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
-    finish = FRONT_DOOR.to_datatree
-    monkeypatch.setattr(FRONT_DOOR, "to_datatree", lambda *a, **s: (interrupt(), finish(*a, **s))[1])
+    finish = ENDING.to_datatree
+    monkeypatch.setattr(ENDING, "to_datatree", lambda *a, **s: (interrupt(), finish(*a, **s))[1])
     tree = sample(target, draws=20, tune=10, rng=1)
     assert heard == [signal.SIGINT]
     assert tree.posterior["theta"].shape == (4, 20, 3)

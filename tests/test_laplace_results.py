@@ -67,7 +67,7 @@ def test_draws_are_the_same_without_it_and_a_failure_costs_none(monkeypatch):
     def broken(*_):
         raise MemoryError("no room")
 
-    monkeypatch.setattr(sys.modules["tunamh.sample"], "laplace_attributes", broken)
+    monkeypatch.setattr(sys.modules["tunamh.session"], "laplace_attributes", broken)
     with pytest.warns(UserWarning, match=r"could not be measured \(MemoryError: no room\)"):
         after = tunamh.sample(target, draws=200, rng=1).posterior
     assert after["theta"].equals(before["theta"])

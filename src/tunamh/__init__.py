@@ -23,7 +23,9 @@ from .modes import AcrossModes
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .results import summary
+from .resume import resume
 from .sample import sample
+from .store import StoreError, read_store
 from .targets import (
     GLM,
     Beta,
@@ -54,6 +56,7 @@ from .targets import (
     ZeroInflated,
     family,
 )
+from .until import Until
 
 __all__ = [
     "GLM",
@@ -107,11 +110,13 @@ __all__ = [
     "RobustRegression",
     "SeveralModes",
     "SoftplusPoisson",
+    "StoreError",
     "StudentT",
     "Target",
     "Taylor",
     "TunaMH",
     "TunaMHError",
+    "Until",
     "Weibull",
     "ZeroInflated",
     "__version__",
@@ -119,6 +124,8 @@ __all__ = [
     "family",
     "laplace",
     "priors",
+    "read_store",
+    "resume",
     "sample",
     "summary",
     "theory",

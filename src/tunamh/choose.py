@@ -47,17 +47,18 @@ class Choice(NamedTuple):
     why: str
 
 
-def choose(target: Target, test: Any, proposal: Any, control: Any) -> Choice:
+def choose(target: Target, test: Any, proposal: Any, control: Any, frames: int = 0) -> Choice:
     """Fill in what the user left open.
 
     With a test or a proposal named, the rest is the paper's (`TunaMH`, `RandomWalk`, no control variate), unless the
-    proposal is `Autoregressive`, which comes with its own. Otherwise all is chosen.
+    proposal is `Autoregressive`, which comes with its own. Otherwise all is chosen. Warnings point to the user's own
+    line, which called what called this, or so many ``frames`` further out.
     """
     proposal = None if proposal is None else as_proposal(proposal)
     if control is None and isinstance(proposal, Autoregressive) and offers(target, Examined):
         if not hasattr(test, "prepare"):  # such a test brings an expansion of its own
             control = Taylor(order=max(1, target.highest_order()))
-    warn_of_modes(target)
+    warn_of_modes(target, frames)
     if control is not None:
         given, target = target, control(target)
         if not isinstance(target, Target):
@@ -70,7 +71,7 @@ def choose(target: Target, test: Any, proposal: Any, control: Any) -> Choice:
         return Choice(target, *target.sweep())
     if test is None and proposal is None:
         if offers(target, Examined):
-            return _for_regression(target)
+            return _for_regression(target, frames)
         if offers(target, Whitenable) and offers(target.base, Examined):
             return _for_expansion(target, "as control= says")
         return Choice(target, TunaMH(), target.default_proposal(), "TunaMH with its target's own proposal")
@@ -80,13 +81,13 @@ def choose(target: Target, test: Any, proposal: Any, control: Any) -> Choice:
     return Choice(target, test, proposal, f"{test!r} with {proposal!r}, as you said")
 
 
-def _for_regression(target: Regression) -> Choice:
+def _for_regression(target: Regression, frames: int) -> Choice:
     refuse_dependent_columns(target)
     mode = target.modes[0]
     if mode.slow:  # only where a proof says so
         refuse_separated(target)
     for doubt in target.doubts():
-        warnings.warn(doubt, stacklevel=4)
+        warnings.warn(doubt, stacklevel=4 + frames)
     if len(target.modes) > 1:
         return _across_modes(target)
     if target.mixed_prior is not None:
@@ -219,7 +220,7 @@ def _foreseen_batch(target: TaylorTarget) -> float:
     return float(np.mean(np.minimum(move_bounds, target.n_rows)))
 
 
-def warn_of_modes(target: Target) -> None:
+def warn_of_modes(target: Target, frames: int) -> None:
     """Say loudly that a posterior has several modes, where they are and what each holds, whatever the sampler."""
     modes = target.modes if offers(target, Examined) and not target.convex else []
     if len(modes) < 2:
@@ -235,5 +236,5 @@ def warn_of_modes(target: Target) -> None:
         "sample(target) proposes moves between them; a test or a proposal of your own may not. Several modes mean "
         "that the model does not fit: look at the residuals, and at the family's scale.",
         SeveralModes,
-        stacklevel=4,
+        stacklevel=4 + frames,
     )

@@ -12,7 +12,8 @@ the larger of that for the draws and for their distances from the median, and
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -79,17 +80,32 @@ def judge(draws: np.ndarray) -> Convergence | None:
     if n < FEWEST_TO_JUDGE:
         return None
     stuck = np.flatnonzero((draws == draws[:, :1]).all(axis=(1, 2)))
-    some = np.ascontiguousarray(draws[:, :: max(1, n // _ENOUGH_DRAWS)].transpose(2, 0, 1))
+    worst = worst_of(lambda every, which: draws[:, ::every, which], chains, n, d)
+    return Convergence(*worst, stuck.tolist(), chains)
+
+
+Take = Callable[[int, Any], np.ndarray]
+"""Every so-and-so-manieth draw of some parameters, in the shape (chain, draw, parameter)."""
+
+
+def worst_of(take: Take, chains: int, n: int, d: int) -> tuple[float, int, float, int]:
+    """The worst R-hat and whose it is, the fewest effective draws and whose they are, as `judge` finds them.
+
+    The draws themselves may lie elsewhere: ``take`` is asked at most twice, for some draws of all parameters and for
+    many of at most two.
+    """
+    every = max(1, n // _ENOUGH_DRAWS)
+    some = np.ascontiguousarray(take(every, slice(None)).transpose(2, 0, 1))
     chosen = np.arange(d) if d <= _ENOUGH_PARAMETERS else _suspects(some)
     found, effective = diagnose(some[chosen])
     worst, least = int(found.argmax()), int(effective.argmin())
     r_hat, ess = float(found[worst]), float(effective[least])
     if some.shape[2] < n:
         pair = np.unique([chosen[worst], chosen[least]])
-        kept = draws[:, :: max(1, draws[:, :, 0].size // _MOST_VALUES), pair].transpose(2, 0, 1)
+        kept = take(max(1, chains * n // _MOST_VALUES), pair).transpose(2, 0, 1)
         found, effective = diagnose(kept)
         r_hat, ess = float(found[pair == chosen[worst]][0]), float(effective[pair == chosen[least]][0])
-    return Convergence(r_hat, int(chosen[worst]), ess, int(chosen[least]), stuck.tolist(), chains)
+    return r_hat, int(chosen[worst]), ess, int(chosen[least])
 
 
 def diagnose(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from ._blas import one_blas_thread
-from ._compile import seconds_compiling
 from ._interrupts import HeldInterrupts
 from .acceptance.base import ReadyTest
 from .chain import RATE, ROWS, ChainState, Kernel, advance, compile_parts, new_record
-from .data.passes import Report
+from .clock import Clock
 from .data.stream import open_stream
 from .data.supply import NO_ROWS
-from .errors import NoDraws, NonFiniteEnergy
+from .errors import NonFiniteEnergy
 from .guard import check_energies, check_move, check_start, in_support, new_work, supported_start
 from .progress import Progress
 from .proposals import ReadyProposal
@@ -26,56 +27,29 @@ from .warmup import WINDOW, first_state, goals_of, steps_left, warm_up
 
 _SECONDS_PER_CHUNK = 0.1
 _MOVE_TRIES = 20
-_PASSES_OF_A_SET_UP = 8.0
 
 
-class Clock:
-    """Seconds since it was made, compiling not counted, and whether the time that a user allows is over."""
-
-    def __init__(self, max_seconds: float | None):
-        self.limit = np.inf if max_seconds is None else max_seconds
-        self._started, self._compiled = time.monotonic(), seconds_compiling()
+class Writer(Protocol):
+    """Where the draws of one chain go when they are not kept in memory."""
 
     @property
-    def seconds(self) -> float:
-        return time.monotonic() - self._started - (seconds_compiling() - self._compiled)
+    def due(self) -> bool:
+        """Whether it is time to write again."""
 
-    @property
-    def over(self) -> bool:
-        return self.seconds >= self.limit
-
-
-class SetUp:
-    """Watches the passes of a set-up: shows them, and ends them when the time is over.
-
-    About eight passes over all rows are expected; from the sixth on, two more than there have been.
-    """
-
-    def __init__(self, n_rows: int, clock: Clock, progress: Progress):
-        self.n_rows, self.clock, self.progress = max(n_rows, 1), clock, progress
-
-    def __call__(self, report: Report) -> None:
-        if self.clock.over:
-            doing = f" ({report.stage})" if report.stage else ""
-            raise NoDraws(
-                f"max_seconds={self.clock.limit:g} ran out during set-up{doing}, in pass {report.passes} over the "
-                "rows, before the first draw; allow more time"
-            )
-        done = report.rows / self.n_rows
-        stage = f"{report.stage}, " if report.stage else ""
-        self.progress.update(
-            done / max(_PASSES_OF_A_SET_UP, done + 2.0), f"{stage}pass {report.passes}, {report.share:.0%}"
-        )
+    def write(self, first: int, state: RunState, result: ChainResult, seconds: float) -> None:
+        """Write draws from number ``first`` on, the state after them and the seconds they took."""
 
 
 class ChainRun:
     """One chain on its way: opened (which may read all rows), then advanced in chunks of about a tenth of a second.
 
     How long a chunk is depends on the clock, what it computes does not. All that the next step depends on lies in
-    ``state``; the rest is what the run was told, and what it has kept.
+    ``state``; the rest is what the run was told, and what it has kept: all draws or, with a ``writer`` to a store, the
+    latest ones from number ``first`` on, at most ``room`` of them. It stops at ``goal`` draws, for now.
     """
 
     state: RunState
+    writer: Writer | None = None
 
     def __init__(
         self,
@@ -88,22 +62,37 @@ class ChainRun:
         draws: int,
         tune: int,
         thin: int,
+        room: int | None = None,
     ):
         self.kernel = Kernel(target.model(), proposal, test, new_work())
         self.target, self.seed, self.number, self.point = target, seed, number, point
         self.goals, self.opened, self.thin = goals_of(proposal, tune), False, thin
-        self.total = tune + draws * thin
-        self.draws, self.record = np.empty((draws, len(target.recorded))), new_record(draws)
-        self.elapsed = np.empty(draws)
-        self._seconds, self._chunk = 0.0, WINDOW
+        self.total, self.goal, self.first = tune + draws * thin, draws, 0
+        room = draws if room is None else room
+        self.draws, self.record = np.empty((room, len(target.recorded))), new_record(room)
+        self.elapsed = np.empty(room)
+        self._seconds, self._chunk, self._remark = 0.0, WINDOW, "warming up"
+
+    def write_to(self, writer: Writer, room: int) -> None:
+        """Before the first draw: keep only ``room`` of them in memory, and hand them over whenever that is full."""
+        self.writer = writer
+        self.draws, self.record = np.empty((room, self.draws.shape[1])), new_record(room)
+        self.elapsed = np.empty(room)
+
+    @cached_property
+    def _seeds(self) -> list[np.random.SeedSequence]:
+        """Of moves, rows and the start: spawned once, as another time they would be others."""
+        return self.seed.spawn(3)
 
     def open(self) -> None:
         """Find a start and audit it: all rows at one real move, or their energies for a test without bounds.
 
+        Opened again, a chain begins again in the same way.
+
         Bounds that the library derived are the same for every chain: the first one's audit speaks for all.
         """
         compile_parts(self.kernel)
-        moves, rows, starts = self.seed.spawn(3)
+        moves, rows, starts = self._seeds
         start, model = np.random.default_rng(starts), self.kernel.model
         here = (
             supported_start(self.target, model, start, self.number)
@@ -118,18 +107,30 @@ class ChainRun:
             check_energies(here, model)
         chain = ChainState(here, np.random.default_rng(moves), open_stream(rows), self.kernel.test.memory.copy())
         self.state = first_state(self.kernel, chain, start)
-        self.opened = True
+        self.first, self.opened = 0, True
 
-    def resume(self, state: RunState, result: ChainResult) -> None:
-        """In the place of `open`: go on from a saved state of a run of the same choices, and from what it had kept."""
-        draws, dim = self.draws.shape
-        if not state.fits(self.kernel, dim, draws, self.thin) or len(result.draws) != state.kept:
+    def resume(self, state: RunState, result: ChainResult, first: int = 0, seconds: float | None = None) -> None:
+        """In the place of `open`: go on from a saved state of a run of the same choices, and from what it had kept.
+
+        That is ``result``, whose draws are numbered from ``first`` on and took so many ``seconds`` so far.
+        """
+        size = max(self.target.dim, self.draws.shape[1])  # a draw may have less than a state, or more than parameters
+        fits = state.fits(self.kernel, size, first + len(self.draws), self.thin)
+        if not fits or len(result.draws) != state.kept - first:
             raise ValueError("the saved state belongs to a run of another target, test, proposal or size.")
+        check_start(state.chain.here, self.kernel.model)
         compile_parts(self.kernel)
-        self.state, self.opened = state, True
+        self.state, self.first, self.opened = state, first, True
+        at = self._at
         for mine, saved in zip((self.draws, self.record, self.elapsed), result, strict=False):
-            mine[: state.kept] = saved
-        self._seconds = float(self.elapsed[state.kept - 1]) if state.kept else 0.0
+            mine[:at] = saved
+        self._seconds = seconds if seconds is not None else float(self.elapsed[at - 1]) if at else 0.0
+        self._begin_anew_if_full()
+
+    @property
+    def _at(self) -> int:
+        """How many of the kept draws are here, in memory."""
+        return self.state.kept - self.first
 
     @property
     def steps_done(self) -> int:
@@ -141,7 +142,7 @@ class ChainRun:
 
     @property
     def finished(self) -> bool:
-        return self.kept == len(self.draws)
+        return self.kept >= self.goal
 
     def compile(self) -> None:
         """Run no step at all: everything is then compiled, or loaded from the cache."""
@@ -162,6 +163,20 @@ class ChainRun:
             steps = self._warm_up() if steps_left(self.state, self.goals) else self._keep()
             seconds = max(time.perf_counter() - before, 1e-6)
             self._chunk = max(1, min(int(steps * left / seconds), 10 * steps))
+        if self.writer is not None and self.writer.due:
+            self.save()
+
+    def save(self) -> None:
+        """Write the draws in memory, and the state after the last of them, to the store."""
+        if self.writer is None or not self.opened:
+            return
+        if self._at > 0 or self.first == 0 or self.state.part.steps > 0:  # else the chunk before has it all
+            self.writer.write(self.first, self.state, self.result(), self._seconds)
+
+    def _begin_anew_if_full(self) -> None:
+        """The draws in memory are a whole chunk of the store, and saved: their room is for the next ones."""
+        if self.writer is not None and self._at == len(self.draws):
+            self.first = self.kept
 
     def _warm_up(self) -> int:
         return warm_up(self.state, self.kernel, self.goals, max(1, self._chunk // WINDOW))
@@ -174,26 +189,29 @@ class ChainRun:
         else:
             steps = self._keep_part_of_a_draw()
         self._seconds += time.perf_counter() - started
+        if self.writer is not None and self._at == len(self.draws):
+            self.save()
+            self._begin_anew_if_full()
         return steps
 
     def _keep_draws(self, most: int) -> int:
-        chunk = slice(self.kept, min(self.kept + most, len(self.draws)))
+        chunk = slice(self._at, min(self._at + most, len(self.draws), self.goal - self.first))
         n = chunk.stop - chunk.start
         started = time.perf_counter()
         self._advance(chunk, self.thin)
         self.elapsed[chunk] = self._seconds + (time.perf_counter() - started) * np.arange(1, n + 1) / n
-        self.state.kept = chunk.stop
+        self.state.kept += n
         return n * self.thin
 
     def _keep_part_of_a_draw(self) -> int:
-        state = self.state
+        state, at = self.state, self._at
         steps = min(self._chunk, self.thin - state.part.steps)
         started = time.perf_counter()
-        self._advance(slice(state.kept, state.kept + 1), steps)
-        state.part = state.part.joined(self.record[state.kept], steps)
+        self._advance(slice(at, at + 1), steps)
+        state.part = state.part.joined(self.record[at], steps)
         if state.part.steps == self.thin:
-            self.record[state.kept] = state.part.record
-            self.elapsed[state.kept] = self._seconds + time.perf_counter() - started
+            self.record[at] = state.part.record
+            self.elapsed[at] = self._seconds + time.perf_counter() - started
             state.kept, state.part = state.kept + 1, NO_PART
         return steps
 
@@ -202,20 +220,25 @@ class ChainRun:
 
     def remark(self) -> str:
         """Acceptance and rows per step over the newest draws."""
-        if self.kept == 0:
-            return "warming up"
-        recent = self.record[max(0, self.kept - 1000) : self.kept]
-        return f"acceptance {recent[:, RATE].mean():.2f}, {recent[:, ROWS].mean():,.0f} rows per step"
+        at = self._at if self.opened else 0
+        if at > 0:
+            recent = self.record[max(0, at - 1000) : at]
+            self._remark = f"acceptance {recent[:, RATE].mean():.2f}, {recent[:, ROWS].mean():,.0f} rows per step"
+        return self._remark
 
     def result(self) -> ChainResult:
-        kept = slice(0, self.kept)
+        """What is in memory: all draws or, with a store, the latest ones."""
+        kept = slice(0, self._at)
         return ChainResult(self.draws[kept], self.record[kept], self.elapsed[kept], self.state.proposal_knobs[0])
 
 
 def run_all(runs: list[ChainRun], cores: int, clock: Clock, progress: Progress, ctrl_c: HeldInterrupts) -> None:
-    """Advance the least advanced chains first, so that chains stay level, until the end, the time limit or Ctrl-C."""
+    """Advance the least advanced chains first, so that chains stay level, until the end, the time limit or Ctrl-C.
+
+    What they have then is saved, where there is a store.
+    """
     total = sum(run.total for run in runs)
-    waiting, busy = list(runs), dict[Future, ChainRun]()
+    waiting, busy = [run for run in runs if not run.finished], dict[Future, ChainRun]()
     started = clock.seconds
 
     def share() -> float:
@@ -237,6 +260,8 @@ def run_all(runs: list[ChainRun], cores: int, clock: Clock, progress: Progress, 
                 if not run.finished:
                     waiting.append(run)
             progress.update(share(), runs[0].remark())
+    for run in runs:
+        run.save()
 
 
 def _check_a_move(here: np.ndarray, kernel: Kernel, rng: np.random.Generator) -> None:

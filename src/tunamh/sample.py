@@ -1,30 +1,19 @@
-"""The front door: check, set up, run the chains, collect."""
+"""The front door: check, and hand over to the session."""
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ._arguments import flag, has_row_labels, numbers, positive_number, seed_sequence, shown, whole_number
-from ._blas import one_blas_thread
-from ._interrupts import HeldInterrupts
-from ._jit import nothing_compiled_yet
 from .acceptance.base import AcceptanceTest
-from .capabilities import Swept, offers
-from .choose import choose
-from .convergence import judge
-from .data.passes import announce, watching
-from .errors import ConvergenceWarning, NoDraws
-from .laplace_measure import laplace_attributes
-from .progress import Progress
-from .results import ChainResult, add_summaries, closing_line, import_what_the_end_needs, to_datatree, to_plain_dict
-from .run import ChainRun, Clock, SetUp, run_all
+from .session import Choices, carry_out
+from .store.folder import as_path, refuse_taken
+from .stored import NewStore, Task
 from .targets.base import Target
+from .until import Until, checked_rule
 
 
 def sample(
@@ -41,6 +30,8 @@ def sample(
     thin: int = 1,
     init: Any = None,
     max_seconds: float | None = None,
+    store: Any = None,
+    until: Until | None = None,
     progressbar: bool = True,
 ) -> Any:
     """Draw from the posterior of ``target``.
@@ -79,6 +70,12 @@ def sample(
         states, standard normal for an `EnergyTarget`.
     max_seconds : float, optional
         Stop after this time, set-up and warm-up included, compiling not, and return what exists.
+    store : str or path, optional
+        A folder, not there yet, to which the run is written as it goes (docs/store.md). `tunamh.resume` goes on with it
+        after a kill, Ctrl-C or ``max_seconds``, with the same draws; `tunamh.read_store` reads it meanwhile. Until the
+        end, only a few megabytes of each chain are then in memory.
+    until : Until, optional
+        Stop earlier, when the worst parameter has enough effective draws or a small R-hat; ``draws`` is then the most.
     progressbar : bool
         Show set-up, the choice, sampling, and a closing line on stderr. Nothing is shown where the environment variable
         ``CI`` is set.
@@ -89,7 +86,8 @@ def sample(
         Groups ``posterior`` (variable ``theta``: chain, draw, parameter; unknown scales and the like are variables of
         their own) and ``sample_stats``. Where proposals come from Laplace's law, attributes ``laplace_...`` of the
         posterior tell how far it is from that law (docs/choose.md). After Ctrl-C or ``max_seconds`` all chains are cut
-        to the shortest; ``stopped`` in the settings attribute tells which it was.
+        to the shortest; ``stopped`` in the settings attribute tells which it was: ``"finished"``, ``"until"``,
+        ``"interrupted"`` or ``"max_seconds"``.
 
     Warns
     -----
@@ -104,136 +102,29 @@ def sample(
         ``max_seconds`` ran out before every chain had a draw.
     KeyboardInterrupt
         Ctrl-C before every chain had a draw.
+    StoreError
+        ``store`` is taken, or could not be written to, on a full disk say; the text says what to do.
 
     Examples
     --------
     >>> posterior = tunamh.sample(tunamh.LogisticRegression(X, y), draws=2000, rng=1)
     >>> arviz_stats.summary(posterior)
     """
-    if not isinstance(target, Target):
-        raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
+    choices = Choices(target, test, proposal, control).checked()
     draws, tune = whole_number("draws", draws, 1), whole_number("tune", tune, 0)
     chains, thin = whole_number("chains", chains, 1), whole_number("thin", thin, 1)
     cores = None if cores is None else whole_number("cores", cores, 1)
     max_seconds = None if max_seconds is None else positive_number("max_seconds", max_seconds, infinite=True)
     progressbar, seed = flag("progressbar", progressbar), seed_sequence("rng", rng)
     points = _initial_points(init, chains, target)
-    if control is not None and (not callable(control) or isinstance(control, type)):
-        raise TypeError(f"control must be a control variate such as Taylor(order=2), got {shown(control)}.")
-    target.check_data()
-    import_what_the_end_needs()
-    clock = Clock(max_seconds)
-    with one_blas_thread(), Progress("set-up", show=progressbar) as progress:
-        with watching(SetUp(target.n_rows, clock, progress)):
-            choice = choose(target, None if test is None else _checked_test(test), proposal, control)
-            target, test, proposal, why = choice
-            described = repr(target)
-            for part in (test, proposal):
-                if hasattr(part, "prepare"):
-                    target = part.prepare(target)
-            ready_test, ready_proposal = test.bind(target), proposal.bind(target)
-            runs = [
-                ChainRun(target, ready_test, ready_proposal, child, number, point, draws, tune, thin)
-                for number, (child, point) in enumerate(zip(seed.spawn(chains), points, strict=True))
-            ]
-            progress.say(why)
-            announce("loading compiled code (first use compiles it)")
-            if nothing_compiled_yet():
-                progress.say("compiling, which the first use after an installation does: 10 to 30 seconds")
-            runs[0].open()
-            runs[0].compile()
-            settings = {
-                "target": described,
-                "test": repr(test),
-                "proposal": repr(proposal),
-                "why": why,
-                "seed": str(seed.entropy),
-                "draws": draws,
-                "tune": tune,
-                "thin": thin,
-                "rows": target.n_rows,
-                "total_bound": target.total_bound,
-                "data": target.fingerprint,
-            }
-        progress.restart(f"{chains} chain{'s' * (chains > 1)}")
-        with HeldInterrupts() as ctrl_c:  # from here on nothing may take the draws
-            run_all(runs, min(chains, cores or os.cpu_count() or 1), clock, progress, ctrl_c)
-            seconds, kept = clock.seconds, min(run.kept for run in runs)
-            if kept == 0:
-                if ctrl_c.heard:
-                    raise KeyboardInterrupt("interrupted before every chain had a draw")
-                raise NoDraws(
-                    f"max_seconds={max_seconds:g} ran out before every chain had a draw; allow more time or less tune"
-                )
-            finished = all(run.finished for run in runs)
-            settings["stopped"] = "finished" if finished else "interrupted" if ctrl_c.heard else "max_seconds"
-            settings["knobs"] = [run.state.test_knobs[:8].tolist() for run in runs]
-            results = [run.result() for run in runs]
-            walked = [result.draws for result in results], [result.record for result in results]
-            from_laplace = partial(laplace_attributes, target, test, proposal, ready_test, *walked, thin, seed)
-            results = [result._replace(draws=target.natural(result.draws)) for result in results]
-            about = {"exact": test.exact, "extra": ready_test.reports, "settings": settings}
-            if settings["stopped"] == "max_seconds":
-                progress.say(f"max_seconds={max_seconds:g} ran out: {kept:,} of {draws:,} draws per chain are returned")
-            posterior, complaints = _ended(results, target, about, from_laplace, seconds, progress)
-            if offers(target, Swept):
-                add_summaries(posterior, target, [run.state.chain.memory for run in runs])
-            if settings["stopped"] == "interrupted":
-                told = f"interrupted: {kept:,} of {draws:,} draws per chain are returned"
-                complaints.insert(0, UserWarning(told))
-            for complaint in complaints:
-                _warn(complaint, posterior)
-    return posterior
-
-
-def _ended(
-    results: list[ChainResult],
-    target: Target,
-    about: dict[str, Any],
-    from_laplace: Callable[[], dict[str, Any]],
-    seconds: float,
-    progress: Progress,
-) -> tuple[Any, list[Warning]]:
-    """The draws as a DataTree, and what to warn of. What fails here becomes a warning: the draws must not be lost."""
-    complaints: list[Warning] = []
-    kept = min(len(result.draws) for result in results)
-    laplace: dict[str, Any] = {}
-    try:
-        laplace = from_laplace()
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        complaints.append(UserWarning(f"the distance from Laplace's approximation could not be measured ({reason})"))
-    try:
-        posterior = to_datatree(results, target.variables, laplace=laplace, **about)
-    except Exception as error:
-        posterior = to_plain_dict(results)
-        reason = f"{type(error).__name__}: {error}"
-        complaints.append(UserWarning(f"no DataTree could be made ({reason}): the draws are in a plain dictionary"))
-    try:
-        convergence = judge(np.stack([result.draws[:kept] for result in results]))
-        progress.say(closing_line(results, convergence, target, about["settings"]["thin"], seconds))
-        told = None if convergence is None else convergence.complaint(target.reported, kept)
-        if told is not None:
-            complaints.append(ConvergenceWarning(told))
-    except Exception as error:
-        complaints.append(UserWarning(f"convergence could not be judged ({type(error).__name__}: {error})"))
-    return posterior, complaints
-
-
-def _warn(complaint: Warning, posterior: Any) -> None:
-    """Warn the caller of `sample`; if a filter makes an error of it, the error carries the draws."""
-    try:
-        warnings.warn(complaint, stacklevel=3)
-    except Warning as error:
-        error.posterior = posterior  # type: ignore[attr-defined]
-        error.add_note("The draws are in the attribute `posterior` of this error.")
-        raise
-
-
-def _checked_test(test: Any) -> AcceptanceTest:
-    if isinstance(test, type) or not (hasattr(test, "bind") and hasattr(test, "exact")):
-        raise TypeError(f"test must be an acceptance test such as TunaMH() or MH(), got {shown(test)}.")
-    return test
+    until = checked_rule(until)
+    path = None if store is None else as_path(store)
+    if path is not None:
+        refuse_taken(path)
+        if not isinstance(seed, np.random.SeedSequence):
+            raise TypeError(f"with store=, rng must be made from a seed that can be written down, got {shown(rng)}.")
+    task = Task(draws, tune, chains, thin, seed, points, until)
+    return carry_out(choices, task, NewStore(path), cores, max_seconds, progressbar)
 
 
 def _initial_points(init: Any, chains: int, target: Target) -> list[np.ndarray | None]:

@@ -67,10 +67,19 @@ class RunState:
         )
 
     def fits(self, kernel: Kernel, dim: int, draws: int, thin: int) -> bool:
-        """Whether every vector has the size that these choices give it: compiled code would not notice."""
-        sizes = [self.chain.here, self.chain.memory, self.proposal_knobs, self.test_knobs, self.part.record]
-        wanted = [dim, kernel.test.memory.size, kernel.proposal.knobs.size, kernel.test.knobs.size, REPORT + 1]
-        return [array.size for array in sizes] == wanted and self.kept <= draws and self.part.steps < thin
+        """Whether every vector has the size that these choices give it, and points nowhere outside their rows.
+
+        Compiled code would not notice, and a saved state may come from a damaged file.
+        """
+        chain, test = self.chain, kernel.test
+        sizes = [chain.here, chain.memory, self.proposal_knobs, self.test_knobs, self.part.record]
+        wanted = [dim, test.memory.size, kernel.proposal.knobs.size, test.knobs.size, REPORT + 1]
+        if [array.shape for array in sizes] != [(size,) for size in wanted]:
+            return False
+        counts = 0 <= self.kept <= draws and 0 <= self.part.steps < thin
+        model = kernel.model
+        within = chain.stream.fits(len(model.data.rows)) and _same_order(chain.memory, test.memory, model.n_rows)
+        return counts and within
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Copies of everything, by name: what a store writes."""
@@ -104,6 +113,16 @@ class RunState:
             _group(PartOfDraw, "part", values),
             values["kept"],
         )
+
+
+def _same_order(memory: np.ndarray, initial: np.ndarray, n_rows: int) -> bool:
+    """Where a test began with a list of all rows, at its memory's start or behind one number, it has such a list."""
+    rows = np.arange(n_rows)
+    for at in (0, 1):
+        if n_rows > 1 and np.array_equal(initial[at : at + n_rows], rows):
+            bright = at == 0 or 0 <= memory[0] <= n_rows
+            return bright and np.array_equal(np.sort(memory[at : at + n_rows]), rows)
+    return True
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import Stream, helper
-from .._random import seed_lanes
+from .._random import LANES, seed_lanes
 from .supply import Supply
 
 RING = 1024
@@ -32,6 +32,15 @@ class StreamState(NamedTuple):
     def of(self, supply: Supply) -> Stream:
         """The stream that draws from ``supply``."""
         return Stream(*self, *supply)
+
+    def fits(self, slots: int) -> bool:
+        """Whether every array has its size and kind, and the rows that wait in the ring are among ``slots``."""
+        kinds = [(array.shape, array.dtype) for array in self]
+        wanted = [((4, LANES), np.uint64), ((RING,), np.int64), ((RING,), np.float64), ((1,), np.int64)]
+        if kinds != [(shape, np.dtype(kind)) for shape, kind in wanted]:
+            return False
+        within = self.ring.min() >= 0 and self.ring.max() < max(slots, 1)
+        return bool(within and 0 <= self.cursor[0] <= RING)
 
 
 def open_stream(seed: np.random.SeedSequence) -> StreamState:

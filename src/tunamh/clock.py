@@ -1,0 +1,53 @@
+"""The time that a run takes, and the end of a set-up for which there is none left."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from ._compile import seconds_compiling
+from .data.passes import Report
+from .errors import NoDraws
+from .progress import Progress
+
+_PASSES_OF_A_SET_UP = 8.0
+
+
+class Clock:
+    """Seconds since it was made, compiling not counted, and whether the time that a user allows is over."""
+
+    def __init__(self, max_seconds: float | None):
+        self.limit = np.inf if max_seconds is None else max_seconds
+        self._started, self._compiled = time.monotonic(), seconds_compiling()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._started - (seconds_compiling() - self._compiled)
+
+    @property
+    def over(self) -> bool:
+        return self.seconds >= self.limit
+
+
+class SetUp:
+    """Watches the passes of a set-up: shows them, and ends them when the time is over.
+
+    About eight passes over all rows are expected; from the sixth on, two more than there have been.
+    """
+
+    def __init__(self, n_rows: int, clock: Clock, progress: Progress):
+        self.n_rows, self.clock, self.progress = max(n_rows, 1), clock, progress
+
+    def __call__(self, report: Report) -> None:
+        if self.clock.over:
+            doing = f" ({report.stage})" if report.stage else ""
+            raise NoDraws(
+                f"max_seconds={self.clock.limit:g} ran out during set-up{doing}, in pass {report.passes} over the "
+                "rows, before the first draw; allow more time"
+            )
+        done = report.rows / self.n_rows
+        stage = f"{report.stage}, " if report.stage else ""
+        self.progress.update(
+            done / max(_PASSES_OF_A_SET_UP, done + 2.0), f"{stage}pass {report.passes}, {report.share:.0%}"
+        )

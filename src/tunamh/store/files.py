@@ -1,0 +1,102 @@
+"""Files that are there whole or not at all, and one writer at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any
+
+from .errors import StoreError
+
+UNFINISHED = ".unfinished"
+"""How the name of a file ends while it is being written."""
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write ``data`` so that a kill or a power cut at any moment leaves the file of before or the new one.
+
+    The other name is made anew, never followed: a link that lies there in a stranger's folder leads nowhere.
+    """
+    other = path.with_name(path.name + UNFINISHED)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        other.unlink(missing_ok=True)
+        with os.fdopen(os.open(other, flags, 0o644), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(other, path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            other.unlink(missing_ok=True)  # on a full disk that is room for others
+        raise StoreError(
+            f"{path} could not be written ({error.strerror or error}). What was written before is whole: make room or "
+            "mend the disk, then tunamh.resume goes on from there with the same draws.",
+            path,
+        ) from error
+
+
+def _sync_folder(folder: Path) -> None:
+    """That a file has a new name is kept in its folder; not every system lets one sync that."""
+    with contextlib.suppress(OSError):
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """What a killed writer left half written; no draw depends on it."""
+    for path in folder.glob(f"*{UNFINISHED}"):
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+class Lock:
+    """Held by the one process that writes to a folder; the system lets go of it when that process dies."""
+
+    def __init__(self, folder: Path):
+        self.path = folder / "lock"
+        self._file: int | None = None
+
+    def __enter__(self) -> Lock:
+        try:
+            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+            self._file = os.open(self.path, flags, 0o644)
+        except OSError as error:
+            raise StoreError(
+                f"{self.path} could not be opened ({error.strerror}), so nothing can be written to the store: see to "
+                "the rights of the folder and whether the disk is full.",
+                self.path,
+            ) from error
+        if not _locked(self._file):
+            self.__exit__()
+            raise StoreError(
+                f"another process writes to {self.path.parent}: wait until it is done, or end it. "
+                "tunamh.read_store reads it meanwhile.",
+                self.path,
+            )
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def _locked(file: int) -> bool:
+    """Whether this process now holds the lock; where there are no such locks, it is the user's to start one run."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True

@@ -1,0 +1,180 @@
+"""The folder of a run: its chunks by chain, which of them are missing, and a writer for each chain."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._arguments import shown
+from ..results import ChainResult
+from ..state import RunState
+from .chunks import Chunk, file_name, packed, read_chunk
+from .errors import StoreError
+from .files import Lock, remove_unfinished, write_whole
+from .header import COPY, NAME, Header
+
+CHUNK_BYTES = 1 << 22
+"""Of draws in a chunk: so much of each chain is held in memory."""
+
+SECONDS_BETWEEN = 1.0
+"""After which the chunk under way is written again."""
+
+_SHARE = 0.05  # of the time that writing may take, chunks that are full apart
+_CHUNK = re.compile(r"chain-(\d{1,9})-(\d{12})\.npz")
+
+
+def chunk_draws_for(columns: int, state_bytes: int) -> int:
+    """Draws in a chunk: where states are large (`FlyMC` has numbers for every row), more than states."""
+    return max(1, max(CHUNK_BYTES, 2 * state_bytes) // (8 * columns))
+
+
+def as_path(store: Any) -> Path:
+    try:
+        path = Path(os.fsdecode(os.fspath(store)))
+    except TypeError:
+        raise TypeError(f"store must be the name of a folder, got {shown(store)}.") from None
+    if not path.name:
+        raise ValueError(f"store must be the name of a folder of its own, got {shown(store)}.")
+    return path
+
+
+def refuse_taken(path: Path) -> None:
+    """Before a run begins: nothing that lies there is written over."""
+    if not os.path.lexists(path):
+        if not path.parent.is_dir():
+            raise StoreError(f"store={str(path)!r}: there is no folder {path.parent}; make it first.", path)
+        return
+    if (path / NAME).exists():
+        raise StoreError(
+            f"there is a run in {path} already: tunamh.resume({str(path)!r}, target) goes on with it; for another run "
+            "choose another name.",
+            path,
+        )
+    if not path.is_dir() or any(path.iterdir()):
+        raise StoreError(f"{path} exists and is no stored run: choose another name for store=.", path)
+
+
+class Store:
+    """A folder with a header and chunks."""
+
+    def __init__(self, path: Path, header: Header):
+        self.path, self.header = path, header
+
+    @classmethod
+    def create(cls, path: Path, header: Header) -> Store:
+        """A new folder, which is not there before its header is: a kill leaves no store, or one that goes on."""
+        refuse_taken(path)
+        unborn = path.with_name(f".{path.name}.unborn")
+        try:
+            unborn.mkdir(exist_ok=True)
+            header.write(unborn)
+            os.rename(unborn, path)
+        except OSError as error:
+            for name in (NAME, COPY):
+                (unborn / name).unlink(missing_ok=True)
+            unborn.rmdir()
+            told = f"the folder {path} could not be made ({error.strerror}): see to its rights."
+            raise StoreError(told, path) from error
+        return cls(path, header)
+
+    @classmethod
+    def open(cls, path: Path) -> Store:
+        return cls(path, Header.read(path))
+
+    def lock(self) -> Lock:
+        return Lock(self.path)
+
+    def change(self, header: Header) -> None:
+        """Write a changed header, where it is one."""
+        if header != self.header:
+            header.write(self.path)
+            self.header = header
+
+    def tidy(self) -> None:
+        remove_unfinished(self.path)
+
+    def firsts(self, chain: int) -> list[int]:
+        """The first draws of the chunks there are, in order."""
+        found = (_CHUNK.fullmatch(name) for name in os.listdir(self.path))
+        firsts = (int(match[2]) for match in found if match and int(match[1]) == chain)
+        return sorted(first for first in firsts if first % self.header.chunk_draws == 0)
+
+    def chunk(self, chain: int, first: int) -> Chunk:
+        header = self.header
+        path = self.path / file_name(chain, first)
+        return read_chunk(path, header.run, chain, first, header.sizes, header.chunk_draws)
+
+    def chunks(self, chain: int) -> Iterator[Chunk]:
+        """From the first draw on, one behind the other, up to the first that is missing."""
+        stop = 0
+        for first in self.firsts(chain):
+            if first != stop:
+                return
+            chunk = self.chunk(chain, first)
+            yield chunk
+            stop = chunk.stop
+
+    def survey(self, chain: int) -> tuple[list[tuple[Chunk | None, int]], Chunk | None]:
+        """Every chunk is read and checked: what is missing between them, and the last one, None if there is none.
+
+        What is missing is a stretch of draws that begins behind a chunk, or at the start of the chain (None), and ends
+        before the draw with the number given.
+        """
+        missing: list[tuple[Chunk | None, int]] = []
+        last, stop = None, 0
+        for first in self.firsts(chain):
+            if first > stop:
+                missing.append((last, first))
+            last = self.chunk(chain, first)
+            stop = last.stop
+        return missing, last
+
+    def result(self, chain: int, most: int | None = None) -> tuple[ChainResult, np.ndarray]:
+        """All draws of a chain, or the first ones: as walked, and as a user knows them."""
+        parts = [*self.chunks(chain)]
+        walked, record = np.empty((0, self.header.columns[0])), np.empty((0, 0))
+        if not parts:
+            return ChainResult(walked, record, np.empty(0), float("nan")), np.empty((0, self.header.columns[1]))
+        arrays = zip(*((*part.result[:3], part.natural) for part in parts), strict=True)
+        draws, record, elapsed, natural = (np.concatenate(each)[:most] for each in arrays)
+        return ChainResult(draws, record, elapsed, parts[-1].result.step_size), natural
+
+    def take(self, n: int, every: int, which: Any) -> np.ndarray:
+        """Some of the first ``n`` draws of all chains, as `worst_of` asks for them, one chunk in memory at a time."""
+        chains = []
+        for chain in range(self.header.chains):
+            parts = []
+            for part in self.chunks(chain):
+                wanted = np.arange(-(-part.first // every) * every, min(part.stop, n), every) - part.first
+                parts.append(part.natural[wanted][:, which])
+            chains.append(np.concatenate(parts))
+        return np.stack(chains)
+
+    def writer(self, chain: int, natural: Callable[[np.ndarray], np.ndarray]) -> ChainWriter:
+        return ChainWriter(self, chain, natural)
+
+
+class ChainWriter:
+    """Writes the chunk under way of one chain, about once a second and when it is full."""
+
+    def __init__(self, store: Store, chain: int, natural: Callable[[np.ndarray], np.ndarray]):
+        self.store, self.chain, self.natural = store, chain, natural
+        self._next = 0.0
+
+    @property
+    def due(self) -> bool:
+        return time.monotonic() >= self._next
+
+    def write(self, first: int, state: RunState, result: ChainResult, seconds: float) -> None:
+        started = time.monotonic()
+        chunk = Chunk(first, result, self.natural(result.draws), state, seconds)
+        data = packed(chunk, self.store.header.run, self.chain)
+        write_whole(self.store.path / file_name(self.chain, first), data)
+        ended = time.monotonic()
+        self._next = ended + max(SECONDS_BETWEEN, (ended - started) / _SHARE)

@@ -1,0 +1,131 @@
+"""The header of a store: what the run was told, what it must find again, and names for its draws."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._arguments import whole_number
+from ..until import Until
+from .errors import StoreError
+from .files import write_whole
+
+NAME, COPY = "header.json", "header.copy.json"
+_KIND = "tunamh store 1"
+
+
+@dataclass(frozen=True)
+class Header:
+    """Plain values that JSON knows.
+
+    Parameters
+    ----------
+    run : str
+        By which the chunks of this run are told from others.
+    draws, tune, thin, chains : int
+        As `tunamh.sample` takes them; of these, ``draws`` may grow.
+    seed : dict
+        All of a SeedSequence.
+    points : list
+        Where each chain begins, in walked coordinates, or None.
+    until : dict or None
+        The fields of `tunamh.Until`.
+    chunk_draws : int
+        Draws in a chunk.
+    columns : list of two int
+        Numbers in a draw, as walked and as a user knows them.
+    variables : list
+        Names of variables, with labels where they are vectors.
+    exact, extra, settings
+        As `tunamh.results.to_datatree` takes them.
+    identity : dict
+        What a run must find again to go on with the same draws (`identity`).
+    """
+
+    run: str
+    draws: int
+    tune: int
+    thin: int
+    chains: int
+    seed: dict[str, Any]
+    points: list[list[float] | None]
+    until: dict[str, Any] | None
+    chunk_draws: int
+    columns: list[int]
+    variables: list[Any]
+    exact: bool
+    extra: str | None
+    settings: dict[str, Any]
+    identity: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, least in (("draws", 1), ("tune", 0), ("thin", 1), ("chains", 1), ("chunk_draws", 1)):
+            whole_number(name, getattr(self, name), least)
+        if len(self.points) != self.chains or len(self.columns) != 2:
+            raise ValueError("there must be a point for every chain and two numbers of columns")
+
+    @property
+    def seeds(self) -> np.random.SeedSequence:
+        """The SeedSequence as it was before the run spawned from it."""
+        return np.random.SeedSequence(**self.seed)
+
+    @property
+    def rule(self) -> Until | None:
+        return None if self.until is None else Until(**self.until)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        return self.columns[0], self.columns[1]
+
+    def write(self, folder: Path) -> None:
+        """The copy first: one of the two is always whole."""
+        text = json.dumps({"kind": _KIND, "checksum": _checksum(asdict(self)), "header": asdict(self)}, indent=1)
+        for name in (COPY, NAME):
+            write_whole(folder / name, text.encode())
+
+    @classmethod
+    def read(cls, folder: Path) -> Header:
+        path = folder / NAME
+        try:
+            text = path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            raise StoreError(
+                f"there is no stored run in {folder}, where {NAME} would be: tunamh.sample(target, store=...) begins "
+                "one.",
+                folder,
+            ) from None
+        except OSError as error:
+            raise StoreError(f"{path} could not be read ({error.strerror}): see to its rights.", path) from error
+        try:
+            found = json.loads(text)
+            if found["kind"] != _KIND:
+                raise ValueError(f"it says {str(found['kind'])[:40]!r}, where {_KIND!r} is wanted")
+            if found["checksum"] != _checksum(found["header"]):
+                raise ValueError("its checksum does not fit")
+            return cls(**found["header"])
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise StoreError(
+                f"{path} is damaged or written by another version of tunamh ({error}). A copy lies beside it: put "
+                f"{COPY} in its place.",
+                path,
+            ) from error
+
+
+def seed_as_dict(seed: np.random.SeedSequence, spawned: int) -> dict[str, Any]:
+    """All of a SeedSequence, for JSON, as it was before the last ``spawned`` were spawned from it."""
+    entropy: Any = seed.entropy
+    return {
+        "entropy": [int(word) for word in entropy] if np.ndim(entropy) else int(entropy),
+        "spawn_key": [int(word) for word in seed.spawn_key],
+        "pool_size": int(seed.pool_size),
+        "n_children_spawned": int(seed.n_children_spawned) - spawned,
+    }
+
+
+def _checksum(values: Any) -> str:
+    return hashlib.blake2b(json.dumps(values, sort_keys=True).encode(), digest_size=16).hexdigest()

@@ -1,0 +1,109 @@
+"""What a run must find again to go on with the same draws, and the reason where it does not.
+
+Descriptions tell another target, test or proposal by name, the fingerprint tells other data. What neither sees, such as
+a changed function of the user's, a prior's numbers, another processor or version that rounds otherwise, shows in the
+steps themselves: the first ones of chain 0 are made again and must come out bit for bit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+from pathlib import Path
+
+import numpy as np
+
+from .._version import DRAWS, __version__
+from ..chain import ROWS, Kernel, advance, new_record
+from ..state import RunState
+from .errors import StoreError
+
+_STEPS = 10
+_ROWS_ENOUGH = 1e6  # of the data, after which fewer steps will do
+
+
+def described(part: object) -> str:
+    """How a part describes itself, without the place of a function in memory, which is another in every process."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", part if isinstance(part, str) else repr(part))
+
+
+def first_steps(state: RunState, kernel: Kernel) -> str:
+    """A hash of the first steps of a chain that was just opened; it is left as it is."""
+    copy = RunState.from_arrays(state.to_arrays())
+    chain, in_force = copy.chain, copy.in_force(kernel)
+    draws, record, rows = np.empty((1, chain.here.size)), new_record(1), 0.0
+    digest = hashlib.blake2b(digest_size=16)
+    for _ in range(_STEPS):
+        advance(chain, in_force, draws, record)
+        for array in (chain.here, chain.there, record):
+            digest.update(array.tobytes())
+        rows += record[0, ROWS]
+        if rows > _ROWS_ENOUGH:
+            break
+    return digest.hexdigest()
+
+
+def machine() -> str:
+    """Versions and processor, on which the last digits depend."""
+    import numba
+    from llvmlite.binding import get_host_cpu_name
+
+    versions = f"numpy {np.__version__}, numba {numba.__version__}, Python {platform.python_version()}"
+    return f"tunamh {__version__}, {versions}, {platform.machine()} {get_host_cpu_name()}"
+
+
+def identity_of(given: object, data: str, target: str, test: object, proposal: object, steps: str) -> dict[str, str]:
+    """For the header: ``given`` is the user's target, ``target`` how the one with its control variate is described."""
+    return {
+        "draws": DRAWS,
+        "target as given": described(given),
+        "data": data,
+        "target": described(target),
+        "test": described(test),
+        "proposal": described(proposal),
+        "first steps": steps,
+        "machine": machine(),
+    }
+
+
+def refuse_another(path: Path, then: dict[str, str], now: dict[str, str]) -> None:
+    """Raise if what is known ``now`` differs from what the header says; called early with little, later with all."""
+
+    def differ(key: str) -> bool:
+        return key in now and then.get(key) != now[key]
+
+    if differ("draws"):
+        raise StoreError(
+            f"the run in {path} was made with {then.get('machine', 'another version')}, and draws for a fixed seed "
+            f"have changed since (at {now['draws']}; then they were those of {then.get('draws')}): going on would join "
+            "two different runs. Resume it with that version, or begin anew.",
+            path,
+        )
+    if differ("target as given"):
+        raise _another(path, "target", then["target as given"], now["target as given"])
+    if differ("data"):
+        raise StoreError(
+            f"the run in {path} has other data: their fingerprint was {then.get('data')}, this target's is "
+            f"{now['data']}. Give it a target of the same rows, in the same order and with the same numbers, or begin "
+            "anew.",
+            path,
+        )
+    for what in ("test", "proposal", "target"):
+        if differ(what):
+            raise _another(path, what, then.get(what, "unknown"), now[what])
+    if differ("first steps"):
+        raise StoreError(
+            f"the run in {path} cannot go on with the same draws here: its first steps, made again, come out "
+            "otherwise. A function or a number of the target, test, proposal or control was changed, or the last "
+            f"digits of sums differ. It was made with {then.get('machine')}; this is {now.get('machine')}. Give it "
+            "the same choices on such a machine, or begin anew.",
+            path,
+        )
+
+
+def _another(path: Path, what: str, then: str, now: str) -> StoreError:
+    told = "test=, proposal= and control= must be given to resume as they were to sample" if what != "target" else (
+        "make the target as it was made then, and give control= as then"
+    )  # fmt: skip
+    return StoreError(f"the run in {path} has another {what}: {then}, where this is {now}; {told}.", path)

@@ -17,7 +17,7 @@ from .acceptance import MH, MHSS, TunaMH
 from .capabilities import Examined, Swept, Whitenable, offers
 from .control import Taylor
 from .errors import NotApplicable, SeveralModes
-from .mixed.levels import as_groups, costly_levels
+from .mixed.levels import as_groups, costly_levels, may_have_groups
 from .mixed.trial import foreseen_rows
 from .modes import AcrossModes
 from .proper import Regression, refuse_dependent_columns, refuse_separated, why_unsafe
@@ -130,7 +130,7 @@ def _expanded(target: Regression, order: int) -> tuple[TaylorTarget, str]:
 def _with_levels(target: Regression, expanded: TaylorTarget) -> Choice | None:
     """Thin and pure levels as groups, where these cost most and groups cost less; else None."""
     batch = _foreseen_batch(expanded)
-    if expanded.order < 2 or batch < _LEVELS_FROM:
+    if expanded.order < 2 or batch < _LEVELS_FROM or not may_have_groups(target):
         return None
     costly = costly_levels(target, expanded)
     leveled = as_groups(target, costly)

@@ -158,14 +158,16 @@ class LeveledRegression(MixedModel):
         return repr(self.regression)
 
 
+def may_have_groups(target: Any) -> bool:
+    """Whether a regression's columns can be taken apart: one predictor, nothing unknown beside, independent priors."""
+    if not (offers(target, Separable) and isinstance(target.terms, OnePredictor)):
+        return False
+    return target.arranged.form is None and isinstance(target._prior, ReadyIndependent)
+
+
 def as_groups(target: Any, costly: Costly) -> LeveledRegression | None:
-    """The regression with its costly levels as groups; None where its prior or family does not allow that."""
-    if not (offers(target, Separable) and isinstance(target.terms, OnePredictor) and costly.columns.size):
-        return None
-    prior = target._prior
-    if target.arranged.form is not None or not isinstance(prior, ReadyIndependent):
-        return None
-    laws = prior.laws
+    """The regression with its costly levels as groups; None where there are none, or its prior does not allow that."""
+    laws = target._prior.laws
     simple = (laws.kind <= NORMAL) & ((laws.mean == 0) | (laws.kind == FLAT))
     columns, others = costly.columns[simple[costly.columns]], costly.binary[simple[costly.binary]]
     if not columns.size:

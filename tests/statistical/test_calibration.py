@@ -172,3 +172,32 @@ def test_ranks_of_all_parameters_are_uniform(name):
 def test_a_wrong_prior_of_coefficients_shows_in_few_data_sets():
     """Negative control."""
     assert p_values(ranks_of_all_parameters("cutpoints", believed=0.1)).min() < 1e-3
+
+
+# --------------------------------------------------------------------------------------------------- the horseshoe
+
+
+def ranks_of_the_horseshoe(data_sets, believed, seed=27):
+    """Ranks of two coefficients and of the global scale: their logarithms have tails like a Cauchy law's own."""
+    rng, found = np.random.default_rng(seed), []
+    X = np.random.default_rng(28).standard_normal((FEW_ROWS, 4))
+    while len(found) < data_sets:
+        overall = 0.3 * abs(rng.standard_cauchy())
+        theta = overall * np.abs(rng.standard_cauchy(4)) * rng.standard_normal(4)
+        y = (rng.random(FEW_ROWS) < 1 / (1 + np.exp(-np.clip(X @ theta, -700, 700)))).astype(float)
+        seed_of_chain = int(rng.integers(1 << 30))
+        target = GLM(X, y, Logistic(), prior=priors.Horseshoe(believed))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = sample(target, draws=DRAWS, tune=500, chains=1, cores=1, thin=60, rng=seed_of_chain)
+        posterior = tree.posterior
+        draws = np.column_stack([posterior["theta"].values[0, :, :2], posterior["global_scale"].values[0]])
+        found.append((draws < [*theta[:2], overall]).sum(axis=0))
+    return np.array(found)
+
+
+def test_ranks_under_the_horseshoe_are_uniform():
+    values = p_values(ranks_of_the_horseshoe(FEW, 0.3))
+    if FEW > 25:
+        print(f"horseshoe: chi-square {values[0].round(3)}, Kolmogorov {values[1].round(3)}", file=sys.__stderr__)
+    assert values.min() > 1e-3

@@ -15,10 +15,14 @@ STEP = 0.02
 
 
 class Law(NamedTuple):
-    """The Gaussian law of ``(b, lambda)``: ``root`` its lower triangular factor, and the priors' gradient."""
+    """The Gaussian law of ``(b, lambda)``: ``root`` its lower triangular factor, the priors' gradient, and ``bend``.
+
+    The latter is the Hessian in ``b`` of all rows and the prior, effects held.
+    """
 
     root: np.ndarray
     pull: np.ndarray
+    bend: np.ndarray
 
 
 def law_of(rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors) -> Law:
@@ -32,7 +36,7 @@ def law_of(rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors) -> La
     pull[:p] = priors.common_expansion(centre.at.common, centre.sums.hessian)[0]
     if m:
         _add_scales(marginal, priors, f, scales, hessian, pull)
-    return Law(_root(hessian, p), pull)
+    return Law(_root(hessian, p), pull, marginal.bend)
 
 
 def _add_scales(

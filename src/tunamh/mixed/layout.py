@@ -58,6 +58,7 @@ class FactorNumbers:
     root: np.ndarray  # (p + m, p + m): L, the Gaussian law of (b, lambda) has covariance L L'
     unroot: np.ndarray  # (p + m, p + m): L^-1
     metric: np.ndarray  # (p, p): |metric b| is the length of a displacement
+    bend: np.ndarray  # (p, p): the Hessian in the common parameters of all rows and of their prior
     precision: np.ndarray  # (q, q): where the scales are known
     steps: np.ndarray  # (m): of differences in lambda
     variants: np.ndarray  # (1 + 2 m, q, q): Sigma^-1 at the centre and a step to either side of it
@@ -117,6 +118,7 @@ class Factor(NamedTuple):
     root: Any
     unroot: Any
     metric: Any
+    bend: Any
     precision: Any
     steps: Any
     variants: Any
@@ -197,7 +199,7 @@ def factor_of(hyper, f):
         int(hyper[t + 40]), int(hyper[t + 42]), int(hyper[t + 44]), int(hyper[t + 46]), int(hyper[t + 48]),
         int(hyper[t + 50]), int(hyper[t + 52]), int(hyper[t + 54]), int(hyper[t + 56]), int(hyper[t + 58]),
         int(hyper[t + 60]), int(hyper[t + 62]), int(hyper[t + 64]), int(hyper[t + 66]), int(hyper[t + 68]),
-        int(hyper[t + 70]), int(hyper[t + 72]),
+        int(hyper[t + 70]), int(hyper[t + 72]), int(hyper[t + 74]),
     )  # fmt: skip
 
 

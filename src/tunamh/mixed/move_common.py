@@ -12,11 +12,14 @@ from ..acceptance.base import accepts
 from ..acceptance.grouped import all_groups
 from .given import ALL_ROWS, Move, closed_prior, free_groups, length_of, precision, rows_of
 from .groups_given import bound_of_cell, centred, closed_energy, place, standardised, unstandardised, way_of
+from .layout import tall
 from .shift import fill_shift
+from .small import back, cholesky, solve
 
 _MOST_BETA, _HALF_WAY = 4.0, 10.0  # of (A), whose decision would else be noisy, and rows at which it is half there
 _SCALES, _NEARBY = 0.05, 0.1  # shares of (A): walks of the scales alone, and of all
 _WIDE = 0.12  # standard deviation of a log scale, above which its law is far from normal
+_GIVEN_SCALES = 0.3  # share there of common parameters given the scales
 _SCALES_OF_FEW, _NEARBY_OF_FEW = 0.25, 0.25  # the shares there
 
 
@@ -88,6 +91,52 @@ def _propose_common(rng, hyper, factor, common, state, shift, rho, there):
 
 
 @helper
+def _propose_given_scales(rng, hyper, factor, common, state, kappa, slope, Q, there):
+    """Common parameters by their Gaussian law at these scales, which stay: ``E`` is quadratic in ``b`` given lambda.
+
+    Where scales are known badly, the law about the mode is too narrow for an intercept at larger ones. Returns the log
+    ratio of proposing back and forth; nothing moves where the Hessian is not positive definite.
+    """
+    p, q = common.p, factor.q
+    gradient, S = np.empty(p), np.empty((p, p))
+    for i in range(p):
+        gradient[i] = hyper[factor.pull + i] + slope[i]
+        for j in range(p):
+            S[i, j] = hyper[factor.bend + i * p + j]
+    zero, mean, own, C, solved = np.zeros(p), np.empty(q), np.empty(q), np.empty((q, q)), np.empty(q)
+    for g in range(factor.groups):
+        if hyper[factor.pinned + g] > 0.0:
+            continue
+        place(hyper, factor, g, kappa, zero, p, Q, C, mean, own)
+        h = tall(hyper, factor.cross, g, q, p)
+        for j in range(p):
+            for a in range(q):
+                gradient[j] += h[a, j] * (mean[a] - hyper[factor.mode + g * q + a])
+                solved[a] = h[a, j]
+            solve(C, q, solved)
+            for i in range(p):
+                for a in range(q):
+                    S[i, j] -= h[a, i] * solved[a]
+    cholesky(S, p)
+    for i in range(p):
+        if not S[i, i] > 0.0:
+            return 0.0
+    solve(S, p, gradient)  # the middle is at minus this
+    before, after, xi = 0.0, 0.0, np.empty(p)
+    for i in range(p):
+        total = 0.0
+        for k in range(i, p):
+            total += S[k, i] * (state[k] - common.centre[k] + gradient[k])
+        before += total * total
+        xi[i] = rng.standard_normal()
+        after += xi[i] * xi[i]
+    back(S, p, xi)
+    for i in range(p):
+        there[i] = common.centre[i] - gradient[i] + xi[i]
+    return 0.5 * (after - before)
+
+
+@helper
 def _beta(totals, distances):
     """How many more rows than need be are drawn: few bring little noise. Symmetric, as the distances are."""
     move_bound = 0.0
@@ -118,7 +167,11 @@ def move_common(rng, hyper, factor, common, state, there, kappa, slope, away, rh
             standardised(C, q, state, at, mean, standard, g)
     shift = np.zeros(p + (0 if factor.known else factor.m))
     fill_shift(hyper, factor, common, kappa, slope, standard, shift)
-    log_q, laplace = _propose_common(rng, hyper, factor, common, state, shift, rho, there)
+    wide = not factor.known and _width_of_scale(hyper, factor, p, shift.size) > _WIDE
+    if wide and rng.random() < _GIVEN_SCALES:
+        log_q, laplace = _propose_given_scales(rng, hyper, factor, common, state, kappa, slope, Q, there), False
+    else:
+        log_q, laplace = _propose_common(rng, hyper, factor, common, state, shift, rho, there)
     prior, prior_there = (
         closed_prior(hyper, factor, state, common, model),
         closed_prior(hyper, factor, there, common, model),

@@ -112,6 +112,7 @@ def factor_numbers(
         root=law.root,
         unroot=np.linalg.inv(law.root),
         metric=np.linalg.inv(root),
+        bend=law.bend,
         precision=np.zeros((q, q)) if one.known is None else one.known,
         steps=np.full(m, STEP),
         variants=np.array([Q for Q, _ in variants]),

@@ -335,6 +335,11 @@ def test_max_seconds_too_short_for_a_single_draw(target):
         sample(target, tune=1_000_000_000, max_seconds=0.2, rng=1)
 
 
+def test_max_seconds_too_short_to_open_every_chain(target):
+    with pytest.raises(tunamh.NoDraws, match="max_seconds"):
+        sample(target, tune=1_000_000_000, max_seconds=0.3, rng=1, chains=50, cores=1)
+
+
 def test_ctrl_c_returns_what_exists(target, hears_ctrl_c):
     sample(target, draws=10, tune=10, chains=2, rng=1)  # compiled before the clock runs
     threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()

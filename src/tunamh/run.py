@@ -130,7 +130,7 @@ class ChainRun:
     @property
     def _at(self) -> int:
         """How many of the kept draws are here, in memory."""
-        return self.state.kept - self.first
+        return self.kept - self.first
 
     @property
     def steps_done(self) -> int:
@@ -229,7 +229,8 @@ class ChainRun:
     def result(self) -> ChainResult:
         """What is in memory: all draws or, with a store, the latest ones."""
         kept = slice(0, self._at)
-        return ChainResult(self.draws[kept], self.record[kept], self.elapsed[kept], self.state.proposal_knobs[0])
+        knobs = self.state.proposal_knobs if self.opened else self.kernel.proposal.knobs
+        return ChainResult(self.draws[kept], self.record[kept], self.elapsed[kept], knobs[0])
 
 
 def run_all(runs: list[ChainRun], cores: int, clock: Clock, progress: Progress, ctrl_c: HeldInterrupts) -> None:

@@ -12,6 +12,7 @@ from .._jit.windows import window
 from ..acceptance.grouped import GroupRows
 from ..priors.laws import laws_at
 from .covariance import fill_precision, log_correlations
+from .layout import factor_of
 
 ALL_ROWS = 1e300
 """In the place of beta: every group is read in order."""
@@ -41,18 +42,28 @@ def log_prior_of_scales(hyper, factor, state, tau):
     total = 0.0
     for a in range(q):
         natural[a] = math.exp(state[at + a]) / tau
-        total += state[at + a]
+        total += state[at + a] - math.log(tau)
     total += laws_at(natural, hyper, factor.priors, factor.priors + factor.prior_size)
     return total + log_correlations(state, at, q, factor.correlation)
 
 
 @helper
 def closed_prior(hyper, factor, state, common, model):
-    """The priors of common parameters and scales; -inf outside their support."""
+    """The priors of common parameters and scales; -inf outside their support.
+
+    Where ``tau`` moves, the scales of all factors do as a user knows them; else those of the other factors stay.
+    """
     value = model.common_prior(state[: common.p], model.common_hyper)
-    if not value > -np.inf or factor.known:
+    if not value > -np.inf:
         return value
-    return value + log_prior_of_scales(hyper, factor, state, tau_of(state, common))
+    tau = tau_of(state, common)
+    if common.tau_at < 0:
+        return value if factor.known else value + log_prior_of_scales(hyper, factor, state, tau)
+    for f in range(common.factors):
+        one = factor_of(hyper, f)
+        if not one.known:
+            value += log_prior_of_scales(hyper, one, state, tau)
+    return value
 
 
 @helper

@@ -44,7 +44,7 @@ class ScalePriors:
         if not tau > 0:
             return np.inf
         natural = np.exp(scales[: one.q]) / tau
-        own = float(_log_laws(natural, self.records(f))) + float(scales[: one.q].sum())
+        own = float(_log_laws(natural, self.records(f))) + float(scales[: one.q].sum()) - one.q * np.log(tau)
         return -(own + log_correlations(np.ascontiguousarray(scales), 0, one.q, one.correlation))
 
     def records(self, f: int) -> np.ndarray:

@@ -335,3 +335,18 @@ def test_codes_that_are_no_column():
     year = np.column_stack([np.ones(100), 2010 + np.arange(100) % 7])
     with pytest.warns(UserWarning, match="Centre the column"):
         MixedModel(X, y, tunamh.Logistic(), GroupEffects(np.arange(100) % 5, X=year))
+
+
+def test_without_data_scales_have_their_priors():
+    """Rows that weigh nothing: the errors' scale and those of two factors have their priors' laws."""
+    X, eta, g, h, rng = grouped_data(n=60, groups=5, others=4)
+    y = eta + rng.standard_normal(len(eta))
+    prior = tunamh.priors.LogNormal(0.0, 0.5)
+    groups = [GroupEffects(g, name="g", scale=prior), GroupEffects(h, name="h", scale=prior)]
+    weights = np.full(len(y), 1e-6)
+    model = MixedModel(X, y, tunamh.Gaussian(prior), groups, prior=Normal(scale=1.0), weights=weights)
+    posterior = tunamh.sample(model, draws=20_000, tune=1000, chains=4, rng=1).posterior
+    logs = [np.log(posterior["scale"].values), *np.moveaxis(np.log(posterior["group_scale"].values), -1, 0)]
+    for values in logs:
+        assert abs(score(values, 0.0)) < 4.5
+        assert abs(score(values**2, 0.25)) < 4.5

@@ -56,16 +56,10 @@ def find_centre(rows: GroupedRows, priors: ScalePriors, at: Point) -> Centre:
     for k in range(_MOST_STEPS):
         announce(f"looking for the mode, step {k + 1}")
         shares = rows.shares(at) if several else {}
-        step, length = _newton(rows, at, scales, sums, shares, priors)
-        now = _energy(rows, at, scales, sums.energy, priors)
-        for half in range(_HALVINGS):
-            there = at.moved(step, 0.5**half)
-            new = rows.sums(there)
-            if _energy(rows, there, scales, new.energy, priors) <= now + 1e-9 * abs(now) + 1e-6:
-                break
-        else:
+        lower = _downhill(rows, at, scales, sums, shares, priors)
+        if lower is None:
             break
-        at, sums = there, new
+        at, sums, length, half = lower
         before = [s.copy() for s in scales]
         for f, one in enumerate(groupings):
             if one.scales:
@@ -74,6 +68,30 @@ def find_centre(rows: GroupedRows, priors: ScalePriors, at: Point) -> Centre:
         if length < _CLOSE * np.sqrt(rows.p + 1) and moved < _CLOSE and half == 0:
             break
     return Centre(at, scales, sums, rows.shares(at) if several else {})
+
+
+def _downhill(
+    rows: GroupedRows,
+    at: Point,
+    scales: list[np.ndarray],
+    sums: DataSums,
+    shares: dict[tuple[int, int], Any],
+    priors: ScalePriors,
+) -> tuple[Point, DataSums, float, int] | None:
+    """Where Newton's step leads, shortened until the energy does not rise, its length, and how often it was halved.
+
+    Energies of several predictors need not be convex in all of them together. Where the step leads uphill, numbers that
+    all rows share take a step of their own: either kind of step then has a positive definite Hessian.
+    """
+    now = _energy(rows, at, scales, sums.energy, priors)
+    for apart in (False, True) if rows.seen.shared.any() else (False,):
+        step, length = _newton(rows, at, scales, sums, shares, priors, apart=apart)
+        for half in range(_HALVINGS):
+            there = at.moved(step, 0.5**half)
+            new = rows.sums(there)
+            if _energy(rows, there, scales, new.energy, priors) <= now + 1e-9 * abs(now) + 1e-6:
+                return there, new, length, half
+    return None
 
 
 def _energy(rows: GroupedRows, at: Point, scales: list[np.ndarray], data: float, priors: ScalePriors) -> float:
@@ -95,12 +113,18 @@ def _newton(
     sums: DataSums,
     shares: dict[tuple[int, int], Any],
     priors: ScalePriors,
+    *,
+    apart: bool = False,
 ) -> tuple[Point, float]:
-    """A Newton step at fixed scales, and its length in standard deviations of the common parameters."""
+    """A Newton step at fixed scales, and its length in standard deviations of the common parameters.
+
+    ``apart``: as if numbers that all rows share had nothing to do with coefficients and effects.
+    """
     p = rows.p
     gradient, hessian = priors.common_expansion(at.common, sums.hessian)
     gradient, hessian = gradient + sums.gradient, hessian + sums.hessian
-    hessian = _positive(hessian)
+    joined = rows.seen.shared[:, None] == rows.seen.shared[None, :] if apart else 1.0
+    hessian = _positive(hessian * joined)
     slopes, inverse = [], []
     for v, s, one, of, convex in zip(
         at.effects, scales, rows.groupings, sums.factors, convex_factors(sums), strict=True
@@ -113,6 +137,8 @@ def _newton(
         slopes.append(slope)
         inverse.append(P)
     cross = [of.cross * one.free[:, None, None] for of, one in zip(sums.factors, rows.groupings, strict=True)]
+    if apart:
+        cross = [h * ~rows.seen.shared for h in cross]
     if len(slopes) == 1:
         leaned = np.einsum("gab,gbj->gaj", inverse[0], cross[0])
         schur = _positive(hessian - np.einsum("gaj,gak->jk", cross[0], leaned))

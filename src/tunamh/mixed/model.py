@@ -16,11 +16,10 @@ from ..errors import NotApplicable
 from ..priors import Flat
 from ..targets.arrange import rough_fit
 from ..targets.base import Target
-from ..targets.forms import Scale
+from ..targets.forms import Df, Scale
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import OWN, pack_hyper
-from ..targets.one_predictor import OnePredictor
 from .centre import Centre, find_centre
 from .groups import GroupEffects, Grouping, read_groups
 from .layout import Common, FactorNumbers, pack
@@ -58,7 +57,8 @@ class MixedModel(GroupedParameters):
     Parameters
     ----------
     X, y, family, prior, weights, offset, trials, censored
-        As of `GLM`: the coefficients that all rows share. Families of one linear predictor, unknown scales included.
+        As of `GLM`: the coefficients that all rows share. Every family but `Categorical`, unknown scales, dispersions,
+        shapes and cutpoints included.
     groups : GroupEffects, or a list of them
         One for every factor; crossed and nested factors alike (a nested one has codes of its own, such as
         ``school + "/" + class``). A plain column of codes stands for random intercepts.
@@ -92,14 +92,12 @@ class MixedModel(GroupedParameters):
         listed = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed]
         listed = _in_order(X, listed)
         base = GLM(X, y, family, prior=prior, weights=weights, offset=offset, trials=trials, censored=censored)
-        if not isinstance(base.terms, OnePredictor):
-            raise NotApplicable(
-                f"{family!r} sees a row through several linear predictors; group effects are offered for families of "
-                "one, such as Logistic(), Poisson(), Gaussian() or NegativeBinomial(2.0), its dispersion known."
-            )
         form = base.arranged.form
-        if form is not None and not isinstance(form, Scale):
-            raise NotApplicable(f"group effects are not offered beside the unknown parameters of {family!r}.")
+        if isinstance(form, Df):
+            raise NotApplicable(
+                f"group effects beside unknown degrees of freedom ask for an unknown scale: {family!r}."
+            )
+        form = form if isinstance(form, Scale) else None  # what else there is, effects do not depend on
         self._set_up(base, read_groups(listed, base.n_rows, _unit(base, form)), form)
         if keep_effects is not None:
             self.keeps_effects = flag("keep_effects", keep_effects)
@@ -128,6 +126,7 @@ class MixedModel(GroupedParameters):
                 temper=base.temper,
                 weighted=arranged.weighted,
                 grain=getattr(base.family, "grain", 1.0),
+                table=getattr(design, "table", ()),
             ),
             family_hyper=list(base._family_hyper),
             parts=base.parts_with(*base.terms.taylor_parts)._replace(
@@ -140,6 +139,7 @@ class MixedModel(GroupedParameters):
             temper=base.temper,
         )
         self.prior = base.prior
+        self.predictors = base.predictors
 
     # ------------------------------------------------------------------------------------------------- the set-up
 
@@ -174,12 +174,10 @@ class MixedModel(GroupedParameters):
 
         def fill(rows: np.ndarray, block: Rows) -> None:
             which = slice(block.start, block.start + len(block.y))
-            eta = block.X.dot(state)
             rows[:, c] = bounds[which]
-            rows[:, c + 1] = eta
-            rows[:, c + 2], rows[:, c + 3], _ = self.base.family.derivatives(eta, block.y)
+            self.grouped.seen.fill_centre(rows[:, c + 1 :], self.grouped.seen.of(block, state), block.y)
 
-        return self.rows_of.packed(3, fill)
+        return self.rows_of.packed(self.base.terms.centre_columns, fill)
 
     def model(self) -> Model:
         self._hyper = self._packed_hyper

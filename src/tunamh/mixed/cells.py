@@ -19,13 +19,12 @@ _LEAST = (0.0, 0.0, 1.0, 0.03, 1e-4, 1e-6, 1e-8)  # of a row's constants within 
 
 
 class Extent(NamedTuple):
-    """How rows lie in their groups: ``e_i`` and ``m_i`` of every row, the groups' lean and spread, and ``kappa``."""
+    """How rows lie in their groups: ``e_i`` and ``m_i`` of every row, and the groups' lean and spread."""
 
     reach: np.ndarray
     width: np.ndarray
     lean: np.ndarray
     spread: np.ndarray
-    units: np.ndarray
 
 
 @helper
@@ -81,9 +80,8 @@ def extent_of(rows: GroupedRows, f: int, centre: Centre, covariance_root: np.nda
 
     for _ in rows.base.observations.map(fill):
         pass
-    units = seen.units(reach)
-    along = float(np.linalg.norm(units * seen.by_effects))
-    return Extent(np.sqrt(np.square(units) @ np.square(reach)), along * width, lean, spread, units)
+    together = np.sqrt(np.square(reach).sum(axis=0))
+    return Extent(together, float(np.linalg.norm(seen.by_effects)) * width, lean, spread)
 
 
 def largest(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:
@@ -198,7 +196,7 @@ def bounds_of_cells(
         radius = radii[cell] * (share[which] if alone else 1.0)
         with np.errstate(over="ignore", invalid="ignore"):
             everywhere = seen.everywhere(block.y)
-            each = [np.minimum(seen.constants(block.y, eta, r * radius, extent.units), everywhere) for r in RADII]
+            each = [np.minimum(seen.constants(block.y, eta, r * radius), everywhere) for r in RADII]
             own = np.zeros(len(block.y))
             for constants_of, least in zip(each, _LEAST, strict=True):
                 own = np.maximum(own, np.where(np.isfinite(constants_of), constants_of, 0.0) * least)

@@ -19,7 +19,6 @@ from ..targets.one_predictor import OnePredictor
 from ..targets.regression import Regression
 
 _STEP = 1e-3  # of differences that give fourth derivatives
-_UNITS = (0.5, 8.0)  # of a predictor without effects, in those of the one that has them
 _SHORTEST = 1e-60  # a radius whose cube is still a number
 
 
@@ -94,31 +93,20 @@ class Predictors:
 
     # ----------------------------------------------------------------------------------------------- bounds of rows
 
-    def units(self, lengths: np.ndarray) -> np.ndarray:
-        """``kappa``: displacements have the length ``|kappa d|``; any is right, and these are about equal in all.
-
-        ``lengths`` (K, N) are how far common parameters displace each predictor.
-        """
-        size = np.sqrt(np.mean(np.square(lengths), axis=1))
-        with_effects = self.by_effects > 0
-        typical = float(size[with_effects].mean())
-        ratio = np.divide(typical, size, out=np.ones_like(size), where=size > 0)
-        return np.where(with_effects, 1.0, np.clip(ratio, *_UNITS))
-
     def everywhere(self, y: np.ndarray) -> np.ndarray:
         """Bounds of third derivatives that hold at any distance; infinite where none is known."""
         return np.asarray(self.family.suprema(y)[2]) if self.one else np.full(len(y), np.inf)
 
-    def constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray, units: np.ndarray) -> np.ndarray:
-        """``L`` with ``|f'''[d, d, e]| <= L |kappa d|^2 |kappa e|`` while ``|kappa d| <= radius``, row by row.
+    def constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """``L`` with ``|f'''[d, d, e]| <= L |d|^2 |e|`` while a row's predictors are displaced by ``|d| <= radius``.
 
-        A length ``|kappa d|`` belongs to an inner product, so that what is said of one predictor in `bound_of_cell`
-        holds of several.
+        The length belongs to an inner product, so that what is said of one predictor in `bound_of_cell` holds of
+        several. Other units for numbers that all rows share were tried: rows read were more, or at best a fifth fewer.
         """
         if self.one:
             return slope_constants(self.family, y, eta[0], radius)
         longest = np.maximum(radius, _SHORTEST)
-        white = np.eye(len(eta))[:, None, :] * (longest[None, :, None] / units[:, None, None])
+        white = np.eye(len(eta))[:, None, :] * longest[None, :, None]
         return self.family.cubic_bounds(y, eta, white, 1.0) / longest**3
 
     def fill_centre(self, rows: np.ndarray, eta: np.ndarray, y: np.ndarray) -> None:

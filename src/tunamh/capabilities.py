@@ -118,6 +118,10 @@ class Swept(Protocol):
     def audit(self, sweeps: int, rng: np.random.Generator) -> float:
         """Hold every row against its bound in so many sweeps; the largest ratio met."""
 
+    @abstractmethod
+    def laplace_law(self) -> tuple[Any, Any]:
+        """Laplace's law, or None, and the target whose parameters it is a law of: effects of groups may be left out."""
+
 
 class Separable(Protocol):
     """A regression whose columns can be taken apart: some common to all rows, others as levels of groups."""

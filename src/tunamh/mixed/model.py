@@ -13,6 +13,7 @@ from ..data.passes import announce
 from ..data.source import Rows
 from ..data.tables import aligned
 from ..errors import NotApplicable
+from ..laplace_law import LaplaceLaw
 from ..priors import Flat
 from ..targets.arrange import rough_fit
 from ..targets.base import Target
@@ -20,6 +21,7 @@ from ..targets.forms import Df, Scale
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import OWN, pack_hyper
+from .approximation import SharedParameters, law_of_shared
 from .centre import Centre, find_centre
 from .groups import GroupEffects, Grouping, read_groups
 from .layout import Common, FactorNumbers, pack
@@ -233,6 +235,9 @@ class MixedModel(GroupedParameters):
         from .trial import try_sweeps
 
         return try_sweeps(self, sweeps, rng, full=True).worst
+
+    def laplace_law(self) -> tuple[LaplaceLaw | None, Any]:
+        return law_of_shared(self), SharedParameters(self)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """Twice as wide as the Laplace law of common parameters and scales; effects by their laws given these."""

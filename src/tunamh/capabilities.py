@@ -79,6 +79,14 @@ class Examined(Expandable, Protocol):
         """What a person should be told of the model before it is sampled."""
 
 
+class Repeating(Protocol):
+    """Rows of which equal ones can be taken once, with their weights added up."""
+
+    @abstractmethod
+    def distinct(self) -> Target | None:
+        """The same posterior on the rows that differ; None where hardly any row repeats."""
+
+
 class LowerBounded(Protocol):
     """Quadratics below the rows' log likelihoods, for `FlyMC`."""
 

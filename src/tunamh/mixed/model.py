@@ -16,6 +16,7 @@ from ..errors import NotApplicable
 from ..priors import Flat
 from ..targets.arrange import rough_fit
 from ..targets.base import Target
+from ..targets.describe import mixed_as_json
 from ..targets.forms import Scale
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
@@ -140,6 +141,16 @@ class MixedModel(GroupedParameters):
             temper=base.temper,
         )
         self.prior = base.prior
+
+    formula: Any = None
+    """What a formula has learned from the data, of a target that was made from one."""
+
+    origin: dict[str, Any] | None = None
+    """Where a target comes from, in plain values that are kept with its results."""
+
+    @property
+    def description(self) -> dict[str, Any] | None:
+        return mixed_as_json(self)
 
     # ------------------------------------------------------------------------------------------------- the set-up
 

@@ -20,6 +20,7 @@ from .arrange import arrange
 from .base import Expansion, checked_temper
 from .closed import closed_form
 from .columns import dependent_columns
+from .describe import regression_as_json
 from .doubts import doubts, names_along, proved_proper, refuse_positions, searched
 from .expanding import expanded, firefly
 from .families import Family
@@ -145,6 +146,16 @@ class GLM(Regression):
         return Parts(differences, energies, scales)._replace(
             **others, **own, **self.observations.design.parts._asdict()
         )
+
+    formula: Any = None
+    """What a formula has learned from the data, of a target that was made from one."""
+
+    origin: dict[str, Any] | None = None
+    """Where a target comes from, in plain values that are kept with its results."""
+
+    @property
+    def description(self) -> dict[str, Any] | None:
+        return regression_as_json(self)
 
     # ------------------------------------------------------------------------------- what a user calls parameters
 

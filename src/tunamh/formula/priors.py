@@ -2,8 +2,9 @@
 
 The default: the intercept is flat, a coefficient of a number ``x`` is ``Normal(scale=2.5 unit / sd(x))``, one of a
 level ``Normal(scale=2.5 unit)``. The unit is the standard deviation of the response where that is real, of its
-logarithm for log-normal, log-logistic and Weibull times, and 1 behind a link. So a change of a column by its standard deviation
-moves the predictor by a few units at most, before the data are seen (Gelman et al., 2008; as in rstanarm and Bambi).
+logarithm for log-normal, log-logistic and Weibull times, and 1 behind a link. So a change of a column by its
+standard deviation moves the predictor by a few units at most, before the data are seen (Gelman et al., 2008; as in
+rstanarm and Bambi).
 """
 
 from __future__ import annotations

@@ -64,7 +64,9 @@ class Asked:
                 _text(origin["formula"]),
                 _text(origin["family"]),
                 [_text(one) for one in origin["priors"]],
-                *(None if origin[name] is None else _text(origin[name]) for name in ("weights", "trials", "censored")),
+                _maybe(origin["weights"]),
+                _maybe(origin["trials"]),
+                _maybe(origin["censored"]),
                 [_text(one) for one in origin["predictors"]],
                 _text(origin["missing"]),
                 _text(origin["redundant"]),
@@ -77,3 +79,7 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"a text is wanted, got {type(value).__name__}")
     return value
+
+
+def _maybe(value: Any) -> str | None:
+    return None if value is None else _text(value)

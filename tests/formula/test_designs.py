@@ -115,8 +115,11 @@ def frames():
     yield "dict", plain
     yield "lists", {name: column.tolist() for name, column in plain.items()}
     yield "polars", pl.DataFrame({name: column.tolist() for name, column in plain.items()})
-    yield "polars categories", pl.DataFrame({name: column.tolist() for name, column in plain.items()}).with_columns(
-        pl.col("a").cast(pl.Categorical)
+    yield (
+        "polars categories",
+        pl.DataFrame({name: column.tolist() for name, column in plain.items()}).with_columns(
+            pl.col("a").cast(pl.Categorical)
+        ),
     )
     yield "pyarrow", pa.table({name: column.tolist() for name, column in plain.items()})
     yield "records", np.rec.fromarrays([plain[name] for name in plain], names=list(plain))
@@ -189,11 +192,14 @@ def test_group_effects_reach_the_mixed_model(formula):
     target = target_of(formula, TABLE.assign(x=TABLE["x"] - 3))
     assert isinstance(target, tunamh.MixedModel)
     found = [(one.name, one.columns, one.groups) for one in target.groupings]
-    assert found == {
-        "y ~ x + (1 | a)": [("a", [""], 3)],
-        "y ~ (x | a/b)": [("a", ["Intercept", "x"], 3), ("a:b", ["Intercept", "x"], 6)],
-        "y ~ (1 + x || a)": [("Intercept | a", [""], 3), ("x | a", ["x"], 3)],
-        "y ~ (b | a)": [("a", ["Intercept", "b[v]"], 3)],
-    }[formula]
+    assert (
+        found
+        == {
+            "y ~ x + (1 | a)": [("a", [""], 3)],
+            "y ~ (x | a/b)": [("a", ["Intercept", "x"], 3), ("a:b", ["Intercept", "x"], 6)],
+            "y ~ (1 + x || a)": [("Intercept | a", [""], 3), ("x | a", ["x"], 3)],
+            "y ~ (b | a)": [("a", ["Intercept", "b[v]"], 3)],
+        }[formula]
+    )
     codes = target.groupings[0].codes
     assert [target.groupings[0].levels[code] for code in codes] == TABLE["a"].tolist()

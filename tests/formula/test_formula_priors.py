@@ -36,9 +36,7 @@ def test_defaults_are_in_the_units_of_the_data():
     np.testing.assert_allclose(found.scale[1:5], wanted, rtol=0.005)
     np.testing.assert_allclose(found.scale[5:], 2.5 / np.std(TABLE["year"]), rtol=0.005)
     real = tunamh.regression("delay ~ size", TABLE, family=tunamh.Gaussian(10.0))
-    np.testing.assert_allclose(
-        laws(real).scale[1], 2.5 * np.std(TABLE["delay"]) / np.std(TABLE["size"]), rtol=0.005
-    )
+    np.testing.assert_allclose(laws(real).scale[1], 2.5 * np.std(TABLE["delay"]) / np.std(TABLE["size"]), rtol=0.005)
 
 
 def test_priors_by_term_and_by_level():
@@ -57,7 +55,7 @@ def test_priors_by_term_and_by_level():
     everything = tunamh.regression("late ~ year + g", TABLE, family=tunamh.Logistic(), prior=tunamh.Normal(scale=7))
     assert laws(everything).kind.tolist() == [FLAT, NORMAL, NORMAL, NORMAL]
     assert laws(everything).scale[1:].tolist() == [7, 7, 7]
-    with pytest.raises(FormulaError, match="names 'hour', which is no term.*Intercept, year, g"):
+    with pytest.raises(FormulaError, match=r"names 'hour', which is no term.*Intercept, year, g"):
         tunamh.regression("late ~ year + g", TABLE, family=tunamh.Logistic(), prior={"hour": tunamh.Flat()})
     with pytest.raises(TypeError, match="prior of year must be"):
         tunamh.regression("late ~ year", TABLE, family=tunamh.Logistic(), prior={"year": 3})
@@ -87,7 +85,7 @@ def test_badly_scaled_columns_need_no_standardising():
     found = tunamh.sample(raw, draws=1000, rng=1, progressbar=False)
     wanted = tunamh.sample(by_hand, draws=1000, rng=2, progressbar=False)
     theta, other = (tree.posterior["theta"].values.reshape(4000, -1) for tree in (found, wanted))
-    for j, (name, (mean, sd)) in enumerate(units.items(), start=1):
+    for j, (_, sd) in enumerate(units.values(), start=1):
         np.testing.assert_allclose(theta[:, j].mean() * sd, other[:, j].mean(), atol=6 * other[:, j].std() / 60)
         np.testing.assert_allclose(theta[:, j].std() * sd, other[:, j].std(), rtol=0.1)
     centred = theta[:, 0] + sum(theta[:, j] * mean for j, (mean, _) in enumerate(units.values(), start=1))

@@ -1,5 +1,5 @@
 """Predictions from results: of new rows, and of the rows that a model was fitted to."""
 
-from .predict import predict
+from .predicting import predict
 
 __all__ = ["predict"]

@@ -6,6 +6,7 @@ import functools
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
@@ -54,6 +55,7 @@ def command(function: Command) -> Command:
     def guarded(*arguments: Any, **named: Any) -> Any:
         from ..errors import TunaMHError
 
+        before, warnings.showwarning = warnings.showwarning, _shown
         try:
             return function(*arguments, **named)
         except (Refused, TunaMHError, ValueError, TypeError, OSError, ImportError, MemoryError, OverflowError) as error:
@@ -62,8 +64,15 @@ def command(function: Command) -> Command:
             told = "there is not enough memory." if isinstance(error, MemoryError) else told_by(error)
             print(f"error: {told}", file=sys.stderr)
             raise typer.Exit(2) from None
+        finally:
+            warnings.showwarning = before
 
     return app.command()(guarded)  # type: ignore[return-value]
+
+
+def _shown(message: Any, *_: Any, **__: Any) -> None:
+    """A warning as a person at a shell reads it."""
+    print(f"warning: {told_by(message)}", file=sys.stderr)
 
 
 def told_by(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ class Asked:
             missing=self.missing,
             redundant=self.redundant,
         )
-        target.origin = asdict(self)
+        target.origin = {**asdict(self), "data": os.path.abspath(self.data)}
         return target
 
     @classmethod

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from ..errors import TunaMHError
-from .app import command, told_by
+from .app import command
 from .asked import Asked
 from .sampling import CENSORED, DATA, FAMILY, FORMULA, MISSING, PREDICTORS, PRIOR, REDUNDANT, TRIALS, WEIGHTS
 
@@ -84,16 +83,13 @@ def _model(target: Any) -> None:
 def _separation(target: Any) -> Any:
     """Rows that flat priors leave without a posterior; under proper ones it is a remark."""
     base = getattr(target, "base", target)
-    try:
-        everywhere = base.on_columns(np.ones(base.observations.design.dim, bool))
-        direction = everywhere.separating_direction()
-    except (TunaMHError, ValueError, AttributeError, NotImplementedError) as error:
-        print(f"separation could not be looked for: {told_by(error)}")
-        return
-    if direction is None:
-        return
-    names = ", ".join(everywhere.names_along(direction)[:8])
-    if base._prior.proper or not base._prior.flat[np.abs(direction) > 1e-9].any():
-        print(f"remark: the responses are separated along {names}: priors alone keep these coefficients finite")
-    else:
+    direction = base.separating_direction()
+    if direction is not None:
+        names = ", ".join(base.names_along(direction)[:8])
         yield f"the responses are separated along {names}, so that there is no posterior: give these terms priors."
+    elif base.arranged.form is None:
+        flat = base.on_columns(np.ones(base.dim, bool))
+        direction = flat.separating_direction()
+        if direction is not None:
+            names = ", ".join(flat.names_along(direction)[:8])
+            print(f"remark: the responses are separated along {names}: priors alone keep these coefficients finite")

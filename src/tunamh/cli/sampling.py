@@ -68,9 +68,7 @@ def sample(
         refuse_existing(out, ".nc")
     if store is not None:
         refuse_existing(store)
-    asked = Asked(
-        str(data.absolute()), formula, family, prior, weights, trials, censored, predictors, missing, redundant
-    )
+    asked = Asked(str(data), formula, family, prior, weights, trials, censored, predictors, missing, redundant)
     target = asked.target(asked.table())
     _tell(target)
     until = None if until_ess is None else tunamh.Until(ess=until_ess)
@@ -103,7 +101,7 @@ def resume(
         refuse_existing(out, ".nc")
     asked = Asked.of_run(Store.open(store).header)
     if data is not None:
-        asked = dataclasses.replace(asked, data=str(data.absolute()))
+        asked = dataclasses.replace(asked, data=str(data))
     print(f"going on with {asked.formula!r} on {asked.data}")
     target = asked.target(asked.table())
     _finish(tunamh.resume(store, target, draws=draws, max_seconds=max_seconds), out, store)

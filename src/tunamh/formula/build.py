@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._blas import one_blas_thread
 from ..mixed import GroupEffects, MixedModel
 from ..priors import Flat, PositivePrior
 from ..targets import GLM
@@ -20,7 +21,9 @@ from .model import FormulaModel, GroupSide, group_name
 from .priors import prior_of
 from .reading import Read, RowsOf
 from .scales import response_unit
+from .syntax import label
 from .terms import GroupTerm, Terms
+from .variables import Factor
 
 
 def learn_side(terms: Terms, rows: RowsOf, hide_intercept: bool = False) -> Learned:
@@ -80,6 +83,7 @@ def target_of(
     values = rows.values(model.states)
     _, y = learned_response(model.response.node, values, family)
     beside = {name: values.numbers(node) for name, node in model.beside.items()} | rows.arrays
+    _check_response(model, family, y, "trials" in beside)
     priors, scales = _split(prior, model)
     table = NamedDesign(model.side.columns(values).design(), model.side.names) if model.side.dim else None
     if table is None:
@@ -102,6 +106,18 @@ def target_of(
         _refuse_redundant(found.base if isinstance(found, MixedModel) else found, model)
     found.formula = model
     return found
+
+
+def _check_response(model: FormulaModel, family: Any, y: Any, of_trials: bool) -> None:
+    """What the family itself has to say of the responses, by their name."""
+    if of_trials or isinstance(y, Factor) or not hasattr(family, "check"):
+        return
+    try:
+        family.check(y)
+    except ValueError as error:
+        counted = ", counted without the rows that were left out" if model.dropped else ""
+        told = str(error).rstrip(".").replace(" in y ", " ").removeprefix("y must hold ")
+        raise FormulaError(f"the response {label(model.response.node)} does not fit: {told}{counted}.") from None
 
 
 def _effects(one: GroupSide, values: Values, scale: Any) -> GroupEffects:
@@ -151,7 +167,11 @@ def _refuse_redundant(base: GLM, model: FormulaModel) -> None:
     probe.dim = given.design.dim
     probe.prior, probe._prior = Flat(), Flat().bind(probe.dim)
     names = model.side.names
-    for group in probe.dependent_columns():
+    with one_blas_thread():
+        groups = probe.dependent_columns()
+    if base.observations is given:
+        base.__dict__["columns"] = probe.columns  # sampling asks for the same
+    for group in groups:
         named = [names[j] for j in group]
         if len(named) == 1:
             raise FormulaError(f"the column {named[0]} is zero in every row, so that it says nothing: leave it out.")

@@ -119,7 +119,6 @@ def learned_response(node: Node, values: Values, family: Any) -> tuple[Response,
 
 def _refuse_constant(name: str, y: np.ndarray, family: Any) -> None:
     """One value in all rows explains itself where a scale is unknown, or labels are regressed."""
-    if y.min() == y.max() and (
-        hasattr(family, "of_trials") or hasattr(family, "with_scale") or hasattr(family, "of_classes")
-    ):
+    unknown_scale = hasattr(family, "with_scale") and not isinstance(family.scale, float)
+    if y.min() == y.max() and (hasattr(family, "of_trials") or hasattr(family, "of_classes") or unknown_scale):
         raise FormulaError(f"the response {name} is {y[0]:g} in every row: there is nothing to explain.")

@@ -8,6 +8,7 @@ from typing import Any
 from .._arguments import shown
 from ..mixed import MixedModel
 from ..targets import GLM
+from ..targets.glm import checked_family
 from .build import learned_model, target_of
 from .reading import read_formula, rows_of
 from .variables import as_columns
@@ -73,6 +74,7 @@ def regression(
     for name, value in {"missing": missing, "redundant": redundant}.items():
         if value not in _CHOICES[name]:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, _CHOICES[name]))}, got {shown(value)}.")
+    checked_family(family)
     beside = {"weights": weights, "trials": trials, "censored": censored}
     asked = read_formula(formula, as_columns(data), beside, predictors)
     rows = rows_of(asked, data, missing)

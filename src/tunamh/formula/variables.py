@@ -116,7 +116,8 @@ def read(columns: Mapping[str, Any], names: list[str]) -> dict[str, Variable]:
 def _unknown(absent: list[str], there: list[str]) -> str:
     import difflib
 
-    near = difflib.get_close_matches(absent[0], there, 1, cutoff=0.6)
+    near = [name for name in there if name.casefold() == absent[0].casefold()]
+    near += difflib.get_close_matches(absent[0], there, 1, cutoff=0.6)
     hint = f" Is {near[0]} meant?" if near else ""
     plural = "s" * (len(absent) > 1)
     return f"the data have no column{plural} {listed(absent)}.{hint} Their columns are {listed(there, 20)}."

@@ -11,7 +11,6 @@ from .._arguments import number_between, shown, whole_number
 from ..errors import NotApplicable
 from ..formula.errors import FormulaError, listed
 from ..targets.designs.gathered import GatheredBlock
-from .laws import LINKED
 from .rows import Chunk, Given, NewRows
 from .stored import Fitted, Groups
 
@@ -136,6 +135,8 @@ class Predictor:
         return self._unseen[key]
 
     def parameters(self, chunk: Chunk) -> dict[str, Any]:
+        from .laws import LINKED
+
         found = dict(self.fitted.parameters)
         for name, Z in chunk.others.items():
             gamma = self.fitted.draws(name)

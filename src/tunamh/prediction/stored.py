@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,9 @@ from .._arguments import shown
 from ..errors import NotApplicable
 from ..formula import FormulaModel
 from ..formula.errors import FormulaError
-from .laws import Law, law_of
+
+if TYPE_CHECKING:
+    from .laws import Law
 
 MOST_DRAWS = 1000
 
@@ -66,6 +68,8 @@ class Fitted:
 
     @cached_property
     def law(self) -> Law:
+        from .laws import law_of  # SciPy's distributions take their time
+
         family = self.about["family"]
         found = law_of(family)
         if found is None:

@@ -97,7 +97,7 @@ class GLM(Regression):
         censored: Any = None,
         predictors: Mapping[str, Any] | None = None,
     ):
-        self.given_family = given = _checked_family(family)
+        self.given_family = given = checked_family(family)
         temper = checked_temper(temper)
         beside = Beside(weights, offset, trials, censored, predictors)
         self.given_rows = observe(X, y, beside, given)
@@ -285,7 +285,7 @@ class GLM(Regression):
         return self._prior.mean + unit * rng.standard_normal(self.dim)
 
 
-def _checked_family(family: Any) -> Family:
+def checked_family(family: Any) -> Family:
     if not (hasattr(family, "suprema") or hasattr(family, "arrange")) or isinstance(family, type):
         hint = f"{family.__name__}(...)" if isinstance(family, type) else "tunamh.Logistic() or tunamh.StudentT(4)"
         raise TypeError(f"family must be a value such as {hint}, got {shown(family)}.")

@@ -14,7 +14,7 @@ import numpy as np
 
 from ._arguments import shown
 from .acceptance import MH, MHSS, TunaMH
-from .capabilities import Examined, Swept, Whitenable, offers
+from .capabilities import Examined, Repeating, Swept, Whitenable, offers
 from .control import Taylor
 from .errors import NotApplicable, SeveralModes
 from .mixed.levels import as_groups, costly_levels, may_have_groups
@@ -58,6 +58,12 @@ def choose(target: Target, test: Any, proposal: Any, control: Any, frames: int =
     if control is None and isinstance(proposal, Autoregressive) and offers(target, Examined):
         if not hasattr(test, "prepare"):  # such a test brings an expansion of its own
             control = Taylor(order=max(1, target.highest_order()))
+    if test is None and proposal is None and control is None and offers(target, Repeating):
+        found = target.distinct()
+        if found is not None:
+            chosen = choose(found, None, None, None, frames + 1)
+            how = f"{target.n_rows:,} rows are {found.n_rows:,} different ones, each weighted by how often it occurs"
+            return chosen._replace(why=f"{how}; {chosen.why}")
     warn_of_modes(target, frames)
     if control is not None:
         given, target = target, control(target)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..capabilities import Separable, offers
 from ..data.source import Rows
+from ..laplace_law import LaplaceLaw, law_at_mode
 from ..priors.laws import FLAT, NORMAL, Laws, ReadyIndependent, ready
 from ..targets.glm import GLM
 from ..targets.one_predictor import OnePredictor
@@ -145,6 +146,10 @@ class LeveledRegression(MixedModel):
         for members in self.factor_columns:
             parts += [np.zeros(1), theta[members]]
         return np.concatenate(parts)
+
+    def laplace_law(self) -> tuple[LaplaceLaw | None, Any]:
+        """The regression's own."""
+        return law_at_mode(self.regression.modes), self.regression
 
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:

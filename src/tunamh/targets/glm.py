@@ -21,11 +21,13 @@ from .base import Expansion, checked_temper
 from .closed import closed_form
 from .columns import dependent_columns
 from .describe import regression_as_json
+from .distinct import distinct
 from .doubts import doubts, names_along, proved_proper, refuse_positions, searched
 from .expanding import expanded, firefly
 from .families import Family
 from .families.several import SeveralFamily
 from .glm_rows import own_numbers
+from .layouts import pack_hyper
 from .many_starts import modes_from_many_starts
 from .observe import Beside, check_weights, observe
 from .one_predictor import OnePredictor
@@ -124,13 +126,7 @@ class GLM(Regression):
         super().__init__(
             rows=observations.n_rows,
             bound_column=self.y_column + 1,
-            hyper=own_numbers(
-                design.numbers,
-                temper=temper,
-                weighted=observations.weighted,
-                grain=getattr(row_family, "grain", 1.0),
-                table=getattr(design, "table", ()),
-            ),
+            hyper=self._own_numbers(temper),
             family_hyper=row_family.hyper,
             parts=self.parts_with(*self.terms.plain_parts),
             dim=design.dim,
@@ -139,6 +135,11 @@ class GLM(Regression):
             ready=ready,
             temper=temper,
         )
+
+    def _own_numbers(self, temper: float) -> tuple[float, ...]:
+        design = self.observations.design
+        grain, table = getattr(self.family, "grain", 1.0), getattr(design, "table", ())
+        return own_numbers(design.numbers, temper=temper, weighted=self.observations.weighted, grain=grain, table=table)
 
     def parts_with(self, differences: Part, energies: Part, scales: Part, **others: Part) -> Parts:
         """Compiled functions of rows, with those of the family and of the design."""
@@ -257,6 +258,17 @@ class GLM(Regression):
             return None
         other = self._with(self.observations)
         other._prior = mixture_of_laws(prior.laws)
+        return other
+
+    def distinct(self) -> GLM | None:
+        """The same posterior on the rows that differ, weighted; None where hardly any row repeats."""
+        found = distinct(self.observations)
+        if found is None:
+            return None
+        other = self._with(found)
+        other.given_rows = found if self.given_rows is self.observations else self.given_rows
+        other.own_numbers = other._own_numbers(self.temper)
+        other._hyper = pack_hyper(other.own_numbers)
         return other
 
     def highest_order(self) -> int:

@@ -17,9 +17,11 @@ from .errors import (
     SeveralModes,
     TunaMHError,
 )
+from .formula import FormulaError, regression
 from .guard import check_bounds
 from .mixed import GroupEffects, MixedModel
 from .modes import AcrossModes
+from .prediction import predict
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .results import summary
@@ -77,6 +79,7 @@ __all__ = [
     "FiniteWalk",
     "Flat",
     "FlyMC",
+    "FormulaError",
     "Gamma",
     "Gaussian",
     "GaussianMixture",
@@ -123,8 +126,10 @@ __all__ = [
     "check_bounds",
     "family",
     "laplace",
+    "predict",
     "priors",
     "read_store",
+    "regression",
     "resume",
     "sample",
     "summary",

@@ -146,12 +146,15 @@ def to_datatree(
     dims, coords = ("chain", "draw"), {"chain": np.arange(len(results)), "draw": np.arange(n)}
     posterior = posterior_of(np.stack([result.draws[:n] for result in results]), variables)
     posterior.attrs = {**attributes, **(laplace or {})}
+    attributes.pop("model", None)
     statistics = xarray.Dataset({k: (dims, v) for k, v in stats.items()}, coords=coords, attrs=attributes)
     return xarray.DataTree.from_dict({"posterior": posterior, "sample_stats": statistics})
 
 
 def attributes_of(exact: bool, settings: dict[str, Any]) -> dict[str, Any]:
     """What every group says of where it comes from."""
+    settings = dict(settings)
+    model = settings.pop("model", None)
     return {
         "created_at": datetime.now(UTC).isoformat(),
         "inference_library": "tunamh",
@@ -159,6 +162,7 @@ def attributes_of(exact: bool, settings: dict[str, Any]) -> dict[str, Any]:
         "exact": int(exact),
         "choice": f"{settings['test']}, {settings['proposal']}: {settings['why']}",
         "settings": json.dumps(settings, default=str),
+        **({} if model is None else {"model": json.dumps(model)}),
     }
 
 

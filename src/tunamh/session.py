@@ -137,6 +137,7 @@ def _settings(made: Made, task: Task) -> dict[str, Any]:
         "rows": made.target.n_rows,
         "total_bound": made.target.total_bound,
         "data": made.target.fingerprint,
+        "model": made.given.description,
         **until,
     }
 

@@ -17,6 +17,7 @@ from ..laplace_law import LaplaceLaw
 from ..priors import Flat
 from ..targets.arrange import rough_fit
 from ..targets.base import Target
+from ..targets.describe import mixed_as_json
 from ..targets.forms import Df, Scale
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
@@ -142,6 +143,16 @@ class MixedModel(GroupedParameters):
         )
         self.prior = base.prior
         self.predictors = base.predictors
+
+    formula: Any = None
+    """What a formula has learned from the data, of a target that was made from one."""
+
+    origin: dict[str, Any] | None = None
+    """Where a target comes from, in plain values that are kept with its results."""
+
+    @property
+    def description(self) -> dict[str, Any] | None:
+        return mixed_as_json(self)
 
     # ------------------------------------------------------------------------------------------------- the set-up
 

@@ -58,6 +58,19 @@ from .targets import (
 )
 from .until import Until
 
+_ESTIMATORS = ("BayesianGLM", "BayesianLogisticRegression", "BayesianRobustRegression")
+
+
+def __getattr__(name: str) -> object:
+    """The estimators are imported when they are asked for: scikit-learn is an extra, and takes its time."""
+    if name == "estimators" or name in _ESTIMATORS:
+        from importlib import import_module
+
+        found = import_module(".estimators", __name__)
+        return found if name == "estimators" else getattr(found, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __all__ = [
     "GLM",
     "MH",

@@ -23,6 +23,9 @@ from .several_predictors import SeveralPredictors
 
 Result = TypeVar("Result")
 
+_MOST_CURVED = 1e300 * 2.0**-332
+"""Of rows whose curvature has no bound, in a rough fit: far above all others, and its product with squares is finite."""
+
 
 class Regression(Target):
     """Observations in an arrangement of predictors, and what blocks of them contribute (`terms`)."""
@@ -147,7 +150,7 @@ class Regression(Target):
             frame = self.columns.frame
 
             def terms(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-                curved = weight * np.minimum(self.family.suprema(y).second, 1e300)
+                curved = weight * np.minimum(self.family.suprema(y).second, _MOST_CURVED)
                 return X.sandwich(curved, frame), X.moment(curved * (guess(y) - X.dot(np.zeros(self.dim))))
 
             gram, moment = self.sums(terms)

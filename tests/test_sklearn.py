@@ -30,9 +30,7 @@ from tunamh.estimators.responses import _table
 
 QUICK = {"draws": 100, "tune": 100, "chains": 2, "random_state": 1}
 
-_MONTE_CARLO = (
-    "equal posteriors are compared by their draws, to seven digits; see test_a_weight_is_a_count"
-)
+_MONTE_CARLO = "equal posteriors are compared by their draws, to seven digits; see test_a_weight_is_a_count"
 
 
 def _expected_failures(estimator):

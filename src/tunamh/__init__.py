@@ -22,6 +22,7 @@ from .mixed import GroupEffects, MixedModel
 from .modes import AcrossModes
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
+from .report import report
 from .results import summary
 from .resume import resume
 from .sample import sample
@@ -138,6 +139,7 @@ __all__ = [
     "laplace",
     "priors",
     "read_store",
+    "report",
     "resume",
     "sample",
     "summary",

@@ -83,11 +83,8 @@ class PosteriorEstimator(BaseEstimator):
 
         if self.fit_intercept:
             ones = np.ones((X.shape[0], 1), dtype=X.dtype)
-            X = (
-                sparse.hstack([sparse.csr_matrix(ones), X], format="csr")
-                if sparse.issparse(X)
-                else np.hstack([ones, X])
-            )
+            sides = [sparse.csr_matrix(ones), X] if sparse.issparse(X) else [ones, X]
+            X = sparse.hstack(sides, format="csr") if sparse.issparse(X) else np.hstack(sides)
         return NamedDesign(as_design(X)[0], self._names)
 
     # --------------------------------------------------------------------------------------------------- predicting

@@ -24,7 +24,7 @@ from .several_predictors import SeveralPredictors
 Result = TypeVar("Result")
 
 _MOST_CURVED = 1e300 * 2.0**-332
-"""The weight, in a rough fit, of rows whose curvature has no bound: above all others, yet times squares it is finite."""
+"""The weight, in a rough fit, of rows whose curvature has no bound: large, and finite when multiplied by squares."""
 
 
 class Regression(Target):

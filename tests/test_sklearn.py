@@ -99,7 +99,7 @@ def test_probabilities_are_posterior_means_and_labels_of_any_kind():
     model = BayesianLogisticRegression(random_state=1).fit(X, labels)
     assert model.score(X, labels) > 0.95
     p, deviation = model.predict_proba(X[:5], return_std=True)
-    drawn = model.sample_posterior(X[:5], 1000)
+    drawn = model.sample_posterior(X[:5], 400)
     assert np.allclose(p, drawn.mean(axis=2))
     assert np.allclose(deviation, drawn.std(axis=2))
     assert model.coef_.shape == (3, 4)

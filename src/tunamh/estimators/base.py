@@ -15,8 +15,8 @@ from ..targets.designs.reading import NamedDesign, as_design
 from ..targets.glm import GLM
 from .default_prior import INTERCEPT, columns_of, prior_of
 
-MOST_DRAWS = 1000
-"""Of the posterior, evenly spaced, by which a mean over draws is taken: its error is a thirtieth of their spread."""
+MOST_DRAWS = 400
+"""Of the posterior, evenly spaced, by which a mean over draws is taken: its error is a twentieth of their spread."""
 
 _VALUES_AT_ONCE = 1 << 21  # predictors that are in memory at once
 

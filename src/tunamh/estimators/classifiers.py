@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -85,6 +86,9 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
 
     def _probabilities(self, X: Any, theta: np.ndarray) -> np.ndarray:
         """(row, class, draw)."""
+        if len(self.classes_) == 2:
+            p = expit(self._eta(X, theta))
+            return np.stack([1 - p, p], axis=1)
         eta = self._predictors(X, theta)
         weight = np.exp(eta - eta.max(axis=1, keepdims=True))
         return weight / weight.sum(axis=1, keepdims=True)

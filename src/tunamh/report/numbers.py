@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..convergence import FEWEST_TO_JUDGE, diagnose
+from ..convergence import FEWEST_TO_JUDGE, diagnose, worst_of
 
 UNKNOWN = "\N{EN DASH}"
 """In the place of a number."""
@@ -18,7 +18,7 @@ _VALUES_AT_ONCE = 4_000_000  # of draws, in one piece of work
 _ENOUGH_DRAWS = 1000  # per chain, evenly spaced, for intervals and diagnostics of many parameters
 _MANY = 20_000_000  # values, from which that is enough
 _LONGEST_LABEL = 200
-_DIAGNOSED = 5000  # parameters of one variable that are diagnosed each
+_DIAGNOSED = 5000  # parameters of one variable that are diagnosed each; of more, only the worst are
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,13 @@ def _variable(name: str, values: Any, level: float) -> Variable:
     draws = values.values.reshape(*values.shape[:2], -1)
     if draws.size > _MANY:
         draws = draws[:, :: max(1, draws.shape[1] // _ENOUGH_DRAWS)]
-    pieces = [_piece(part, level, len(labels) <= _DIAGNOSED) for part in _parts(draws)]
-    return Variable(name, labels, *(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
+    many = len(labels) > _DIAGNOSED
+    pieces = [_piece(part, level, not many) for part in _parts(draws)]
+    *others, r_hat, ess = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
+    if many and draws.shape[1] >= FEWEST_TO_JUDGE and np.isfinite(draws).all():
+        worst, j, fewest, k = worst_of(lambda every, which: draws[:, ::every, which], *draws.shape)
+        r_hat[j], ess[k] = worst, fewest
+    return Variable(name, labels, *others, r_hat, ess)
 
 
 def _labels(values: Any, dims: list[Any]) -> list[str]:

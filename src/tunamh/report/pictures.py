@@ -12,7 +12,7 @@ import numpy as np
 from markupsafe import Markup
 
 ROW = 22  # pixels
-_APART = 30.0  # times as large: then an axis of its own
+_APART, _NARROW = 30.0, 50.0  # times as large, and times as wide as the interval: then an axis of its own
 _MOST_PANELS = 4
 _POINTS = 300  # of a chain's path
 _MARGIN = 2.0  # per cent of the width
@@ -30,6 +30,11 @@ class Interval:
     @property
     def extent(self) -> float:
         return max(abs(self.ends[0]), abs(self.ends[1]))
+
+    def reads_beside(self, larger: Interval) -> bool:
+        """Whether both can share an axis: they are of a size, or the interval is wide enough to be seen."""
+        width = self.ends[1] - self.ends[0]
+        return max(_APART * self.extent, _NARROW * width) >= larger.extent
 
     @property
     def clear(self) -> bool:
@@ -52,7 +57,7 @@ def panels(rows: list[Interval], *, zero: bool) -> list[Panel]:
     rows = [row for row in rows if all(map(math.isfinite, (row.mean, *row.half, *row.ends)))]
     groups: list[list[Interval]] = []
     for row in sorted(rows, key=lambda row: -row.extent):
-        if groups and (row.extent * _APART >= groups[-1][0].extent or len(groups) == _MOST_PANELS):
+        if groups and (row.reads_beside(groups[-1][0]) or len(groups) == _MOST_PANELS):
             groups[-1].append(row)
         else:
             groups.append([row])

@@ -68,11 +68,11 @@ def _variable(name: str, values: Any, level: float) -> Variable:
         draws = draws[:, :: max(1, draws.shape[1] // _ENOUGH_DRAWS)]
     many = len(labels) > _DIAGNOSED
     pieces = [_piece(part, level, not many) for part in _parts(draws)]
-    *others, r_hat, ess = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
+    found = Variable(name, labels, *(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
     if many and draws.shape[1] >= FEWEST_TO_JUDGE and np.isfinite(draws).all():
         worst, j, fewest, k = worst_of(lambda every, which: draws[:, ::every, which], *draws.shape)
-        r_hat[j], ess[k] = worst, fewest
-    return Variable(name, labels, *others, r_hat, ess)
+        found.r_hat[j], found.ess[k] = worst, fewest
+    return found
 
 
 def _labels(values: Any, dims: list[Any]) -> list[str]:

@@ -24,6 +24,7 @@ from .modes import AcrossModes
 from .prediction import predict
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
+from .report import report
 from .results import summary
 from .resume import resume
 from .sample import sample
@@ -59,6 +60,19 @@ from .targets import (
     family,
 )
 from .until import Until
+
+_ESTIMATORS = ("BayesianGLM", "BayesianLogisticRegression", "BayesianRobustRegression")
+
+
+def __getattr__(name: str) -> object:
+    """The estimators are imported when they are asked for: scikit-learn is an extra, and takes its time."""
+    if name == "estimators" or name in _ESTIMATORS:
+        from importlib import import_module
+
+        found = import_module(".estimators", __name__)
+        return found if name == "estimators" else getattr(found, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "GLM",
@@ -130,6 +144,7 @@ __all__ = [
     "priors",
     "read_store",
     "regression",
+    "report",
     "resume",
     "sample",
     "summary",

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .app import Refused, command
+from .app import command
 from .files import open_result, read_table, refuse_existing, write_new
 
 RUN = Annotated[Path, typer.Argument(help="A file that tunamh sample wrote, or the folder of a stored run.")]

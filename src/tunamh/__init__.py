@@ -15,6 +15,7 @@ from .errors import (
     NonFiniteEnergy,
     NotApplicable,
     SeveralModes,
+    SourceError,
     TunaMHError,
 )
 from .guard import check_bounds
@@ -24,6 +25,7 @@ from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .results import summary
 from .resume import resume
+from .rows import open_rows
 from .sample import sample
 from .store import StoreError, read_store
 from .targets import (
@@ -110,6 +112,7 @@ __all__ = [
     "RobustRegression",
     "SeveralModes",
     "SoftplusPoisson",
+    "SourceError",
     "StoreError",
     "StudentT",
     "Target",
@@ -123,6 +126,7 @@ __all__ = [
     "check_bounds",
     "family",
     "laplace",
+    "open_rows",
     "priors",
     "read_store",
     "resume",

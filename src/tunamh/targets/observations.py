@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,6 +25,15 @@ class Observations(ABC):
     design: Design
     names: Sequence[str] | None
     weighted: bool
+
+    memory: int | None = None
+    """Bytes that may be held of the rows, packed; None: as many as they take."""
+
+    in_process: bool = True
+    """Whether functions of blocks run in this process and its threads, on rows that are in its memory."""
+
+    most_at_once: int | None = None
+    """Rows of a sample at most; None: as many as there are."""
 
     @property
     @abstractmethod
@@ -139,8 +149,20 @@ class Arranged(Sample):
     def fingerprint(self) -> str:
         return self.base.fingerprint
 
+    @property
+    def memory(self) -> int | None:  # type: ignore[override]
+        return self.base.memory
+
+    @property
+    def in_process(self) -> bool:  # type: ignore[override]
+        return self.base.in_process
+
+    @property
+    def most_at_once(self) -> int | None:  # type: ignore[override]
+        return self.base.most_at_once
+
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
-        return self.base.map(lambda rows: function(self.change(rows)))
+        return self.base.map(partial(_changed, self.change, function))
 
     def rows(self) -> Rows:
         return self.change(self.base.rows())  # type: ignore[attr-defined]
@@ -153,13 +175,17 @@ class Arranged(Sample):
 
     def on_columns(self, which: np.ndarray) -> Observations:
         """Of the other design's columns, which are more than those of the base where classes share them."""
-        return Arranged(self.base, self.design, lambda rows: _on_columns(self.change(rows), which))
+        return Arranged(self.base, self.design, partial(_changed, self.change, partial(_on_columns, which=which)))
 
     def check(self, rows: Rows) -> None:
         self.base.check(rows)
 
     def check_some(self) -> None:
         self.base.check_some()
+
+
+def _changed(change: Callable[[Rows], Rows], function: Callable[[Rows], Result], rows: Rows) -> Result:
+    return function(change(rows))
 
 
 class _SomeColumns:

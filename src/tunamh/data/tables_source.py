@@ -40,6 +40,9 @@ class Tables(Protocol):
     fingerprint: str
     memory: int | None
 
+    def __getitem__(self, columns: Any) -> SomeColumns:
+        """Columns by name."""
+
     def first(self, columns: Sequence[str] | None = None) -> TableBlock:
         """Some rows from the beginning: names and types of columns."""
 

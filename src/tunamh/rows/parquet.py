@@ -71,7 +71,9 @@ def parquet_tables(rows: Any, reading: Reading, *, executor: Any, memory: int | 
         import pyarrow.dataset as ds
     except ImportError:
         raise ImportError("Parquet files need pyarrow: pip install 'tunamh[parquet]'.") from None
-    opened: Any = ds.dataset(_found(rows), format="parquet", partitioning="hive")
+    checked = ds.ParquetFragmentScanOptions(page_checksum_verification=True)  # where the writer made checksums
+    form = ds.ParquetFileFormat(default_fragment_scan_options=checked)
+    opened: Any = ds.dataset(_found(rows), format=form, partitioning="hive")
     pieces: list[ParquetPiece] = []
     digest = hashlib.blake2b(digest_size=8)
     for fragment in sorted(opened.get_fragments(), key=lambda fragment: _place_in(rows, fragment.path)):

@@ -18,7 +18,7 @@ from .observations import InMemory, Observations
 
 Result = TypeVar("Result")
 
-_SHARE_OF_SAMPLES = 8  # of the memory that a source allows, one part in so many is for samples of the rows
+_BYTES_OF_A_SAMPLE = 1 << 27  # whatever the memory that a source allows: draws must not depend on it
 
 
 class Blocks(NamedTuple):
@@ -76,7 +76,7 @@ class Blocks(NamedTuple):
         return ShiftedDesign(design, np.asarray(offset, dtype=np.float64)) if self.shifted else design
 
     def __call__(self, rows: Rows) -> Rows:
-        y = np.ascontiguousarray(rows.y, dtype=np.float64)
+        y = np.require(rows.y, np.float64, ["C", "W"])  # compiled code is made for arrays that may be written to
         if y.ndim != 1:
             raise ValueError(f"rows from {rows.start} on have y of shape {y.shape}: one number for each row expected.")
         weights = _beside(rows, "weights", rows.weights, self.weighted)
@@ -117,7 +117,7 @@ class FromSource(Observations):
     def most_at_once(self) -> int | None:  # type: ignore[override]
         if self.memory is None:
             return None
-        return max(1000, self.memory // (8 * _SHARE_OF_SAMPLES * (self.design.numbers.width + 3)))
+        return max(1000, _BYTES_OF_A_SAMPLE // (8 * (self.design.numbers.width + 3)))
 
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
         return watched_map(self.source, partial(_of_block, self._blocks, function))

@@ -93,6 +93,8 @@ def carry_out(
             reason = "interrupted" if ctrl_c.heard else "max_seconds"
             finished = kept == (enough or task.draws)
             settings["stopped"] = ("finished" if enough is None else "until") if finished else reason
+            if made.target.gathered is not None:
+                settings["rows_gathered"] = made.target.gathered.gathered
             settings["knobs"] = [run.state.test_knobs[:8].tolist() for run in runs if run.opened]
             told = f"{kept:,} of {task.draws:,} draws per chain are returned"
             if settings["stopped"] == "max_seconds":

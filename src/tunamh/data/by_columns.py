@@ -48,7 +48,7 @@ class ByColumns:
 
     def __call__(self, block: TableBlock) -> Rows:
         numbers: list[Any] = [
-            None if (name := getattr(self, role)) is None else _numbers(block, name).astype(np.float64)
+            None if (name := getattr(self, role)) is None else _usable(block, name).astype(np.float64)
             for role in _BESIDE
         ]
         y, weights, offset, trials, censored = numbers
@@ -62,6 +62,11 @@ class ByColumns:
         whole = np.empty((n, len(columns)), np.float32 if single else np.float64)
         for j, column in enumerate(columns):
             whole[:, j] = column
+        with np.errstate(over="ignore", invalid="ignore"):
+            fine = float(np.vdot(whole, whole)) <= LARGEST  # false for NaN, and for what single precision cannot hold
+        if not fine:
+            for name, column in zip(self.numbers, columns, strict=True):
+                _refuse_unusable(block, name, column)
         if not self.factors:
             return whole
         positions = np.empty((n, len(self.factors)), np.int32)
@@ -98,10 +103,10 @@ def rows_by_columns(tables: Tables, X: Sequence[str] | None, beside: dict[str, A
 
 
 def _numbers(block: TableBlock, name: str) -> np.ndarray:
-    """A column as finite numbers; errors name the place, the row there and the column."""
+    """A column as numbers; errors name the place, the row there and the column."""
     values = block.table[name]
     try:
-        array = np.asarray(read_column(values, "the table", name))
+        return np.asarray(read_column(values, "the table", name))
     except Unreadable as error:
         raise SourceError(f"column {name} of {block.place} holds {error.kind}: {error.advice}.") from None
     except (TypeError, ValueError):
@@ -109,14 +114,20 @@ def _numbers(block: TableBlock, name: str) -> np.ndarray:
         if len(missing) == 0:
             raise
         raise _refused(block, name, int(missing[0]), "a missing value") from None
-    if array.dtype.kind == "f":
-        with np.errstate(over="ignore", invalid="ignore"):
-            fine = bool(np.isfinite(array.sum(dtype=np.float64))) and float(np.abs(array).max()) <= LARGEST
-        wrong = np.empty(0, int) if fine else np.flatnonzero(~(np.abs(array) <= LARGEST))
-        if len(wrong):
-            value = array[wrong[0]]
-            what = "a missing value (NaN)" if np.isnan(value) else f"{value:g}, which is too large to compute with"
-            raise _refused(block, name, int(wrong[0]), what)
+
+
+def _refuse_unusable(block: TableBlock, name: str, array: np.ndarray) -> None:
+    """Raise for the first number that is NaN, infinite or too large."""
+    if array.dtype.kind == "f" and not float(np.abs(array).max()) <= LARGEST:
+        row = int(np.argmax(~(np.abs(array) <= LARGEST)))
+        nan = bool(np.isnan(array[row]))
+        what = "a missing value (NaN)" if nan else f"{array[row]:g}, which is too large to compute with"
+        raise _refused(block, name, row, what)
+
+
+def _usable(block: TableBlock, name: str) -> np.ndarray:
+    array = _numbers(block, name)
+    _refuse_unusable(block, name, array)
     return array
 
 

@@ -23,8 +23,8 @@ from .packed import packed_rows
 from .source import Rows
 from .supply import Supply
 
-FIRST_BATCH = 4  # servings; every batch has four times as many as the one before, up to what the memory allows
-_GROWTH = 4
+FIRST_BATCH = 16  # servings; every batch has eight times as many as the one before, up to what the memory allows
+_GROWTH = 8
 _BESIDE_ROWS = 48  # bytes that a gathered row takes for a while besides its own: its number, place and uniform
 ROWS_NEXT, ALL_ROWS_RISE, ALL_ROWS_ENERGY = range(3)
 """What compiled code may ask of Python: the next rows, and passes over all of them."""

@@ -129,14 +129,25 @@ class FromSource(Observations):
         """Of a source nothing but its fingerprint is known."""
 
     def take(self, index: np.ndarray) -> InMemory:
+        return next(self.take_each([index]))
+
+    def take_each(self, indices: list[np.ndarray]) -> Iterator[InMemory]:
         """One map in which every block gives those of its rows that are asked for."""
-        parts = list(watched_map(self.source, partial(_chosen, self._blocks, np.asarray(index))))
-        order = np.argsort(np.concatenate([here for here, _ in parts]))
+        sorts = [np.argsort(index, kind="stable") for index in indices]
+        wanted = [np.asarray(index)[sort] for index, sort in zip(indices, sorts, strict=True)]
+        found = list(watched_map(self.source, partial(_chosen_each, self._blocks, wanted)))
+        for k, sort in enumerate(sorts):
+            yield self._joined([parts[k] for parts in found], sort)
+
+    def _joined(self, parts: list[tuple[np.ndarray, Rows]], sort: np.ndarray) -> InMemory:
+        """Rows of all blocks, in the order in which they were asked for."""
+        order = np.empty(len(sort), np.int64)
+        order[sort] = np.arange(len(sort))
 
         def joined(values: list[Any]) -> Any:
             return None if values[0] is None else np.concatenate(values)[order]
 
-        taken = [rows for _, rows in parts]
+        taken = [rows for _, rows in parts]  # in the order of the sorted numbers
         features = [rows.X for rows in taken]
         X: Any = joined([x.numbers if isinstance(x, Factored) else x for x in features])
         if isinstance(features[0], Factored):
@@ -155,10 +166,14 @@ class FromSource(Observations):
         return FromSource(self.source, self._blocks._replace(which=kept))
 
 
+def _chosen_each(blocks: Blocks, indices: list[np.ndarray], rows: Rows) -> list[tuple[np.ndarray, Rows]]:
+    return [_chosen(blocks, index, rows) for index in indices]
+
+
 def _chosen(blocks: Blocks, index: np.ndarray, rows: Rows) -> tuple[np.ndarray, Rows]:
-    """Where in ``index`` rows of this block are, and these rows."""
+    """Where in ``index``, which is sorted, rows of this block are, and these rows."""
     n = len(rows.y)
-    here = np.flatnonzero((index >= rows.start) & (index < rows.start + n))
+    here = np.arange(*np.searchsorted(index, (rows.start, rows.start + n)))
     inside = index[here] - rows.start
     X = rows.X
     blocks.design(X, np.zeros(n), rows.start, n)  # says what is wrong with its shape

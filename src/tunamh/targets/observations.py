@@ -52,6 +52,10 @@ class Observations(ABC):
     def take(self, index: np.ndarray) -> Sample:
         """The rows with these numbers, in this order."""
 
+    def take_each(self, indices: list[np.ndarray]) -> Iterator[Sample]:
+        """Several samples; where each would need a map, all of them in one."""
+        return map(self.take, indices)
+
     @abstractmethod
     def on_columns(self, which: np.ndarray) -> Observations:
         """With some of the columns only, a mask."""
@@ -169,6 +173,9 @@ class Arranged(Sample):
 
     def take(self, index: np.ndarray) -> Sample:
         return Arranged(self.base.take(index), self.design, self.change)
+
+    def take_each(self, indices: list[np.ndarray]) -> Iterator[Sample]:
+        return (Arranged(taken, self.design, self.change) for taken in self.base.take_each(indices))
 
     def weighted_up(self, factor: float) -> Sample:
         return Arranged(self.base.weighted_up(factor), self.design, self.change)  # type: ignore[attr-defined]

@@ -153,10 +153,14 @@ class Regression(Target):
 
     def samples(self) -> Iterator[Target]:
         """A hundredth and a tenth of the rows, where these are enough to look like all of them."""
-        for share in (100, 10):
-            n = self._at_most(self.n_rows // share)
-            if n >= max(1000, 20 * self.dim):
-                yield self.on_rows(np.sort(np.random.default_rng(share).integers(self.n_rows, size=n)))
+        sizes = {self._at_most(self.n_rows // share): share for share in (10, 100)}
+        indices = [
+            np.sort(np.random.default_rng(share).integers(self.n_rows, size=n))
+            for n, share in reversed(sizes.items())
+            if n >= max(1000, 20 * self.dim)
+        ]
+        for taken, index in zip(self.observations.take_each(indices) if indices else (), indices, strict=True):
+            yield self._with(taken.weighted_up(self.n_rows / len(index)))
 
     def _at_most(self, n: int) -> int:
         """So many rows of a sample, or as many as may be held."""

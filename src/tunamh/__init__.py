@@ -15,6 +15,7 @@ from .errors import (
     NonFiniteEnergy,
     NotApplicable,
     SeveralModes,
+    SourceError,
     TunaMHError,
 )
 from .formula import FormulaError, regression
@@ -27,6 +28,7 @@ from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .report import report
 from .results import summary
 from .resume import resume
+from .rows import open_rows
 from .sample import sample
 from .store import StoreError, read_store
 from .targets import (
@@ -127,6 +129,7 @@ __all__ = [
     "RobustRegression",
     "SeveralModes",
     "SoftplusPoisson",
+    "SourceError",
     "StoreError",
     "StudentT",
     "Target",
@@ -140,6 +143,7 @@ __all__ = [
     "check_bounds",
     "family",
     "laplace",
+    "open_rows",
     "predict",
     "priors",
     "read_store",

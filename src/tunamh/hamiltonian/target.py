@@ -37,8 +37,10 @@ def _nothing(here, there, hyper):
 
 
 def may_have_trajectories(target: Any) -> bool:
-    """One predictor, nothing unknown beside the coefficients: what `short_rows` can read."""
-    return offers(target, Separable) and isinstance(target.terms, OnePredictor) and target.arranged.form is None
+    """One predictor, nothing unknown beside the coefficients, all rows in memory: what `short_rows` can read."""
+    if not (offers(target, Separable) and isinstance(target.terms, OnePredictor)):
+        return False
+    return target.arranged.form is None and target.observations.memory is None and target.observations.in_process
 
 
 class HamiltonianRegression(Target):
@@ -92,10 +94,10 @@ class HamiltonianRegression(Target):
         )
         return pack_hyper(self.own_numbers, pack(numbers))
 
-    def model(self) -> Model:
+    def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Model:
         self._hyper = self._packed_hyper
         prior = self.regression._prior
-        plain = super().model()
+        plain = super().model(rows, elsewhere)
         return plain._replace(log_prior=_inside, common_prior=prior.log_prior, common_hyper=prior.hyper)
 
     @property

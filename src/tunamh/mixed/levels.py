@@ -166,7 +166,10 @@ class LeveledRegression(MixedModel):
 
 def may_have_groups(target: Any) -> bool:
     """Whether a regression's columns can be taken apart: one predictor, nothing unknown beside, independent priors."""
-    if not (offers(target, Separable) and isinstance(target.terms, OnePredictor)):
+    if (
+        not (offers(target, Separable) and isinstance(target.terms, OnePredictor))
+        or target.observations.memory is not None
+    ):
         return False
     return target.arranged.form is None and isinstance(target._prior, ReadyIndependent)
 

@@ -20,6 +20,7 @@ from .arrange import arrange
 from .base import Expansion, checked_temper
 from .closed import closed_form
 from .columns import dependent_columns
+from .describe import regression_as_json
 from .distinct import distinct
 from .doubts import doubts, names_along, proved_proper, refuse_positions, searched
 from .expanding import expanded, firefly
@@ -98,7 +99,7 @@ class GLM(Regression):
         censored: Any = None,
         predictors: Mapping[str, Any] | None = None,
     ):
-        self.given_family = given = _checked_family(family)
+        self.given_family = given = checked_family(family)
         temper = checked_temper(temper)
         beside = Beside(weights, offset, trials, censored, predictors)
         self.given_rows = observe(X, y, beside, given)
@@ -146,6 +147,16 @@ class GLM(Regression):
         return Parts(differences, energies, scales)._replace(
             **others, **own, **self.observations.design.parts._asdict()
         )
+
+    formula: Any = None
+    """What a formula has learned from the data, of a target that was made from one."""
+
+    origin: dict[str, Any] | None = None
+    """Where a target comes from, in plain values that are kept with its results."""
+
+    @property
+    def description(self) -> dict[str, Any] | None:
+        return regression_as_json(self)
 
     # ------------------------------------------------------------------------------- what a user calls parameters
 
@@ -262,7 +273,8 @@ class GLM(Regression):
 
     def highest_order(self) -> int:
         """The highest order of expansion whose remainder is bounded in every row; 0 where none is."""
-        return min(self.observations.map(lambda rows: self.terms.highest_order(rows.y)))
+        of = self.terms
+        return min(self.observations.map(lambda rows: of.highest_order(rows.y)))
 
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
@@ -286,7 +298,7 @@ class GLM(Regression):
         return self._prior.mean + unit * rng.standard_normal(self.dim)
 
 
-def _checked_family(family: Any) -> Family:
+def checked_family(family: Any) -> Family:
     if not (hasattr(family, "suprema") or hasattr(family, "arrange")) or isinstance(family, type):
         hint = f"{family.__name__}(...)" if isinstance(family, type) else "tunamh.Logistic() or tunamh.StudentT(4)"
         raise TypeError(f"family must be a value such as {hint}, got {shown(family)}.")

@@ -14,11 +14,9 @@ import numpy as np
 from ..._jit import REASSOCIATE, Dot, Dots, Sizes, helper, part
 from ..._linear import Frame
 from ..._vector import prefetch_row
+from ...data.source import NOWHERE
 from ...data.stream import ROWS_AHEAD
 from .base import DesignNumbers, DesignParts, design_of
-
-NOWHERE = -1
-"""The position of a level that has no parameter."""
 
 # Layout of a packed row's features: whole columns, positions (32-bit integers, two in the place of one number), values.
 
@@ -195,6 +193,9 @@ class GatheredDesign:
     """Whole columns (N, k), positions (N, F) of the others in ``theta``, and their values (none: all 1)."""
 
     parts = DesignParts(_dots, _dot, _sizes)
+
+    factors: dict[str, list[str]] | None = None
+    """Of a table with columns of categories: their levels, the reference first."""
 
     def __init__(self, whole: np.ndarray, positions: np.ndarray, values: np.ndarray | None, dim: int):
         self.whole, self.dim, self.n_rows = np.asarray(whole, dtype=np.float64), dim, len(whole)

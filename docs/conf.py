@@ -17,6 +17,7 @@ html_title = f"tunamh {release}"
 html_static_path = ["_static"]
 html_css_files = ["tunamh.css"]
 html_show_sphinx = False
+html_show_copyright = False
 
 # Markdown that reads well on a code host too: links to headings, pages of this folder by their file names.
 myst_enable_extensions = ["colon_fence"]

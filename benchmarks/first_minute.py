@@ -4,7 +4,7 @@
 
 Each call runs in a process of its own with an empty cache of compiled code, then once more with the cache it left.
 Seconds are the processor's, of the thread that compiles: a function's own, without those of functions that it made
-Numba compile on the way. `lowering` is what the type inference and LLVM of a dispatcher take together.
+Numba compile on the way.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from pathlib import Path
 
 from common import HERE, RESULTS, machine, print_table, write_json
 
-CALLS = {
-    "import": "import tunamh",
-    "logistic": "tunamh.sample(tunamh.LogisticRegression(X, y), rng=1, progressbar=False)",
-    "Student-t, scale unknown": "tunamh.sample(tunamh.GLM(X, X[:, 0] + Z, tunamh.StudentT(df=4)), rng=1, progressbar=False)",
-    "groups": "tunamh.sample(tunamh.MixedModel(X, y, tunamh.Logistic(), groups=codes), draws=200, rng=1, progressbar=False)",
+TARGETS = {
+    "logistic": "tunamh.LogisticRegression(X, y)",
+    "Student-t, scale unknown": "tunamh.GLM(X, X[:, 0] + Z, tunamh.StudentT(df=4))",
+    "groups": "tunamh.MixedModel(X, y, tunamh.Logistic(), groups=codes)",
 }
 
 WORKER = """
@@ -56,7 +55,7 @@ rng = np.random.default_rng(0)
 X, Z, codes = rng.standard_normal((50_000, 5)), rng.standard_normal(50_000), rng.integers(50, size=50_000)
 y = rng.random(50_000) < 1 / (1 + np.exp(-X[:, 0]))
 started = time.perf_counter(), time.process_time()
-CALL
+tunamh.sample(TARGET, draws=200, rng=1, progressbar=False)
 ended = time.perf_counter(), time.process_time()
 print(json.dumps({
     "import": [b - a for a, b in zip(began, imported)],
@@ -66,10 +65,10 @@ print(json.dumps({
 """
 
 
-def run(call: str, folder: str) -> dict:
+def run(target: str, folder: str) -> dict:
     """One call in a process of its own; clock and processor seconds, and what was compiled."""
     environment = os.environ | {"NUMBA_CACHE_DIR": folder, "PYTHONPATH": str(HERE.parent / "src")}
-    command = [sys.executable, "-c", WORKER.replace("CALL", call)]
+    command = [sys.executable, "-c", WORKER.replace("TARGET", target)]
     return json.loads(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
 
 
@@ -79,11 +78,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     figures = {}
-    for name, call in CALLS.items():
+    for name, target in TARGETS.items():
         if options.only is not None and options.only != name:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            figures[name] = {"first": run(call, folder), "again": run(call, folder)}
+            figures[name] = {"first": run(target, folder), "again": run(target, folder)}
         found = figures[name]["first"]
         rows = [[f, f"{own:.2f}", str(times)] for f, (own, times) in list(found["functions"].items())[:25]]
         compiling = sum(own for own, _ in found["functions"].values())

@@ -5,7 +5,7 @@
 299,285 people, income above 50,000 dollars explained by 33 columns of categories and 7 of numbers (`census.py`), prior
 N(0, 2.5^2). Two hundred of the coefficients are known no better than to 1: thin levels, levels that no person of one
 income has, and levels that mean the same in several columns. `sample(target)` as it is, two chains on two cores, 150
-steps of warm-up, until the worst parameter has so many effective draws. Compiled before the clock starts; set-up counts.
+steps of warm-up, until the worst parameter has so many effective draws. Compiled before the clock; set-up counts.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ import sys
 import time
 from typing import Any
 
+from .data import passes
+
 _SECONDS_BETWEEN_LINES = 5.0
 
 
@@ -80,6 +82,9 @@ class Progress:
     def __exit__(self, *exception: Any) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+
+passes.show_unwatched = Progress
 
 
 def _is_terminal(stream: Any) -> bool:

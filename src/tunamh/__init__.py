@@ -21,7 +21,7 @@ from .formula import FormulaError, regression
 from .guard import check_bounds
 from .mixed import GroupEffects, MixedModel
 from .modes import AcrossModes
-from .prediction import predict
+from .prediction import loo, predict, replicate
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .results import summary
@@ -126,10 +126,12 @@ __all__ = [
     "check_bounds",
     "family",
     "laplace",
+    "loo",
     "predict",
     "priors",
     "read_store",
     "regression",
+    "replicate",
     "resume",
     "sample",
     "summary",

@@ -78,7 +78,9 @@ def _shown(message: Any, *_: Any, **__: Any) -> None:
 def told_by(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}{f': {error.filename}' if error.filename else ''}"
-    return _CHOICE.sub(_as_option, str(error)) or type(error).__name__
+    told = str(error).replace("(draws=, thin=, tune=)", "(--draws, --tune)")
+    told = told.replace("; tunamh.summary(posterior) shows all parameters", "")
+    return _CHOICE.sub(_as_option, told) or type(error).__name__
 
 
 _CHOICE = re.compile(r"\b(missing|redundant|new_levels)=([\"'])(\w+)\2")

@@ -85,7 +85,7 @@ def report(
         tunamh report run.nc --out report.html
     """
     try:
-        from ..report import write_report  # type: ignore[import-not-found,unused-ignore]
+        from ..report import write_report  # type: ignore[import-not-found,attr-defined,unused-ignore]
     except ImportError as error:
         raise Refused(f"the report is not installed here ({error}): pip install 'tunamh[report]'.") from None
     refuse_existing(out, ".html")

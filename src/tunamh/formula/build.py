@@ -159,6 +159,13 @@ def _split(prior: Any, model: FormulaModel) -> tuple[Any, dict[str, Any]]:
     return coefficients, scales
 
 
+def _why(named: list[str]) -> str:
+    """Products of factors are collinear where combinations of their levels do not occur."""
+    if not any("]:" in name and name.endswith("]") for name in named):
+        return ""
+    return " Combinations of levels that no row has make them so: 0 + a:b gives each that occurs its own coefficient."
+
+
 def _refuse_redundant(base: GLM, model: FormulaModel) -> None:
     """Raise for columns that are sums of others in every row."""
     given = base.given_rows
@@ -177,6 +184,6 @@ def _refuse_redundant(base: GLM, model: FormulaModel) -> None:
             raise FormulaError(f"the column {named[0]} is zero in every row, so that it says nothing: leave it out.")
         raise FormulaError(
             f"the columns {listed(named)} are collinear: each is a sum of the others in every row, so that the data "
-            'cannot tell their coefficients apart. Leave one of the terms out, or say redundant="keep" and let priors '
-            "tell them apart."
+            f"cannot tell their coefficients apart.{_why(named)} Leave one of the terms out, or say "
+            'redundant="keep" and let priors tell them apart.'
         )

@@ -6,9 +6,10 @@ from pathlib import Path
 README = (Path(__file__).parent.parent / "README.md").read_text()
 
 
-def test_code_blocks_run_and_find_the_truth(capsys):
+def test_code_blocks_run_and_find_the_truth(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", README, flags=re.S)
-    assert len(blocks) == 7
+    assert len(blocks) == 9
     names: dict = {}
     for block in blocks:
         exec(block, names)
@@ -21,6 +22,8 @@ def test_code_blocks_run_and_find_the_truth(capsys):
     assert names["model"].variables[1] == ("scale", None)
     assert abs(float(names["grouped"].posterior["group_scale"].mean()) - 0.5) < 0.08
     assert "TweedieFamily" in repr(names["own"].given_family) or "tweedie" in repr(names["own"].given_family)
+    assert "Which airports are late?" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert names["scores"].mean() > 0.7
     assert names["walk"].posterior["theta"].shape == (4, 5000, 5)
     assert "theta[location]" in capsys.readouterr().out
 

@@ -15,6 +15,7 @@ from .errors import (
     NonFiniteEnergy,
     NotApplicable,
     SeveralModes,
+    SourceError,
     TunaMHError,
 )
 from .formula import FormulaError, regression
@@ -24,8 +25,10 @@ from .modes import AcrossModes
 from .prediction import loo, predict, replicate
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
+from .report import report
 from .results import summary
 from .resume import resume
+from .rows import open_rows
 from .sample import sample
 from .store import StoreError, read_store
 from .targets import (
@@ -59,6 +62,19 @@ from .targets import (
     family,
 )
 from .until import Until
+
+_ESTIMATORS = ("BayesianGLM", "BayesianLogisticRegression", "BayesianRobustRegression")
+
+
+def __getattr__(name: str) -> object:
+    """The estimators are imported when they are asked for: scikit-learn is an extra, and takes its time."""
+    if name == "estimators" or name in _ESTIMATORS:
+        from importlib import import_module
+
+        found = import_module(".estimators", __name__)
+        return found if name == "estimators" else getattr(found, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "GLM",
@@ -113,6 +129,7 @@ __all__ = [
     "RobustRegression",
     "SeveralModes",
     "SoftplusPoisson",
+    "SourceError",
     "StoreError",
     "StudentT",
     "Target",
@@ -127,11 +144,13 @@ __all__ = [
     "family",
     "laplace",
     "loo",
+    "open_rows",
     "predict",
     "priors",
     "read_store",
     "regression",
     "replicate",
+    "report",
     "resume",
     "sample",
     "summary",

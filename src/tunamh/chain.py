@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._jit import BAD_RATIO, NO_FAULT, Model, Outcome, Part, Run, Work, borrowed, part
+from ._jit import BAD_RATIO, NO_FAULT, NO_ROWS_CAME, Model, Outcome, Part, Run, Work, borrowed, part
 from .acceptance.base import ReadyTest
 from .data.stream import StreamState
-from .guard import explain, parameters_at
+from .data.supply import NO_ROWS
+from .guard import explain, new_work, opened_model, parameters_at
 from .proposals import ReadyProposal
 
 # Columns of what is recorded beside each kept draw.
@@ -56,6 +57,8 @@ def run_chain(
             decision = decide(rng, theta, prop, log_rho, distance, model, stream, test_knobs, memory, work)
             if decision.fault != NO_FAULT:
                 return Outcome(k * thin + t, decision.fault)
+            if stream.cursor[stream.cursor.size - 1] < 0:
+                return Outcome(k * thin + t, NO_ROWS_CAME)
             if decision.accepted:
                 here[:] = there
                 theta[:] = prop
@@ -107,6 +110,15 @@ class Kernel(NamedTuple):
     proposal: ReadyProposal
     test: ReadyTest
     work: Work
+    pool: Any = None  # rows gathered for this chain, where not all are in memory
+
+
+def kernel_of(target: Any, proposal: ReadyProposal, test: ReadyTest, rows: np.random.SeedSequence) -> Kernel:
+    """That of one chain, whose rows are drawn by the seed ``rows``."""
+    model, pool = opened_model(target, rows)
+    if pool is not None and test.supply is not NO_ROWS:
+        test = test._replace(supply=pool.supply)
+    return Kernel(model, proposal, test, new_work(), pool)
 
 
 def compile_parts(kernel: Kernel) -> None:
@@ -129,4 +141,4 @@ def advance(state: ChainState, kernel: Kernel, draws: np.ndarray, record: np.nda
     )
     state.steps += outcome.steps
     if outcome.fault != NO_FAULT:
-        raise explain(outcome.fault, state.here, state.there, model, state.steps)
+        raise explain(outcome.fault, state.here, state.there, model, state.steps, kernel.pool)

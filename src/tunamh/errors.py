@@ -56,6 +56,10 @@ class NonFiniteEnergy(TunaMHError):
         super().__init__(message)
 
 
+class SourceError(TunaMHError):
+    """Rows that are read from elsewhere are gone, changed or cannot be read; says which, and what to do."""
+
+
 class NotApplicable(TunaMHError):
     """A test, proposal or control variate was asked of a target that does not offer what it needs."""
 

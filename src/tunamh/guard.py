@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._arguments import seed_sequence, shown, whole_number
-from ._jit import BAD_DISTANCE, BAD_RATIO, BLOCK, NO_FAULT, Audit, Model, Work, part, same_coordinates
+from ._jit import BAD_DISTANCE, BAD_RATIO, BLOCK, NO_FAULT, NO_ROWS_CAME, Audit, Model, Work, part, same_coordinates
 from .acceptance.base import sum_of_energies, sum_of_rises
+from .acceptance.elsewhere import AllRows
 from .capabilities import Swept, offers
 from .errors import BoundViolation, NonFiniteEnergy, TunaMHError
 
@@ -49,8 +50,19 @@ def parameters_at(state: np.ndarray, model: Model) -> np.ndarray:
     return theta
 
 
-def explain(fault: int, here: np.ndarray, there: np.ndarray, model: Model, step: int | None = None) -> TunaMHError:
-    """The error for a fault met at the move ``here -> there``."""
+def explain(
+    fault: int, here: np.ndarray, there: np.ndarray, model: Model, step: int | None = None, pool: Any = None
+) -> BaseException:
+    """The error for a fault met at the move ``here -> there``; ``pool`` knows the numbers of gathered rows."""
+    if fault == NO_ROWS_CAME:
+        return pool.failure()
+    row = fault if pool is None or fault < 0 else int(pool.numbers[fault])
+    return _explained(fault, here, there, model, step, row)
+
+
+def _explained(
+    fault: int, here: np.ndarray, there: np.ndarray, model: Model, step: int | None, row: int
+) -> TunaMHError:
     theta, prop = parameters_at(here, model), parameters_at(there, model)
     when = "" if step is None else f" at step {step}"
     if fault == BAD_RATIO:
@@ -65,28 +77,26 @@ def explain(fault: int, here: np.ndarray, there: np.ndarray, model: Model, step:
     before, after = (_energy_of_row(point, fault, model) for point in (theta, prop))
     if not (math.isfinite(before) and math.isfinite(after)):
         return NonFiniteEnergy(
-            f"row {fault} has energy {before:.6g} at theta = {_show(theta)} and {after:.6g} at prop = {_show(prop)}"
+            f"row {row} has energy {before:.6g} at theta = {_show(theta)} and {after:.6g} at prop = {_show(prop)}"
             f"{when}; every energy must be finite",
-            row=fault,
+            row=row,
             step=step,
         )
     rise, c = np.empty(1), np.empty(1)
     model.differences(theta, prop, np.array([fault]), 0, 1, model.data, rise, c)
     if math.isnan(rise[0]):  # a firefly target has no differences: its energies, minus the gaps, must not exceed zero
-        return BoundViolation(
-            fault, math.inf, rise=max(before, after), bound=0.0, step=step, own_bounds=model.own_bounds
-        )
+        return BoundViolation(row, math.inf, rise=max(before, after), bound=0.0, step=step, own_bounds=model.own_bounds)
     bound = math.inf if distance == math.inf else c[0] * distance  # NaN where rows lie in groups
     if abs(rise[0]) <= bound:
         return NonFiniteEnergy(
-            f"the energies of the rows up to row {fault} add up to no finite number{when}, or this row's energy "
+            f"the energies of the rows up to row {row} add up to no finite number{when}, or this row's energy "
             f"({before:.6g} and {after:.6g}) leaves the range that PoissonMH was told, for the move {_show(theta)} -> "
             f"{_show(prop)}",
-            row=fault,
+            row=row,
             step=step,
         )
     ratio = math.inf if bound == 0 else abs(rise[0]) / bound
-    return BoundViolation(fault, ratio, rise=rise[0], bound=bound, step=step, own_bounds=model.own_bounds)
+    return BoundViolation(row, ratio, rise=rise[0], bound=bound, step=step, own_bounds=model.own_bounds)
 
 
 def _bad_ratio(theta: np.ndarray, prop: np.ndarray, model: Model) -> str:
@@ -108,17 +118,19 @@ def check_start(state: np.ndarray, model: Model) -> None:
         raise NonFiniteEnergy(f"the log prior is {prior} at the initial state {_show(theta)}")
 
 
-def check_energies(state: np.ndarray, model: Model) -> None:
+def check_energies(state: np.ndarray, model: Model, pool: Any = None) -> None:
     """Raise unless every row's energy is finite at ``state``."""
     theta = parameters_at(state, model)
     _, fault = _audit_state(theta, theta, 0.0, model, new_work())
+    if fault == NO_ROWS_CAME:
+        raise pool.failure()
     if fault != NO_FAULT:
-        energy = _energy_of_row(theta, fault, model)
+        energy, row = _energy_of_row(theta, fault, model), fault if pool is None else int(pool.numbers[fault])
         sums = ", and with the rows before it the sum is no finite number," if math.isfinite(energy) else ""
-        raise NonFiniteEnergy(f"row {fault} has energy {energy}{sums} at the initial state {_show(theta)}", row=fault)
+        raise NonFiniteEnergy(f"row {row} has energy {energy}{sums} at the initial state {_show(theta)}", row=row)
 
 
-def check_move(here: np.ndarray, there: np.ndarray, model: Model, step: int | None = None) -> float:
+def check_move(here: np.ndarray, there: np.ndarray, model: Model, step: int | None = None, pool: Any = None) -> float:
     """Hold every row against its bound at one move and return the largest ratio; raises what `explain` says."""
     theta, prop = parameters_at(here, model), parameters_at(there, model)
     forth, back = (model.distance(a, b, model.data.hyper) for a, b in ((here, there), (there, here)))
@@ -129,7 +141,7 @@ def check_move(here: np.ndarray, there: np.ndarray, model: Model, step: int | No
         )
     worst, fault = _audit_pair(theta, prop, forth, model, new_work())
     if fault != NO_FAULT:
-        raise explain(fault, here, there, model, step)
+        raise explain(fault, here, there, model, step, pool)
     return worst
 
 
@@ -161,8 +173,19 @@ def check_bounds(target: Target, pairs: int = 20, rng: Any = None) -> float:
     generator = np.random.default_rng(rng)
     if offers(target, Swept):
         return target.audit(pairs, generator)
-    model = target.model()
-    return max(check_move(*_random_pair(target, model, generator), model) for _ in range(pairs))
+    model, pool = opened_model(target, np.random.SeedSequence(0))
+    return max(check_move(*_random_pair(target, model, generator), model, pool=pool) for _ in range(pairs))
+
+
+def opened_model(target: Any, rows: np.random.SeedSequence) -> tuple[Model, Any]:
+    """A target as one chain sees it and, where not all rows are in memory, its pool of rows drawn by that seed."""
+    gathered = target.gathered
+    if gathered is None:
+        return target.model(), None
+    of_no_rows = np.empty((0, gathered.width))
+    of_no_rows.flags.writeable = False
+    pool = gathered.pool(rows, AllRows(target.model(of_no_rows), gathered))
+    return target.model(pool.readable, pool.address), pool
 
 
 def _random_pair(target: Target, model: Model, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

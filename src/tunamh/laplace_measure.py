@@ -29,10 +29,9 @@ import numpy as np
 from .acceptance import MH, MHSS
 from .acceptance.base import AcceptanceTest, ReadyTest
 from .capabilities import Swept, offers
-from .chain import RATE, ROWS, ChainState, Kernel, advance, new_record
+from .chain import RATE, ROWS, ChainState, advance, kernel_of, new_record
 from .data.stream import open_stream
 from .data.supply import NO_ROWS
-from .guard import new_work
 from .laplace_distance import LaplaceDistance
 from .laplace_law import LaplaceLaw, labels, laplace_law, law_is_of, moments
 from .proposals import Autoregressive, IndependentGaussian
@@ -106,6 +105,11 @@ def _monte_carlo_error(values: np.ndarray) -> np.ndarray:
     return means.std(axis=0, ddof=1) / np.sqrt(len(means))
 
 
+def seeds_of_measure(seed: np.random.SeedSequence) -> list[np.random.SeedSequence]:
+    """Of moves and rows, apart from those of all chains."""
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2**32 - 1)).spawn(2)
+
+
 def total_variation_bound(
     target: Any, law: LaplaceLaw, test: ReadyTest, walked: np.ndarray, steps: int, seed: np.random.SeedSequence
 ) -> float:
@@ -116,9 +120,10 @@ def total_variation_bound(
     factor = np.column_stack([target.state_at(law.mean + column) - mean for column in law.factor.T])
     proposal = IndependentGaussian(mean, factor).bind(target)
     ready = (MH() if test.supply is NO_ROWS else MHSS(floor=_FLOOR, delayed=False)).bind(target)
-    kernel = Kernel(target.model(), proposal, ready, new_work())
-    moves, rows = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2**32 - 1)).spawn(2)
-    state = ChainState(mean.copy(), np.random.default_rng(moves), open_stream(rows), ready.memory.copy())
+    moves, rows = seeds_of_measure(seed)
+    kernel = kernel_of(target, proposal, ready, rows)
+    stream = open_stream(rows, kernel.test.supply)
+    state = ChainState(mean.copy(), np.random.default_rng(moves), stream, ready.memory.copy())
     draws, record, rates = np.empty((steps, target.dim)), new_record(steps), np.empty(_STARTS)
     for k, point in enumerate(points):
         state.here[:], state.memory[:] = target.state_at(point), ready.memory

@@ -12,12 +12,12 @@ import numpy as np
 from ._blas import one_blas_thread
 from ._interrupts import HeldInterrupts
 from .acceptance.base import ReadyTest
-from .chain import RATE, ROWS, ChainState, Kernel, advance, compile_parts, new_record
+from .chain import RATE, ROWS, ChainState, Kernel, advance, compile_parts, kernel_of, new_record
 from .clock import Clock
 from .data.stream import open_stream
 from .data.supply import NO_ROWS
 from .errors import NonFiniteEnergy
-from .guard import check_energies, check_move, check_start, in_support, new_work, supported_start
+from .guard import check_energies, check_move, check_start, in_support, supported_start
 from .progress import Progress
 from .proposals import ReadyProposal
 from .results import ChainResult
@@ -64,8 +64,8 @@ class ChainRun:
         thin: int,
         room: int | None = None,
     ):
-        self.kernel = Kernel(target.model(), proposal, test, new_work())
         self.target, self.seed, self.number, self.point = target, seed, number, point
+        self.kernel = kernel_of(target, proposal, test, self._seeds[1])
         self.goals, self.opened, self.thin = goals_of(proposal, tune), False, thin
         self.total, self.goal, self.first = tune + draws * thin, draws, 0
         room = draws if room is None else room
@@ -104,8 +104,13 @@ class ChainRun:
             if self.number == 0 or self.point is not None or model.own_bounds:
                 _check_a_move(here, self.kernel, start)
         else:
-            check_energies(here, model)
-        chain = ChainState(here, np.random.default_rng(moves), open_stream(rows), self.kernel.test.memory.copy())
+            check_energies(here, model, self.kernel.pool)
+        chain = ChainState(
+            here,
+            np.random.default_rng(moves),
+            open_stream(rows, self.kernel.test.supply),
+            self.kernel.test.memory.copy(),
+        )
         self.state = first_state(self.kernel, chain, start)
         self.first, self.opened = 0, True
 
@@ -273,10 +278,10 @@ def _check_a_move(here: np.ndarray, kernel: Kernel, rng: np.random.Generator) ->
         if not np.array_equal(here, there) and in_support(there, model):
             break
     else:
-        check_energies(here, model)
+        check_energies(here, model, kernel.pool)
         return
     try:
-        check_move(here, there, model, step=0)
+        check_move(here, there, model, step=0, pool=kernel.pool)
     except NonFiniteEnergy:
-        check_energies(here, model)  # says so if the initial state is to blame
+        check_energies(here, model, kernel.pool)  # says so if the initial state is to blame
         raise

@@ -19,9 +19,10 @@ from .capabilities import Swept, offers
 from .choose import choose
 from .clock import Clock, SetUp
 from .data.passes import announce, watching
+from .data.supply import NO_ROWS
 from .ending import ended, warn
 from .errors import NoDraws
-from .laplace_measure import laplace_attributes
+from .laplace_measure import laplace_attributes, seeds_of_measure
 from .progress import Progress
 from .results import ChainResult, add_summaries, import_what_the_end_needs
 from .run import ChainRun, run_all
@@ -73,11 +74,14 @@ def carry_out(
     clock = Clock(max_seconds)
     with ExitStack() as stack, one_blas_thread(), Progress("set-up", show=progressbar) as progress:
         place.check_early(target, stack)
-        with watching(SetUp(target.n_rows, clock, progress)):
+        with watching(set_up := SetUp(target.n_rows, clock, progress)):
             made = choices.made()
+            if made.target.gathered is not None:
+                stack.callback(made.target.gathered.end)
             runs = _opened(made, task, progress, in_memory=isinstance(place, NewStore) and place.path is None)
-            settings = _settings(made, task)
+            settings = {**_settings(made, task), "set_up": set_up.cost}
             store = place.begin(made, task, settings, runs[0], stack)
+        set_up_seconds = clock.seconds
         progress.restart(f"{task.chains} chain{'s' * (task.chains > 1)}")
         with HeldInterrupts() as ctrl_c:  # from here on nothing may take the draws
             if store is not None:
@@ -90,6 +94,9 @@ def carry_out(
             reason = "interrupted" if ctrl_c.heard else "max_seconds"
             finished = kept == (enough or task.draws)
             settings["stopped"] = ("finished" if enough is None else "until") if finished else reason
+            settings["seconds"] = _seconds(set_up_seconds, seconds, clock.compiling)
+            if made.target.gathered is not None:
+                settings["rows_gathered"] = made.target.gathered.gathered
             settings["knobs"] = [run.state.test_knobs[:8].tolist() for run in runs if run.opened]
             told = f"{kept:,} of {task.draws:,} draws per chain are returned"
             if settings["stopped"] == "max_seconds":
@@ -110,6 +117,9 @@ def carry_out(
 def _opened(made: Made, task: Task, progress: Progress, in_memory: bool) -> list[ChainRun]:
     """The chains; the first is opened, and everything compiled."""
     parts, size = (made.target, made.ready_test, made.ready_proposal), (task.draws, task.tune, task.thin)
+    gathered = made.target.gathered
+    if gathered is not None:
+        gathered.expect(task.chains)
     runs = [
         ChainRun(*parts, child, number, point, *size, room=None if in_memory else 0)
         for number, (child, point) in enumerate(zip(task.seed.spawn(task.chains), task.points, strict=True))
@@ -118,6 +128,9 @@ def _opened(made: Made, task: Task, progress: Progress, in_memory: bool) -> list
     announce("loading compiled code (first use compiles it)")
     if nothing_compiled_yet():
         progress.say("compiling, which the first use after an installation does: 10 to 30 seconds")
+    if gathered is not None and made.ready_test.supply is not NO_ROWS:
+        announce("gathering the first rows that chains will draw")
+        gathered.begin(seeds_of_measure(task.seed)[1])
     runs[0].open()
     runs[0].compile()
     return runs
@@ -140,6 +153,12 @@ def _settings(made: Made, task: Task) -> dict[str, Any]:
         "model": made.given.description,
         **until,
     }
+
+
+def _seconds(set_up: float, all_of_it: float, compiling: float) -> dict[str, float]:
+    """Wall time of a session by its stages; compiling counts in neither of the others."""
+    found = {"compiling": compiling, "set-up": set_up, "warm-up and draws": all_of_it - set_up}
+    return {stage: round(seconds, 4) for stage, seconds in found.items()}
 
 
 def _run(runs: list[ChainRun], task: Task, store: Store | None, go_on: Callable[[], None]) -> int | None:

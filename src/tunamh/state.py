@@ -78,7 +78,9 @@ class RunState:
             return False
         counts = 0 <= self.kept <= draws and 0 <= self.part.steps < thin
         model = kernel.model
-        within = chain.stream.fits(len(model.data.rows)) and _same_order(chain.memory, test.memory, model.n_rows)
+        within = chain.stream.fits(len(model.data.rows), test.supply.pool is not None) and _same_order(
+            chain.memory, test.memory, model.n_rows
+        )
         return counts and within
 
     def to_arrays(self) -> dict[str, np.ndarray]:

@@ -137,7 +137,7 @@ def _learn(state: RunState, kernel: Kernel, goals: Goals, windows: int, length: 
     )
     chain.steps += outcome.steps
     if outcome.fault != NO_FAULT:
-        raise explain(outcome.fault, chain.here, chain.there, model, chain.steps)
+        raise explain(outcome.fault, chain.here, chain.there, model, chain.steps, kernel.pool)
 
 
 def _freeze(state: RunState, kernel: Kernel) -> None:

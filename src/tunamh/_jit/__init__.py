@@ -1,5 +1,6 @@
 """What the compiled core is made of: `machinery` compiles functions and hands them over, `roles` says what they get."""
 
+from .callbacks import Callback, call_back, vector_at
 from .machinery import (
     CONTRACT,
     REASSOCIATE,
@@ -19,6 +20,7 @@ from .roles import (
     BAD_RATIO,
     BLOCK,
     NO_FAULT,
+    NO_ROWS_CAME,
     Adapt,
     Audit,
     Data,
@@ -31,6 +33,7 @@ from .roles import (
     Energies,
     FamilyEnergy,
     FamilyRise,
+    FullPass,
     Goals,
     Learned,
     Locate,
@@ -57,9 +60,11 @@ __all__ = [
     "BLOCK",
     "CONTRACT",
     "NO_FAULT",
+    "NO_ROWS_CAME",
     "REASSOCIATE",
     "Adapt",
     "Audit",
+    "Callback",
     "Data",
     "Decide",
     "Decision",
@@ -70,6 +75,7 @@ __all__ = [
     "Energies",
     "FamilyEnergy",
     "FamilyRise",
+    "FullPass",
     "Goals",
     "Learned",
     "Locate",
@@ -87,6 +93,7 @@ __all__ = [
     "Stream",
     "Work",
     "borrowed",
+    "call_back",
     "compile_now",
     "does_not_compile",
     "fixed",
@@ -98,4 +105,5 @@ __all__ = [
     "part",
     "read_only",
     "same_coordinates",
+    "vector_at",
 ]

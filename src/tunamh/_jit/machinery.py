@@ -8,7 +8,9 @@ and works with parts that it has never seen.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -82,8 +84,17 @@ class Part(types.WrapperAddressProtocol):
     def __init__(self, function: Callable, role: Any, *, fastmath: Any = False, cache: bool = True):
         self.__doc__ = function.__doc__
         self.role = role
+        self._made_of = function, fastmath, cache
         self.dispatcher = helper(function, fastmath=fastmath, cache=cache)
         self._address: int | None = None
+
+    def __reduce__(self) -> Any:
+        """By its name where it has one in a module, else by what it was made of: parts are sent to other processes."""
+        function, fastmath, cache = self._made_of
+        plain = getattr(function, "py_func", function)
+        if getattr(sys.modules.get(plain.__module__), plain.__name__, None) is self:
+            return _found, (plain.__module__, plain.__name__)
+        return _made_again, (function, self.role, fastmath, cache)
 
     def _compile(self) -> None:
         with compiler_lock:  # chains in threads may hand over the same part at once
@@ -105,6 +116,14 @@ class Part(types.WrapperAddressProtocol):
         if self._address is None:
             self._compile()
         return self.dispatcher(*arguments)
+
+
+def _found(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
+
+
+def _made_again(function: Callable, role: Any, fastmath: Any, cache: bool) -> Part:
+    return Part(function, role, fastmath=fastmath, cache=cache)
 
 
 def compile_now(part: Part, call: str) -> Part:

@@ -116,12 +116,13 @@ class Model(NamedTuple):
     n_rows: int  # of the data: `data.rows` may one day hold only some of them
     total_bound: float
     own_bounds: bool
+    elsewhere: int = 0  # the address of what passes over all rows are asked of, where these are not in memory
 
 
 _model = types.NamedTuple(
     [
         *(_data, Differences, Energies, Energies, Locate, Distance, Offset, Refresh, _fixed),
-        *(LogPrior, _fixed, LogPrior, _fixed, _integer, _integer, _real, _flag),
+        *(LogPrior, _fixed, LogPrior, _fixed, _integer, _integer, _real, _flag, _integer),
     ],
     Model,
 )
@@ -183,6 +184,7 @@ _decision = types.NamedTuple([_flag, _real, _integer, _flag, _real, _real, _real
 NO_FAULT = -1
 BAD_RATIO = -2  # prior, offset or proposal ratio is NaN or +infinity
 BAD_DISTANCE = -3  # M(theta, prop) is NaN or negative
+NO_ROWS_CAME = -4  # rows that are not in memory could not be read
 # a fault >= 0 is the number of a row whose energy is not finite or exceeds its bound
 
 Decide = types.FunctionType(
@@ -245,6 +247,10 @@ RunWindows = types.FunctionType(
     )
 )
 """The chain loop in windows, and what is learned from each; see `tunamh.warmup`."""
+
+FullPass = types.FunctionType(types.Tuple([_real, _real, _integer])(_flag, _vector, _vector, _real, _model, _work))
+"""``(rises, theta, prop, distance, model, work) -> (sum, worst ratio, fault)``: of the rises, or of the energies at
+``theta``, over the rows of one block; see `tunamh.acceptance.elsewhere`."""
 
 Audit = types.FunctionType(types.Tuple([_real, _integer])(_vector, _vector, _real, _model, _work))
 """``(theta, prop, distance, model, work) -> (value, fault)`` from a pass over all rows; see `tunamh.guard`."""

@@ -99,5 +99,6 @@ class AustereMH:
         return subset_acceptance(problem, here, there, accepts)
 
     def bind(self, target: Any) -> ReadyTest:
-        knobs = fixed([self.batch, *self.quantiles(target.n_rows)])
-        return ReadyTest(_decide, knobs, np.arange(target.n_rows, dtype=np.float64), NO_ROWS)
+        n_rows = len(target.rows)  # all of them must be in memory
+        knobs = fixed([self.batch, *self.quantiles(n_rows)])
+        return ReadyTest(_decide, knobs, np.arange(n_rows, dtype=np.float64), NO_ROWS)

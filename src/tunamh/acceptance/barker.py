@@ -100,4 +100,5 @@ class MHMinibatch:
     def bind(self, target: Any) -> ReadyTest:
         atoms, chance = correction_atoms()
         knobs = fixed([self.batch, self.delta, atoms.size, *atoms, *np.cumsum(chance)])
-        return ReadyTest(_decide, knobs, np.arange(target.n_rows, dtype=np.float64), NO_ROWS)
+        n_rows = len(target.rows)  # all of them must be in memory
+        return ReadyTest(_decide, knobs, np.arange(n_rows, dtype=np.float64), NO_ROWS)

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from .._jit import BLOCK, NO_FAULT, Decision, Part, helper
+from .._jit import BLOCK, NO_FAULT, NO_ROWS_CAME, Decision, Part, call_back, helper
+from ..data.pool import ALL_ROWS_ENERGY, ALL_ROWS_RISE
 from ..data.supply import Supply
 from ..theory import FiniteProblem
 
@@ -84,6 +85,8 @@ def within_rounding(theta, prop, model, row, rise, bound):
 @helper
 def sum_of_rises(theta, prop, model, work, distance):
     """``sum_i U_i(prop) - U_i(theta)`` over all rows, each held against its bound: ``(sum, worst ratio, fault)``."""
+    if model.elsewhere != 0:
+        return _ask_elsewhere(ALL_ROWS_RISE, theta, prop, model, distance)
     n_rows = model.n_rows
     total, worst = 0.0, 0.0
     for start in range(0, n_rows, BLOCK):
@@ -110,6 +113,9 @@ def sum_of_energies(theta, model, work):
     A sum of +infinity, a density of zero, is one of all rows: where one of them is NaN or -infinity, the sum is not
     +infinity and the fault is that row.
     """
+    if model.elsewhere != 0:
+        energy, _, wrong = _ask_elsewhere(ALL_ROWS_ENERGY, theta, theta, model, 0.0)
+        return energy, wrong
     n_rows = model.n_rows
     total, fault = 0.0, NO_FAULT
     for start in range(0, n_rows, BLOCK):
@@ -125,6 +131,18 @@ def sum_of_energies(theta, model, work):
             if fault == NO_FAULT:
                 fault = start + _first_not_finite(n, work.rise, np.nan)
     return total, fault
+
+
+@helper
+def _ask_elsewhere(kind, theta, prop, model, distance):
+    """A pass over rows that are not in memory: Python maps a function over their blocks (`.elsewhere`)."""
+    out = np.empty(3)
+    status = call_back(
+        model.elsewhere, kind, theta.ctypes.data, prop.ctypes.data, theta.size, distance, out.ctypes.data
+    )
+    if status != 0:
+        return np.nan, np.nan, NO_ROWS_CAME
+    return out[0], out[1], int(out[2])
 
 
 @helper

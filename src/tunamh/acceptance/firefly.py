@@ -173,8 +173,9 @@ class FlyMC:
         return target.firefly(checked_centre(self.centre, target))
 
     def bind(self, target: Any) -> ReadyTest:
-        memory = np.zeros(1 + 3 * target.n_rows)
-        memory[1 : 1 + target.n_rows] = np.arange(target.n_rows)
+        n_rows = len(target.rows)  # all of them must be in memory
+        memory = np.zeros(1 + 3 * n_rows)
+        memory[1 : 1 + n_rows] = np.arange(n_rows)
         return ReadyTest(_decide, fixed([self.q]), memory, NO_ROWS, reports="bright_rows")
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:

@@ -27,13 +27,16 @@ _HELP = """Exact posterior samples from tall data.
 Every command has a --help with examples.
 """
 
-app = typer.Typer(
-    add_completion=False, no_args_is_help=True, help=_HELP, rich_markup_mode=None, pretty_exceptions_enable=False
-)
+app = typer.Typer(add_completion=False, help=_HELP, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 @app.callback(invoke_without_command=True)
-def main(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+def main(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+) -> None:
+    if context.invoked_subcommand is None and not version:
+        print(context.get_help())
+        raise typer.Exit
     if version:
         from .._version import __version__
 

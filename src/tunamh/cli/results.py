@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .app import Refused, command
+from .app import command
 from .files import open_result, read_table, refuse_existing, write_new
 
 RUN = Annotated[Path, typer.Argument(help="A file that tunamh sample wrote, or the folder of a stored run.")]
@@ -77,6 +77,7 @@ def _flat(found: Any) -> Any:
 def report(
     run: RUN,
     out: Annotated[Path, typer.Option(help="A new file, .html.")] = Path("report.html"),
+    title: Annotated[str | None, typer.Option(help="The question that the run answers, in your words.")] = None,
 ) -> None:
     """One page with the answer, whether to trust it, and what it cost.
 
@@ -84,10 +85,8 @@ def report(
 
         tunamh report run.nc --out report.html
     """
-    try:
-        from ..report import write_report  # type: ignore[import-not-found,attr-defined,unused-ignore]
-    except ImportError as error:
-        raise Refused(f"the report is not installed here ({error}): pip install 'tunamh[report]'.") from None
+    from ..report import report as write_report
+
     refuse_existing(out, ".html")
-    write_report(open_result(run), out)
+    write_report(open_result(run), out, title=title)
     print(f"wrote {out}")

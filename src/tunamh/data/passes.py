@@ -116,11 +116,11 @@ def _watched(results: Iterator[tuple[int, Result]], n_rows: int, watch: _Watch) 
 
 def _in_threads(function: Callable[[slice], Result], n_rows: int) -> Iterator[Result]:
     workers = os.cpu_count() or 1
-    if n_rows <= ROWS_AT_ONCE or workers == 1 or threading.current_thread().name.startswith(_WORKER):
+    if n_rows <= ROWS_AT_ONCE or workers == 1 or in_own_thread():
         yield from map(function, blocks(n_rows))
         return
     waiting: deque[Future[Result]] = deque()
-    pool = _pool(workers)
+    pool = threads()
     try:
         for block in blocks(n_rows):
             waiting.append(pool.submit(function, block))
@@ -133,6 +133,16 @@ def _in_threads(function: Callable[[slice], Result], n_rows: int) -> Iterator[Re
 
 
 _WORKER = "tunamh-pass"
+
+
+def threads() -> ThreadPoolExecutor:
+    """The threads of all passes."""
+    return _pool(os.cpu_count() or 1)
+
+
+def in_own_thread() -> bool:
+    """Whether this is one of them, which must not wait for another."""
+    return threading.current_thread().name.startswith(_WORKER)
 
 
 @functools.cache

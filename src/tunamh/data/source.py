@@ -7,6 +7,7 @@ in threads, files one after the other, or hand the function to other machines.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -17,12 +18,28 @@ from .passes import reported
 Result = TypeVar("Result")
 
 
+NOWHERE = -1
+"""The position of a level that has no parameter."""
+
+
+class Factored(NamedTuple):
+    """Features of rows of which some are levels: ``numbers`` (n, k) are the first k columns of ``X`` as they are.
+
+    Of the other columns, ``dim`` in all, a row has a 1 in those numbered ``positions`` (n, F), one for each factor, and
+    zeros elsewhere; -1 is the level without a parameter.
+    """
+
+    numbers: np.ndarray
+    positions: np.ndarray
+    dim: int
+
+
 class Rows(NamedTuple):
     """Consecutive rows, the first of which has the number ``start``.
 
-    A source of your own gives ``X`` as an array (n, d). Inside the library it is a block of a design
-    (`tunamh.targets.designs`), and ``others`` are blocks of further designs. No weights: every row counts once. No
-    offset: it is zero. ``censored`` is 1 where a response is known to be larger than ``y``, -1 where it is smaller.
+    A source of your own gives ``X`` as an array (n, d), or as `Factored` columns. Inside the library it is a block of a
+    design (`tunamh.targets.designs`), and ``others`` are blocks of further designs. No weights: every row counts once.
+    No offset: it is zero. ``censored`` is 1 where a response is known to be larger than ``y``, -1 where it is smaller.
     """
 
     start: int
@@ -49,6 +66,9 @@ class Source(Protocol):
     fingerprint: str
     """A short text that differs for different data."""
 
+    # A source may have ``memory: int``, the bytes that a run may hold of its rows. Where they take more, packed, the
+    # rows that a chain draws are gathered ahead of it (`tunamh.data.pool`).
+
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
         """``function`` of every block, in the order of the blocks. An exception in ``function`` must come through."""
 
@@ -56,8 +76,9 @@ class Source(Protocol):
 def watched_map(source: Source, function: Callable[[Rows], Result]) -> Iterator[Result]:
     """``source.map`` as the library calls it: one BLAS thread for each block, reported to whoever watches passes."""
 
-    def alone(rows: Rows) -> tuple[int, Result]:
-        with one_blas_thread():
-            return rows.start + len(rows.y), function(rows)
+    return reported(source.map(partial(_alone, function)), source.n_rows)
 
-    return reported(source.map(alone), source.n_rows)
+
+def _alone(function: Callable[[Rows], Result], rows: Rows) -> tuple[int, Result]:
+    with one_blas_thread():
+        return rows.start + len(rows.y), function(rows)

@@ -17,6 +17,10 @@ from .supply import Supply
 RING = 1024
 """Rows drawn at once."""
 
+_POOLED = 4
+"""Numbers of a cursor of gathered rows: in the ring; in the stream, behind the ring; in the stream, behind the last row
+in memory; and in the stream, at the first one in memory, -1 where rows could not be gathered."""
+
 ROWS_AHEAD = 8
 """Rows asked for before they are read: about as many as the memory serves at once."""
 
@@ -31,21 +35,29 @@ class StreamState(NamedTuple):
 
     def of(self, supply: Supply) -> Stream:
         """The stream that draws from ``supply``."""
-        return Stream(*self, *supply)
+        if supply.pool is not None:
+            supply.pool.hold(self.ring, self.cursor)
+        return Stream(*self, supply.refill, supply.law)
 
-    def fits(self, slots: int) -> bool:
+    def fits(self, slots: int, pooled: bool = False) -> bool:
         """Whether every array has its size and kind, and the rows that wait in the ring are among ``slots``."""
         kinds = [(array.shape, array.dtype) for array in self]
-        wanted = [((4, LANES), np.uint64), ((RING,), np.int64), ((RING,), np.float64), ((1,), np.int64)]
+        size = _POOLED if pooled else 1
+        wanted = [((4, LANES), np.uint64), ((RING,), np.int64), ((RING,), np.float64), ((size,), np.int64)]
         if kinds != [(shape, np.dtype(kind)) for shape, kind in wanted]:
             return False
+        if pooled:  # the ring is written anew
+            at, position = int(self.cursor[0]), int(self.cursor[1])
+            return 0 <= at <= RING and position % RING == 0 and position >= (RING if at < RING else 0)
         within = self.ring.min() >= 0 and self.ring.max() < max(slots, 1)
         return bool(within and 0 <= self.cursor[0] <= RING)
 
 
-def open_stream(seed: np.random.SeedSequence) -> StreamState:
+def open_stream(seed: np.random.SeedSequence, supply: Supply | None = None) -> StreamState:
     """A stream at its beginning: the ring is filled when the first row is asked for."""
-    return StreamState(seed_lanes(seed), np.zeros(RING, np.int64), np.zeros(RING), np.array([RING]))
+    cursor = np.zeros(1 if supply is None or supply.pool is None else _POOLED, np.int64)
+    cursor[0] = RING
+    return StreamState(seed_lanes(seed), np.zeros(RING, np.int64), np.zeros(RING), cursor)
 
 
 @helper

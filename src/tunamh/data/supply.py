@@ -7,7 +7,7 @@ the rows that lie in memory. With random access all rows do, and the slot of a r
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ class Supply(NamedTuple):
 
     refill: Part
     law: np.ndarray
+    pool: Any = None  # rows gathered ahead, where not all are in memory (`tunamh.data.pool`)
 
 
 def random_access(rows: np.ndarray, column: int) -> Supply:
@@ -105,3 +106,6 @@ def _refill_with_nothing(lanes, ring, uniform, cursor, law):
 NO_ROWS = Supply(_refill_with_nothing, np.empty((0, 2)))
 """For tests that draw no rows."""
 NO_ROWS.law.flags.writeable = False
+
+GATHERED = Supply(_refill_with_nothing, NO_ROWS.law)
+"""Stands for the supply of gathered rows until a chain is given its own."""

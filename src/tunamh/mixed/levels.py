@@ -25,6 +25,7 @@ from .sums import Point
 
 _THIN = 0.1  # posterior standard deviation of a coefficient, above which its level is thin
 _MOST_FACTORS = 6
+_MOST_LEFT = 10  # thin levels of further factors
 _NO_PRIOR = 1e-12  # precision, in the place of a flat prior's zero
 
 
@@ -165,7 +166,10 @@ class LeveledRegression(MixedModel):
 
 def may_have_groups(target: Any) -> bool:
     """Whether a regression's columns can be taken apart: one predictor, nothing unknown beside, independent priors."""
-    if not (offers(target, Separable) and isinstance(target.terms, OnePredictor)):
+    if (
+        not (offers(target, Separable) and isinstance(target.terms, OnePredictor))
+        or target.observations.memory is not None
+    ):
         return False
     return target.arranged.form is None and isinstance(target._prior, ReadyIndependent)
 
@@ -184,5 +188,8 @@ def as_groups(target: Any, costly: Costly) -> LeveledRegression | None:
             of_scale = [j for j, s in zip(members, scales, strict=True) if s == scale]
             factors.append(of_scale)
     if sum(map(len, factors)) == target.dim:  # something must be common to all
+        return None
+    left = np.isin(columns, [j for members in factors[_MOST_FACTORS:] for j in members])
+    if left.sum() > _MOST_LEFT:  # thin levels among what is common make every decision as costly as before
         return None
     return LeveledRegression(target, factors[:_MOST_FACTORS])

@@ -10,6 +10,7 @@ import numpy as np
 from .._arguments import flag
 from .._jit import Distance, LogPrior, Model, Offset, part
 from ..data.passes import announce
+from ..data.pool import GatheredRows
 from ..data.source import Rows
 from ..data.tables import aligned
 from ..errors import NotApplicable
@@ -95,6 +96,11 @@ class MixedModel(GroupedParameters):
         listed = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed]
         listed = _in_order(X, listed)
         base = GLM(X, y, family, prior=prior, weights=weights, offset=offset, trials=trials, censored=censored)
+        if base.given_rows.memory is not None:
+            raise NotApplicable(
+                "group effects need all rows in memory, and these are read from tables: read them into a data frame "
+                "first, such as pyarrow.parquet.read_table(path)."
+            )
         form = base.arranged.form
         if isinstance(form, Df):
             raise NotApplicable(
@@ -176,7 +182,7 @@ class MixedModel(GroupedParameters):
             factor_numbers(self.grouped, f, centre, self.scale_priors, thirds[f]) for f in range(len(self.groupings))
         ]
 
-    def _pack(self) -> np.ndarray:
+    def _pack(self) -> np.ndarray | GatheredRows:
         centre, factors = self.centre, self.factors
         c = self._bound_column
         first = factors[0]
@@ -192,9 +198,9 @@ class MixedModel(GroupedParameters):
 
         return self.rows_of.packed(self.base.terms.centre_columns, fill)
 
-    def model(self) -> Model:
+    def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Model:
         self._hyper = self._packed_hyper
-        plain = super().model()
+        plain = super().model(rows, elsewhere)
         prior = self.base._prior
         return plain._replace(log_prior=_inside, common_prior=prior.log_prior, common_hyper=prior.hyper)
 

@@ -18,7 +18,8 @@ from .._jit import (
     nothing_to_refresh,
 )
 from .._linear import Frame, Metric, metric
-from ..data.supply import Supply, random_access
+from ..data.pool import GatheredRows
+from ..data.supply import GATHERED, Supply, random_access
 from ..errors import NotApplicable
 from ..priors import PriorExpansion, ReadyPrior, as_prior
 from ..proposals import RandomWalk
@@ -102,7 +103,7 @@ class Target:
     def __init__(
         self,
         *,
-        rows: np.ndarray | int,
+        rows: np.ndarray | GatheredRows | int,
         bound_column: int,
         hyper: Sequence[float],
         parts: Parts,
@@ -119,7 +120,9 @@ class Target:
         self.prior = as_prior(prior, self.names) if ready is None else prior
         self._bound_column = bound_column
         if isinstance(rows, np.ndarray):
-            self.n_rows, self.rows = len(rows), self._accepted(rows)
+            self.n_rows, self._packed = len(rows), self._accepted(rows)
+        elif isinstance(rows, GatheredRows):
+            self.n_rows, self._packed = rows.n_rows, rows
         else:
             self.n_rows = rows
         self.own_numbers = tuple(float(value) for value in hyper)
@@ -127,9 +130,25 @@ class Target:
         self._prior = self.prior.bind(dim) if ready is None else ready
 
     @cached_property
+    def _packed(self) -> np.ndarray | GatheredRows:
+        rows = self._pack()
+        return self._accepted(rows) if isinstance(rows, np.ndarray) else rows
+
+    @property
     def rows(self) -> np.ndarray:
         """Packed rows, as the compiled parts read them; made when they are first asked for."""
-        return self._accepted(self._pack())
+        rows = self._packed
+        if isinstance(rows, GatheredRows):
+            raise NotApplicable(
+                f"this needs all {self.n_rows:,} rows in memory, and they take more than the {rows.memory:,} bytes "
+                "allowed: give open_rows a larger memory=, or leave test= and control= to sample"
+            )
+        return rows
+
+    @property
+    def gathered(self) -> GatheredRows | None:
+        """The rows where not all of them are in memory: chains are given those that they draw."""
+        return self._packed if isinstance(self._packed, GatheredRows) else None
 
     def _accepted(self, rows: np.ndarray) -> np.ndarray:
         wrong = ~(rows[:, self._bound_column] >= 0)  # infinity is allowed: such a target serves tests without bounds
@@ -141,7 +160,7 @@ class Target:
         rows.flags.writeable = False
         return rows
 
-    def _pack(self) -> np.ndarray:
+    def _pack(self) -> np.ndarray | GatheredRows:
         """An (N, width) float64 matrix in C order (`tunamh.data.packed`): for a target that gave only its row count."""
         raise NotImplementedError
 
@@ -153,12 +172,16 @@ class Target:
     @cached_property
     def total_bound(self) -> float:
         """``C = sum_i c_i``."""
+        if self.gathered is not None:
+            return self.gathered.total
         with np.errstate(over="ignore"):  # infinity is allowed: such a target serves tests without bounds
             return float(np.sum(self.c))
 
     @cached_property
     def supply(self) -> Supply:
-        """Rows drawn by the law ``c_i / C``."""
+        """Rows drawn by the law ``c_i / C``; where they are gathered, each chain has a supply of its own."""
+        if self.gathered is not None:
+            return GATHERED
         return random_access(self.rows, self._bound_column)
 
     @cached_property
@@ -167,7 +190,8 @@ class Target:
 
         There the information equals the mean squared gradient, and ``c_i`` bounds the gradient of row ``i``.
         """
-        trace = float(np.dot(self.c, self.c)) / self.temper + float(self._prior.precision.sum())
+        squares = float(np.dot(self.c, self.c)) if self.gathered is None else self.gathered.squares
+        trace = squares / self.temper + float(self._prior.precision.sum())
         return trace if 0 < trace < np.inf else 1.0
 
     @property
@@ -198,8 +222,12 @@ class Target:
     def check_data(self) -> None:
         """Raise if the user's arrays, of which the target may have no copy, changed since it was made."""
 
-    def model(self) -> Model:
-        """The target as compiled code sees it, with scratch of its own: one per chain."""
+    def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Model:
+        """The target as compiled code sees it, with scratch of its own: one per chain.
+
+        Of rows that are gathered, ``rows`` are those that a chain was given, and ``elsewhere`` is what passes over all
+        rows are asked of.
+        """
         parts = self.parts
         if getattr(self._prior, "mixture", None) is not None and parts.refresh is nothing_to_refresh:
             raise NotApplicable(
@@ -208,7 +236,9 @@ class Target:
             )
         scratch = (np.empty(size * BLOCK) for size in (self.predictors, self.predictors, 1))
         family = parts.family_rise, parts.family_energy, self._family_hyper
-        data = Data(self.rows, self._hyper, *family, parts.dots, parts.dot, parts.sizes, *scratch)
+        data = Data(
+            self.rows if rows is None else rows, self._hyper, *family, parts.dots, parts.dot, parts.sizes, *scratch
+        )
         prior = self._prior
         return Model(
             *(
@@ -224,6 +254,7 @@ class Target:
             ),
             *(prior.log_prior, prior.hyper, prior.log_prior, prior.hyper),
             *(self.dim, self.n_rows, self.total_bound, self.own_bounds),
+            elsewhere=elsewhere,
         )
 
     def natural(self, points: np.ndarray) -> np.ndarray:

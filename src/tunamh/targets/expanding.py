@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from .bounds import NO_BOUNDS, ORIGINAL, ladder_of
 from .glm_rows import firefly_energies, firefly_scales
 from .layouts import RUNGS
 from .one_predictor import RowSums, Whitening
+from .packing import weight_of
 from .taylor import Remainders, Shape, TaylorTarget, mean_of_skewed, no_differences, polynomial_offset
 
 if TYPE_CHECKING:
@@ -34,8 +36,7 @@ def expanded(
     at = Whitening(order, centre, factor, ladder, original_bounds)
     found = RowSums(np.ones(RUNGS + 1), 0.0, 0.0, np.zeros(d))
 
-    def fill(rows: np.ndarray, block: Rows) -> RowSums:
-        return terms.remainders(rows[:, c:], at, block.X, block.y, target.weight(block), block.start)
+    fill = partial(_fill, terms, at, c, target.temper)
 
     def take(of_block: RowSums) -> None:
         nonlocal found
@@ -56,15 +57,19 @@ def expanded(
     )
 
 
+def _fill(terms: Any, at: Whitening, c: int, temper: float, rows: np.ndarray, block: Rows) -> RowSums:
+    return terms.remainders(rows[:, c:], at, block.X, block.y, weight_of(block, temper), block.start)
+
+
 def firefly(target: GLM, centre: np.ndarray | None) -> TaylorTarget:
     """The target around lower bounds of its likelihood, tight at ``centre``; their sum is a quadratic in theta."""
     lower_bound = getattr(target.family, "lower_bound", None)
     if lower_bound is None:
         raise NotApplicable(f"FlyMC needs a lower bound of the likelihood; {target.family!r} offers none")
-    d, c = target.dim, target.y_column + 1
+    d, c, temper = target.dim, target.y_column + 1, target.temper
 
     def fill(rows: np.ndarray, block: Rows) -> tuple[np.ndarray, np.ndarray]:
-        X, y, weight = block.X, block.y, target.weight(block)
+        X, y, weight = block.X, block.y, weight_of(block, temper)
         below = lower_bound(y, None if centre is None else X.dot(centre))
         rows[:, c] = 0.0
         rows[:, c + 1 : c + 5] = np.column_stack(below)

@@ -3,60 +3,124 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..data.source import Rows, Source, watched_map
+from ..data.source import Factored, Rows, Source, watched_map
 from ..data.tables import as_matrix, refuse_non_finite
-from .designs import Design
+from .designs import Block, Design
 from .designs.dense import DenseDesign
+from .designs.gathered import GatheredDesign
 from .designs.shifted import ShiftedDesign
 from .observations import InMemory, Observations
 
 Result = TypeVar("Result")
 
+_BYTES_OF_A_SAMPLE = 1 << 27  # whatever the memory that a source allows: draws must not depend on it
+
+
+class Blocks(NamedTuple):
+    """From rows as a source gives them to rows of a design; it travels with every function of a map.
+
+    ``columns`` numbers, of single precision if ``single``, and ``factors`` positions of levels, ``dim`` parameters in
+    all, of which a question may leave out some (``which``, a mask).
+    """
+
+    columns: int
+    single: bool
+    factors: int
+    dim: int
+    weighted: bool
+    shifted: bool
+    censored: bool
+    which: np.ndarray | None = None
+
+    @classmethod
+    def like(cls, rows: Rows) -> Blocks:
+        X = rows.X
+        beside = rows.weights is not None, rows.offset is not None, rows.censored is not None
+        if isinstance(X, Factored):
+            return cls(np.shape(X.numbers)[1], False, np.shape(X.positions)[1], int(X.dim), *beside)
+        if len(np.shape(X)) != 2:
+            raise ValueError(f"X of a block must have two dimensions (rows, columns), got shape {np.shape(X)}.")
+        columns = np.shape(X)[1]
+        return cls(columns, np.asarray(X).dtype == np.float32, 0, columns, *beside)
+
+    def empty(self) -> Design:
+        """The design of no rows at all."""
+        numbers = np.empty((0, self.columns), np.float32 if self.single else np.float64)
+        return self._design(numbers, np.empty((0, self.factors), np.int32), np.empty(0))
+
+    def design(self, X: Any, offset: Any, start: int, n: int) -> Design:
+        """Of the features of a block, which must be as in the first one."""
+        numbers, positions = (X.numbers, X.positions) if isinstance(X, Factored) else (X, np.empty((n, 0), np.int32))
+        numbers = np.asarray(numbers)
+        if self.single and numbers.dtype.kind == "f" and numbers.dtype.itemsize > 4:
+            raise ValueError(
+                f"X of rows from {start} on is in double precision, unlike the first block: give all the same."
+            )
+        numbers = np.ascontiguousarray(numbers, dtype=np.float32 if self.single else np.float64)
+        if numbers.shape != (n, self.columns) or np.shape(positions) != (n, self.factors):
+            raise ValueError(
+                f"rows from {start} on have X of shape {numbers.shape} and y of shape {(n,)}: the same rows in both "
+                f"and {self.columns} columns, as in the first block, expected."
+            )
+        return self._design(numbers, positions, offset)
+
+    def _design(self, numbers: np.ndarray, positions: np.ndarray, offset: Any) -> Design:
+        design: Design = GatheredDesign(numbers, positions, None, self.dim) if self.factors else DenseDesign(numbers)
+        if self.which is not None:
+            design = design.on_columns(self.which)
+        return ShiftedDesign(design, np.asarray(offset, dtype=np.float64)) if self.shifted else design
+
+    def __call__(self, rows: Rows) -> Rows:
+        y = np.require(rows.y, np.float64, ["C", "W"])  # compiled code is made for arrays that may be written to
+        if y.ndim != 1:
+            raise ValueError(f"rows from {rows.start} on have y of shape {y.shape}: one number for each row expected.")
+        weights = _beside(rows, "weights", rows.weights, self.weighted)
+        offset = _beside(rows, "offset", rows.offset, self.shifted)
+        censored = _beside(rows, "censored", rows.censored, self.censored)
+        block: Block = self.design(rows.X, offset, rows.start, len(y)).block(slice(None))
+        return Rows(rows.start, block, y, weights, offset, censored)
+
+
+def _of_block(blocks: Blocks, function: Callable[[Rows], Result], rows: Rows) -> Result:
+    return function(blocks(rows))
+
 
 class FromSource(Observations):
-    """Rows that a source gives block by block; their columns are dense. One map looks at all of them first."""
+    """Rows that a source gives block by block. One map looks at all of them first."""
 
-    def __init__(self, source: Source, which: np.ndarray | None = None):
-        self.source, self._which = source, which
-        self.n_rows = source.n_rows
-        shape, self.weighted, self._shifted = _first_block(source)
-        if len(shape) != 2:
-            raise ValueError(f"X of a block must have two dimensions (rows, columns), got shape {shape}.")
-        columns = shape[1]
-        self._columns = columns if which is None else int(which.sum())
-        self.design = self._design(np.empty((0, self._columns)), np.empty(0))
+    in_process = False
+
+    def __init__(self, source: Source, blocks: Blocks | None = None):
+        self.source = source
+        self._blocks = _first_block(source) if blocks is None else blocks
+        self.n_rows, self.weighted = source.n_rows, self._blocks.weighted
+        self.design = self._blocks.empty()
         names = None if source.names is None else [str(name) for name in source.names]
-        if names is not None and len(names) != columns:
-            raise ValueError(f"the source names {len(names)} columns, but its rows have {columns}.")
+        if names is not None and len(names) != self._blocks.dim:
+            raise ValueError(f"the source names {len(names)} columns, but its rows have {self._blocks.dim}.")
         self.names = names
 
     @property
     def fingerprint(self) -> str:
         return self.source.fingerprint
 
+    @property
+    def memory(self) -> int | None:  # type: ignore[override]
+        return getattr(self.source, "memory", None)
+
+    @property
+    def most_at_once(self) -> int | None:  # type: ignore[override]
+        if self.memory is None:
+            return None
+        return max(1000, _BYTES_OF_A_SAMPLE // (8 * (self.design.numbers.width + 3)))
+
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
-        return watched_map(self.source, lambda rows: function(self._block(rows)))
-
-    def _design(self, X: np.ndarray, offset: Any) -> Design:
-        design = DenseDesign(X)
-        return ShiftedDesign(design, np.asarray(offset, dtype=np.float64)) if self._shifted else design
-
-    def _block(self, rows: Rows) -> Rows:
-        X, y = np.ascontiguousarray(rows.X, dtype=np.float64), np.ascontiguousarray(rows.y, dtype=np.float64)
-        all_columns = self._columns if self._which is None else len(self._which)
-        if y.ndim != 1 or X.shape != (len(y), all_columns):
-            raise ValueError(
-                f"rows from {rows.start} on have X of shape {X.shape} and y of shape {y.shape}: the same rows in both "
-                f"and {all_columns} columns, as in the first block, expected."
-            )
-        X = X if self._which is None else np.ascontiguousarray(X[:, self._which])
-        weights = _beside(rows, "weights", rows.weights, self.weighted)
-        offset = _beside(rows, "offset", rows.offset, self._shifted)
-        return Rows(rows.start, self._design(X, offset).block(slice(None)), y, weights, offset)
+        return watched_map(self.source, partial(_of_block, self._blocks, function))
 
     def check(self, rows: Rows) -> None:
         """Of a source nothing but its fingerprint is known."""
@@ -65,31 +129,69 @@ class FromSource(Observations):
         """Of a source nothing but its fingerprint is known."""
 
     def take(self, index: np.ndarray) -> InMemory:
+        return next(self.take_each([index]))
+
+    def take_each(self, indices: list[np.ndarray]) -> Iterator[InMemory]:
         """One map in which every block gives those of its rows that are asked for."""
+        sorts = [np.argsort(index, kind="stable") for index in indices]
+        wanted = [np.asarray(index)[sort] for index, sort in zip(indices, sorts, strict=True)]
+        found = list(watched_map(self.source, partial(_chosen_each, self._blocks, wanted)))
+        for k, sort in enumerate(sorts):
+            yield self._joined([parts[k] for parts in found], sort)
 
-        def chosen(rows: Rows) -> tuple[np.ndarray, ...]:
-            here = np.flatnonzero((index >= rows.start) & (index < rows.start + len(rows.y)))
-            inside = index[here] - rows.start
-            ones = np.ones(len(rows.y))
-            others = (ones if values is None else values for values in (rows.weights, rows.offset))
-            return here, rows.X.dense()[inside], rows.y[inside], *(values[inside] for values in others)
+    def _joined(self, parts: list[tuple[np.ndarray, Rows]], sort: np.ndarray) -> InMemory:
+        """Rows of all blocks, in the order in which they were asked for."""
+        order = np.empty(len(sort), np.int64)
+        order[sort] = np.arange(len(sort))
 
-        found = zip(*self.map(chosen), strict=True)
-        places, X, y, weights, offset = (np.concatenate(parts) for parts in found)
-        order = np.argsort(places)
-        design = self._design(X[order], offset[order])
-        return InMemory(design, y[order], weights[order] if self.weighted else None, self.names)
+        def joined(values: list[Any]) -> Any:
+            return None if values[0] is None else np.concatenate(values)[order]
+
+        taken = [rows for _, rows in parts]  # in the order of the sorted numbers
+        features = [rows.X for rows in taken]
+        X: Any = joined([x.numbers if isinstance(x, Factored) else x for x in features])
+        if isinstance(features[0], Factored):
+            X = Factored(X, joined([x.positions for x in features]), features[0].dim)
+        y, weights, offset, censored = (
+            joined([getattr(rows, name) for rows in taken]) for name in ("y", "weights", "offset", "censored")
+        )
+        design = self._blocks.design(X, offset, 0, len(y))
+        return InMemory(design, y, weights, self.names, None, censored)
 
     def on_columns(self, which: np.ndarray) -> FromSource:
-        kept = which if self._which is None else self._which.copy()
-        if self._which is not None:
-            kept[self._which] = which
-        return FromSource(self.source, kept)
+        before = self._blocks.which
+        kept = which if before is None else before.copy()
+        if before is not None:
+            kept[before] = which
+        return FromSource(self.source, self._blocks._replace(which=kept))
 
 
-def _first_block(source: Source) -> tuple[tuple[int, ...], bool, bool]:
-    """The shape of its features, and whether it has weights and offsets."""
-    for found in source.map(lambda rows: (np.shape(rows.X), rows.weights is not None, rows.offset is not None)):
+def _chosen_each(blocks: Blocks, indices: list[np.ndarray], rows: Rows) -> list[tuple[np.ndarray, Rows]]:
+    return [_chosen(blocks, index, rows) for index in indices]
+
+
+def _chosen(blocks: Blocks, index: np.ndarray, rows: Rows) -> tuple[np.ndarray, Rows]:
+    """Where in ``index``, which is sorted, rows of this block are, and these rows."""
+    n = len(rows.y)
+    here = np.arange(*np.searchsorted(index, (rows.start, rows.start + n)))
+    inside = index[here] - rows.start
+    X = rows.X
+    blocks.design(X, np.zeros(n), rows.start, n)  # says what is wrong with its shape
+    taken: Any = np.asarray(X)[inside] if not isinstance(X, Factored) else None
+    if isinstance(X, Factored):
+        taken = Factored(np.asarray(X.numbers)[inside], np.asarray(X.positions)[inside], X.dim)
+    wanted = {"weights": blocks.weighted, "offset": blocks.shifted, "censored": blocks.censored}
+    beside = {name: _beside(rows, name, getattr(rows, name), there) for name, there in wanted.items()}
+    beside = {name: None if values is None else values[inside] for name, values in beside.items()}
+    y = np.ascontiguousarray(rows.y, dtype=np.float64)[inside]
+    return here, Rows(rows.start, taken, y, beside["weights"], beside["offset"], beside["censored"])
+
+
+def _first_block(source: Source) -> Blocks:
+    """What the first block is like."""
+    if hasattr(source, "first"):
+        return Blocks.like(source.first())
+    for found in source.map(Blocks.like):
         return found
     raise ValueError("the source has no blocks: its map gave nothing.")
 
@@ -108,26 +210,36 @@ def _beside(rows: Rows, what: str, values: Any, wanted: bool) -> np.ndarray | No
     return array
 
 
+def _look(blocks: Blocks, check: Callable[[np.ndarray], None], names: list[str] | None, rows: Rows) -> tuple[int, int]:
+    """Raise for numbers of a block that are no use."""
+    if len(rows.y) == 0:
+        raise ValueError(f"a block of the source, at row {rows.start}, is empty: leave such blocks out.")
+    numbers = np.asarray(rows.X.numbers if isinstance(rows.X, Factored) else rows.X)
+    seen = blocks(rows)
+    if numbers.shape[1] > 0:
+        refuse_non_finite(as_matrix(numbers, "X"), "X", rows.start, names)
+    for what in ("y", "weights", "offset", "censored"):
+        if getattr(seen, what) is not None:
+            refuse_non_finite(getattr(seen, what), what, rows.start)
+    if seen.censored is not None and not np.isin(seen.censored, (-1.0, 0.0, 1.0)).all():
+        row = int(np.argmax(~np.isin(seen.censored, (-1.0, 0.0, 1.0))))
+        raise ValueError(f"censored must be 0, 1 or -1, but row {rows.start + row} has {seen.censored[row]:g}.")
+    if isinstance(rows.X, Factored):
+        positions = np.asarray(rows.X.positions)
+        if positions.size and not (positions.min() >= -1 and positions.max() < blocks.dim):
+            raise ValueError(f"rows from {rows.start} on have positions of levels outside -1 to {blocks.dim - 1}.")
+    try:
+        check(seen.y)
+    except ValueError as error:
+        raise ValueError(f"in the block of rows from {rows.start} on, counted from there: {error}") from None
+    return rows.start, len(seen.y)
+
+
 def looked_through(found: FromSource, check: Callable[[np.ndarray], None]) -> FromSource:
     """Raise for numbers that are no use, wherever they are, before anything rests on them."""
-
     names = None if found.names is None else list(found.names)
-
-    def look(rows: Rows) -> tuple[int, int]:
-        if len(rows.y) == 0:
-            raise ValueError(f"a block of the source, at row {rows.start}, is empty: leave such blocks out.")
-        refuse_non_finite(as_matrix(rows.X.dense(), "X"), "X", rows.start, names)
-        for what, values in (("y", rows.y), ("weights", rows.weights), ("offset", rows.offset)):
-            if values is not None:
-                refuse_non_finite(values, what, rows.start)
-        try:
-            check(rows.y)
-        except ValueError as error:
-            raise ValueError(f"in the block of rows from {rows.start} on, counted from there: {error}") from None
-        return rows.start, len(rows.y)
-
     counted = 0
-    for start, n_rows in found.map(look):
+    for start, n_rows in watched_map(found.source, partial(_look, found._blocks, check, names)):
         if start != counted:
             raise ValueError(f"a block of the source says it starts at row {start}, but {counted} rows came before it.")
         counted += n_rows

@@ -273,7 +273,8 @@ class GLM(Regression):
 
     def highest_order(self) -> int:
         """The highest order of expansion whose remainder is bounded in every row; 0 where none is."""
-        return min(self.observations.map(lambda rows: self.terms.highest_order(rows.y)))
+        of = self.terms
+        return min(self.observations.map(lambda rows: of.highest_order(rows.y)))
 
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,6 +26,15 @@ class Observations(ABC):
     names: Sequence[str] | None
     weighted: bool
 
+    memory: int | None = None
+    """Bytes that may be held of the rows, packed; None: as many as they take."""
+
+    in_process: bool = True
+    """Whether functions of blocks run in this process and its threads, on rows that are in its memory."""
+
+    most_at_once: int | None = None
+    """Rows of a sample at most; None: as many as there are."""
+
     @property
     @abstractmethod
     def fingerprint(self) -> str:
@@ -41,6 +51,10 @@ class Observations(ABC):
     @abstractmethod
     def take(self, index: np.ndarray) -> Sample:
         """The rows with these numbers, in this order."""
+
+    def take_each(self, indices: list[np.ndarray]) -> Iterator[Sample]:
+        """Several samples; where each would need a map, all of them in one."""
+        return map(self.take, indices)
 
     @abstractmethod
     def on_columns(self, which: np.ndarray) -> Observations:
@@ -141,8 +155,20 @@ class Arranged(Sample):
     def fingerprint(self) -> str:
         return self.base.fingerprint
 
+    @property
+    def memory(self) -> int | None:  # type: ignore[override]
+        return self.base.memory
+
+    @property
+    def in_process(self) -> bool:  # type: ignore[override]
+        return self.base.in_process
+
+    @property
+    def most_at_once(self) -> int | None:  # type: ignore[override]
+        return self.base.most_at_once
+
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
-        return self.base.map(lambda rows: function(self.change(rows)))
+        return self.base.map(partial(_changed, self.change, function))
 
     def rows(self) -> Rows:
         return self.change(self.base.rows())  # type: ignore[attr-defined]
@@ -150,18 +176,25 @@ class Arranged(Sample):
     def take(self, index: np.ndarray) -> Sample:
         return Arranged(self.base.take(index), self.design, self.change)
 
+    def take_each(self, indices: list[np.ndarray]) -> Iterator[Sample]:
+        return (Arranged(taken, self.design, self.change) for taken in self.base.take_each(indices))
+
     def weighted_up(self, factor: float) -> Sample:
         return Arranged(self.base.weighted_up(factor), self.design, self.change)  # type: ignore[attr-defined]
 
     def on_columns(self, which: np.ndarray) -> Observations:
         """Of the other design's columns, which are more than those of the base where classes share them."""
-        return Arranged(self.base, self.design, lambda rows: _on_columns(self.change(rows), which))
+        return Arranged(self.base, self.design, partial(_changed, self.change, partial(_on_columns, which=which)))
 
     def check(self, rows: Rows) -> None:
         self.base.check(rows)
 
     def check_some(self) -> None:
         self.base.check_some()
+
+
+def _changed(change: Callable[[Rows], Rows], function: Callable[[Rows], Result], rows: Rows) -> Result:
+    return function(change(rows))
 
 
 class _SomeColumns:

@@ -8,10 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arguments import shown
+from ..data.by_columns import rows_by_columns
 from ..data.classes import classes
 from ..data.seal import Seal
 from ..data.source import Rows, Source
 from ..data.tables import aligned, as_vector
+from ..data.tables_source import SomeColumns, Tables
+from ..errors import NotApplicable
 from .designs import as_design
 from .designs.shifted import ShiftedDesign
 from .from_source import FromSource, looked_through
@@ -33,6 +36,8 @@ class Beside(NamedTuple):
 def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
     """Whatever a user gives as ``X, y``, checked by the family."""
     _refuse_what_means_nothing(beside, family)
+    if isinstance(X, SomeColumns | Tables):
+        return _from_tables(X, y, beside, family)
     if isinstance(X, Source):
         for name, given in {"y": y, **beside._asdict()}.items():
             if given is not None:
@@ -77,6 +82,23 @@ def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
     found.classes = names_of_classes
     found.other_names, found.described = tuple(labels for _, labels in given_columns), tuple(beside.predictors or ())
     return found
+
+
+def _from_tables(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
+    """Columns by name, of a source of tables."""
+    if y is None:
+        raise TypeError("y is missing: give the name of the column that has the responses, such as y='late'.")
+    if beside.predictors is not None:
+        raise NotApplicable("predictors= is not offered for rows that are read from tables: give X and y as arrays.")
+    if beside.trials is not None and not family.knows_fractions:
+        raise NotApplicable(
+            f"trials= of {type(family).__name__} makes two rows of one, which rows read from tables cannot be: give a "
+            "row for each label, with weights= the number of trials that had it."
+        )
+    given = {name: value for name, value in beside._asdict().items() if value is not None}
+    tables, columns = (X.tables, X.columns) if isinstance(X, SomeColumns) else (X, None)
+    rows = rows_by_columns(tables, columns, {"y": y, **given})
+    return looked_through(FromSource(rows), (family if beside.trials is None else family.for_trials()).check)
 
 
 def _for_all(given: Any, X: Any) -> Any:

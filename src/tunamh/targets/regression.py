@@ -11,6 +11,7 @@ import numpy as np
 
 from .._linear import Columns
 from ..data.packed import packed_rows
+from ..data.pool import GatheredRows
 from ..data.source import Rows
 from ..priors import Flat
 from .arrange import Arrangement
@@ -19,6 +20,7 @@ from .columns import columns_of
 from .designs import Block
 from .observations import Observations
 from .one_predictor import OnePredictor
+from .packing import Packing, weight_of
 from .several_predictors import SeveralPredictors
 
 Result = TypeVar("Result")
@@ -46,35 +48,60 @@ class Regression(Target):
 
     def weight(self, rows: Rows) -> np.ndarray:
         """Weights of some rows, temper included."""
-        return np.full(len(rows.y), self.temper) if rows.weights is None else self.temper * rows.weights
+        return weight_of(rows, self.temper)
 
     def sums(self, terms: Callable[[Block, np.ndarray, np.ndarray], tuple]) -> list:
         """``terms(X, y, weight)`` of every block of rows, added up in the order of the blocks."""
-        return self.observations.sums(lambda rows: terms(rows.X, rows.y, self.weight(rows)))
+        return self.observations.sums(partial(_of_rows, terms, self.temper))
 
     def packed(
         self, extra: int, fill: Callable[[np.ndarray, Rows], Result], take: Callable[[Result], Any] = lambda _: None
-    ) -> np.ndarray:
-        """Rows ``x, y, c``, ``extra`` columns and, if rows are weighted, the weight.
+    ) -> np.ndarray | GatheredRows:
+        """Rows ``x, y, c``, ``extra`` columns and, if rows are weighted, the weight (`Packing`).
 
-        ``fill(rows, block)`` writes ``c`` and the extra columns of a block, of which the rest is already there; what it
-        returns is handed to ``take``, block after block.
+        What ``fill(rows, block)`` returns is handed to ``take``, block after block. Where the rows take more memory
+        than their source allows, none of them is kept.
         """
-        y, weighted = self.y_column, self.observations.weighted
-        packed = packed_rows(self.n_rows, y + 2 + extra + weighted)
+        observations = self.observations
+        packing = Packing(self.y_column, extra, observations.weighted, self.temper, fill)
+        width = packed_rows(0, packing.columns).shape[1]
+        limit = observations.memory
+        if limit is not None and self.n_rows * (8 * width + 16) > limit:
+            return self._gathered(packing, width, limit, take)
+        packed = packed_rows(self.n_rows, packing.columns)
+        if not observations.in_process:
+            for start, rows, result in observations.map(packing.made):
+                packed[start : start + len(rows)] = rows
+                take(result)
+            return packed
 
         def pack(block: Rows) -> Result:
-            self.observations.check(block)
-            rows = packed[block.start : block.start + len(block.y)]
-            block.X.pack(rows)
-            rows[:, y] = block.y
-            if weighted:
-                rows[:, y + 2 + extra] = self.weight(block)
-            return fill(rows, block)
+            observations.check(block)
+            return packing.into(packed[block.start : block.start + len(block.y)], block)
 
-        for result in self.observations.map(pack):
+        for result in observations.map(pack):
             take(result)
         return packed
+
+    def _gathered(self, packing: Packing, width: int, limit: int, take: Callable[[Any], Any]) -> GatheredRows:
+        """One map, of which two numbers a block are kept."""
+        starts, sums, squares = [], [], 0.0
+        for start, result, total, square in self.observations.map(packing.weighed):
+            take(result)
+            starts.append(start)
+            sums.append(total)
+            squares += square
+        return GatheredRows(
+            self.observations.map,
+            packing.rows,
+            self.y_column + 1,
+            np.array(starts, np.int64),
+            np.array(sums),
+            squares,
+            width=width,
+            n_rows=self.n_rows,
+            memory=limit,
+        )
 
     @property
     def fingerprint(self) -> str:
@@ -84,11 +111,11 @@ class Regression(Target):
     def check_data(self) -> None:
         self.observations.check_some()
 
-    def _pack(self) -> np.ndarray:
-        c = self.y_column + 1
+    def _pack(self) -> np.ndarray | GatheredRows:
+        c, temper, of = self.y_column + 1, self.temper, self.terms
 
         def fill(rows: np.ndarray, block: Rows) -> None:
-            rows[:, c] = self.terms.first_bounds(block.X, block.y, self.weight(block))
+            rows[:, c] = of.first_bounds(block.X, block.y, weight_of(block, temper))
 
         return self.packed(0, fill)
 
@@ -96,12 +123,12 @@ class Regression(Target):
     def effective_rows(self) -> float:
         if not self.observations.weighted:
             return self.temper * self.n_rows
-        return self.temper * float(np.concatenate(list(self.observations.map(lambda rows: rows.weights))).sum())
+        return self.temper * self.observations.sums(_weights_of)[0]
 
     def _with(self, observations: Observations) -> Self:
         """The same regression of other rows or columns."""
         other = copy(self)
-        for name in ("rows", "total_bound", "supply", "precision_trace", "modes", "effective_rows"):
+        for name in ("_packed", "total_bound", "supply", "precision_trace", "modes", "effective_rows"):
             other.__dict__.pop(name, None)
         other.observations, other.n_rows = observations, observations.n_rows
         return other
@@ -126,14 +153,23 @@ class Regression(Target):
 
     def samples(self) -> Iterator[Target]:
         """A hundredth and a tenth of the rows, where these are enough to look like all of them."""
-        for share in (100, 10):
-            n = self.n_rows // share
-            if n >= max(1000, 20 * self.dim):
-                yield self.on_rows(np.sort(np.random.default_rng(share).integers(self.n_rows, size=n)))
+        sizes = {self._at_most(self.n_rows // share): share for share in (10, 100)}
+        indices = [
+            np.sort(np.random.default_rng(share).integers(self.n_rows, size=n))
+            for n, share in reversed(sizes.items())
+            if n >= max(1000, 20 * self.dim)
+        ]
+        for taken, index in zip(self.observations.take_each(indices) if indices else (), indices, strict=True):
+            yield self._with(taken.weighted_up(self.n_rows / len(index)))
+
+    def _at_most(self, n: int) -> int:
+        """So many rows of a sample, or as many as may be held."""
+        most = self.observations.most_at_once
+        return n if most is None else min(n, most)
 
     def sample_of(self, n: int, seed: int) -> Self:
         """The target on so many of its rows, more where there are many parameters."""
-        n = max(n, 20 * self.dim)
+        n = self._at_most(max(n, 20 * self.dim))
         if n >= self.n_rows:
             return self
         return self.on_rows(np.sort(np.random.default_rng(seed).choice(self.n_rows, size=n, replace=False)))
@@ -144,11 +180,11 @@ class Regression(Target):
         if self.arranged.start is not None:
             return [self.walking(np.asarray(self.arranged.start))]
         if guess is not None and self.arranged.form is None:
-            frame = self.columns.frame
+            frame, family, dim = self.columns.frame, self.family, self.dim
 
             def terms(X: Block, y: np.ndarray, weight: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:
-                curved = weight * np.minimum(self.family.suprema(y).second, most)
-                return X.sandwich(curved, frame), X.moment(curved * (guess(y) - X.dot(np.zeros(self.dim))))
+                curved = weight * np.minimum(family.suprema(y).second, most)
+                return X.sandwich(curved, frame), X.moment(curved * (guess(y) - X.dot(np.zeros(dim))))
 
             for most in (1e300, 1.0):  # columns in small units may be too large for the first
                 with np.errstate(over="ignore", invalid="ignore"):
@@ -163,19 +199,29 @@ class Regression(Target):
 
     def slope(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Energy and gradient of the data at ``theta``: a pass without a Hessian."""
-        energy, gradient = self.sums(lambda X, y, weight: self.terms.slope(X, theta, y, weight))
+        of = self.terms  # a function of blocks may travel: it must not hold the target
+        energy, gradient = self.sums(lambda X, y, weight: of.slope(X, theta, y, weight))
         return energy, gradient
 
     def energies_at(self, points: np.ndarray) -> np.ndarray:
         """Energies of the posterior at points (k, d), in one pass."""
+        of = self.terms
         with np.errstate(over="ignore", invalid="ignore"):
-            data = self.sums(lambda X, y, weight: (self.terms.energies_at(X, points, y, weight),))[0]
+            data = self.sums(lambda X, y, weight: (of.energies_at(X, points, y, weight),))[0]
             return data + self._prior_energies_at(points)
 
     def expansion(self, theta: np.ndarray) -> Expansion:
         """Energy, gradient and Hessian of the data at ``theta``, in one pass over blocks of rows."""
-        frame = self.columns.frame
+        of, frame = self.terms, self.columns.frame
         with np.errstate(over="ignore", invalid="ignore"):
-            found = self.sums(lambda X, y, weight: self.terms.expansion(X, theta, y, weight, frame))
+            found = self.sums(lambda X, y, weight: of.expansion(X, theta, y, weight, frame))
         energy, gradient, hessian = found
         return Expansion(energy, gradient, hessian, frame)
+
+
+def _weights_of(rows: Rows) -> tuple[float]:
+    return (float(weight_of(rows, 1.0).sum()),)
+
+
+def _of_rows(terms: Callable[[Block, np.ndarray, np.ndarray], Result], temper: float, rows: Rows) -> Result:
+    return terms(rows.X, rows.y, weight_of(rows, temper))

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -74,32 +74,33 @@ class _Contrasts:
 
 def _sums(target: GLM, terms: Callable[[Block, np.ndarray, np.ndarray], tuple]) -> list:
     """Over rows of one predictor each, as which rows of several are seen."""
-    family = target.family
+    family, dim = target.family, target.dim
     if not hasattr(family, "contrasts"):
         return target.sums(terms)
 
     def seen(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple:
         rows = _Contrasts(X, partial(family.contrasts, y))
-        times = len(rows.times(np.zeros((target.dim, 1)))) // len(y)
+        times = len(rows.times(np.zeros((dim, 1)))) // len(y)
         return terms(rows, np.tile(y, times), np.tile(weight, times))  # type: ignore[arg-type]
 
     return target.sums(seen)
 
 
-def _signs(target: GLM, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _signs(family: Any, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``sign_i`` of rows that rise on one side only, 0 elsewhere; and which rows rise on both sides."""
     counts = weight > 0
-    if hasattr(target.family, "contrasts"):
+    if hasattr(family, "contrasts"):
         return counts.astype(float), np.zeros(len(y), bool)
-    right, left = target.family.rises(y)
+    right, left = family.rises(y)
     return np.where(counts, left.astype(float) - right, 0.0), counts & right & left
 
 
 def _free_subspace(target: GLM) -> np.ndarray:
     """A basis (d, k), in columns of unit size, of the directions that rows rising on both sides leave free."""
+    family = target.family
 
     def squares(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, int]:
-        n_both = int(_signs(target, y, weight)[1].sum())
+        n_both = int(_signs(family, y, weight)[1].sum())
         return X.squares(weight > 0), n_both
 
     size, n_both = _sums(target, squares)
@@ -109,7 +110,7 @@ def _free_subspace(target: GLM) -> np.ndarray:
         return columns
 
     def framed(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray]:
-        Z = X.times(columns)[_signs(target, y, weight)[1]]
+        Z = X.times(columns)[_signs(family, y, weight)[1]]
         return (Z.T @ Z,)
 
     values, vectors = np.linalg.eigh(_sums(target, framed)[0])
@@ -120,8 +121,10 @@ def _direction_within(target: GLM, basis: np.ndarray) -> np.ndarray | None:
     """Solve the programme over rows found so far, look for violated rows among all, and so on."""
     from scipy.optimize import linprog
 
+    family = target.family
+
     def aims(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
-        sign = _signs(target, y, weight)[0]
+        sign = _signs(family, y, weight)[0]
         along = sign[:, None] * X.times(basis)
         return along.sum(axis=0), float(np.abs(along).sum())
 
@@ -160,10 +163,11 @@ def _most_violated(target: GLM, basis: np.ndarray, v: np.ndarray) -> np.ndarray:
 
     Components of ``v`` that should be zero are so up to rounding only: none counts as less than 1e-4 of the largest.
     """
+    family = target.family
     sizes = np.abs(basis) @ np.maximum(np.abs(v), 1e-4 * np.abs(v).max())
 
     def violated(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[list[np.ndarray]]:
-        sign = _signs(target, y, weight)[0]
+        sign = _signs(family, y, weight)[0]
         Z = sign[:, None] * X.times(basis)
         depth = Z @ v
         found = np.flatnonzero(depth < -_ROUNDING * X.reach(sizes))

@@ -19,6 +19,7 @@ import numpy as np
 
 from .._jit import REASSOCIATE, Differences, Offset, helper, part
 from .._linear import Metric
+from ..data.pool import GatheredRows
 from ..errors import NotApplicable
 from ..priors import PriorExpansion
 from .base import Expansion, Target
@@ -62,7 +63,7 @@ def no_differences(theta, prop, index, start, n, data, rise, bound):
 class Remainders(NamedTuple):
     """The packed rows of an expansion, the column of their bounds, and what compiled code makes of them."""
 
-    rows: np.ndarray
+    rows: np.ndarray | GatheredRows
     bound_column: int
     parts: Parts
 

@@ -14,11 +14,9 @@ import numpy as np
 from ..._jit import REASSOCIATE, Dot, Dots, Sizes, helper, part
 from ..._linear import Frame
 from ..._vector import prefetch_row
+from ...data.source import NOWHERE
 from ...data.stream import ROWS_AHEAD
 from .base import DesignNumbers, DesignParts, design_of
-
-NOWHERE = -1
-"""The position of a level that has no parameter."""
 
 # Layout of a packed row's features: whole columns, positions (32-bit integers, two in the place of one number), values.
 

@@ -52,14 +52,15 @@ class OfLabels:
 
     def of_trials(self, found: InMemory, trials: np.ndarray) -> InMemory:
         """Rows of ``k`` successes of ``n``: fractions where the family knows them, else two rows for one."""
-        return as_fractions(found, trials) if self._knows_fractions else as_two_rows(found, trials)
+        return as_fractions(found, trials) if self.knows_fractions else as_two_rows(found, trials)
 
     def for_trials(self) -> Any:
         """The family of such rows."""
-        return replace(self, fractions=True) if self._knows_fractions else self  # type: ignore[type-var]
+        return replace(self, fractions=True) if self.knows_fractions else self  # type: ignore[type-var]
 
     @property
-    def _knows_fractions(self) -> bool:
+    def knows_fractions(self) -> bool:
+        """Whether the energy is linear in the label."""
         return "fractions" in getattr(self, "__dataclass_fields__", ())
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,96 @@
+"""Tasks in any `concurrent.futures.Executor`: threads, processes, a cluster. Results come in the order of the tasks.
+
+Only ``submit`` and ``result`` are asked of it. An executor of other processes is sent the function as bytes, made by
+cloudpickle, since functions inside functions do not pickle otherwise; a process unpickles it once for all its tasks.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
+from typing import Any
+
+from ..errors import SourceError
+from .passes import in_own_thread, threads
+
+_AHEAD = 4  # tasks for each processor that are submitted before their results are asked for
+_ELSEWHERE = 64  # the same where the number of workers is not known: a task waits at its executor, not in memory
+
+
+def in_order(
+    executor: Any, function: Callable[..., Any], tasks: Iterable[tuple], place: Callable[[int], str]
+) -> Iterator[Any]:
+    """``function(*task)`` of every task; what a lost worker leaves behind becomes an error that names the place."""
+    executor, call, ahead = _called(executor, function)
+    if executor is None:
+        yield from (function(*task) for task in tasks)
+        return
+    waiting: deque[Future] = deque()
+    done = 0
+    try:
+        for task in tasks:
+            waiting.append(executor.submit(*call, *task))
+            if len(waiting) >= ahead:
+                yield _result(waiting.popleft(), place(done))
+                done += 1
+        while waiting:
+            yield _result(waiting.popleft(), place(done))
+            done += 1
+    finally:
+        left = [future for future in waiting if not future.cancel()]
+        for future in left:  # nobody wants the rest, but nothing may run on behind one's back
+            future.exception()
+
+
+def _called(executor: Any, function: Callable[..., Any]) -> tuple[Any, tuple, int]:
+    """The executor to be used, what to submit before a task's own arguments, and how many tasks ahead."""
+    if executor is None:
+        if in_own_thread() or (os.cpu_count() or 1) == 1:
+            return None, (function,), 1
+        return threads(), (function,), _AHEAD * (os.cpu_count() or 1)
+    if isinstance(executor, ThreadPoolExecutor):
+        return executor, (function,), _ELSEWHERE
+    return executor, (run_pickled, pickled(function)), _ELSEWHERE
+
+
+def _result(future: Any, place: str) -> Any:
+    try:
+        return future.result()
+    except (BrokenExecutor, CancelledError) as error:
+        raise SourceError(
+            f"a worker of the executor was lost while it read {place} ({type(error).__name__}: {error}). Mostly it ran "
+            "out of memory: give each worker more, or make the blocks smaller. With a store the run goes on where it "
+            "was, with a new executor: tunamh.resume(store, target)."
+        ) from error
+
+
+def pickled(function: Callable[..., Any]) -> bytes:
+    """A function as bytes, with what it has around it."""
+    try:
+        import cloudpickle
+    except ImportError:
+        raise ImportError(
+            "an executor of other processes needs cloudpickle, by which functions are sent to them: "
+            "pip install cloudpickle."
+        ) from None
+    return cloudpickle.dumps(function)
+
+
+@functools.lru_cache(maxsize=4)
+def _unpickled(function: bytes) -> Callable[..., Any]:
+    import pickle
+
+    with _unpickling:
+        return pickle.loads(function)
+
+
+_unpickling = threading.RLock()
+
+
+def run_pickled(function: bytes, *task: Any) -> Any:
+    """In a worker: the function that the bytes are, of one task."""
+    return _unpickled(function)(*task)

@@ -1,0 +1,115 @@
+"""Which rows come next, and a map that gathers them: memory does not grow with the number of rows.
+
+Row numbers follow the fixed law ``c_i / C``, whatever the chain does. Block ``b`` has the share ``C_b / C``, ``C_b``
+being the sum of its ``c``, which one map found. The stream of a chain is cut into servings of 8192 rows; serving ``s``
+of a chain has a seed of its own, by which each of its places draws a block and a uniform. A map over the blocks then
+finds, in every block, the rows at these uniforms by the cumulated ``c``, and gives them back packed. So the rows of a
+stream depend on the seed, the data and their blocks, and not on how many servings are gathered at a time, where and
+when.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import SourceError
+from .source import Rows
+
+SERVING = 8192
+"""Rows of a stream that are drawn by one seed."""
+
+_SAME_SUM = 1e-9  # relative, by which the sum of a block's c may differ on another machine
+
+
+class Served(NamedTuple):
+    """A stream of rows: the entropy and the key of its seed."""
+
+    entropy: Any
+    key: tuple[int, ...]
+
+    @classmethod
+    def by(cls, seed: np.random.SeedSequence) -> Served:
+        entropy: Any = seed.entropy
+        return cls(entropy if isinstance(entropy, int) else tuple(entropy), tuple(seed.spawn_key))
+
+    def uniforms(self, serving: int) -> np.ndarray:
+        """Two for each row of a serving, (2, SERVING)."""
+        seed = np.random.SeedSequence(self.entropy, spawn_key=(*self.key, serving))
+        return np.random.Generator(np.random.PCG64(seed)).random((2, SERVING))
+
+
+class Plan:
+    """Servings ``first`` to ``first + count`` of some streams: which places want a row of which block.
+
+    It is sent to where blocks are read, and is small: what it means is drawn there, once for all blocks.
+    """
+
+    def __init__(self, starts: np.ndarray, sums: np.ndarray, streams: tuple[Served, ...], first: int, count: int):
+        self.starts, self.sums, self.streams, self.first, self.count = starts, sums, streams, first, count
+        self._lock = threading.Lock()
+        self._drawn: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    def __reduce__(self) -> Any:
+        return Plan, (self.starts, self.sums, self.streams, self.first, self.count)
+
+    def _draw(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Places sorted by their block, their uniforms in this order, and where every block's begin."""
+        with self._lock:
+            if self._drawn is None:
+                servings = range(self.first, self.first + self.count)
+                found = [stream.uniforms(serving) for stream in self.streams for serving in servings]
+                ends = np.cumsum(self.sums)
+                last = int(np.flatnonzero(self.sums > 0)[-1])
+                block = np.concatenate(
+                    [np.searchsorted(ends, uniform[0] * ends[-1], side="right").astype(np.int32) for uniform in found]
+                )
+                np.minimum(block, last, out=block)
+                order = np.argsort(block, kind="stable")
+                begins = np.concatenate([[0], np.cumsum(np.bincount(block, minlength=len(ends)))])
+                self._drawn = order, np.concatenate([uniform[1] for uniform in found])[order], begins
+        return self._drawn
+
+    def of(self, start: int) -> tuple[int, np.ndarray, np.ndarray]:
+        """The number of the block that begins at row ``start``, the places that want a row of it, and uniforms."""
+        order, uniforms, begins = self._draw()
+        b = int(np.searchsorted(self.starts, start))
+        if b >= len(self.starts) or self.starts[b] != start:
+            raise SourceError(f"no block began at row {start} when bounds were summed: the data were cut anew.")
+        part = slice(begins[b], begins[b + 1])
+        return b, order[part], uniforms[part]
+
+
+@dataclass(frozen=True)
+class GatherBlock:
+    """Of a block of rows: those that the plan wants, packed, with their places and their numbers."""
+
+    plan: Plan
+    pack: Callable[[Rows], np.ndarray]
+    column: int
+
+    def __call__(self, block: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        b, places, uniforms = self.plan.of(block.start)
+        if len(places) == 0:
+            return None
+        rows = self.pack(block)
+        c = rows[:, self.column]
+        total, known = float(np.sum(c)), float(self.plan.sums[b])
+        if not abs(total - known) <= _SAME_SUM * known:
+            raise SourceError(
+                f"the rows from {block.start} on have other bounds than when they were summed up ({total:.9g}, not "
+                f"{known:.9g}): the data changed. Open the rows again and make a new target."
+            )
+        chosen = by_cumulated(c, uniforms)
+        return places, rows[chosen], block.start + chosen
+
+
+def by_cumulated(c: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
+    """For every uniform the row at it, by the law ``c_i / sum c``; rows with ``c_i = 0`` are never met."""
+    ends = np.cumsum(c)
+    last = int(np.flatnonzero(c > 0)[-1])
+    return np.minimum(np.searchsorted(ends, uniforms * ends[-1], side="right"), last)

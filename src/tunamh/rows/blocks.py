@@ -1,0 +1,94 @@
+"""Blocks of your own: tables in a list, or whatever a reader makes tables of."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._arguments import shown
+from ..data.pieces import InPieces, Reading, names_of, survey
+from ..data.tables import column_names
+
+
+class HeldPiece(NamedTuple):
+    """A table in memory."""
+
+    table: Any
+    place: str
+
+    def tables(self, columns: Sequence[str] | None) -> Iterator[Any]:
+        yield chosen(as_table(self.table), columns)
+
+
+class ReadPiece(NamedTuple):
+    """What ``reader`` makes of a member of a list, each time it is asked for."""
+
+    member: Any
+    reader: Callable[[Any], Any]
+    place: str
+
+    def tables(self, columns: Sequence[str] | None) -> Iterator[Any]:
+        yield chosen(as_table(self.reader(self.member)), columns)
+
+
+def as_table(block: Any) -> Any:
+    """A table with columns by name; those of a matrix are called 0, 1, ..."""
+    if isinstance(block, np.ndarray):
+        if block.ndim != 2:
+            raise TypeError(f"a block that is an array must be a matrix (rows, columns), got {shown(block)}.")
+        return {str(j): block[:, j] for j in range(block.shape[1])}
+    if isinstance(block, dict):
+        lengths = {name: len(values) for name, values in block.items()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"the columns of a block have different lengths: {lengths}.")
+        return {str(name): values for name, values in block.items()}
+    if column_names(block) is None:
+        raise TypeError(
+            f"a block must be a table (pandas, polars, pyarrow), a dict of arrays or a matrix, got {shown(block)}."
+        )
+    return block
+
+
+def chosen(table: Any, columns: Sequence[str] | None) -> Any:
+    """Some columns of a table, in this order."""
+    if columns is None:
+        return table
+    lacking = [name for name in columns if name not in names_of(table)]
+    if lacking:
+        raise KeyError(f"it has no column {lacking[0]!r}, only {', '.join(names_of(table))}")
+    if isinstance(table, dict):
+        return {name: table[name] for name in columns}
+    return table.select(list(columns)) if hasattr(table, "select") else table[list(columns)]
+
+
+def block_tables(
+    rows: Any, reader: Callable[[Any], Any] | None, reading: Reading, *, executor: Any, memory: int | None
+) -> InPieces:
+    """Tables of a list, or one table, or what ``reader`` makes of each member; all are read once to count them."""
+    if reader is None and (isinstance(rows, dict | np.ndarray) or column_names(rows) is not None):
+        rows = [rows]
+    if not hasattr(rows, "__getitem__") or not hasattr(rows, "__len__") or isinstance(rows, dict | str):
+        raise TypeError(
+            f"blocks must be a list, or have a length and members by number, since they are read more than once; got "
+            f"{shown(rows)}."
+        )
+    pieces: list[Any] = [
+        HeldPiece(rows[k], f"block {k}")
+        if reader is None
+        else ReadPiece(rows[k], reader, f"block {k} ({shown(rows[k])})")
+        for k in range(len(rows))
+    ]
+    found = survey(pieces, reading, executor)
+    fingerprint = hashlib.blake2b(repr(found).encode(), digest_size=8).hexdigest()
+    return InPieces(
+        pieces,
+        found.lengths,
+        None if reading.change is not None else reading.columns,
+        fingerprint,
+        reading=reading,
+        executor=executor,
+        memory=memory,
+    )

@@ -1,0 +1,127 @@
+"""Dask data frames and arrays: their partitions are the pieces, and work is done where these lie."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .._arguments import shown
+from ..data.executors import pickled, run_pickled
+from ..data.pieces import InPieces, OfBlocks, Reading, Survey
+from ..data.tables_source import TableBlock
+from ..errors import SourceError
+from .blocks import HeldPiece
+
+Result = TypeVar("Result")
+
+_AHEAD = 32  # partitions whose work is asked for before their results are
+
+
+def _on_piece(function: bytes, table: Any, place: str, *others: Any) -> Any:
+    """In a worker, with the partition at hand."""
+    return run_pickled(function, HeldPiece(_local(table), place), *others)
+
+
+def _local(table: Any) -> Any:
+    return np.asarray(table) if type(table).__module__.startswith("numpy") else table
+
+
+class DaskTables(InPieces):
+    """Partitions of a Dask data frame or array; only small results and gathered rows travel."""
+
+    def __init__(self, frame: Any, reading: Reading, *, executor: Any, memory: int | None):
+        if executor is not None:
+            raise TypeError("a Dask collection is computed by Dask itself: leave executor= out.")
+        self.frame = frame
+        places = [f"partition {k}" for k in range(len(self._partitions(None)))]
+        found = list(self._each(Survey(reading), self._partitions(None), places, [()] * len(places)))
+        fingerprint = hashlib.blake2b(repr(found).encode(), digest_size=8).hexdigest()
+        self._kept = [k for k, (length, _) in enumerate(found) if length > 0]
+        pieces: list[Any] = [HeldPiece(None, place) for place in places]
+        names = reading.columns if reading.change is None else None
+        if names is None and reading.change is None and hasattr(frame, "columns"):
+            names = tuple(map(str, frame.columns))
+        self._given = reading
+        super().__init__(pieces, [length for length, _ in found], names, fingerprint, reading=reading, memory=memory)
+
+    def _partitions(self, columns: Sequence[str] | None) -> list[Any]:
+        """Delayed tables, of these columns only where nothing is changed."""
+        frame = self.frame
+        if hasattr(frame, "columns"):
+            return frame.to_delayed() if columns is None else frame[list(columns)].to_delayed()
+        frame = frame if frame.ndim == 2 else frame.reshape(-1, 1)
+        return list(frame.rechunk({1: -1}).to_delayed().ravel())
+
+    def first(self, columns: Sequence[str] | None = None) -> TableBlock:
+        task = OfBlocks(_itself, self._given, None if columns is None else tuple(columns))
+        partitions = self._partitions(columns if self._given.change is None else self._given.columns)
+        part, piece, length = partitions[self._kept[0]], self.pieces[0], self.lengths[0]
+        return next(self._each(task, [part], [piece.place], [(0, length)]))[0]
+
+    def map(self, function: Callable[[TableBlock], Result], columns: Sequence[str] | None = None) -> Iterator[Result]:
+        task = OfBlocks(function, self._given, None if columns is None else tuple(columns))
+        partitions = self._partitions(columns if self._given.change is None else self._given.columns)
+        parts = [partitions[k] for k in self._kept]
+        others = list(zip(self.starts, self.lengths, strict=True))
+        for results in self._each(task, parts, [piece.place for piece in self.pieces], others):
+            yield from results
+
+    def _each(
+        self, function: Callable[..., Any], parts: Sequence[Any], places: Sequence[str], others: Sequence[tuple]
+    ) -> Iterator[Any]:
+        """Of every partition, on the cluster of the current client or, without one, in Dask's threads."""
+        from dask import delayed
+
+        compute, run, blob = _compute(), delayed(_on_piece, pure=False), pickled(function)
+        waiting: deque[tuple[Any, str]] = deque()
+        tasks = zip(parts, places, others, strict=True)
+        for part, place, other in tasks:
+            waiting.append((compute(run(blob, part, place, *other)), place))
+            if len(waiting) >= _AHEAD:
+                yield _result(*waiting.popleft())
+        while waiting:
+            yield _result(*waiting.popleft())
+
+
+def _itself(block: TableBlock) -> TableBlock:
+    return block
+
+
+def _compute() -> Callable[[Any], Any]:
+    """From delayed work to its future."""
+    try:
+        from distributed import default_client
+
+        client = default_client()
+    except (ImportError, ValueError):
+        import dask
+
+        return lambda work: _Done(lambda: dask.compute(work, scheduler="threads")[0])
+    return client.compute
+
+
+class _Done:
+    def __init__(self, compute: Callable[[], Any]):
+        self.result = compute
+
+
+def _result(future: Any, place: str) -> Any:
+    try:
+        return future.result()
+    except Exception as error:
+        if type(error).__name__ not in ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError"):
+            raise
+        raise SourceError(
+            f"the cluster gave up on {place} after losing workers ({error}). Mostly they ran out of memory: make "
+            "partitions smaller or give workers more. With a store the run goes on by tunamh.resume(store, target)."
+        ) from error
+
+
+def dask_tables(frame: Any, reading: Reading, *, executor: Any, memory: int | None) -> DaskTables:
+    if not hasattr(frame, "to_delayed") or (not hasattr(frame, "columns") and not hasattr(frame, "rechunk")):
+        raise TypeError(f"a Dask data frame or array was expected, got {shown(frame)}.")
+    return DaskTables(frame, reading, executor=executor, memory=memory)

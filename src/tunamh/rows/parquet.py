@@ -1,0 +1,158 @@
+"""Parquet files through `pyarrow.dataset`: a piece is a row group."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ..data.pieces import InPieces, Reading, survey
+from ..errors import SourceError
+
+_WHOLE = 1 << 21  # rows of a row group that are read at once,
+_PART = 1 << 20  # and of a part of a larger one
+
+
+class ParquetPiece(NamedTuple):
+    """A row group of a file, as it was when the file was opened."""
+
+    fragment: Any
+    schema: Any
+    path: str
+    group: int
+    size: int
+    modified: int
+    n_rows: int
+
+    @property
+    def place(self) -> str:
+        return f"row group {self.group} of {self.path}"
+
+    def tables(self, columns: Sequence[str] | None) -> Iterator[Any]:
+        self._refuse_changes()
+        wanted: Any = {"schema": self.schema, "columns": None if columns is None else list(columns)}
+        wanted |= {"use_threads": False}
+        try:
+            if self.n_rows <= _WHOLE:
+                yield self.fragment.to_table(**wanted)
+            else:
+                yield from _of_same_size(self.fragment.to_batches(batch_size=_PART, **wanted))
+        except OSError as error:
+            self._refuse_changes()
+            raise SourceError(
+                f"{self.place} cannot be read ({error}): the file is damaged. Write it again, then open the rows anew."
+            ) from error
+
+    def _refuse_changes(self) -> None:
+        size, modified = stamp(self.fragment.filesystem, self.fragment.path)
+        if size is None:
+            raise SourceError(
+                f"{self.path} is gone: its row group {self.group} cannot be read. Put the file back as it was; a "
+                "stored run then goes on by tunamh.resume. Or open the rows again and make a new target."
+            )
+        if (size, modified) != (self.size, self.modified):
+            raise SourceError(
+                f"{self.path} was changed since the rows were opened (its size was {self.size}, it is {size}); row "
+                f"group {self.group} was to be read. Open the rows again and make a new target."
+            )
+
+
+def stamp(filesystem: Any, path: str) -> tuple[int | None, int]:
+    """The size of a file and when it was changed last; no size where there is none."""
+    info = filesystem.get_file_info([path])[0]
+    return (int(info.size), int(info.mtime_ns or 0)) if info.is_file else (None, 0)
+
+
+def parquet_tables(rows: Any, reading: Reading, *, executor: Any, memory: int | None) -> InPieces:
+    """Files, a folder or a pattern, their row groups being the pieces."""
+    try:
+        import pyarrow.dataset as ds
+    except ImportError:
+        raise ImportError("Parquet files need pyarrow: pip install 'tunamh[parquet]'.") from None
+    checked = ds.ParquetFragmentScanOptions(page_checksum_verification=True)  # where the writer made checksums
+    form = ds.ParquetFileFormat(default_fragment_scan_options=checked)
+    opened: Any = ds.dataset(_found(rows), format=form, partitioning="hive")
+    pieces: list[ParquetPiece] = []
+    digest = hashlib.blake2b(digest_size=8)
+    for fragment in sorted(opened.get_fragments(), key=lambda fragment: _place_in(rows, fragment.path)):
+        size, modified = stamp(fragment.filesystem, fragment.path)
+        known = set(fragment.physical_schema.names) | set(_partition_names(ds, fragment))
+        lacking = [name for name in opened.schema.names if name not in known]
+        if lacking:
+            raise SourceError(f"{fragment.path} has no column {lacking[0]!r}, which other files have: leave it out.")
+        digest.update(f"{os.path.basename(fragment.path)} {size} {_summary(fragment.metadata)}".encode())
+        shown = os.path.relpath(fragment.path) if os.path.exists(fragment.path) else fragment.path
+        shown = fragment.path if shown.startswith("..") else shown
+        for part in fragment.split_by_row_group():
+            group = part.row_groups[0]
+            pieces.append(ParquetPiece(part, opened.schema, shown, group.id, size or 0, modified, int(group.num_rows)))
+    names = list(opened.schema.names)
+    unknown = [name for name in reading.columns or () if name not in names]
+    if unknown:
+        raise KeyError(f"no column {unknown[0]!r} in these files, whose columns are {', '.join(names)}")
+    lengths, fingerprint = [piece.n_rows for piece in pieces], digest.hexdigest()
+    settings: dict[str, Any] = {"reading": reading, "executor": executor, "memory": memory}
+    if reading.change is None:
+        return InPieces(pieces, lengths, reading.columns or names, fingerprint, **settings)
+    found = survey(pieces, reading, executor)
+    changed = hashlib.blake2b(repr((fingerprint, found.digests)).encode(), digest_size=8).hexdigest()
+    return InPieces(pieces, found.lengths, None, changed, **settings)
+
+
+def _found(rows: Any) -> Any:
+    """What pyarrow is asked to open: a pattern becomes the files that it means, in their order."""
+    if not isinstance(rows, str | os.PathLike):
+        return [os.fspath(row) for row in rows]
+    path = os.fspath(rows)
+    if "://" in path:
+        return path
+    if any(sign in path for sign in "*?["):
+        found = sorted(glob.glob(path, recursive=True))
+        if not found:
+            raise FileNotFoundError(f"no file is named like {path!r}.")
+        return found
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"there is no file or folder {path!r}.")
+    return path
+
+
+def _place_in(rows: Any, path: str) -> Any:
+    """Files of a list stay in its order, others go by name."""
+    if isinstance(rows, str | os.PathLike):
+        return path
+    ends = [os.path.abspath(os.fspath(row)) for row in rows]
+    return ends.index(os.path.abspath(path)) if os.path.abspath(path) in ends else len(ends)
+
+
+def _partition_names(ds: Any, fragment: Any) -> list[str]:
+    return list(ds.get_partition_keys(fragment.partition_expression))
+
+
+def _summary(metadata: Any) -> str:
+    """Rows, sizes and the least and largest values of all columns of all row groups: what the file's footer knows."""
+    found = []
+    for k in range(metadata.num_row_groups):
+        group = metadata.row_group(k)
+        for j in range(group.num_columns):
+            column = group.column(j)
+            known = column.statistics
+            ends = (known.min, known.max, known.null_count) if known is not None and known.has_min_max else None
+            found.append((group.num_rows, column.path_in_schema, column.total_compressed_size, ends))
+    return repr(found)
+
+
+def _of_same_size(batches: Any) -> Iterator[Any]:
+    """Tables of ``_PART`` rows each, however the batches are cut."""
+    import pyarrow as pa
+
+    held: list[Any] = []
+    for batch in batches:
+        held.append(batch)
+        while sum(one.num_rows for one in held) >= _PART:
+            table = pa.Table.from_batches(held)
+            yield table.slice(0, _PART)
+            held = table.slice(_PART).to_batches()
+    if held and sum(one.num_rows for one in held):
+        yield pa.Table.from_batches(held)

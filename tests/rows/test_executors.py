@@ -1,0 +1,162 @@
+"""Where blocks are read and computed with changes nothing: threads, processes, a Dask cluster; and workers that die."""
+
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import dask.dataframe as dd
+import distributed
+import numpy as np
+import pytest
+from made import BOUNDS, LATE, TABLE, X, read_and_die_once, read_slice, write
+
+import tunamh
+from tunamh.data import executors
+
+COLUMNS = ["a", "b", "carrier"]
+STEPS = {"test": tunamh.MHSS(floor=40, delayed=False), "proposal": tunamh.Autoregressive(rho=0.0)}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("executors"))
+
+
+@pytest.fixture(scope="module")
+def processes():
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        yield pool
+
+
+@pytest.fixture(scope="module")
+def client():
+    quiet = {"distributed.worker.daemon": False, "distributed.admin.tick.limit": "1h"}
+    import dask
+
+    with dask.config.set(quiet):
+        cluster = distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None)
+        with cluster, distributed.Client(cluster) as client:
+            client.run(add_to_path, __file__)
+            yield client
+
+
+def add_to_path(file):
+    """Workers import the readers from where the tests are."""
+    import os
+    import sys
+
+    sys.path.insert(0, os.path.dirname(file))
+
+
+def draws(tables, y="late", family=None, n=40):
+    target = tunamh.GLM(tables[COLUMNS], y, family or tunamh.Logistic())
+    return tunamh.sample(target, draws=n, chains=2, rng=1, **STEPS).posterior["theta"].values
+
+
+@pytest.fixture(scope="module")
+def expected(path):
+    return {memory: draws(tunamh.open_rows(path, memory=memory)) for memory in ("1MiB", "1GiB")}
+
+
+@pytest.mark.parametrize("memory", ["1MiB", "1GiB"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_threads(path, expected, memory, workers):
+    with ThreadPoolExecutor(workers) as pool:
+        assert (draws(tunamh.open_rows(path, executor=pool, memory=memory)) == expected[memory]).all()
+
+
+@pytest.mark.parametrize("memory", ["1MiB", "1GiB"])
+def test_processes(path, expected, memory, processes):
+    assert (draws(tunamh.open_rows(path, executor=processes, memory=memory)) == expected[memory]).all()
+
+
+def own_energy(eta, y):
+    return np.log(1 + np.exp(eta)) - y * eta
+
+
+def test_a_family_of_ones_own_and_unknown_scales_in_processes(path, processes):
+    for y, family in (("late", tunamh.family(own_energy, convex=True)), ("noisy", tunamh.StudentT(4))):
+        one, other = (
+            tunamh.GLM(tunamh.open_rows(path, executor=pool)[["a"]], y, family).modes[0].point
+            for pool in (processes, None)
+        )
+        assert (one == other).all()
+
+
+def test_what_is_sent_is_small(path, processes, monkeypatch):
+    """Functions of blocks hold no data: but for the row numbers of a sample."""
+    sizes, pickled = [], executors.pickled
+
+    def weighed(function):
+        sizes.append(len(pickled(function)))
+        return pickled(function)
+
+    monkeypatch.setattr(executors, "pickled", weighed)
+    draws(tunamh.open_rows(path, executor=processes, memory="1MiB"))
+    assert len(sizes) > 5
+    assert max(sizes) < 60_000
+
+
+def test_another_data_set_has_other_draws(path, expected):
+    """Negative control."""
+    other = tunamh.open_rows([TABLE.slice(0, 32_768), TABLE.slice(32_767)], memory="1MiB")
+    assert not (draws(other) == expected["1MiB"]).all()
+
+
+@pytest.mark.parametrize("memory", ["1MiB", "1GiB"])
+def test_a_dask_cluster(path, expected, memory, client):
+    rows = tunamh.open_rows(path, executor=client.get_executor(), memory=memory)
+    assert (draws(rows) == expected[memory]).all()
+
+
+def test_dask_frames_and_arrays(expected, client):
+    frame = dd.from_map(read_frame, BOUNDS)
+    assert (draws(tunamh.open_rows(frame, memory="1MiB")) == expected["1MiB"]).all()
+    import dask.array as da
+
+    whole = da.from_array(np.column_stack([X, LATE]), chunks=(16_384, 2))
+    one = tunamh.LogisticRegression(tunamh.open_rows(whole)[["0", "1"]], y="3").modes[0].point
+    assert (one == tunamh.LogisticRegression(X[:, :2], LATE).modes[0].point).all()
+
+
+def read_frame(bounds):
+    return read_slice(bounds).to_pandas()
+
+
+def test_dask_without_a_cluster(expected):
+    frame = dd.from_map(read_frame, BOUNDS)
+    one = tunamh.LogisticRegression(tunamh.open_rows(frame)[["a", "b"]], y="late").modes[0].point
+    assert (one == tunamh.LogisticRegression(X[:, :2], LATE).modes[0].point).all()
+
+
+# ------------------------------------------------------------------------------------------------------- lost workers
+
+
+def test_a_lost_worker_of_a_cluster_changes_nothing(expected, client, tmp_path):
+    """During the first map, and during a gather: the cluster does the work again."""
+    marker = tmp_path / "died"
+    tasks = [(str(marker), bounds) for bounds in BOUNDS]
+    rows = tunamh.open_rows(tasks, reader=read_and_die_once, executor=client.get_executor(), memory="1MiB")
+    assert marker.exists()
+    target = tunamh.LogisticRegression(rows[COLUMNS], y="late")
+    target.modes
+    gathered, gather = [], tunamh.data.pool.GatheredRows._gather
+
+    def dying(self, k, wanting):
+        if not gathered:
+            marker.unlink()
+        gathered.append(k)
+        return gather(self, k, wanting)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tunamh.data.pool.GatheredRows._gather", dying)
+        found = tunamh.sample(target, draws=40, chains=2, rng=1, **STEPS).posterior["theta"].values
+    assert marker.exists()
+    assert gathered[0] == 0
+    assert (found == expected["1MiB"]).all()
+
+
+def test_a_lost_process_is_named_by_its_block(tmp_path):
+    tasks = [(str(tmp_path / "died"), bounds) for bounds in BOUNDS]
+    lost = pytest.raises(tunamh.SourceError, match=r"lost while it read block [01] .*tunamh.resume")
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool, lost:
+        tunamh.open_rows(tasks, reader=read_and_die_once, executor=pool)

@@ -22,6 +22,7 @@ from .priors import prior_of
 from .reading import Read, RowsOf
 from .scales import response_unit
 from .syntax import label
+from .tables import target_of_tables
 from .terms import GroupTerm, Terms
 from .variables import Factor
 
@@ -104,6 +105,15 @@ def target_of(
         found = GLM(table, y, family, predictors=others or None, **common)
     if redundant == "error":
         _refuse_redundant(found.base if isinstance(found, MixedModel) else found, model)
+    found.formula = model
+    return found
+
+
+def regression_of_tables(asked: Read, tables: Any, family: Any, prior: Any, missing: str, redundant: str) -> GLM:
+    """Of tables that come in blocks."""
+    found, model = target_of_tables(asked, tables, family, prior, missing, isinstance(family, Ordinal))
+    if redundant == "error":
+        _refuse_redundant(found, model)
     found.formula = model
     return found
 

@@ -63,6 +63,7 @@ bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/rows_per_second.py
 	$(BIN)/python benchmarks/step.py
 	$(BIN)/python benchmarks/store.py
+	$(BIN)/python benchmarks/rows_from_disk.py --folder benchmarks/.cache
 	$(BIN)/python benchmarks/laplace.py
 	$(BIN)/python benchmarks/laplace_psis.py
 	$(BIN)/python benchmarks/methods.py

@@ -42,10 +42,6 @@ autoclass_content = "class"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 
-suppress_warnings = [
-    "toc.not_readable",  # pages that are written on other branches
-]
-
 
 def setup(app):
     """The page that `tunamh reproduce` wrote stands beside the pages as it is, not as a download."""

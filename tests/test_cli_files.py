@@ -109,6 +109,23 @@ def test_files_of_every_kind(here, table):
     assert "4 coefficients" in run("check", "m.npz", "y ~ X0 + X1 + X2", "--family", "logistic").output
 
 
+def test_a_folder_of_parquet_files_is_read_in_blocks(here, table):
+    (here / "parts").mkdir()
+    table.head(150).to_parquet("parts/a.parquet")
+    table.tail(N - 150).to_parquet("parts/b.parquet")
+    arguments = ("late ~ distance * carrier", "--family", "logistic", "--seed", 1, *SHORT)
+    assert run("sample", "flights.csv", *arguments, "--out", "whole.nc").exit_code == 0
+    for name, out in (("parts", "a.nc"), ("parts/*.parquet", "b.nc")):
+        assert run("sample", name, *arguments, "--out", out).exit_code == 0
+        with xarray.open_datatree(out) as parts, xarray.open_datatree("whole.nc") as whole:
+            assert parts.posterior["parameter"].values.tolist() == whole.posterior["parameter"].values.tolist()
+            off = (parts.posterior["theta"] - whole.posterior["theta"]).mean() / whole.posterior["theta"].std()
+            assert abs(float(off)) < 0.5
+    assert "read block by block" in run("check", "parts", *arguments[:3]).output
+    assert run("predict", "a.nc", "parts", "--out", "p.csv").exit_code == 0
+    assert len(pd.read_csv("p.csv")) == N
+
+
 def test_check_tells_what_is_wrong(here, table):
     table.assign(late=np.where(table["distance"] > 800, "yes", "no")).to_csv("separated.csv", index=False)
     formula = ("separated.csv", "late ~ distance", "--family", "logistic")
@@ -148,7 +165,7 @@ def write_hostile(folder, table):
 LOGISTIC = ("--family", "logistic")
 HOSTILE = [
     (("sample", "nosuch.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "there is no file nosuch.csv"),
-    (("sample", "folder", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "is a folder"),
+    (("sample", "folder", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "is a folder without Parquet"),
     (("sample", "empty.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "is empty"),
     (("sample", "header.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "no rows"),
     (("sample", "one.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "in every row"),

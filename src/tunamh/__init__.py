@@ -22,7 +22,7 @@ from .formula import FormulaError, regression
 from .guard import check_bounds
 from .mixed import GroupEffects, MixedModel
 from .modes import AcrossModes
-from .prediction import predict
+from .prediction import loo, predict, replicate
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .report import report
@@ -143,11 +143,13 @@ __all__ = [
     "check_bounds",
     "family",
     "laplace",
+    "loo",
     "open_rows",
     "predict",
     "priors",
     "read_store",
     "regression",
+    "replicate",
     "report",
     "resume",
     "sample",

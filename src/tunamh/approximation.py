@@ -89,7 +89,7 @@ class LaplaceApproximation:
             "draws": draws,
             "rows": self.target.n_rows,
             "data": self.target.fingerprint,
-            "model": self.target.description,
+            "model": getattr(self.target, "description", None),
         }
         posterior.attrs = attributes_of(False, settings)
         return xarray.DataTree.from_dict({"posterior": posterior})

@@ -27,13 +27,16 @@ _HELP = """Exact posterior samples from tall data.
 Every command has a --help with examples.
 """
 
-app = typer.Typer(
-    add_completion=False, no_args_is_help=True, help=_HELP, rich_markup_mode=None, pretty_exceptions_enable=False
-)
+app = typer.Typer(add_completion=False, help=_HELP, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 @app.callback(invoke_without_command=True)
-def main(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+def main(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+) -> None:
+    if context.invoked_subcommand is None and not version:
+        print(context.get_help())
+        raise typer.Exit
     if version:
         from .._version import __version__
 
@@ -78,7 +81,9 @@ def _shown(message: Any, *_: Any, **__: Any) -> None:
 def told_by(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}{f': {error.filename}' if error.filename else ''}"
-    return _CHOICE.sub(_as_option, str(error)) or type(error).__name__
+    told = str(error).replace("(draws=, thin=, tune=)", "(--draws, --tune)")
+    told = told.replace("; tunamh.summary(posterior) shows all parameters", "")
+    return _CHOICE.sub(_as_option, told) or type(error).__name__
 
 
 _CHOICE = re.compile(r"\b(missing|redundant|new_levels)=([\"'])(\w+)\2")

@@ -49,14 +49,20 @@ def check(
 
 def _columns(asked: Asked, table: Any) -> None:
     """Every column that the formula needs."""
+    from ..data.tables_source import Tables
     from ..formula.reading import read_formula
     from ..formula.variables import Numbers, as_columns, read, rows_in
     from .words import predictors_named
 
-    columns = as_columns(table)
+    in_blocks = isinstance(table, Tables)
+    columns = dict.fromkeys(table.names) if in_blocks else as_columns(table)
     beside = {"weights": asked.weights, "trials": asked.trials, "censored": asked.censored}
     wanted = read_formula(asked.formula, columns, beside, predictors_named(asked.predictors)).names
-    print(f"{rows_in(columns):,} rows, {len(columns)} columns, of which the formula needs {len(wanted)}:")
+    n_rows = table.n_rows if in_blocks else rows_in(columns)
+    print(f"{n_rows:,} rows, {len(columns)} columns, of which the formula needs {len(wanted)}:")
+    if in_blocks:
+        print(f"  {', '.join(wanted)}, read block by block")
+        return
     for name, one in read(columns, wanted).items():
         holes = int(one.missing.sum())
         told = f", {holes:,} missing" if holes else ""

@@ -17,10 +17,14 @@ KINDS = ".parquet, .csv, .tsv (also .gz), .npy or .npz"
 
 def read_table(path: Path) -> Any:
     """A pandas or pyarrow table, or a dict of arrays."""
+    if _in_blocks(path):
+        from ..rows import open_rows
+
+        return open_rows(str(path))
     if not path.exists():
         raise Refused(f"there is no file {path}.")
     if path.is_dir():
-        raise Refused(f"{path} is a folder, where a file of data is needed ({KINDS}).")
+        raise Refused(f"{path} is a folder without Parquet files, where data are needed ({KINDS}).")
     if path.stat().st_size == 0:
         raise Refused(f"the file {path} is empty.")
     kind = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
@@ -36,6 +40,19 @@ def read_table(path: Path) -> Any:
     except Exception as error:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise Refused(f"{path} cannot be read as {kind}: {first}") from None
+
+
+_LARGE = 1 << 30  # bytes of a Parquet file, from which on it is read block by block
+
+
+def _in_blocks(path: Path) -> bool:
+    """A folder or pattern of Parquet files, or a large one."""
+    if path.is_dir():
+        return any(path.rglob("*.parquet"))
+    if path.suffix not in (".parquet", ".pq"):
+        return False
+    pattern = any(mark in path.name for mark in "*?[") and not path.exists()
+    return pattern or (path.exists() and path.stat().st_size > _LARGE)
 
 
 def _parquet(path: Path) -> Any:

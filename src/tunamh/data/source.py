@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from .._blas import one_blas_thread
-from .passes import reported
+from .passes import shown
 
 Result = TypeVar("Result")
 
@@ -26,12 +26,13 @@ class Factored(NamedTuple):
     """Features of rows of which some are levels: ``numbers`` (n, k) are the first k columns of ``X`` as they are.
 
     Of the other columns, ``dim`` in all, a row has a 1 in those numbered ``positions`` (n, F), one for each factor, and
-    zeros elsewhere; -1 is the level without a parameter.
+    zeros elsewhere; -1 is the level without a parameter. With ``values`` (n, F) it has these in the place of ones.
     """
 
     numbers: np.ndarray
     positions: np.ndarray
     dim: int
+    values: np.ndarray | None = None
 
 
 class Rows(NamedTuple):
@@ -76,7 +77,7 @@ class Source(Protocol):
 def watched_map(source: Source, function: Callable[[Rows], Result]) -> Iterator[Result]:
     """``source.map`` as the library calls it: one BLAS thread for each block, reported to whoever watches passes."""
 
-    return reported(source.map(partial(_alone, function)), source.n_rows)
+    return shown(source.map(partial(_alone, function)), source.n_rows, "reading rows")
 
 
 def _alone(function: Callable[[Rows], Result], rows: Rows) -> tuple[int, Result]:

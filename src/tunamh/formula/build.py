@@ -22,6 +22,7 @@ from .priors import prior_of
 from .reading import Read, RowsOf
 from .scales import response_unit
 from .syntax import label
+from .tables import target_of_tables
 from .terms import GroupTerm, Terms
 from .variables import Factor
 
@@ -108,6 +109,15 @@ def target_of(
     return found
 
 
+def regression_of_tables(asked: Read, tables: Any, family: Any, prior: Any, missing: str, redundant: str) -> GLM:
+    """Of tables that come in blocks."""
+    found, model = target_of_tables(asked, tables, family, prior, missing, isinstance(family, Ordinal))
+    if redundant == "error":
+        _refuse_redundant(found, model)
+    found.formula = model
+    return found
+
+
 def _check_response(model: FormulaModel, family: Any, y: Any, of_trials: bool) -> None:
     """What the family itself has to say of the responses, by their name."""
     if of_trials or isinstance(y, Factor) or not hasattr(family, "check"):
@@ -159,6 +169,13 @@ def _split(prior: Any, model: FormulaModel) -> tuple[Any, dict[str, Any]]:
     return coefficients, scales
 
 
+def _why(named: list[str]) -> str:
+    """Products of factors are collinear where combinations of their levels do not occur."""
+    if not any("]:" in name and name.endswith("]") for name in named):
+        return ""
+    return " Combinations of levels that no row has make them so: 0 + a:b gives each that occurs its own coefficient."
+
+
 def _refuse_redundant(base: GLM, model: FormulaModel) -> None:
     """Raise for columns that are sums of others in every row."""
     given = base.given_rows
@@ -177,6 +194,6 @@ def _refuse_redundant(base: GLM, model: FormulaModel) -> None:
             raise FormulaError(f"the column {named[0]} is zero in every row, so that it says nothing: leave it out.")
         raise FormulaError(
             f"the columns {listed(named)} are collinear: each is a sum of the others in every row, so that the data "
-            'cannot tell their coefficients apart. Leave one of the terms out, or say redundant="keep" and let priors '
-            "tell them apart."
+            f"cannot tell their coefficients apart.{_why(named)} Leave one of the terms out, or say "
+            'redundant="keep" and let priors tell them apart.'
         )

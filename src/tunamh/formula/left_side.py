@@ -93,28 +93,34 @@ class Response:
 
 def learned_response(node: Node, values: Values, family: Any) -> tuple[Response, Any]:
     """The response, and its values as a target takes them."""
-    found, name, kind = values.value(node), label(node), type(family).__name__
-    labels, classes = hasattr(family, "of_trials"), hasattr(family, "of_classes")
+    found, name = values.value(node), label(node)
     if isinstance(found, Numbers):
         numbers = values.numbers(node)
         _refuse_constant(name, numbers, family)
-        known = tuple(as_factor(Numbers(numbers), name).levels) if classes else None
+        known = tuple(as_factor(Numbers(numbers), name).levels) if hasattr(family, "of_classes") else None
         return Response(node, known), numbers
     used = np.unique(found.codes)
     levels = tuple(found.levels[code] for code in used.tolist())
-    shown = listed([repr(level) for level in levels])
+    response = response_of_levels(node, levels, found.ordered, family)
+    codes = found.recoded(levels)
+    return response, codes.astype(np.float64) if response.labels else Factor(codes, levels, found.ordered)
+
+
+def response_of_levels(node: Node, levels: tuple[str, ...], ordered: bool, family: Any) -> Response:
+    """Of text or categories."""
+    name, kind, shown = label(node), type(family).__name__, listed([repr(level) for level in levels])
     if len(levels) == 1:
         raise FormulaError(f"the response {name} is {levels[0]!r} in every row: there is nothing to explain.")
-    if classes:
-        return Response(node, levels), Factor(found.recoded(levels), levels, found.ordered)
-    if not labels:
+    if hasattr(family, "of_classes"):
+        return Response(node, levels)
+    if not hasattr(family, "of_trials"):
         raise FormulaError(f"the response {name} holds text or categories ({shown}), and {kind} is for numbers.")
     if len(levels) > 2:
         raise FormulaError(
             f"the response {name} has {len(levels)} levels ({shown}), and {kind} is for two: say which is meant, as in "
             f'({node} == "{levels[-1]}") ~ ..., or take tunamh.Categorical().'
         )
-    return Response(node, levels, labels=True), (found.recoded(levels)).astype(np.float64)
+    return Response(node, levels, labels=True)
 
 
 def _refuse_constant(name: str, y: np.ndarray, family: Any) -> None:

@@ -93,14 +93,10 @@ def rows_of(asked: Read, data: Any, missing: str) -> RowsOf:
     if not holes:
         return RowsOf(variables, n_rows, None, arrays, 0)
     gone = np.any([variables[name].missing for name in holes], axis=0)
-    told = ", ".join(f"{name} ({count:,} row{'s' * (count > 1)})" for name, count in holes.items())
     if missing == "error":
-        raise FormulaError(
-            f'values are missing in {told}, the first in row {int(np.argmax(gone))}: say missing="drop" to leave the '
-            f"{int(gone.sum()):,} of {n_rows:,} rows out, or fill them first."
-        )
+        raise FormulaError(missing_told(holes, int(gone.sum()), n_rows, int(np.argmax(gone))))
     if gone.all():
-        raise FormulaError(f"every row has a missing value ({told}): no rows are left.")
+        raise FormulaError(f"every row has a missing value (in {', '.join(holes)}): no rows are left.")
     keep = ~gone
     kept = {name: one.take(keep) for name, one in variables.items()}
     arrays = {name: given[keep] for name, given in arrays.items()}
@@ -111,3 +107,12 @@ def _one_per_row(name: str, given: Any, n_rows: int) -> np.ndarray:
     if isinstance(given, int | float | np.integer | np.floating) and not isinstance(given, bool):
         return np.full(n_rows, float(given))
     return as_vector(given, name, n_rows)
+
+
+def missing_told(holes: Mapping[str, int], gone: int, n_rows: int, first: int | None = None) -> str:
+    told = ", ".join(f"{name} ({count:,} row{'s' * (count > 1)})" for name, count in holes.items())
+    where = "" if first is None else f", the first in row {first}"
+    return (
+        f'values are missing in {told}{where}: say missing="drop" to leave the {gone:,} of {n_rows:,} rows out, or '
+        "fill them first."
+    )

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._arguments import shown
+from ..data.tables_source import Tables
 from ..mixed import MixedModel
 from ..targets import GLM
 from ..targets.glm import checked_family
-from .build import learned_model, target_of
+from .build import learned_model, regression_of_tables, target_of
 from .reading import read_formula, rows_of
-from .variables import as_columns
+from .tables import in_memory, streams
+from .variables import as_columns, refuse_unknown
 
 _CHOICES = {"missing": ("error", "drop"), "redundant": ("error", "keep")}
 
@@ -41,7 +43,9 @@ def regression(
         other functions, ``offset(log(x))``, ``(1 | group)`` and ``(x | group)``. There is an intercept unless ``0 +``
         says otherwise. Text and categories are coded by level, the first being the reference.
     data : table
-        pandas, polars or pyarrow, or a dict of arrays.
+        pandas, polars or pyarrow, a dict of arrays, or tables that come in blocks (`tunamh.open_rows`: Parquet files,
+        Dask), whose rows are read as often as needed and not held. Group effects and ``predictors`` need the columns of
+        the formula in memory.
     family : Family
         As `tunamh.GLM` takes it, such as ``tunamh.Logistic()``.
     prior : optional
@@ -76,7 +80,12 @@ def regression(
             raise ValueError(f"{name} must be one of {', '.join(map(repr, _CHOICES[name]))}, got {shown(value)}.")
     checked_family(family)
     beside = {"weights": weights, "trials": trials, "censored": censored}
-    asked = read_formula(formula, as_columns(data), beside, predictors)
+    in_blocks = isinstance(data, Tables)
+    asked = read_formula(formula, dict.fromkeys(data.names) if in_blocks else as_columns(data), beside, predictors)
+    refuse_unknown(asked.names, list(data.names) if in_blocks else list(as_columns(data)))
+    if in_blocks and streams(asked):
+        return regression_of_tables(asked, data, family, prior, missing, redundant)
+    data = in_memory(asked, data) if in_blocks else data
     rows = rows_of(asked, data, missing)
     model, spreads = learned_model(asked, rows, family)
     return target_of(model, spreads, rows, family, prior, redundant, keep_effects)

@@ -13,16 +13,21 @@ _OF_TIMES = (LogNormal, LogLogistic, Weibull)
 
 
 def response_unit(family: Any, y: Any) -> float:
-    """The responses' standard deviation where these are real, that of their logarithms for times, else 1.
+    """Of responses that are all at hand."""
+    return unit_of(family, y, float(np.std(y)) if isinstance(family, _OF_REALS) else 1.0)
 
-    For robust families the median absolute deviation, over 0.6745, takes its place where it is not zero.
+
+def unit_of(family: Any, y: Any, spread: float) -> float:
+    """The responses' standard deviation ``spread`` where these are real, that of their logarithms for times, else 1.
+
+    For robust families the median absolute deviation, over 0.6745, takes its place where it is not zero. ``y`` are the
+    responses, or some of them.
     """
     if isinstance(family, _OF_TIMES):
         positive = np.asarray(y)[np.asarray(y) > 0]
         return float(np.std(np.log(positive))) or 1.0 if positive.size else 1.0
     if not isinstance(family, _OF_REALS):
         return 1.0
-    spread = float(np.std(y))
     if isinstance(family, StudentT | Huber):
         typical = float(np.median(np.abs(y - np.median(y)))) / 0.6745
         spread = typical if typical > 0 else spread

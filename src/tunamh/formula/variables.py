@@ -24,6 +24,9 @@ class Numbers:
 
     values: np.ndarray
 
+    def __len__(self) -> int:
+        return len(self.values)
+
     @property
     def missing(self) -> np.ndarray:
         return np.isnan(self.values)
@@ -39,6 +42,9 @@ class Factor:
     codes: np.ndarray
     levels: tuple[str, ...]
     ordered: bool = False
+
+    def __len__(self) -> int:
+        return len(self.codes)
 
     @property
     def missing(self) -> np.ndarray:
@@ -107,24 +113,51 @@ def rows_in(columns: Mapping[str, Any]) -> int:
 
 def read(columns: Mapping[str, Any], names: list[str]) -> dict[str, Variable]:
     """The columns that a formula needs."""
-    absent = [name for name in names if name not in columns]
-    if absent:
-        raise FormulaError(_unknown(absent, list(columns)))
+    refuse_unknown(names, list(columns))
     return {name: variable(columns[name], name) for name in names}
 
 
-def _unknown(absent: list[str], there: list[str]) -> str:
+def refuse_unknown(names: list[str], there: list[str]) -> None:
+    """Raise for columns that a table does not have."""
+    absent = [name for name in names if name not in there]
+    if not absent:
+        return
     import difflib
 
     near = [name for name in there if name.casefold() == absent[0].casefold()]
     near += difflib.get_close_matches(absent[0], there, 1, cutoff=0.6)
     hint = f" Is {near[0]} meant?" if near else ""
     plural = "s" * (len(absent) > 1)
-    return f"the data have no column{plural} {listed(absent)}.{hint} Their columns are {listed(there, 20)}."
+    raise FormulaError(
+        f"the data have no column{plural} {listed(absent)}.{hint} Their columns are {listed(there, 20)}."
+    )
+
+
+def joined_variables(blocks: list[dict[str, Variable]]) -> dict[str, Variable]:
+    """Columns of all blocks one behind the other, with the levels of all."""
+    found: dict[str, Variable] = {}
+    for name in blocks[0]:
+        parts = [block[name] for block in blocks]
+        factors = [part for part in parts if isinstance(part, Factor)]
+        numbers = [part for part in parts if isinstance(part, Numbers)]
+        if not factors:
+            found[name] = Numbers(np.concatenate([part.values for part in numbers]))
+            continue
+        if any(not part.missing.all() for part in numbers):
+            raise FormulaError(f"column {name} holds numbers in some blocks and text in others.")
+        levels = tuple(sorted({level for part in factors for level in part.levels}))
+        codes = [
+            part.recoded(levels) if isinstance(part, Factor) else np.full(len(part.values), -1, dtype=np.int64)
+            for part in parts
+        ]
+        found[name] = Factor(np.concatenate(codes), levels)
+    return found
 
 
 def variable(column: Any, name: str) -> Variable:
     """One column."""
+    if isinstance(column, Numbers | Factor):
+        return column
     if np.ndim(column) > 1 and not hasattr(column, "iloc"):
         raise FormulaError(f"column {name} has {np.ndim(column)} dimensions: give one number per row.")
     missing = _missing(column)

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..data.tables import as_matrix, as_vector, column_names, refuse_non_finite
+from ..data.tables_source import TableBlock, Tables
 from ..formula.errors import FormulaError, listed
 from ..formula.evaluate import Values, as_factor
 from ..formula.model import FormulaModel
-from ..formula.right_side import Columns
-from ..formula.variables import Factor, as_columns, rows_in, variable
+from ..formula.right_side import Columns, known_codes
+from ..formula.syntax import Name, columns_in
+from ..formula.variables import Factor, as_columns, refuse_unknown, rows_in, variable
 from ..targets.designs.gathered import NOWHERE
 from .stored import Fitted
 
@@ -51,10 +53,13 @@ class NewRows:
     def __init__(self, fitted: Fitted, table: Any, given: Given, with_response: bool = False):
         self.fitted, self.given, self.with_response = fitted, given, with_response
         formula = fitted.formula
+        self.tables = table if isinstance(table, Tables) else None
         if formula is not None:
             _refuse_beside_a_formula(given)
-            self.table: dict[str, Any] = as_columns(table)
-            self.n_rows = rows_in(self.table)
+            self.table: dict[str, Any] = as_columns(table) if self.tables is None else dict.fromkeys(table.names)
+            self.n_rows = rows_in(self.table) if self.tables is None else table.n_rows
+        elif self.tables is not None:
+            raise TypeError("tables in blocks are predicted by formula: make the target with tunamh.regression.")
         else:
             self.plain = _plain_columns(fitted, table)
             self.n_rows = len(self.plain.whole)
@@ -62,27 +67,47 @@ class NewRows:
             raise FormulaError("the new data have no rows.")
 
     def chunks(self, size: int) -> Iterator[Chunk]:
-        for first in range(0, self.n_rows, size):
-            which = slice(first, min(first + size, self.n_rows))
-            formula = self.fitted.formula
-            yield self._from_arrays(which) if formula is None else self._from_formula(formula, which)
+        formula = self.fitted.formula
+        if formula is None:
+            for first in range(0, self.n_rows, size):
+                yield self._from_arrays(slice(first, min(first + size, self.n_rows)))
+            return
+        names, more = self._names(formula)
+        refuse_unknown(names, list(self.table))
+        for start, part in self._parts(names, size):
+            n = rows_in(part)
+            values = formula.values(part or {"row": np.arange(self.n_rows)}, names, start)
+            yield self._from_formula(formula, values, slice(start, start + (n or self.n_rows)), more)
 
-    def _from_formula(self, formula: FormulaModel, which: slice) -> Chunk:
-        names = formula.predictor_columns
+    def _names(self, formula: FormulaModel) -> tuple[list[str], list[str]]:
+        """The columns to be read, and those of them that are there for trials or responses only."""
         trials = formula.beside.get("trials")
-        more = []
+        more: list[str] = []
         if trials is not None and self.given.trials is None:
-            from ..formula.syntax import columns_in
-
             more = [name for name in columns_in(trials) if name in self.table]
         if self.with_response:
-            from ..formula.syntax import columns_in
-
             more += list(columns_in(formula.response.node))
-        part = {name: _slice(self.table[name], which) for name in dict.fromkeys([*names, *more]) if name in self.table}
-        part = part or {"row": np.arange(which.start, which.stop)}
-        values = formula.values(part, list(dict.fromkeys([*names, *more])), which.start)
-        counted = None
+        return list(dict.fromkeys([*formula.predictor_columns, *more])), more
+
+    def _parts(self, names: list[str], size: int) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Columns of so many rows at a time, and the number of the first."""
+        there = [name for name in names if name in self.table]
+        if self.tables is None and not there:
+            yield 0, {}
+        elif self.tables is None:
+            for first in range(0, self.n_rows, size):
+                which = slice(first, min(first + size, self.n_rows))
+                yield first, {name: _slice(self.table[name], which) for name in there}
+        else:
+            for start, table in self.tables.map(_rows_of_block, there):
+                columns = as_columns(table)
+                n = rows_in(columns)
+                for first in range(0, n, size):
+                    which = slice(first, min(first + size, n))
+                    yield start + first, {name: _slice(columns[name], which) for name in there}
+
+    def _from_formula(self, formula: FormulaModel, values: Values, which: slice, more: list[str]) -> Chunk:
+        trials, counted = formula.beside.get("trials"), None
         if self.given.trials is not None:
             counted = _vector(self.given.trials, "trials", self.n_rows)[which]
         elif trials is not None and more:
@@ -141,6 +166,10 @@ class NewRows:
         return found
 
 
+def _rows_of_block(block: TableBlock) -> tuple[int, Any]:
+    return block.start, block.table
+
+
 def _refuse_beside_a_formula(given: Given) -> None:
     for name in ("offset", "groups", "predictors"):
         if getattr(given, name) is not None:
@@ -185,9 +214,6 @@ def _named_columns(table: Any, names: list[str], factors: dict[str, list[str]], 
     if absent:
         raise FormulaError(f"the new data have no column {listed(absent)}, to which the model was fitted.")
     values = Values({name: variable(columns[name], name) for name in (*whole, *factors)}, rows_in(columns), {})
-    from ..formula.right_side import known_codes
-    from ..formula.syntax import Name
-
     for name, one in values.variables.items():
         if one.missing.any():
             raise FormulaError(f"column {name} has a missing value in row {int(np.argmax(one.missing))}.")

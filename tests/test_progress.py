@@ -2,7 +2,9 @@
 
 import os
 import signal
+import sys
 import time
+import types
 
 import numpy as np
 import pytest
@@ -139,3 +141,42 @@ def test_a_broken_pipe_ends_progress_not_the_run(target, lines, monkeypatch):
 
     monkeypatch.setattr("sys.stderr", Broken())
     assert np.isfinite(sample(target, draws=20, tune=10, rng=1).posterior["theta"]).all()
+
+
+class FakeNotebook:
+    """As much of IPython as a kernel shows: outputs that can be updated."""
+
+    def __init__(self, monkeypatch, broken=False):
+        self.outputs, self.broken = [], broken
+        shell = types.SimpleNamespace(kernel=object())
+        ipython, shown = types.ModuleType("IPython"), types.ModuleType("IPython.display")
+        ipython.get_ipython, shown.display = lambda: shell, self.display
+        monkeypatch.setitem(sys.modules, "IPython", ipython)
+        monkeypatch.setitem(sys.modules, "IPython.display", shown)
+        monkeypatch.delenv("CI", raising=False)
+
+    def display(self, data, raw, display_id):
+        if self.broken:
+            raise OSError("the front end is gone")
+        self.outputs.append([data])
+        return types.SimpleNamespace(update=lambda data, raw: self.outputs[-1].append(data))
+
+
+def test_a_notebook_has_one_output_that_is_updated(target, monkeypatch, capsys):
+    notebook = FakeNotebook(monkeypatch)
+    sample(target, draws=200, rng=1)
+    (states,) = notebook.outputs
+    assert any("<progress" in state["text/html"] for state in states[:-1])
+    assert "<progress" not in states[-1]["text/html"]
+    assert states[-1]["text/plain"].splitlines()[-1].startswith("800 draws in")
+    assert capsys.readouterr().err == ""
+    with progress.Progress("<b>x</b>") as shown:
+        shown.say("<script>")
+        shown.update(0.5, "y")
+        assert "<b>" not in notebook.outputs[-1][-1]["text/html"]
+    assert notebook.outputs[-1][-1]["text/html"] == "<div>&lt;script&gt;</div>"
+
+
+def test_a_notebook_that_breaks_costs_no_draws(target, monkeypatch):
+    FakeNotebook(monkeypatch, broken=True)
+    assert sample(target, draws=100, rng=1).posterior.sizes["draw"] == 100

@@ -18,11 +18,14 @@ from .errors import (
     SourceError,
     TunaMHError,
 )
+from .formula import FormulaError, regression
 from .guard import check_bounds
 from .mixed import GroupEffects, MixedModel
 from .modes import AcrossModes
+from .prediction import loo, predict, replicate
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
+from .report import report
 from .results import summary
 from .resume import resume
 from .rows import open_rows
@@ -60,6 +63,19 @@ from .targets import (
 )
 from .until import Until
 
+_ESTIMATORS = ("BayesianGLM", "BayesianLogisticRegression", "BayesianRobustRegression")
+
+
+def __getattr__(name: str) -> object:
+    """The estimators are imported when they are asked for: scikit-learn is an extra, and takes its time."""
+    if name == "estimators" or name in _ESTIMATORS:
+        from importlib import import_module
+
+        found = import_module(".estimators", __name__)
+        return found if name == "estimators" else getattr(found, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __all__ = [
     "GLM",
     "MH",
@@ -79,6 +95,7 @@ __all__ = [
     "FiniteWalk",
     "Flat",
     "FlyMC",
+    "FormulaError",
     "Gamma",
     "Gaussian",
     "GaussianMixture",
@@ -126,9 +143,14 @@ __all__ = [
     "check_bounds",
     "family",
     "laplace",
+    "loo",
     "open_rows",
+    "predict",
     "priors",
     "read_store",
+    "regression",
+    "replicate",
+    "report",
     "resume",
     "sample",
     "summary",

@@ -11,12 +11,12 @@ import numpy as np
 
 from ._arguments import flag, seed_sequence, shown, whole_number
 from ._blas import one_blas_thread
-from .capabilities import Examined, Expandable, Whitenable, offers
+from .capabilities import Examined, Expandable, Swept, Whitenable, offers
 from .choose import choose
 from .control import Taylor
 from .errors import LaplaceOff, NotApplicable
 from .laplace_distance import LaplaceDistance
-from .laplace_law import LaplaceLaw, labels, laplace_law, moments, supported_draws
+from .laplace_law import LaplaceLaw, labels, laplace_law, law_is_of, moments, supported_draws
 from .proposals import Autoregressive
 from .results import attributes_of, posterior_of, summary
 from .sample import sample
@@ -89,6 +89,7 @@ class LaplaceApproximation:
             "draws": draws,
             "rows": self.target.n_rows,
             "data": self.target.fingerprint,
+            "model": getattr(self.target, "description", None),
         }
         posterior.attrs = attributes_of(False, settings)
         return xarray.DataTree.from_dict({"posterior": posterior})
@@ -111,7 +112,8 @@ def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceAppro
     Parameters
     ----------
     target : Target
-        A regression, or an `EnergyTarget` with derivatives and their bounds.
+        A regression, with groups or without, or an `EnergyTarget` with derivatives and their bounds. With groups the
+        approximation is one of what they share: coefficients and, of a single factor, the scales of its effects.
     check : bool
         False: trust it, draw nothing.
     rng : seed, SeedSequence or Generator
@@ -141,18 +143,20 @@ def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceAppro
     target.check_data()
     with one_blas_thread():
         choice = choose(target, None, *_asked_of(target))
-        law = laplace_law(choice.target) if isinstance(choice.proposal, Autoregressive) else None
+        by_law = isinstance(choice.proposal, Autoregressive) or offers(choice.target, Swept)
+        law = laplace_law(choice.target) if by_law else None
     if law is None:
         raise NotApplicable(
             f"there is no Laplace approximation of this posterior to rely on. What sample(target) does: {choice.why}."
         )
-    base = choice.target.base  # type: ignore[attr-defined]  # the approximation holds no copy of the rows
+    base = law_is_of(choice.target)  # the approximation holds no copy of the rows
     if not check:
         return LaplaceApproximation(base, law)
+    kernels_of_its_own = offers(choice.target, Swept)
     posterior = sample(
         choice.target,
-        test=choice.test,
-        proposal=choice.proposal,
+        test=None if kernels_of_its_own else choice.test,
+        proposal=None if kernels_of_its_own else choice.proposal,
         draws=_DRAWS,
         tune=_TUNE,
         chains=_CHAINS,

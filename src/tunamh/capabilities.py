@@ -79,6 +79,14 @@ class Examined(Expandable, Protocol):
         """What a person should be told of the model before it is sampled."""
 
 
+class Repeating(Protocol):
+    """Rows of which equal ones can be taken once, with their weights added up."""
+
+    @abstractmethod
+    def distinct(self) -> Target | None:
+        """The same posterior on the rows that differ; None where hardly any row repeats."""
+
+
 class LowerBounded(Protocol):
     """Quadratics below the rows' log likelihoods, for `FlyMC`."""
 
@@ -117,6 +125,10 @@ class Swept(Protocol):
     @abstractmethod
     def audit(self, sweeps: int, rng: np.random.Generator) -> float:
         """Hold every row against its bound in so many sweeps; the largest ratio met."""
+
+    @abstractmethod
+    def laplace_law(self) -> tuple[Any, Any]:
+        """Laplace's law, or None, and the target whose parameters it is a law of: effects of groups may be left out."""
 
 
 class Separable(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 
@@ -26,20 +27,40 @@ class Clock:
         return time.monotonic() - self._started - (seconds_compiling() - self._compiled)
 
     @property
+    def compiling(self) -> float:
+        """The seconds that compiling took meanwhile."""
+        return seconds_compiling() - self._compiled
+
+    @property
     def over(self) -> bool:
         return self.seconds >= self.limit
 
 
 class SetUp:
-    """Watches the passes of a set-up: shows them, and ends them when the time is over.
+    """Watches the passes of a set-up: shows them, ends them when the time is over, and notes what they cost.
 
     About eight passes over all rows are expected; from the sixth on, two more than there have been.
     """
 
     def __init__(self, n_rows: int, clock: Clock, progress: Progress):
         self.n_rows, self.clock, self.progress = max(n_rows, 1), clock, progress
+        self._report, self._seconds, self._until = Report("", 0, 0.0, 0), dict[str, float](), clock.seconds
+
+    @property
+    def cost(self) -> dict[str, Any]:
+        """Seconds of every stage so far, compiling not counted; passes begun, and rows read in them."""
+        self._note(self._report)
+        stages = {stage or "looking at the data": round(seconds, 4) for stage, seconds in self._seconds.items()}
+        return {"stages": stages, "passes": self._report.passes, "rows": self._report.rows}
+
+    def _note(self, report: Report) -> None:
+        """The time since the last report belongs to the stage that was announced then."""
+        now, stage = self.clock.seconds, self._report.stage
+        self._seconds[stage] = self._seconds.get(stage, 0.0) + now - self._until
+        self._report, self._until = report, now
 
     def __call__(self, report: Report) -> None:
+        self._note(report)
         if self.clock.over:
             doing = f" ({report.stage})" if report.stage else ""
             raise NoDraws(

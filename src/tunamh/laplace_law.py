@@ -6,11 +6,12 @@ regression with an unknown scale ``beta / scale`` and ``1 / scale``, in which po
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .capabilities import Whitenable, offers
+from .capabilities import Swept, Whitenable, offers
 from .errors import NotApplicable
 
 _PUSHED = 2000  # draws, where natural parameters are not those that are walked
@@ -30,22 +31,36 @@ class LaplaceLaw(NamedTuple):
 def laplace_law(target: Any) -> LaplaceLaw | None:
     """Of an expanded target: at the mode, where one was found, else at the centre, if that is one.
 
-    The search stops a tenth of a standard deviation or so before the mode; one more Newton step is made.
+    The search stops a tenth of a standard deviation or so before the mode; one more Newton step is made. Of a target
+    with kernels of its own, such as one with groups: what it says.
     """
+    if offers(target, Swept):
+        return target.laplace_law()[0]
     if not offers(target, Whitenable):
         return None
     modes = vars(target.base).get("modes")  # found already, or not wanted: no search is made for this
     if modes is not None:
-        mode = modes[0]
-        if len(modes) > 1 or not mode.found:
-            return None
-        metric, point, gradient = mode.posterior.metric(), mode.point, mode.posterior.gradient
-    else:
-        metric, point, gradient = target.metric, target.centre, target.centre_gradient
+        return law_at_mode(modes)
+    return _one_more_step(target.metric, target.centre, target.centre_gradient)
+
+
+def law_at_mode(modes: Sequence[Any]) -> LaplaceLaw | None:
+    """Of a target with one mode; None where there are several, or where the search found none."""
+    if len(modes) > 1 or not modes[0].found:
+        return None
+    return _one_more_step(modes[0].posterior.metric(), modes[0].point, modes[0].posterior.gradient)
+
+
+def _one_more_step(metric: Any, point: np.ndarray, gradient: np.ndarray) -> LaplaceLaw | None:
     away = metric.factor.T @ gradient
     if not metric.positive_definite or not np.linalg.norm(away) < max(0.5, 0.1 * np.sqrt(len(point))):
         return None
     return LaplaceLaw(point - metric.factor @ away, metric.factor)
+
+
+def law_is_of(target: Any) -> Any:
+    """The target whose parameters `laplace_law` is a law of."""
+    return target.laplace_law()[1] if offers(target, Swept) else target.base
 
 
 def supported_draws(target: Any, law: LaplaceLaw, n: int, rng: np.random.Generator) -> np.ndarray:

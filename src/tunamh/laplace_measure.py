@@ -14,6 +14,8 @@ depend on the state (for ``rho`` near 1 all moves are accepted, whatever ``pi``)
 and a share of them are of other kinds. So a thousand steps are made after the last draw, from kept draws, which have
 the law ``pi`` already: they leave it as it is, and need no warm-up. The result's draws are the same without them.
 
+A sweep over groups proposes no such thing: of it there is no bound.
+
 *Means and standard deviations* are those of the kept draws beside Laplace's, in natural units.
 """
 
@@ -26,11 +28,12 @@ import numpy as np
 
 from .acceptance import MH, MHSS
 from .acceptance.base import AcceptanceTest, ReadyTest
+from .capabilities import Swept, offers
 from .chain import RATE, ROWS, ChainState, advance, kernel_of, new_record
 from .data.stream import open_stream
 from .data.supply import NO_ROWS
 from .laplace_distance import LaplaceDistance
-from .laplace_law import LaplaceLaw, labels, laplace_law, moments
+from .laplace_law import LaplaceLaw, labels, laplace_law, law_is_of, moments
 from .proposals import Autoregressive, IndependentGaussian
 
 FEWEST_DRAWS = 100
@@ -60,34 +63,37 @@ def laplace_attributes(
     ``draws`` and ``records`` are the chains', in walked coordinates. A test that prepares a target of its own (`FlyMC`)
     has other rows than the law's.
     """
-    if not isinstance(proposal, Autoregressive) or not test.exact or hasattr(test, "prepare"):
+    swept = offers(target, Swept)
+    if not (swept or isinstance(proposal, Autoregressive)) or not test.exact or hasattr(test, "prepare"):
         return {}
     law = laplace_law(target)
     kept = min(map(len, draws))
     if law is None or len(draws) * kept < FEWEST_DRAWS:
         return {}
-    every = max(1, len(draws) * kept * target.dim // _VALUES)
+    every = max(1, len(draws) * kept * draws[0].shape[1] // _VALUES)
     walked = np.stack([chain[:kept:every] for chain in draws])
-    if (np.ptp(walked, axis=(0, 1)) == 0).any():  # no chain moved
+    some = walked[:, :: max(1, walked.shape[1] // FEWEST_DRAWS)]
+    if (np.ptp(target.natural(some), axis=(0, 1)) == 0).any():  # no chain moved
         return {}
     rows = float(np.mean([record[:kept, ROWS].mean() for record in records]))
     steps = int(min(_STEPS, max(_STEP_SHARE * thin * len(draws) * kept, _ROWS / max(rows, 1.0))))
     bound = None
-    if steps >= _STARTS:
+    if not swept and steps >= _STARTS:
         bound = total_variation_bound(target, law, ready, walked, steps // _STARTS, seed)
     return measured(target, law, walked, bound).attributes()
 
 
 def measured(target: Any, law: LaplaceLaw, walked: np.ndarray, bound: float | None) -> LaplaceDistance:
     """Means and standard deviations of draws (chain, draw, parameter) beside the law's, in natural units."""
-    natural = target.natural(walked)
+    of = law_is_of(target)
+    centre, covariance = moments(of, law)
+    natural = target.natural(walked)[..., : len(centre)]  # effects of groups are not part of it
     mean, variance = natural.mean(axis=(0, 1)), natural.var(axis=(0, 1))
-    centre, covariance = moments(target.base, law)
     sd = np.sqrt(variance)
     ratio = sd / np.sqrt(np.diag(covariance))
     ratio_error = ratio * _monte_carlo_error(np.square(natural - mean)) / (2.0 * variance)
     shift, shift_error = (mean - centre) / sd, _monte_carlo_error(natural) / sd
-    return LaplaceDistance(labels(target), bound, shift, shift_error, ratio, ratio_error)
+    return LaplaceDistance(labels(of), bound, shift, shift_error, ratio, ratio_error)
 
 
 def _monte_carlo_error(values: np.ndarray) -> np.ndarray:

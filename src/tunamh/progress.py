@@ -1,4 +1,4 @@
-"""Progress for people: a bar with an honest ETA on a terminal, plain lines elsewhere, silence in CI."""
+"""Progress for people: a bar with an honest ETA on a terminal or in a notebook, plain lines elsewhere, none in CI."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import time
 from typing import Any
 
+from ._notebook import NotebookCell, in_notebook
 from .data import passes
 
 _SECONDS_BETWEEN_LINES = 5.0
@@ -22,12 +23,15 @@ class Progress:
         self.title = title
         self.show = show and not os.environ.get("CI") and sys.stderr is not None
         self._bar: Any = None
+        self._cell: NotebookCell | None = None
         self._task: Any = None
         self._started = time.monotonic()
         self._next_line = self._started + _SECONDS_BETWEEN_LINES
 
     def __enter__(self) -> Progress:
-        if self.show and _is_terminal(sys.stderr):
+        if self.show and in_notebook():
+            self._cell = NotebookCell()
+        elif self.show and _is_terminal(sys.stderr):
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
@@ -50,6 +54,8 @@ class Progress:
         """One line for the record."""
         if self._bar is not None:
             self._bar.console.print(line, highlight=False, markup=False)
+        elif self._cell is not None:
+            self._cell.say(line)
         else:
             self._write(line)
 
@@ -63,14 +69,19 @@ class Progress:
     def update(self, share: float, remark: str) -> None:
         if self._bar is not None:
             self._bar.update(self._task, completed=share, remark=remark)
+        elif self._cell is not None:
+            self._cell.update(share, f"{self.title}, {self._left(share)}; {remark}")
         elif self.show and time.monotonic() >= self._next_line:
             self._print(share, remark)
             self._next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
 
     def _print(self, share: float, remark: str) -> None:
         elapsed = time.monotonic() - self._started
-        left = f"about {elapsed * (1 / share - 1):.0f} s left" if share > 0 else "starting"
-        self._write(f"{self.title}: {share:.0%} after {elapsed:.0f} s, {left}; {remark}")
+        self._write(f"{self.title}: {share:.0%} after {elapsed:.0f} s, {self._left(share)}; {remark}")
+
+    def _left(self, share: float) -> str:
+        elapsed = time.monotonic() - self._started
+        return f"about {elapsed * (1 / share - 1):.0f} s left" if share > 0 else "starting"
 
     def _write(self, line: str) -> None:
         if self.show:
@@ -82,6 +93,8 @@ class Progress:
     def __exit__(self, *exception: Any) -> None:
         if self._bar is not None:
             self._bar.stop()
+        if self._cell is not None:
+            self._cell.stop()
 
 
 passes.show_unwatched = Progress

@@ -15,38 +15,69 @@ from .chain import ACCEPTED, FULL, RATE, REPORT, ROWS, WORST
 from .convergence import Convergence, label
 from .laplace_distance import LaplaceDistance
 
+EFFECTS = "group_effect"
+"""The variable of which there may be thousands; a summary shows them where they are asked for."""
+
 
 def summary(tree: Any, **settings: Any) -> Any:
     """`arviz_stats.summary`, rounded by each parameter's standard deviation: with many rows it is small.
 
-    Every parameter is marked when the draws come from an inexact test. Where proposals came from Laplace's law, a line
-    below the table says how far the posterior is from it (docs/choose.md), which is ``table.attrs["laplace"]`` too.
+    Every parameter is marked when the draws come from an inexact test. Lines below the table, ``attrs["notes"]``, tell
+    how far the posterior is from Laplace's law where proposals came from it (docs/choose.md), which is
+    ``attrs["laplace"]`` too, and how many group effects are not shown: ``var_names=["group_effect"]`` shows them.
     ``settings`` go to ArviZ; ``round_to`` among them brings its own rounding back.
     """
     from arviz_stats import summary as table_of
 
     from .table import SummaryTable
 
-    table = table_of(tree, **{"round_to": "none", **settings})
-    if "round_to" not in settings:
-        table = table.apply(_readable, axis=1)
-    if not tree["posterior"].attrs.get("exact", 1):
-        table.index = [f"{name} (inexact)" for name in table.index]
-    distance = LaplaceDistance.from_attributes(tree["posterior"].attrs)
-    if distance is None or not hasattr(table, "to_string"):
+    posterior = tree["posterior"]
+    shown, left_out = _shown(tree, settings)
+    table = table_of(tree, **{"round_to": "none", **shown})
+    if not hasattr(table, "to_string"):
         return table
+    if "round_to" not in settings:
+        table = _readable(table)
+    if not posterior.attrs.get("exact", 1):
+        table.index = [f"{name} (inexact)" for name in table.index]
+    distance = LaplaceDistance.from_attributes(posterior.attrs)
     table = SummaryTable(table)
-    table.attrs["laplace"] = distance.line
+    table.attrs["notes"] = [left_out] if left_out else []
+    if distance is not None:
+        table.attrs["laplace"] = distance.line
+        table.attrs["notes"].append(distance.line)
     return table
 
 
-def _readable(row: Any) -> Any:
+def _shown(tree: Any, settings: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """The settings by which group effects are left out, unless they are asked for, and the line that says so."""
+    posterior = tree["posterior"]
+    names = [str(name) for name in posterior.data_vars]
+    if {"var_names", "filter_vars", "group"} & set(settings):
+        return settings, ""
+    if EFFECTS in names and len(names) > 1:
+        n = posterior[EFFECTS].shape[-1]
+        return (
+            {**settings, "var_names": [name for name in names if name != EFFECTS]},
+            f'{n:,} group effects are left out: tunamh.summary(posterior, var_names=["{EFFECTS}"]) shows them.',
+        )
+    if "group_effects" in getattr(tree, "children", ()):
+        n = tree["group_effects"]["mean"].shape[-1]
+        return settings, f'{n:,} group effects: posterior["group_effects"] has their means and standard deviations.'
+    return settings, ""
+
+
+def _readable(table: Any) -> Any:
     """Three digits of the standard deviation, as many decimals of all that has its unit, four digits of the rest."""
-    sd = row.get("sd", 1.0)
-    decimals = 2 - math.floor(math.log10(sd)) if 0 < sd < math.inf else 3
-    unitless = row.index.str.startswith(("ess", "r_hat"))
-    rounded = [float(f"{v:.4g}") if u else round(v, decimals) for v, u in zip(row, unitless, strict=True)]
-    return type(row)(rounded, index=row.index)
+    sds = table["sd"] if "sd" in table else np.ones(len(table))
+    decimals = [2 - math.floor(math.log10(sd)) if 0 < sd < math.inf else 3 for sd in sds]
+    columns = {}
+    for name in table.columns:
+        if name.startswith(("ess", "r_hat")):
+            columns[name] = [float(f"{value:.4g}") for value in table[name]]
+        else:
+            columns[name] = [round(value, places) for value, places in zip(table[name], decimals, strict=True)]
+    return type(table)(columns, index=table.index)
 
 
 Variables = Sequence[tuple[str, Sequence[str] | None]]
@@ -146,12 +177,15 @@ def to_datatree(
     dims, coords = ("chain", "draw"), {"chain": np.arange(len(results)), "draw": np.arange(n)}
     posterior = posterior_of(np.stack([result.draws[:n] for result in results]), variables)
     posterior.attrs = {**attributes, **(laplace or {})}
+    attributes.pop("model", None)
     statistics = xarray.Dataset({k: (dims, v) for k, v in stats.items()}, coords=coords, attrs=attributes)
     return xarray.DataTree.from_dict({"posterior": posterior, "sample_stats": statistics})
 
 
 def attributes_of(exact: bool, settings: dict[str, Any]) -> dict[str, Any]:
     """What every group says of where it comes from."""
+    settings = dict(settings)
+    model = settings.pop("model", None)
     return {
         "created_at": datetime.now(UTC).isoformat(),
         "inference_library": "tunamh",
@@ -159,6 +193,7 @@ def attributes_of(exact: bool, settings: dict[str, Any]) -> dict[str, Any]:
         "exact": int(exact),
         "choice": f"{settings['test']}, {settings['proposal']}: {settings['why']}",
         "settings": json.dumps(settings, default=str),
+        **({} if model is None else {"model": json.dumps(model)}),
     }
 
 

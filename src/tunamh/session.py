@@ -74,13 +74,14 @@ def carry_out(
     clock = Clock(max_seconds)
     with ExitStack() as stack, one_blas_thread(), Progress("set-up", show=progressbar) as progress:
         place.check_early(target, stack)
-        with watching(SetUp(target.n_rows, clock, progress)):
+        with watching(set_up := SetUp(target.n_rows, clock, progress)):
             made = choices.made()
             if made.target.gathered is not None:
                 stack.callback(made.target.gathered.end)
             runs = _opened(made, task, progress, in_memory=isinstance(place, NewStore) and place.path is None)
-            settings = _settings(made, task)
+            settings = {**_settings(made, task), "set_up": set_up.cost}
             store = place.begin(made, task, settings, runs[0], stack)
+        set_up_seconds = clock.seconds
         progress.restart(f"{task.chains} chain{'s' * (task.chains > 1)}")
         with HeldInterrupts() as ctrl_c:  # from here on nothing may take the draws
             if store is not None:
@@ -93,6 +94,7 @@ def carry_out(
             reason = "interrupted" if ctrl_c.heard else "max_seconds"
             finished = kept == (enough or task.draws)
             settings["stopped"] = ("finished" if enough is None else "until") if finished else reason
+            settings["seconds"] = _seconds(set_up_seconds, seconds, clock.compiling)
             if made.target.gathered is not None:
                 settings["rows_gathered"] = made.target.gathered.gathered
             settings["knobs"] = [run.state.test_knobs[:8].tolist() for run in runs if run.opened]
@@ -148,8 +150,15 @@ def _settings(made: Made, task: Task) -> dict[str, Any]:
         "rows": made.target.n_rows,
         "total_bound": made.target.total_bound,
         "data": made.target.fingerprint,
+        "model": made.given.description,
         **until,
     }
+
+
+def _seconds(set_up: float, all_of_it: float, compiling: float) -> dict[str, float]:
+    """Wall time of a session by its stages; compiling counts in neither of the others."""
+    found = {"compiling": compiling, "set-up": set_up, "warm-up and draws": all_of_it - set_up}
+    return {stage: round(seconds, 4) for stage, seconds in found.items()}
 
 
 def _run(runs: list[ChainRun], task: Task, store: Store | None, go_on: Callable[[], None]) -> int | None:

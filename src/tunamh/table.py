@@ -1,4 +1,4 @@
-"""A summary as a pandas table that shows a line more below it. Imported when one is made: pandas takes its time."""
+"""A summary as a pandas table that shows lines below it. Imported when one is made: pandas takes its time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ import pandas as pd
 
 
 class SummaryTable(pd.DataFrame):
-    """A table of which ``attrs["laplace"]`` is shown below; what is cut out of it is a plain table."""
+    """A table of which the lines ``attrs["notes"]`` are shown below; what is cut out of it is a plain table."""
+
+    @property
+    def _notes(self) -> list[str]:
+        return list(self.attrs.get("notes", ()))
 
     def __repr__(self) -> str:
-        return f"{super().__repr__()}\n{self.attrs.get('laplace', '')}".rstrip()
+        """All columns, however narrow the terminal: what is hidden would be R-hat and effective draws."""
+        table = self.to_string(max_rows=pd.get_option("display.max_rows"))
+        return "\n".join([table, *self._notes])
 
     def _repr_html_(self) -> str | None:
         shown = super()._repr_html_()
-        return None if shown is None else f"{shown}<p>{escape(self.attrs.get('laplace', ''))}</p>"
+        return None if shown is None else shown + "".join(f"<p>{escape(line)}</p>" for line in self._notes)

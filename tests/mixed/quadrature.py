@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 
-def moments_by_quadrature(x, y, codes, energy, *, prior_sd, scale_sd, points=141):
-    """Means and standard deviations of ``beta`` (one column), ``log s`` and the effects; s half-normal(scale_sd)."""
+def _given_shared(x, y, codes, energy, grids, prior_sd, scale_sd):
+    """On the grid of (beta, log s): the log density, and first and second moments of every effect."""
+    beta, lam, u = grids
+    points = beta.size
     groups = int(codes.max()) + 1
-    beta = np.linspace(-6.0, 6.0, points)
-    lam = np.linspace(-18.0, 3.0, 253)
-    u = np.linspace(-20.0, 20.0, 1601)
     du = u[1] - u[0]
     log_like = np.empty((groups, points, u.size))
     for g in range(groups):
@@ -25,23 +24,46 @@ def moments_by_quadrature(x, y, codes, energy, *, prior_sd, scale_sd, points=141
     dt = t[1] - t[0]
     for g in range(groups):
         rows = codes == g
+        top = log_like[g].max()
         for k in range(lam.size):
             if s[k] < 0.3:
                 eta = x[rows][:, None, None] * beta[None, :, None] + (s[k] * t)[None, None, :]
-                weight = np.exp(-energy(eta, y[rows][:, None, None]).sum(axis=0) - 0.5 * t**2) * dt
+                weight = np.exp(-energy(eta, y[rows][:, None, None]).sum(axis=0) - top - 0.5 * t**2) * dt
                 nodes = s[k] * t
             else:
-                weight = np.exp(log_like[g] - 0.5 * (u / s[k]) ** 2) * du / s[k]
+                weight = np.exp(log_like[g] - top - 0.5 * (u / s[k]) ** 2) * du / s[k]
                 nodes = u
             total = weight.sum(axis=1) + 1e-300
-            log_total[:, k] += np.log(total)
+            log_total[:, k] += np.log(total) + top
             first[g, :, k] = weight @ nodes / total
             second[g, :, k] = weight @ nodes**2 / total
     log_post = log_total - 0.5 * (beta[:, None] / prior_sd) ** 2 + lam[None, :] - 0.5 * (s[None, :] / scale_sd) ** 2
+    return log_post, first, second
+
+
+def moments_by_quadrature(x, y, codes, energy, *, prior_sd, scale_sd):
+    """Means and mean squares of ``beta`` (one column), ``log s`` and the effects; s half-normal(scale_sd)."""
+    grids = np.linspace(-6.0, 6.0, 141), np.linspace(-18.0, 3.0, 253), np.linspace(-20.0, 20.0, 1601)
+    log_post, first, second = _given_shared(x, y, codes, energy, grids, prior_sd, scale_sd)
     weight = np.exp(log_post - log_post.max())
     weight /= weight.sum()
-    means = [float((weight.sum(axis=1) * beta).sum()), float((weight.sum(axis=0) * lam).sum())]
-    seconds = [float((weight.sum(axis=1) * beta**2).sum()), float((weight.sum(axis=0) * lam**2).sum())]
-    means += [float((weight * first[g]).sum()) for g in range(groups)]
-    seconds += [float((weight * second[g]).sum()) for g in range(groups)]
-    return np.array(means), np.array(seconds)
+    beta, lam, _ = grids
+    means = [(weight.sum(axis=1) * beta).sum(), (weight.sum(axis=0) * lam).sum(), *(weight * first).sum(axis=(1, 2))]
+    seconds = [(weight.sum(axis=1) * beta**2).sum(), (weight.sum(axis=0) * lam**2).sum()]
+    return np.array(means), np.array([*seconds, *(weight * second).sum(axis=(1, 2))])
+
+
+def means_with_shared(x, y, codes, energies, log_priors, shared, *, prior_sd, scale_sd):
+    """Means of ``beta``, ``log s``, the effects, and a number that all rows share, on the grid ``shared``.
+
+    ``energies[k](eta, y)`` and ``log_priors[k]`` are at ``shared[k]``.
+    """
+    grids = np.linspace(-1.0, 2.0, 41), np.linspace(-9.0, 2.0, 67), np.linspace(-8.0, 8.0, 321)
+    found = [_given_shared(x, y, codes, energy, grids, prior_sd, scale_sd) for energy in energies]
+    logs = np.array([log_post for log_post, _, _ in found]) + np.asarray(log_priors)[:, None, None]
+    weight = np.exp(logs - logs.max())
+    weight /= weight.sum()
+    beta, lam, _ = grids
+    effects = sum((w * first).sum(axis=(1, 2)) for w, (_, first, _) in zip(weight, found, strict=True))
+    own = [(weight.sum(axis=(0, 2)) * beta).sum(), (weight.sum(axis=(0, 1)) * lam).sum()]
+    return np.array([*own, *effects, (weight.sum(axis=(1, 2)) * shared).sum()])

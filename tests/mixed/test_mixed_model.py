@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from quadrature import moments_by_quadrature
+from quadrature import means_with_shared, moments_by_quadrature
+from scipy.special import gammaln
 
 import tunamh
 from tunamh import GroupEffects, MixedModel, Normal
@@ -51,6 +52,34 @@ def test_moments_are_those_of_quadrature(kind, strength, seed):
     assert tree.sample_stats["bound_ratio"].max() <= 1
 
 
+def test_moments_beside_an_unknown_dispersion():
+    """Three dimensions and a line for every group: the log dispersion is a number that all rows share."""
+    rng = np.random.default_rng(4)
+    n, groups = 40, 4
+    x, codes = rng.standard_normal(n), np.arange(n) % groups
+    y = rng.poisson(np.exp(0.5 * x + (0.5 * rng.standard_normal(groups))[codes]) * rng.gamma(2.0, 0.5, n)).astype(float)
+    shared = np.linspace(-2.5, 7.0, 26)
+
+    def energy_at(lam):
+        r = np.exp(lam)
+
+        def energy(eta, y):
+            constant = gammaln(r) + gammaln(y + 1) - gammaln(r + y)
+            return constant + (r + y) * np.logaddexp(eta, lam) - r * lam - y * eta
+
+        return energy
+
+    log_priors = -0.5 * ((shared - 1.0) / 2.0) ** 2  # LogNormal(1, 2), of which the logarithm is normal
+    settings = {"prior_sd": 2.0, "scale_sd": 1.0}
+    means = means_with_shared(x, y, codes, [energy_at(lam) for lam in shared], log_priors, shared, **settings)
+    model = MixedModel(x[:, None], y, tunamh.NegativeBinomial(), GroupEffects(codes), prior=Normal(scale=2.0))
+    posterior = tunamh.sample(model, draws=20_000, tune=500, chains=4, rng=1).posterior
+    parts = [posterior["theta"].values, np.log(posterior["group_scale"].values), posterior["group_effect"].values]
+    draws = np.concatenate([*parts, np.log(posterior["dispersion"].values)[..., None]], axis=-1)
+    assert len(means) == draws.shape[-1]
+    assert max(abs(score(draws[..., j], means[j])) for j in range(len(means))) < 4
+
+
 def grouped_data(n=2000, groups=30, others=6, seed=3):
     rng = np.random.default_rng(seed)
     X = np.column_stack([np.ones(n), rng.standard_t(4, size=n)])
@@ -73,6 +102,14 @@ RESPONSES = {
         tunamh.NegativeBinomial(2.0),
         lambda e, r: r.poisson(np.exp(np.minimum(e, 5)) * r.gamma(2.0, 0.5, len(e))).astype(float),
     ),
+    "unknown dispersion": (
+        tunamh.NegativeBinomial(),
+        lambda e, r: r.poisson(np.exp(np.minimum(e, 5)) * r.gamma(2.0, 0.5, len(e))).astype(float),
+    ),
+    "unknown shape": (tunamh.Gamma(), lambda e, r: np.exp(e) * r.gamma(3.0, 1 / 3, len(e))),
+    "unknown degrees of freedom": (tunamh.StudentT(df=None), lambda e, r: e + r.standard_t(4, len(e))),
+    "ordered categories": (tunamh.Ordinal(), lambda e, r: np.digitize(e + r.logistic(size=len(e)), [-1, 1]) + 1.0),
+    "shares": (tunamh.Beta(), lambda e, r: np.clip(r.beta(5 / (1 + np.exp(-e)), 5 / (1 + np.exp(e))), 1e-6, 1 - 1e-6)),
     "Student-t": (tunamh.StudentT(4), lambda e, r: e + r.standard_t(4, len(e))),
     "Weibull": (tunamh.Weibull(), lambda e, r: np.exp(e) * r.exponential(size=len(e))),
 }
@@ -81,7 +118,8 @@ RESPONSES = {
 @pytest.mark.parametrize("name", RESPONSES)
 def test_every_row_keeps_to_its_bound(name):
     model = crossed_model(*RESPONSES[name])
-    assert 0.3 < tunamh.check_bounds(model, pairs=15, rng=1) <= 1
+    least = 0.3 if model.base.predictors == 1 else 0.01  # the box of several predictors is seldom in its corner
+    assert least < tunamh.check_bounds(model, pairs=15, rng=1) <= 1
 
 
 def test_a_bound_that_is_too_small_is_found():
@@ -184,13 +222,17 @@ WRONG = [
     ({"groups": GroupEffects([None] * 100)}, ValueError, "missing value in row 0"),
     ({"groups": [GroupEffects(np.arange(100) % 3, name="a")] * 2}, ValueError, "name of its own"),
     ({"groups": GroupEffects(np.arange(100) % 3, X=np.ones((7, 1)))}, ValueError, "7 rows"),
-    ({"groups": np.arange(100) % 3, "family": tunamh.NegativeBinomial()}, NotApplicable, "several linear predictors"),
+    (
+        {"groups": np.arange(100) % 3, "family": tunamh.Categorical(), "y": np.arange(100.0) % 3},
+        NotApplicable,
+        "for each class",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("given", "error", "told"), WRONG)
 def test_errors_say_what_was_wrong(given, error, told):
-    y = (np.arange(100) % 2).astype(float)
+    y = given.get("y", (np.arange(100) % 2).astype(float))
     with pytest.raises(error, match=told):
         MixedModel(np.ones((100, 1)), y, given.get("family", tunamh.Logistic()), given["groups"])
 

@@ -46,7 +46,8 @@ def categories(column: Any, where: str) -> Coded | None:
             f"{what} has a missing value in {at}; every value must be there: drop or fill such rows first."
         )
     used, packed = np.unique(codes, return_inverse=True)
-    absent = [str(level) for code, level in enumerate(levels) if code not in set(used.tolist())]
+    occurring = set(used.tolist())
+    absent = [str(level) for code, level in enumerate(levels) if code not in occurring]
     return Coded(packed, [str(levels[code]) for code in used.tolist()], absent, ordered, "categories")
 
 

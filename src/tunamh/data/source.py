@@ -26,12 +26,13 @@ class Factored(NamedTuple):
     """Features of rows of which some are levels: ``numbers`` (n, k) are the first k columns of ``X`` as they are.
 
     Of the other columns, ``dim`` in all, a row has a 1 in those numbered ``positions`` (n, F), one for each factor, and
-    zeros elsewhere; -1 is the level without a parameter.
+    zeros elsewhere; -1 is the level without a parameter. With ``values`` (n, F) it has these in the place of ones.
     """
 
     numbers: np.ndarray
     positions: np.ndarray
     dim: int
+    values: np.ndarray | None = None
 
 
 class Rows(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -69,16 +69,19 @@ def extent_of(rows: GroupedRows, f: int, centre: Centre, covariance_root: np.nda
     lean = np.linalg.solve(bend, convex.cross)
     lean[~one.free] = 0.0
     unroot = np.ascontiguousarray(np.linalg.inv(np.linalg.cholesky(spread)))
-    reach, width = np.empty(n), np.empty(n)
+    seen = rows.seen
+    reach, width = np.empty((len(seen.by_effects), n)), np.empty(n)
 
     def fill(block: Rows) -> None:
         which = slice(block.start, block.start + len(block.y))
-        X = np.ascontiguousarray(block.X.dense(), dtype=np.float64)
-        _lengths(one.codes[which], one.Z[which], X, lean, covariance_root, unroot, reach[which], width[which])
+        for k, (X, s) in enumerate(zip(seen.columns(block), seen.by_effects, strict=True)):
+            places = one.codes[which], one.Z[which]
+            _lengths(*places, X, s * lean, covariance_root, unroot, reach[k, which], width[which])
 
     for _ in rows.base.observations.map(fill):
         pass
-    return Extent(reach, width, lean, spread)
+    together = np.sqrt(np.square(reach).sum(axis=0))
+    return Extent(together, float(np.linalg.norm(seen.by_effects)) * width, lean, spread)
 
 
 def largest(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:
@@ -184,7 +187,7 @@ def bounds_of_cells(
         np.divide(values, largest[of_row], out=np.zeros_like(values), where=largest[of_row] > 0)
         for values, largest in ((extent.reach, e), (extent.width, m))
     ]
-    share, family = np.maximum(*shares), rows.base.family
+    share, seen = np.maximum(*shares), rows.seen
     constants, rungs = np.empty(len(share)), np.zeros((cells.number, RUNGS))
 
     def fill(block: Rows, eta: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -192,14 +195,14 @@ def bounds_of_cells(
         cell = of_row[which]
         radius = radii[cell] * (share[which] if alone else 1.0)
         with np.errstate(over="ignore", invalid="ignore"):
-            everywhere = np.asarray(family.suprema(block.y)[2])
-            each = [np.minimum(slope_constants(family, block.y, eta, r * radius), everywhere) for r in RADII]
-            own = np.zeros(len(eta))
+            everywhere = seen.everywhere(block.y)
+            each = [np.minimum(seen.constants(block.y, eta, r * radius), everywhere) for r in RADII]
+            own = np.zeros(len(block.y))
             for constants_of, least in zip(each, _LEAST, strict=True):
                 own = np.maximum(own, np.where(np.isfinite(constants_of), constants_of, 0.0) * least)
             if not np.isfinite(own).all():
                 row = block.start + int(np.argmax(~np.isfinite(own)))
-                raise NotApplicable(f"{family!r} has no bounded third derivative near the centre in row {row}.")
+                raise NotApplicable(f"{seen.family!r} has no bounded third derivative near the centre in row {row}.")
             found = np.zeros((cells.number, RUNGS))
             for k in range(RUNGS):
                 ratio = np.divide(each[k], own, out=np.zeros_like(own), where=each[k] > 0)
@@ -216,12 +219,3 @@ def bounds_of_cells(
     alias_of_cells(first, bounds, keep, other)
     total = np.bincount(of_row, constants, minlength=cells.number)
     return CellBounds(first, order, bounds, keep, other, total, rungs)
-
-
-def slope_constants(family: Any, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """As `tunamh.targets.one_predictor` takes them."""
-    if hasattr(family, "slope_constants"):
-        return np.asarray(family.slope_constants(y, eta, radius))
-    if hasattr(family, "suprema_near"):
-        return np.asarray(family.suprema_near(y, eta, radius)[2])
-    return np.asarray(family.suprema(y)[2])

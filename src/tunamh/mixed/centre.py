@@ -56,16 +56,10 @@ def find_centre(rows: GroupedRows, priors: ScalePriors, at: Point) -> Centre:
     for k in range(_MOST_STEPS):
         announce(f"looking for the mode, step {k + 1}")
         shares = rows.shares(at) if several else {}
-        step, length = _newton(rows, at, scales, sums, shares, priors)
-        now = _energy(rows, at, scales, sums.energy, priors)
-        for half in range(_HALVINGS):
-            there = at.moved(step, 0.5**half)
-            new = rows.sums(there)
-            if _energy(rows, there, scales, new.energy, priors) <= now + 1e-9 * abs(now) + 1e-6:
-                break
-        else:
+        lower = _downhill(rows, at, scales, sums, shares, priors)
+        if lower is None:
             break
-        at, sums = there, new
+        at, sums, length, half = lower
         before = [s.copy() for s in scales]
         for f, one in enumerate(groupings):
             if one.scales:
@@ -74,6 +68,30 @@ def find_centre(rows: GroupedRows, priors: ScalePriors, at: Point) -> Centre:
         if length < _CLOSE * np.sqrt(rows.p + 1) and moved < _CLOSE and half == 0:
             break
     return Centre(at, scales, sums, rows.shares(at) if several else {})
+
+
+def _downhill(
+    rows: GroupedRows,
+    at: Point,
+    scales: list[np.ndarray],
+    sums: DataSums,
+    shares: dict[tuple[int, int], Any],
+    priors: ScalePriors,
+) -> tuple[Point, DataSums, float, int] | None:
+    """Where Newton's step leads, shortened until the energy does not rise, its length, and how often it was halved.
+
+    Energies of several predictors need not be convex in all of them together. Where the step leads uphill, numbers that
+    all rows share take a step of their own: either kind of step then has a positive definite Hessian.
+    """
+    now = _energy(rows, at, scales, sums.energy, priors)
+    for apart in (False, True) if rows.seen.shared.any() else (False,):
+        step, length = _newton(rows, at, scales, sums, shares, priors, apart=apart)
+        for half in range(_HALVINGS):
+            there = at.moved(step, 0.5**half)
+            new = rows.sums(there)
+            if _energy(rows, there, scales, new.energy, priors) <= now + 1e-9 * abs(now) + 1e-6:
+                return there, new, length, half
+    return None
 
 
 def _energy(rows: GroupedRows, at: Point, scales: list[np.ndarray], data: float, priors: ScalePriors) -> float:
@@ -95,24 +113,25 @@ def _newton(
     sums: DataSums,
     shares: dict[tuple[int, int], Any],
     priors: ScalePriors,
+    *,
+    apart: bool = False,
 ) -> tuple[Point, float]:
-    """A Newton step at fixed scales, and its length in standard deviations of the common parameters."""
-    p = rows.p
+    """A Newton step at fixed scales, and its length in standard deviations of the common parameters.
+
+    ``apart``: as if numbers that all rows share had nothing to do with coefficients and effects.
+    """
     gradient, hessian = priors.common_expansion(at.common, sums.hessian)
     gradient, hessian = gradient + sums.gradient, hessian + sums.hessian
-    hessian = _positive(hessian)
-    slopes, inverse = [], []
-    for v, s, one, of, convex in zip(
-        at.effects, scales, rows.groupings, sums.factors, convex_factors(sums), strict=True
-    ):
-        Q, _ = precision_at(one, s)
-        slope = of.gradient + v @ Q
+    joined = rows.seen.shared[:, None] == rows.seen.shared[None, :] if apart else 1.0
+    hessian = _positive(hessian * joined)
+    slopes = []
+    for v, s, one, of in zip(at.effects, scales, rows.groupings, sums.factors, strict=True):
+        slope = of.gradient + v @ precision_at(one, s)[0]
         slope[~one.free] = 0.0
-        P = inverses(convex.curvature, Q)
-        P[~one.free] = 0.0
         slopes.append(slope)
-        inverse.append(P)
-    cross = [of.cross * one.free[:, None, None] for of, one in zip(sums.factors, rows.groupings, strict=True)]
+    inverse, cross = _of_effects(rows, scales, sums)
+    if apart:
+        cross = [h * ~rows.seen.shared for h in cross]
     if len(slopes) == 1:
         leaned = np.einsum("gab,gbj->gaj", inverse[0], cross[0])
         schur = _positive(hessian - np.einsum("gaj,gak->jk", cross[0], leaned))
@@ -120,61 +139,86 @@ def _newton(
         b = -np.linalg.solve(schur, rest)
         effects = [-np.einsum("gab,gb->ga", inverse[0], slopes[0] + cross[0] @ b)]
         return Point(b, effects), float(np.sqrt(max(b @ schur @ b, 0.0)))
-    return _newton_of_several(gradient, hessian, slopes, inverse, cross, shares, p)
+    right = -np.concatenate([gradient, *(slope.ravel() for slope in slopes)])
+    found = CrossedSystem(hessian, inverse, cross, shares).solve(right)
+    return found, float(np.sqrt(max(found.common @ hessian @ found.common, 0.0)))
 
 
-def _newton_of_several(
-    gradient: np.ndarray,
-    hessian: np.ndarray,
-    slopes: list[np.ndarray],
-    inverse: list[np.ndarray],
-    cross: list[np.ndarray],
-    shares: dict[tuple[int, int], Any],
-    p: int,
-) -> tuple[Point, float]:
-    """The same for crossed factors, by conjugate gradients over their sparse system."""
-    sizes = [p, *(slope.size for slope in slopes)]
-    begins = np.concatenate([[0], np.cumsum(sizes)])
-    flat = [h.reshape(-1, p) for h in cross]
-    free = [inv.reshape(len(inv), -1).any(axis=1).repeat(inv.shape[1]) for inv in inverse]
-    blocks = [np.linalg.pinv(inv, hermitian=True) for inv in inverse]
+def _of_effects(
+    rows: GroupedRows, scales: list[np.ndarray], sums: DataSums
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Per factor: ``(H_g + Q)^-1`` of every group, and its cross derivatives with the common parameters."""
+    inverse, cross = [], []
+    for s, one, of, convex in zip(scales, rows.groupings, sums.factors, convex_factors(sums), strict=True):
+        P = inverses(convex.curvature, precision_at(one, s)[0])
+        P[~one.free] = 0.0
+        inverse.append(P)
+        cross.append(of.cross * one.free[:, None, None])
+    return inverse, cross
 
-    def times(x: np.ndarray) -> np.ndarray:
-        parts = [x[a:b] for a, b in itertools.pairwise(begins)]
-        out = [hessian @ parts[0]]
-        for h, v, P, kept in zip(flat, parts[1:], blocks, free, strict=True):
+
+class CrossedSystem:
+    """The Hessian over common parameters and the effects of crossed factors, sparse: solved by conjugate gradients."""
+
+    def __init__(
+        self,
+        hessian: np.ndarray,
+        inverse: list[np.ndarray],
+        cross: list[np.ndarray],
+        shares: dict[tuple[int, int], Any],
+    ):
+        self.hessian, self.inverse, self.shares, self.p = hessian, inverse, shares, len(hessian)
+        self.shapes = [inv.shape[:2] for inv in inverse]
+        self.begins = np.concatenate([[0], np.cumsum([self.p, *(g * q for g, q in self.shapes)])])
+        self.flat = [h.reshape(-1, self.p) for h in cross]
+        self.free = [inv.reshape(len(inv), -1).any(axis=1).repeat(inv.shape[1]) for inv in inverse]
+        self.blocks = [np.linalg.pinv(inv, hermitian=True) for inv in inverse]
+        self.common_inverse = np.linalg.inv(hessian)
+
+    @classmethod
+    def at(cls, rows: GroupedRows, centre: Centre, priors: ScalePriors) -> CrossedSystem:
+        hessian = _positive(priors.common_expansion(centre.at.common, centre.sums.hessian)[1] + centre.sums.hessian)
+        return cls(hessian, *_of_effects(rows, centre.scales, centre.sums), centre.shares)
+
+    def _parts(self, x: np.ndarray) -> list[np.ndarray]:
+        return [x[a:b] for a, b in itertools.pairwise(self.begins)]
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        parts, free = self._parts(x), self.free
+        out = [self.hessian @ parts[0]]
+        for h, v, P, kept in zip(self.flat, parts[1:], self.blocks, free, strict=True):
             v = v * kept
             out[0] = out[0] + h.T @ v
             out.append(h @ parts[0] * kept + np.einsum("gab,gb->ga", P, v.reshape(len(P), -1)).ravel())
-        for (f, k), share in shares.items():
+        for (f, k), share in self.shares.items():
             out[f + 1] = out[f + 1] + free[f] * (share @ (parts[k + 1] * free[k]))
             out[k + 1] = out[k + 1] + free[k] * (share.T @ (parts[f + 1] * free[f]))
         for f, kept in enumerate(free):  # levels without effects stay
             out[f + 1] = np.where(kept, out[f + 1], parts[f + 1])
         return np.concatenate(out)
 
-    common_inverse = np.linalg.inv(hessian)
-
-    def nearly(x: np.ndarray) -> np.ndarray:
-        parts = [x[a:b] for a, b in itertools.pairwise(begins)]
+    def _nearly(self, x: np.ndarray) -> np.ndarray:
+        """By the inverses of the blocks: the preconditioner."""
+        parts = self._parts(x)
         solved = [
-            np.einsum("gab,gb->ga", P, v.reshape(len(P), -1)).ravel() for P, v in zip(inverse, parts[1:], strict=True)
+            np.einsum("gab,gb->ga", P, v.reshape(len(P), -1)).ravel()
+            for P, v in zip(self.inverse, parts[1:], strict=True)
         ]
-        solved = [np.where(kept, s, v) for s, v, kept in zip(solved, parts[1:], free, strict=True)]
-        return np.concatenate([common_inverse @ parts[0], *solved])
+        solved = [np.where(kept, s, v) for s, v, kept in zip(solved, parts[1:], self.free, strict=True)]
+        return np.concatenate([self.common_inverse @ parts[0], *solved])
 
-    n = int(begins[-1])
-    right = -np.concatenate([gradient, *(slope.ravel() for slope in slopes)])
-    operator = scipy.sparse.linalg.LinearOperator((n, n), times)
-    found, _ = scipy.sparse.linalg.cg(
-        operator,
-        right,
-        rtol=1e-6,
-        maxiter=500,
-        M=scipy.sparse.linalg.LinearOperator((n, n), nearly),
-    )
-    effects = [found[a:b].reshape(s.shape) for a, b, s in zip(begins[1:], begins[2:], slopes, strict=False)]
-    return Point(found[:p], effects), float(np.sqrt(max(found[:p] @ hessian @ found[:p], 0.0)))
+    def solve(self, right: np.ndarray) -> Point:
+        n = len(right)
+        operator = scipy.sparse.linalg.LinearOperator((n, n), self.times)
+        nearly = scipy.sparse.linalg.LinearOperator((n, n), self._nearly)
+        found, _ = scipy.sparse.linalg.cg(operator, right, rtol=1e-6, maxiter=500, M=nearly)
+        parts = self._parts(found)
+        return Point(parts[0], [v.reshape(shape) for v, shape in zip(parts[1:], self.shapes, strict=True)])
+
+    def covariance_of_common(self) -> np.ndarray:
+        """Of the common parameters, effects integrated out."""
+        unit = np.eye(self.p, int(self.begins[-1]))
+        return np.array([self.solve(one).common for one in unit])
 
 
 def _positive(matrix: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..capabilities import Separable, offers
 from ..data.source import Rows
+from ..laplace_law import LaplaceLaw, law_at_mode
 from ..priors.laws import FLAT, NORMAL, Laws, ReadyIndependent, ready
 from ..targets.glm import GLM
 from ..targets.one_predictor import OnePredictor
@@ -24,6 +25,7 @@ from .sums import Point
 
 _THIN = 0.1  # posterior standard deviation of a coefficient, above which its level is thin
 _MOST_FACTORS = 6
+_MOST_LEFT = 10  # thin levels of further factors
 _NO_PRIOR = 1e-12  # precision, in the place of a flat prior's zero
 
 
@@ -146,6 +148,10 @@ class LeveledRegression(MixedModel):
             parts += [np.zeros(1), theta[members]]
         return np.concatenate(parts)
 
+    def laplace_law(self) -> tuple[LaplaceLaw | None, Any]:
+        """The regression's own."""
+        return law_at_mode(self.regression.modes), self.regression
+
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:
         return self.regression.variables
@@ -182,5 +188,8 @@ def as_groups(target: Any, costly: Costly) -> LeveledRegression | None:
             of_scale = [j for j, s in zip(members, scales, strict=True) if s == scale]
             factors.append(of_scale)
     if sum(map(len, factors)) == target.dim:  # something must be common to all
+        return None
+    left = np.isin(columns, [j for members in factors[_MOST_FACTORS:] for j in members])
+    if left.sum() > _MOST_LEFT:  # thin levels among what is common make every decision as costly as before
         return None
     return LeveledRegression(target, factors[:_MOST_FACTORS])

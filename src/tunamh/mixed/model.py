@@ -14,14 +14,16 @@ from ..data.pool import GatheredRows
 from ..data.source import Rows
 from ..data.tables import aligned
 from ..errors import NotApplicable
+from ..laplace_law import LaplaceLaw
 from ..priors import Flat
 from ..targets.arrange import rough_fit
 from ..targets.base import Target
-from ..targets.forms import Scale
+from ..targets.describe import mixed_as_json
+from ..targets.forms import Df, Scale
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import OWN, pack_hyper
-from ..targets.one_predictor import OnePredictor
+from .approximation import SharedParameters, law_of_shared
 from .centre import Centre, find_centre
 from .groups import GroupEffects, Grouping, read_groups
 from .layout import Common, FactorNumbers, pack
@@ -59,7 +61,8 @@ class MixedModel(GroupedParameters):
     Parameters
     ----------
     X, y, family, prior, weights, offset, trials, censored
-        As of `GLM`: the coefficients that all rows share. Families of one linear predictor, unknown scales included.
+        As of `GLM`: the coefficients that all rows share. Every family but `Categorical`, unknown scales, dispersions,
+        shapes and cutpoints included.
     groups : GroupEffects, or a list of them
         One for every factor; crossed and nested factors alike (a nested one has codes of its own, such as
         ``school + "/" + class``). A plain column of codes stands for random intercepts.
@@ -93,19 +96,17 @@ class MixedModel(GroupedParameters):
         listed = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed]
         listed = _in_order(X, listed)
         base = GLM(X, y, family, prior=prior, weights=weights, offset=offset, trials=trials, censored=censored)
-        if not isinstance(base.terms, OnePredictor):
-            raise NotApplicable(
-                f"{family!r} sees a row through several linear predictors; group effects are offered for families of "
-                "one, such as Logistic(), Poisson(), Gaussian() or NegativeBinomial(2.0), its dispersion known."
-            )
         if base.given_rows.memory is not None:
             raise NotApplicable(
                 "group effects need all rows in memory, and these are read from tables: read them into a data frame "
                 "first, such as pyarrow.parquet.read_table(path)."
             )
         form = base.arranged.form
-        if form is not None and not isinstance(form, Scale):
-            raise NotApplicable(f"group effects are not offered beside the unknown parameters of {family!r}.")
+        if isinstance(form, Df):
+            raise NotApplicable(
+                f"group effects beside unknown degrees of freedom ask for an unknown scale: {family!r}."
+            )
+        form = form if isinstance(form, Scale) else None  # what else there is, effects do not depend on
         self._set_up(base, read_groups(listed, base.n_rows, _unit(base, form)), form)
         if keep_effects is not None:
             self.keeps_effects = flag("keep_effects", keep_effects)
@@ -134,6 +135,7 @@ class MixedModel(GroupedParameters):
                 temper=base.temper,
                 weighted=arranged.weighted,
                 grain=getattr(base.family, "grain", 1.0),
+                table=getattr(design, "table", ()),
             ),
             family_hyper=list(base._family_hyper),
             parts=base.parts_with(*base.terms.taylor_parts)._replace(
@@ -146,6 +148,17 @@ class MixedModel(GroupedParameters):
             temper=base.temper,
         )
         self.prior = base.prior
+        self.predictors = base.predictors
+
+    formula: Any = None
+    """What a formula has learned from the data, of a target that was made from one."""
+
+    origin: dict[str, Any] | None = None
+    """Where a target comes from, in plain values that are kept with its results."""
+
+    @property
+    def description(self) -> dict[str, Any] | None:
+        return mixed_as_json(self)
 
     # ------------------------------------------------------------------------------------------------- the set-up
 
@@ -180,12 +193,10 @@ class MixedModel(GroupedParameters):
 
         def fill(rows: np.ndarray, block: Rows) -> None:
             which = slice(block.start, block.start + len(block.y))
-            eta = block.X.dot(state)
             rows[:, c] = bounds[which]
-            rows[:, c + 1] = eta
-            rows[:, c + 2], rows[:, c + 3], _ = self.base.family.derivatives(eta, block.y)
+            self.grouped.seen.fill_centre(rows[:, c + 1 :], self.grouped.seen.of(block, state), block.y)
 
-        return self.rows_of.packed(3, fill)
+        return self.rows_of.packed(self.base.terms.centre_columns, fill)
 
     def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Model:
         self._hyper = self._packed_hyper
@@ -241,6 +252,9 @@ class MixedModel(GroupedParameters):
         from .trial import try_sweeps
 
         return try_sweeps(self, sweeps, rng, full=True).worst
+
+    def laplace_law(self) -> tuple[LaplaceLaw | None, Any]:
+        return law_of_shared(self), SharedParameters(self)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """Twice as wide as the Laplace law of common parameters and scales; effects by their laws given these."""

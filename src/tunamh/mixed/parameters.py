@@ -78,11 +78,3 @@ class GroupedParameters(Target):
     @property
     def effect_labels(self) -> list[str]:
         return [name for one in self.groupings for name in effect_names(one)]
-
-    @property
-    def reported(self) -> list[str]:
-        return [
-            name if label is None else (label if name == "theta" else f"{name}[{label}]")
-            for name, labels in self.variables
-            for label in (labels if labels is not None else [None])
-        ]

@@ -12,11 +12,12 @@ from .._jit import helper
 from ..data.source import Rows
 from ..targets.regression import Regression
 from .groups import Grouping
+from .seen import Predictors, Sums
 
 
 @helper
-def _add_second(codes, Z, X, first, second, gradient, curvature, cross):
-    """``sum f' z``, ``sum f'' z z'`` and ``sum f'' z x'`` of every group."""
+def _add_second(codes, Z, first, second, mixed, gradient, curvature, cross):
+    """``sum f' z``, ``sum f'' z z'`` and ``sum f'' z x'`` of every group; ``mixed`` is ``f'' x``."""
     for i in range(codes.size):
         g = codes[i]
         for a in range(Z.shape[1]):
@@ -24,22 +25,22 @@ def _add_second(codes, Z, X, first, second, gradient, curvature, cross):
             bent = second[i] * Z[i, a]
             for c in range(Z.shape[1]):
                 curvature[g, a, c] += bent * Z[i, c]
-            for j in range(X.shape[1]):
-                cross[g, a, j] += bent * X[i, j]
+            for j in range(mixed.shape[1]):
+                cross[g, a, j] += Z[i, a] * mixed[i, j]
 
 
 @helper
-def _add_third(codes, Z, X, third, thirds, cross_thirds):
-    """``sum f''' z z z`` and ``sum f''' z z x'`` of every group."""
+def _add_third(codes, Z, third, mixed, thirds, cross_thirds):
+    """``sum f''' z z z`` and ``sum f''' z z x'`` of every group; ``mixed`` is ``f''' x``."""
     for i in range(codes.size):
         g = codes[i]
         for a in range(Z.shape[1]):
             for c in range(Z.shape[1]):
-                bent = third[i] * Z[i, a] * Z[i, c]
+                both = Z[i, a] * Z[i, c]
                 for e in range(Z.shape[1]):
-                    thirds[g, a, c, e] += bent * Z[i, e]
-                for j in range(X.shape[1]):
-                    cross_thirds[g, a, c, j] += bent * X[i, j]
+                    thirds[g, a, c, e] += third[i] * both * Z[i, e]
+                for j in range(mixed.shape[1]):
+                    cross_thirds[g, a, c, j] += both * mixed[i, j]
 
 
 class Point(NamedTuple):
@@ -79,6 +80,7 @@ class GroupedRows:
 
     def __init__(self, base: Regression, groupings: list[Grouping]):
         self.base, self.groupings, self.p = base, groupings, base.dim
+        self.seen = Predictors(base)
 
     def of(self, rows: Rows) -> list[tuple[np.ndarray, np.ndarray]]:
         """Codes and columns of effects of a block of rows, factor by factor."""
@@ -86,9 +88,10 @@ class GroupedRows:
         return [(one.codes[which], one.Z[which]) for one in self.groupings]
 
     def predictor(self, rows: Rows, at: Point) -> np.ndarray:
-        eta = np.array(rows.X.dot(at.common))
+        """All K of them, (K, n)."""
+        eta = self.seen.of(rows, at.common)
         for (codes, Z), effects in zip(self.of(rows), at.effects, strict=True):
-            eta += np.einsum("ij,ij->i", Z, effects[codes])
+            eta += self.seen.by_effects[:, None] * np.einsum("ij,ij->i", Z, effects[codes])
         return eta
 
     def map(self, function: Callable[[Rows, np.ndarray, np.ndarray], Any], at: Point) -> Any:
@@ -96,23 +99,23 @@ class GroupedRows:
         return self.base.observations.map(lambda rows: function(rows, self.predictor(rows, at), self.base.weight(rows)))
 
     def energy(self, at: Point) -> float:
-        energies = self.base.terms.energies
+        energies = self.seen.energies
         with np.errstate(over="ignore", invalid="ignore"):
             return float(sum(self.map(lambda rows, eta, weight: float(weight @ energies(eta, rows.y)), at)))
 
     def sums(self, at: Point) -> DataSums:
         """One pass."""
-        convex = getattr(self.base.family, "convex", False)
+        convex = self.seen.convex
 
         def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> tuple:
-            first, second, _ = self.base.family.derivatives(eta, rows.y)
-            first, second = weight * first, weight * second
-            energy = float(weight @ self.base.terms.energies(eta, rows.y))
-            X = np.ascontiguousarray(rows.X.dense(), dtype=np.float64)
-            found = [self._second(rows, X, first, second)]
+            sums = self.seen.sums(rows, eta, weight)
+            found = [self._second(rows, sums)]
             if not convex:
-                found.append(self._second(rows, X, first, np.maximum(second, 0.0)))
-            return energy, X.T @ first, X.T @ (second[:, None] * X), *(a for one in found for f in one for a in f)
+                bent = sums.second > 0.0
+                found.append(
+                    self._second(rows, sums._replace(second=sums.second * bent, mixed=sums.mixed * bent[:, None]))
+                )
+            return sums.energy, sums.gradient, sums.hessian, *(a for one in found for f in one for a in f)
 
         with np.errstate(over="ignore", invalid="ignore"):
             total = list(next(results := iter(self.map(terms, at))))
@@ -123,12 +126,12 @@ class GroupedRows:
         each = [OfFactor(*total[3 + 3 * k : 6 + 3 * k]) for k in range((len(total) - 3) // 3)]
         return DataSums(float(total[0]), total[1], total[2], each[:F], None if convex else each[F:])
 
-    def _second(self, rows: Rows, X: np.ndarray, first: np.ndarray, second: np.ndarray) -> list[OfFactor]:
+    def _second(self, rows: Rows, of: Sums) -> list[OfFactor]:
         found = []
         for (codes, Z), one in zip(self.of(rows), self.groupings, strict=True):
             G, q = one.groups, one.q
             sums = OfFactor(np.zeros((G, q)), np.zeros((G, q, q)), np.zeros((G, q, self.p)))
-            _add_second(codes, Z, X, first, second, *sums)
+            _add_second(codes, Z, of.first, of.second, of.mixed, *sums)
             found.append(sums)
         return found
 
@@ -136,15 +139,12 @@ class GroupedRows:
         """Per factor: third derivatives, these with the common columns, fourth derivatives (of single effects)."""
 
         def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> list[np.ndarray]:
-            step, found = 1e-3, []
-            third = weight * self.base.family.derivatives(eta, rows.y)[2]
-            beside = [self.base.family.derivatives(eta + s, rows.y)[2] for s in (step, -step)]
-            fourth = weight * (beside[0] - beside[1]) / (2 * step)
-            X = np.ascontiguousarray(rows.X.dense(), dtype=np.float64)
+            third, mixed, fourth = self.seen.thirds(rows, eta, weight)
+            found: list[np.ndarray] = []
             for (codes, Z), one in zip(self.of(rows), self.groupings, strict=True):
                 G, q = one.groups, one.q
                 sums = np.zeros((G, q, q, q)), np.zeros((G, q, q, self.p))
-                _add_third(codes, Z, X, third, *sums)
+                _add_third(codes, Z, third, mixed, *sums)
                 found += [*sums, np.bincount(codes, fourth * Z[:, 0] ** 4, minlength=G)]
             return found
 
@@ -158,7 +158,7 @@ class GroupedRows:
         pairs = [(f, k) for f in range(len(self.groupings)) for k in range(f + 1, len(self.groupings))]
 
         def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> list[Any]:
-            second = weight * self.base.family.derivatives(eta, rows.y)[1]
+            second = weight * self.seen.second(eta, rows.y)
             of = self.of(rows)
             return [self._share(of, f, k, second) for f, k in pairs]
 

@@ -95,6 +95,11 @@ class Target:
     own_bounds: bool = False
     """Whether the bounds are the user's own, who can then correct them."""
 
+    @property
+    def description(self) -> dict[str, Any] | None:
+        """Plain values by which rows can be predicted from results; None where nothing is to be predicted."""
+        return None
+
     def __init__(
         self,
         *,

@@ -36,13 +36,15 @@ class Blocks(NamedTuple):
     shifted: bool
     censored: bool
     which: np.ndarray | None = None
+    valued: bool = False
 
     @classmethod
     def like(cls, rows: Rows) -> Blocks:
         X = rows.X
         beside = rows.weights is not None, rows.offset is not None, rows.censored is not None
         if isinstance(X, Factored):
-            return cls(np.shape(X.numbers)[1], False, np.shape(X.positions)[1], int(X.dim), *beside)
+            found = cls(np.shape(X.numbers)[1], False, np.shape(X.positions)[1], int(X.dim), *beside)
+            return found._replace(valued=X.values is not None)
         if len(np.shape(X)) != 2:
             raise ValueError(f"X of a block must have two dimensions (rows, columns), got shape {np.shape(X)}.")
         columns = np.shape(X)[1]
@@ -51,7 +53,8 @@ class Blocks(NamedTuple):
     def empty(self) -> Design:
         """The design of no rows at all."""
         numbers = np.empty((0, self.columns), np.float32 if self.single else np.float64)
-        return self._design(numbers, np.empty((0, self.factors), np.int32), np.empty(0))
+        values = np.empty((0, self.factors)) if self.valued else None
+        return self._design(numbers, np.empty((0, self.factors), np.int32), np.empty(0), values)
 
     def design(self, X: Any, offset: Any, start: int, n: int) -> Design:
         """Of the features of a block, which must be as in the first one."""
@@ -67,10 +70,13 @@ class Blocks(NamedTuple):
                 f"rows from {start} on have X of shape {numbers.shape} and y of shape {(n,)}: the same rows in both "
                 f"and {self.columns} columns, as in the first block, expected."
             )
-        return self._design(numbers, positions, offset)
+        values = getattr(X, "values", None) if self.factors else None
+        if (values is not None) != self.valued or (values is not None and np.shape(values) != np.shape(positions)):
+            raise ValueError(f"rows from {start} on have values of levels of another shape than the first block's.")
+        return self._design(numbers, positions, offset, values)
 
-    def _design(self, numbers: np.ndarray, positions: np.ndarray, offset: Any) -> Design:
-        design: Design = GatheredDesign(numbers, positions, None, self.dim) if self.factors else DenseDesign(numbers)
+    def _design(self, numbers: np.ndarray, positions: np.ndarray, offset: Any, values: Any = None) -> Design:
+        design: Design = GatheredDesign(numbers, positions, values, self.dim) if self.factors else DenseDesign(numbers)
         if self.which is not None:
             design = design.on_columns(self.which)
         return ShiftedDesign(design, np.asarray(offset, dtype=np.float64)) if self.shifted else design
@@ -104,6 +110,7 @@ class FromSource(Observations):
         if names is not None and len(names) != self._blocks.dim:
             raise ValueError(f"the source names {len(names)} columns, but its rows have {self._blocks.dim}.")
         self.names = names
+        self.classes = getattr(source, "classes", None)
 
     @property
     def fingerprint(self) -> str:
@@ -151,7 +158,8 @@ class FromSource(Observations):
         features = [rows.X for rows in taken]
         X: Any = joined([x.numbers if isinstance(x, Factored) else x for x in features])
         if isinstance(features[0], Factored):
-            X = Factored(X, joined([x.positions for x in features]), features[0].dim)
+            positions, values = joined([x.positions for x in features]), joined([x.values for x in features])
+            X = Factored(X, positions, features[0].dim, values)
         y, weights, offset, censored = (
             joined([getattr(rows, name) for rows in taken]) for name in ("y", "weights", "offset", "censored")
         )
@@ -179,7 +187,8 @@ def _chosen(blocks: Blocks, index: np.ndarray, rows: Rows) -> tuple[np.ndarray, 
     blocks.design(X, np.zeros(n), rows.start, n)  # says what is wrong with its shape
     taken: Any = np.asarray(X)[inside] if not isinstance(X, Factored) else None
     if isinstance(X, Factored):
-        taken = Factored(np.asarray(X.numbers)[inside], np.asarray(X.positions)[inside], X.dim)
+        values = None if X.values is None else np.asarray(X.values)[inside]
+        taken = Factored(np.asarray(X.numbers)[inside], np.asarray(X.positions)[inside], X.dim, values)
     wanted = {"weights": blocks.weighted, "offset": blocks.shifted, "censored": blocks.censored}
     beside = {name: _beside(rows, name, getattr(rows, name), there) for name, there in wanted.items()}
     beside = {name: None if values is None else values[inside] for name, values in beside.items()}
@@ -225,6 +234,8 @@ def _look(blocks: Blocks, check: Callable[[np.ndarray], None], names: list[str] 
         row = int(np.argmax(~np.isin(seen.censored, (-1.0, 0.0, 1.0))))
         raise ValueError(f"censored must be 0, 1 or -1, but row {rows.start + row} has {seen.censored[row]:g}.")
     if isinstance(rows.X, Factored):
+        if rows.X.values is not None:
+            refuse_non_finite(np.asarray(rows.X.values), "the values of X", rows.start)
         positions = np.asarray(rows.X.positions)
         if positions.size and not (positions.min() >= -1 and positions.max() < blocks.dim):
             raise ValueError(f"rows from {rows.start} on have positions of levels outside -1 to {blocks.dim - 1}.")

@@ -20,11 +20,14 @@ from .arrange import arrange
 from .base import Expansion, checked_temper
 from .closed import closed_form
 from .columns import dependent_columns
+from .describe import regression_as_json
+from .distinct import distinct
 from .doubts import doubts, names_along, proved_proper, refuse_positions, searched
 from .expanding import expanded, firefly
 from .families import Family
 from .families.several import SeveralFamily
 from .glm_rows import own_numbers
+from .layouts import pack_hyper
 from .many_starts import modes_from_many_starts
 from .observe import Beside, check_weights, observe
 from .one_predictor import OnePredictor
@@ -96,7 +99,7 @@ class GLM(Regression):
         censored: Any = None,
         predictors: Mapping[str, Any] | None = None,
     ):
-        self.given_family = given = _checked_family(family)
+        self.given_family = given = checked_family(family)
         temper = checked_temper(temper)
         beside = Beside(weights, offset, trials, censored, predictors)
         self.given_rows = observe(X, y, beside, given)
@@ -123,13 +126,7 @@ class GLM(Regression):
         super().__init__(
             rows=observations.n_rows,
             bound_column=self.y_column + 1,
-            hyper=own_numbers(
-                design.numbers,
-                temper=temper,
-                weighted=observations.weighted,
-                grain=getattr(row_family, "grain", 1.0),
-                table=getattr(design, "table", ()),
-            ),
+            hyper=self._own_numbers(temper),
             family_hyper=row_family.hyper,
             parts=self.parts_with(*self.terms.plain_parts),
             dim=design.dim,
@@ -139,12 +136,27 @@ class GLM(Regression):
             temper=temper,
         )
 
+    def _own_numbers(self, temper: float) -> tuple[float, ...]:
+        design = self.observations.design
+        grain, table = getattr(self.family, "grain", 1.0), getattr(design, "table", ())
+        return own_numbers(design.numbers, temper=temper, weighted=self.observations.weighted, grain=grain, table=table)
+
     def parts_with(self, differences: Part, energies: Part, scales: Part, **others: Part) -> Parts:
         """Compiled functions of rows, with those of the family and of the design."""
         own = {"family_rise": self.family.rise, "family_energy": self.family.energy}
         return Parts(differences, energies, scales)._replace(
             **others, **own, **self.observations.design.parts._asdict()
         )
+
+    formula: Any = None
+    """What a formula has learned from the data, of a target that was made from one."""
+
+    origin: dict[str, Any] | None = None
+    """Where a target comes from, in plain values that are kept with its results."""
+
+    @property
+    def description(self) -> dict[str, Any] | None:
+        return regression_as_json(self)
 
     # ------------------------------------------------------------------------------- what a user calls parameters
 
@@ -248,6 +260,17 @@ class GLM(Regression):
         other._prior = mixture_of_laws(prior.laws)
         return other
 
+    def distinct(self) -> GLM | None:
+        """The same posterior on the rows that differ, weighted; None where hardly any row repeats."""
+        found = distinct(self.observations)
+        if found is None:
+            return None
+        other = self._with(found)
+        other.given_rows = found if self.given_rows is self.observations else self.given_rows
+        other.own_numbers = other._own_numbers(self.temper)
+        other._hyper = pack_hyper(other.own_numbers)
+        return other
+
     def highest_order(self) -> int:
         """The highest order of expansion whose remainder is bounded in every row; 0 where none is."""
         of = self.terms
@@ -275,7 +298,7 @@ class GLM(Regression):
         return self._prior.mean + unit * rng.standard_normal(self.dim)
 
 
-def _checked_family(family: Any) -> Family:
+def checked_family(family: Any) -> Family:
     if not (hasattr(family, "suprema") or hasattr(family, "arrange")) or isinstance(family, type):
         hint = f"{family.__name__}(...)" if isinstance(family, type) else "tunamh.Logistic() or tunamh.StudentT(4)"
         raise TypeError(f"family must be a value such as {hint}, got {shown(family)}.")

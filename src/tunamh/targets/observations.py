@@ -99,6 +99,8 @@ class InMemory(Sample):
     other_names: tuple[Sequence[str] | None, ...] = ()
     described: tuple[str, ...] = ()
     classes: tuple[str, ...] | None = None
+    digest: str = ""
+    """Of the data that distinct rows were taken from."""
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
@@ -110,7 +112,7 @@ class InMemory(Sample):
 
     @property
     def fingerprint(self) -> str:
-        return "" if self.seal is None else self.seal.digest
+        return self.digest if self.seal is None else self.seal.digest
 
     def rows(self, which: Any = slice(None), start: int = 0) -> Rows:
         """The rows of a slice or of an array of row numbers."""

@@ -182,11 +182,15 @@ class Regression(Target):
         if guess is not None and self.arranged.form is None:
             frame, family, dim = self.columns.frame, self.family, self.dim
 
-            def terms(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-                curved = weight * np.minimum(family.suprema(y).second, 1e300)
+            def terms(X: Block, y: np.ndarray, weight: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:
+                curved = weight * np.minimum(family.suprema(y).second, most)
                 return X.sandwich(curved, frame), X.moment(curved * (guess(y) - X.dot(np.zeros(dim))))
 
-            gram, moment = self.sums(terms)
+            for most in (1e300, 1.0):  # columns in small units may be too large for the first
+                with np.errstate(over="ignore", invalid="ignore"):
+                    gram, moment = self.sums(partial(terms, most=most))
+                if np.isfinite(gram).all() and np.isfinite(moment).all():
+                    break
             fit = Expansion(0.0, moment, gram, frame).plus(self._prior.expansion(starts[0], np.ones(self.dim)))
             factor = fit.metric().factor
             pull = self._prior.precision * self._prior.mean

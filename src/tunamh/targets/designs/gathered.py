@@ -194,6 +194,9 @@ class GatheredDesign:
 
     parts = DesignParts(_dots, _dot, _sizes)
 
+    factors: dict[str, list[str]] | None = None
+    """Of a table with columns of categories: their levels, the reference first."""
+
     def __init__(self, whole: np.ndarray, positions: np.ndarray, values: np.ndarray | None, dim: int):
         self.whole, self.dim, self.n_rows = np.asarray(whole, dtype=np.float64), dim, len(whole)
         self.positions = np.ascontiguousarray(positions, dtype=np.int32)

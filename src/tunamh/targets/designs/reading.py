@@ -6,6 +6,7 @@ Sparse matrices keep what they store. All else is a matrix of numbers.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,22 @@ from .dense import DenseDesign
 from .gathered import NOWHERE, GatheredDesign
 
 
+@dataclass(frozen=True, eq=False)
+class NamedDesign:
+    """A design that is ready, with its parameters' names, in the place of a table."""
+
+    design: Design
+    names: list[str]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.design.n_rows, self.design.dim
+
+
 def as_design(X: Any, what: str = "X") -> tuple[Design, list[str] | None]:
     """The design of a table, which errors call ``what``, and its parameters' names where it has any."""
+    if isinstance(X, NamedDesign):
+        return X.design, X.names
     if hasattr(X, "tocsr") and hasattr(X, "nnz"):
         return _sparse(X, what), None
     names = column_names(X)
@@ -71,4 +86,6 @@ def _with_factors(
         begins += len(levels) - 1
     if begins == 0:
         raise ValueError(f"{what} has one level in every column of categories and no other column: nothing varies.")
-    return GatheredDesign(numbers, positions, None, begins), parameters
+    design = GatheredDesign(numbers, positions, None, begins)
+    design.factors = {str(name): list(levels) for name, (_, levels) in factors.items()}
+    return design, parameters

@@ -144,7 +144,7 @@ class SeveralLayout:
     parts = DesignParts(_dots, _dot, _sizes)
 
     def __init__(self, blocks: Sequence[tuple[DesignNumbers, int] | None], terms: Sequence[Term], predictors: int):
-        self.terms, self.predictors = tuple(terms), predictors
+        self.blocks, self.terms, self.predictors = tuple(blocks), tuple(terms), predictors
         self.dims = [1 if block is None else block[1] for block in blocks]
         self.dim = max(term.start + self.dims[term.block] for term in terms)
         widths = [0 if block is None else int(block[0].width) for block in blocks]

@@ -1,4 +1,4 @@
-"""The command ``tunamh``: thin over the API."""
+"""``tunamh demo`` and ``tunamh reproduce``."""
 
 from __future__ import annotations
 
@@ -8,16 +8,7 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Exact posterior samples from tall data.")
-
-
-@app.callback(invoke_without_command=True)
-def main(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
-    if version:
-        from ._version import __version__
-
-        print(__version__)
-        raise typer.Exit
+from .app import app
 
 
 @app.command()
@@ -28,7 +19,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of data and chains.")] = 1,
 ) -> None:
     """A regression with a million rows in seconds, then the paper's mixture by TunaMH and MH beside the truth."""
-    from .demo import run
+    from ..demo import run
 
     run(rows=rows, seconds=seconds, out=out, seed=seed)
 
@@ -55,11 +46,7 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="Folder for results, figures and the page.")] = Path("reproduction"),
 ) -> None:
     """The paper's figures and tables, rerun and compared: JSON, pictures, and one page with every verdict."""
-    from .experiments.run import EXPERIMENTS, reproduce
+    from ..experiments.run import EXPERIMENTS, reproduce
 
     names = list(EXPERIMENTS) if experiment == Experiment.all else [experiment.value]
     print(f"Page: {reproduce(names, quick=quick, out=out)}")
-
-
-if __name__ == "__main__":
-    app()

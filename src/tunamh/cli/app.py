@@ -1,0 +1,94 @@
+"""The command's own frame: its name, its version, and how errors are told."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_HELP = """Exact posterior samples from tall data.
+
+    tunamh check  flights.csv "late ~ distance + C(carrier)" --family logistic
+
+    tunamh sample flights.csv "late ~ distance + C(carrier)" --family logistic --out run.nc
+
+    tunamh summary run.nc
+
+    tunamh predict run.nc new.csv --out predicted.csv
+
+Every command has a --help with examples.
+"""
+
+app = typer.Typer(add_completion=False, help=_HELP, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+@app.callback(invoke_without_command=True)
+def main(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+) -> None:
+    if context.invoked_subcommand is None and not version:
+        print(context.get_help())
+        raise typer.Exit
+    if version:
+        from .._version import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+class Refused(Exception):
+    """What a person at the shell must mend; the text says how."""
+
+
+def command(function: Command) -> Command:
+    """A command of the app, whose errors that a person can mend are one message and exit code 2, without a traceback.
+
+    ``TUNAMH_TRACEBACK=1`` in the environment shows where an error comes from.
+    """
+
+    @functools.wraps(function)
+    def guarded(*arguments: Any, **named: Any) -> Any:
+        from ..errors import TunaMHError
+
+        before, warnings.showwarning = warnings.showwarning, _shown
+        try:
+            return function(*arguments, **named)
+        except (Refused, TunaMHError, ValueError, TypeError, OSError, ImportError, MemoryError, OverflowError) as error:
+            if os.environ.get("TUNAMH_TRACEBACK"):
+                raise
+            told = "there is not enough memory." if isinstance(error, MemoryError) else told_by(error)
+            print(f"error: {told}", file=sys.stderr)
+            raise typer.Exit(2) from None
+        finally:
+            warnings.showwarning = before
+
+    return app.command()(guarded)  # type: ignore[return-value]
+
+
+def _shown(message: Any, *_: Any, **__: Any) -> None:
+    """A warning as a person at a shell reads it."""
+    print(f"warning: {told_by(message)}", file=sys.stderr)
+
+
+def told_by(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}{f': {error.filename}' if error.filename else ''}"
+    told = str(error).replace("(draws=, thin=, tune=)", "(--draws, --tune)")
+    told = told.replace("; tunamh.summary(posterior) shows all parameters", "")
+    return _CHOICE.sub(_as_option, told) or type(error).__name__
+
+
+_CHOICE = re.compile(r"\b(missing|redundant|new_levels)=([\"'])(\w+)\2")
+
+
+def _as_option(match: re.Match) -> str:
+    """``missing="drop"`` of Python is ``--missing drop`` at a shell."""
+    return f"--{match[1].replace('_', '-')} {match[3]}"

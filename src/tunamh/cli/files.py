@@ -1,0 +1,168 @@
+"""Tables from files, and results to files that are not there yet. Nothing that is read is executed or unpickled."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .app import Refused
+
+KINDS = ".parquet, .csv, .tsv (also .gz), .npy or .npz"
+
+
+def read_table(path: Path) -> Any:
+    """A pandas or pyarrow table, or a dict of arrays."""
+    if _in_blocks(path):
+        from ..rows import open_rows
+
+        return open_rows(str(path))
+    if not path.exists():
+        raise Refused(f"there is no file {path}.")
+    if path.is_dir():
+        raise Refused(f"{path} is a folder without Parquet files, where data are needed ({KINDS}).")
+    if path.stat().st_size == 0:
+        raise Refused(f"the file {path} is empty.")
+    kind = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+    readers = {".parquet": _parquet, ".pq": _parquet, ".csv": _csv, ".csv.gz": _csv, ".tsv": _tsv, ".tsv.gz": _tsv}
+    readers |= {".npy": _arrays, ".npz": _arrays}
+    reader = readers.get(kind.lower())
+    if reader is None:
+        raise Refused(f"{path} ends in {kind or 'nothing'!s}, and files are known by their ending: {KINDS}.")
+    try:
+        return reader(path)
+    except (Refused, PermissionError, MemoryError):
+        raise
+    except Exception as error:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise Refused(f"{path} cannot be read as {kind}: {first}") from None
+
+
+_LARGE = 1 << 30  # bytes of a Parquet file, from which on it is read block by block
+
+
+def _in_blocks(path: Path) -> bool:
+    """A folder or pattern of Parquet files, or a large one."""
+    if path.is_dir():
+        return any(path.rglob("*.parquet"))
+    if path.suffix not in (".parquet", ".pq"):
+        return False
+    pattern = any(mark in path.name for mark in "*?[") and not path.exists()
+    return pattern or (path.exists() and path.stat().st_size > _LARGE)
+
+
+def _parquet(path: Path) -> Any:
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise Refused("reading Parquet files needs pyarrow: pip install pyarrow.") from None
+    return parquet.read_table(path)
+
+
+def _csv(path: Path, separator: str = ",") -> Any:
+    import pandas as pd
+
+    table = pd.read_csv(path, sep=separator, low_memory=False)
+    if table.shape[1] == 1 and any(mark in str(table.columns[0]) for mark in ";\t") and separator == ",":
+        raise Refused(f"{path} has one column, {str(table.columns[0])[:60]!r}: are its columns separated by commas?")
+    return table
+
+
+def _tsv(path: Path) -> Any:
+    return _csv(path, "\t")
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    """Of a matrix ``X`` the columns are ``X0``, ``X1``, ...; of a file of one array ``x0``, ``x1``, ..."""
+    loaded = np.load(path, allow_pickle=False)
+    arrays = {"x": loaded} if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
+    found: dict[str, np.ndarray] = {}
+    for name, array in arrays.items():
+        if array.dtype.names:
+            found |= {column: array[column] for column in array.dtype.names}
+        elif array.ndim == 1:
+            found[name] = array
+        elif array.ndim == 2:
+            found |= {f"{name}{j}": array[:, j] for j in range(array.shape[1])}
+        else:
+            raise Refused(f"{name} in {path} has shape {array.shape}: arrays of one or two dimensions are read.")
+    return found
+
+
+# --------------------------------------------------------------------------------------------------------- results
+
+
+def refuse_existing(out: Path, *endings: str) -> None:
+    """Before anything long begins: nothing is written over, and what will be written can be."""
+    if os.path.lexists(out):
+        raise Refused(f"{out} exists already: choose another name, nothing is written over.")
+    if endings and out.suffix not in endings:
+        raise Refused(f"{out} must end in {' or '.join(endings)}.")
+    if not out.parent.is_dir():
+        raise Refused(f"there is no folder {out.parent}: make it first.")
+    if not os.access(out.parent, os.W_OK | os.X_OK):
+        raise Refused(f"the folder {out.parent} cannot be written to: see to its rights, or choose another.")
+
+
+def write_new(out: Path, write: Any) -> None:
+    """``write(path)`` makes a file that then gets its name, unless something has it by now."""
+    handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.", suffix=out.suffix)
+    os.close(handle)
+    part = Path(name)
+    try:
+        write(part)
+        part.chmod(0o666 & ~_umask())
+        os.link(part, out)
+    except FileExistsError:
+        raise Refused(f"{out} exists by now: nothing is written over.") from None
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            part.unlink()
+
+
+def _umask() -> int:
+    found = os.umask(0)
+    os.umask(found)
+    return found
+
+
+def save(tree: Any, out: Path) -> Path:
+    """A DataTree as netCDF; if that fails, in the folder of temporary files, so that no draws are lost."""
+    try:
+        write_new(out, lambda part: tree.to_netcdf(part, engine="h5netcdf"))
+        return out
+    except (OSError, Refused) as error:
+        spare = Path(tempfile.mkdtemp(prefix="tunamh-")) / out.name
+        tree.to_netcdf(spare, engine="h5netcdf")
+        raise Refused(f"{out} could not be written ({error}): the draws are in {spare}.") from None
+
+
+def open_result(path: Path) -> Any:
+    """A saved result, or a stored run."""
+    if not path.exists():
+        raise Refused(f"there is no file or folder {path}.")
+    if path.is_dir():
+        from ..store import read_store
+
+        return read_store(path)
+    import xarray
+
+    try:
+        tree = xarray.load_datatree(path, engine="h5netcdf") if hasattr(xarray, "load_datatree") else _loaded(path)
+    except Exception as error:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise Refused(f"{path} cannot be read as a result of tunamh sample: {first}") from None
+    if "posterior" not in tree.children:
+        raise Refused(f"{path} holds no posterior: give a file that tunamh sample wrote.")
+    return tree
+
+
+def _loaded(path: Path) -> Any:
+    import xarray
+
+    with xarray.open_datatree(path, engine="h5netcdf") as tree:
+        return tree.load()

@@ -1,0 +1,92 @@
+"""``tunamh summary``, ``tunamh predict`` and ``tunamh report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .app import command
+from .files import open_result, read_table, refuse_existing, write_new
+
+RUN = Annotated[Path, typer.Argument(help="A file that tunamh sample wrote, or the folder of a stored run.")]
+
+
+def shown_table(table: Any) -> str:
+    """All columns of a summary, whatever the width of the screen."""
+    below = table.attrs.get("laplace", "")
+    return f"{table.to_string(max_rows=200)}\n{below}".rstrip()
+
+
+@command
+def summary(
+    run: RUN,
+    effects: Annotated[bool, typer.Option("--effects", help="Also the effects of groups, which may be many.")] = False,
+) -> None:
+    """Means, intervals, effective draws and R-hat of every parameter.
+
+    Examples:
+
+        tunamh summary run.nc
+
+        tunamh summary run          (a folder that is still being written to)
+    """
+    import tunamh
+
+    tree = open_result(run)
+    names = [name for name in tree["posterior"].data_vars if effects or name != "group_effect"]
+    print(shown_table(tunamh.summary(tree, var_names=names)))
+
+
+@command
+def predict(
+    run: RUN,
+    data: Annotated[Path, typer.Argument(help="A file of new rows, with the columns of the formula.")],
+    out: Annotated[Path, typer.Option(help="A new file of predictions, .csv.")],
+    kind: Annotated[str, typer.Option(help="mean, response (with the noise of single ones), or linear.")] = "mean",
+    draws: Annotated[int | None, typer.Option(min=1, help="Draws of the posterior to use; up to 1000.")] = None,
+    new_levels: Annotated[str, typer.Option(help="Groups that were not there: error, population or draw.")] = "error",
+    seed: Annotated[int | None, typer.Option(min=0, help="For random responses.")] = None,
+) -> None:
+    """Predictions of new rows: mean, standard deviation and quantiles of each.
+
+    Examples:
+
+        tunamh predict run.nc tomorrow.csv --out predicted.csv
+
+        tunamh predict run.nc tomorrow.csv --kind response --new-levels draw --out predicted.csv
+    """
+    import tunamh
+
+    refuse_existing(out, ".csv")
+    found = tunamh.predict(open_result(run), read_table(data), kind=kind, draws=draws, new_levels=new_levels, rng=seed)
+    write_new(out, lambda part: _flat(found).to_csv(part, index=False))
+    print(f"wrote {found.sizes['row']:,} rows to {out}")
+
+
+def _flat(found: Any) -> Any:
+    """One line per row (and class)."""
+    table = found[["mean", "sd"]].to_dataframe().reset_index()
+    for q in found["probability"].values:
+        table[f"q{100 * q:g}"] = found["quantile"].sel(probability=q).values.ravel()
+    return table
+
+
+@command
+def report(
+    run: RUN,
+    out: Annotated[Path, typer.Option(help="A new file, .html.")] = Path("report.html"),
+    title: Annotated[str | None, typer.Option(help="The question that the run answers, in your words.")] = None,
+) -> None:
+    """One page with the answer, whether to trust it, and what it cost.
+
+    Example:
+
+        tunamh report run.nc --out report.html
+    """
+    from ..report import report as write_report
+
+    refuse_existing(out, ".html")
+    write_report(open_result(run), out, title=title)
+    print(f"wrote {out}")

@@ -1,0 +1,192 @@
+"""What all estimators share: from ``X, y`` to a posterior, and from its draws to predictions, in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from ..sample import sample
+from ..targets.designs.reading import NamedDesign, as_design
+from ..targets.glm import GLM
+from .default_prior import INTERCEPT, columns_of, prior_of
+
+MOST_DRAWS = 400
+"""Of the posterior, evenly spaced, by which a mean over draws is taken: its error is a twentieth of their spread."""
+
+_VALUES_AT_ONCE = 1 << 21  # predictors that are in memory at once
+
+KINDS = ("mean", "linear", "response")
+
+
+class PosteriorEstimator(BaseEstimator):
+    """An estimator whose fit is a posterior; see the classes derived from it."""
+
+    # what every constructor sets
+    prior: Any
+    fit_intercept: bool
+    draws: int
+    tune: int
+    chains: int
+    thin: int
+    cores: int | None
+    random_state: Any
+    progressbar: bool
+
+    # ------------------------------------------------------------------------------------------------------ fitting
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any, **of_y: Any) -> tuple[Any, Any, np.ndarray]:
+        """Numbers, responses and weights; rows of weight zero are left out, as if they had not been there."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), **of_y)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        kept = weights > 0
+        if not kept.any():
+            raise ValueError("sample_weight is zero in every row: nothing is left to learn from.")
+        return (X, y, weights) if kept.all() else (X[kept], y[kept], weights[kept])
+
+    def _sampled(self, X: Any, y: Any, weights: np.ndarray, family: Any, centre: float, unit: float) -> None:
+        """Set ``posterior_``."""
+        names = self._names[int(bool(self.fit_intercept)) :]
+        prior = prior_of(self.prior, names, columns_of(X, weights), unit, centre, self.fit_intercept)
+        weighted = None if (weights == 1.0).all() else weights
+        target = GLM(self._design(X), y, family, prior=prior, weights=weighted)
+        self.posterior_ = sample(
+            target,
+            draws=self.draws,
+            tune=self.tune,
+            chains=self.chains,
+            thin=self.thin,
+            cores=self.cores,
+            rng=self._seed(),
+            progressbar=self.progressbar,
+        )
+
+    def _seed(self) -> int:
+        """A whole number is the seed of `tunamh.sample` itself."""
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    @property
+    def _names(self) -> list[str]:
+        given = getattr(self, "feature_names_in_", None)
+        features = [f"x{j}" for j in range(self.n_features_in_)] if given is None else [str(name) for name in given]
+        return [INTERCEPT, *features] if self.fit_intercept else features
+
+    def _design(self, X: Any) -> Any:
+        """With a column of ones in front, and the columns' names."""
+        from scipy import sparse
+
+        if self.fit_intercept:
+            ones = np.ones((X.shape[0], 1), dtype=X.dtype)
+            sides = [sparse.csr_matrix(ones), X] if sparse.issparse(X) else [ones, X]
+            X = sparse.hstack(sides, format="csr") if sparse.issparse(X) else np.hstack(sides)
+        return NamedDesign(as_design(X)[0], self._names)
+
+    # --------------------------------------------------------------------------------------------------- predicting
+
+    def _theta(self, most: int | None = None) -> np.ndarray:
+        """Draws of the coefficients (draw, parameter), all or some of them, evenly spaced over all chains."""
+        return _spaced(self.posterior_.posterior["theta"].values, most)
+
+    def _others(self, most: int | None = None) -> dict[str, np.ndarray]:
+        """Draws of the family's parameters beside the coefficients."""
+        posterior = self.posterior_.posterior
+        return {
+            str(name): _spaced(values.values, most)
+            for name, values in posterior.data_vars.items()
+            if name != "theta" and values.ndim == 2
+        }
+
+    def _read(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
+
+    def _in_chunks(self, X: Any, draws: int, function: Callable[[Any], Any]) -> np.ndarray:
+        """``function`` of blocks of rows that have ``draws`` predictors each, joined."""
+        return np.concatenate([function(X[rows]) for rows in _blocks(X.shape[0], draws)])
+
+    def _eta(self, X: Any, theta: np.ndarray) -> np.ndarray:
+        """Linear predictors (row, draw)."""
+        first = int(bool(self.fit_intercept))
+        eta = np.asarray(X @ theta[:, first:].T, dtype=np.float64)
+        return eta + theta[:, 0] if first else eta
+
+    def sample_posterior(
+        self, X: Any, n_samples: int = 100, *, kind: str = "mean", random_state: Any = None
+    ) -> np.ndarray:
+        """Draws from the posterior of every row, (row, draw); of a classifier's probabilities (row, class, draw).
+
+        Parameters
+        ----------
+        X : rows
+        n_samples : int
+            Draws, evenly spaced among those of ``posterior_``.
+        kind : {"mean", "linear", "response"}
+            Of the mean of the response (a classifier: the probabilities of the classes), of the linear predictor, or
+            of a new response itself.
+        random_state
+            For responses.
+        """
+        X = self._read(X)
+        available = self.posterior_.posterior["theta"].values[..., 0].size
+        if not 1 <= n_samples <= available:
+            raise ValueError(
+                f"n_samples must be 1 to {available}, the draws there are, got {n_samples}: fit with more draws=."
+            )
+        drawn = self._drawer(n_samples, kind, random_state)
+        return self._in_chunks(X, n_samples, drawn)
+
+    def _drawer(self, draws: int, kind: str, random_state: Any) -> Callable[[Any], np.ndarray]:
+        """By which blocks of rows become draws of one kind."""
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}.")
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+        theta, others = self._theta(draws), self._others(draws)
+        return lambda rows: self._drawn(rows, theta, others, kind, rng)
+
+    def _drawn(self, X: Any, theta: np.ndarray, others: dict[str, np.ndarray], kind: str, rng: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    def interval(self, X: Any, level: float = 0.9, *, kind: str = "mean", random_state: Any = None) -> np.ndarray:
+        """Central posterior intervals of every row, (row, 2); of a classifier (row, class, 2).
+
+        By default of the mean response (or of the probabilities), with ``kind="response"`` of a new response.
+        """
+        tails = tails_of(level)
+        X = self._read(X)
+        most = min(MOST_DRAWS, self.posterior_.posterior["theta"].values[..., 0].size)
+        drawn = self._drawer(most, kind, random_state)
+
+        def ends(rows: Any) -> np.ndarray:
+            return np.moveaxis(np.quantile(drawn(rows), tails, axis=-1), 0, -1)
+
+        return self._in_chunks(X, most, ends)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _blocks(n_rows: int, draws: int) -> Iterator[slice]:
+    size = max(1, _VALUES_AT_ONCE // max(draws, 1))
+    return (slice(start, start + size) for start in range(0, n_rows, size))
+
+
+def _spaced(values: np.ndarray, most: int | None) -> np.ndarray:
+    """Draws (chain, draw, ...) one after the other."""
+    flat = values.reshape(-1, *values.shape[2:])
+    if most is None or len(flat) <= most:
+        return flat
+    return flat[np.linspace(0, len(flat) - 1, most).round().astype(int)]
+
+
+def tails_of(level: float) -> list[float]:
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, such as 0.9, got {level!r}.")
+    return [0.5 - level / 2, 0.5 + level / 2]

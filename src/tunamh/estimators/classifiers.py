@@ -1,0 +1,143 @@
+"""A classifier: two classes by the logistic function, more by softmax."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from ..targets.families import Categorical, Logistic
+from .base import MOST_DRAWS, PosteriorEstimator, tails_of
+
+
+class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
+    """Bayesian logistic regression of labels of any kind; with three classes or more, softmax.
+
+    Parameters
+    ----------
+    prior : prior of `tunamh.priors`, optional
+        Of the coefficients. By default ``Normal(0, 2.5 / s)``, ``s`` the standard deviation of a column, or the
+        distance of its values where it has two; the intercept keeps a wide normal prior (docs/sklearn.md). It is
+        proper, so that separable data have a posterior.
+    fit_intercept : bool
+    draws, tune, chains, thin, cores, progressbar
+        As of `tunamh.sample`.
+    random_state : int, RandomState or None
+        An int is the seed of `tunamh.sample`.
+
+    Attributes
+    ----------
+    classes_ : the labels, sorted
+    posterior_ : xarray.DataTree
+        As `tunamh.sample` returns it.
+    coef_ : (1, features) or (classes, features)
+        Posterior means. Of two classes, for the second; of more, for each against the first, whose row is zero.
+    intercept_ : (1,) or (classes,)
+    n_features_in_, feature_names_in_
+    """
+
+    def __init__(
+        self,
+        *,
+        prior: Any = None,
+        fit_intercept: bool = True,
+        draws: int = 1000,
+        tune: int = 1000,
+        chains: int = 4,
+        thin: int = 1,
+        cores: int | None = None,
+        random_state: Any = None,
+        progressbar: bool = False,
+    ):
+        self.prior, self.fit_intercept = prior, fit_intercept
+        self.draws, self.tune, self.chains, self.thin = draws, tune, chains, thin
+        self.cores, self.random_state, self.progressbar = cores, random_state, progressbar
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Sample the posterior; a ``sample_weight`` of 2 is a row given twice."""
+        import pandas as pd
+
+        X, y, weights = self._checked(X, y, sample_weight)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has one class only, {self.classes_[0]}: a classifier needs samples of at least 2 classes."
+            )
+        several = len(self.classes_) > 2
+        labels = pd.Categorical.from_codes(codes, [str(label) for label in self.classes_])
+        family, responses = (Categorical(), labels) if several else (Logistic(), codes.astype(np.float64))
+        self._sampled(X, responses, weights, family, centre=0.0, unit=1.0)
+        of_classes = self._by_class(self._theta().mean(axis=0)[None])[0]
+        first = int(bool(self.fit_intercept))
+        kept = of_classes if several else of_classes[1:]
+        self.coef_ = kept[:, first:]
+        self.intercept_ = kept[:, 0] if first else np.zeros(len(kept))
+        return self
+
+    def _by_class(self, theta: np.ndarray) -> np.ndarray:
+        """Draws (draw, class, parameter); those of the first class are zero."""
+        own = theta.reshape(len(theta), len(self.classes_) - 1, -1)
+        return np.concatenate([np.zeros_like(own[:, :1]), own], axis=1)
+
+    def _probabilities(self, X: Any, theta: np.ndarray) -> np.ndarray:
+        """(row, class, draw)."""
+        if len(self.classes_) == 2:
+            p = expit(self._eta(X, theta))
+            return np.stack([1 - p, p], axis=1)
+        eta = self._predictors(X, theta)
+        weight = np.exp(eta - eta.max(axis=1, keepdims=True))
+        return weight / weight.sum(axis=1, keepdims=True)
+
+    def _predictors(self, X: Any, theta: np.ndarray) -> np.ndarray:
+        of_classes = self._by_class(theta)
+        return np.stack([self._eta(X, of_classes[:, k]) for k in range(len(self.classes_))], axis=1)
+
+    def predict_proba(self, X: Any, return_std: bool = False) -> Any:
+        """The posterior mean of every class's probability, (row, class); with ``return_std`` their deviations, too."""
+        X = self._read(X)
+        theta = self._theta(MOST_DRAWS)
+
+        def moments(rows: Any) -> np.ndarray:
+            p = self._probabilities(rows, theta)
+            return np.stack([p.mean(axis=2), p.std(axis=2)], axis=2)
+
+        found = self._in_chunks(X, len(theta) * len(self.classes_), moments)
+        return (found[:, :, 0], found[:, :, 1]) if return_std else found[:, :, 0]
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The logarithm of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of every row."""
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[most_probable]
+
+    def coef_interval(self, level: float = 0.9) -> np.ndarray:
+        """Central posterior intervals of the coefficients, in the shape of ``coef_`` with a last axis of 2."""
+        check_is_fitted(self)
+        tails = tails_of(level)
+        of_classes = self._by_class(self._theta())[:, :, int(bool(self.fit_intercept)) :]
+        ends = np.moveaxis(np.quantile(of_classes, tails, axis=0), 0, -1)
+        return ends if len(self.classes_) > 2 else ends[1:]
+
+    def _drawn(self, X: Any, theta: np.ndarray, others: dict[str, np.ndarray], kind: str, rng: Any) -> np.ndarray:
+        if kind == "linear":
+            return self._predictors(X, theta)
+        p = self._probabilities(X, theta)
+        if kind == "mean":
+            return p
+        before = np.cumsum(p, axis=1)[:, :-1] < rng.random((p.shape[0], 1, p.shape[2]))
+        return self.classes_[before.sum(axis=1)]
+
+    def interval(self, X: Any, level: float = 0.9, *, kind: str = "mean", random_state: Any = None) -> np.ndarray:
+        """Central posterior intervals of the classes' probabilities, (row, class, 2), or of linear predictors."""
+        if kind == "response":
+            raise ValueError("labels have no intervals: leave kind= out for intervals of their probabilities.")
+        return super().interval(X, level, kind=kind, random_state=random_state)

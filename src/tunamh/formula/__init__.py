@@ -1,0 +1,8 @@
+"""Formulas: ``response ~ terms``, read without evaluating anything, and the regressions they mean."""
+
+from .errors import FormulaError
+from .model import FormulaModel
+from .parse import parse
+from .regression import regression
+
+__all__ = ["FormulaError", "FormulaModel", "parse", "regression"]

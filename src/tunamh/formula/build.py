@@ -1,0 +1,199 @@
+"""From a formula and rows to what is learned from them, and to a target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._blas import one_blas_thread
+from ..mixed import GroupEffects, MixedModel
+from ..priors import Flat, PositivePrior
+from ..targets import GLM
+from ..targets.designs.reading import NamedDesign
+from ..targets.families.ordinal import Ordinal
+from .errors import FormulaError, listed
+from .evaluate import Values
+from .learn import Learned, completed, first_look, learned, second_look
+from .left_side import learned_response
+from .model import FormulaModel, GroupSide, group_name
+from .priors import prior_of
+from .reading import Read, RowsOf
+from .scales import response_unit
+from .syntax import label
+from .tables import target_of_tables
+from .terms import GroupTerm, Terms
+from .variables import Factor
+
+
+def learn_side(terms: Terms, rows: RowsOf, hide_intercept: bool = False) -> Learned:
+    """From rows in memory: one block."""
+    side = learned(terms, [first_look(terms, rows.values({}))], hide_intercept=hide_intercept)
+    return completed(side, [second_look(side, rows.values(side.states))])
+
+
+def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel, list[float | None]]:
+    response, _ = learned_response(asked.response, rows.values({}), family)
+    common = learn_side(asked.right, rows, hide_intercept=isinstance(family, Ordinal))
+    model = FormulaModel(
+        asked.text,
+        response,
+        common.side,
+        asked.right.offsets,
+        _group_sides(asked.right.groups, rows),
+        {name: learn_side(terms, rows).side for name, terms in asked.others.items()},
+        asked.beside,
+        rows.dropped,
+    )
+    return model, common.spreads
+
+
+def _group_sides(groups: Sequence[GroupTerm], rows: RowsOf) -> tuple[GroupSide, ...]:
+    """``(1 + x || g)`` is one factor for every column."""
+    found: list[tuple[Any, Any]] = []
+    for group in groups:
+        terms = group.columns
+        parts = [terms]
+        if not group.together:
+            parts = [Terms(intercept=True)] if terms.has_intercept else []
+            parts += [Terms(fixed=(term,), intercept=False) for term in terms.fixed]
+        for part in parts:
+            side = learn_side(part, rows).side
+            if side.dim == 0:
+                raise FormulaError("group effects have no columns: (1 | group) has intercepts, (0 + x | group) slopes.")
+            found.append((group.by, side))
+    labels = [tuple(map(str, by)) for by, _ in found]
+    return tuple(
+        GroupSide(group_name(by, side, labels.count(tuple(map(str, by))) == 1), by, side) for by, side in found
+    )
+
+
+# ------------------------------------------------------------------------------------------------------ the target
+
+
+def target_of(
+    model: FormulaModel,
+    spreads: Any,
+    rows: RowsOf,
+    family: Any,
+    prior: Any,
+    redundant: str,
+    keep: Any,
+) -> GLM | MixedModel:
+    values = rows.values(model.states)
+    _, y = learned_response(model.response.node, values, family)
+    beside = {name: values.numbers(node) for name, node in model.beside.items()} | rows.arrays
+    _check_response(model, family, y, "trials" in beside)
+    priors, scales = _split(prior, model)
+    table = NamedDesign(model.side.columns(values).design(), model.side.names) if model.side.dim else None
+    if table is None:
+        raise FormulaError(f"the formula {model.formula!r} has no coefficients: give it an intercept or a term.")
+    common = {
+        "prior": prior_of(priors, model.side, spreads, response_unit(family, y)),
+        "offset": model.offset(values),
+        **{name: beside.get(name) for name in ("weights", "trials", "censored")},
+    }
+    found: GLM | MixedModel
+    if model.groups:
+        if model.others:
+            raise FormulaError("predictors= beside group effects are not offered: leave one of them out.")
+        groups = [_effects(one, values, scales.get(one.name)) for one in model.groups]
+        found = MixedModel(table, y, family, groups, keep_effects=keep, **common)
+    else:
+        others = {name: NamedDesign(side.columns(values).design(), side.names) for name, side in model.others.items()}
+        found = GLM(table, y, family, predictors=others or None, **common)
+    if redundant == "error":
+        _refuse_redundant(found.base if isinstance(found, MixedModel) else found, model)
+    found.formula = model
+    return found
+
+
+def regression_of_tables(asked: Read, tables: Any, family: Any, prior: Any, missing: str, redundant: str) -> GLM:
+    """Of tables that come in blocks."""
+    found, model = target_of_tables(asked, tables, family, prior, missing, isinstance(family, Ordinal))
+    if redundant == "error":
+        _refuse_redundant(found, model)
+    found.formula = model
+    return found
+
+
+def _check_response(model: FormulaModel, family: Any, y: Any, of_trials: bool) -> None:
+    """What the family itself has to say of the responses, by their name."""
+    if of_trials or isinstance(y, Factor) or not hasattr(family, "check"):
+        return
+    try:
+        family.check(y)
+    except ValueError as error:
+        counted = ", counted without the rows that were left out" if model.dropped else ""
+        told = str(error).rstrip(".").replace(" in y ", " ").removeprefix("y must hold ")
+        raise FormulaError(f"the response {label(model.response.node)} does not fit: {told}{counted}.") from None
+
+
+def _effects(one: GroupSide, values: Values, scale: Any) -> GroupEffects:
+    side = one.columns
+    columns = None if side.names == ["Intercept"] else _Named(side.columns(values).dense(), side.names)
+    return GroupEffects(one.labels(values), columns, one.name, scale)
+
+
+class _Named:
+    """A matrix whose columns have names, as data frames offer it."""
+
+    def __init__(self, values: np.ndarray, names: list[str]):
+        self.values, self.columns = values, names
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def column(self, j: int) -> np.ndarray:
+        return self.values[:, j]
+
+
+def _split(prior: Any, model: FormulaModel) -> tuple[Any, dict[str, Any]]:
+    """Priors of coefficients, and of the scales of group effects, which are named ``(1 | group)`` or ``1 | group``."""
+    if not isinstance(prior, Mapping):
+        return prior, {}
+    known: dict[str, str] = {}
+    for one in model.groups:
+        by = ":".join(map(str, one.by))
+        texts = [f"{' + '.join(one.columns.names).replace('Intercept', '1')}|{by}", one.name]
+        texts += [f"{' + '.join(name for name in one.columns.names if name != 'Intercept')}|{by}"]
+        known |= {text.replace(" ", ""): one.name for text in texts}
+    coefficients, scales = {}, {}
+    for name, given in prior.items():
+        key = str(name).replace(" ", "").removeprefix("(").removesuffix(")") if "|" in str(name) else str(name)
+        if key in known and ("|" in str(name) or isinstance(given, PositivePrior)):
+            scales[known[key]] = given
+        else:
+            coefficients[name] = given
+    return coefficients, scales
+
+
+def _why(named: list[str]) -> str:
+    """Products of factors are collinear where combinations of their levels do not occur."""
+    if not any("]:" in name and name.endswith("]") for name in named):
+        return ""
+    return " Combinations of levels that no row has make them so: 0 + a:b gives each that occurs its own coefficient."
+
+
+def _refuse_redundant(base: GLM, model: FormulaModel) -> None:
+    """Raise for columns that are sums of others in every row."""
+    given = base.given_rows
+    probe = base._with(given)
+    probe.__dict__.pop("columns", None)
+    probe.dim = given.design.dim
+    probe.prior, probe._prior = Flat(), Flat().bind(probe.dim)
+    names = model.side.names
+    with one_blas_thread():
+        groups = probe.dependent_columns()
+    if base.observations is given:
+        base.__dict__["columns"] = probe.columns  # sampling asks for the same
+    for group in groups:
+        named = [names[j] for j in group]
+        if len(named) == 1:
+            raise FormulaError(f"the column {named[0]} is zero in every row, so that it says nothing: leave it out.")
+        raise FormulaError(
+            f"the columns {listed(named)} are collinear: each is a sum of the others in every row, so that the data "
+            f"cannot tell their coefficients apart.{_why(named)} Leave one of the terms out, or say "
+            'redundant="keep" and let priors tell them apart.'
+        )

@@ -1,0 +1,173 @@
+"""Values of a formula's expressions, by a small interpreter: arithmetic, comparisons and listed functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .errors import FormulaError, listed
+from .functions import ELEMENTWISE, LEARNED, apply_learned
+from .syntax import COMPARISONS, Call, Name, Node, Number, Operation, Text, columns_in
+from .variables import Factor, Numbers, Variable
+
+States = Mapping[str, Mapping[str, float]]
+"""What functions have learned, by their text."""
+
+_COMPARE = {">": np.greater, "<": np.less, ">=": np.greater_equal, "<=": np.less_equal}
+_COMPARE |= {"==": np.equal, "!=": np.not_equal}
+
+
+class Values:
+    """Expressions of some rows of a table, whose ``numbers`` errors name (None: one behind the other)."""
+
+    def __init__(
+        self,
+        variables: Mapping[str, Variable],
+        n_rows: int,
+        states: States,
+        first_row: int = 0,
+        numbers: np.ndarray | None = None,
+    ):
+        self.variables, self.n_rows, self.states = variables, n_rows, states
+        self._first_row, self._numbers = first_row, numbers
+
+    def row(self, k: int) -> int:
+        """The number in its table of row ``k``."""
+        return self._first_row + (k if self._numbers is None else int(self._numbers[k]))
+
+    def value(self, node: Node) -> Variable:
+        """Numbers or a factor, one entry per row."""
+        if isinstance(node, Name):
+            return self.variables[node.name]
+        if isinstance(node, Call) and node.function == "C":
+            return self._categorical(node)
+        return Numbers(self.numbers(node))
+
+    def numbers(self, node: Node) -> np.ndarray:
+        """One finite number per row."""
+        with np.errstate(all="ignore"):
+            found = np.broadcast_to(np.asarray(self._number(node), dtype=np.float64), (self.n_rows,))
+        wrong = ~np.isfinite(found)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            inside = ", ".join(
+                f"{name} is {given.values[row]:g}"
+                for name in dict.fromkeys(columns_in(node))
+                if isinstance(given := self.variables[name], Numbers)
+            )
+            where = f", where {inside}" if inside else ""
+            raise FormulaError(f"{node} is not a finite number in row {self.row(row)}{where}.")
+        return found
+
+    def _number(self, node: Node) -> Any:
+        if isinstance(node, Number):
+            return node.value
+        if isinstance(node, Name):
+            found = self.variables[node.name]
+            if isinstance(found, Factor):
+                shown = listed([repr(level) for level in found.levels], 3)
+                raise FormulaError(
+                    f"column {node.name} holds text or categories ({shown}), where a number is needed: convert numbers "
+                    f"stored as text first, or compare, as in ({node} == {Text(found.levels[0])})."
+                )
+            return found.values
+        if isinstance(node, Text):
+            raise FormulaError(f"{node} is a text, where a number is needed.")
+        if isinstance(node, Call):
+            return self._call(node)
+        if node.left is None:
+            return -self._number(node.right)
+        if node.operator in COMPARISONS:
+            return self._compared(node)
+        left, right = self._number(node.left), self._number(node.right)
+        if node.operator == "+":
+            return left + right
+        if node.operator == "-":
+            return left - right
+        if node.operator == "*":
+            return left * right
+        if node.operator == "/":
+            return np.true_divide(left, right)
+        if node.operator == "**":
+            return np.power(np.asarray(left, dtype=np.float64), right)
+        raise FormulaError(f"{node}: {node.operator} stands between terms, not inside arithmetic.")
+
+    def _call(self, node: Call) -> Any:
+        if node.function not in ELEMENTWISE and node.function not in (*LEARNED, "I"):
+            raise FormulaError(f"{node}: {node.function}(...) is no number.")
+        argument = only_argument(node)
+        values = self._number(argument)
+        if node.function == "I":
+            return values
+        if node.function in ELEMENTWISE:
+            return ELEMENTWISE[node.function](np.asarray(values, dtype=np.float64))
+        return apply_learned(node.function, values, dict(self.states[str(node)]))
+
+    def _compared(self, node: Operation) -> np.ndarray:
+        """1 where it holds, else 0; levels are compared with texts by their names."""
+        assert node.left is not None
+        sides = [node.left, node.right]
+        texts = [side for side in sides if isinstance(side, Text)]
+        if not texts:
+            return _COMPARE[node.operator](self._number(sides[0]), self._number(sides[1])).astype(np.float64)
+        other = next((side for side in sides if not isinstance(side, Text)), None)
+        if node.operator not in ("==", "!=") or other is None:
+            raise FormulaError(f"{node}: texts are compared with == and != with a column.")
+        factor = as_factor(self.value(other), str(other))
+        level = texts[0].value  # that no row has it is told where nothing varies
+        here = factor.codes == (factor.levels.index(level) if level in factor.levels else -1)
+        return (here if node.operator == "==" else ~here).astype(np.float64)
+
+    def _categorical(self, node: Call) -> Factor:
+        argument = only_argument(node, named=("ref",))
+        return as_factor(self.value(argument), str(argument))
+
+
+def only_argument(node: Call, named: tuple[str, ...] = ()) -> Node:
+    """Of a function of one expression."""
+    unknown = [name for name, _ in node.named if name not in named]
+    if unknown:
+        known = f"; known is {', '.join(named)}=" if named else ""
+        raise FormulaError(f"{node}: {node.function} has no argument {unknown[0]}={known}.")
+    if len(node.arguments) != 1:
+        raise FormulaError(f"{node}: {node.function} takes one expression, got {len(node.arguments)}.")
+    return node.arguments[0]
+
+
+def reference_of(node: Node) -> str | None:
+    """The level that ``C(x, ref="AA")`` names as its reference."""
+    for name, value in node.named if isinstance(node, Call) else ():
+        if name == "ref":
+            if isinstance(value, Text | Number):
+                return value.value if isinstance(value, Text) else level_name(value.value)
+            raise FormulaError(f'{node}: ref= is a level, such as ref="AA".')
+    return None
+
+
+def as_factor(found: Variable, text: str) -> Factor:
+    """Numbers as levels, in their order."""
+    if isinstance(found, Factor):
+        return found
+    values, codes = np.unique(found.values, return_inverse=True)
+    return Factor(codes.astype(np.int64), tuple(level_name(value) for value in values.tolist()))
+
+
+def level_name(value: float) -> str:
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+
+
+def learned_calls(node: Node | None) -> list[Call]:
+    """The functions with numbers to learn in an expression; none of them inside another."""
+    if isinstance(node, Call):
+        inside = [call for one in node.arguments for call in learned_calls(one)]
+        if node.function not in LEARNED:
+            return inside
+        if inside:
+            raise FormulaError(f"{node}: {inside[0].function} inside {node.function} is not offered.")
+        only_argument(node)
+        return [node]
+    if isinstance(node, Operation):
+        return [*learned_calls(node.left), *learned_calls(node.right)]
+    return []

@@ -1,0 +1,195 @@
+"""What a right side learns from data, block by block: levels, means and standard deviations, cells, columns that vary.
+
+Two maps: the first finds levels and what functions need to know, the second, which can then make columns, finds cells
+that occur and how numbers vary. What blocks say is joined in their order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .coding import Block
+from .errors import FormulaError, listed
+from .evaluate import Values, as_factor, learned_calls, reference_of
+from .right_side import MOST_COLUMNS, RightSide
+from .syntax import Call, Name, label
+from .terms import Terms, term_label
+from .variables import Factor
+
+
+class Moments(NamedTuple):
+    """Of the numbers of a column: how many, their mean, squared deviations from it, and range."""
+
+    n: float
+    mean: float
+    squares: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> Moments:
+        if len(values) == 0:
+            return cls(0.0, 0.0, 0.0, math.inf, -math.inf)
+        mean = float(values.mean())
+        return cls(
+            float(len(values)), mean, float(((values - mean) ** 2).sum()), float(values.min()), float(values.max())
+        )
+
+    def __add__(self, other: Moments) -> Moments:  # type: ignore[override]
+        n = self.n + other.n
+        if n == 0:
+            return self
+        apart, share = other.mean - self.mean, other.n / n
+        squares = self.squares + other.squares + apart * apart * self.n * share
+        return Moments(n, self.mean + apart * share, squares, min(self.low, other.low), max(self.high, other.high))
+
+    @property
+    def sd(self) -> float:
+        return math.sqrt(self.squares / self.n) if self.n else 0.0
+
+
+class FirstLook(NamedTuple):
+    """Of one block: levels of factors, whether their order is the data's own, and moments of functions' arguments."""
+
+    levels: dict[str, tuple[str, ...]]
+    sorted_levels: dict[str, bool]
+    moments: dict[str, Moments]
+
+
+def first_look(terms: Terms, values: Values) -> FirstLook:
+    levels, in_order, moments = {}, {}, {}
+    for atom in dict.fromkeys(atom for term in terms.fixed for atom in term):
+        for call in learned_calls(atom):
+            moments[str(call)] = Moments.of(values.numbers(call.arguments[0]))
+        is_c = isinstance(atom, Call) and atom.function == "C"
+        if is_c or (isinstance(atom, Name) and isinstance(values.value(atom), Factor)):
+            factor = as_factor(values.value(atom), str(atom))
+            used = np.unique(factor.codes)
+            levels[label(atom)] = tuple(factor.levels[code] for code in used.tolist() if code >= 0)
+            in_order[label(atom)] = list(levels[label(atom)]) == sorted(levels[label(atom)])
+    return FirstLook(levels, in_order, moments)
+
+
+def learned(terms: Terms, looks: Iterable[FirstLook], *, hide_intercept: bool = False) -> RightSide:
+    """The right side as far as one look at every block tells; cells are still to be found."""
+    levels: dict[str, list[tuple[str, ...]]] = {}
+    moments: dict[str, Moments] = {}
+    for look in looks:
+        for name, found in look.levels.items():
+            levels.setdefault(name, []).append(found)
+        for name, one in look.moments.items():
+            moments[name] = moments[name] + one if name in moments else one
+    atoms = {label(atom): atom for term in terms.fixed for atom in term}
+    joined = {name: with_reference(join_levels(found), atoms[name]) for name, found in levels.items()}
+    states = {name: {"mean": one.mean, "sd": one.sd} for name, one in moments.items()}
+    for name, state in states.items():
+        if not state["sd"] > 1e-12 * abs(state["mean"]):
+            raise FormulaError(
+                f"{name}: its argument is {state['mean']:g} in every row, so that it says nothing: leave it out."
+            )
+    _refuse_single(joined)
+    side = RightSide(terms, joined, states, hide_intercept=hide_intercept)
+    _refuse_too_many(side)
+    return side
+
+
+def join_levels(found: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """Levels of all blocks: in the order that the blocks agree on, else sorted, numbers as numbers."""
+    distinct = list(dict.fromkeys(found))
+    longest = max(distinct, key=len)
+    union = {level for levels in distinct for level in levels}
+    if len(union) == len(longest):
+        return longest
+    try:
+        return tuple(sorted(union, key=float))
+    except ValueError:
+        return tuple(sorted(union))
+
+
+def with_reference(levels: tuple[str, ...], atom: object) -> tuple[str, ...]:
+    """The reference first."""
+    reference = reference_of(atom)  # type: ignore[arg-type]
+    if reference is None:
+        return levels
+    if reference not in levels:
+        raise FormulaError(
+            f"{atom}: no row has the level {reference!r}; there are {listed([repr(one) for one in levels])}."
+        )
+    return (reference, *(level for level in levels if level != reference))
+
+
+def _refuse_single(levels: Mapping[str, tuple[str, ...]]) -> None:
+    for name, found in levels.items():
+        if len(found) == 1:
+            raise FormulaError(f"{name} is {found[0]!r} in every row, so that it says nothing: leave it out.")
+
+
+def _refuse_too_many(side: RightSide) -> None:
+    for block in side.gathered:
+        if len(block.factors) == 1 and side.count(block) > MOST_COLUMNS:
+            name = label(block.factors[0].atom)
+            raise FormulaError(
+                f"{name} has {len(side.levels[name]):,} levels, and more than {MOST_COLUMNS:,} coefficients are not "
+                f"offered: take them as group effects, (1 | {Name(name)})."
+            )
+        if math.prod(side.sizes(block)) > 2**60:
+            raise FormulaError(f"{term_label(block.term)} has too many combinations of levels to count.")
+
+
+class SecondLook(NamedTuple):
+    """Of one block: cells that occur, and how the numbers of blocks vary."""
+
+    cells: dict[str, np.ndarray]
+    moments: dict[str, Moments]
+
+
+def second_look(side: RightSide, values: Values) -> SecondLook:
+    codes = side.codes(values)
+    cells = {}
+    for block in side.gathered:
+        if len(block.factors) > 1:
+            used = np.unique(side.cell_numbers(block, codes))
+            cells[block.key] = used[used >= 0]
+    moments = {_numbers_of(block): Moments.of(side.multiplier(block, values)) for block in side.blocks if block.numbers}
+    return SecondLook(cells, moments)
+
+
+def _numbers_of(block: Block) -> str:
+    return term_label(block.numbers)
+
+
+class Learned(NamedTuple):
+    """A right side, and the standard deviation of the numbers in each span of its columns (None: no numbers)."""
+
+    side: RightSide
+    spreads: list[float | None]
+
+
+def completed(side: RightSide, looks: Iterable[SecondLook]) -> Learned:
+    cells: dict[str, np.ndarray] = {}
+    moments: dict[str, Moments] = {}
+    for look in looks:
+        for key, found in look.cells.items():
+            cells[key] = np.union1d(cells[key], found) if key in cells else found
+        for name, one in look.moments.items():
+            moments[name] = moments[name] + one if name in moments else one
+    side = replace(side, cells={key: tuple(found.tolist()) for key, found in cells.items()})
+    if side.dim > MOST_COLUMNS:
+        raise FormulaError(
+            f"the formula makes {side.dim:,} coefficients, and more than {MOST_COLUMNS:,} are not offered: take "
+            "factors of many levels as group effects, (1 | factor)."
+        )
+    for block in side.blocks:
+        own = moments.get(_numbers_of(block)) if block.numbers else None
+        if own is not None and own.low == own.high and (side.terms.has_intercept or own.low == 0):
+            raise FormulaError(
+                f"{term_label(block.numbers)} is {own.low:g} in every row, so that it says nothing beside the "
+                "intercept: leave it out."
+            )
+    blocks = [*side.whole, *side.gathered]
+    return Learned(side, [moments[_numbers_of(block)].sd if block.numbers else None for block in blocks])

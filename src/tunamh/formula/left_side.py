@@ -1,0 +1,130 @@
+"""The left side of a formula: the response, and what stands beside it behind a bar, as in ``y | trials(n)``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .errors import FormulaError, listed
+from .evaluate import Values, as_factor, only_argument
+from .parse import parse_expression
+from .syntax import Call, Node, Operation, label
+from .variables import Factor, Numbers
+
+_ARGUMENT = {"trials": "trials", "weights": "weights", "cens": "censored"}
+
+
+class LeftSide(NamedTuple):
+    """The response, and expressions of ``trials``, ``weights`` and ``censored`` where the formula has them."""
+
+    response: Node
+    beside: dict[str, Node]
+
+
+def left_side(node: Node | None) -> LeftSide:
+    if node is None:
+        raise FormulaError("the formula has nothing before its ~: write it as 'response ~ terms'.")
+    if not (isinstance(node, Operation) and node.operator in ("|", "||")):
+        return LeftSide(_checked(node), {})
+    assert node.left is not None
+    beside: dict[str, Node] = {}
+    for one in _parts(node.right):
+        if not isinstance(one, Call) or one.function not in _ARGUMENT:
+            raise FormulaError(
+                f"{node}: behind the bar of a response stand trials(n), weights(w) or cens(c), not {one}."
+            )
+        beside[_ARGUMENT[one.function]] = only_argument(one)
+    return LeftSide(_checked(node.left), beside)
+
+
+def _parts(node: Node) -> list[Node]:
+    if isinstance(node, Operation) and node.operator == "+" and node.left is not None:
+        return [*_parts(node.left), *_parts(node.right)]
+    return [node]
+
+
+def _checked(node: Node) -> Node:
+    if isinstance(node, Operation) and node.operator in ("|", "||", ":"):
+        raise FormulaError(f"{node}: the response is one column, or an expression of columns.")
+    return node
+
+
+@dataclass(frozen=True)
+class Response:
+    """What is regressed. ``levels`` are the names of classes; of two for labels, the second counts as 1."""
+
+    node: Node
+    levels: tuple[str, ...] | None = None
+    labels: bool = False
+
+    @property
+    def told(self) -> str:
+        """In words, where it is more than a column."""
+        if self.labels and self.levels:
+            return f"{label(self.node)}: {self.levels[1]!r} counts as 1, {self.levels[0]!r} as 0"
+        return label(self.node)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "text": str(self.node),
+            "levels": None if self.levels is None else list(self.levels),
+            "labels": self.labels,
+        }
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Response:
+        levels = found["levels"]
+        named = None if levels is None else tuple(map(str, levels))
+        return cls(parse_expression(str(found["text"])), named, bool(found["labels"]))
+
+    def values(self, values: Values) -> np.ndarray:
+        """Numbers of some rows: codes of classes that are known."""
+        if self.levels is None:
+            return values.numbers(self.node)
+        codes = as_factor(values.value(self.node), str(self.node)).recoded(self.levels)
+        if (codes < 0).any():
+            raise FormulaError(
+                f"{label(self.node)} has other levels than {listed([repr(one) for one in self.levels])}."
+            )
+        return codes.astype(np.float64)
+
+
+def learned_response(node: Node, values: Values, family: Any) -> tuple[Response, Any]:
+    """The response, and its values as a target takes them."""
+    found, name = values.value(node), label(node)
+    if isinstance(found, Numbers):
+        numbers = values.numbers(node)
+        _refuse_constant(name, numbers, family)
+        known = tuple(as_factor(Numbers(numbers), name).levels) if hasattr(family, "of_classes") else None
+        return Response(node, known), numbers
+    used = np.unique(found.codes)
+    levels = tuple(found.levels[code] for code in used.tolist())
+    response = response_of_levels(node, levels, found.ordered, family)
+    codes = found.recoded(levels)
+    return response, codes.astype(np.float64) if response.labels else Factor(codes, levels, found.ordered)
+
+
+def response_of_levels(node: Node, levels: tuple[str, ...], ordered: bool, family: Any) -> Response:
+    """Of text or categories."""
+    name, kind, shown = label(node), type(family).__name__, listed([repr(level) for level in levels])
+    if len(levels) == 1:
+        raise FormulaError(f"the response {name} is {levels[0]!r} in every row: there is nothing to explain.")
+    if hasattr(family, "of_classes"):
+        return Response(node, levels)
+    if not hasattr(family, "of_trials"):
+        raise FormulaError(f"the response {name} holds text or categories ({shown}), and {kind} is for numbers.")
+    if len(levels) > 2:
+        raise FormulaError(
+            f"the response {name} has {len(levels)} levels ({shown}), and {kind} is for two: say which is meant, as in "
+            f'({node} == "{levels[-1]}") ~ ..., or take tunamh.Categorical().'
+        )
+    return Response(node, levels, labels=True)
+
+
+def _refuse_constant(name: str, y: np.ndarray, family: Any) -> None:
+    """One value in all rows explains itself where a scale is unknown, or labels are regressed."""
+    unknown_scale = hasattr(family, "with_scale") and not isinstance(family.scale, float)
+    if y.min() == y.max() and (hasattr(family, "of_trials") or hasattr(family, "of_classes") or unknown_scale):
+        raise FormulaError(f"the response {name} is {y[0]:g} in every row: there is nothing to explain.")

@@ -1,0 +1,137 @@
+"""A formula with all that was learned from the data: how rows become what a target takes, and the same as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .errors import FormulaError
+from .evaluate import Values, as_factor
+from .left_side import Response
+from .parse import parse_expression
+from .right_side import RightSide, known_codes
+from .syntax import Node, columns_in, label
+from .terms import Term, columns_of, term_label, terms_of
+from .variables import Factor, as_columns, read, rows_in
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class GroupSide:
+    """``(columns | by)``: effects of the columns for every level; ``name`` is what results call the factor."""
+
+    name: str
+    by: Term
+    columns: RightSide
+
+    def labels(self, values: Values) -> Factor:
+        """The group of every row, by name; products of factors have names such as ``a:b``."""
+        factors = [as_factor(values.value(atom), str(atom)) for atom in self.by]
+        found = factors[0]
+        for one in factors[1:]:
+            used, codes = np.unique(found.codes * len(one.levels) + one.codes, return_inverse=True)
+            pairs = [divmod(int(k), len(one.levels)) for k in used]
+            found = Factor(codes.astype(np.int64), tuple(f"{found.levels[a]}:{one.levels[b]}" for a, b in pairs))
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "by": ":".join(map(str, self.by)), "columns": self.columns.to_json()}
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> GroupSide:
+        (by,) = terms_of(parse_expression(str(found["by"]))).fixed
+        return cls(str(found["name"]), by, RightSide.from_json(found["columns"]))
+
+
+@dataclass(frozen=True)
+class FormulaModel:
+    """What a formula says of data of one kind.
+
+    ``beside`` are the expressions of trials, weights and censoring that are columns; ``others`` the columns of the
+    family's further parameters.
+    """
+
+    formula: str
+    response: Response
+    side: RightSide
+    offsets: tuple[Node, ...] = ()
+    groups: tuple[GroupSide, ...] = ()
+    others: Mapping[str, RightSide] = field(default_factory=dict)
+    beside: Mapping[str, Node] = field(default_factory=dict)
+    dropped: int = 0
+    """Rows with missing values that were left out."""
+
+    @property
+    def predictor_columns(self) -> list[str]:
+        """The columns that new rows must have."""
+        names = columns_of(self.side.terms)
+        for one in self.groups:
+            names += [name for atom in one.by for name in columns_in(atom)] + columns_of(one.columns.terms)
+        for side in self.others.values():
+            names += columns_of(side.terms)
+        return list(dict.fromkeys([*names, *(name for node in self.offsets for name in columns_in(node))]))
+
+    @property
+    def states(self) -> dict[str, Mapping[str, float]]:
+        sides = [self.side, *(one.columns for one in self.groups), *self.others.values()]
+        return {name: state for side in sides for name, state in side.states.items()}
+
+    def values(self, table: Any, names: list[str] | None = None, first_row: int = 0) -> Values:
+        """Rows of a table of which no needed value is missing."""
+        columns = as_columns(table)
+        found = read(columns, self.predictor_columns if names is None else names)
+        for name, one in found.items():
+            if one.missing.any():
+                row = int(np.argmax(one.missing)) + first_row
+                raise FormulaError(f"column {name} has a missing value in row {row}: drop or fill such rows first.")
+        return Values(found, rows_in(columns), self.states, first_row)
+
+    def offset(self, values: Values) -> np.ndarray | None:
+        if not self.offsets:
+            return None
+        return np.sum([values.numbers(node) for node in self.offsets], axis=0)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "version": VERSION,
+            "formula": self.formula,
+            "response": self.response.to_json(),
+            "columns": self.side.to_json(),
+            "offsets": [str(node) for node in self.offsets],
+            "groups": [one.to_json() for one in self.groups],
+            "others": {name: side.to_json() for name, side in self.others.items()},
+            "beside": {name: str(node) for name, node in self.beside.items()},
+            "dropped": self.dropped,
+        }
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> FormulaModel:
+        """From what a file says: it is parsed as any formula, and nothing in it is executed."""
+        try:
+            if found["version"] != VERSION:
+                raise FormulaError(f"it is of version {found['version']!r}, where {VERSION} is known")
+            return cls(
+                str(found["formula"]),
+                Response.from_json(found["response"]),
+                RightSide.from_json(found["columns"]),
+                tuple(parse_expression(str(text)) for text in found["offsets"]),
+                tuple(GroupSide.from_json(one) for one in found["groups"]),
+                {str(name): RightSide.from_json(side) for name, side in found["others"].items()},
+                {str(name): parse_expression(str(text)) for name, text in found["beside"].items()},
+                int(found["dropped"]),
+            )
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
+            raise FormulaError(f"the stored formula cannot be read: {error}") from None
+
+
+def group_name(by: Term, columns: RightSide, alone: bool) -> str:
+    """What results call a factor; ``alone``: no other group term has the same factor."""
+    name = term_label(by)
+    return name if alone else f"{' + '.join(columns.names)} | {name}"
+
+
+__all__ = ["FormulaModel", "GroupSide", "group_name", "known_codes", "label"]

@@ -1,0 +1,228 @@
+"""The right side of a formula with what was learned from the data: levels, means, cells that occur.
+
+It turns any rows of such data, those it was learned from and new ones, into the columns of a design.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..targets.designs import DenseDesign, GatheredDesign
+from ..targets.designs.gathered import NOWHERE, GatheredBlock
+from .coding import Block, blocks_of
+from .errors import FormulaError, listed
+from .evaluate import Values, as_factor
+from .parse import parse_expression
+from .syntax import label
+from .terms import Terms, term_label, terms_of
+
+MOST_COLUMNS = 5000
+"""Coefficients: matrices of the square of so many numbers are made."""
+
+
+class Columns(NamedTuple):
+    """Of some rows: whole columns, positions of the others' parameters, and the values there (None: all 1)."""
+
+    whole: np.ndarray
+    positions: np.ndarray
+    values: np.ndarray | None
+    dim: int
+
+    def design(self) -> Any:
+        if self.positions.shape[1] == 0:
+            return DenseDesign(np.ascontiguousarray(self.whole))
+        return GatheredDesign(self.whole, self.positions, self.values, self.dim)
+
+    def dense(self) -> np.ndarray:
+        values = np.empty((len(self.whole), 0)) if self.values is None else self.values
+        return GatheredBlock(self.whole, self.positions, values, self.dim).dense()
+
+
+@dataclass(frozen=True)
+class RightSide:
+    """Terms, the levels of their factors, what functions have learned, and the cells of products of factors.
+
+    ``levels`` are by the factor's text, the reference first; ``states`` by the function's; ``cells`` by the block's
+    key, the numbers of the combinations of levels that occur.
+    """
+
+    terms: Terms
+    levels: Mapping[str, tuple[str, ...]]
+    states: Mapping[str, Mapping[str, float]]
+    cells: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    hide_intercept: bool = False
+    """Whether the intercept, by which factors are coded, is the family's own (`Ordinal`)."""
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        is_factor = {label(atom): label(atom) in self.levels for term in self.terms.fixed for atom in term}
+        return blocks_of(self.terms.fixed, self.terms.has_intercept, is_factor)
+
+    @cached_property
+    def whole(self) -> list[Block]:
+        """The blocks of one column each: the intercept, numbers, and products of them."""
+        return [one for one in self.blocks if not one.factors and (one.numbers or not self.hide_intercept)]
+
+    @cached_property
+    def gathered(self) -> list[Block]:
+        return [one for one in self.blocks if one.factors]
+
+    def sizes(self, block: Block) -> list[int]:
+        """How many levels of each factor have columns."""
+        return [len(self.levels[label(one.atom)]) - (not one.full) for one in block.factors]
+
+    def count(self, block: Block) -> int:
+        if len(block.factors) > 1:
+            return len(self.cells[block.key])
+        return int(np.prod(self.sizes(block)))
+
+    @cached_property
+    def spans(self) -> list[tuple[str, int]]:
+        """The terms in the order of the columns, and how many each has."""
+        whole = [(term_label(one.term), 1) for one in self.whole]
+        return whole + [(term_label(one.term), self.count(one)) for one in self.gathered]
+
+    @cached_property
+    def dim(self) -> int:
+        return sum(count for _, count in self.spans)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """As a person wrote the terms, with levels in brackets."""
+        return [term_label(one.term) for one in self.whole] + [
+            name for one in self.gathered for name in self._names(one)
+        ]
+
+    def _names(self, block: Block) -> list[str]:
+        sizes = self.sizes(block)
+        cells = np.asarray(self.cells[block.key]) if len(sizes) > 1 else np.arange(sizes[0])
+        codes = dict(zip((label(one.atom) for one in block.factors), np.unravel_index(cells, sizes), strict=True))
+        full = {label(one.atom): one.full for one in block.factors}
+        order = [name for name in map(label, block.term) if name in codes or name in map(label, block.numbers)]
+
+        def part(name: str, k: int) -> str:
+            if name not in codes:
+                return name
+            return f"{name}[{self.levels[name][int(codes[name][k]) + (not full[name])]}]"
+
+        return [":".join(part(name, k) for name in order) for k in range(len(cells))]
+
+    # --------------------------------------------------------------------------------------------------- of rows
+
+    def codes(self, values: Values) -> dict[str, np.ndarray]:
+        """Codes of all factors; a level that was not there when they were learned is an error."""
+        found = {}
+        for term in self.terms.fixed:
+            for atom in term:
+                name = label(atom)
+                if name in self.levels and name not in found:
+                    found[name] = known_codes(values, atom, self.levels[name])
+        return found
+
+    def cell_numbers(self, block: Block, codes: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The number of each row's combination of levels, -1 at a reference that has no column."""
+        n = len(next(iter(codes.values())))
+        number, outside = np.zeros(n, dtype=np.int64), np.zeros(n, bool)
+        for one, size in zip(block.factors, self.sizes(block), strict=True):
+            code = codes[label(one.atom)] - (not one.full)
+            number, outside = number * size + code, outside | (code < 0)
+        return np.where(outside, NOWHERE, number)
+
+    def multiplier(self, block: Block, values: Values) -> np.ndarray:
+        product = np.ones(values.n_rows)
+        for atom in block.numbers:
+            product = product * values.numbers(atom)
+        return product
+
+    def columns(self, values: Values) -> Columns:
+        """Of some rows."""
+        codes = self.codes(values)
+        whole = np.empty((values.n_rows, len(self.whole)))
+        for j, block in enumerate(self.whole):
+            whole[:, j] = self.multiplier(block, values)
+        positions = np.empty((values.n_rows, len(self.gathered)), dtype=np.int32)
+        valued = any(block.numbers for block in self.gathered)
+        scales = np.ones(positions.shape) if valued else None
+        begin = len(self.whole)
+        for k, block in enumerate(self.gathered):
+            cell = self.cell_numbers(block, codes)
+            if len(block.factors) > 1:
+                cell = self._known_cells(block, cell, codes, values)
+            positions[:, k] = np.where(cell == NOWHERE, NOWHERE, begin + cell)
+            if scales is not None and block.numbers:
+                scales[:, k] = self.multiplier(block, values)
+            begin += self.count(block)
+        return Columns(whole, positions, scales, self.dim)
+
+    def _known_cells(self, block: Block, cell: np.ndarray, codes: Mapping[str, np.ndarray], values: Values) -> Any:
+        cells = np.asarray(self.cells[block.key], dtype=np.int64)
+        at = np.minimum(np.searchsorted(cells, cell), max(len(cells) - 1, 0))
+        unknown = (cell != NOWHERE) & (cells[at] != cell if len(cells) else True)
+        if unknown.any():
+            row = int(np.argmax(unknown))
+            named = ", ".join(
+                f"{label(one.atom)} = {self.levels[label(one.atom)][codes[label(one.atom)][row]]!r}"
+                for one in block.factors
+            )
+            raise FormulaError(
+                f"row {values.row(row)} has {named}, a combination that no row of the data had to which the model "
+                "was fitted: it has no coefficient."
+            )
+        return np.where(cell == NOWHERE, NOWHERE, at)
+
+    # ------------------------------------------------------------------------------------------------------- JSON
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "terms": written(self.terms),
+            "levels": {name: list(levels) for name, levels in self.levels.items()},
+            "states": {name: dict(state) for name, state in self.states.items()},
+            "cells": {key: list(cells) for key, cells in self.cells.items()},
+            "hide_intercept": self.hide_intercept,
+        }
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> RightSide:
+        return cls(
+            terms_of(parse_expression(str(found["terms"]))),
+            {str(name): tuple(map(str, levels)) for name, levels in found["levels"].items()},
+            {
+                str(name): {str(key): float(value) for key, value in state.items()}
+                for name, state in found["states"].items()
+            },
+            {str(key): tuple(map(int, cells)) for key, cells in found["cells"].items()},
+            bool(found["hide_intercept"]),
+        )
+
+
+def written(terms: Terms) -> str:
+    """Common terms as a formula's right side."""
+    parts = ["1" if terms.has_intercept else "0"]
+    parts += [":".join(f"({atom})" if _loose(atom) else str(atom) for atom in term) for term in terms.fixed]
+    return " + ".join(parts)
+
+
+def _loose(atom: Any) -> bool:
+    """A comparison needs its parentheses."""
+    return hasattr(atom, "operator")
+
+
+def known_codes(values: Values, atom: Any, levels: tuple[str, ...]) -> np.ndarray:
+    """Codes of a factor among levels that are known; others are an error."""
+    factor = as_factor(values.value(atom), str(atom))
+    codes = factor.recoded(levels)
+    if (codes < 0).any():
+        row = int(np.argmax(codes < 0))
+        unseen = sorted({factor.levels[code] for code in np.unique(factor.codes[codes < 0]).tolist()})
+        plural = "s" * (len(unseen) > 1)
+        raise FormulaError(
+            f"{label(atom)} has the level{plural} {listed([repr(one) for one in unseen])} (first in row "
+            f"{values.row(row)}), which the data did not have to which the model was fitted: known are "
+            f"{listed([repr(one) for one in levels])}."
+        )
+    return codes

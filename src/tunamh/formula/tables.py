@@ -1,0 +1,241 @@
+"""Formulas of tables that come in blocks (`tunamh.open_rows`): the same two looks, each one map.
+
+What a block is asked is a small value that can be sent to other processes; what it answers is small, too. Rows with
+missing values that are to be left out keep their places, with a weight of zero.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data.source import Factored, Rows
+from ..data.tables_source import RowsOfTables, TableBlock, Tables
+from ..errors import NotApplicable
+from ..targets import GLM
+from ..targets.designs.gathered import NOWHERE
+from .errors import FormulaError
+from .evaluate import Values
+from .learn import FirstLook, Learned, Moments, SecondLook, completed, first_look, join_levels, learned, second_look
+from .left_side import Response, response_of_levels
+from .model import FormulaModel
+from .priors import prior_of
+from .reading import Read, missing_told
+from .scales import unit_of
+from .syntax import label
+from .variables import Factor, Variable, as_columns, joined_variables, read, rows_in
+
+_FEW = 16  # responses of a block that are kept, to know their spread
+
+
+class Opened(NamedTuple):
+    """The rows of a block of which nothing is missing: which they are, and their columns."""
+
+    n_rows: int
+    keep: np.ndarray
+    values: Values
+    holes: dict[str, int]
+
+
+def opened(block: TableBlock, names: list[str], states: Mapping[str, Any]) -> Opened:
+    columns = as_columns(block.table)
+    variables, n_rows = read(columns, names), rows_in(columns)
+    holes = {name: int(one.missing.sum()) for name, one in variables.items() if one.missing.any()}
+    keep = np.ones(n_rows, bool)
+    for name in holes:
+        keep &= ~variables[name].missing
+    if holes:
+        variables = {name: one.take(keep) for name, one in variables.items()}
+    numbers = np.flatnonzero(keep) if holes else None
+    return Opened(n_rows, keep, Values(variables, int(keep.sum()), states, block.start, numbers), holes)
+
+
+class FirstAnswer(NamedTuple):
+    look: FirstLook
+    holes: dict[str, int]
+    lost: int
+    levels: tuple[str, ...] | None
+    ordered: bool
+    moments: Moments | None
+    some: np.ndarray
+
+
+@dataclass(frozen=True)
+class AskFirst:
+    """Of every block: levels, moments, what is missing, and the responses."""
+
+    asked: Read
+
+    def __call__(self, block: TableBlock) -> FirstAnswer:
+        rows = opened(block, self.asked.names, {})
+        look = first_look(self.asked.right, rows.values)
+        found = rows.values.value(self.asked.response)
+        beside = rows.holes, int((~rows.keep).sum())
+        if isinstance(found, Factor):
+            used = tuple(found.levels[code] for code in np.unique(found.codes).tolist())
+            return FirstAnswer(look, *beside, used, found.ordered, None, np.empty(0))
+        y = rows.values.numbers(self.asked.response)
+        return FirstAnswer(look, *beside, None, False, Moments.of(y), y[:: max(1, len(y) // _FEW)])
+
+
+@dataclass(frozen=True)
+class AskSecond:
+    """Of every block: cells that occur, and how columns vary."""
+
+    names: list[str]
+    side: Any
+
+    def __call__(self, block: TableBlock) -> SecondLook:
+        return second_look(self.side, opened(block, self.names, self.side.states).values)
+
+
+@dataclass(frozen=True)
+class FormulaRows:
+    """From a block of tables to the rows of a target; ``filler`` is a response for rows that are left out."""
+
+    model: FormulaModel
+    names: list[str]
+    filler: float
+
+    @cached_property
+    def _text(self) -> str:
+        about = json.dumps(self.model.to_json(), sort_keys=True)
+        return f"FormulaRows({hashlib.blake2b(about.encode(), digest_size=8).hexdigest()}, {self.filler!r})"
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def __call__(self, block: TableBlock) -> Rows:
+        model = self.model
+        rows = opened(block, self.names, model.states)
+        values, keep, n = rows.values, rows.keep, rows.n_rows
+        columns = model.side.columns(values)
+        whole = _spread(columns.whole, keep, n, 0.0)
+        X: Any = whole
+        if columns.positions.shape[1]:
+            scales = None if columns.values is None else _spread(columns.values, keep, n, 0.0)
+            X = Factored(whole, _spread(columns.positions, keep, n, NOWHERE), columns.dim, scales)
+        beside = {name: values.numbers(node) for name, node in model.beside.items()}
+        y, weights = model.response.values(values), beside.get("weights")
+        if "trials" in beside:
+            y, weights = _fractions(values, y, beside["trials"], weights)
+        if model.dropped and weights is None:
+            weights = np.ones(values.n_rows)
+        offset, censored = model.offset(values), beside.get("censored")
+        filled = [
+            None if given is None else _spread(given, keep, n, fill)
+            for given, fill in ((y, self.filler), (weights, 0.0), (offset, 0.0), (censored, 0.0))
+        ]
+        return Rows(block.start, X, *filled)  # type: ignore[arg-type]
+
+
+def _spread(kept: np.ndarray, keep: np.ndarray, n: int, fill: float) -> np.ndarray:
+    """Of the rows that are kept, in the places of all."""
+    if keep.all():
+        return kept
+    found = np.full((n, *kept.shape[1:]), fill, dtype=kept.dtype)
+    found[keep] = kept
+    return found
+
+
+def _fractions(values: Values, y: np.ndarray, trials: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:
+    wrong = (trials < 0) | (trials != np.floor(trials)) | (y < 0) | (y > trials) | (y != np.floor(y))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise FormulaError(
+            f"row {values.row(row)} has {y[row]:g} of {trials[row]:g} trials: both must be whole numbers, the first "
+            "from 0 to the trials."
+        )
+    found = np.divide(y, trials, out=np.zeros(len(y)), where=trials > 0)
+    return found, trials if weights is None else trials * weights
+
+
+# ------------------------------------------------------------------------------------------------------ the target
+
+
+def streams(asked: Read) -> bool:
+    """Whether rows can be made block by block; group effects and further predictors need all of them at hand."""
+    return not asked.right.groups and not asked.others and not asked.arrays
+
+
+def in_memory(asked: Read, tables: Tables) -> dict[str, Variable]:
+    """The columns that a formula needs, of all rows."""
+    size = 8 * len(asked.names) * tables.n_rows
+    if tables.memory is not None and size > tables.memory:
+        raise NotApplicable(
+            "group effects, predictors= and arrays beside a formula need its columns in memory, which are "
+            f"{size / 1e9:.3g} GB, more than the {tables.memory / 1e9:.3g} GB that open_rows(memory=) allows."
+        )
+    return joined_variables(list(tables.map(_Columns(asked.names), asked.names)))
+
+
+@dataclass(frozen=True)
+class _Columns:
+    names: list[str]
+
+    def __call__(self, block: TableBlock) -> dict[str, Variable]:
+        return read(as_columns(block.table), self.names)
+
+
+def target_of_tables(
+    asked: Read, tables: Tables, family: Any, prior: Any, missing: str, hide_intercept: bool
+) -> tuple[GLM, FormulaModel]:
+    names = asked.names
+    answers = list(tables.map(AskFirst(asked), names))
+    holes: dict[str, int] = {}
+    for answer in answers:
+        for name, count in answer.holes.items():
+            holes[name] = holes.get(name, 0) + count
+    lost = sum(answer.lost for answer in answers)
+    if holes and missing == "error":
+        raise FormulaError(missing_told(holes, lost, tables.n_rows))
+    if lost == tables.n_rows:
+        raise FormulaError("every row has a missing value: no rows are left.")
+    response, y = _response(asked, answers, family)
+    side = learned(asked.right, [answer.look for answer in answers], hide_intercept=hide_intercept)
+    common: Learned = completed(side, tables.map(AskSecond(names, side), names))
+    model = FormulaModel(asked.text, response, common.side, asked.right.offsets, (), {}, asked.beside, lost)
+    if model.side.dim == 0:
+        raise FormulaError(f"the formula {asked.text!r} has no coefficients: give it an intercept or a term.")
+    source = RowsOfTables(tables, FormulaRows(model, names, float(y[0])), model.side.names, names)
+    source.classes = response.levels if hasattr(family, "of_classes") else None  # type: ignore[attr-defined]
+    of_rows = family
+    if "trials" in asked.beside:
+        if not getattr(family, "knows_fractions", False):
+            raise NotApplicable(f"trials of {type(family).__name__} are not offered for rows read from tables.")
+        of_rows = family.for_trials()
+    made = prior_of(prior, model.side, common.spreads, unit_of(family, y, _spread_of(answers)))
+    return GLM(source, family=of_rows, prior=made), model
+
+
+def _spread_of(answers: list[FirstAnswer]) -> float:
+    moments = [answer.moments for answer in answers if answer.moments is not None]
+    total = moments[0] if moments else Moments.of(np.empty(0))
+    for one in moments[1:]:
+        total = total + one
+    return total.sd
+
+
+def _response(asked: Read, answers: list[FirstAnswer], family: Any) -> tuple[Response, np.ndarray]:
+    """The response, and some of its values."""
+    name = label(asked.response)
+    there = [answer for answer in answers if answer.levels or (answer.moments is not None and answer.moments.n > 0)]
+    kinds = {answer.levels is None for answer in there}
+    if len(kinds) > 1:
+        raise FormulaError(f"the response {name} holds numbers in some blocks and text in others.")
+    if kinds == {True}:
+        some = np.concatenate([answer.some for answer in there])
+        moments = [answer.moments for answer in there if answer.moments is not None]
+        low, high = min(one.low for one in moments), max(one.high for one in moments)
+        if low == high and (hasattr(family, "of_trials") or hasattr(family, "of_classes")):
+            raise FormulaError(f"the response {name} is {low:g} in every row: there is nothing to explain.")
+        return Response(asked.response), some
+    levels = join_levels([answer.levels for answer in there if answer.levels])
+    ordered = all(answer.ordered for answer in there)
+    return response_of_levels(asked.response, levels, ordered, family), np.zeros(1)

@@ -1,0 +1,189 @@
+"""The algebra of terms (Wilkinson and Rogers, 1973): what ``+ - * : / **`` mean between columns.
+
+A term is a tuple of atoms that are multiplied with each other; the empty tuple is the intercept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .errors import FormulaError
+from .functions import BESIDE
+from .syntax import COMPARISONS, Call, Name, Node, Number, Operation, Text, columns_in, label
+
+Term = tuple[Node, ...]
+
+_MOST_TERMS = 5000
+_HIGHEST_POWER = 10
+
+
+class GroupTerm(NamedTuple):
+    """``(columns | by)``; ``together``: whether the effects of several columns are correlated."""
+
+    columns: Terms
+    by: Term
+    together: bool
+
+
+class Terms(NamedTuple):
+    """A right side. ``intercept`` is None where nothing is said of it."""
+
+    fixed: tuple[Term, ...] = ()
+    intercept: bool | None = None
+    offsets: tuple[Node, ...] = ()
+    groups: tuple[GroupTerm, ...] = ()
+
+    @property
+    def has_intercept(self) -> bool:
+        return self.intercept is not False
+
+
+def term_label(term: Term) -> str:
+    return ":".join(label(atom) for atom in term) if term else "Intercept"
+
+
+def terms_of(node: Node, others: Sequence[str] = ()) -> Terms:
+    """What a right side says; ``others`` are the columns that ``.`` stands for."""
+    found = _sum(node, others)
+    ordered = tuple(sorted(found.fixed, key=len))
+    return found._replace(fixed=ordered)
+
+
+def _sum(node: Node, others: Sequence[str]) -> Terms:
+    if isinstance(node, Number):
+        if node.value not in (0.0, 1.0):
+            raise FormulaError(
+                f"the number {node} is no term: 1 adds the intercept and 0 takes it away; arithmetic goes into I(...), "
+                f"as in I(2 * x), and an offset into offset({node})."
+            )
+        return Terms(intercept=node.value == 1.0)
+    if isinstance(node, Operation):
+        if node.operator in ("+", "-") and node.left is not None:
+            left, right = _sum(node.left, others), _sum(node.right, others)
+            return _joined(left, right) if node.operator == "+" else _without(left, right)
+        if node.operator == "-":
+            return _without(Terms(), _sum(node.right, others))
+        if node.operator in ("|", "||"):
+            return Terms(groups=tuple(_groups(node, others)))
+    if isinstance(node, Call) and node.function == "offset":
+        if len(node.arguments) != 1 or node.named:
+            raise FormulaError(f"{node}: offset takes one expression, such as offset(log(exposure)).")
+        return Terms(offsets=(node.arguments[0],))
+    return Terms(fixed=_distinct(_product(node, others)))
+
+
+def _joined(left: Terms, right: Terms) -> Terms:
+    fixed = _distinct([*left.fixed, *right.fixed])
+    intercept = left.intercept if right.intercept is None else right.intercept
+    return Terms(fixed, intercept, (*left.offsets, *right.offsets), (*left.groups, *right.groups))
+
+
+def _without(left: Terms, right: Terms) -> Terms:
+    if right.offsets or right.groups:
+        raise FormulaError("offsets and group effects cannot be taken away with a minus: leave them out.")
+    gone = {_key(term) for term in right.fixed}
+    fixed = tuple(term for term in left.fixed if _key(term) not in gone)
+    return left._replace(fixed=fixed, intercept=left.intercept if right.intercept is None else not right.intercept)
+
+
+def _key(term: Term) -> frozenset[str]:
+    """``a:b`` and ``b:a`` are one term."""
+    return frozenset(map(label, term))
+
+
+def _distinct(terms: Sequence[Term]) -> tuple[Term, ...]:
+    """Every term once, as it was written first."""
+    found: dict[frozenset[str], Term] = {}
+    for term in terms:
+        found.setdefault(_key(term), term)
+    if len(found) > _MOST_TERMS:
+        raise FormulaError(f"the formula has more than {_MOST_TERMS:,} terms: write fewer.")
+    return tuple(found.values())
+
+
+def _product(node: Node, others: Sequence[str]) -> list[Term]:
+    """The terms of anything but a sum with intercepts, offsets or groups."""
+    if isinstance(node, Operation) and node.left is not None:
+        left, right = node.left, node.right
+        if node.operator in ("+", "-"):
+            inside = _sum(node, others)
+            if inside.offsets or inside.groups or inside.intercept is not None:
+                raise FormulaError(
+                    f"({node}): 0, 1, offsets and group effects stand beside other terms, not in products."
+                )
+            return list(inside.fixed)
+        if node.operator == ":":
+            return _times(_product(left, others), _product(right, others))
+        if node.operator == "*":
+            a, b = _product(left, others), _product(right, others)
+            return [*a, *b, *_times(a, b)]
+        if node.operator == "/":
+            a, b = _product(left, others), _product(right, others)
+            together: Term = tuple(dict.fromkeys(atom for term in a for atom in term))
+            return [*a, *_times([together], b)]
+        if node.operator == "**":
+            return _power(_product(left, others), right)
+        if node.operator in ("|", "||"):
+            raise FormulaError(f"({node}): group effects stand beside other terms, not in products.")
+    if isinstance(node, Name) and node.name == ".":
+        return [(Name(name),) for name in others]
+    return [(_atom(node),)]
+
+
+def _times(left: list[Term], right: list[Term]) -> list[Term]:
+    if len(left) * len(right) > 100 * _MOST_TERMS:
+        raise FormulaError(f"the formula has more than {_MOST_TERMS:,} terms: write fewer.")
+    return list(_distinct([tuple(dict.fromkeys((*a, *b))) for a in left for b in right]))
+
+
+def _power(terms: list[Term], exponent: Node) -> list[Term]:
+    if not isinstance(exponent, Number) or exponent.value not in range(1, _HIGHEST_POWER + 1):
+        raise FormulaError(
+            f"** {exponent}: the power of terms is a whole number from 1 to {_HIGHEST_POWER}, and means all products "
+            "of so many of them; the power of a column is I(x**2)."
+        )
+    found = list(terms)
+    for _ in range(int(exponent.value) - 1):
+        found = list(_distinct([*found, *_times(found, terms)]))
+    return found
+
+
+def _atom(node: Node) -> Node:
+    if isinstance(node, Number | Text):
+        raise FormulaError(f"{node} stands where a column should be: arithmetic goes into I(...).")
+    if isinstance(node, Operation) and node.operator not in COMPARISONS:
+        raise FormulaError(f"{node}: arithmetic goes into I(...), as in I({node}).")
+    if isinstance(node, Call) and node.function in (*BESIDE, "offset"):
+        where = "on the left side, as in y | trials(n)" if node.function in BESIDE else "beside other terms"
+        raise FormulaError(f"{node}: {node.function}(...) stands {where}.")
+    return node
+
+
+def _groups(node: Operation, others: Sequence[str]) -> list[GroupTerm]:
+    """``(x | a/b)`` is ``(x | a) + (x | a:b)``."""
+    assert node.left is not None
+    inner = [one for one in (node.left, node.right) if isinstance(one, Operation) and one.operator in ("|", "||")]
+    if inner:
+        raise FormulaError(f"({node}): one bar makes group effects, as in (1 + x | group).")
+    columns = terms_of(node.left, others)
+    if columns.groups or columns.offsets:
+        raise FormulaError(f"({node}): left of the bar stand columns.")
+    by = _product(node.right, others)
+    for term in by:
+        wrong = [
+            atom
+            for atom in term
+            if not isinstance(atom, Name) and not (isinstance(atom, Call) and atom.function == "C")
+        ]
+        if wrong:
+            raise FormulaError(f"({node}): right of the bar stands a column of groups, a:b or a/b, not {wrong[0]}.")
+    return [GroupTerm(columns, term, node.operator == "|") for term in by]
+
+
+def columns_of(terms: Terms) -> list[str]:
+    """All columns that a right side needs."""
+    nodes = [atom for term in terms.fixed for atom in term] + list(terms.offsets)
+    for group in terms.groups:
+        nodes += [atom for term in group.columns.fixed for atom in term] + list(group.by)
+    return list(dict.fromkeys(name for node in nodes for name in columns_in(node)))

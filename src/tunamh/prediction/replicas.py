@@ -1,0 +1,144 @@
+"""Posterior predictive checks and leave-one-out on a random subsample of the rows, never on all of them by default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._arguments import whole_number
+from ..errors import NotApplicable
+from ..formula.errors import FormulaError
+from ..formula.syntax import columns_in
+from ..formula.variables import as_columns, read, rows_in
+from .predicting import Predictor
+from .rows import Given, NewRows
+from .stored import Fitted
+
+
+def replicate(posterior: Any, data: Any, *, rows: int = 1000, draws: int | None = None, rng: Any = None) -> Any:
+    """Some of the rows that a formula was fitted to, replicated: responses as the model would have made them.
+
+    Parameters
+    ----------
+    posterior : DataTree
+        Of a target that `tunamh.regression` made.
+    data : table
+        The data it was fitted to, or others with responses; rows with missing values are left out.
+    rows : int
+        A random subsample of so many; as many as there are to have all.
+    draws : int, optional
+        Of the posterior's, evenly spread; None: up to 1000.
+    rng : seed, optional
+
+    Returns
+    -------
+    DataTree
+        Groups as ArviZ knows them: ``observed_data``, ``posterior_predictive`` (random responses) and
+        ``log_likelihood`` (with all constants), each with one entry per row of the subsample; ``row`` has their numbers
+        in the data.
+    """
+    return _replicated(posterior, data, whole_number("rows", rows, 1), draws, rng)[0]
+
+
+@dataclass(frozen=True)
+class LooEstimate:
+    """The expected log predictive density of new rows, by leaving rows out one at a time (PSIS).
+
+    ``elpd`` is the sum over all rows, estimated from a random subsample. ``se`` is its standard error as a sum of so
+    many random rows; ``subsampling_se`` what is not known of that sum for having seen the subsample only. Rows whose
+    ``pareto_k`` is above 0.7 are not told reliably.
+    """
+
+    elpd: float
+    se: float
+    subsampling_se: float
+    n_rows: int
+    rows: int
+    bad: int
+    pointwise: np.ndarray = field(repr=False)
+    pareto_k: np.ndarray = field(repr=False)
+
+    def __str__(self) -> str:
+        told = f"; {self.bad:,} of them have Pareto k above 0.7" if self.bad else ""
+        return (
+            f"elpd {self.elpd:,.1f}, standard error {self.se:,.1f} ({self.subsampling_se:,.1f} by subsampling): "
+            f"{self.rows:,} of {self.n_rows:,} rows left out one at a time{told}"
+        )
+
+
+def loo(posterior: Any, data: Any, *, rows: int = 1000, draws: int | None = None, rng: Any = None) -> LooEstimate:
+    """Leave-one-out cross-validation of a formula's fit, by importance sampling (Vehtari, Gelman and Gabry, 2017).
+
+    Of a simple random subsample of ``rows`` rows (Magnusson et al., 2019); the arguments are those of `replicate`.
+    """
+    from arviz_stats import loo as by_rows
+
+    tree, n_rows = _replicated(posterior, data, whole_number("rows", rows, 1), draws, rng)
+    found = by_rows(tree, pointwise=True)
+    each, k = np.asarray(found.elpd_i).ravel(), np.asarray(found.pareto_k).ravel()
+    n = len(each)
+    spread = float(np.std(each, ddof=1)) if n > 1 else np.nan
+    unseen = n_rows * spread * np.sqrt((1 - n / n_rows) / n)
+    total = np.hypot(spread * np.sqrt(n_rows), unseen)
+    return LooEstimate(
+        n_rows * float(each.mean()), float(total), float(unseen), n_rows, n, int((k > 0.7).sum()), each, k
+    )
+
+
+def _replicated(posterior: Any, data: Any, rows: int, draws: int | None, rng: Any) -> tuple[Any, int]:
+    """The tree, and how many rows there are of which the subsample is one."""
+    import xarray
+
+    fitted = Fitted.open(posterior, draws)
+    formula = fitted.formula
+    if formula is None:
+        raise NotApplicable("replicas need a target that was made from a formula, by tunamh.regression.")
+    if "censored" in formula.beside:
+        raise NotApplicable("replicas of censored responses are not offered.")
+    generator = np.random.default_rng(rng)
+    columns = as_columns(data)
+    needed = [*formula.predictor_columns, *columns_in(formula.response.node)]
+    needed += [name for node in formula.beside.values() for name in columns_in(node)]
+    variables = read(columns, list(dict.fromkeys(needed)))
+    there = np.flatnonzero(~np.any([one.missing for one in variables.values()], axis=0))
+    if rows_in(columns) == 0 or len(there) == 0:
+        raise FormulaError("the data have no rows without missing values.")
+    picked = np.sort(generator.choice(there, size=min(rows, len(there)), replace=False))
+    some = {name: _taken(columns[name], picked) for name in variables}
+    new = NewRows(fitted, some, Given(), with_response=True)
+    predictor = Predictor(fitted, "error", generator)
+    y, replicas, densities = [], [], []
+    for chunk in new.chunks(predictor.rows_at_once):
+        eta, p = predictor.linear(chunk), predictor.parameters(chunk)
+        assert chunk.y is not None
+        y.append(chunk.y)
+        replicas.append(fitted.law.draw(generator, eta, p))
+        densities.append(np.broadcast_to(fitted.law.log_density(chunk.y, eta, p), replicas[-1].shape))
+    name = str(formula.response.node)
+    coords = {"chain": [0], "draw": np.arange(len(fitted.picked)), "row": picked}
+    dims = ("chain", "draw", "row")
+    groups: dict[str, dict[str, Any]] = {
+        "observed_data": {name: (("row",), np.concatenate(y))},
+        "posterior_predictive": {name: (dims, np.concatenate(replicas, axis=1)[None])},
+        "log_likelihood": {name: (dims, np.concatenate(densities, axis=1)[None])},
+    }
+    tree = {
+        key: xarray.Dataset(found, coords=coords if key != "observed_data" else {"row": picked})
+        for key, found in groups.items()
+    }
+    theta = fitted.theta
+    tree["posterior"] = xarray.Dataset(
+        {"theta": (("chain", "draw", "parameter"), theta[None])},
+        coords={"chain": [0], "draw": coords["draw"], "parameter": fitted.posterior["parameter"].values},
+    )
+    return xarray.DataTree.from_dict(tree), len(there)
+
+
+def _taken(column: Any, index: np.ndarray) -> Any:
+    if hasattr(column, "iloc"):
+        return column.iloc[index]
+    if hasattr(column, "gather"):  # polars
+        return column.gather(index)
+    return column.take(index) if hasattr(column, "take") else np.asarray(column)[index]

@@ -1,0 +1,182 @@
+"""Whether to trust a run: one verdict for each thing that can go wrong, and one for all."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..convergence import ESS_PER_CHAIN, R_HAT_LIMIT
+from .numbers import Variable
+from .told import Told, statistic
+
+GOOD, LOOK, BAD, UNKNOWN, NOTE = "good", "look", "bad", "unknown", "note"
+
+_HOPELESS_R_HAT, _HOPELESS_ESS = 1.05, 25
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the page: how it stands, the number, and what it means."""
+
+    state: str
+    name: str
+    value: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The worst parameters: which, and how bad."""
+
+    r_hat: float
+    r_hat_of: tuple[Variable, int]
+    ess: float
+    ess_of: tuple[Variable, int]
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return tuple(variable.names[j] for variable, j in (self.r_hat_of, self.ess_of))  # type: ignore[return-value]
+
+
+def worst_of(variables: list[Variable]) -> Worst | None:
+    """None where nothing could be diagnosed."""
+    known = [v for v in variables if np.isfinite(v.r_hat).any()]
+    if not known:
+        return None
+    by_r_hat = max(known, key=lambda v: float(np.nanmax(v.r_hat)))
+    by_ess = min(known, key=lambda v: float(np.nanmin(v.ess)))
+    j, k = int(np.nanargmax(by_r_hat.r_hat)), int(np.nanargmin(by_ess.ess))
+    return Worst(float(by_r_hat.r_hat[j]), (by_r_hat, j), float(by_ess.ess[k]), (by_ess, k))
+
+
+def checks_of(posterior: Any, stats: Any, variables: list[Variable], told: Told) -> list[Check]:
+    chains, draws = int(posterior.sizes.get("chain", 1)), int(posterior.sizes.get("draw", 1))
+    found = [
+        *_broken(variables),
+        _exactness(told),
+        *_convergence(worst_of(variables), chains, draws),
+        *_stuck(posterior),
+    ]
+    found += [_laplace(told), *_sampler(stats), *_stopped(told)]
+    return found
+
+
+def verdict(checks: list[Check]) -> Check:
+    """One sentence above all others."""
+    bad = [check.name for check in checks if check.state == BAD]
+    look = [check.name for check in checks if check.state == LOOK]
+    if bad:
+        return Check(BAD, "Do not use these draws yet", "", f"{_listed(bad)}: see below what to do.")
+    if look:
+        return Check(LOOK, "Look closer before you use these draws", "", f"{_listed(look)}: see below.")
+    if any(check.state == UNKNOWN for check in checks):
+        missing = _listed([check.name for check in checks if check.state == UNKNOWN])
+        return Check(UNKNOWN, "Nothing speaks against these draws, but not all is known", "", f"Not told: {missing}.")
+    return Check(GOOD, "Nothing speaks against these draws", "", "Every check below is passed.")
+
+
+def _exactness(told: Told) -> Check:
+    if told.exact is None:
+        return Check(UNKNOWN, "Exactness", "not told", "The file does not say whether the sampler is exact.")
+    if told.exact:
+        text = "The sampler leaves the exact posterior unchanged: minibatches cost no accuracy."
+        return Check(GOOD, "Exactness", "exact", text)
+    text = "The sampler's test is inexact: the draws are from an approximation of the posterior, of unknown error."
+    return Check(LOOK, "Exactness", "inexact", text)
+
+
+def _convergence(worst: Worst | None, chains: int, draws: int) -> list[Check]:
+    if worst is None:
+        text = f"{draws:,} draws per chain are too few to judge, or some are not finite."
+        return [Check(UNKNOWN, "R-hat", "not known", text), Check(UNKNOWN, "Effective draws", "not known", text)]
+    of_r_hat, of_ess = worst.names
+    state = GOOD if worst.r_hat <= R_HAT_LIMIT else LOOK if worst.r_hat <= _HOPELESS_R_HAT else BAD
+    shown = f"{worst.r_hat:.3f}" if worst.r_hat < 10 else f"{worst.r_hat:.3g}"
+    text = (
+        f"The largest of all parameters, that of {of_r_hat}. Chains that started far apart agree where it is at most "
+        f"{R_HAT_LIMIT}." + ("" if state == GOOD else " Run longer: more draws=, tune= or thin=.")
+    )
+    r_hat = Check(state, "R-hat", shown, text)
+    wanted = ESS_PER_CHAIN * chains
+    state = GOOD if worst.ess >= wanted else LOOK if worst.ess >= _HOPELESS_ESS * chains else BAD
+    text = (
+        f"Of {chains * draws:,} draws, the fewest of all parameters, those of {of_ess}. {ESS_PER_CHAIN} per chain, "
+        f"{wanted:,}, are wanted." + ("" if state == GOOD else " Run longer: more draws= or thin=.")
+    )
+    return [r_hat, Check(state, "Effective draws", f"{worst.ess:,.0f}", text)]
+
+
+def _broken(variables: list[Variable]) -> list[Check]:
+    named = [variable.names[j] for variable in variables for j in np.flatnonzero(~np.isfinite(variable.mean))[:3]]
+    if not named:
+        return []
+    text = f"NaN or infinite draws, of {_listed(named[:3])}{' and others' * (len(named) > 3)}."
+    return [Check(BAD, "Draws that are not finite", str(len(named)), text)]
+
+
+def _stuck(posterior: Any) -> list[Check]:
+    for values in posterior.data_vars.values():
+        if {"chain", "draw"} <= set(values.dims) and values.sizes["draw"] > 1:
+            draws = values.transpose("chain", "draw", ...).values
+            still = np.flatnonzero((draws == draws[:, :1]).reshape(len(draws), -1).all(axis=1))
+            if still.size:
+                which = ", ".join(map(str, still))
+                text = "All draws are the same, no proposal was accepted: they tell nothing about the posterior."
+                return [Check(BAD, "Chains that never moved", which, text)]
+            return []
+    return []
+
+
+def _laplace(told: Told) -> Check:
+    name = "Distance from the Laplace law"
+    if told.laplace is None:
+        text = (
+            "It is measured where proposals come from Laplace's law of all parameters, and where the data are at hand: "
+            "by tunamh.sample and tunamh.resume, not for a stored run that is read from disk."
+        )
+        return Check(NOTE, name, "not measured", text)
+    bound = told.laplace.total_variation
+    value = "measured" if bound is None else f"at most {max(0.01, math.ceil(100 * bound - 1e-9) / 100):.2f}"
+    return Check(GOOD, name, value, told.laplace.line)
+
+
+def _sampler(stats: Any) -> list[Check]:
+    found = []
+    rates, ratios = statistic(stats, "acceptance_rate"), statistic(stats, "bound_ratio")
+    if rates is not None:
+        rate, by_chain = float(rates.mean()), rates.mean(axis=1)
+        state = BAD if rate < 0.001 else LOOK if rate < 0.05 else GOOD
+        text = f"Mean probability by which moves were accepted; by chain {min(by_chain):.2f} to {max(by_chain):.2f}."
+        found.append(Check(state, "Acceptance", f"{rate:.2f}", text))
+    else:
+        found.append(Check(UNKNOWN, "Acceptance", "not told", "There are no statistics of the sampler in the file."))
+    if ratios is not None:
+        if np.isnan(ratios).all():
+            text = "No bound was needed: every step was decided on all rows."
+            return [*found, Check(GOOD, "Bound margin", "not needed", text)]
+        worst = float(np.nanmax(ratios))
+        text = (
+            "The most that any evaluated row said about a move, as a share of its bound. Exactness needs at most 1, "
+            "and a row beyond it would have ended the run with an error."
+        )
+        found.append(Check(GOOD if worst <= 1 else BAD, "Bound margin", f"{worst:.3f}", text))
+    return found
+
+
+def _stopped(told: Told) -> list[Check]:
+    reason = str(told.settings.get("stopped"))
+    texts = {
+        "interrupted": "The run was interrupted before all draws were there.",
+        "max_seconds": "The time ran out before all draws were there.",
+        "unfinished": "The stored run has not all its draws yet: tunamh.resume goes on with it.",
+    }
+    if reason in texts:
+        return [Check(LOOK, "Not finished", reason.replace("_", " "), texts[reason])]
+    return []
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

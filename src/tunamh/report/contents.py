@@ -1,0 +1,218 @@
+"""What the page says, as plain values in the order in which a person reads them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from ..laplace_distance import WIDEST
+from .checks import Check, checks_of, verdict, worst_of
+from .costs import Cost, cost_of, count
+from .effects import Effects, effects_of
+from .numbers import Variable, variables_of
+from .pictures import InOrder, Interval, Panel, finite, in_order, panels, paths, strip
+from .tables import Table, table_of
+from .told import Told, told_by
+
+_MOST_IN_A_PICTURE = 60
+_CHOSEN = 40  # of more
+
+_HEADINGS = {
+    "theta": "Coefficients",
+    "group_scale": "Standard deviations of group effects",
+    "group_correlation": "Correlations of group effects",
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Intervals of one variable."""
+
+    size: int
+    heading: str
+    note: str
+    panels: list[Panel]
+    whole: InOrder | None = None  # all of them, where only some have a row
+
+
+@dataclass(frozen=True)
+class Trace:
+    name: str
+    why: str
+    svg: Markup
+
+
+@dataclass(frozen=True)
+class Contents:
+    title: str
+    model: str
+    made: str
+    answer: list[str]
+    level: str
+    pictures: list[Picture]
+    table: Table
+    effects: Effects | None
+    verdict: Check
+    checks: list[Check]
+    traces: list[Trace]
+    laplace: tuple[Markup, list[tuple[float, str]]] | None
+    cost: Cost
+    why: str
+    chosen: list[tuple[str, str]]
+    missing: list[str] = field(default_factory=list)
+
+
+def contents_of(tree: Any, *, title: str | None, level: float) -> Contents:
+    posterior = tree["posterior"]
+    stats = tree["sample_stats"] if "sample_stats" in tree.children else None
+    told = told_by(posterior)
+    variables, others = variables_of(posterior, level)
+    if not variables:
+        raise ValueError("the group 'posterior' has no variable with dimensions chain and draw: there are no draws.")
+    main = [variable for variable in variables if variable.name != "group_effect"] or variables
+    worst = worst_of(variables)
+    checks = checks_of(posterior, stats, variables, told)
+    cost = cost_of(stats, told, None if worst is None else worst.ess)
+    missing = [f"{name} (no draws of numbers)" for name in others]
+    missing += [f"attribute {name} (cannot be read)" for name in told.unreadable]
+    missing += [*cost.missing, *([] if told.settings else ["what was chosen and why"])]
+    return Contents(
+        title=title or _question(told, variables),
+        model=_model(told),
+        made=_made(told),
+        answer=_answer(main, level),
+        level=f"{100 * level:g} %",
+        pictures=[_picture(variable) for variable in main],
+        table=table_of(main, told, level),
+        effects=effects_of(tree, variables, level),
+        verdict=verdict(checks),
+        checks=checks,
+        traces=_traces(posterior, variables),
+        laplace=None if told.laplace is None else strip(told.laplace.shift, WIDEST),
+        cost=cost,
+        why=str(told.settings.get("why", "")) or (told.text("choice") or ""),
+        chosen=_chosen(told, posterior),
+        missing=missing,
+    )
+
+
+def _question(told: Told, variables: list[Variable]) -> str:
+    if told.formula is not None:
+        return told.formula
+    rows = told.number("rows")
+    theta = next((v for v in variables if v.name == "theta"), None)
+    about = f"{count(sum(v.size for v in variables))} parameters" if theta is None else _many(theta.size)
+    return f"What do {rows:,.0f} rows say about {about}?" if rows else f"A posterior of {about}"
+
+
+def _many(n: int) -> str:
+    return "one coefficient" if n == 1 else f"{n:,} coefficients"
+
+
+def _model(told: Told) -> str:
+    """The target as it describes itself, without what the sampler wrapped it in."""
+    text = str(told.settings.get("target", ""))[:2000]
+    wrapped = re.fullmatch(r"Taylor\(order=\d\)\((.*)\)", text, flags=re.S)
+    return wrapped[1] if wrapped else text
+
+
+def _made(told: Told) -> str:
+    library, version = told.text("inference_library"), told.text("inference_library_version")
+    date = (told.text("created_at") or "")[:16].replace("T", " ")
+    by = " ".join(part for part in (library, version) if part)
+    return ", ".join(part[:60] for part in (by, f"{date} UTC" if date else "") if part)
+
+
+def _answer(variables: list[Variable], level: float) -> list[str]:
+    theta = next((v for v in variables if v.name == "theta"), variables[0])
+    clear = int(((theta.ends[:, 0] > 0) | (theta.ends[:, 1] < 0)).sum())
+    what = "coefficients" if theta.name == "theta" else "parameters"
+    share = f"{100 * level:g} %"
+    if theta.size == 1:
+        side = "does not contain zero" if clear else "contains zero"
+        return [f"The interval that holds {share} of the posterior {side}."]
+    which = f"All {theta.size:,}" if clear == theta.size else f"{clear:,} of {theta.size:,}"
+    verb = "is" if clear == 1 else "are"
+    if clear:
+        return [
+            f"{which} {what} {verb} clear of zero: the interval that holds {share} of the posterior lies on one side."
+        ]
+    return [
+        f"None of {theta.size:,} {what} is clear of zero: all intervals that hold {share} of the posterior have it."
+    ]
+
+
+def rows_of(variable: Variable, which: Any) -> list[Interval]:
+    return [
+        Interval(
+            _label(variable, j),
+            float(variable.mean[j]),
+            (float(variable.half[j, 0]), float(variable.half[j, 1])),
+            (float(variable.ends[j, 0]), float(variable.ends[j, 1])),
+        )
+        for j in which
+    ]
+
+
+def _label(variable: Variable, j: int) -> str:
+    """A column without a name has a number only, which needs the variable's."""
+    label = variable.labels[j]
+    return variable.names[j] if not label or label.isdigit() else label
+
+
+def _picture(variable: Variable) -> Picture:
+    heading = _HEADINGS.get(variable.name, variable.name)
+    signed = bool((variable.ends[:, 0] < 0).any())
+    if variable.size <= _MOST_IN_A_PICTURE:
+        return Picture(variable.size, heading, "", panels(rows_of(variable, range(variable.size)), zero=signed))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = finite(variable.mean / variable.sd)
+    some = np.sort(np.argsort(-np.abs(z), kind="stable")[:_CHOSEN])
+    note = (
+        f"The {_CHOSEN} of {variable.size:,} that are furthest from zero, in their own standard deviations; the table "
+        "has all."
+    )
+    scaled = variable.ends / np.where(variable.sd > 0, variable.sd, 1.0)[:, None]
+    return Picture(variable.size, heading, note, panels(rows_of(variable, some), zero=signed), in_order(z, scaled))
+
+
+def _traces(posterior: Any, variables: list[Variable]) -> list[Trace]:
+    """Paths of the two parameters that are worst by R-hat and by effective draws."""
+    worst = worst_of(variables)
+    if worst is None:
+        return []
+    found: dict[str, Trace] = {}
+    for (variable, j), why in ((worst.r_hat_of, "largest R-hat"), (worst.ess_of, "fewest effective draws")):
+        values = posterior[variable.name].transpose("chain", "draw", ...).values
+        draws = values.reshape(*values.shape[:2], -1)[:, :, j].astype(np.float64)
+        name = variable.names[j]
+        why = f"{found[name].why} and {why}" if name in found else why
+        found[name] = Trace(name, why, paths(draws))
+    return list(found.values())
+
+
+_SHOWN = {
+    "test": "acceptance test",
+    "proposal": "proposal",
+    "draws": "draws per chain",
+    "tune": "warm-up steps",
+    "thin": "steps per draw",
+    "until": "stopping rule",
+    "stopped": "how it ended",
+    "rows": "rows",
+    "seed": "seed",
+    "data": "fingerprint of the data",
+}
+
+
+def _chosen(told: Told, posterior: Any) -> list[tuple[str, str]]:
+    found = [(label, _value(told.settings[key])) for key, label in _SHOWN.items() if key in told.settings]
+    return [("chains", str(int(posterior.sizes.get("chain", 1)))), *found]
+
+
+def _value(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)[:500]

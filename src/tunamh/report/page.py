@@ -1,0 +1,53 @@
+"""The page itself: a template in which everything is escaped, under a policy that lets no other script run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from .contents import Contents
+
+GENERATOR = '<meta name="generator" content="tunamh report">'
+"""By which an older report is known, so that it may be replaced."""
+
+_LONG = 34  # characters of a label in a picture
+
+
+def rendered(contents: Contents) -> str:
+    return (
+        _template()
+        .render(page=contents, style=_text("style.css"), script=_text("script.js"), policy=_policy())
+        .lstrip()
+    )
+
+
+@cache
+def _template() -> Any:
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["short"] = short
+    environment.filters["minus"] = lambda number: str(number).replace("-", "\N{MINUS SIGN}")
+    environment.globals.update(generator=Markup(GENERATOR), safe=Markup)
+    return environment.from_string(_text("page.html"))
+
+
+def short(label: str) -> str:
+    """A long name by both its ends, of which the last tells more."""
+    return label if len(label) <= _LONG else f"{label[:12]}…{label[-(_LONG - 13) :]}"
+
+
+def _policy() -> str:
+    """No network, and no script but the page's own, by its hash."""
+    digest = base64.b64encode(hashlib.sha256(_text("script.js").encode()).digest()).decode()
+    only = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'"
+    return f"{only}; script-src 'sha256-{digest}'"
+
+
+@cache
+def _text(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,75 @@
+"""Tables that sort and search: every row as texts, of which a page shows the first hundred until it is asked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .numbers import UNKNOWN, Variable, text
+from .told import Told
+
+SHOWN = 100
+_MOST = 20_000  # rows of a page
+_LONGEST = 200  # characters of a name
+
+
+@dataclass(frozen=True)
+class Table:
+    """``rows`` are texts, a name first; ``total`` counts those that there was no room for, too."""
+
+    columns: list[tuple[str, str]]  # a heading, and what it means
+    rows: list[list[str]]
+    total: int
+
+    @property
+    def first(self) -> list[list[str]]:
+        return self.rows[:SHOWN]
+
+
+def headings(level: float) -> list[tuple[str, str]]:
+    tail = 50 - 50 * level
+    return [
+        ("Parameter", "As tunamh.summary names it"),
+        ("Mean", "Posterior mean"),
+        ("SD", "Posterior standard deviation"),
+        (f"{tail:g} %", f"Lower end of the central {100 * level:g} % interval"),
+        (f"{100 - tail:g} %", f"Upper end of the central {100 * level:g} % interval"),
+        ("P(> 0)", "Posterior probability of being positive"),
+    ]
+
+
+def table_of(variables: list[Variable], told: Told, level: float) -> Table:
+    """All parameters but group effects, in the order of the posterior."""
+    columns = [*headings(level), ("ESS", "Effective draws"), ("R-hat", "At most 1.01 where chains agree")]
+    shifts: dict[str, float] = {}
+    if told.laplace is not None:
+        columns.append(("Shift", "Mean less that of Laplace's law, in posterior standard deviations"))
+        shifts = dict(zip(told.laplace.names, told.laplace.shift, strict=True))
+    rows: list[list[str]] = []
+    for variable in variables:
+        for j, name in enumerate(variable.names[: _MOST - len(rows)]):
+            row = [*cells(variable, j, name), number(variable.ess[j], ".0f"), number(variable.r_hat[j], ".3f")]
+            if shifts:
+                row.append(number(shifts.get(name, math.nan), ".2f"))
+            rows.append(row)
+    return Table(columns, rows, sum(variable.size for variable in variables))
+
+
+def effects_table(variable: Variable, order: np.ndarray, level: float) -> Table:
+    rows = [cells(variable, int(j), variable.labels[j]) for j in order[:_MOST]]
+    return Table(headings(level), rows, variable.size)
+
+
+def cells(variable: Variable, j: int, name: str) -> list[str]:
+    sd = float(variable.sd[j])
+    shown = [text(float(value), sd) for value in (variable.mean[j], sd, *variable.ends[j])]
+    return [name[:_LONGEST], *shown, number(variable.positive[j], ".3f")]
+
+
+def number(value: float, form: str) -> str:
+    if not math.isfinite(value):
+        return UNKNOWN
+    shown = format(value, form)
+    return shown.lstrip("-") if float(shown) == 0 else shown

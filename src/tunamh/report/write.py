@@ -1,0 +1,77 @@
+"""The front door: from draws to a file."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from .._arguments import flag, shown
+from .contents import contents_of
+from .opened import opened
+from .page import GENERATOR, rendered
+
+
+def report(
+    posterior: Any,
+    path: Any = "report.html",
+    *,
+    title: str | None = None,
+    level: float = 0.95,
+    overwrite: bool = False,
+) -> Path:
+    """Write one self-contained HTML page about a run: the answer, whether to trust it, what it cost.
+
+    It needs no network, reads well on a phone and printed, and holds numbers of every parameter, no data and no draws.
+
+    Parameters
+    ----------
+    posterior : DataTree, str or path
+        What `tunamh.sample` returned, a netCDF file that it was saved to, or the folder of a stored run. A DataTree of
+        another library will do: what it does not tell is named on the page.
+    path : str or path
+        The file to write. An older report is replaced; any other file is refused, unless ``overwrite=True``.
+    title : str, optional
+        The question that the run answers, in your words.
+    level : float
+        Of the central posterior intervals.
+    overwrite : bool
+        Replace whatever is there.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Examples
+    --------
+    >>> tunamh.report(posterior, "flights.html", title="Which carriers are late?")
+    """
+    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, such as 0.95, got {shown(level)}.")
+    if title is not None and not isinstance(title, str):
+        raise TypeError(f"title must be text, got {shown(title)}.")
+    place = Path(os.fspath(path))
+    _refuse_other_files(place, flag("overwrite", overwrite))
+    page = rendered(contents_of(opened(posterior), title=title, level=float(level)))
+    beside = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
+    try:
+        beside.write_text(page, encoding="utf-8")
+        os.replace(beside, place)  # whole, or not at all
+    finally:
+        beside.unlink(missing_ok=True)
+    return place
+
+
+def _refuse_other_files(place: Path, overwrite: bool) -> None:
+    if place.is_dir():
+        raise IsADirectoryError(f"{place} is a folder: name a file in it, such as {place / 'report.html'}.")
+    if not place.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {place.parent} to write the report to: make it first.")
+    if overwrite or not place.exists():
+        return
+    with place.open("rb") as file:
+        ours = GENERATOR.encode() in file.read(2000)
+    if not ours:
+        raise FileExistsError(f"{place} exists and is no report of tunamh: name another file, or pass overwrite=True.")

@@ -1,0 +1,104 @@
+"""Priors by term, their defaults in the units of the data, and the posterior that they make."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tunamh
+from tunamh.formula import FormulaError
+from tunamh.priors.laws import FLAT, NORMAL
+
+RNG = np.random.default_rng(1)
+N = 2000
+TABLE = pd.DataFrame(
+    {
+        "year": 2000 + RNG.integers(0, 10, N),
+        "income": 1e6 * RNG.lognormal(0, 0.5, N),
+        "size": RNG.normal(0, 1e-4, N),
+        "g": RNG.choice(["p", "q", "r"], N),
+    }
+)
+ETA = 0.1 * (TABLE["year"] - 2004) + 5e-7 * (TABLE["income"] - 1e6) + 5e3 * TABLE["size"] + 0.5 * (TABLE["g"] == "q")
+TABLE["late"] = RNG.random(N) < 1 / (1 + np.exp(-ETA))
+TABLE["delay"] = 30 * ETA + 10 * RNG.standard_normal(N)
+
+
+def laws(target):
+    return target._prior.laws if hasattr(target._prior, "laws") else target.coefficient_prior.laws
+
+
+def test_defaults_are_in_the_units_of_the_data():
+    target = tunamh.regression("late ~ year + income + g + year:g", TABLE, family=tunamh.Logistic())
+    found = laws(target)
+    assert target.names[:3] == ["Intercept", "year", "income"]
+    assert found.kind.tolist() == [FLAT] + [NORMAL] * 6
+    wanted = [2.5 / np.std(TABLE["year"]), 2.5 / np.std(TABLE["income"]), 2.5, 2.5]
+    np.testing.assert_allclose(found.scale[1:5], wanted, rtol=0.005)
+    np.testing.assert_allclose(found.scale[5:], 2.5 / np.std(TABLE["year"]), rtol=0.005)
+    real = tunamh.regression("delay ~ size", TABLE, family=tunamh.Gaussian(10.0))
+    np.testing.assert_allclose(laws(real).scale[1], 2.5 * np.std(TABLE["delay"]) / np.std(TABLE["size"]), rtol=0.005)
+
+
+def test_priors_by_term_and_by_level():
+    by_term = tunamh.regression(
+        "late ~ year + g",
+        TABLE,
+        family=tunamh.Logistic(),
+        prior={"Intercept": tunamh.Normal(scale=100), "g": tunamh.Normal(mean=1, scale=0.5)},
+    )
+    assert laws(by_term).scale[[0, 2, 3]].tolist() == [100, 0.5, 0.5]
+    assert laws(by_term).mean.tolist() == [0, 0, 1, 1]
+    by_level = tunamh.regression(
+        "late ~ year + g", TABLE, family=tunamh.Logistic(), prior={"g": tunamh.Flat(), "g[q]": tunamh.Normal(scale=3)}
+    )
+    assert laws(by_level).kind.tolist() == [FLAT, NORMAL, NORMAL, FLAT]
+    everything = tunamh.regression("late ~ year + g", TABLE, family=tunamh.Logistic(), prior=tunamh.Normal(scale=7))
+    assert laws(everything).kind.tolist() == [FLAT, NORMAL, NORMAL, NORMAL]
+    assert laws(everything).scale[1:].tolist() == [7, 7, 7]
+    with pytest.raises(FormulaError, match=r"names 'hour', which is no term.*Intercept, year, g"):
+        tunamh.regression("late ~ year + g", TABLE, family=tunamh.Logistic(), prior={"hour": tunamh.Flat()})
+    with pytest.raises(TypeError, match="prior of year must be"):
+        tunamh.regression("late ~ year", TABLE, family=tunamh.Logistic(), prior={"year": 3})
+
+
+def test_scales_of_groups_are_named_as_they_are_written():
+    half = tunamh.HalfNormal(0.25)
+    target = tunamh.regression("delay ~ 1 + (1 | g)", TABLE, family=tunamh.Gaussian(10.0), prior={"(1|g)": half})
+    wanted = tunamh.MixedModel(
+        np.ones((N, 1)), TABLE["delay"], tunamh.Gaussian(10.0), tunamh.GroupEffects(TABLE["g"], scale=half)
+    )
+    np.testing.assert_array_equal(target.groupings[0].laws.scale, wanted.groupings[0].laws.scale)
+
+
+def test_badly_scaled_columns_need_no_standardising():
+    """The same draws of the predictors, whatever units columns have: the posterior is that of the model as stated.
+
+    Standardised by hand, with the priors translated, the coefficients must agree within Monte Carlo error.
+    """
+    formula = "late ~ year + income + size + g"
+    raw = tunamh.regression(formula, TABLE, family=tunamh.Logistic())
+    units = {name: (float(TABLE[name].mean()), float(TABLE[name].std())) for name in ("year", "income", "size")}
+    scaled = TABLE.assign(**{name: (TABLE[name] - mean) / sd for name, (mean, sd) in units.items()})
+    own = laws(raw).scale
+    priors = {name: tunamh.Normal(scale=float(own[j + 1]) * units[name][1]) for j, name in enumerate(units)}
+    by_hand = tunamh.regression(formula, scaled, family=tunamh.Logistic(), prior=priors)
+    found = tunamh.sample(raw, draws=1000, rng=1, progressbar=False)
+    wanted = tunamh.sample(by_hand, draws=1000, rng=2, progressbar=False)
+    theta, other = (tree.posterior["theta"].values.reshape(4000, -1) for tree in (found, wanted))
+    for j, (_, sd) in enumerate(units.values(), start=1):
+        np.testing.assert_allclose(theta[:, j].mean() * sd, other[:, j].mean(), atol=6 * other[:, j].std() / 60)
+        np.testing.assert_allclose(theta[:, j].std() * sd, other[:, j].std(), rtol=0.1)
+    centred = theta[:, 0] + sum(theta[:, j] * mean for j, (mean, _) in enumerate(units.values(), start=1))
+    np.testing.assert_allclose(centred.mean(), other[:, 0].mean(), atol=6 * other[:, 0].std() / 60)
+    assert float(tunamh.summary(found)["r_hat"].max()) < 1.02
+    assert float(tunamh.summary(found)["ess_bulk"].min()) > 1500
+
+
+def test_the_posterior_is_that_of_the_matrix():
+    """A formula is a GLM of its columns: the same numbers, hence the same draws."""
+    target = tunamh.regression("late ~ year + size", TABLE, family=tunamh.Logistic(), prior=tunamh.Flat())
+    X = np.column_stack([np.ones(N), TABLE["year"], TABLE["size"]])
+    plain = tunamh.LogisticRegression(X, TABLE["late"])
+    draws = [tunamh.sample(one, draws=50, rng=3, progressbar=False) for one in (target, plain)]
+    np.testing.assert_array_equal(*(tree.posterior["theta"].values for tree in draws))
+    assert draws[0].posterior["parameter"].values.tolist() == ["Intercept", "year", "size"]

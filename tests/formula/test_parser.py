@@ -1,0 +1,161 @@
+"""Formulas are read as written, and nothing else is."""
+
+import contextlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tunamh.formula import FormulaError, parse
+from tunamh.formula.parse import parse_expression
+from tunamh.formula.syntax import Call, Name, Number, Operation, Text
+from tunamh.formula.terms import term_label, terms_of
+
+
+def terms(text, others=()):
+    found = terms_of(parse(text).right, list(others))
+    return [*(["1"] if found.has_intercept else []), *(term_label(term) for term in found.fixed)]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("y ~ a + b", ["1", "a", "b"]),
+        ("y ~ 0 + a", ["a"]),
+        ("y ~ a - 1", ["a"]),
+        ("y ~ -1 + a", ["a"]),
+        ("y ~ a + 0", ["a"]),
+        ("y ~ a - 0", ["1", "a"]),
+        ("y ~ 1", ["1"]),
+        ("y ~ a*b", ["1", "a", "b", "a:b"]),
+        ("y ~ a:b + a", ["1", "a", "a:b"]),
+        ("y ~ a:b + b:a", ["1", "a:b"]),
+        ("y ~ a*b - a:b", ["1", "a", "b"]),
+        ("y ~ a*b - b:a", ["1", "a", "b"]),
+        ("y ~ a/b", ["1", "a", "a:b"]),
+        ("y ~ (a + b)/c", ["1", "a", "b", "a:b:c"]),
+        ("y ~ (a + b + c)**2", ["1", "a", "b", "c", "a:b", "a:c", "b:c"]),
+        ("y ~ (a + b)^2", ["1", "a", "b", "a:b"]),
+        ("y ~ a*b*c - a:b:c", ["1", "a", "b", "c", "a:b", "a:c", "b:c"]),
+        ("y ~ a:a", ["1", "a"]),
+        ("y ~ log(x + 1) + I(x**2 - 3)", ["1", "log(x + 1)", "I(x**2 - 3)"]),
+        ("y ~ C(g, ref='b') + (x > 3)", ["1", 'C(g, ref="b")', "x > 3"]),
+        ("y ~ `odd name` + Größe + Sepal.Length", ["1", "odd name", "Größe", "Sepal.Length"]),
+        ("y~a+b", ["1", "a", "b"]),
+    ],
+)
+def test_terms(text, wanted):
+    assert terms(text) == wanted
+
+
+def test_dot_stands_for_the_other_columns():
+    assert terms("y ~ .", ["a", "b"]) == ["1", "a", "b"]
+    assert terms("y ~ . - a", ["a", "b"]) == ["1", "b"]
+
+
+def test_groups_and_offsets():
+    found = terms_of(parse("y ~ x + (1 | g) + (x | a/b) + (0 + x || g) + offset(log(t))").right)
+    assert [(term_label(one.by), one.columns.has_intercept, one.together) for one in found.groups] == [
+        ("g", True, True),
+        ("a", True, True),
+        ("a:b", True, True),
+        ("g", False, False),
+    ]
+    assert [str(node) for node in found.offsets] == ["log(t)"]
+
+
+names = st.sampled_from(["a", "b", "x.y", "odd name", "Größe", "if", "__import__"]).map(Name)
+numbers = st.sampled_from(["0", "1", "2", "1.5", "2e3", ".5"]).map(Number)
+arithmetic = st.recursive(
+    names | numbers,
+    lambda inner: (
+        st.builds(Operation, st.sampled_from(["+", "-", "*", "/", "**"]), inner, inner)
+        | st.builds(lambda one: Operation("-", None, one), inner)
+        | st.builds(lambda name, one: Call(name, (one,)), st.sampled_from(["log", "I", "center"]), inner)
+        | st.builds(lambda one, text: Operation("==", one, Text(text)), names, st.sampled_from(["AA", "it's", 'a "b"']))
+    ),
+    max_leaves=12,
+)
+
+
+@given(arithmetic)
+@settings(max_examples=300, deadline=None)
+def test_what_is_written_reads_back_as_itself(node):
+    assert parse_expression(str(node)) == node
+
+
+@given(st.text(alphabet="ab~+-*:/()|^01.,=<>`'\" \\_[]{}@#$éC;\n", max_size=40))
+@settings(max_examples=500, deadline=None)
+def test_any_text_is_read_or_refused_in_words(text):
+    with contextlib.suppress(FormulaError):
+        terms_of(parse(text).right)
+
+
+DANGEROUS = [
+    "y ~ __import__('os').system('true')",
+    "y ~ exec('1')",
+    "y ~ eval(x)",
+    "y ~ open('file')",
+    "y ~ x.__class__()",
+    "y ~ (lambda: 1)()",
+    "y ~ [c for c in x]",
+    "y ~ x; import os",
+    "y ~ {x!r}",
+    "y ~ np.log(x)",
+    "y ~ log.__globals__",
+    "y ~ x if 1 else 2",
+    "y ~ C(x, contr.treatment(1))",
+    "y ~ x := 3",
+    "y ~ f'{x}'",
+    "y ~ @tunamh(x)",
+    "y ~ log(x)(2)",
+    "y ~ x[0]",
+    "__import__('os') ~ x",
+]
+
+
+@pytest.mark.parametrize("text", DANGEROUS)
+def test_code_is_refused(text):
+    """Attributes are no syntax: ``log.__globals__`` is at most the name of a column that no table has."""
+    try:
+        found = terms_of(parse(text).right)
+    except FormulaError:
+        return
+    assert text == "y ~ log.__globals__"
+    assert found.fixed == ((Name("log.__globals__"),),)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "empty"),
+        ("late", "no ~"),
+        ("y ~", "something is missing"),
+        ("y ~ a ~ b", "second ~"),
+        ("y ~ a b", "operator should be"),
+        ("y ~ a +", "something is missing"),
+        ("y ~ (a", "')' is missing"),
+        ("y ~ 3", "3 is no term"),
+        ("y ~ 2*x", "arithmetic goes into I"),
+        ("y ~ sine(x)", "sine is not known"),
+        ("y ~ x ** 1.5", "whole number"),
+        ("y ~ x ** 99", "whole number"),
+        ("y ~ trials(n)", "left side"),
+        ("y ~ a*(1 | g)", "not in products"),
+        ("y ~ (1 | log(g))", "column of groups"),
+        ("y ~ (1 | g | h)", "one bar"),
+        ("y ~ offset(a, b)", "one expression"),
+        ("y ~ " + "(" * 100 + "a" + ")" * 100, "inside each other"),
+        ("y ~ " + "-" * 5000 + "a", "inside each other"),
+        ("y ~ " + "a + " * 10_000 + "a", "characters"),
+        ("y ~ (" + " + ".join(f"a{i}" for i in range(40)) + ")**9", "terms"),
+    ],
+)
+def test_what_cannot_be_read_is_told(text, said):
+    with pytest.raises(FormulaError, match=said.replace("(", r"\(").replace(")", r"\)")):
+        terms_of(parse(text).right)
+
+
+def test_a_formula_is_a_text():
+    with pytest.raises(TypeError, match="text such as"):
+        parse(3)

@@ -1,0 +1,285 @@
+"""The command line on files: what it writes, what it says, and that nothing is lost."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray
+from typer.testing import CliRunner
+
+import tunamh
+from tunamh.cli import app
+
+RNG = np.random.default_rng(8)
+N = 400
+
+
+@pytest.fixture(scope="module")
+def table():
+    found = pd.DataFrame(
+        {"distance": RNG.gamma(2, 500, N), "carrier": RNG.choice(["AA", "BB", "CC"], N), "n": RNG.poisson(2, N)}
+    )
+    found["late"] = np.where(RNG.random(N) < 1 / (1 + np.exp(1 - found["distance"] / 1000)), "yes", "no")
+    return found
+
+
+@pytest.fixture
+def here(tmp_path, table, monkeypatch):
+    """A folder with files, in which the command runs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CI", "1")
+    table.to_csv("flights.csv", index=False)
+    return tmp_path
+
+
+def run(*arguments):
+    found = CliRunner().invoke(app, [str(one) for one in arguments])
+    if found.exception is not None and not isinstance(found.exception, SystemExit):
+        raise found.exception
+    return found
+
+
+SAMPLE = ("sample", "flights.csv", "late ~ distance + C(carrier)", "--family", "logistic", "--seed", 1)
+SHORT = ("--draws", 100, "--tune", 100, "--chains", 2)
+
+
+def test_from_a_file_to_draws_a_summary_and_predictions(here, table):
+    found = run(*SAMPLE, "--draws", 300, "--out", "run.nc")
+    assert found.exit_code == 0, found.output
+    for words in ("400 rows", "'yes' counts as 1", "reference is 'AA'", "theta[C(carrier)[BB]]", "wrote run.nc"):
+        assert words in found.output
+    with xarray.open_datatree("run.nc") as saved:
+        target = tunamh.regression("late ~ distance + C(carrier)", table, family=tunamh.Logistic())
+        wanted = tunamh.sample(target, draws=300, rng=1, progressbar=False)
+        np.testing.assert_array_equal(saved.posterior["theta"], wanted.posterior["theta"])
+    assert "theta[distance]" in run("summary", "run.nc").output
+    table.head(7).drop(columns="late").to_csv("new.csv", index=False)
+    assert run("predict", "run.nc", "new.csv", "--out", "predicted.csv").exit_code == 0
+    predicted = pd.read_csv("predicted.csv")
+    assert predicted.columns.tolist() == ["row", "mean", "sd", "q5", "q50", "q95"]
+    np.testing.assert_allclose(predicted["mean"], tunamh.predict(wanted, table.head(7))["mean"])
+    assert sorted(os.listdir()) == ["flights.csv", "new.csv", "predicted.csv", "run.nc"]  # no parts are left
+
+
+def test_a_stored_run_goes_on(here):
+    assert run(*SAMPLE, *SHORT, "--store", "run", "--prior", "distance=normal(0, 0.1)").exit_code == 0
+    assert "theta[distance]" in run("summary", "run").output
+    found = run("resume", "run", "--draws", 150, "--out", "longer.nc")
+    assert found.exit_code == 0, found.output
+    whole = run(
+        *SAMPLE, "--draws", 150, "--tune", 100, "--chains", 2, "--prior", "distance=normal(0, 0.1)", "--out", "whole.nc"
+    )
+    assert whole.exit_code == 0
+    with xarray.open_datatree("longer.nc") as longer, xarray.open_datatree("whole.nc") as at_once:
+        np.testing.assert_array_equal(longer.posterior["theta"], at_once.posterior["theta"])
+
+
+def test_a_moved_file_is_named_and_other_data_are_refused(here, table):
+    assert run(*SAMPLE, *SHORT, "--store", "run").exit_code == 0
+    os.rename("flights.csv", "moved.csv")
+    found = run("resume", "run")
+    assert found.exit_code == 2
+    assert "there is no file" in found.output
+    assert run("resume", "run", "--data", "moved.csv", "--draws", 120).exit_code == 0
+    table.assign(distance=table["distance"] + 1).to_csv("other.csv", index=False)
+    found = run("resume", "run", "--data", "other.csv")
+    assert found.exit_code == 2
+    assert "another" in found.output or "other data" in found.output
+
+
+def test_files_of_every_kind(here, table):
+    table.to_parquet("t.parquet")
+    table.to_csv("t.tsv", index=False, sep="\t")
+    table.to_csv("t.csv.gz", index=False)
+    late = (table["late"] == "yes").to_numpy()
+    np.savez("t.npz", late=late, distance=table["distance"], carrier=table["carrier"].to_numpy(dtype="U"))
+    for name in ("flights.csv", "t.parquet", "t.tsv", "t.csv.gz", "t.npz"):
+        found = run("check", name, "late ~ distance + C(carrier)", "--family", "logistic")
+        assert found.exit_code == 0, found.output
+        assert "4 coefficients" in found.output
+    np.save("t.npy", np.column_stack([late, table["distance"]]))
+    assert "2 coefficients" in run("check", "t.npy", "x0 ~ x1", "--family", "logistic").output
+    np.savez("m.npz", y=late, X=RNG.standard_normal((N, 3)))
+    assert "4 coefficients" in run("check", "m.npz", "y ~ X0 + X1 + X2", "--family", "logistic").output
+
+
+def test_a_folder_of_parquet_files_is_read_in_blocks(here, table):
+    (here / "parts").mkdir()
+    table.head(150).to_parquet("parts/a.parquet")
+    table.tail(N - 150).to_parquet("parts/b.parquet")
+    arguments = ("late ~ distance * carrier", "--family", "logistic", "--seed", 1, *SHORT)
+    assert run("sample", "flights.csv", *arguments, "--out", "whole.nc").exit_code == 0
+    for name, out in (("parts", "a.nc"), ("parts/*.parquet", "b.nc")):
+        assert run("sample", name, *arguments, "--out", out).exit_code == 0
+        with xarray.open_datatree(out) as parts, xarray.open_datatree("whole.nc") as whole:
+            assert parts.posterior["parameter"].values.tolist() == whole.posterior["parameter"].values.tolist()
+            off = (parts.posterior["theta"] - whole.posterior["theta"]).mean() / whole.posterior["theta"].std()
+            assert abs(float(off)) < 0.5
+    assert "read block by block" in run("check", "parts", *arguments[:3]).output
+    assert run("predict", "a.nc", "parts", "--out", "p.csv").exit_code == 0
+    assert len(pd.read_csv("p.csv")) == N
+
+
+def test_check_tells_what_is_wrong(here, table):
+    table.assign(late=np.where(table["distance"] > 800, "yes", "no")).to_csv("separated.csv", index=False)
+    formula = ("separated.csv", "late ~ distance", "--family", "logistic")
+    found = run("check", *formula)
+    assert found.exit_code == 0
+    assert "remark: the responses are separated along" in found.output
+    found = run("check", *formula, "--prior", "distance=flat()")
+    assert found.exit_code == 2
+    assert "problem: the responses are separated" in found.output
+    table.assign(distance=table["distance"].mask(table["distance"] > 2000)).to_csv("holes.csv", index=False)
+    found = run("check", "holes.csv", "late ~ distance", "--family", "logistic")
+    assert found.exit_code == 2
+    assert "missing" in found.output
+    assert "--missing drop" in found.output
+    assert run("check", "holes.csv", "late ~ distance", "--family", "logistic", "--missing", "drop").exit_code == 0
+
+
+def write_hostile(folder, table):
+    (folder / "empty.csv").write_text("")
+    (folder / "header.csv").write_text("late,distance\n")
+    (folder / "one.csv").write_text("late,distance\n1,2.0\n")
+    (folder / "semicolons.csv").write_text("late;distance\n1;2.0\n0;3.0\n")
+    (folder / "bytes.csv").write_bytes(bytes(range(256)) * 4)
+    (folder / "bytes.parquet").write_bytes(b"PAR1" + bytes(100))
+    (folder / "bytes.npz").write_bytes(b"not a zip")
+    (folder / "bytes.nc").write_bytes(b"not a netcdf")
+    (folder / "data.xlsx").write_bytes(b"x")
+    (folder / "folder").mkdir()
+    (folder / "taken.nc").write_text("precious")
+    (folder / "taken").mkdir()
+    (folder / "taken" / "file").write_text("precious")
+    np.save(folder / "objects.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    np.save(folder / "cube.npy", np.ones((2, 2, 2)))
+    xarray.Dataset({"a": 1}).to_netcdf(folder / "other.nc", engine="h5netcdf")
+
+
+LOGISTIC = ("--family", "logistic")
+HOSTILE = [
+    (("sample", "nosuch.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "there is no file nosuch.csv"),
+    (("sample", "folder", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "is a folder without Parquet"),
+    (("sample", "empty.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "is empty"),
+    (("sample", "header.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "no rows"),
+    (("sample", "one.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "in every row"),
+    (("sample", "semicolons.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "separated by commas"),
+    (("sample", "bytes.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "error: "),
+    (("sample", "bytes.parquet", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "cannot be read as .parquet"),
+    (("sample", "bytes.npz", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "cannot be read as .npz"),
+    (("sample", "objects.npy", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "cannot be read as .npy"),
+    (("sample", "cube.npy", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "shape (2, 2, 2)"),
+    (("sample", "data.xlsx", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "known by their ending"),
+    (("sample", "flights.csv", "late ~ nosuch", *LOGISTIC, "--out", "o.nc"), "no column nosuch"),
+    (("sample", "flights.csv", "late ~", *LOGISTIC, "--out", "o.nc"), "something is missing"),
+    (("sample", "flights.csv", "late ~ eval(distance)", *LOGISTIC, "--out", "o.nc"), "eval is not known"),
+    (("sample", "flights.csv", "carrier ~ distance", *LOGISTIC, "--out", "o.nc"), "3 levels"),
+    (("sample", "flights.csv", "late ~ distance", "--family", "poison", "--out", "o.nc"), "no family 'poison'"),
+    (("sample", "flights.csv", "late ~ distance", "--family", "poisson", "--out", "o.nc"), "is for numbers"),
+    (("sample", "flights.csv", "late ~ distance", *LOGISTIC), "where the draws go"),
+    (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "taken.nc"), "exists already"),
+    (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--store", "taken"), "exists already"),
+    (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "folder"), "exists already"),
+    (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "run.csv"), "must end in .nc"),
+    (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "nowhere/run.nc"), "no folder nowhere"),
+    (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc", "--prior", "distance"), "cannot be read"),
+    (
+        ("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc", "--prior", "distance=normal(0)"),
+        "takes 2 numbers",
+    ),
+    (
+        ("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc", "--prior", "distance=exit()"),
+        "cannot be read",
+    ),
+    (
+        ("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc", "--prior", "hour=normal(0, 1)"),
+        "no term of the formula",
+    ),
+    (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc", "--missing", "no"), "missing must be"),
+    (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc", "--weights", "w"), "no column w"),
+    (("summary", "nosuch.nc"), "no file or folder"),
+    (("summary", "bytes.nc"), "cannot be read as a result"),
+    (("summary", "other.nc"), "holds no posterior"),
+    (("summary", "taken"), "no stored run"),
+    (("resume", "nosuch"), "no stored run"),
+    (("resume", "taken"), "no stored run"),
+    (("predict", "taken.nc", "flights.csv", "--out", "p.csv"), "cannot be read as a result"),
+    (("report", "nosuch.nc"), "error: "),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), HOSTILE, ids=[" ".join(map(str, one[:3])) for one, _ in HOSTILE])
+def test_one_message_exit_code_2_and_nothing_touched(here, table, arguments, said):
+    write_hostile(here, table)
+    before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
+    found = run(*arguments)
+    assert found.exit_code == 2, found.output
+    assert said in found.output
+    assert "Traceback" not in found.output
+    assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_to(here):
+    (here / "closed").mkdir(mode=0o500)
+    found = run(*SAMPLE, "--out", "closed/run.nc")
+    assert found.exit_code == 2
+    assert "cannot be written to" in found.output
+
+
+def test_draws_are_not_lost_if_the_file_cannot_be_written(here, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tunamh.cli.files.write_new", full)
+    found = run(*SAMPLE, *SHORT, "--out", "run.nc")
+    assert found.exit_code == 2
+    spare = re.search(r"the draws are in (\S+run\.nc)", found.output)[1]
+    with xarray.open_datatree(spare) as saved:
+        assert saved.posterior.sizes["draw"] == 100
+
+
+def test_a_run_from_python_says_how_it_goes_on(here, table):
+    target = tunamh.regression("n ~ distance", table, family=tunamh.Poisson())
+    tunamh.sample(target, draws=10, tune=10, store="run", rng=1, progressbar=False)
+    found = run("resume", "run")
+    assert found.exit_code == 2
+    assert "tunamh.resume(store, target)" in found.output
+
+
+@pytest.mark.parametrize(
+    "origin", ["x", {"data": 3}, {"data": "flights.csv", "formula": ["a"], "family": "logistic"}, {"formula": "y ~ x"}]
+)
+def test_a_stranger_s_store_is_read_and_never_run(here, origin):
+    assert run(*SAMPLE, *SHORT, "--store", "run").exit_code == 0
+    from tunamh.store.header import _checksum
+
+    held = json.loads((here / "run" / "header.json").read_text())
+    held["header"]["settings"]["model"]["origin"] = origin
+    held["checksum"] = _checksum(held["header"])
+    (here / "run" / "header.json").write_text(json.dumps(held))
+    found = run("resume", "run")
+    assert found.exit_code == 2
+    assert "error: " in found.output
+
+
+def test_errors_go_to_stderr_without_a_traceback(here):
+    source = str(Path(tunamh.__file__).parent.parent)
+    command = [sys.executable, "-m", "tunamh", "sample", "nosuch.csv", "y ~ x", "--family", "gaussian", "--out", "o.nc"]
+    found = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": source})
+    assert found.returncode == 2
+    assert found.stderr == "error: there is no file nosuch.csv.\n"
+    assert found.stdout == ""
+
+
+@pytest.mark.parametrize("name", ["sample", "resume", "check", "summary", "predict", "report", "demo", "reproduce"])
+def test_every_command_has_help(name):
+    found = run(name, "--help")
+    assert found.exit_code == 0
+    assert name in ("demo", "reproduce") or f"tunamh {name}" in found.output.split("Example")[1]

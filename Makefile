@@ -4,12 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := benchmarks/.peers-venv
 
-.PHONY: help demo test check bench reproduce clean
+.PHONY: help demo test check docs package bench reproduce clean
 
 help:
 	@echo "make demo    a million rows, sampled exactly in seconds: table and picture in demo/"
 	@echo "make test    the test suite"
 	@echo "make check   linters, types, import rules"
+	@echo "make docs    the documentation, its pages run: docs/_build/html"
+	@echo "make package wheel and sdist, installed in fresh environments and tried"
 	@echo "make reproduce  the paper's figures and tables, 40 minutes; OPTIONS=--quick: two minutes"
 	@echo "make bench   speed: against the machine's own limit, method by method, as rows grow, against peers (hours)"
 
@@ -33,6 +35,18 @@ check: $(VENV)/installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+$(VENV)/docs-installed: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/docs-installed
+	rm -rf docs/_build
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+package:
+	.ci/package
+
 reproduce: $(VENV)/installed
 	$(BIN)/tunamh reproduce all $(OPTIONS)
 
@@ -49,7 +63,9 @@ bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/rows_per_second.py
 	$(BIN)/python benchmarks/step.py
 	$(BIN)/python benchmarks/store.py
+	$(BIN)/python benchmarks/rows_from_disk.py --folder benchmarks/.cache
 	$(BIN)/python benchmarks/laplace.py
+	$(BIN)/python benchmarks/laplace_psis.py
 	$(BIN)/python benchmarks/methods.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/peers.py
@@ -64,5 +80,5 @@ bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/tables.py
 
 clean:
-	rm -rf $(VENV) $(PEERS) benchmarks/.cache demo reproduction
+	rm -rf $(VENV) $(PEERS) benchmarks/.cache demo reproduction docs/_build dist
 	find src -name __pycache__ -exec rm -rf {} +

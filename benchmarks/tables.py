@@ -289,6 +289,56 @@ def real_group_effects() -> str:
     return f"(`benchmarks/real_groups.py`; {_measured_with(report)})\n\n" + markdown(real_groups.COLUMNS, rows)
 
 
+def rows_from_disk() -> str:
+    """Time, rows and memory as the number of rows on disk grows; steps from a pool and in memory."""
+    report = results("rows_from_disk")
+    columns = ["rows", "file", "reading alone", "maps", "of a map, mean", "sampling", "effective draws", "peak memory"]
+    rows = []
+    for found in report["sizes"]:
+        times = [seconds for of_stage in found["maps, s"].values() for seconds in of_stage]
+        rows.append(
+            [
+                f"{found['rows']:,}",
+                f"{found['megabytes']:,.0f} MB",
+                f"{found['reading alone, s']:.2g} s",
+                f"{len(times)}",
+                f"{sum(times) / len(times):.2g} s",
+                f"{found['sampling, s']:.2g} s",
+                f"{found['effective draws']:,.0f}",
+                f"{found['peak memory, MB']:,.0f} MB",
+            ]
+        )
+    steps = "; ".join(
+        f"{found['batch']} rows {found['pool']:.1f} microseconds ({found['ratio']:.2f} of in memory)"
+        for found in report["steps"]
+    )
+    told = (
+        f"Ten float32 columns, `memory={report['memory']!r}`, in a process that may have no more than "
+        f"{report['limit'] / 2**30:.0f} GiB of data (`benchmarks/rows_from_disk.py`; {_measured_with(report)}; the "
+        f"machine was shared, its load {report['load']:.0f} at the start):"
+    )
+    return f"{told}\n\n{markdown(columns, rows)}\n\nA step from the pool, as long as its rows last: {steps}."
+
+
+def flights() -> str:
+    report = results("flights")
+    runs = report["runs"]
+    columns = ["", *(f"rows {'in arrays' if name == 'arrays' else name}" for name in runs)]
+    rows = [
+        [name, *(f"{run['mean'][j]:.4f} ({run['sd'][j]:.4f})" for run in runs.values())]
+        for j, name in enumerate(runs["held"]["names"])
+    ]
+    for label, key, form in (
+        ("effective draws", "effective draws", ",.0f"),
+        ("rows per step", "rows per step", ".2g"),
+        ("rows gathered", "rows gathered", ",.0f"),
+        ("seconds, set-up included", "seconds", ".0f"),
+    ):
+        rows.append([label, *(format(run[key], form) for run in runs.values())])
+    told = f"Mean and standard deviation (`benchmarks/flights.py`; {_measured_with(report)}, shared with other work):"
+    return f"{told}\n\n{markdown(columns, rows)}"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "models": model_families,
     "model-sizes": model_sizes,
@@ -306,6 +356,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "peers": peers,
     "few-peers": few_peers,
     "scaling": scaling,
+    "rows-from-disk": rows_from_disk,
+    "flights": flights,
     "step": step,
     "gather": gather,
     "demo-regression": demo_regression,

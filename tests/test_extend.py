@@ -268,6 +268,14 @@ def two_blocks(**changes):
     return [extend.Rows(0, X[:150], y[:150]), extend.Rows(150, X[150:], y[150:])._replace(**changes)]
 
 
+def test_a_function_sits_between_tables_and_rows(own):
+    x, late = LONG_X[:, 0], LONG_Y.astype(float)
+    target = tunamh.GLM(own.squared(tunamh.open_rows([{"x": x, "late": late}])), family=tunamh.Logistic())
+    arrays = tunamh.GLM(np.column_stack([np.ones(len(x)), x, x**2]), late, tunamh.Logistic())
+    assert target.names == ["one", "x", "x^2"]
+    assert (target.modes[0].point == arrays.modes[0].point).all()
+
+
 def test_set_up_over_a_source_is_reported_to_whoever_watches():
     source, reports = InBlocks(two_blocks()), []
     with watching(reports.append):

@@ -329,3 +329,24 @@ def test_a_formula_of_a_stranger_may_name_known_functions_only(fitted):
     tree["posterior"] = xarray.DataTree(fitted["posterior"].to_dataset().assign_attrs(model=json.dumps(model)))
     with pytest.raises(FormulaError, match="eval is not known"):
         tunamh.predict(tree, TABLE.head(2))
+
+
+VARIED = {
+    "Beta": ({"precision": 4.0}, 0.3), "Categorical": None, "Ordinal": None, "Hurdle": ({"positive": 0.4}, 0.3),
+    "LogLogistic": ({"scale": 0.15}, 0.3), "LogNormal": ({"scale": 0.3}, 0.3),
+    "StudentT": ({"df": 9.0, "scale": 1.3}, 0.3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name in LAWS if VARIED.get(name, ()) is not None] + ["ZeroInflated"])
+def test_variances_are_those_of_draws(name):
+    """Within five Monte Carlo errors, which come from the draws' own fourth moments."""
+    law = ZeroInflatedLaw(LAWS["NegativeBinomial"]) if name == "ZeroInflated" else LAWS[name]
+    usual = {"scale": 1.3, "df": 9.0, "delta": 1.2, "shape": 1.7, "dispersion": 2.5, "inflation": 0.3}
+    numbers, at = VARIED.get(name, (usual, 0.3))
+    eta = np.full((1, 100_000), at)
+    drawn = law.draw(np.random.default_rng(5), eta, numbers)
+    squares = np.square(drawn - drawn.mean())
+    known = law.variance(eta[:, :1], numbers)[0, 0]
+    assert abs(squares.mean() - known) < 5 * squares.std() / np.sqrt(squares.size)
+    assert known > 0

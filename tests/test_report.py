@@ -148,6 +148,22 @@ def test_a_tree_of_strangers_is_shown_and_what_is_missing_is_named(tmp_path):
     assert "Do not use" not in said
 
 
+@pytest.mark.parametrize(
+    ("model", "title"),
+    [
+        ({"formula": {"formula": "late ~ <x>"}}, "late ~ <x>"),
+        ({"formula": [1]}, "one coefficient"),
+        (3, "one coefficient"),
+    ],
+)
+def test_a_formula_is_the_question(tmp_path, model, title):
+    draws = np.random.default_rng(0).standard_normal((2, 100, 1))
+    posterior = xarray.Dataset({"theta": (("chain", "draw", "parameter"), draws)}, attrs={"model": json.dumps(model)})
+    page = page_of(xarray.DataTree.from_dict({"posterior": posterior}), tmp_path)
+    heading = re.search(r"<h1>(.*?)</h1>", page)[1]
+    assert title in heading.replace("&lt;", "<").replace("&gt;", ">")
+
+
 def test_chains_that_failed_are_not_recommended(tmp_path):
     rng = np.random.default_rng(0)
     apart = rng.standard_normal((4, 200, 1)) + 5 * np.arange(4)[:, None, None]

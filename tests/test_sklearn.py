@@ -26,7 +26,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import tunamh
 from tunamh.estimators import BayesianGLM, BayesianLogisticRegression, BayesianRobustRegression
 from tunamh.estimators.default_prior import columns_of
-from tunamh.estimators.responses import _table
 
 QUICK = {"draws": 100, "tune": 100, "chains": 2, "random_state": 1}
 
@@ -160,25 +159,6 @@ def test_the_default_prior_knows_rare_levels_and_units():
     assert abs(counts.predict(1e6 * X[:50]).mean() / y.mean() - 1) < 0.02
 
 
-def test_laws_of_responses_are_those_of_the_families():
-    """Energies of a family are minus the logarithm of its law, up to what does not depend on the predictor."""
-    eta, y = np.array([[-0.7], [0.4]]), 2.0
-    numbers = {"scale": 1.3, "df": 4.0, "shape": 1.7, "dispersion": 2.5, "precision": 6.0}
-    families = {
-        tunamh.Gaussian(1.3): y, tunamh.StudentT(4.0, 1.3): y, tunamh.Logistic(): 1.0, tunamh.Probit(): 1.0,
-        tunamh.Cloglog(): 1.0, tunamh.Poisson(): y, tunamh.NegativeBinomial(2.5): y, tunamh.Exponential(): y,
-    }  # fmt: skip
-    for family, value in families.items():
-        law = _table()[type(family)].law(eta[:, 0], numbers.__getitem__)
-        log = law.logpdf(value) if hasattr(law.dist, "pdf") else law.logpmf(value)
-        out = np.empty(2)
-        family.energy(2, eta[:, 0].copy(), np.full(2, value), np.array(family.hyper, dtype=float), out)
-        assert np.isclose(log[0] - log[1], out[1] - out[0]), family
-    for name, value in {tunamh.Gamma: y, tunamh.LogNormal: y, tunamh.LogLogistic: y, tunamh.Beta: 0.3}.items():
-        law = _table()[name].law(eta, numbers.__getitem__)
-        assert np.isfinite(law.logpdf(value)).all()
-
-
 def test_what_is_wrong_is_said():
     X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, 3.0, 5.0])
     with pytest.warns(UserWarning, match="the columns explain every response exactly"):
@@ -186,6 +166,8 @@ def test_what_is_wrong_is_said():
     assert abs(exact.predict([[3.0]])[0] - 7) < 0.1
     with pytest.raises(TypeError, match="use BayesianLogisticRegression"):
         BayesianGLM(tunamh.Categorical()).fit(X, y)
+    with pytest.raises(TypeError, match="whose responses have a mean"):
+        BayesianGLM(tunamh.Ordinal()).fit(X, y)
     with pytest.raises(TypeError, match="got the class"):
         BayesianGLM(tunamh.Poisson).fit(X, y)
     with pytest.raises(ValueError, match="zero"):

@@ -110,6 +110,9 @@ Rows that lie in files, or anywhere else, in blocks of some thousand. No base cl
 
         def map(self, function):                        # function of every block, in the order of the rows
             return (function(Rows(start, X, y)) for start, X, y in ...)     # Rows has weights= and offset= too
+
+With ``memory = 2**31`` it says how many bytes of rows may be held. Tables in blocks (`tunamh.open_rows`) become such a
+source by a function of a block, which may be sent to other processes: ``RowsOfTables(tables, read, names, columns)``.
 """
 
 from __future__ import annotations
@@ -146,9 +149,10 @@ from .acceptance.base import (
     verdict,
     within_rounding,
 )
-from .data.source import Rows, Source
+from .data.source import Factored, Rows, Source
 from .data.stream import draw_rows
 from .data.supply import NO_ROWS, Supply
+from .data.tables_source import RowsOfTables, TableBlock, Tables
 from .errors import NotApplicable
 from .priors import Prior, PriorExpansion, ReadyPrior, UserPrior
 from .proposals import Proposal, ReadyProposal, Space
@@ -190,6 +194,7 @@ __all__ = [
     "Decide",
     "Decision",
     "Distance",
+    "Factored",
     "Family",
     "FamilyEnergy",
     "FamilyRise",
@@ -207,10 +212,13 @@ __all__ = [
     "ReadyProposal",
     "ReadyTest",
     "Rows",
+    "RowsOfTables",
     "Source",
     "Space",
     "Supply",
     "Suprema",
+    "TableBlock",
+    "Tables",
     "UserPrior",
     "WellKnownFamily",
     "accepts",

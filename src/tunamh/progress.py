@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from ._notebook import NotebookCell, in_notebook
+from .data import passes
 
 _SECONDS_BETWEEN_LINES = 5.0
 
@@ -94,6 +95,9 @@ class Progress:
             self._bar.stop()
         if self._cell is not None:
             self._cell.stop()
+
+
+passes.show_unwatched = Progress
 
 
 def _is_terminal(stream: Any) -> bool:

@@ -124,6 +124,8 @@ def read_frame(bounds):
 
 def test_dask_without_a_cluster(expected):
     frame = dd.from_map(read_frame, BOUNDS)
+    with pytest.raises(TypeError, match="X is a Dask collection: open it as rows"):
+        tunamh.LogisticRegression(frame[["a", "b"]], frame["late"])
     one = tunamh.LogisticRegression(tunamh.open_rows(frame)[["a", "b"]], y="late").modes[0].point
     assert (one == tunamh.LogisticRegression(X[:, :2], LATE).modes[0].point).all()
 

@@ -93,6 +93,22 @@ def reported(results: Iterator[tuple[int, Result]], n_rows: int) -> Iterator[Res
     return (result for _, result in results) if watch is None else _watched(results, n_rows, watch)
 
 
+show_unwatched: Callable[[str], Any] | None = None
+"""A context manager with ``update(share, remark)`` for long passes that nobody watches, such as those that open rows;
+`tunamh.progress` puts it here."""
+
+
+def shown(results: Iterator[tuple[int, Result]], n_rows: int, doing: str) -> Iterator[Result]:
+    """As `reported`; a pass that nobody watches is shown to the user."""
+    if _watch.get() is not None or show_unwatched is None:
+        yield from reported(results, n_rows)
+        return
+    with show_unwatched(doing) as progress:
+        for done, result in results:
+            yield result
+            progress.update(done / max(n_rows, 1), f"{done:,} of {n_rows:,}")
+
+
 def sums_over_blocks(terms: Callable[[slice], tuple], n_rows: int) -> list:
     """What ``terms`` returns for every block, added up in the order of the blocks."""
     return added_up(over_blocks(terms, n_rows))

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import SourceError, TunaMHError
 from .executors import in_order
-from .passes import ROWS_AT_ONCE
+from .passes import ROWS_AT_ONCE, shown
 from .tables import column_names
 from .tables_source import SomeColumns, TableBlock
 
@@ -154,7 +154,7 @@ def survey(pieces: Sequence[Piece], reading: Reading, executor: Any) -> Surveyed
     """Read everything once: for pieces that do not say how many rows they have."""
     found = in_order(executor, Survey(reading), ((piece,) for piece in pieces), lambda k: pieces[k].place)
     lengths, digests = [], []
-    for length, digest in found:
+    for length, digest in shown(enumerate(found, 1), len(pieces), "counting rows"):
         lengths.append(length)
         digests.append(digest)
     return Surveyed(lengths, digests)

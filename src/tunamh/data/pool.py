@@ -68,16 +68,18 @@ class GatheredRows:
         )
         self.width, self.n_rows, self.memory = width, n_rows, memory
         self.total = float(np.sum(sums))
-        self.expect(1)
-        self.gathered = 0  # rows so far, for all chains
         self._pools: list[Pool] = []
         self._jobs: dict[int, Future] = {}
+        self.expect(1)
         self._lock, self._given_up = threading.Lock(), threading.Event()
         self._thread: ThreadPoolExecutor | None = None
 
     def expect(self, chains: int) -> None:
         """Before their pools are made: so many chains share the memory."""
         self.chains, self._begins, self._next_size = chains, [0], FIRST_BATCH
+        self.gathered = 0  # rows so far, for all chains
+        self._pools.clear()
+        self._jobs.clear()
 
     def extent(self, k: int) -> tuple[int, int]:
         """The first serving of batch ``k``, and their number."""

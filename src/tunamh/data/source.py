@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from .._blas import one_blas_thread
-from .passes import reported
+from .passes import shown
 
 Result = TypeVar("Result")
 
@@ -77,7 +77,7 @@ class Source(Protocol):
 def watched_map(source: Source, function: Callable[[Rows], Result]) -> Iterator[Result]:
     """``source.map`` as the library calls it: one BLAS thread for each block, reported to whoever watches passes."""
 
-    return reported(source.map(partial(_alone, function)), source.n_rows)
+    return shown(source.map(partial(_alone, function)), source.n_rows, "reading rows")
 
 
 def _alone(function: Callable[[Rows], Result], rows: Rows) -> tuple[int, Result]:

@@ -95,6 +95,11 @@ class OfColumns(IndependentPrior):
         return ready(self.laws(dim))
 
 
+def _rounded(value: float) -> float:
+    """To three digits, in which a prior is to be read."""
+    return float(f"{value:.3g}")
+
+
 def prior_of(
     given: Any, names: Sequence[str], columns: Columns, unit: float, centre: float, fit_intercept: bool
 ) -> Any:
@@ -102,8 +107,8 @@ def prior_of(
 
     A prior that names the intercept keeps what it says of it; a function of all parameters is taken as it is.
     """
-    scale = _COEFFICIENT * unit / columns.size
-    width = float(np.sqrt((_INTERCEPT * unit) ** 2 + np.square(scale * columns.mean).sum()))
+    scale = np.array([_rounded(value) for value in _COEFFICIENT * unit / columns.size])
+    width = _rounded(float(np.sqrt((_INTERCEPT * unit) ** 2 + np.square(scale * columns.mean).sum())))
     intercept = Normal(mean=centre, scale=width) if fit_intercept else None
     if given is None:
         return OfColumns(Normal(scale=scale.tolist()), intercept, names)

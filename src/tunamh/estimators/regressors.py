@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import ImproperPosterior, NotApplicable
+from ..errors import ImproperPosterior
 from ..priors import InverseGamma
 from ..targets.families import Gaussian, StudentT
 from .base import MOST_DRAWS, PosteriorEstimator, tails_of
-from .responses import Response, centre_and_unit, has_positive_responses, numbers_of, response_of
+from .responses import LABELS, REAL, centre_and_unit, has_positive_responses, known_numbers, law_of_responses, name_of
+
+if TYPE_CHECKING:
+    from ..prediction.laws import Law
 
 _SMALLEST_ERRORS = 1e-3  # of the unit of linear predictors
 
 
 def _has_labels(estimator: Any) -> bool:
-    return response_of(estimator._family()).labels
+    return name_of(estimator._family()) in LABELS
 
 
 class _Regressor(RegressorMixin, PosteriorEstimator):
@@ -33,12 +36,12 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Sample the posterior; a ``sample_weight`` of 2 is a row given twice."""
         family = self._family()
-        response = response_of(family)
+        law_of_responses(family)
         X, y, weights = self._checked(X, y, sample_weight, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         if hasattr(family, "check"):
             family.check(y)
-        centre, unit = centre_and_unit(response, y, weights)
+        centre, unit = centre_and_unit(family, y, weights)
         try:
             self._sampled(X, y, weights, family, centre, unit)
         except ImproperPosterior as exact_fit:
@@ -53,27 +56,29 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
         With ``return_std`` also the standard deviation of a new response, from the uncertainty of the parameters and
         that of a response given these, as scikit-learn's BayesianRidge has it.
         """
-        family = self._family()
-        X, response = self._read(X), response_of(family)
-        if not return_std and response.linear:
-            return np.asarray(X @ self.coef_, dtype=np.float64) + self.intercept_
-        if return_std:
-            _refuse_lawless(response, family)
-        most = min(MOST_DRAWS, len(self._theta()))
-        theta, others = self._theta(most), self._others(most)
+        X = self._read(X)
+        mean = self._linear_means(X) if name_of(self._family()) in REAL else None
+        if mean is not None and not return_std:
+            return mean
+        law, theta, numbers = self._drawn_parameters(MOST_DRAWS)
 
         def moments(rows: Any) -> np.ndarray:
             eta = self._eta(rows, theta)
-            if response.law is None:
-                return np.column_stack([eta.mean(axis=1), np.full(len(eta), np.nan)])
-            law = response.law(eta, numbers_of(family, others))
-            means = law.mean()
-            spread = law.var().mean(axis=1) + means.var(axis=1) if return_std else np.zeros(len(eta))
+            means = law.mean(eta, numbers)
+            spread = law.variance(eta, numbers).mean(axis=1) + means.var(axis=1) if return_std else np.zeros(len(eta))
             return np.column_stack([means.mean(axis=1), np.sqrt(spread)])
 
-        found = self._in_chunks(X, most, moments)
-        mean = np.asarray(X @ self.coef_, dtype=np.float64) + self.intercept_ if response.linear else found[:, 0]
+        found = self._in_chunks(X, len(theta), moments)
+        mean = found[:, 0] if mean is None else mean
         return (mean, found[:, 1]) if return_std else mean
+
+    def _linear_means(self, X: Any) -> np.ndarray:
+        return np.asarray(X @ self.coef_, dtype=np.float64) + self.intercept_
+
+    def _drawn_parameters(self, most: int) -> tuple[Law, np.ndarray, dict[str, Any]]:
+        """The law of responses, and draws of coefficients and of its other parameters."""
+        family = self._family()
+        return law_of_responses(family), self._theta(most), {**known_numbers(family), **self._others(most)}
 
     @available_if(_has_labels)
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -89,14 +94,11 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
         return np.quantile(theta, tails, axis=0).T
 
     def _drawn(self, X: Any, theta: np.ndarray, others: dict[str, np.ndarray], kind: str, rng: Any) -> np.ndarray:
-        family = self._family()
-        eta, response = self._eta(X, theta), response_of(family)
-        if kind == "linear" or (kind == "mean" and response.linear):
+        family, eta = self._family(), self._eta(X, theta)
+        if kind == "linear":
             return eta
-        _refuse_lawless(response, family)
-        assert response.law is not None
-        law = response.law(eta, numbers_of(family, others))
-        return law.mean() if kind == "mean" else law.rvs(size=eta.shape, random_state=rng).astype(np.float64)
+        law, numbers = law_of_responses(family), {**known_numbers(family), **others}
+        return law.mean(eta, numbers) if kind == "mean" else law.draw(rng, eta, numbers)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -118,11 +120,6 @@ def _with_proper_scale(family: Any, unit: float, reason: ImproperPosterior) -> A
         stacklevel=3,
     )
     return replace(family, scale=scale)
-
-
-def _refuse_lawless(response: Response, family: Any) -> None:
-    if response.law is None:
-        raise NotApplicable(f"{family!r} is a loss: it has no law of responses in closed form to draw from.")
 
 
 class BayesianGLM(_Regressor):

@@ -1,122 +1,71 @@
-"""What a family says of a response, given its linear predictor: its law, and where predictors may be expected."""
+"""What estimators need of a family: the law of its responses, and where linear predictors may be expected."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..targets.families import (
-    Beta,
-    Categorical,
-    Cloglog,
-    Exponential,
-    Gamma,
-    Gaussian,
-    Huber,
-    Logistic,
-    LogisticErrors,
-    LogLogistic,
-    LogNormal,
-    NegativeBinomial,
-    Ordinal,
-    Poisson,
-    Probit,
-    StudentT,
-    Weibull,
-)
+from ..targets.describe import family_as_json
+from ..targets.families import Categorical
 
-Number = Callable[[str], Any]
-"""A parameter of a family by its name: the number that is known, or draws of it."""
+if TYPE_CHECKING:
+    from ..prediction.laws import Law
+
+REAL = ("Gaussian", "StudentT", "Huber", "LogisticErrors")
+"""Families whose responses are their predictors and an error: the mean is the predictor."""
+
+LABELS = ("Logistic", "Probit", "Cloglog")
+
+_LOG_RESPONSES = ("LogNormal", "LogLogistic", "Weibull")
+_LOG_MEANS = ("Poisson", "NegativeBinomial", "Gamma", "Exponential", "ZeroInflated", "Hurdle")
 
 
-class Response(NamedTuple):
-    """Of a family: the law of responses as one of `scipy.stats` at predictors ``eta``, and what a predictor is like."""
-
-    law: Callable[[np.ndarray, Number], Any] | None
-    linear: bool = False  # whether the mean of a response is its predictor
-    predictor: Callable[[np.ndarray], np.ndarray] | None = None  # of responses whose predictors are theirs, transformed
-    log_of_mean: bool = False
-    labels: bool = False  # 0 or 1
-    positive: bool = False
+def name_of(family: Any) -> str:
+    return type(family).__name__
 
 
-def response_of(family: Any) -> Response:
+def law_of_responses(family: Any) -> Law:
     """Raises a TypeError for families of which an estimator cannot predict."""
-    found = _table().get(type(family))
-    if found is not None:
-        return found
-    if isinstance(family, Categorical):
-        raise TypeError("Categorical() describes classes: use BayesianLogisticRegression, which takes any labels.")
+    from ..prediction.laws import law_of  # SciPy's distributions take their time
+
     if isinstance(family, type):
         raise TypeError(f"family must be a value such as tunamh.{family.__name__}(), got the class.")
-    more = " Ordered classes have no mean." if isinstance(family, Ordinal) else ""
-    raise TypeError(
-        f"BayesianGLM predicts means of responses, which it knows for {', '.join(t.__name__ for t in _table())}; got "
-        f"{family!r}.{more} tunamh.GLM and tunamh.sample take every family."
-    )
+    if isinstance(family, Categorical):
+        raise TypeError("Categorical() describes classes: use BayesianLogisticRegression, which takes any labels.")
+    law = law_of(family_as_json(family))
+    if law is None or law.of_classes:
+        raise TypeError(
+            f"family must be one of tunamh whose responses have a mean, such as tunamh.Poisson(), got {family!r}; "
+            "tunamh.GLM and tunamh.sample take every family."
+        )
+    return law
 
 
 def has_positive_responses(family: Any) -> bool:
     """Whether responses must not be negative; what is no family is none such."""
-    found = _table().get(type(family))
-    return found is not None and found.positive
+    return name_of(family) in (*_LOG_RESPONSES, *_LOG_MEANS, "SoftplusPoisson")
 
 
-def numbers_of(family: Any, draws: Mapping[str, np.ndarray]) -> Number:
-    """Parameters beside the coefficients: drawn ones first, then those that the family knows."""
-    return lambda name: draws[name] if name in draws else getattr(family, name)
+def known_numbers(family: Any) -> dict[str, Any]:
+    """Parameters beside the coefficients that a family knows; of counts within it, too."""
+    about = family_as_json(family)
+    return {**about.get("counts", {}).get("known", {}), **about["known"]}
 
 
-def centre_and_unit(response: Response, y: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+def centre_and_unit(family: Any, y: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     """Where linear predictors are, and how widely they may be spread, from the responses alone."""
-    if response.predictor is None:
+    predictor = _predictor(name_of(family))
+    if predictor is None:
         mean = float(np.average(y, weights=weights))
-        return (float(np.log(mean)) if response.log_of_mean and mean > 0 else 0.0), 1.0
-    values = response.predictor(y)
+        return (float(np.log(mean)) if name_of(family) in _LOG_MEANS and mean > 0 else 0.0), 1.0
+    values = predictor(y)
     centre = float(np.average(values, weights=weights))
     unit = float(np.sqrt(np.average(np.square(values - centre), weights=weights)))
     return centre, unit if unit > 1e-12 * abs(centre) else max(abs(centre), 1.0)
 
 
-def _table() -> dict[type, Response]:
-    """scipy.stats takes its time to be imported."""
-    from scipy import stats
-    from scipy.special import expit, ndtr
-
-    def gamma(eta: np.ndarray, number: Number) -> Any:
-        shape = number("shape")
-        return stats.gamma(shape, scale=np.exp(eta) / shape)
-
-    def negative_binomial(eta: np.ndarray, number: Number) -> Any:
-        r = number("dispersion")
-        return stats.nbinom(r, r / (r + np.exp(eta)))
-
-    def beta(eta: np.ndarray, number: Number) -> Any:
-        p, precision = expit(eta), number("precision")
-        return stats.beta(p * precision, (1 - p) * precision)
-
-    def real(law: Callable[[np.ndarray, Number], Any] | None) -> Response:
-        return Response(law, linear=True, predictor=lambda y: y)
-
-    def lifetimes(law: Callable[[np.ndarray, Number], Any]) -> Response:
-        return Response(law, predictor=np.log, positive=True)
-
-    return {
-        Gaussian: real(lambda eta, number: stats.norm(eta, number("scale"))),
-        StudentT: real(lambda eta, number: stats.t(number("df"), eta, number("scale"))),
-        Huber: real(None),
-        LogisticErrors: real(lambda eta, number: stats.logistic(eta, number("scale"))),
-        Logistic: Response(lambda eta, number: stats.bernoulli(expit(eta)), labels=True),
-        Probit: Response(lambda eta, number: stats.bernoulli(ndtr(eta)), labels=True),
-        Cloglog: Response(lambda eta, number: stats.bernoulli(-np.expm1(-np.exp(eta))), labels=True),
-        Poisson: Response(lambda eta, number: stats.poisson(np.exp(eta)), log_of_mean=True, positive=True),
-        NegativeBinomial: Response(negative_binomial, log_of_mean=True, positive=True),
-        Gamma: Response(gamma, log_of_mean=True, positive=True),
-        Exponential: Response(lambda eta, number: stats.expon(scale=np.exp(eta)), log_of_mean=True, positive=True),
-        LogNormal: lifetimes(lambda eta, number: stats.lognorm(number("scale"), scale=np.exp(eta))),
-        LogLogistic: lifetimes(lambda eta, number: stats.fisk(1 / number("scale"), scale=np.exp(eta))),
-        Weibull: lifetimes(lambda eta, number: stats.weibull_min(number("shape"), scale=np.exp(eta))),
-        Beta: Response(beta),
-    }
+def _predictor(name: str) -> Callable[[np.ndarray], np.ndarray] | None:
+    """From responses to predictors, where these are of a kind."""
+    return np.asarray if name in REAL else np.log if name in _LOG_RESPONSES else None

@@ -1,4 +1,4 @@
-"""What a family says of a new response, given its linear predictor: mean, random responses, and log-density.
+"""What a family says of a new response, given its linear predictor: mean, variance, random responses, log-density.
 
 Predictors ``eta`` are (draws, rows), or (draws, rows, classes - 1) for `Categorical`. Parameters ``p`` are arrays that
 go with them: (draws, 1), or (draws, rows) where columns describe them. Densities have all their constants.
@@ -25,6 +25,10 @@ class Law(ABC):
     def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
         """Of the response; of classes, their probabilities, along one more axis."""
 
+    def variance(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        """Of the response; of labels, of one trial. Classes have none."""
+        raise NotImplementedError
+
     @abstractmethod
     def draw(self, rng: np.random.Generator, eta: np.ndarray, p: Parameters) -> np.ndarray:
         """A response for every draw and row; of classes, their numbers."""
@@ -43,6 +47,10 @@ class Labels(Law):
     def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return self.mean_of(eta)
 
+    def variance(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        m = self.mean_of(eta)
+        return m * (1 - m)
+
     def draw(self, rng: np.random.Generator, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return rng.binomial(np.asarray(p.get("trials", 1)).astype(np.int64), self.mean_of(eta)).astype(np.float64)
 
@@ -60,6 +68,12 @@ class Located(Law):
         if not self.logarithm:
             return eta + np.where(np.asarray(p.get("df", np.inf)) > 1, 0.0, np.nan)
         return np.exp(eta) * self.factor(p)
+
+    def variance(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        if not self.logarithm:
+            return np.square(p["scale"]) * self.errors(p).var() + np.zeros_like(eta)
+        squares = self.factor({**p, "scale": 2 * np.asarray(p["scale"])})  # the mean of e^(2 scale eps)
+        return np.exp(2 * eta) * np.where(np.isfinite(squares), squares - np.square(self.factor(p)), np.inf)
 
     def factor(self, p: Parameters) -> Any:
         """The mean of ``e^(scale eps)``."""
@@ -100,6 +114,14 @@ class HuberLaw(Law):
     def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return eta
 
+    def variance(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        """``int t^2 e^-f(t) dt`` over the middle and over the tails, in units of the scale."""
+        delta = np.asarray(p["delta"])
+        middle, tails = self._masses(delta)
+        end = np.exp(-0.5 * delta * delta)
+        squares = middle - 2 * delta * end + 2 * end * (delta + 2 / delta + 2 / delta**3)
+        return np.square(p["scale"]) * squares / (middle + tails) + np.zeros_like(eta)
+
     @staticmethod
     def _masses(delta: Any) -> tuple[Any, Any]:
         return np.sqrt(2 * np.pi) * (2 * special.ndtr(delta) - 1), 2 * np.exp(-0.5 * delta * delta) / delta
@@ -129,6 +151,9 @@ class Distribution(Law):
     def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return self.mean_of(eta)
 
+    def variance(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return self.law(self.mean_of(eta), p).var()
+
     def draw(self, rng: np.random.Generator, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return np.asarray(self.law(self.mean_of(eta), p).rvs(size=eta.shape, random_state=rng), dtype=np.float64)
 
@@ -142,6 +167,10 @@ class WeibullLaw(Law):
 
     def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return np.exp(eta) * special.gamma(1 + 1 / np.asarray(p["shape"]))
+
+    def variance(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        first, second = (special.gamma(1 + k / np.asarray(p["shape"])) for k in (1, 2))
+        return np.exp(2 * eta) * (second - first**2)
 
     def draw(self, rng: np.random.Generator, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return np.exp(eta) * rng.standard_exponential(eta.shape) ** (1 / np.asarray(p["shape"]))
@@ -159,6 +188,10 @@ class ZeroInflatedLaw(Law):
     def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return (1 - p["inflation"]) * self.counts.mean(eta, p)
 
+    def variance(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        squares = self.counts.variance(eta, p) + np.square(self.counts.mean(eta, p))
+        return (1 - p["inflation"]) * squares - np.square(self.mean(eta, p))
+
     def draw(self, rng: np.random.Generator, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return np.where(rng.random(eta.shape) < p["inflation"], 0.0, self.counts.draw(rng, eta, p))
 
@@ -173,6 +206,10 @@ class HurdleLaw(Law):
     def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
         rate = np.exp(eta)
         return p["positive"] * rate / -np.expm1(-rate)
+
+    def variance(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        mean = self.mean(eta, p)
+        return mean * (1 + np.exp(eta)) - np.square(mean)
 
     def draw(self, rng: np.random.Generator, eta: np.ndarray, p: Parameters) -> np.ndarray:
         """A count is not zero if the first event comes before the time is over, and then others may follow."""

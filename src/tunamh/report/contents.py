@@ -101,9 +101,8 @@ def contents_of(tree: Any, *, title: str | None, level: float) -> Contents:
 
 
 def _question(told: Told, variables: list[Variable]) -> str:
-    formula = told.text("formula") or told.settings.get("formula")
-    if formula:
-        return str(formula)[:300]
+    if told.formula is not None:
+        return told.formula
     rows = told.number("rows")
     theta = next((v for v in variables if v.name == "theta"), None)
     about = f"{count(sum(v.size for v in variables))} parameters" if theta is None else _many(theta.size)

@@ -18,6 +18,7 @@ class Told:
 
     attributes: dict[str, Any]
     settings: dict[str, Any]
+    model: dict[str, Any]
     laplace: LaplaceDistance | None
     unreadable: list[str]
 
@@ -45,6 +46,13 @@ class Told:
         return _number(self.set_up().get(name))
 
     @property
+    def formula(self) -> str | None:
+        """The formula that a person wrote, where there is one."""
+        found = self.model.get("formula")
+        found = found.get("formula") if isinstance(found, dict) else None
+        return found[:300] if isinstance(found, str) else None
+
+    @property
     def exact(self) -> bool | None:
         value = self.attributes.get("exact")
         try:
@@ -56,14 +64,18 @@ class Told:
 def told_by(posterior: Any) -> Told:
     attributes = {str(name): value for name, value in posterior.attrs.items()}
     unreadable: list[str] = []
-    settings: dict[str, Any] = {}
-    if "settings" in attributes:
-        try:
-            found = json.loads(_plain(attributes["settings"]))
-            settings = found if isinstance(found, dict) else {}
-        except (ValueError, RecursionError):
-            unreadable.append("settings")
-    return Told(attributes, settings, _laplace(attributes, unreadable), unreadable)
+    settings, model = (_object(attributes, name, unreadable) for name in ("settings", "model"))
+    return Told(attributes, settings, model, _laplace(attributes, unreadable), unreadable)
+
+
+def _object(attributes: dict[str, Any], name: str, unreadable: list[str]) -> dict[str, Any]:
+    """An attribute that is a JSON object; empty where there is none."""
+    try:
+        found = json.loads(_plain(attributes.get(name, "{}")))
+    except (ValueError, RecursionError):
+        unreadable.append(name)
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _laplace(attributes: dict[str, Any], unreadable: list[str]) -> LaplaceDistance | None:

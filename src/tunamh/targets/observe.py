@@ -38,6 +38,11 @@ def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
     _refuse_what_means_nothing(beside, family)
     if isinstance(X, SomeColumns | Tables):
         return _from_tables(X, y, beside, family)
+    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
+        raise TypeError(
+            "X is a Dask collection: open it as rows with all its columns, tables = tunamh.open_rows(frame), then give "
+            "X=tables[['distance', 'hour']] and y='late' by name."
+        )
     if isinstance(X, Source):
         for name, given in {"y": y, **beside._asdict()}.items():
             if given is not None:

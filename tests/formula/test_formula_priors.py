@@ -102,3 +102,11 @@ def test_the_posterior_is_that_of_the_matrix():
     draws = [tunamh.sample(one, draws=50, rng=3, progressbar=False) for one in (target, plain)]
     np.testing.assert_array_equal(*(tree.posterior["theta"].values for tree in draws))
     assert draws[0].posterior["parameter"].values.tolist() == ["Intercept", "year", "size"]
+
+
+def test_a_horseshoe_leaves_intercepts_alone():
+    table = TABLE.head(500)
+    one = tunamh.regression("late ~ size + g", table, family=tunamh.Logistic(), prior=tunamh.priors.Horseshoe())
+    assert one.prior.priors == {"Intercept": tunamh.Flat()}
+    several = tunamh.regression("g ~ size", table, family=tunamh.Categorical(), prior=tunamh.priors.Horseshoe())
+    assert set(several.prior.priors) == {"Intercept[q]", "Intercept[r]"}

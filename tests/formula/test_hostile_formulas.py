@@ -1,6 +1,7 @@
 """What strangers bring: every case ends in a clear message or a right answer."""
 
 import datetime as dt
+import unicodedata
 
 import numpy as np
 import pandas as pd
@@ -35,6 +36,7 @@ TABLE = pd.DataFrame(
         "数": RNG.standard_normal(N),
     }
 )
+TABLE["huge"] = 1e150 * TABLE["x"]
 TABLE["x2"] = 2 * TABLE["x"]
 TABLE["sum"] = TABLE["x"] + TABLE["z"] + 3
 TABLE["y"] = TABLE["x"] + RNG.standard_normal(N)
@@ -77,7 +79,7 @@ REFUSED = [
     ("zero ~ x", LABELS, "zero is 0 in every row"),
     ("one_level ~ x", LABELS, "'same' in every row"),
     ("constant ~ x", tunamh.Gaussian(), "constant is 7 in every row"),
-    ("y ~ x", COUNTS, "the response y does not fit: counts"),
+    ("y ~ x", COUNTS, "the response y does not fit: it must hold counts"),
     ("y ~ 0", REAL, "no coefficients"),
     ("y ~ (1 | x) + (1 | one_level)", REAL, "one_level has one level"),
     ("y ~ (0 | g)", REAL, "no columns"),
@@ -86,6 +88,8 @@ REFUSED = [
     ("y + z | trials(x) ~ x", REAL, "trials= counts labels"),
     ("y | nosuch(x) ~ z", REAL, "not known"),
     ("x:z ~ 1", REAL, "the response is one column"),
+    ("y ~ y", REAL, "would explain itself"),
+    ("y ~ huge", REAL, "too large to compute with"),
     ("~ x", REAL, "nothing before its ~"),
 ]
 
@@ -99,6 +103,7 @@ def test_refused_in_words(formula, family, said):
 
 ALLOWED = [
     ("y ~ flag + `Größe (cm)` + 数", REAL, ["Intercept", "flag", "Größe (cm)", "数"]),
+    (unicodedata.normalize("NFD", "y ~ `Größe (cm)`"), REAL, ["Intercept", "Größe (cm)"]),
     ("y ~ text_numbers", REAL, ["Intercept", "text_numbers[2.5]"]),
     ("y ~ x + x", REAL, ["Intercept", "x"]),
     ("y ~ constant + x + 0", REAL, ["constant", "x"]),

@@ -50,7 +50,7 @@ def test_energies_are_the_regressions_own_and_forces_their_gradient(family):
     numbers, gradient = numbers_of(model.data.hyper), np.empty(target.dim)
 
     def energy(z):
-        return _energy_and_gradient(z, model, numbers, gradient)
+        return _energy_and_gradient(z, model, numbers, gradient, True)
 
     theta = swept.mode.point + swept.factor @ z
     assert energy(z) == pytest.approx(target.energies_at(theta[None])[0], rel=1e-10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -90,7 +91,7 @@ def target_of(
     if table is None:
         raise FormulaError(f"the formula {model.formula!r} has no coefficients: give it an intercept or a term.")
     common = {
-        "prior": prior_of(priors, model.side, spreads, response_unit(family, y)),
+        "prior": prior_of(priors, model.side, spreads, response_unit(family, y), model.response.levels),
         "offset": model.offset(values),
         **{name: beside.get(name) for name in ("weights", "trials", "censored")},
     }
@@ -126,7 +127,7 @@ def _check_response(model: FormulaModel, family: Any, y: Any, of_trials: bool) -
         family.check(y)
     except ValueError as error:
         counted = ", counted without the rows that were left out" if model.dropped else ""
-        told = str(error).rstrip(".").replace(" in y ", " ").removeprefix("y must hold ")
+        told = re.sub(r"^y must", "it must", str(error).rstrip(".").replace(" in y ", " "))
         raise FormulaError(f"the response {label(model.response.node)} does not fit: {told}{counted}.") from None
 
 

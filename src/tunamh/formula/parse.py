@@ -145,7 +145,7 @@ class _Reader:
         if token.kind == "quoted":
             return Name(token.text[1:-1])
         if token.kind == "name":
-            return self.call(token.text) if self.takes("(") else Name(unicodedata.normalize("NFC", token.text))
+            return self.call(token.text) if self.takes("(") else Name(token.text)
         self.at -= 1
         self.refuse("something is missing" if token.kind == "end" else f"{token.text!r} stands where a term should be")
         raise AssertionError
@@ -202,6 +202,7 @@ def parse_expression(text: str) -> Node:
 def _reader(formula: Any) -> _Reader:
     if not isinstance(formula, str):
         raise TypeError(f"a formula is a text such as 'late ~ distance + C(carrier)', got {type(formula).__name__}.")
+    formula = unicodedata.normalize("NFC", formula)
     if len(formula) > LONGEST:
         raise FormulaError(f"the formula has {len(formula):,} characters, more than the {LONGEST:,} that are read.")
     if not formula.strip():

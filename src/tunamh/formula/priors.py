@@ -53,8 +53,13 @@ def default_priors(side: RightSide, spreads: Sequence[float | None], unit: float
     return found
 
 
-def prior_of(given: Any, side: RightSide, spreads: Sequence[float | None], unit: float) -> Any:
-    """What a user says: nothing, a prior of all coefficients but the intercept, or some by the name of their term."""
+def prior_of(
+    given: Any, side: RightSide, spreads: Sequence[float | None], unit: float, classes: Sequence[str] | None = None
+) -> Any:
+    """What a user says: nothing, a prior of all coefficients but the intercept, or some by the name of their term.
+
+    ``classes`` are the levels of the response, of which `Categorical` has an intercept for each but the first.
+    """
     default = default_priors(side, spreads, unit)
     if given is None:
         return ByTerm(default, side.spans)
@@ -65,7 +70,9 @@ def prior_of(given: Any, side: RightSide, spreads: Sequence[float | None], unit:
             else _each(given, side, default)
         )
     if isinstance(given, MixturePrior):
-        return ByName({INTERCEPT: Flat()}, others=given) if INTERCEPT in side.names else given
+        several = classes is not None and len(classes) > 2
+        intercepts = [f"{INTERCEPT}[{name}]" for name in (classes or ())[1:]] if several else [INTERCEPT]
+        return ByName(dict.fromkeys(intercepts, Flat()), others=given) if INTERCEPT in side.names else given
     if isinstance(given, IndependentPrior) and not any(
         isinstance(value, tuple | dict) for value in vars(given).values()
     ):

@@ -48,6 +48,8 @@ def read_formula(formula: str, columns: Mapping[str, Any], beside: dict[str, Any
     plain = terms_of(parsed.right, [])
     used |= {name for group in plain.groups for atom in group.by for name in columns_in(atom)}
     right = terms_of(parsed.right, [name for name in columns if name not in used])
+    if any(term == (left.response,) for term in right.fixed):
+        raise FormulaError(f"the response {left.response} stands among the terms, too: it would explain itself.")
     if "." in used or "." in columns_of(right):
         raise FormulaError("'.' stands for all other columns, and is a term of its own.")
     return Read(str(parsed), left.response, right, named, arrays, _others(predictors))

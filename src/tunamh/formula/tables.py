@@ -210,7 +210,7 @@ def target_of_tables(
         if not getattr(family, "knows_fractions", False):
             raise NotApplicable(f"trials of {type(family).__name__} are not offered for rows read from tables.")
         of_rows = family.for_trials()
-    made = prior_of(prior, model.side, common.spreads, unit_of(family, y, _spread_of(answers)))
+    made = prior_of(prior, model.side, common.spreads, unit_of(family, y, _spread_of(answers)), response.levels)
     return GLM(source, family=of_rows, prior=made), model
 
 

@@ -6,6 +6,7 @@ objects offer, and none is imported.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 
 from ..data.classes import categories
 from ..data.columns import Unreadable, read_column
-from ..data.tables import column_names
+from ..data.tables import LARGEST, column_names
 from .errors import FormulaError, listed
 
 
@@ -69,7 +70,11 @@ Variable = Numbers | Factor
 
 
 def as_columns(table: Any) -> dict[str, Any]:
-    """A table's columns by name."""
+    """A table's columns by name, however accents are composed."""
+    return {unicodedata.normalize("NFC", name): column for name, column in _columns(table).items()}
+
+
+def _columns(table: Any) -> dict[str, Any]:
     if hasattr(type(table), "collect") and hasattr(type(table), "columns"):
         raise TypeError("the data are a lazy frame, which has no rows yet: pass data.collect().")
     names = column_names(table)
@@ -281,4 +286,7 @@ def _numbers(column: Any, name: str) -> np.ndarray:
     if not np.isfinite(values).all():
         row = int(np.argmax(~np.isfinite(values)))
         raise FormulaError(f"column {name} has {values[row]:g} in row {row}: every value must be finite or missing.")
+    if np.abs(values).max() > LARGEST:
+        row = int(np.argmax(np.abs(values)))
+        raise FormulaError(f"column {name} has {values[row]:g} in row {row}, too large to compute with: rescale it.")
     return values

@@ -128,8 +128,8 @@ class HamiltonianRegression(Target):
         return law_at_mode(self.regression.modes), self.regression
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """From the Laplace law, inside the support; twice as wide, forces would be too steep for a first step."""
-        for spread in (1.0, 0.5, 0.0):
+        """From half the width of the Laplace law, inside the support: forces far out are too steep for a first step."""
+        for spread in (0.5, 0.0):
             z = spread * rng.standard_normal(self.dim)
             if (
                 self.regression._prior.log_prior(self.mode.point + self.factor @ z, self.regression._prior.hyper)

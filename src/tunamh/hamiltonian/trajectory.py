@@ -87,8 +87,11 @@ def _add_slopes(data, numbers, start, n, slope, out):
 
 
 @helper
-def _energy_and_gradient(z, model, numbers, gradient):
-    """``U(z)``, the prior included, and its gradient, about: one pass over all rows. NaN and +inf are told as such."""
+def _energy_and_gradient(z, model, numbers, gradient, with_energy):
+    """``U(z)``, the prior included, and its gradient, about: one pass over all rows. NaN and +inf are told as such.
+
+    Without the energy, which only the ends of a trajectory need, what is returned is not NaN where the gradient is not.
+    """
     data, d = model.data, z.size
     theta, phi, of_phi = numbers.centre.copy(), numbers.origin.copy(), np.zeros(d)
     _times(numbers.factor, z, theta)
@@ -103,13 +106,18 @@ def _energy_and_gradient(z, model, numbers, gradient):
         _predictors(data, numbers, phi, start, n, eta)
         for b in range(n):
             y[b], above[b], below[b] = data.rows[start + b, 0], eta[b] + _H, eta[b] - _H
-        data.family_energy(n, eta, y, data.family_hyper, energy)
+        if with_energy:
+            data.family_energy(n, eta, y, data.family_hyper, energy)
+        else:
+            energy[:n] = 0.0
         data.family_rise(n, below, above, y, data.family_hyper, slope)
         block = 0.0
         for b in range(n):
             weight = data.rows[start + b, 1]
             block += weight * energy[b]
             slope[b] *= weight / (2.0 * _H)
+            if not math.isfinite(slope[b]):
+                return np.inf if slope[b] > 0.0 or slope[b] < 0.0 else slope[b]
         total += block
         _add_slopes(data, numbers, start, n, slope, of_phi)
     for j in range(d):
@@ -156,7 +164,7 @@ def _trajectory(rng, theta, prop, log_rho, distance, model, stream, knobs, memor
     passes = 0
     gradient = np.empty(d)
     if memory[_KNOWN] == 0.0:
-        memory[_ENERGY] = _energy_and_gradient(prop, model, numbers, gradient)
+        memory[_ENERGY] = _energy_and_gradient(prop, model, numbers, gradient, True)
         memory[_FORCE:] = gradient
         passes += 1
         if not math.isfinite(memory[_ENERGY]):
@@ -172,11 +180,11 @@ def _trajectory(rng, theta, prop, log_rho, distance, model, stream, knobs, memor
         before += 0.5 * p[j] * p[j]
         gradient[j] = memory[_FORCE + j]
     energy = np.inf
-    for _ in range(steps):
+    for k in range(steps):
         for j in range(d):
             p[j] -= 0.5 * step * gradient[j]
             z[j] += step * p[j]
-        energy = _energy_and_gradient(z, model, numbers, gradient)
+        energy = _energy_and_gradient(z, model, numbers, gradient, k == steps - 1)
         passes += 1
         if not energy < np.inf:
             break

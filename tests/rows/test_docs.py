@@ -42,7 +42,10 @@ def test_the_page_on_tall_data(tmp_path, monkeypatch):
     )
     frame = dd.from_pandas(pd.read_parquet("flights/0.parquet"), npartitions=2)
     names = {
-        **{"tunamh": tunamh, "np": np, "pa": pa, "pc": pc},
+        "tunamh": tunamh,
+        "np": np,
+        "pa": pa,
+        "pc": pc,
         "concurrent": SimpleNamespace(futures=SimpleNamespace(ProcessPoolExecutor=ThreadPoolExecutor)),
         "distributed": SimpleNamespace(Client=lambda address: address),
         "dask": SimpleNamespace(dataframe=SimpleNamespace(read_parquet=lambda path: frame)),

@@ -71,6 +71,8 @@ bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/point_fits.py
 	$(BIN)/python benchmarks/census.py
+	$(BIN)/python benchmarks/census_posterior.py
+	$(BIN)/python benchmarks/thin_levels.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/rare_events.py
 	$(BIN)/python benchmarks/real_models.py

@@ -65,10 +65,8 @@ class Timed(SetUp):
     def __call__(self, report: Report) -> None:
         super().__call__(report)
         now = time.perf_counter()
-        whole = report.rows == 0 or report.share > 0
-        if whole:
-            self.passes.setdefault((report.stage, report.passes), [now, now, 0.0])[1] = now
-            self.passes[report.stage, report.passes][2] = report.share
+        noted = self.passes.setdefault((report.stage, report.passes), [now, now, 0.0])
+        noted[1:] = [now, report.share]
 
 
 def nothing(block: Any) -> int:

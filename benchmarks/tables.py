@@ -2,8 +2,8 @@
 
     python benchmarks/tables.py
 
-Replaces what stands between ``<!-- table NAME -->`` and ``<!-- end -->`` in README.md and docs/*.md. No figure in these
-tables is typed by hand.
+Replaces what stands between ``<!-- table NAME -->`` and ``<!-- end -->`` in README.md and below docs/. No figure in
+these tables is typed by hand.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import groups
+import laplace_psis
 import models
 import real_groups
 import real_models
@@ -162,6 +163,44 @@ def point_fits() -> str:
     return markdown(["", *methods], rows)
 
 
+def point_fits_away() -> str:
+    """How far from the mode each ended, in posterior standard deviations."""
+    sizes = results("point_fits")["sizes"]
+    methods = list(next(iter(sizes.values())))
+    rows = []
+    for size, found in sizes.items():
+        n_rows, d = size.split("x")
+        away = [f"{found[m]['away']:.1g}" if "away" in found[m] else "" for m in methods]
+        rows.append([f"{int(float(n_rows)):,} x {d}", *away])
+    return markdown(["", *methods], rows)
+
+
+def fixed_cost() -> str:
+    """One call of `sample` at 10,000 x 20, in milliseconds."""
+    parts = results("point_fits")["fixed_cost_ms"]
+    names = {"set-up": "set-up", "chains": "chains, warm-up included", "ending": "DataTree, R-hat, ESS"}
+    rows = [[f"{parts['whole call']:.0f}", *(f"{parts[part]:.0f}" for part in names)]]
+    return markdown(["one call at 10,000 x 20, ms", *names.values()], rows)
+
+
+def gpu() -> str:
+    """A graphics card's recorded figures beside one core's."""
+    report = results("gpu")
+    ours = {
+        r["rows"]: r["ess_per_second"] for r in results("scaling")["growth"] if r["d"] == 50 and r["status"] == "ok"
+    }
+    rows = []
+    for n_rows, found in report["figures"].items():
+        theirs = found["ess_per_second"]
+        best = max(value for value in theirs if value is not None)
+        cells = ["not run" if value is None else number(value) for value in theirs]
+        speed = ours[int(n_rows)]
+        rows.append(
+            [f"{int(n_rows):,}", f"{found['gradient_ms']:g} ms", *cells, number(speed), number(speed / best, 2)]
+        )
+    return markdown(["rows", "one gradient", *report["columns"], "tunamh, one core", "x the best"], rows)
+
+
 def census() -> str:
     """Memory and set-up of the census data, categories as codes and as 0/1 columns."""
     labels = {"codes": "categories as codes", "dense": "0/1 columns, float64"}
@@ -289,6 +328,12 @@ def real_group_effects() -> str:
     return f"(`benchmarks/real_groups.py`; {_measured_with(report)})\n\n" + markdown(real_groups.COLUMNS, rows)
 
 
+def laplace_and_psis() -> str:
+    report = results("laplace_psis")
+    rows = [laplace_psis.cells(name, found) for name, found in report["figures"].items()]
+    return f"(`benchmarks/laplace_psis.py`; {_measured_with(report)})\n\n" + markdown(laplace_psis.COLUMNS, rows)
+
+
 def rows_from_disk() -> str:
     """Time, rows and memory as the number of rows on disk grows; steps from a pool and in memory."""
     report = results("rows_from_disk")
@@ -351,6 +396,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "multilevel": multilevel,
     "real-groups": real_group_effects,
     "point-fits": point_fits,
+    "point-fits-away": point_fits_away,
+    "fixed-cost": fixed_cost,
+    "gpu": gpu,
+    "laplace-psis": laplace_and_psis,
     "census": census,
     "old-and-new": old_and_new,
     "peers": peers,
@@ -374,5 +423,5 @@ def fill(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    for document in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+    for document in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         fill(document)

@@ -31,17 +31,23 @@ LEVELS = (0.025, 0.5, 0.975)
 PRIOR = tunamh.Normal(scale=2.5)
 
 
-def pure(rows: int) -> tuple[Any, int]:
+def pure_rows(rows: int) -> tuple[np.ndarray, np.ndarray]:
     rng, n = np.random.default_rng(3), 300_000
     X = np.column_stack([np.ones(n), rng.standard_normal((n, 8)), np.zeros(n)])
     X[:rows, -1] = 1
     beta = np.r_[-1.0, 0.3 * rng.standard_normal(8)]
     y = (rng.random(n) < 1 / (1 + np.exp(-X[:, :9] @ beta))).astype(float)
     y[:rows] = 0
+    return X, y
+
+
+def pure(rows: int) -> tuple[Any, int]:
+    X, y = pure_rows(rows)
     return tunamh.LogisticRegression(X, y, prior=PRIOR), 9
 
 
-def zipf() -> tuple[Any, int]:
+def zipf_rows() -> tuple[Any, np.ndarray, np.ndarray]:
+    """A table, the codes of its column ``level``, and responses."""
     import pandas as pd
 
     rng, n, levels = np.random.default_rng(4), 1_000_000, 50
@@ -51,8 +57,13 @@ def zipf() -> tuple[Any, int]:
     table["level"] = pd.Categorical(codes)
     eta = -4.2 + 0.3 * table[["x0", "x1"]].sum(axis=1).to_numpy() + rng.standard_normal(levels)[codes]
     y = (rng.random(n) < 1 / (1 + np.exp(-eta))).astype(float)
+    return table, codes, y
+
+
+def zipf() -> tuple[Any, int]:
+    table, codes, y = zipf_rows()
     target = tunamh.LogisticRegression(table, y, prior=PRIOR)
-    events = np.bincount(codes, y, minlength=levels)
+    events = np.bincount(codes, y)
     return target, target.names.index(f"level[{int(np.argmin(events[1:])) + 1}]")
 
 

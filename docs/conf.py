@@ -1,6 +1,7 @@
 """The documentation: `make docs` runs the executed pages and writes docs/_build/html."""
 
 import os
+import shutil
 from importlib.metadata import version as installed
 from pathlib import Path
 
@@ -41,6 +42,12 @@ autoclass_content = "class"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 
-suppress_warnings = [
-    "toc.not_readable",  # pages that are written on other branches
-]
+
+def setup(app):
+    """The page that `tunamh reproduce` wrote stands beside the pages as it is, not as a download."""
+    app.connect("build-finished", _copy_reproduction)
+
+
+def _copy_reproduction(app, error):
+    if error is None and app.builder.format == "html":
+        shutil.copy(HERE / "reproduction" / "index.html", Path(app.outdir) / "reproduction" / "index.html")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from conftest import logistic_data
 from tunamh.report.costs import duration
 from tunamh.report.numbers import text
 from tunamh.report.pictures import Interval, nice_ticks, panels, tick_text
+
+DOCS = Path(__file__).parent.parent / "docs"
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\" onmouseover='alert(3)'"
 
@@ -235,3 +238,14 @@ def test_what_a_run_costs_is_written_down(tree):
     assert settings["set_up"]["rows"] >= 2 * 2000
     assert "looking for the mode" in settings["set_up"]["stages"]
     assert sum(settings["set_up"]["stages"].values()) <= settings["seconds"]["set-up"] + 0.01
+
+
+def test_the_documentation_runs(tree, tmp_path, monkeypatch):
+    (block,) = re.findall(r"```python\n(.*?)```", (DOCS / "report.md").read_text(encoding="utf-8"), flags=re.S)
+    monkeypatch.chdir(tmp_path)
+    tree.to_netcdf("run.nc")
+    X, y = logistic_data(500, 2)
+    tunamh.sample(tunamh.LogisticRegression(X, y), draws=100, rng=1, store="run")
+    exec(block, {"tunamh": tunamh, "posterior": tree})
+    assert (tmp_path / "report.html").exists()
+    assert "What do 500 rows say" in (tmp_path / "flights.html").read_text(encoding="utf-8")

@@ -29,7 +29,7 @@ def test_a_mixed_model_is_summed_up_without_its_effects(grouped):
         tree = tunamh.sample(grouped, draws=200, rng=1)
     table = tunamh.summary(tree)
     assert list(table.index) == ["theta[ones]", "theta[x]", "group_scale[town]"]
-    assert repr(table).splitlines()[-1].startswith("30 group effects are left out: tunamh.summary(posterior, var_names")
+    assert "\n30 group effects are left out: tunamh.summary(posterior, var_names" in repr(table)
     assert len(tunamh.summary(tree, var_names=["group_effect"])) == 30
     assert "left out" not in repr(tunamh.summary(tree, var_names=["theta"]))
 

@@ -99,6 +99,18 @@ def test_matrices_have_numbers_for_names(flights):
     assert (one.modes[0].point == tunamh.LogisticRegression(flights[["a", "b", "c"]], y="late").modes[0].point).all()
 
 
+class Again:
+    """Blocks that can be iterated over as often as one likes, but not asked for by number."""
+
+    def __iter__(self):
+        return iter([read_slice(bounds) for bounds in BOUNDS])
+
+
+def test_blocks_that_are_iterated_over(flights):
+    one, other = (tunamh.LogisticRegression(rows[["a"]], y="late") for rows in (tunamh.open_rows(Again()), flights))
+    assert (one.modes[0].point == other.modes[0].point).all()
+
+
 def test_a_reader_makes_the_blocks(flights):
     rows = tunamh.open_rows(BOUNDS, reader=read_slice)
     one, other = (tunamh.LogisticRegression(tables[["b", "a"]], y="late") for tables in (rows, flights))
@@ -192,6 +204,11 @@ def test_missing_values_are_named_by_file_block_row_and_column(tmp_path, values,
 
 
 def test_what_cannot_be_read_is_refused_in_words(tmp_path, flights):
+    with pytest.raises(TypeError, match="columns are chosen by name"):
+        flights[0:5]
+    (tmp_path / "none.parquet").write_text("hello")
+    with pytest.raises(tunamh.SourceError, match=r"none.parquet cannot be opened"):
+        tunamh.open_rows(tmp_path / "none.parquet")
     with pytest.raises(KeyError, match="no column 'speed' in these rows, whose columns are a, b"):
         flights[["speed"]]
     with pytest.raises(KeyError, match="no column 'speed' for y"):

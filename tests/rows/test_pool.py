@@ -183,7 +183,7 @@ def test_a_stored_run_goes_on_bit_for_bit(path, tmp_path, monkeypatch):
 
 def test_rows_in_memory_do_not_go_on_with_a_pooled_run(path, tmp_path):
     draws(target(path), n=20, store=tmp_path / "run")
-    with pytest.raises(tunamh.StoreError):
+    with pytest.raises(tunamh.StoreError, match="rows are held and were gathered"):
         tunamh.resume(tmp_path / "run", target(path, "1GiB"), draws=40, **STEPS)
 
 

@@ -108,7 +108,9 @@ def _numbers(block: TableBlock, name: str) -> np.ndarray:
     try:
         return np.asarray(read_column(values, "the table", name))
     except Unreadable as error:
-        raise SourceError(f"column {name} of {block.place} holds {error.kind}: {error.advice}.") from None
+        raise SourceError(
+            f"column {name} of {block.place} holds {error.kind}: {error.advice} (by change= of open_rows)."
+        ) from None
     except (TypeError, ValueError):
         missing = np.flatnonzero(_missing(values))
         if len(missing) == 0:
@@ -203,7 +205,8 @@ def is_text(values: Any) -> bool:
     kind = str(getattr(values, "type", getattr(values, "dtype", ""))).lower()
     if kind == "object":
         return bool(len(values)) and isinstance(np.asarray(values, dtype=object)[0], str)
-    return kind.startswith(("dictionary", "categor", "enum", "string", "large_string", "str", "utf", "<u"))
+    words = ("dictionary", "categor", "enum", "string", "large_string", "str", "utf", "<u")
+    return kind.startswith(words) and not kind.startswith("struct")
 
 
 def _fractions(block: TableBlock, y: Any, trials: Any, weights: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -21,27 +21,22 @@ _AHEAD = 4  # tasks for each processor that are submitted before their results a
 _ELSEWHERE = 64  # the same where the number of workers is not known: a task waits at its executor, not in memory
 
 
-def in_order(
-    executor: Any, function: Callable[..., Any], tasks: Iterable[tuple], place: Callable[[int], str]
-) -> Iterator[Any]:
-    """``function(*task)`` of every task; what a lost worker leaves behind becomes an error that names the place."""
+def in_order(executor: Any, function: Callable[..., Any], tasks: Iterable[tuple]) -> Iterator[Any]:
+    """``function(*task)`` of every task, whose first part has a ``place``, by which an error names what was lost."""
     executor, call, ahead = _called(executor, function)
     if executor is None:
         yield from (function(*task) for task in tasks)
         return
-    waiting: deque[Future] = deque()
-    done = 0
+    waiting: deque[tuple[Future, str]] = deque()
     try:
         for task in tasks:
-            waiting.append(executor.submit(*call, *task))
+            waiting.append((_submitted(executor, call, task), task[0].place))
             if len(waiting) >= ahead:
-                yield _result(waiting.popleft(), place(done))
-                done += 1
+                yield _result(*waiting.popleft())
         while waiting:
-            yield _result(waiting.popleft(), place(done))
-            done += 1
+            yield _result(*waiting.popleft())
     finally:
-        left = [future for future in waiting if not future.cancel()]
+        left = [future for future, _ in waiting if not future.cancel()]
         for future in left:  # nobody wants the rest, but nothing may run on behind one's back
             future.exception()
 
@@ -57,15 +52,26 @@ def _called(executor: Any, function: Callable[..., Any]) -> tuple[Any, tuple, in
     return executor, (run_pickled, pickled(function)), _ELSEWHERE
 
 
+def _submitted(executor: Any, call: tuple, task: tuple) -> Any:
+    try:
+        return executor.submit(*call, *task)
+    except BrokenExecutor as error:
+        raise _lost(task[0].place, error) from error
+
+
 def _result(future: Any, place: str) -> Any:
     try:
         return future.result()
     except (BrokenExecutor, CancelledError) as error:
-        raise SourceError(
-            f"a worker of the executor was lost while it read {place} ({type(error).__name__}: {error}). Mostly it ran "
-            "out of memory: give each worker more, or make the blocks smaller. With a store the run goes on where it "
-            "was, with a new executor: tunamh.resume(store, target)."
-        ) from error
+        raise _lost(place, error) from error
+
+
+def _lost(place: str, error: BaseException) -> SourceError:
+    return SourceError(
+        f"a worker of the executor was lost while it read {place} ({type(error).__name__}: {error}). Mostly it ran out "
+        "of memory: give each worker more, or make the blocks smaller. With a store the run goes on where it was, with "
+        "a new executor: tunamh.resume(store, target)."
+    )
 
 
 def pickled(function: Callable[..., Any]) -> bytes:

@@ -7,12 +7,13 @@ however large the piece, and so that rows in files give the sums, bit for bit, t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from .._arguments import shown as shown_value
 from ..errors import SourceError, TunaMHError
 from .executors import in_order
 from .passes import ROWS_AT_ONCE, shown
@@ -63,14 +64,14 @@ class Reading(NamedTuple):
 
 
 class InPieces:
-    """A source of tables (`Tables`) that is made of pieces of so many rows each.
+    """A source of tables (`Tables`) that is made of pieces of so many rows each, in a list or iterated over anew.
 
     ``executor`` is where they are read, None the library's own threads.
     """
 
     def __init__(
         self,
-        pieces: Sequence[Piece],
+        pieces: Iterable[Piece],
         lengths: Sequence[int],
         names: Sequence[str] | None,
         fingerprint: str,
@@ -80,28 +81,33 @@ class InPieces:
         memory: int | None = None,
     ):
         self._reading, self.executor, self.memory = reading or Reading(), executor, memory
-        found = [(piece, length) for piece, length in zip(pieces, lengths, strict=True) if length > 0]
-        if not found:
-            raise ValueError("there are no rows in these tables.")
-        self.pieces, self.lengths = [piece for piece, _ in found], [int(length) for _, length in found]
-        self.starts = np.concatenate([[0], np.cumsum(self.lengths)]).tolist()[:-1]
+        self.pieces, self.lengths = pieces, [int(length) for length in lengths]
+        self.starts = [0, *np.cumsum(self.lengths).tolist()][:-1]
         self.n_rows, self.fingerprint = sum(self.lengths), fingerprint
+        if self.n_rows == 0:
+            raise ValueError("there are no rows in these tables.")
         self.names = tuple(names_of(self.first().table) if names is None else names)
 
     def first(self, columns: Sequence[str] | None = None) -> TableBlock:
-        return next(self._reading.blocks(self.pieces[0], 0, columns))
+        piece = next(piece for piece, length in zip(self.pieces, self.lengths, strict=True) if length > 0)
+        return next(self._reading.blocks(piece, 0, columns))
 
     def map(self, function: Callable[[TableBlock], Result], columns: Sequence[str] | None = None) -> Iterator[Result]:
         task = OfBlocks(function, self._reading, None if columns is None else tuple(columns))
-        tasks = zip(self.pieces, self.starts, self.lengths, strict=True)
-        for results in in_order(self.executor, task, tasks, lambda k: self.pieces[k].place):
+        tasks = (each for each in zip(self.pieces, self.starts, self.lengths, strict=True) if each[2] > 0)
+        for results in in_order(self.executor, task, tasks):
             yield from results
 
     def __getitem__(self, columns: Any) -> SomeColumns:
-        return SomeColumns(self, [columns] if isinstance(columns, str) else list(columns))
+        names = [columns] if isinstance(columns, str) else columns
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            raise TypeError(
+                f"columns are chosen by name, as in tables[['distance', 'hour']], got {shown_value(columns)}."
+            )
+        return SomeColumns(self, list(names))
 
     def __repr__(self) -> str:
-        return f"tables({self.n_rows:,} rows, {len(self.names)} columns, {len(self.pieces):,} pieces)"
+        return f"tables({self.n_rows:,} rows, {len(self.names)} columns, {len(self.lengths):,} pieces)"
 
 
 @dataclass(frozen=True)
@@ -150,11 +156,12 @@ class Survey:
         return n, digest.hexdigest()
 
 
-def survey(pieces: Sequence[Piece], reading: Reading, executor: Any) -> Surveyed:
+def survey(pieces: Iterable[Piece], reading: Reading, executor: Any) -> Surveyed:
     """Read everything once: for pieces that do not say how many rows they have."""
-    found = in_order(executor, Survey(reading), ((piece,) for piece in pieces), lambda k: pieces[k].place)
+    found = in_order(executor, Survey(reading), ((piece,) for piece in pieces))
+    number = len(pieces) if isinstance(pieces, Sized) else 1 << 20
     lengths, digests = [], []
-    for length, digest in shown(enumerate(found, 1), len(pieces), "counting rows"):
+    for length, digest in shown(enumerate(found, 1), number, "counting the rows of blocks"):
         lengths.append(length)
         digests.append(digest)
     return Surveyed(lengths, digests)

@@ -64,23 +64,35 @@ def chosen(table: Any, columns: Sequence[str] | None) -> Any:
     return table.select(list(columns)) if hasattr(table, "select") else table[list(columns)]
 
 
+class Iterated:
+    """The members of a collection as pieces, made when they are iterated over."""
+
+    def __init__(self, rows: Any, reader: Callable[[Any], Any] | None):
+        self.rows, self.reader = rows, reader
+
+    def __iter__(self) -> Iterator[Any]:
+        indexed = hasattr(self.rows, "__getitem__") and hasattr(self.rows, "__len__")
+        members = (self.rows[k] for k in range(len(self.rows))) if indexed else iter(self.rows)
+        for k, member in enumerate(members):
+            if self.reader is None:
+                yield HeldPiece(member, f"block {k}")
+            else:
+                yield ReadPiece(member, self.reader, f"block {k} ({shown(member)})")
+
+
 def block_tables(
     rows: Any, reader: Callable[[Any], Any] | None, reading: Reading, *, executor: Any, memory: int | None
 ) -> InPieces:
     """Tables of a list, or one table, or what ``reader`` makes of each member; all are read once to count them."""
     if reader is None and (isinstance(rows, dict | np.ndarray) or column_names(rows) is not None):
         rows = [rows]
-    if not hasattr(rows, "__getitem__") or not hasattr(rows, "__len__") or isinstance(rows, dict | str):
+    indexed = hasattr(rows, "__getitem__") and hasattr(rows, "__len__") and not isinstance(rows, dict | str)
+    if not indexed and (not hasattr(rows, "__iter__") or hasattr(rows, "__next__") or isinstance(rows, dict | str)):
         raise TypeError(
-            f"blocks must be a list, or have a length and members by number, since they are read more than once; got "
-            f"{shown(rows)}."
+            "blocks must be a list, or something that can be iterated over again and again, since they are read more "
+            f"than once; got {shown(rows)}."
         )
-    pieces: list[Any] = [
-        HeldPiece(rows[k], f"block {k}")
-        if reader is None
-        else ReadPiece(rows[k], reader, f"block {k} ({shown(rows[k])})")
-        for k in range(len(rows))
-    ]
+    pieces = Iterated(rows, reader)
     found = survey(pieces, reading, executor)
     fingerprint = hashlib.blake2b(repr(found).encode(), digest_size=8).hexdigest()
     return InPieces(

@@ -37,16 +37,17 @@ class DaskTables(InPieces):
         if executor is not None:
             raise TypeError("a Dask collection is computed by Dask itself: leave executor= out.")
         self.frame = frame
-        places = [f"partition {k}" for k in range(len(self._partitions(None)))]
-        found = list(self._each(Survey(reading), self._partitions(None), places, [()] * len(places)))
+        parts = self._partitions(reading.columns)
+        places = [f"partition {k}" for k in range(len(parts))]
+        found = list(self._each(Survey(reading), parts, places, [()] * len(places)))
         fingerprint = hashlib.blake2b(repr(found).encode(), digest_size=8).hexdigest()
         self._kept = [k for k, (length, _) in enumerate(found) if length > 0]
-        pieces: list[Any] = [HeldPiece(None, place) for place in places]
+        self._places, found = [places[k] for k in self._kept], [found[k] for k in self._kept]
         names = reading.columns if reading.change is None else None
         if names is None and reading.change is None and hasattr(frame, "columns"):
             names = tuple(map(str, frame.columns))
         self._given = reading
-        super().__init__(pieces, [length for length, _ in found], names, fingerprint, reading=reading, memory=memory)
+        super().__init__((), [length for length, _ in found], names, fingerprint, reading=reading, memory=memory)
 
     def _partitions(self, columns: Sequence[str] | None) -> list[Any]:
         """Delayed tables, of these columns only where nothing is changed."""
@@ -59,15 +60,15 @@ class DaskTables(InPieces):
     def first(self, columns: Sequence[str] | None = None) -> TableBlock:
         task = OfBlocks(_itself, self._given, None if columns is None else tuple(columns))
         partitions = self._partitions(columns if self._given.change is None else self._given.columns)
-        part, piece, length = partitions[self._kept[0]], self.pieces[0], self.lengths[0]
-        return next(self._each(task, [part], [piece.place], [(0, length)]))[0]
+        part = partitions[self._kept[0]]
+        return next(self._each(task, [part], self._places[:1], [(0, self.lengths[0])]))[0]
 
     def map(self, function: Callable[[TableBlock], Result], columns: Sequence[str] | None = None) -> Iterator[Result]:
         task = OfBlocks(function, self._given, None if columns is None else tuple(columns))
         partitions = self._partitions(columns if self._given.change is None else self._given.columns)
         parts = [partitions[k] for k in self._kept]
         others = list(zip(self.starts, self.lengths, strict=True))
-        for results in self._each(task, parts, [piece.place for piece in self.pieces], others):
+        for results in self._each(task, parts, self._places, others):
             yield from results
 
     def _each(

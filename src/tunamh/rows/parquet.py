@@ -73,7 +73,11 @@ def parquet_tables(rows: Any, reading: Reading, *, executor: Any, memory: int | 
         raise ImportError("Parquet files need pyarrow: pip install 'tunamh[parquet]'.") from None
     checked = ds.ParquetFragmentScanOptions(page_checksum_verification=True)  # where the writer made checksums
     form = ds.ParquetFileFormat(default_fragment_scan_options=checked)
-    opened: Any = ds.dataset(_found(rows), format=form, partitioning="hive")
+    found = _found(rows)
+    try:
+        opened: Any = ds.dataset(found, format=form, partitioning="hive")
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{rows} cannot be opened as Parquet: {error}") from error
     pieces: list[ParquetPiece] = []
     digest = hashlib.blake2b(digest_size=8)
     for fragment in sorted(opened.get_fragments(), key=lambda fragment: _place_in(rows, fragment.path)):

@@ -96,7 +96,8 @@ def refuse_another(path: Path, then: dict[str, str], now: dict[str, str]) -> Non
         raise StoreError(
             f"the run in {path} cannot go on with the same draws here: its first steps, made again, come out "
             "otherwise. A function or a number of the target, test, proposal or control was changed, or the last "
-            f"digits of sums differ. It was made with {then.get('machine')}; this is {now.get('machine')}. Give it "
+            "digits of sums differ, or open_rows has another memory=, so that rows are held and were gathered, or the "
+            f"other way round. It was made with {then.get('machine')}; this is {now.get('machine')}. Give it "
             "the same choices on such a machine, or begin anew.",
             path,
         )

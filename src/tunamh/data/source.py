@@ -68,7 +68,7 @@ class Source(Protocol):
     """A short text that differs for different data."""
 
     # A source may have ``memory: int``, the bytes that a run may hold of its rows. Where they take more, packed, the
-    # rows that a chain draws are gathered ahead of it (`tunamh.data.pool`).
+    # rows that a chain draws are gathered ahead of it (`tunamh.data.gathered_rows`).
 
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
         """``function`` of every block, in the order of the blocks. An exception in ``function`` must come through."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from .._arguments import flag
 from .._jit import Distance, LogPrior, Model, Offset, part
+from ..data.gathered_rows import GatheredRows
 from ..data.passes import announce
-from ..data.pool import GatheredRows
 from ..data.source import Rows
 from ..data.tables import aligned
 from ..errors import NotApplicable

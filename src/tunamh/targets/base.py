@@ -18,7 +18,7 @@ from .._jit import (
     nothing_to_refresh,
 )
 from .._linear import Frame, Metric, metric
-from ..data.pool import GatheredRows
+from ..data.gathered_rows import GatheredRows
 from ..data.supply import GATHERED, Supply, random_access
 from ..errors import NotApplicable
 from ..priors import PriorExpansion, ReadyPrior, as_prior

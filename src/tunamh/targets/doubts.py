@@ -38,7 +38,7 @@ def doubts(target: GLM) -> Iterator[str]:
 def _of_units(target: GLM) -> Iterator[str]:
     """A known scale that is far from the residuals makes another model of the data than its owner means."""
     scale = getattr(target.given_family, "scale", None)
-    if not isinstance(scale, float):
+    if not isinstance(scale, float) or target.repeated:  # rows that differ are no sample of all
         return
     step, family = max(1, target.n_rows // 10_000), target.given_family
     rows = target.given_rows.take(np.arange(0, target.n_rows, step)).rows()

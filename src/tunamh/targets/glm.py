@@ -85,6 +85,9 @@ class GLM(Regression):
 
     _supported_point: np.ndarray | None = None
 
+    repeated: bool = False
+    """Whether a row stands for many that are equal, its weight being their number."""
+
     def __init__(
         self,
         X: Any,
@@ -267,6 +270,7 @@ class GLM(Regression):
             return None
         other = self._with(found)
         other.given_rows = found if self.given_rows is self.observations else self.given_rows
+        other.repeated = True
         other.own_numbers = other._own_numbers(self.temper)
         other._hyper = pack_hyper(other.own_numbers)
         return other

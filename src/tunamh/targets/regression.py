@@ -10,8 +10,8 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from .._linear import Columns
+from ..data.gathered_rows import GatheredRows
 from ..data.packed import packed_rows
-from ..data.pool import GatheredRows
 from ..data.source import Rows
 from ..priors import Flat
 from .arrange import Arrangement

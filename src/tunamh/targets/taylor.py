@@ -19,7 +19,7 @@ import numpy as np
 
 from .._jit import REASSOCIATE, Differences, Offset, helper, part
 from .._linear import Metric
-from ..data.pool import GatheredRows
+from ..data.gathered_rows import GatheredRows
 from ..errors import NotApplicable
 from ..priors import PriorExpansion
 from .base import Expansion, Target

@@ -1,0 +1,166 @@
+"""Packed rows of which only those are held that chains draw.
+
+All chains' rows are gathered together, a batch at a time, since every batch reads the data once. Batches grow, since
+most runs need few rows. The memory of a run is that of two batches for each chain and of the blocks under way.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from ..errors import SourceError
+from .gathering import SERVING, GatherBlock, Plan, Served
+from .packed import packed_rows
+from .pool import Pool
+from .source import Rows
+
+FIRST_BATCH = 16  # servings; every batch has eight times as many as the one before, up to what the memory allows
+_GROWTH = 8
+_BESIDE_ROWS = 48  # bytes that a gathered row takes for a while besides its own: its number, place and uniform
+
+
+class GatheredRows:
+    """Packed rows of which only those are held that chains draw.
+
+    Parameters
+    ----------
+    map : callable
+        Of the observations: a function of every block.
+    pack : callable
+        From a block to its packed rows, ``c_i`` in ``column``.
+    starts, sums : (B,) arrays
+        For each block the number of its first row and the sum of its ``c``.
+    squares : float
+        The sum of ``c_i^2``.
+    """
+
+    def __init__(
+        self,
+        map: Callable[[Callable[[Rows], Any]], Iterator[Any]],
+        pack: Callable[[Rows], np.ndarray],
+        column: int,
+        starts: np.ndarray,
+        sums: np.ndarray,
+        squares: float,
+        *,
+        width: int,
+        n_rows: int,
+        memory: int,
+    ):
+        self.map, self.pack, self.column, self.starts, self.sums, self.squares = (
+            map,
+            pack,
+            column,
+            starts,
+            sums,
+            squares,
+        )
+        self.width, self.n_rows, self.memory = width, n_rows, memory
+        self.total = float(np.sum(sums))
+        self._pools: list[Pool] = []
+        self._jobs: dict[int, Future] = {}
+        self.expect(1)
+        self._lock, self._given_up = threading.Lock(), threading.Event()
+        self._thread: ThreadPoolExecutor | None = None
+
+    def expect(self, chains: int) -> None:
+        """Before their pools are made: so many chains share the memory."""
+        self.chains, self._begins, self._next_size = chains, [0], FIRST_BATCH
+        self.gathered = 0  # rows so far, for all chains
+        self._pools.clear()
+        self._jobs.clear()
+
+    def extent(self, k: int) -> tuple[int, int]:
+        """The first serving of batch ``k``, and their number."""
+        while len(self._begins) < k + 2:
+            size = min(self._next_size, self.most_servings())
+            self._begins.append(self._begins[-1] + size)
+            self._next_size = _GROWTH * size
+        return self._begins[k], self._begins[k + 1] - self._begins[k]
+
+    def most_servings(self) -> int:
+        """Of one batch of one chain: half of the memory for two batches of every chain."""
+        row = 8 * self.width + _BESIDE_ROWS
+        return max(1, self.memory // 2 // (2 * self.chains * row * SERVING))
+
+    def pool(self, seed: np.random.SeedSequence, all_rows: Callable[..., Any]) -> Pool:
+        """That of one more chain; ``all_rows`` are passes over all rows."""
+        made = Pool(self, Served.by(seed), all_rows)
+        with self._lock:
+            self._pools.append(made)
+        return made
+
+    # ------------------------------------------------------------------------------------------------- batches
+
+    def begin(self, *later: np.random.SeedSequence) -> None:
+        """Gather the first batch of all chains, and of streams that will be asked for later, here and now."""
+        if not 0 < self.total < np.inf:  # no test draws by such a law
+            return
+        job: Future = Future()
+        job.set_result(self._gather(0, [*(pool.served for pool in self._pools), *map(Served.by, later)]))
+        with self._lock:
+            self._jobs[0] = job
+
+    def ahead(self, k: int) -> None:
+        """Begin to gather batch ``k`` in the background, for all chains that are not there yet."""
+        with self._lock:
+            if k in self._jobs:
+                return
+            wanting = [pool.served for pool in self._pools if pool.batch < k]
+            if wanting:
+                self._jobs[k] = self._background().submit(self._gather, k, wanting)
+
+    def take(self, k: int, pool: Pool) -> tuple[np.ndarray, np.ndarray]:
+        """Batch ``k`` of a chain, waiting for it if need be."""
+        self.ahead(k)
+        with self._lock:
+            job = self._jobs.get(k)
+        found = {} if job is None else job.result()
+        if pool.served not in found:  # a chain that came later, or came back
+            found = self._gather(k, [pool.served])
+        rows = found.pop(pool.served)
+        with self._lock:
+            if job is not None and not found and self._jobs.get(k) is job:
+                del self._jobs[k]
+        return rows
+
+    def _gather(self, k: int, wanting: list[Served]) -> dict[Served, tuple[np.ndarray, np.ndarray]]:
+        """One map: for every stream its packed rows and their numbers."""
+        (first, count), streams = self.extent(k), tuple(wanting)
+        size = count * SERVING
+        rows, numbers = packed_rows(len(streams) * size, self.width), np.empty(len(streams) * size, np.int64)
+        plan = Plan(self.starts, self.sums, streams, first, count)
+        filled = 0
+        for found in self.map(GatherBlock(plan, self.pack, self.column)):
+            if self._given_up.is_set():
+                raise SourceError("the run ended while rows were gathered.")
+            if found is not None:
+                places, chosen, which = found
+                rows[places], numbers[places] = chosen, which
+                filled += len(places)
+        if filled != len(numbers):
+            raise SourceError(f"{len(numbers) - filled} rows that were drawn were in no block: the data changed.")
+        self.gathered += filled
+        parts = (slice(j * size, (j + 1) * size) for j in range(len(streams)))
+        return {stream: (rows[part], numbers[part]) for stream, part in zip(streams, parts, strict=True)}
+
+    def _background(self) -> ThreadPoolExecutor:
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, "tunamh-gather")
+        return self._thread
+
+    def end(self) -> None:
+        """Give up what is being gathered, and forget what waits."""
+        self._given_up.set()
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.shutdown(wait=True, cancel_futures=True)
+        with self._lock:
+            self._jobs.clear()
+            self._pools.clear()
+        self._given_up.clear()

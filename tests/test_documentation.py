@@ -11,8 +11,7 @@ import tunamh
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
-RUN_HERE = ["choose.md", "index.md", "report.md", "store.md", "tall-data.md"]
-NO_CLUSTER_HERE = "distributed.Client"  # tests/rows has one of its own
+RUN_HERE = ["choose.md", "index.md", "report.md", "store.md"]
 RUN_ELSEWHERE = {"extend.md": "tests/test_extend.py"}  # and tests that name a page
 
 
@@ -31,34 +30,6 @@ def at_hand(tmp_path, monkeypatch):
     return {"tunamh": tunamh, "np": np, "os": os, "X": X, "y": y, "target": target}
 
 
-def flights_on_disk() -> dict:
-    """The files of docs/tall-data.md, small, and the modules that it uses."""
-    import concurrent.futures
-
-    pa, pc = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.compute")
-    from pyarrow import parquet
-
-    rng, n = np.random.default_rng(1), 4000
-    delay, hours = rng.normal(5, 20, n), rng.integers(0, 24 * 365, n)
-    table = pa.table(
-        {
-            "distance": rng.gamma(2, 500, n),
-            "hour": rng.integers(5, 23, n),
-            "carrier": rng.choice(["AA", "DL", "UA"], n),
-            "late": delay > 15,
-            "n": np.ones(n),
-            "arrival_delay": pa.array(delay, mask=rng.random(n) < 0.1),
-            "delay": delay,
-            "date": np.datetime64("2001-01-01T00", "s") + hours * np.timedelta64(3600, "s"),
-        }
-    )
-    Path("flights").mkdir()
-    for k in range(2):
-        parquet.write_table(table.slice(k * n // 2, n // 2), f"flights/{k}.parquet")
-    parquet.write_table(table, "flights-3m.parquet")
-    return {"concurrent": concurrent, "pa": pa, "pc": pc}
-
-
 @pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")  # recipes of random walks, a thousand draws each
 @pytest.mark.parametrize("name", RUN_HERE)
 def test_code_blocks_run(name, at_hand):
@@ -67,11 +38,8 @@ def test_code_blocks_run(name, at_hand):
     if name == "report.md":  # speaks of a result, of a saved one and of a stored one
         at_hand["posterior"] = tunamh.sample(at_hand["target"], rng=1, store="run")
         at_hand["posterior"].to_netcdf("run.nc")
-    if name == "tall-data.md":
-        at_hand |= flights_on_disk()
     for block in found:
-        if NO_CLUSTER_HERE not in block:
-            exec(block.replace("ProcessPoolExecutor(8)", "ThreadPoolExecutor(2)"), at_hand)
+        exec(block, at_hand)
     if name == "store.md":
         assert at_hand["posterior"].posterior["theta"].shape[1] < 1_000_000  # the last block stops by its rule
 

@@ -12,7 +12,8 @@ from scipy import special
 import tunamh
 from tunamh.errors import NotApplicable
 from tunamh.formula import FormulaError
-from tunamh.prediction.laws import LAWS, ZeroInflatedLaw, law_of
+from tunamh.prediction.by_family import LAWS, law_of
+from tunamh.prediction.laws import ZeroInflatedLaw
 from tunamh.targets.describe import family_as_json
 
 pytestmark = pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")  # runs are short

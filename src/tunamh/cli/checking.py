@@ -50,8 +50,9 @@ def check(
 def _columns(asked: Asked, table: Any) -> None:
     """Every column that the formula needs."""
     from ..data.tables_source import Tables
+    from ..formula.columns import Numbers
     from ..formula.reading import read_formula
-    from ..formula.variables import Numbers, as_columns, read, rows_in
+    from ..formula.variables import as_columns, read, rows_in
     from .words import predictors_named
 
     in_blocks = isinstance(table, Tables)

@@ -28,7 +28,7 @@ def name_of(family: Any) -> str:
 
 def law_of_responses(family: Any) -> Law:
     """Raises a TypeError for families of which an estimator cannot predict."""
-    from ..prediction.laws import law_of  # SciPy's distributions take their time
+    from ..prediction.by_family import law_of  # SciPy's distributions take their time
 
     if isinstance(family, type):
         raise TypeError(f"family must be a value such as tunamh.{family.__name__}(), got the class.")

@@ -14,6 +14,7 @@ from ..priors import Flat, PositivePrior
 from ..targets import GLM
 from ..targets.designs.reading import NamedDesign
 from ..targets.families.ordinal import Ordinal
+from .columns import Factor
 from .errors import FormulaError, listed
 from .evaluate import Values
 from .learn import Learned, completed, first_look, learned, second_look
@@ -25,7 +26,6 @@ from .scales import response_unit
 from .syntax import label
 from .tables import target_of_tables
 from .terms import GroupTerm, Terms
-from .variables import Factor
 
 
 def learn_side(terms: Terms, rows: RowsOf, hide_intercept: bool = False) -> Learned:

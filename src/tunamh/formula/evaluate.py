@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .columns import Factor, Numbers, Variable
 from .errors import FormulaError, listed
 from .functions import ELEMENTWISE, LEARNED, apply_learned
 from .syntax import COMPARISONS, Call, Name, Node, Number, Operation, Text, columns_in
-from .variables import Factor, Numbers, Variable
 
 States = Mapping[str, Mapping[str, float]]
 """What functions have learned, by their text."""

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .coding import Block
+from .columns import Factor
 from .errors import FormulaError, listed
 from .evaluate import Values, as_factor, learned_calls, reference_of
 from .right_side import MOST_COLUMNS, RightSide
 from .syntax import Call, Name, label
 from .terms import Terms, term_label
-from .variables import Factor
 
 
 class Moments(NamedTuple):

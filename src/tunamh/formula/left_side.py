@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .columns import Factor, Numbers
 from .errors import FormulaError, listed
 from .evaluate import Values, as_factor, only_argument
 from .parse import parse_expression
 from .syntax import Call, Node, Operation, label
-from .variables import Factor, Numbers
 
 _ARGUMENT = {"trials": "trials", "weights": "weights", "cens": "censored"}
 

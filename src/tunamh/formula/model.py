@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .columns import Factor
 from .errors import FormulaError
 from .evaluate import Values, as_factor
 from .left_side import Response
@@ -15,7 +16,7 @@ from .parse import parse_expression
 from .right_side import RightSide, known_codes
 from .syntax import Node, columns_in, label
 from .terms import Term, columns_of, term_label, terms_of
-from .variables import Factor, as_columns, read, rows_in
+from .variables import as_columns, read, rows_in
 
 VERSION = 1
 

@@ -9,13 +9,14 @@ import numpy as np
 
 from .._arguments import shown
 from ..data.tables import aligned, as_vector
+from .columns import Variable
 from .errors import FormulaError
 from .evaluate import Values
 from .left_side import left_side
 from .parse import parse, parse_expression
 from .syntax import Name, Node, columns_in
 from .terms import Terms, columns_of, terms_of
-from .variables import Variable, as_columns, read, rows_in
+from .variables import as_columns, read, rows_in
 
 
 class Read(NamedTuple):

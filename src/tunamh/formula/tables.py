@@ -20,6 +20,7 @@ from ..data.tables_source import RowsOfTables, TableBlock, Tables
 from ..errors import NotApplicable
 from ..targets import GLM
 from ..targets.designs.gathered import NOWHERE
+from .columns import Factor, Variable
 from .errors import FormulaError
 from .evaluate import Values
 from .learn import FirstLook, Learned, Moments, SecondLook, completed, first_look, join_levels, learned, second_look
@@ -29,7 +30,7 @@ from .priors import prior_of
 from .reading import Read, missing_told
 from .scales import unit_of
 from .syntax import label
-from .variables import Factor, Variable, as_columns, joined_variables, read, rows_in
+from .variables import as_columns, joined_variables, read, rows_in
 
 _FEW = 16  # responses of a block that are kept, to know their spread
 

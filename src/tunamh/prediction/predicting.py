@@ -135,7 +135,7 @@ class Predictor:
         return self._unseen[key]
 
     def parameters(self, chunk: Chunk) -> dict[str, Any]:
-        from .laws import LINKED
+        from .by_family import LINKED
 
         found = dict(self.fitted.parameters)
         for name, Z in chunk.others.items():

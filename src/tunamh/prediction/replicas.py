@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._arguments import whole_number
+from ..data.tables_source import Tables
 from ..errors import NotApplicable
+from ..formula import FormulaModel
 from ..formula.errors import FormulaError
 from ..formula.syntax import columns_in
 from ..formula.variables import as_columns, read, rows_in
@@ -98,15 +100,7 @@ def _replicated(posterior: Any, data: Any, rows: int, draws: int | None, rng: An
     if "censored" in formula.beside:
         raise NotApplicable("replicas of censored responses are not offered.")
     generator = np.random.default_rng(rng)
-    columns = as_columns(data)
-    needed = [*formula.predictor_columns, *columns_in(formula.response.node)]
-    needed += [name for node in formula.beside.values() for name in columns_in(node)]
-    variables = read(columns, list(dict.fromkeys(needed)))
-    there = np.flatnonzero(~np.any([one.missing for one in variables.values()], axis=0))
-    if rows_in(columns) == 0 or len(there) == 0:
-        raise FormulaError("the data have no rows without missing values.")
-    picked = np.sort(generator.choice(there, size=min(rows, len(there)), replace=False))
-    some = {name: _taken(columns[name], picked) for name in variables}
+    some, picked, n_rows = _subsample(formula, data, rows, generator)
     new = NewRows(fitted, some, Given(), with_response=True)
     predictor = Predictor(fitted, "error", generator)
     y, replicas, densities = [], [], []
@@ -133,7 +127,24 @@ def _replicated(posterior: Any, data: Any, rows: int, draws: int | None, rng: An
         {"theta": (("chain", "draw", "parameter"), theta[None])},
         coords={"chain": [0], "draw": coords["draw"], "parameter": fitted.posterior["parameter"].values},
     )
-    return xarray.DataTree.from_dict(tree), len(there)
+    return xarray.DataTree.from_dict(tree), n_rows
+
+
+def _subsample(
+    formula: FormulaModel, data: Any, rows: int, rng: np.random.Generator
+) -> tuple[dict[str, Any], np.ndarray, int]:
+    """Columns of random rows, their numbers, and how many rows there are without missing values."""
+    if isinstance(data, Tables):
+        raise NotApplicable("replicas of tables in blocks are not offered: read some of their rows into a data frame.")
+    columns = as_columns(data)
+    needed = [*formula.predictor_columns, *columns_in(formula.response.node)]
+    needed += [name for node in formula.beside.values() for name in columns_in(node)]
+    variables = read(columns, list(dict.fromkeys(needed)))
+    there = np.flatnonzero(~np.any([one.missing for one in variables.values()], axis=0))
+    if rows_in(columns) == 0 or len(there) == 0:
+        raise FormulaError("the data have no rows without missing values.")
+    picked = np.sort(rng.choice(there, size=min(rows, len(there)), replace=False))
+    return {name: _taken(columns[name], picked) for name in variables}, picked, len(there)
 
 
 def _taken(column: Any, index: np.ndarray) -> Any:

@@ -10,12 +10,13 @@ import numpy as np
 
 from ..data.tables import as_matrix, as_vector, column_names, refuse_non_finite
 from ..data.tables_source import TableBlock, Tables
+from ..formula.columns import Factor, variable
 from ..formula.errors import FormulaError, listed
 from ..formula.evaluate import Values, as_factor
 from ..formula.model import FormulaModel
 from ..formula.right_side import Columns, known_codes
 from ..formula.syntax import Name, columns_in
-from ..formula.variables import Factor, as_columns, refuse_unknown, rows_in, variable
+from ..formula.variables import as_columns, refuse_unknown, rows_in
 from ..targets.designs.gathered import NOWHERE
 from .stored import Fitted
 

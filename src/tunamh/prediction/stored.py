@@ -68,7 +68,7 @@ class Fitted:
 
     @cached_property
     def law(self) -> Law:
-        from .laws import law_of  # SciPy's distributions take their time
+        from .by_family import law_of  # SciPy's distributions take their time
 
         family = self.about["family"]
         found = law_of(family)

@@ -70,6 +70,7 @@ bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/point_fits.py
+	$(BIN)/python benchmarks/first_minute.py
 	$(BIN)/python benchmarks/census.py
 	$(BIN)/python benchmarks/census_posterior.py
 	$(BIN)/python benchmarks/thin_levels.py

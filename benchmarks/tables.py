@@ -183,6 +183,19 @@ def fixed_cost() -> str:
     return markdown(["one call at 10,000 x 20, ms", *names.values()], rows)
 
 
+def first_minute() -> str:
+    """What the first call of an installation waits for, and the next one."""
+    report = results("first_minute")
+    rows = []
+    for name, found in report["figures"].items():
+        first, functions = found["first"], found["first"]["functions"]
+        compiling = sum(own for own, _ in functions.values())
+        seconds = [first["import"][1], first["call"][1], compiling, found["again"]["call"][1]]
+        rows.append([name, *(f"{value:.1f}" for value in seconds), str(len(functions))])
+    columns = ["seconds of the processor", "import", "first call", "of it compiling", "next call", "functions compiled"]
+    return f"(`benchmarks/first_minute.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
+
+
 def gpu() -> str:
     """A graphics card's recorded figures beside one core's."""
     report = results("gpu")
@@ -407,6 +420,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "point-fits-away": point_fits_away,
     "fixed-cost": fixed_cost,
     "gpu": gpu,
+    "first-minute": first_minute,
     "laplace-psis": laplace_and_psis,
     "census": census,
     "old-and-new": old_and_new,

@@ -17,6 +17,17 @@ from ._jit import CONTRACT, helper, intrinsic
 _LINE = 8  # float64 numbers in a 64-byte cache line
 
 
+@helper(inline=True)
+def copy_into(out, values):
+    """``out[:] = values`` of two vectors of one length.
+
+    Written that way, Numba compiles the wording of an error about shapes with it, strings and all: a tenth of what a
+    newcomer's first call waits for.
+    """
+    for j in range(out.size):
+        out[j] = values[j]
+
+
 @intrinsic
 def float_bits(typing, value):
     """The bits of a float64, as an integer."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._jit import BAD_RATIO, NO_FAULT, NO_ROWS_CAME, Model, Outcome, Part, Run, Work, borrowed, part
+from ._vector import copy_into
 from .acceptance.base import ReadyTest
 from .data.stream import StreamState
 from .data.supply import NO_ROWS
@@ -60,8 +61,8 @@ def run_chain(
             if stream.cursor[stream.cursor.size - 1] < 0:
                 return Outcome(k * thin + t, NO_ROWS_CAME)
             if decision.accepted:
-                here[:] = there
-                theta[:] = prop
+                copy_into(here, there)
+                copy_into(theta, prop)
                 prior = prior_there
                 record[k, ACCEPTED] = 1.0
             if decision.full:

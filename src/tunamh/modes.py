@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ._jit import Propose, fixed, helper, part
+from ._vector import copy_into
 from .errors import NotApplicable
 from .laplace import Mode
 from .proposals import OPTIMAL_WALK, Proposal, ReadyProposal, Space
@@ -55,7 +56,7 @@ def _log_density(theta, knobs):
 def _move(rng, from_point, there, knobs, factor, length):
     """``there = from + length L xi``."""
     d = there.size
-    there[:] = from_point
+    copy_into(there, from_point)
     for k in range(d):
         xi = length * rng.standard_normal()
         for j in range(d):

@@ -144,7 +144,7 @@ def each_group(rng, theta, prop, log_ratios, owner, batches, distances, beta, ta
     """
     at, whose = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
     uniform, distance = np.empty(BLOCK), np.empty(BLOCK)
-    n, rows, worst = 0, 0, 0.0
+    n, rows, worst = np.int64(0), 0, 0.0  # a plain 0 would be a type of its own, for which more is compiled
     for c in range(batches.size):
         if batches[c] == IN_ORDER:
             seen = whole_group(theta, prop, c, table, distances[c], model, work)

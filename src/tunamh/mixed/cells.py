@@ -154,11 +154,9 @@ def alias_of_cells(first, bounds, keep, other):
         table = np.empty((end - start, 2))
         if total > 0.0:
             fill_alias(bounds[start:end].reshape(end - start, 1), 0, total, table)
-        else:
-            table[:, 0] = 1.0
-            table[:, 1] = 0.0
-        keep[start:end] = table[:, 0]
-        other[start:end] = table[:, 1]
+        for k in range(end - start):
+            keep[start + k] = table[k, 0] if total > 0.0 else 1.0
+            other[start + k] = table[k, 1] if total > 0.0 else 0.0
 
 
 class CellBounds(NamedTuple):

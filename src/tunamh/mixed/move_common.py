@@ -8,6 +8,7 @@ import numpy as np
 
 from .._jit import BAD_RATIO, NO_FAULT, helper
 from .._jit.windows import window
+from .._vector import copy_into
 from ..acceptance.base import accepts
 from ..acceptance.grouped import all_groups
 from .given import ALL_ROWS, Move, closed_prior, free_groups, length_of, precision, rows_of
@@ -177,7 +178,7 @@ def move_common(rng, hyper, factor, common, state, there, kappa, slope, away, rh
         closed_prior(hyper, factor, there, common, model),
     )
     if not prior_there > -np.inf:
-        there[:] = state
+        copy_into(there, state)
         return Move(0.0, -np.inf, 0, 0.0, BAD_RATIO if math.isnan(prior_there) else NO_FAULT, laplace)
     logdet_there = precision(hyper, factor, there, root, Q_there)
     for j in range(p):
@@ -212,7 +213,7 @@ def move_common(rng, hyper, factor, common, state, there, kappa, slope, away, rh
     if seen.fault != NO_FAULT:
         return Move(0.0, -np.inf, seen.rows, seen.worst, seen.fault, laplace)
     if accepts(rng, seen.log_ratio):
-        state[:] = there
+        copy_into(state, there)
         return Move(1.0, seen.log_ratio, seen.rows, seen.worst, NO_FAULT, laplace)
-    there[:] = state
+    copy_into(there, state)
     return Move(0.0, seen.log_ratio, seen.rows, seen.worst, NO_FAULT, laplace)

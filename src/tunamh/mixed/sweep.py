@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._jit import NO_FAULT, Adapt, Decide, Decision, Propose, fixed, helper, part
+from .._vector import copy_into
 from ..acceptance.base import ReadyTest, failure
 from ..data.supply import NO_ROWS
 from ..proposals import ReadyProposal
@@ -93,19 +94,19 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
             rng, hyper, factor, common, state, there, kappa, slope, away, knobs[_RHO], full, model, work
         )
         if first.fault != NO_FAULT:
-            theta[:] = state
-            prop[:] = there
+            copy_into(theta, state)
+            copy_into(prop, there)
             return failure(first.fault)
         second = move_effects(rng, hyper, factor, common, state, there, kappa, away, full, model, work)
         if second.fault != NO_FAULT:
-            theta[:] = state
-            prop[:] = there
+            copy_into(theta, state)
+            copy_into(prop, there)
             return failure(second.fault)
         if not factor.known:
             fault = move_scales(rng, hyper, factor, common, state)
             if fault != NO_FAULT:
                 return failure(fault)
-            there[:] = state
+            copy_into(there, state)
         chance = math.exp(min(0.0, first.log_ratio))
         rate += chance / common.factors
         if first.laplace:
@@ -133,7 +134,7 @@ def _nearer(knobs, acceptance):
 @part(Propose)
 def _stay(rng, here, there, knobs):
     """The sweep itself moves."""
-    there[:] = here
+    copy_into(there, here)
     return 0.0
 
 

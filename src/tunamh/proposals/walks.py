@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arguments import has_row_labels, number_between, numbers, settle, shown
 from .._jit import Propose, fixed, part
+from .._vector import copy_into
 from ..errors import NotApplicable
 from .base import OPTIMAL_WALK, Proposal, ReadyProposal, Space
 
@@ -32,7 +33,7 @@ def _by_coordinate(rng, theta, prop, knobs):
 def _correlated(rng, theta, prop, knobs):
     """``prop = theta + step * F xi``; column by column, so that each normal is used as it is drawn."""
     d = theta.size
-    prop[:] = theta
+    copy_into(prop, theta)
     for k in range(d):
         length = knobs[0] * rng.standard_normal()
         for j in range(d):

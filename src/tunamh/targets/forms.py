@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._jit import helper
+from .._vector import copy_into
 
 # A compiled form is ``fill(theta, natural, hyper, at)``: it fills ``natural`` with the parameters as a user knows them,
 # coefficients first, and returns the log of the density's closed part, -inf outside the support. Its numbers begin at
@@ -57,7 +58,7 @@ class Form(ABC):
 
 @helper
 def fill_same(theta, natural, hyper, at):
-    natural[:] = theta
+    copy_into(natural, theta)
     return 0.0
 
 
@@ -148,7 +149,7 @@ def _fill_last_df(theta, natural, weight):
 @helper
 def fill_df(theta, natural, hyper, at):
     """``df = e^kappa``: the constants of the Student-t density, and the Jacobian ``kappa``."""
-    natural[:] = theta
+    copy_into(natural, theta)
     return _fill_last_df(theta, natural, hyper[at])
 
 

@@ -11,6 +11,9 @@ from .._jit import Differences, Energies, helper, part
 from .designs.base import DesignNumbers, design_of
 from .layouts import OWN, order_of
 
+FIRST = np.int64(0)
+"""Where a list of rows begins. A plain 0 is a type of its own to Numba: what takes it would be compiled twice."""
+
 # Layout of a packed row: the features, the offset at their end if there is one, y, c and, when rows are weighted, the
 # weight (temper included).
 
@@ -67,7 +70,7 @@ def _add_offset(index, start, n, data, eta):
 def predictors(theta, index, n, data, eta):
     """``x.theta`` of a block of rows, the offset included."""
     data.dot(theta, data.rows, index, n, data.hyper, eta)
-    _add_offset(index, 0, n, data, eta)
+    _add_offset(index, FIRST, n, data, eta)
 
 
 @helper(inline=True)
@@ -102,7 +105,7 @@ def differences(theta, prop, index, start, n, data, rise, bound):
 @part(Energies)
 def energies(theta, index, n, data, out):
     _family_energies(theta, index, n, data, out)
-    apply_weights(index, 0, n, data, regression_of(data.hyper).y + 2, out)
+    apply_weights(index, FIRST, n, data, regression_of(data.hyper).y + 2, out)
 
 
 @helper(inline=True)
@@ -124,7 +127,7 @@ def scales(theta, index, n, data, out):
     _family_energies(theta, index, n, data, out)
     for b in range(n):
         out[b] = abs(out[b]) + regression_of(data.hyper).grain
-    apply_weights(index, 0, n, data, c + 1, out)
+    apply_weights(index, FIRST, n, data, c + 1, out)
     for b in range(n):
         terms, length = _terms(theta, index[b], data)
         if length > 0.0:
@@ -162,8 +165,8 @@ def taylor_energies(theta, index, n, data, out):
         data.y[b] = data.rows[index[b], y]
         data.eta[b] = data.rows[index[b], y + 2]
     data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, out)
-    _subtract_polynomial(index, 0, n, data.rows, y, order_of(data.hyper), data.eta, data.eta_prop, out)
-    apply_weights(index, 0, n, data, y + 5, out)
+    _subtract_polynomial(index, FIRST, n, data.rows, y, order_of(data.hyper), data.eta, data.eta_prop, out)
+    apply_weights(index, FIRST, n, data, y + 5, out)
 
 
 @part(Energies)
@@ -185,7 +188,7 @@ def taylor_scales(theta, index, n, data, out):
         terms, _ = _terms(theta, i, data)
         polynomial = slope * away + 0.5 * (order - 1.0) * curvature * away * away
         out[b] = abs(out[b]) + grain + abs(rise[b]) + polynomial + (slope + curvature * away) * terms
-    apply_weights(index, 0, n, data, y + 5, out)
+    apply_weights(index, FIRST, n, data, y + 5, out)
 
 
 # Layout of a packed row of a firefly target: x, y, c, the lower bound's anchor, a, b, k and, if weighted, the weight.
@@ -200,7 +203,7 @@ def firefly_energies(theta, index, n, data, out):
         i = index[b]
         away = data.eta[b] - data.rows[i, y + 2]
         out[b] += (data.rows[i, y + 3] * away + data.rows[i, y + 4]) * away + data.rows[i, y + 5]
-    apply_weights(index, 0, n, data, y + 6, out)
+    apply_weights(index, FIRST, n, data, y + 6, out)
 
 
 @part(Energies)
@@ -215,4 +218,4 @@ def firefly_scales(theta, index, n, data, out):
         terms, _ = _terms(theta, i, data)
         out[b] = abs(out[b]) + regression_of(data.hyper).grain + (curvature * away + slope) * away + constant
         out[b] += (2.0 * curvature * away + slope) * (terms + abs(data.rows[i, y + 2]))
-    apply_weights(index, 0, n, data, y + 6, out)
+    apply_weights(index, FIRST, n, data, y + 6, out)

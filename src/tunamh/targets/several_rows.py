@@ -9,7 +9,7 @@ import numpy as np
 
 from .._jit import Differences, Energies, helper, part
 from .designs.base import design_of
-from .glm_rows import apply_weights, family_rises, predictors, regression_of
+from .glm_rows import FIRST, apply_weights, family_rises, predictors, regression_of
 from .layouts import order_of
 
 # Layout of a packed row of a Taylor target: features, y, c, then eta (K), the gradient (K) and the lower triangle of
@@ -71,8 +71,8 @@ def _from_centre(theta, index, n, data, out):
 def several_energies(theta, index, n, data, out):
     """``R_i(theta)``, zero at the centre."""
     _from_centre(theta, index, n, data, out)
-    _subtract_polynomial(index, 0, n, data, data.eta, data.eta_prop, out)
-    apply_weights(index, 0, n, data, _weight_column(data.hyper), out)
+    _subtract_polynomial(index, FIRST, n, data, data.eta, data.eta_prop, out)
+    apply_weights(index, FIRST, n, data, _weight_column(data.hyper), out)
 
 
 @part(Energies)
@@ -97,4 +97,4 @@ def several_scales(theta, index, n, data, out):
                 slope += abs(data.rows[i, y + 2 + 2 * K + high * (high + 1) // 2 + low]) * other
             size += slope * (away + terms)
         out[b] = size
-    apply_weights(index, 0, n, data, _weight_column(data.hyper), out)
+    apply_weights(index, FIRST, n, data, _weight_column(data.hyper), out)

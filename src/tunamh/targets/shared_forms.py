@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from .._jit import helper
+from .._vector import copy_into
 from ..priors.laws import NORMAL, Laws
 from .forms import Form
 
@@ -15,7 +16,7 @@ from .forms import Form
 def fill_log(theta, natural, hyper, at):
     """The last parameter is walked as its logarithm."""
     last = theta.size - 1
-    natural[:] = theta
+    copy_into(natural, theta)
     if not abs(theta[last]) < 300.0:
         return -np.inf
     natural[last] = math.exp(theta[last])
@@ -126,7 +127,7 @@ def _from_logit(theta, natural, j):
 @helper
 def fill_probability(theta, natural, hyper, at):
     """The last parameter is walked as its logit."""
-    natural[:] = theta
+    copy_into(natural, theta)
     return _from_logit(theta, natural, theta.size - 1)
 
 
@@ -191,7 +192,7 @@ class ProbabilityAndDispersion(Dispersion):
 @helper
 def fill_cutpoints(theta, natural, hyper, at):
     """``sum_{1<y<J} n_y log(1 - e^{-(c_y - c_{y-1})})``; outside the support unless cutpoints increase."""
-    natural[:] = theta
+    copy_into(natural, theta)
     cuts = int(hyper[at])
     first, value = theta.size - cuts, 0.0
     for k in range(1, cuts):

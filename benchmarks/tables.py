@@ -307,6 +307,20 @@ def rare_events() -> str:
     )
 
 
+def whole_census() -> str:
+    """What trajectories take for all parameters of the census."""
+    report = results("census_posterior")
+    f, e = report["figures"], report["figures"]["entries"]
+    cost = f"{f['draws']:,} draws, {number(f['leapfrog_steps'])} passes each; R-hat at most {f['rhat']:.3f}"
+    return (
+        f"{f['rows']:,} rows, {f['parameters']} parameters, of which {f['wide']} have a posterior standard deviation "
+        f"above 1: {number(f['ess'])} effective draws of the worst parameter in {number(f['seconds'])} s on "
+        f"{report['machine']['cores']} cores, set-up included ({cost}). The columns of levels have {e['given']:,} "
+        f"entries, {e['short']:,} in the basis of whole numbers, and {e['empty_columns']} of them none at all "
+        f"(`benchmarks/census_posterior.py`; {_measured_with(report)})."
+    )
+
+
 def levels() -> str:
     report = results("thin_levels")
     rows = [thin_levels.cells(name, found) for name, found in report["figures"].items()]
@@ -411,6 +425,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "model-goals": model_goals,
     "rare-events": rare_events,
     "thin-levels": levels,
+    "whole-census": whole_census,
     "real-models": real_data,
     "groups": group_effects,
     "weak-groups": weak_groups,

@@ -91,7 +91,8 @@ def main() -> None:
         f"{found['rows']:,} x {found['parameters']}",
         *map(number, (found["seconds"], found["ess"], found["draws"])),
     ]
-    print_table(columns, [[*shown, number(found["leapfrog_steps"] or 0), number(found["acceptance"])]])
+    shown += [number(found["leapfrog_steps"] or 0), number(found["acceptance"])]
+    print_table("the whole census", columns, [shown])
     write_json(options.out / "census_posterior.json", {"machine": machine(), "figures": found})
 
 

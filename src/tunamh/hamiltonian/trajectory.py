@@ -36,7 +36,7 @@ from .rows import FEATURES
 
 _STEP = 0  # knob
 _H = 1e-4  # of differences that give slopes of energies
-_WANTED, _GAIN = 0.8, 0.6
+_WANTED, _GAIN = 0.8, 1.5
 _SHORTEST, _LONGEST = 0.6, 2.2  # of a trajectory; pi / 2 would make a Gaussian's draws independent
 _MOST_STEPS = 64
 _KNOWN, _ENERGY, _FORCE = 0, 1, 2  # memory: whether it is known, the energy, and the gradient, at the present point

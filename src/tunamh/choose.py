@@ -110,7 +110,9 @@ def _for_regression(target: Regression, frames: int) -> Choice:
         return _without_expansion(target, unsafe)
     try:
         expanded, where = _expanded(target, order)
-        return _with_levels(target, expanded) or _by_trajectories(target, expanded) or _for_expansion(expanded, where)
+        batch = _foreseen_batch(expanded)
+        cheaper = _with_levels(target, expanded, batch) or _by_trajectories(target, batch)
+        return cheaper or _for_expansion(expanded, where, batch)
     except NotApplicable as unbounded:
         refuse_separated(target)
         return _without_expansion(target, str(unbounded))
@@ -136,9 +138,8 @@ def _expanded(target: Regression, order: int) -> tuple[TaylorTarget, str]:
     return target.taylor(order, mean, target.expansion(mean), whiten=True, original_bounds=False), "the mean"
 
 
-def _with_levels(target: Regression, expanded: TaylorTarget) -> Choice | None:
+def _with_levels(target: Regression, expanded: TaylorTarget, batch: float) -> Choice | None:
     """Thin and pure levels as groups, where these cost most and groups cost less; else None."""
-    batch = _foreseen_batch(expanded)
     if expanded.order < 2 or batch < _LEVELS_FROM or not may_have_groups(target):
         return None
     costly = costly_levels(target, expanded)
@@ -160,9 +161,9 @@ def _with_levels(target: Regression, expanded: TaylorTarget) -> Choice | None:
     return Choice(leveled, test, proposal, why)
 
 
-def _by_trajectories(target: Regression, expanded: TaylorTarget) -> Choice | None:
+def _by_trajectories(target: Regression, batch: float) -> Choice | None:
     """Hamiltonian trajectories, where a step would read all rows and hardly be accepted; else None."""
-    if target.dim < _DIM_OF_TRAJECTORIES or _foreseen_batch(expanded) < MH_PASS_SHARE * target.n_rows:
+    if target.dim < _DIM_OF_TRAJECTORIES or batch < MH_PASS_SHARE * target.n_rows:
         return None
     if not may_have_trajectories(target):
         return None
@@ -225,13 +226,13 @@ def _without_expansion(target: Regression, why: str) -> Choice:
     return Choice(target, MH(), target.default_proposal(), f"a random walk on all rows, since {why}")
 
 
-def _for_expansion(target: TaylorTarget, where: str) -> Choice:
-    """Laplace proposals, and the test by cost."""
+def _for_expansion(target: TaylorTarget, where: str, batch: float | None = None) -> Choice:
+    """Laplace proposals, and the test by cost; ``batch`` is what a minibatch would read, where that is known."""
     approximation = f"proposals from a Gaussian approximation about {where}"
     if not target.white:
         why = f"a random walk on an expansion of order {target.order}, without whitened distances"
         return Choice(target, MHSS(), target.default_proposal(), why)
-    n_rows, batch = target.n_rows, _foreseen_batch(target)
+    n_rows, batch = target.n_rows, _foreseen_batch(target) if batch is None else batch
     if target.total_bound == 0.0 and target._prior.gaussian:
         why = "the posterior is Gaussian: independent draws, and no row is read"
         return Choice(target, MHSS(delayed=False), Autoregressive(rho=0.0, robust_share=0.0), why)

@@ -14,6 +14,7 @@ from .columns import Unreadable, read_column
 from .source import NOWHERE, Factored, Rows
 from .tables import LARGEST
 from .tables_source import RowsOfTables, TableBlock, Tables
+from .trials import first_wrong, fractions
 
 _BESIDE = ("y", "weights", "offset", "trials", "censored")
 
@@ -210,12 +211,10 @@ def is_text(values: Any) -> bool:
 
 
 def _fractions(block: TableBlock, y: Any, trials: Any, weights: Any) -> tuple[np.ndarray, np.ndarray]:
-    wrong = (trials < 0) | (trials != np.floor(trials)) | (y < 0) | (y > trials) | (y != np.floor(y))
-    if wrong.any():
-        row = int(np.argmax(wrong))
+    row = first_wrong(y, trials)
+    if row is not None:
         raise SourceError(
             f"row {row} of {block.place} has y = {y[row]:g} of {trials[row]:g} trials: both must be whole numbers, y "
             "from 0 to the trials."
         )
-    fractions = np.divide(y, trials, out=np.zeros(len(y)), where=trials > 0)
-    return fractions, trials if weights is None else trials * weights
+    return fractions(y, trials, weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,7 +24,7 @@ _VALUES_AT_ONCE = 1 << 21  # predictors that are in memory at once
 KINDS = ("mean", "linear", "response")
 
 
-class PosteriorEstimator(BaseEstimator):
+class PosteriorEstimator(BaseEstimator, ABC):
     """An estimator whose fit is a posterior; see the classes derived from it."""
 
     # what every constructor sets
@@ -149,8 +150,9 @@ class PosteriorEstimator(BaseEstimator):
         theta, others = self._theta(draws), self._others(draws)
         return lambda rows: self._drawn(rows, theta, others, kind, rng)
 
+    @abstractmethod
     def _drawn(self, X: Any, theta: np.ndarray, others: dict[str, np.ndarray], kind: str, rng: Any) -> np.ndarray:
-        raise NotImplementedError
+        """Draws of one kind for the rows of ``X``, by draws of the coefficients and of what else is unknown."""
 
     def interval(self, X: Any, level: float = 0.9, *, kind: str = "mean", random_state: Any = None) -> np.ndarray:
         """Central posterior intervals of every row, (row, 2); of a classifier (row, class, 2).

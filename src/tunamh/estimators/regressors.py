@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,8 +31,9 @@ def _has_labels(estimator: Any) -> bool:
 class _Regressor(RegressorMixin, PosteriorEstimator):
     """``fit``, ``predict`` and what follows from them, for one linear predictor per row."""
 
+    @abstractmethod
     def _family(self) -> Any:
-        raise NotImplementedError
+        """What the estimator's arguments say of the responses."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Sample the posterior; a ``sample_weight`` of 2 is a row given twice."""

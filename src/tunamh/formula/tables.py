@@ -17,6 +17,7 @@ import numpy as np
 
 from ..data.source import Factored, Rows
 from ..data.tables_source import RowsOfTables, TableBlock, Tables
+from ..data.trials import first_wrong, fractions
 from ..errors import NotApplicable
 from ..targets import GLM
 from ..targets.designs.gathered import NOWHERE
@@ -146,15 +147,13 @@ def _spread(kept: np.ndarray, keep: np.ndarray, n: int, fill: float) -> np.ndarr
 
 
 def _fractions(values: Values, y: np.ndarray, trials: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:
-    wrong = (trials < 0) | (trials != np.floor(trials)) | (y < 0) | (y > trials) | (y != np.floor(y))
-    if wrong.any():
-        row = int(np.argmax(wrong))
+    row = first_wrong(y, trials)
+    if row is not None:
         raise FormulaError(
             f"row {values.row(row)} has {y[row]:g} of {trials[row]:g} trials: both must be whole numbers, the first "
             "from 0 to the trials."
         )
-    found = np.divide(y, trials, out=np.zeros(len(y)), where=trials > 0)
-    return found, trials if weights is None else trials * weights
+    return fractions(y, trials, weights)
 
 
 # ------------------------------------------------------------------------------------------------------ the target

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse
+import scipy  # its parts are loaded when they are asked for, not at import
 
 from ..data.source import Rows
 from ..targets.designs.dense import DenseBlock
@@ -35,16 +35,16 @@ class ShortRows(NamedTuple):
 def whole_columns(target: Regression) -> np.ndarray:
     """Which columns hold zeros and ones only."""
 
-    def terms(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def terms(rows: Rows) -> tuple[np.ndarray]:
         X = sparse_of(rows.X)
-        halves = abs(X.multiply(X) - X)  # zero where a value is 0 or 1
-        return (np.asarray(halves.sum(axis=0)).ravel(),)  # type: ignore[return-value]
+        others = abs(X.multiply(X) - X)  # zero where a value is 0 or 1
+        return (np.asarray(others.sum(axis=0)).ravel(),)
 
     return target.observations.sums(terms)[0] == 0
 
 
-def sparse_of(block: Any) -> scipy.sparse.csr_matrix:
-    """A block of a design of one predictor, without its offset."""
+def sparse_of(block: Any) -> Any:
+    """A block of a design of one predictor as a sparse matrix, without its offset."""
     block = block.block if isinstance(block, ShiftedBlock) else block
     if isinstance(block, DenseBlock):
         return scipy.sparse.csr_matrix(np.asarray(block.X, dtype=np.float64))

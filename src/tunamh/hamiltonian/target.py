@@ -7,43 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from .._jit import Distance, LogPrior, Model, Offset, part
+from .._jit import Model
 from ..capabilities import Separable, offers
 from ..data.passes import announce
 from ..laplace_law import LaplaceLaw, law_at_mode
 from ..priors import Flat
 from ..targets.base import Target
 from ..targets.layouts import pack_hyper
-from ..targets.one_predictor import OnePredictor
+from ..targets.parts import no_distance
+from ..targets.regression import ResultsOfRegression, plain_rows_in_memory
 from .layout import Numbers, pack
 from .rows import ShortRows, short_rows
 from .trajectory import Momentum, Trajectories, differences_of_rows, energies_of_rows
 
 
-@part(LogPrior)
-def _inside(theta, hyper):
-    """The prior is part of the trajectory's energy."""
-    return 0.0
-
-
-@part(Distance)
-def _none(here, there, hyper):
-    return np.nan
-
-
-@part(Offset)
-def _nothing(here, there, hyper):
-    return 0.0
-
-
 def may_have_trajectories(target: Any) -> bool:
     """One predictor, nothing unknown beside the coefficients, all rows in memory: what `short_rows` can read."""
-    if not (offers(target, Separable) and isinstance(target.terms, OnePredictor)):
-        return False
-    return target.arranged.form is None and target.observations.memory is None and target.observations.in_process
+    return offers(target, Separable) and plain_rows_in_memory(target)
 
 
-class HamiltonianRegression(Target):
+class HamiltonianRegression(ResultsOfRegression, Target):
     """The state is ``z``, ``theta = mode + L z``; results are the regression's own."""
 
     def __init__(self, target: Any):
@@ -57,7 +40,7 @@ class HamiltonianRegression(Target):
             hyper=target.own_numbers,
             family_hyper=list(target._family_hyper),
             parts=target.parts_with(differences_of_rows, energies_of_rows, energies_of_rows)._replace(
-                offset=_nothing, distance=_none
+                distance=no_distance
             ),
             dim=target.dim,
             names=target.walking_names,
@@ -98,7 +81,7 @@ class HamiltonianRegression(Target):
         self._hyper = self._packed_hyper
         prior = self.regression._prior
         plain = super().model(rows, elsewhere)
-        return plain._replace(log_prior=_inside, common_prior=prior.log_prior, common_hyper=prior.hyper)
+        return plain._replace(common_prior=prior.log_prior, common_hyper=prior.hyper)
 
     @property
     def total_bound(self) -> float:
@@ -146,14 +129,3 @@ class HamiltonianRegression(Target):
 
     def walking(self, point: np.ndarray) -> np.ndarray:
         return self.regression.walking(point)
-
-    @property
-    def variables(self) -> list[tuple[str, list[str] | None]]:
-        return self.regression.variables
-
-    @property
-    def reported(self) -> list[str]:
-        return self.regression.reported
-
-    def __repr__(self) -> str:
-        return repr(self.regression)

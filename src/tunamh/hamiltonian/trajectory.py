@@ -23,14 +23,13 @@ from .._jit import (
     Decision,
     Differences,
     Energies,
-    Propose,
     fixed,
     helper,
     part,
 )
 from ..acceptance.base import ReadyTest, accepts, failure
 from ..data.supply import NO_ROWS
-from ..proposals import ReadyProposal
+from ..proposals import Staying
 from .layout import numbers_of
 from .rows import FEATURES
 
@@ -212,13 +211,6 @@ def _step_size(knobs, acceptance):
     knobs[_STEP] = min(knobs[_STEP] * math.exp(_GAIN * (acceptance - _WANTED)), 1.5)
 
 
-@part(Propose)
-def _stay(rng, here, there, knobs):
-    """The trajectory itself moves."""
-    there[:] = here
-    return 0.0
-
-
 @dataclass(frozen=True)
 class Trajectories:
     """Hamiltonian trajectories on all rows; warm-up learns the size of their steps."""
@@ -232,8 +224,5 @@ class Trajectories:
 
 
 @dataclass(frozen=True)
-class Momentum:
+class Momentum(Staying):
     """The proposals of `Trajectories`."""
-
-    def bind(self, target: Any) -> ReadyProposal:
-        return ReadyProposal(_stay, fixed([1.0]), False, 0.0)

@@ -10,9 +10,7 @@ import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.optimize
-import scipy.sparse
-import scipy.sparse.linalg
+import scipy  # its parts are loaded when they are asked for, not at import
 
 from ..data.passes import announce
 from ..errors import NotApplicable
@@ -208,10 +206,11 @@ class CrossedSystem:
         return np.concatenate([self.common_inverse @ parts[0], *solved])
 
     def solve(self, right: np.ndarray) -> Point:
+        from scipy.sparse.linalg import LinearOperator, cg
+
         n = len(right)
-        operator = scipy.sparse.linalg.LinearOperator((n, n), self.times)
-        nearly = scipy.sparse.linalg.LinearOperator((n, n), self._nearly)
-        found, _ = scipy.sparse.linalg.cg(operator, right, rtol=1e-6, maxiter=500, M=nearly)
+        operator, nearly = LinearOperator((n, n), self.times), LinearOperator((n, n), self._nearly)
+        found, _ = cg(operator, right, rtol=1e-6, maxiter=500, M=nearly)
         parts = self._parts(found)
         return Point(parts[0], [v.reshape(shape) for v, shape in zip(parts[1:], self.shapes, strict=True)])
 

@@ -17,7 +17,7 @@ from ..data.source import Rows
 from ..laplace_law import LaplaceLaw, law_at_mode
 from ..priors.laws import FLAT, NORMAL, Laws, ReadyIndependent, ready
 from ..targets.glm import GLM
-from ..targets.one_predictor import OnePredictor
+from ..targets.regression import ResultsOfRegression, plain_rows_in_memory
 from ..targets.taylor import TaylorTarget
 from .groups import Grouping
 from .model import MixedModel
@@ -109,7 +109,7 @@ def _grouping(target: GLM, members: list[int], laws: Laws, name: str) -> Groupin
     return Grouping(name, codes, levels, Z, [""], None, 1.0, np.array([[precision[0]]]), pinned)
 
 
-class LeveledRegression(MixedModel):
+class LeveledRegression(ResultsOfRegression, MixedModel):
     """A regression with some of its columns of levels taken as groups; results are the regression's own."""
 
     def __init__(self, target: GLM, factors: list[list[int]]):
@@ -152,26 +152,11 @@ class LeveledRegression(MixedModel):
         """The regression's own."""
         return law_at_mode(self.regression.modes), self.regression
 
-    @property
-    def variables(self) -> list[tuple[str, list[str] | None]]:
-        return self.regression.variables
-
-    @property
-    def reported(self) -> list[str]:
-        return self.regression.reported
-
-    def __repr__(self) -> str:
-        return repr(self.regression)
-
 
 def may_have_groups(target: Any) -> bool:
     """Whether a regression's columns can be taken apart: one predictor, nothing unknown beside, independent priors."""
-    if (
-        not (offers(target, Separable) and isinstance(target.terms, OnePredictor))
-        or target.observations.memory is not None
-    ):
-        return False
-    return target.arranged.form is None and isinstance(target._prior, ReadyIndependent)
+    plain = offers(target, Separable) and plain_rows_in_memory(target)
+    return plain and isinstance(target._prior, ReadyIndependent)
 
 
 def as_groups(target: Any, costly: Costly) -> LeveledRegression | None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import flag
-from .._jit import Distance, LogPrior, Model, Offset, part
+from .._jit import Model
 from ..data.gathered_rows import GatheredRows
 from ..data.passes import announce
 from ..data.source import Rows
@@ -23,6 +23,7 @@ from ..targets.forms import Df, Scale
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import OWN, pack_hyper
+from ..targets.parts import no_distance
 from .approximation import SharedParameters, law_of_shared
 from .centre import Centre, find_centre
 from .groups import GroupEffects, Grouping, read_groups
@@ -36,23 +37,6 @@ from .sums import GroupedRows, Point
 from .sweep import LaplaceByGroups, Sweep
 
 _MOST_KEPT = 100_000  # effects
-
-
-@part(LogPrior)
-def _inside(theta, hyper):
-    """Priors are part of the sweep."""
-    return 0.0
-
-
-@part(Distance)
-def _of_groups(here, there, hyper):
-    """There is none for all rows: every group has its own."""
-    return np.nan
-
-
-@part(Offset)
-def _nothing(here, there, hyper):
-    return 0.0
 
 
 class MixedModel(GroupedParameters):
@@ -138,9 +122,7 @@ class MixedModel(GroupedParameters):
                 table=getattr(design, "table", ()),
             ),
             family_hyper=list(base._family_hyper),
-            parts=base.parts_with(*base.terms.taylor_parts)._replace(
-                **design.parts._asdict(), offset=_nothing, distance=_of_groups
-            ),
+            parts=base.parts_with(*base.terms.taylor_parts)._replace(**design.parts._asdict(), distance=no_distance),
             dim=p + m + len(effects),
             names=[*base.walking_names, *scales, *effects],
             prior=None,
@@ -202,7 +184,7 @@ class MixedModel(GroupedParameters):
         self._hyper = self._packed_hyper
         plain = super().model(rows, elsewhere)
         prior = self.base._prior
-        return plain._replace(log_prior=_inside, common_prior=prior.log_prior, common_hyper=prior.hyper)
+        return plain._replace(common_prior=prior.log_prior, common_hyper=prior.hyper)
 
     @cached_property
     def _packed_hyper(self) -> np.ndarray:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse
+import scipy  # its parts are loaded when they are asked for, not at import
 
 from .._jit import helper
 from ..data.source import Rows

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._jit import NO_FAULT, Adapt, Decide, Decision, Propose, fixed, helper, part
+from .._jit import NO_FAULT, Adapt, Decide, Decision, fixed, helper, part
 from .._vector import copy_into
 from ..acceptance.base import ReadyTest, failure
 from ..data.supply import NO_ROWS
-from ..proposals import ReadyProposal
+from ..proposals import Staying
 from .given import tau_of
 from .groups_given import displaced_by_others, displacements, slopes_given_others
 from .layout import common_of, factor_of, square, tall
@@ -131,13 +131,6 @@ def _nearer(knobs, acceptance):
     knobs[_RHO] = 1.0 - min(max(keep, 0.01), 1.0)
 
 
-@part(Propose)
-def _stay(rng, here, there, knobs):
-    """The sweep itself moves."""
-    copy_into(there, here)
-    return 0.0
-
-
 @dataclass(frozen=True)
 class Sweep:
     """Common parameters and scales together, then every group by itself: what a model with groups is sampled by.
@@ -157,8 +150,5 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class LaplaceByGroups:
+class LaplaceByGroups(Staying):
     """The proposals of `Sweep`."""
-
-    def bind(self, target: Any) -> ReadyProposal:
-        return ReadyProposal(_stay, fixed([1.0]), False, 0.0)

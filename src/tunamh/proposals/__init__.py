@@ -3,6 +3,7 @@
 from .autoregressive import Autoregressive
 from .base import OPTIMAL_WALK, Proposal, ReadyProposal, Space
 from .independent import IndependentGaussian
+from .staying import Staying
 from .users import UserProposal, as_proposal
 from .walks import NeighbourWalk, RandomWalk
 
@@ -15,6 +16,7 @@ __all__ = [
     "RandomWalk",
     "ReadyProposal",
     "Space",
+    "Staying",
     "UserProposal",
     "as_proposal",
 ]

@@ -30,6 +30,12 @@ def euclidean(theta, prop, hyper):
     return np.sqrt(total)
 
 
+@part(Distance)
+def no_distance(theta, prop, hyper):
+    """Where moves are made and decided by a kernel of the target's own."""
+    return np.nan
+
+
 @part(Offset)
 def no_offset(theta, prop, hyper):
     return 0.0

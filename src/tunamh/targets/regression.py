@@ -225,3 +225,26 @@ def _weights_of(rows: Rows) -> tuple[float]:
 
 def _of_rows(terms: Callable[[Block, np.ndarray, np.ndarray], Result], temper: float, rows: Rows) -> Result:
     return terms(rows.X, rows.y, weight_of(rows, temper))
+
+
+def plain_rows_in_memory(target: Any) -> bool:
+    """Whether a regression has one predictor, nothing unknown beside its coefficients, and all rows here."""
+    here = target.observations.memory is None and target.observations.in_process
+    return here and isinstance(target.terms, OnePredictor) and target.arranged.form is None
+
+
+class ResultsOfRegression:
+    """Of a target that is a ``regression`` in other coordinates: results are the regression's own."""
+
+    regression: Any
+
+    @property
+    def variables(self) -> list[tuple[str, list[str] | None]]:
+        return self.regression.variables
+
+    @property
+    def reported(self) -> list[str]:
+        return self.regression.reported
+
+    def __repr__(self) -> str:
+        return repr(self.regression)

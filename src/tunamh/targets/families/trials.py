@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...data.seal import Seal
+from ...data.trials import fractions
 from ..observations import InMemory
 
 
@@ -26,8 +27,8 @@ def _checked(y: np.ndarray, trials: np.ndarray) -> None:
 def as_fractions(found: InMemory, trials: np.ndarray) -> InMemory:
     """One row of weight ``n`` and response ``k / n``: for energies that are linear in the label."""
     _checked(found.y, trials)
-    fractions = np.divide(found.y, trials, out=np.zeros(len(trials)), where=trials > 0)
-    return replace(found, y=fractions, weights=trials if found.weights is None else trials * found.weights)
+    y, weights = fractions(found.y, trials, found.weights)
+    return replace(found, y=y, weights=weights)
 
 
 def as_two_rows(found: InMemory, trials: np.ndarray) -> InMemory:

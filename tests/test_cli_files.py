@@ -126,6 +126,29 @@ def test_a_folder_of_parquet_files_is_read_in_blocks(here, table):
     assert len(pd.read_csv("p.csv")) == N
 
 
+def test_group_effects_of_files_in_blocks(here, table):
+    (here / "parts").mkdir()
+    table.head(150).to_parquet("parts/a.parquet")
+    table.tail(N - 150).to_parquet("parts/b.parquet")
+    arguments = ("parts/*.parquet", "late ~ distance + (1 | carrier)", "--family", "logistic", "--seed", 1, *SHORT)
+    refused = run("sample", *arguments, "--out", "no.nc", "--memory", "10kB")
+    assert refused.exit_code == 2
+    assert "10,000 are allowed" in refused.output
+    assert "--memory" in refused.output
+    assert run("sample", *arguments, "--store", "run", "--out", "a.nc", "--memory", "100MB").exit_code == 0
+    assert run("sample", "flights.csv", *arguments[1:], "--out", "whole.nc").exit_code == 0
+    with xarray.open_datatree("a.nc") as parts, xarray.open_datatree("whole.nc") as whole:
+        assert (parts.posterior["group_scale"].values == whole.posterior["group_scale"].values).all()
+    more = run("resume", "run", "--draws", 200, "--out", "more.nc")
+    assert more.exit_code == 0, more.output
+    assert run("predict", "a.nc", "parts", "--out", "p.csv").exit_code == 0
+    assert len(pd.read_csv("p.csv")) == N
+    assert (
+        "--memory is for Parquet"
+        in run("sample", "flights.csv", *arguments[1:], "--out", "c.nc", "--memory", "1GB").output
+    )
+
+
 def test_check_tells_what_is_wrong(here, table):
     table.assign(late=np.where(table["distance"] > 800, "yes", "no")).to_csv("separated.csv", index=False)
     formula = ("separated.csv", "late ~ distance", "--family", "logistic")

@@ -23,13 +23,15 @@ TABLE["y"] = TABLE["x"] + 2 * RNG.standard_normal(N)
 TABLE["k"], TABLE["m"] = RNG.integers(0, 4, N), 4
 
 
-@pytest.fixture(scope="module", params=["parquet", "blocks"])
+@pytest.fixture(scope="module", params=["parquet", "blocks", "held"])
 def tables(request, tmp_path_factory):
-    if request.param == "blocks":
-        return tunamh.open_rows([TABLE.iloc[:8192], TABLE.iloc[8192:16384], TABLE.iloc[16384:]])
+    """Rows that are read block by block, from a file and from blocks, and rows that are read once."""
+    memory = "2GiB" if request.param == "held" else "2.5MiB"
+    if request.param != "parquet":
+        return tunamh.open_rows([TABLE.iloc[:8192], TABLE.iloc[8192:16384], TABLE.iloc[16384:]], memory=memory)
     place = tmp_path_factory.mktemp("rows") / "t.parquet"
     TABLE.to_parquet(place, row_group_size=8192)
-    return tunamh.open_rows(str(place))
+    return tunamh.open_rows(str(place), memory=memory)
 
 
 def columns_of(target):
@@ -80,13 +82,29 @@ def test_missing_values_weigh_nothing():
     np.testing.assert_allclose(ours.expansion(at).gradient, wanted.expansion(at).gradient, rtol=1e-8)
 
 
-def test_groups_are_read_into_memory(tables):
+def test_groups_are_read_into_memory():
+    tables = tunamh.open_rows([TABLE.iloc[:8192], TABLE.iloc[8192:]])
     ours, wanted = (tunamh.regression("y ~ x + (1 | a)", data, family=tunamh.Gaussian(2.0)) for data in (tables, TABLE))
     np.testing.assert_array_equal(ours.groupings[0].codes, wanted.groupings[0].codes)
     assert ours.groupings[0].levels == wanted.groupings[0].levels
     small = tunamh.open_rows([TABLE], memory=1000)
-    with pytest.raises(NotApplicable, match="open_rows"):
+    with pytest.raises(
+        NotApplicable, match=r"group effects need all rows .* take about [\d,]+ bytes.*1,000 are allowed"
+    ):
         tunamh.regression("y ~ x + (1 | a)", small, family=tunamh.Gaussian(2.0))
+
+
+def test_trials_of_labels_that_are_no_fractions():
+    """Two rows for one, block by block; missing values weigh nothing."""
+    holes = TABLE.assign(x=TABLE["x"].mask(TABLE["x"] > 6))
+    blocks = [holes.iloc[:8192], holes.iloc[8192:]]
+    for family in (tunamh.Probit(), tunamh.Logistic()):
+        targets = [
+            tunamh.regression("k | trials(m) ~ x", data, family=family, missing="drop")
+            for data in (tunamh.open_rows(blocks, memory="1MiB"), tunamh.open_rows(blocks), holes)
+        ]
+        energies = [target.expansion(np.full(2, 0.1)).energy for target in targets]
+        np.testing.assert_allclose(energies[:2], energies[2], rtol=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -54,17 +54,17 @@ def draws(tables, y="late", family=None, n=40):
 
 @pytest.fixture(scope="module")
 def expected(path):
-    return {memory: draws(tunamh.open_rows(path, memory=memory)) for memory in ("1MiB", "1GiB")}
+    return {memory: draws(tunamh.open_rows(path, memory=memory)) for memory in ("1MiB", "4MiB", "1GiB")}
 
 
-@pytest.mark.parametrize("memory", ["1MiB", "1GiB"])
+@pytest.mark.parametrize("memory", ["1MiB", "4MiB", "1GiB"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_threads(path, expected, memory, workers):
     with ThreadPoolExecutor(workers) as pool:
         assert (draws(tunamh.open_rows(path, executor=pool, memory=memory)) == expected[memory]).all()
 
 
-@pytest.mark.parametrize("memory", ["1MiB", "1GiB"])
+@pytest.mark.parametrize("memory", ["1MiB", "4MiB", "1GiB"])
 def test_processes(path, expected, memory, processes):
     assert (draws(tunamh.open_rows(path, executor=processes, memory=memory)) == expected[memory]).all()
 
@@ -76,7 +76,7 @@ def own_energy(eta, y):
 def test_a_family_of_ones_own_and_unknown_scales_in_processes(path, processes):
     for y, family in (("late", tunamh.family(own_energy, convex=True)), ("noisy", tunamh.StudentT(4))):
         one, other = (
-            tunamh.GLM(tunamh.open_rows(path, executor=pool)[["a"]], y, family).modes[0].point
+            tunamh.GLM(tunamh.open_rows(path, executor=pool, memory="3MiB")[["a"]], y, family).modes[0].point
             for pool in (processes, None)
         )
         assert (one == other).all()
@@ -102,7 +102,7 @@ def test_another_data_set_has_other_draws(path, expected):
     assert not (draws(other) == expected["1MiB"]).all()
 
 
-@pytest.mark.parametrize("memory", ["1MiB", "1GiB"])
+@pytest.mark.parametrize("memory", ["1MiB", "4MiB"])
 def test_a_dask_cluster(path, expected, memory, client):
     rows = tunamh.open_rows(path, executor=client.get_executor(), memory=memory)
     assert (draws(rows) == expected[memory]).all()

@@ -152,8 +152,9 @@ def test_all_rows_are_read_by_maps(path):
 
 
 def test_tests_that_need_rows_in_memory_say_so(path):
-    with pytest.raises(tunamh.NotApplicable, match="larger memory="):
-        tunamh.sample(target(path), test=tunamh.FlyMC(), draws=5)
+    for test in (tunamh.FlyMC(), tunamh.AustereMH(), tunamh.MHMinibatch()):
+        with pytest.raises(tunamh.NotApplicable, match=r"packed, they take [\d,]+ bytes, and 1,048,576 are allowed"):
+            tunamh.sample(target(path), test=test, draws=5)
 
 
 def test_unknown_scales_and_mixture_priors_from_a_pool(path):
@@ -184,6 +185,8 @@ def test_a_stored_run_goes_on_bit_for_bit(path, tmp_path, monkeypatch):
 def test_rows_in_memory_do_not_go_on_with_a_pooled_run(path, tmp_path):
     draws(target(path), n=20, store=tmp_path / "run")
     with pytest.raises(tunamh.StoreError, match="rows are held and were gathered"):
+        tunamh.resume(tmp_path / "run", target(path, "4MiB"), draws=40, **STEPS)
+    with pytest.raises(tunamh.StoreError, match="memory=, by which rows are held or gathered"):
         tunamh.resume(tmp_path / "run", target(path, "1GiB"), draws=40, **STEPS)
 
 

@@ -26,9 +26,10 @@ class Asked:
     predictors: list[str] = field(default_factory=list)
     missing: str = "error"
     redundant: str = "error"
+    memory: str | None = None
 
     def table(self) -> Any:
-        return read_table(Path(self.data))
+        return read_table(Path(self.data), self.memory)
 
     def target(self, table: Any) -> Any:
         """The regression; it carries these choices along."""
@@ -71,6 +72,7 @@ class Asked:
                 [_text(one) for one in origin["predictors"]],
                 _text(origin["missing"]),
                 _text(origin["redundant"]),
+                _maybe(origin.get("memory")),
             )
         except (KeyError, TypeError) as error:
             raise Refused(f"what the run was asked for cannot be read ({error}).") from None

@@ -15,12 +15,15 @@ from .app import Refused
 KINDS = ".parquet, .csv, .tsv (also .gz), .npy or .npz"
 
 
-def read_table(path: Path) -> Any:
-    """A pandas or pyarrow table, or a dict of arrays."""
-    if _in_blocks(path):
+def read_table(path: Path, memory: str | None = None) -> Any:
+    """A pandas or pyarrow table, or a dict of arrays; ``memory`` is what may be held of Parquet files."""
+    parquet = path.is_dir() or path.suffix in _PARQUET
+    if memory is not None and not parquet:
+        raise Refused(f"--memory is for Parquet files, which are read block by block, and {path} is none.")
+    if _in_blocks(path) or (memory is not None and path.exists()):
         from ..rows import open_rows
 
-        return open_rows(str(path))
+        return open_rows(str(path)) if memory is None else open_rows(str(path), memory=memory)
     if not path.exists():
         raise Refused(f"there is no file {path}.")
     if path.is_dir():
@@ -42,6 +45,7 @@ def read_table(path: Path) -> Any:
         raise Refused(f"{path} cannot be read as {kind}: {first}") from None
 
 
+_PARQUET = (".parquet", ".pq")
 _LARGE = 1 << 30  # bytes of a Parquet file, from which on it is read block by block
 
 
@@ -49,7 +53,7 @@ def _in_blocks(path: Path) -> bool:
     """A folder or pattern of Parquet files, or a large one."""
     if path.is_dir():
         return any(path.rglob("*.parquet"))
-    if path.suffix not in (".parquet", ".pq"):
+    if path.suffix not in _PARQUET:
         return False
     pattern = any(mark in path.name for mark in "*?[") and not path.exists()
     return pattern or (path.exists() and path.stat().st_size > _LARGE)

@@ -14,7 +14,10 @@ from .asked import Asked
 from .files import refuse_existing, save
 from .words import FAMILIES, PRIORS
 
-DATA = Annotated[Path, typer.Argument(help="A file of data: .parquet, .csv, .tsv (also .gz), .npy or .npz.")]
+DATA = Annotated[
+    Path,
+    typer.Argument(help="Data: .parquet (also a folder, or 'folder/*.parquet'), .csv, .tsv (also .gz), .npy or .npz."),
+]
 FORMULA = Annotated[str, typer.Argument(help='Such as "late ~ distance + C(carrier) + (1 | airport)".')]
 FAMILY = Annotated[str, typer.Option(help=f"What the responses are: {FAMILIES}.")]
 PRIOR = Annotated[list[str], typer.Option("--prior", help=f"Of a term, and again for others: {PRIORS}.")]
@@ -26,6 +29,9 @@ MISSING = Annotated[str, typer.Option(help="Rows with missing values: error, or 
 REDUNDANT = Annotated[str, typer.Option(help="Columns that are sums of others: error, or keep (priors decide).")]
 DRAWS = Annotated[int, typer.Option(min=1, help="Kept draws per chain.")]
 OUT = Annotated[Path | None, typer.Option(help="Where the result goes, a new file that ends in .nc.")]
+MEMORY = Annotated[
+    str | None, typer.Option(help="Of Parquet files, what may be held at once, such as 8GiB (else 2GiB).")
+]
 SECONDS = Annotated[float | None, typer.Option(min=0.001, help="Stop after so many seconds.")]
 
 
@@ -48,6 +54,7 @@ def sample(
     predictors: PREDICTORS = [],  # noqa: B006
     missing: MISSING = "error",
     redundant: REDUNDANT = "error",
+    memory: MEMORY = None,
     max_seconds: SECONDS = None,
 ) -> None:
     """Draw from the posterior of a regression, print a summary, and save the draws.
@@ -68,7 +75,7 @@ def sample(
         refuse_existing(out, ".nc")
     if store is not None:
         refuse_existing(store)
-    asked = Asked(str(data), formula, family, prior, weights, trials, censored, predictors, missing, redundant)
+    asked = Asked(str(data), formula, family, prior, weights, trials, censored, predictors, missing, redundant, memory)
     target = asked.target(asked.table())
     _tell(target)
     until = None if until_ess is None else tunamh.Until(ess=until_ess)

@@ -14,7 +14,7 @@ from .columns import Unreadable, read_column
 from .source import NOWHERE, Factored, Rows
 from .tables import LARGEST
 from .tables_source import RowsOfTables, TableBlock, Tables
-from .trials import first_wrong, fractions
+from .trials import counted, first_wrong
 
 _BESIDE = ("y", "weights", "offset", "trials", "censored")
 
@@ -24,8 +24,8 @@ class ByColumns:
     """From a block of tables to its rows.
 
     ``numbers`` are columns kept whole, ``factors`` columns of text or categories with their levels, of which the first
-    is the reference. ``trials``: ``y`` of so many trials had the label 1, which is a row of weight ``trials`` and
-    response ``y / trials`` where energies are linear in the label.
+    is the reference. ``trials``: ``y`` of so many trials had the label 1, which is one row where energies are
+    ``linear`` in the label, and else two.
     """
 
     numbers: tuple[str, ...]
@@ -35,6 +35,7 @@ class ByColumns:
     offset: str | None = None
     trials: str | None = None
     censored: str | None = None
+    linear: bool = True
 
     @property
     def columns(self) -> list[str]:
@@ -49,13 +50,15 @@ class ByColumns:
 
     def __call__(self, block: TableBlock) -> Rows:
         numbers: list[Any] = [
-            None if (name := getattr(self, role)) is None else _usable(block, name).astype(np.float64)
+            None if (name := getattr(self, role)) is None else usable_numbers(block, name).astype(np.float64)
             for role in _BESIDE
         ]
         y, weights, offset, trials, censored = numbers
-        if trials is not None:
-            y, weights = _fractions(block, y, trials, weights)
-        return Rows(block.start, self._features(block, len(y)), y, weights, offset, censored)
+        rows = Rows(block.start, self._features(block, len(y)), y, weights, offset, censored)
+        if trials is None:
+            return rows
+        _refuse_wrong_trials(block, y, trials)
+        return counted(rows, trials, linear=self.linear)
 
     def _features(self, block: TableBlock, n: int) -> Any:
         columns = [_numbers(block, name) for name in self.numbers]
@@ -79,25 +82,29 @@ class ByColumns:
         return Factored(whole, positions, begins)
 
 
-def rows_by_columns(tables: Tables, X: Sequence[str] | None, beside: dict[str, Any]) -> RowsOfTables:
-    """Rows whose features are the columns ``X`` (None: all that are nothing else); ``beside`` names the others."""
+def features_named(tables: Tables, X: Sequence[str], beside: dict[str, Any]) -> list[str]:
+    """The columns of ``X``, where ``beside`` names the others; refuses what no table has, and what is in both."""
     for role, name in beside.items():
         if not isinstance(name, str):
             raise TypeError(f"{role} must be the name of a column where X is one of tables, got {name!r}.")
         if name not in tables.names:
             raise KeyError(f"no column {name!r} for {role}; the columns are {', '.join(tables.names)}")
-    X = [name for name in tables.names if name not in beside.values()] if X is None else list(X)
     both = [name for name in X if name == beside["y"]]
     if both or not X or len(set(X)) < len(X):
         what = f"holds {both[0]!r}, which is y" if both else "has no columns" if not X else "names a column twice"
         raise ValueError(f"X {what}: choose columns by tables[['distance', 'hour']].")
+    return list(X)
+
+
+def rows_by_columns(tables: Tables, X: Sequence[str], beside: dict[str, Any], *, linear: bool = True) -> RowsOfTables:
+    """Rows whose features are the columns ``X``; ``beside`` names the others; ``linear`` in the label are energies."""
     first = tables.first([*X, *beside.values()])
     text = [name for name in X if is_text(first.table[name])]
     found = _levels(tables, text)
-    read = ByColumns(tuple(name for name in X if name not in text), found, **beside)
+    read = ByColumns(tuple(name for name in X if name not in text), found, **beside, linear=linear)
     if not read.names:
         raise ValueError(f"{', '.join(text)} of X have one level each and there is no other column: nothing varies.")
-    return RowsOfTables(tables, read, read.names, read.columns)
+    return RowsOfTables(tables, read, read.names, read.columns, each=1 if linear else 2)
 
 
 # ------------------------------------------------------------------------------------------------------- one column
@@ -128,7 +135,8 @@ def _refuse_unusable(block: TableBlock, name: str, array: np.ndarray) -> None:
         raise _refused(block, name, row, what)
 
 
-def _usable(block: TableBlock, name: str) -> np.ndarray:
+def usable_numbers(block: TableBlock, name: str) -> np.ndarray:
+    """Numbers of a column, of which none is missing, infinite or too large."""
     array = _numbers(block, name)
     _refuse_unusable(block, name, array)
     return array
@@ -150,7 +158,7 @@ def _missing(values: Any) -> np.ndarray:
 
 def _codes(block: TableBlock, name: str, levels: tuple[str, ...]) -> np.ndarray:
     """The levels' numbers in every row."""
-    present, codes = _coded(block, name)
+    present, codes = coded(block, name)
     place = {level: k for k, level in enumerate(levels)}
     unknown = [level for level in present if level not in place]
     if unknown:
@@ -161,7 +169,7 @@ def _codes(block: TableBlock, name: str, levels: tuple[str, ...]) -> np.ndarray:
     return np.array([place[level] for level in present], np.int64)[codes]
 
 
-def _coded(block: TableBlock, name: str) -> tuple[list[str], np.ndarray]:
+def coded(block: TableBlock, name: str) -> tuple[list[str], np.ndarray]:
     """The levels that occur and, per row, which of them it has."""
     values = block.table[name]
     missing = np.flatnonzero(_missing(values))
@@ -187,7 +195,7 @@ class _LevelsOf:
     columns: tuple[str, ...]
 
     def __call__(self, block: TableBlock) -> list[list[str]]:
-        return [_coded(block, name)[0] for name in self.columns]
+        return [coded(block, name)[0] for name in self.columns]
 
 
 def _levels(tables: Tables, columns: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -210,11 +218,10 @@ def is_text(values: Any) -> bool:
     return kind.startswith(words) and not kind.startswith("struct")
 
 
-def _fractions(block: TableBlock, y: Any, trials: Any, weights: Any) -> tuple[np.ndarray, np.ndarray]:
+def _refuse_wrong_trials(block: TableBlock, y: np.ndarray, trials: np.ndarray) -> None:
     row = first_wrong(y, trials)
     if row is not None:
         raise SourceError(
             f"row {row} of {block.place} has y = {y[row]:g} of {trials[row]:g} trials: both must be whole numbers, y "
             "from 0 to the trials."
         )
-    return fractions(y, trials, weights)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import SourceError
 from .gathering import SERVING, GatherBlock, Plan, Served
-from .packed import packed_rows
+from .packed import packed_rows, packed_size
 from .pool import Pool
 from .source import Rows
 
@@ -67,6 +67,11 @@ class GatheredRows:
         self.expect(1)
         self._lock, self._given_up = threading.Lock(), threading.Event()
         self._thread: ThreadPoolExecutor | None = None
+
+    @property
+    def packed_size(self) -> int:
+        """Bytes that all rows would take."""
+        return packed_size(self.n_rows, self.width)
 
     def expect(self, chains: int) -> None:
         """Before their pools are made: so many chains share the memory."""

@@ -21,3 +21,8 @@ def packed_rows(n_rows: int, n_columns: int) -> np.ndarray:
     rows = raw[shift : shift + n_rows * width * 8].view(np.float64).reshape(n_rows, width)
     rows[:, n_columns:] = 0.0
     return rows
+
+
+def packed_size(n_rows: int, width: int) -> int:
+    """Bytes of so many packed rows and of the law by which they are drawn."""
+    return n_rows * (8 * width + 16)

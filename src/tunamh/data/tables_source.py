@@ -89,6 +89,8 @@ class RowsOfTables:
         Of the coefficients.
     columns : sequence of str, optional
         Those that ``read`` needs; no others are read from disk.
+    each : int
+        Rows that ``read`` makes of each row of a table; a block that begins at row ``k`` then begins at ``each * k``.
     """
 
     def __init__(
@@ -97,10 +99,11 @@ class RowsOfTables:
         read: Callable[[TableBlock], Rows],
         names: Sequence[str] | None,
         columns: Sequence[str] | None = None,
+        each: int = 1,
     ):
         self.tables, self.read, self.names = tables, read, names
         self.columns = None if columns is None else list(dict.fromkeys(columns))
-        self.n_rows, self.memory = tables.n_rows, tables.memory
+        self.n_rows, self.memory = each * tables.n_rows, tables.memory
         about = hashlib.blake2b(repr((self.names, self.columns, repr(read))).encode(), digest_size=4)
         self.fingerprint = f"{tables.fingerprint}-{about.hexdigest()}"
 

@@ -66,6 +66,19 @@ class Factor:
 Variable = Numbers | Factor
 
 
+def join_levels(found: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """Levels of all blocks: in the order that the blocks agree on, else sorted, numbers as numbers."""
+    distinct = list(dict.fromkeys(found))
+    longest = max(distinct, key=len)
+    union = {level for levels in distinct for level in levels}
+    if len(union) == len(longest):
+        return longest
+    try:
+        return tuple(sorted(union, key=float))
+    except ValueError:
+        return tuple(sorted(union))
+
+
 def variable(column: Any, name: str) -> Variable:
     """One column."""
     if isinstance(column, Numbers | Factor):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .coding import Block
-from .columns import Factor
+from .columns import Factor, join_levels
 from .errors import FormulaError, listed
 from .evaluate import Values, as_factor, learned_calls, reference_of
 from .right_side import MOST_COLUMNS, RightSide
@@ -96,19 +96,6 @@ def learned(terms: Terms, looks: Iterable[FirstLook], *, hide_intercept: bool = 
     side = RightSide(terms, joined, states, hide_intercept=hide_intercept)
     _refuse_too_many(side)
     return side
-
-
-def join_levels(found: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """Levels of all blocks: in the order that the blocks agree on, else sorted, numbers as numbers."""
-    distinct = list(dict.fromkeys(found))
-    longest = max(distinct, key=len)
-    union = {level for levels in distinct for level in levels}
-    if len(union) == len(longest):
-        return longest
-    try:
-        return tuple(sorted(union, key=float))
-    except ValueError:
-        return tuple(sorted(union))
 
 
 def with_reference(levels: tuple[str, ...], atom: object) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from ..targets import GLM
 from ..targets.glm import checked_family
 from .build import learned_model, regression_of_tables, target_of
 from .reading import read_formula, rows_of
-from .tables import in_memory, streams
+from .tables import in_memory, may_be_held
 from .variables import as_columns, refuse_unknown
 
 _CHOICES = {"missing": ("error", "drop"), "redundant": ("error", "keep")}
@@ -44,8 +44,8 @@ def regression(
         says otherwise. Text and categories are coded by level, the first being the reference.
     data : table
         pandas, polars or pyarrow, a dict of arrays, or tables that come in blocks (`tunamh.open_rows`: Parquet files,
-        Dask), whose rows are read as often as needed and not held. Group effects and ``predictors`` need the columns of
-        the formula in memory.
+        Dask). If the columns of the formula fit into the ``memory`` that these allow, they are read once and held; if
+        not, rows are read as often as needed, and group effects and ``predictors`` are refused.
     family : Family
         As `tunamh.GLM` takes it, such as ``tunamh.Logistic()``.
     prior : optional
@@ -83,7 +83,7 @@ def regression(
     in_blocks = isinstance(data, Tables)
     asked = read_formula(formula, dict.fromkeys(data.names) if in_blocks else as_columns(data), beside, predictors)
     refuse_unknown(asked.names, list(data.names) if in_blocks else list(as_columns(data)))
-    if in_blocks and streams(asked):
+    if in_blocks and not may_be_held(asked, data):
         return regression_of_tables(asked, data, family, prior, missing, redundant)
     data = in_memory(asked, data) if in_blocks else data
     rows = rows_of(asked, data, missing)

@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..data.held import every_block, fits
 from ..data.source import Factored, Rows
 from ..data.tables_source import RowsOfTables, TableBlock, Tables
-from ..data.trials import first_wrong, fractions
-from ..errors import NotApplicable
+from ..data.trials import counted, first_wrong
 from ..targets import GLM
 from ..targets.designs.gathered import NOWHERE
-from .columns import Factor, Variable
+from .columns import Factor, Variable, join_levels
 from .errors import FormulaError
 from .evaluate import Values
-from .learn import FirstLook, Learned, Moments, SecondLook, completed, first_look, join_levels, learned, second_look
+from .learn import FirstLook, Learned, Moments, SecondLook, completed, first_look, learned, second_look
 from .left_side import Response, response_of_levels
 from .model import FormulaModel
 from .priors import prior_of
@@ -104,6 +104,7 @@ class FormulaRows:
     model: FormulaModel
     names: list[str]
     filler: float
+    linear: bool = True  # in the label are energies, where there are trials
 
     @cached_property
     def _text(self) -> str:
@@ -125,16 +126,19 @@ class FormulaRows:
             X = Factored(whole, _spread(columns.positions, keep, n, NOWHERE), columns.dim, scales)
         beside = {name: values.numbers(node) for name, node in model.beside.items()}
         y, weights = model.response.values(values), beside.get("weights")
-        if "trials" in beside:
-            y, weights = _fractions(values, y, beside["trials"], weights)
         if model.dropped and weights is None:
             weights = np.ones(values.n_rows)
+        trials = beside.get("trials")
+        if trials is not None:
+            _refuse_wrong_trials(values, y, trials)
         offset, censored = model.offset(values), beside.get("censored")
-        filled = [
+        filler = self.filler if trials is None else 0.0
+        filled: Any = [
             None if given is None else _spread(given, keep, n, fill)
-            for given, fill in ((y, self.filler), (weights, 0.0), (offset, 0.0), (censored, 0.0))
+            for given, fill in ((y, filler), (weights, 0.0), (offset, 0.0), (censored, 0.0))
         ]
-        return Rows(block.start, X, *filled)  # type: ignore[arg-type]
+        found = Rows(block.start, X, *filled)
+        return found if trials is None else counted(found, _spread(trials, keep, n, 0.0), linear=self.linear)
 
 
 def _spread(kept: np.ndarray, keep: np.ndarray, n: int, fill: float) -> np.ndarray:
@@ -146,33 +150,37 @@ def _spread(kept: np.ndarray, keep: np.ndarray, n: int, fill: float) -> np.ndarr
     return found
 
 
-def _fractions(values: Values, y: np.ndarray, trials: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:
+def _refuse_wrong_trials(values: Values, y: np.ndarray, trials: np.ndarray) -> None:
     row = first_wrong(y, trials)
     if row is not None:
         raise FormulaError(
             f"row {values.row(row)} has {y[row]:g} of {trials[row]:g} trials: both must be whole numbers, the first "
             "from 0 to the trials."
         )
-    return fractions(y, trials, weights)
 
 
 # ------------------------------------------------------------------------------------------------------ the target
 
 
-def streams(asked: Read) -> bool:
-    """Whether rows can be made block by block; group effects and further predictors need all of them at hand."""
-    return not asked.right.groups and not asked.others and not asked.arrays
+def needs_rows_at_hand(asked: Read) -> str | None:
+    """What a formula has that asks for all rows in memory."""
+    if asked.right.groups:
+        return "group effects"
+    if asked.others:
+        return "further predictors"
+    return "arrays beside a formula" if asked.arrays else None
+
+
+def may_be_held(asked: Read, tables: Tables) -> bool:
+    """Whether the columns of a formula fit into the memory that is allowed; refuses what must be held and does not."""
+    every = [asked.right, *asked.others.values(), *(group.columns for group in asked.right.groups)]
+    numbers = sum(len(terms.fixed) + 1 for terms in every) + 4 * len(asked.right.groups)
+    return fits(tables, asked.names, numbers=numbers, needed_by=needs_rows_at_hand(asked))
 
 
 def in_memory(asked: Read, tables: Tables) -> dict[str, Variable]:
     """The columns that a formula needs, of all rows."""
-    size = 8 * len(asked.names) * tables.n_rows
-    if tables.memory is not None and size > tables.memory:
-        raise NotApplicable(
-            "group effects, predictors= and arrays beside a formula need its columns in memory, which are "
-            f"{size / 1e9:.3g} GB, more than the {tables.memory / 1e9:.3g} GB that open_rows(memory=) allows."
-        )
-    return joined_variables(list(tables.map(_Columns(asked.names), asked.names)))
+    return joined_variables(list(every_block(tables, _Columns(asked.names), asked.names)))
 
 
 @dataclass(frozen=True)
@@ -203,13 +211,14 @@ def target_of_tables(
     model = FormulaModel(asked.text, response, common.side, asked.right.offsets, (), {}, asked.beside, lost)
     if model.side.dim == 0:
         raise FormulaError(f"the formula {asked.text!r} has no coefficients: give it an intercept or a term.")
-    source = RowsOfTables(tables, FormulaRows(model, names, float(y[0])), model.side.names, names)
+    of_trials = "trials" in asked.beside
+    if of_trials and not hasattr(family, "of_trials"):
+        raise FormulaError(f"trials are of labels, and {type(family).__name__} has none.")
+    linear = not of_trials or family.knows_fractions
+    rows = FormulaRows(model, names, float(y[0]), linear)
+    source = RowsOfTables(tables, rows, model.side.names, names, each=1 if linear else 2)
     source.classes = response.levels if hasattr(family, "of_classes") else None  # type: ignore[attr-defined]
-    of_rows = family
-    if "trials" in asked.beside:
-        if not getattr(family, "knows_fractions", False):
-            raise NotApplicable(f"trials of {type(family).__name__} are not offered for rows read from tables.")
-        of_rows = family.for_trials()
+    of_rows = family.for_trials() if of_trials else family
     made = prior_of(prior, model.side, common.spreads, unit_of(family, y, _spread_of(answers)), response.levels)
     return GLM(source, family=of_rows, prior=made), model
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..data.tables import column_names
-from .columns import Factor, Numbers, Variable, variable
+from .columns import Factor, Numbers, Variable, join_levels, variable
 from .errors import FormulaError, listed
 
 
@@ -98,10 +98,10 @@ def joined_variables(blocks: list[dict[str, Variable]]) -> dict[str, Variable]:
             continue
         if any(not part.missing.all() for part in numbers):
             raise FormulaError(f"column {name} holds numbers in some blocks and text in others.")
-        levels = tuple(sorted({level for part in factors for level in part.levels}))
+        levels = join_levels([part.levels for part in factors])
         codes = [
             part.recoded(levels) if isinstance(part, Factor) else np.full(len(part.values), -1, dtype=np.int64)
             for part in parts
         ]
-        found[name] = Factor(np.concatenate(codes), levels)
+        found[name] = Factor(np.concatenate(codes), levels, all(part.ordered for part in factors))
     return found

@@ -28,7 +28,8 @@ class GroupEffects:
     Parameters
     ----------
     codes : (N,)
-        The group of every row: text, integers, or a column of categories (pandas, polars, pyarrow).
+        The group of every row: text, integers, or a column of categories (pandas, polars, pyarrow); of rows from
+        `tunamh.open_rows`, the name of such a column.
     X : (N, q) table, optional
         The columns whose coefficients vary from group to group. None: a column of ones, random intercepts. No column
         of ones is added: give one for intercepts and slopes together.
@@ -50,11 +51,8 @@ class GroupEffects:
 
     def __post_init__(self) -> None:
         settle(self, correlation=moderate_number("correlation", self.correlation, 0.1, 1e6))
-        if self.codes is None or isinstance(self.codes, str | bytes | dict):
-            raise TypeError(
-                "the codes of a group must be a column, one entry per row, such as df['airport'], got "
-                f"{shown(self.codes)}."
-            )
+        if self.codes is None or isinstance(self.codes, bytes | dict):
+            raise _no_column(self.codes)
         if self.name is not None and not (isinstance(self.name, str) and self.name):
             raise TypeError(f"name must be a text that is not empty, got {shown(self.name)}.")
         for one in self.scale if isinstance(self.scale, list | tuple) else [self.scale]:
@@ -117,7 +115,15 @@ def read_groups(given: Any, n_rows: int, unit: float = 1.0) -> list[Grouping]:
     return found
 
 
+def _no_column(codes: Any) -> TypeError:
+    return TypeError(
+        f"the codes of a group must be a column, one entry per row, such as df['airport'], got {shown(codes)}."
+    )
+
+
 def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Grouping:
+    if isinstance(effects.codes, str):
+        raise _no_column(effects.codes)
     given_names = column_names(effects.codes)
     own = given_names[0] if given_names is not None and len(given_names) == 1 else None
     name = effects.name or own or getattr(effects.codes, "name", None) or fallback

@@ -13,6 +13,7 @@ from ..data.gathered_rows import GatheredRows
 from ..data.passes import announce
 from ..data.source import Rows
 from ..data.tables import aligned
+from ..data.tables_source import SomeColumns, Tables
 from ..errors import NotApplicable
 from ..laplace_law import LaplaceLaw
 from ..priors import Flat
@@ -23,11 +24,13 @@ from ..targets.forms import Df, Scale
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import OWN, pack_hyper
+from ..targets.observe import Beside
 from ..targets.parts import no_distance
 from .approximation import SharedParameters, law_of_shared
 from .centre import Centre, find_centre
 from .groups import GroupEffects, Grouping, read_groups
 from .layout import Common, FactorNumbers, pack
+from .named import from_tables
 from .names import effect_names, scale_names
 from .numbers import factor_numbers
 from .parameters import GroupedParameters
@@ -46,11 +49,11 @@ class MixedModel(GroupedParameters):
     ----------
     X, y, family, prior, weights, offset, trials, censored
         As of `GLM`: the coefficients that all rows share. Every family but `Categorical`, unknown scales, dispersions,
-        shapes and cutpoints included.
+        shapes and cutpoints included. Rows of `tunamh.open_rows` are read once and held, if its ``memory`` allows.
     groups : GroupEffects, or a list of them
         One for every factor; crossed and nested factors alike (a nested one has codes of its own, such as
-        ``school + "/" + class``). A plain column of codes stands for random intercepts.
-
+        ``school + "/" + class``). A plain column of codes stands for random intercepts. Where ``X`` is of `open_rows`,
+        codes and columns are given by name: ``groups="carrier"``, ``GroupEffects("carrier", ["distance"])``.
     keep_effects : bool, optional
         Whether draws of all effects are kept. If not, results have a group ``group_effects`` with the mean and standard
         deviation of every effect over all kept steps, chain by chain. None: up to 100,000 effects are kept.
@@ -76,14 +79,17 @@ class MixedModel(GroupedParameters):
         censored: Any = None,
         keep_effects: bool | None = None,
     ):
+        beside = Beside(weights, offset, trials, censored)
+        if isinstance(X, SomeColumns | Tables):
+            X, y, beside, groups = from_tables(X, y, beside, groups)
         listed = _listed(groups)
         listed = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed]
         listed = _in_order(X, listed)
-        base = GLM(X, y, family, prior=prior, weights=weights, offset=offset, trials=trials, censored=censored)
+        base = GLM(X, y, family, prior=prior, **beside._asdict())
         if base.given_rows.memory is not None:
             raise NotApplicable(
-                "group effects need all rows in memory, and these are read from tables: read them into a data frame "
-                "first, such as pyarrow.parquet.read_table(path)."
+                "group effects need rows in memory in any order, and a source of your own gives them block by block: "
+                "give X and y as arrays, or columns of tunamh.open_rows by name."
             )
         form = base.arranged.form
         if isinstance(form, Df):

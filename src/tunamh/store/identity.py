@@ -85,8 +85,8 @@ def refuse_another(path: Path, then: dict[str, str], now: dict[str, str]) -> Non
     if differ("data"):
         raise StoreError(
             f"the run in {path} has other data: their fingerprint was {then.get('data')}, this target's is "
-            f"{now['data']}. Give it a target of the same rows, in the same order and with the same numbers, or begin "
-            "anew.",
+            f"{now['data']}. Give it a target of the same rows, in the same order and with the same numbers (of "
+            "open_rows with the same memory=, by which rows are held or gathered), or begin anew.",
             path,
         )
     for what in ("test", "proposal", "target"):

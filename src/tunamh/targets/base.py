@@ -140,8 +140,8 @@ class Target:
         rows = self._packed
         if isinstance(rows, GatheredRows):
             raise NotApplicable(
-                f"this needs all {self.n_rows:,} rows in memory, and they take more than the {rows.memory:,} bytes "
-                "allowed: give open_rows a larger memory=, or leave test= and control= to sample"
+                f"this needs all {self.n_rows:,} rows in memory; packed, they take {rows.packed_size:,} bytes, and "
+                f"{rows.memory:,} are allowed: give open_rows a larger memory=, or leave test= and control= to sample"
             )
         return rows
 

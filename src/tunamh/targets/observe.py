@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._arguments import shown
-from ..data.by_columns import rows_by_columns
+from ..data.by_columns import features_named, rows_by_columns
 from ..data.classes import classes
+from ..data.held import HeldTable, fits, hold
 from ..data.seal import Seal
 from ..data.source import Rows, Source
 from ..data.tables import aligned, as_vector
 from ..data.tables_source import SomeColumns, Tables
-from ..errors import NotApplicable
 from .designs import as_design
 from .designs.shifted import ShiftedDesign
 from .from_source import FromSource, looked_through
@@ -37,7 +37,10 @@ def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
     """Whatever a user gives as ``X, y``, checked by the family."""
     _refuse_what_means_nothing(beside, family)
     if isinstance(X, SomeColumns | Tables):
-        return _from_tables(X, y, beside, family)
+        named = by_name(X, y, beside)
+        if not fits(named.tables, named.columns, needed_by="further predictors" if named.predictors else None):
+            return _from_tables(named, family)
+        X, y, beside = named.at_hand(hold(named.tables, named.columns))
     if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
         raise TypeError(
             "X is a Dask collection: open it as rows with all its columns, tables = tunamh.open_rows(frame), then give "
@@ -89,21 +92,62 @@ def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
     return found
 
 
-def _from_tables(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
-    """Columns by name, of a source of tables."""
+class Named(NamedTuple):
+    """Columns of tables by name: of ``X``, those beside it by their role, and those of further predictors."""
+
+    tables: Tables
+    X: list[str]
+    vectors: dict[str, str]
+    predictors: dict[str, list[str]]
+
+    @property
+    def columns(self) -> list[str]:
+        """All of them, each once."""
+        others = [name for columns in self.predictors.values() for name in columns]
+        return list(dict.fromkeys([*self.X, *self.vectors.values(), *others]))
+
+    def at_hand(self, table: HeldTable) -> tuple[HeldTable, Any, Beside]:
+        """``X``, ``y`` and what is beside them, from the columns in memory."""
+        given: Any = {role: table[name] for role, name in self.vectors.items()}
+        if self.predictors:
+            given["predictors"] = {name: table[columns] for name, columns in self.predictors.items()}
+        y = given.pop("y")
+        return table[self.X], y, Beside(**given)
+
+
+def by_name(X: Any, y: Any, beside: Beside, apart: Sequence[str] = ()) -> Named:
+    """What a user gives where ``X`` is of tables; columns ``apart`` are features only if named."""
     if y is None:
         raise TypeError("y is missing: give the name of the column that has the responses, such as y='late'.")
-    if beside.predictors is not None:
-        raise NotApplicable("predictors= is not offered for rows that are read from tables: give X and y as arrays.")
-    if beside.trials is not None and not family.knows_fractions:
-        raise NotApplicable(
-            f"trials= of {type(family).__name__} makes two rows of one, which rows read from tables cannot be: give a "
-            "row for each label, with weights= the number of trials that had it."
-        )
-    given = {name: value for name, value in beside._asdict().items() if value is not None}
-    tables, columns = (X.tables, X.columns) if isinstance(X, SomeColumns) else (X, None)
-    rows = rows_by_columns(tables, columns, {"y": y, **given})
-    return looked_through(FromSource(rows), (family if beside.trials is None else family.for_trials()).check)
+    tables: Tables = X.tables if isinstance(X, SomeColumns) else X
+    given = {name: value for name, value in beside._asdict().items() if value is not None and name != "predictors"}
+    vectors = {"y": y, **given}
+    others = {*apart, *(name for name in vectors.values() if isinstance(name, str))}
+    predictors = {
+        str(name): columns_named(tables, of, f"predictors[{name!r}]") for name, of in (beside.predictors or {}).items()
+    }
+    features = X.columns if isinstance(X, SomeColumns) else [name for name in X.names if name not in others]
+    return Named(tables, features_named(tables, features, vectors), vectors, predictors)
+
+
+def columns_named(tables: Tables, given: Any, what: str) -> list[str]:
+    """Columns of the same tables: ``tables[["a", "b"]]``, a list of names, or one name."""
+    if isinstance(given, SomeColumns):
+        if given.tables is not tables:
+            raise ValueError(f"{what} are columns of other rows than X: choose them from the same open_rows.")
+        return list(given.columns)
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"{what} must name columns where X is one of tables, such as ['hour'], got {shown(given)}.")
+    return tables[list(names)].columns
+
+
+def _from_tables(named: Named, family: Any) -> Observations:
+    """Rows that are read block by block, as often as they are needed."""
+    of_trials = "trials" in named.vectors
+    linear = not of_trials or family.knows_fractions
+    rows = rows_by_columns(named.tables, named.X, dict(named.vectors), linear=linear)
+    return looked_through(FromSource(rows), (family.for_trials() if of_trials else family).check)
 
 
 def _for_all(given: Any, X: Any) -> Any:

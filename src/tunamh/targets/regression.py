@@ -11,7 +11,7 @@ import numpy as np
 
 from .._linear import Columns
 from ..data.gathered_rows import GatheredRows
-from ..data.packed import packed_rows
+from ..data.packed import packed_rows, packed_size
 from ..data.source import Rows
 from ..priors import Flat
 from .arrange import Arrangement
@@ -66,7 +66,7 @@ class Regression(Target):
         packing = Packing(self.y_column, extra, observations.weighted, self.temper, fill)
         width = packed_rows(0, packing.columns).shape[1]
         limit = observations.memory
-        if limit is not None and self.n_rows * (8 * width + 16) > limit:
+        if limit is not None and packed_size(self.n_rows, width) > limit:
             return self._gathered(packing, width, limit, take)
         packed = packed_rows(self.n_rows, packing.columns)
         if not observations.in_process:

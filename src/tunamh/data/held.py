@@ -20,7 +20,8 @@ from .tables_source import TableBlock, Tables
 
 Result = TypeVar("Result")
 
-_BESIDE = 80  # bytes of a packed row besides its features: response, bound, weight, the centre's numbers, its law
+_COPIES = 3  # of a column at most at once: as it is read, joined or in a matrix, and packed
+_BESIDE = 90  # bytes of a packed row besides: its bound, the centre's numbers, its law; both measured, 1 to 4 columns
 
 
 class Levels(NamedTuple):
@@ -55,17 +56,19 @@ class HeldTable:
         return self._held[self.columns[j]]
 
 
-def fits(tables: Tables, columns: Sequence[str], *, numbers: int = 0, needed_by: str | None = None) -> bool:
+def fits(
+    tables: Tables, columns: Sequence[str], *, numbers: int = 0, more: int = 0, needed_by: str | None = None
+) -> bool:
     """Whether these columns may be held, as they are and packed, in the memory that the source allows.
 
-    ``numbers`` are those of a packed row, where they may be more than the columns. What is ``needed_by`` a model that
-    knows no other way is refused where it is too large.
+    ``numbers`` are those of a packed row, where they may be more than the columns; ``more`` are bytes of each row that
+    a model needs besides. What is ``needed_by`` a model that knows no other way is refused where it is too large.
     """
     if tables.memory is None:
         return True
     first = tables.first(columns).table
     as_read = sum(4 if _is_single(first[name]) else 8 for name in columns)
-    size = tables.n_rows * (2 * max(as_read, 8 * numbers) + _BESIDE)
+    size = tables.n_rows * (_COPIES * max(as_read, 8 * numbers) + _BESIDE + more)
     if size <= tables.memory:
         return True
     if needed_by is not None:

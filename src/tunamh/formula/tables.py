@@ -19,6 +19,7 @@ from ..data.held import every_block, fits
 from ..data.source import Factored, Rows
 from ..data.tables_source import RowsOfTables, TableBlock, Tables
 from ..data.trials import counted, first_wrong
+from ..mixed.named import BYTES_OF_AN_EFFECT
 from ..targets import GLM
 from ..targets.designs.gathered import NOWHERE
 from .columns import Factor, Variable, join_levels
@@ -173,9 +174,10 @@ def needs_rows_at_hand(asked: Read) -> str | None:
 
 def may_be_held(asked: Read, tables: Tables) -> bool:
     """Whether the columns of a formula fit into the memory that is allowed; refuses what must be held and does not."""
-    every = [asked.right, *asked.others.values(), *(group.columns for group in asked.right.groups)]
-    numbers = sum(len(terms.fixed) + 1 for terms in every) + 4 * len(asked.right.groups)
-    return fits(tables, asked.names, numbers=numbers, needed_by=needs_rows_at_hand(asked))
+    numbers = sum(len(terms.fixed) + 1 for terms in (asked.right, *asked.others.values()))
+    effects = sum(len(group.columns.fixed) + group.columns.has_intercept for group in asked.right.groups)
+    more = BYTES_OF_AN_EFFECT * effects
+    return fits(tables, asked.names, numbers=numbers, more=more, needed_by=needs_rows_at_hand(asked))
 
 
 def in_memory(asked: Read, tables: Tables) -> dict[str, Variable]:

@@ -10,7 +10,8 @@ from ..data.tables_source import SomeColumns, Tables
 from ..targets.observe import Beside, by_name, columns_named
 from .groups import GroupEffects
 
-_OF_AN_EFFECT = 4  # numbers in memory for every column of effects: its position and value, packed, and in the set-up
+BYTES_OF_AN_EFFECT = 320
+"""Of memory that set-up needs at its peak for each row and each column of effects (measured, one factor)."""
 
 
 def from_tables(
@@ -26,8 +27,7 @@ def from_tables(
     named = by_name(X, y, beside, apart=codes)
     wanted = list(dict.fromkeys([*named.columns, *codes, *(name for each in columns for name in each)]))
     effects = sum(max(1, len(each)) for each in columns)
-    numbers = len(named.X) + _OF_AN_EFFECT * effects
-    fits(tables, wanted, numbers=numbers, needed_by="group effects")
+    fits(tables, wanted, more=BYTES_OF_AN_EFFECT * effects, needed_by="group effects")
     table = hold(tables, wanted)
     found = [
         GroupEffects(table[name], table[each] if each else None, one.name or name, one.scale, one.correlation)

@@ -60,6 +60,10 @@ class SourceError(TunaMHError):
     """Rows that are read from elsewhere are gone, changed or cannot be read; says which, and what to do."""
 
 
+class PassGivenUp(TunaMHError):
+    """A run was ended (Ctrl-C, ``max_seconds``) while rows were read for it: inside the library only."""
+
+
 class NotApplicable(TunaMHError):
     """A test, proposal or control variate was asked of a target that does not offer what it needs."""
 

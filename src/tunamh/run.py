@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from functools import cached_property
 from typing import Protocol
 
@@ -16,7 +17,7 @@ from .chain import RATE, ROWS, ChainState, Kernel, advance, compile_parts, kerne
 from .clock import Clock
 from .data.stream import open_stream
 from .data.supply import NO_ROWS
-from .errors import NonFiniteEnergy
+from .errors import NonFiniteEnergy, PassGivenUp
 from .guard import check_energies, check_move, check_start, in_support, supported_start
 from .progress import Progress
 from .proposals import ReadyProposal
@@ -26,6 +27,8 @@ from .targets.base import Target
 from .warmup import WINDOW, first_state, goals_of, steps_left, warm_up
 
 _SECONDS_PER_CHUNK = 0.1
+_MOST_GATHERED = 10_000  # steps of a chunk whose rows are gathered: as many are lost where a map is given up
+_OF_ROWS_LEFT = 0.8  # so much of the rows in memory a chunk may need: to begin a chunk costs a millisecond
 _MOVE_TRIES = 20
 
 
@@ -72,6 +75,7 @@ class ChainRun:
         self.draws, self.record = np.empty((room, len(target.recorded))), new_record(room)
         self.elapsed = np.empty(room)
         self._seconds, self._chunk, self._remark = 0.0, WINDOW, "warming up"
+        self._rows_a_step = 0.0
 
     def write_to(self, writer: Writer, room: int) -> None:
         """Before the first draw: keep only ``room`` of them in memory, and hand them over whenever that is full."""
@@ -165,11 +169,38 @@ class ChainRun:
             self.open()
         while not self.finished and (left := started + _SECONDS_PER_CHUNK - time.perf_counter()) > 0:
             before = time.perf_counter()
-            steps = self._warm_up() if steps_left(self.state, self.goals) else self._keep()
+            steps = self._go_on()
             seconds = max(time.perf_counter() - before, 1e-6)
             self._chunk = max(1, min(int(steps * left / seconds), 10 * steps))
         if self.writer is not None and self.writer.due:
             self.save()
+
+    def _go_on(self) -> int:
+        """Warm up or keep draws."""
+        if self.kernel.pool is not None:
+            return self._go_on_with_gathered_rows()
+        return self._warm_up() if steps_left(self.state, self.goals) else self._keep()
+
+    def _go_on_with_gathered_rows(self) -> int:
+        """Where rows do not come any more, since the run is ended, the chain stays where it was before the chunk.
+
+        So that little is lost, chunks are short, and the shorter the nearer the chain is to the last row in memory.
+        """
+        pool, stream = self.kernel.test.supply.pool, self.state.chain.stream  # a test that draws none has no pool
+        self._chunk = min(self._chunk, _MOST_GATHERED)
+        drawn = 0
+        if pool is not None:
+            drawn, left = pool.rows_drawn(stream.ring, stream.cursor), pool.rows_left(stream.ring, stream.cursor)
+            self._chunk = max(1, min(self._chunk, int(_OF_ROWS_LEFT * left / max(self._rows_a_step, 1e-3))))
+        before = self.state.to_arrays()
+        try:
+            steps = self._warm_up() if steps_left(self.state, self.goals) else self._keep()
+        except PassGivenUp:
+            self.state = RunState.from_arrays(before)
+            raise
+        if pool is not None:
+            self._rows_a_step = (pool.rows_drawn(stream.ring, stream.cursor) - drawn) / steps
+        return steps
 
     def save(self) -> None:
         """Write the draws in memory, and the state after the last of them, to the store."""
@@ -262,12 +293,22 @@ def run_all(runs: list[ChainRun], cores: int, clock: Clock, progress: Progress, 
                 break
             for future in wait(busy, timeout=_SECONDS_PER_CHUNK, return_when=FIRST_COMPLETED).done:
                 run = busy.pop(future)
-                future.result()
+                with suppress(PassGivenUp):  # what it has is kept, and a store goes on from there
+                    future.result()
                 if not run.finished:
                     waiting.append(run)
+            if clock.over or ctrl_c.heard:
+                _give_up_maps(runs)
             progress.update(share(), runs[0].remark())
     for run in runs:
         run.save()
+
+
+def _give_up_maps(runs: list[ChainRun]) -> None:
+    """Rows that chains wait for are not read any further."""
+    for run in runs:
+        if run.kernel.pool is not None:
+            run.kernel.pool.source.given_up.set()
 
 
 def _check_a_move(here: np.ndarray, kernel: Kernel, rng: np.random.Generator) -> None:

@@ -142,7 +142,7 @@ def catch_up(store: Store, runs: list[ChainRun], clock: Clock, progress: Progres
 
 def _go_on(run: ChainRun, chunk: Chunk | None, store: Store) -> None:
     if chunk is None:
-        run.open()
+        run.opened = False  # it is opened as it goes on, where Ctrl-C is heard
         return
     try:
         run.resume(chunk.state, chunk.result, chunk.first, chunk.seconds)

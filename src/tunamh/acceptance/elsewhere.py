@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._jit import BLOCK, NO_FAULT, FullPass, Model, Work, fixed, part
+from ..data.passes import ended_by
 from ..data.source import Rows
 from .base import sum_of_energies, sum_of_rises
 
@@ -62,9 +63,13 @@ class AllRows:
     def __call__(
         self, rises: bool, theta: np.ndarray, prop: np.ndarray, distance: float
     ) -> tuple[float, float, tuple[int, np.ndarray] | None]:
-        total, worst, first = 0.0, 0.0, None
         task = PassOverBlock(self.model, self.gathered.pack, rises, theta, prop, distance)
-        for of_block, worst_of_block, fault in self.gathered.map(task):
+        with ended_by(self.gathered.given_up):
+            return self._joined(self.gathered.map(task), rises)
+
+    def _joined(self, blocks: Iterable[Any], rises: bool) -> tuple[float, float, tuple[int, np.ndarray] | None]:
+        total, worst, first = 0.0, 0.0, None
+        for of_block, worst_of_block, fault in blocks:
             total, worst = total + of_block, max(worst, worst_of_block)
             first = fault if first is None else first
             if fault is not None and (rises or total != math.inf):  # an energy of +infinity is one of all rows

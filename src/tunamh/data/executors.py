@@ -1,7 +1,11 @@
 """Tasks in any `concurrent.futures.Executor`: threads, processes, a cluster. Results come in the order of the tasks.
 
-Only ``submit`` and ``result`` are asked of it. An executor of other processes is sent the function as bytes, made by
-cloudpickle, since functions inside functions do not pickle otherwise; a process unpickles it once for all its tasks.
+Only ``submit`` is asked of it, and of futures ``result``, ``done`` and ``cancel``. An executor of other processes is
+sent the function as bytes, made by cloudpickle, since functions inside functions do not pickle otherwise; a process
+unpickles it once for all its tasks.
+
+Whoever gives a pass up, by an error, Ctrl-C or the end of the time, does not wait for it: tasks that have not begun are
+cancelled, those in threads of this process end after the block that they are at, others where they are.
 """
 
 from __future__ import annotations
@@ -14,16 +18,18 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
 from typing import Any
 
-from ..errors import SourceError
-from .passes import in_own_thread, threads
+from ..errors import PassGivenUp, SourceError
+from .passes import in_own_thread, look, threads
 
 _AHEAD = 4  # tasks for each processor that are submitted before their results are asked for
+_PATIENCE = 0.1  # seconds between two looks at whoever may give a pass up
 _ELSEWHERE = 64  # the same where the number of workers is not known: a task waits at its executor, not in memory
 
 
 def in_order(executor: Any, function: Callable[..., Any], tasks: Iterable[tuple]) -> Iterator[Any]:
     """``function(*task)`` of every task, whose first part has a ``place``, by which an error names what was lost."""
-    executor, call, ahead = _called(executor, function)
+    given_up = threading.Event()
+    executor, call, ahead = _called(executor, function, given_up)
     if executor is None:
         yield from (function(*task) for task in tasks)
         return
@@ -36,19 +42,20 @@ def in_order(executor: Any, function: Callable[..., Any], tasks: Iterable[tuple]
         while waiting:
             yield _result(*waiting.popleft())
     finally:
-        left = [future for future, _ in waiting if not future.cancel()]
-        for future in left:  # nobody wants the rest, but nothing may run on behind one's back
-            future.exception()
+        given_up.set()
+        running = [future for future, _ in waiting if not future.cancel()]
+        for future in running if isinstance(executor, ThreadPoolExecutor) else ():
+            future.exception()  # nothing may run on behind one's back: it ends after a block
 
 
-def _called(executor: Any, function: Callable[..., Any]) -> tuple[Any, tuple, int]:
+def _called(executor: Any, function: Callable[..., Any], given_up: threading.Event) -> tuple[Any, tuple, int]:
     """The executor to be used, what to submit before a task's own arguments, and how many tasks ahead."""
     if executor is None:
         if in_own_thread() or (os.cpu_count() or 1) == 1:
             return None, (function,), 1
-        return threads(), (function,), _AHEAD * (os.cpu_count() or 1)
+        return threads(), (_until, given_up, function), _AHEAD * (os.cpu_count() or 1)
     if isinstance(executor, ThreadPoolExecutor):
-        return executor, (function,), _ELSEWHERE
+        return executor, (_until, given_up, function), _ELSEWHERE
     return executor, (run_pickled, pickled(function)), _ELSEWHERE
 
 
@@ -61,9 +68,38 @@ def _submitted(executor: Any, call: tuple, task: tuple) -> Any:
 
 def _result(future: Any, place: str) -> Any:
     try:
-        return future.result()
+        return waited_for(future)
     except (BrokenExecutor, CancelledError) as error:
         raise _lost(place, error) from error
+
+
+def waited_for(future: Any) -> Any:
+    """Its result; meanwhile whoever watches passes may give this one up."""
+    while not future.done():
+        try:
+            return future.result(timeout=_PATIENCE)
+        except TimeoutError:  # of waiting or, if it is done by now, maybe the task's own
+            look()
+    return future.result()
+
+
+_of_thread = threading.local()
+
+
+def _until(given_up: threading.Event, function: Callable[..., Any], *task: Any) -> Any:
+    """In a thread of this process: ``function``, which may ask between blocks whether it is still wanted."""
+    _of_thread.given_up = given_up
+    try:
+        return function(*task)
+    finally:
+        _of_thread.given_up = None
+
+
+def between_blocks() -> None:
+    """Raise if nobody wants what this thread computes any more; the error is seen by nobody."""
+    given_up = getattr(_of_thread, "given_up", None)
+    if given_up is not None and given_up.is_set():
+        raise PassGivenUp("the pass was given up.")
 
 
 def _lost(place: str, error: BaseException) -> SourceError:

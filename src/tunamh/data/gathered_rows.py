@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import SourceError
 from .gathering import SERVING, GatherBlock, Plan, Served
 from .packed import packed_rows, packed_size
+from .passes import ended_by
 from .pool import Pool
 from .source import Rows
 
@@ -37,6 +38,8 @@ class GatheredRows:
         For each block the number of its first row and the sum of its ``c``.
     squares : float
         The sum of ``c_i^2``.
+
+    When ``given_up`` is set, maps that a run waits for end after the block that they are at.
     """
 
     def __init__(
@@ -65,7 +68,7 @@ class GatheredRows:
         self._pools: list[Pool] = []
         self._jobs: dict[int, Future] = {}
         self.expect(1)
-        self._lock, self._given_up = threading.Lock(), threading.Event()
+        self._lock, self.given_up = threading.Lock(), threading.Event()
         self._thread: ThreadPoolExecutor | None = None
 
     @property
@@ -141,13 +144,12 @@ class GatheredRows:
         rows, numbers = packed_rows(len(streams) * size, self.width), np.empty(len(streams) * size, np.int64)
         plan = Plan(self.starts, self.sums, streams, first, count)
         filled = 0
-        for found in self.map(GatherBlock(plan, self.pack, self.column)):
-            if self._given_up.is_set():
-                raise SourceError("the run ended while rows were gathered.")
-            if found is not None:
-                places, chosen, which = found
-                rows[places], numbers[places] = chosen, which
-                filled += len(places)
+        with ended_by(self.given_up):
+            for found in self.map(GatherBlock(plan, self.pack, self.column)):
+                if found is not None:
+                    places, chosen, which = found
+                    rows[places], numbers[places] = chosen, which
+                    filled += len(places)
         if filled != len(numbers):
             raise SourceError(f"{len(numbers) - filled} rows that were drawn were in no block: the data changed.")
         self.gathered += filled
@@ -161,11 +163,11 @@ class GatheredRows:
 
     def end(self) -> None:
         """Give up what is being gathered, and forget what waits."""
-        self._given_up.set()
+        self.given_up.set()
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.shutdown(wait=True, cancel_futures=True)
         with self._lock:
             self._jobs.clear()
             self._pools.clear()
-        self._given_up.clear()
+        self.given_up.clear()

@@ -4,7 +4,8 @@ Each block is one task with one BLAS thread, and blocks do not depend on the num
 has the same bits on any machine with the same BLAS.
 
 Passes can be watched. Inside ``with watching(callback)`` every pass reports how far it is, and code that makes several
-names what it is about by ``announce("looking for the mode")``. A callback that raises ends the pass.
+names what it is about by ``announce("looking for the mode")``. A callback that raises ends the pass: it is called after
+every block, and every tenth of a second while one is waited for (`look`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeVar
 
 from .._blas import one_blas_thread
+from ..errors import PassGivenUp
 
 Result = TypeVar("Result")
 
@@ -65,6 +67,25 @@ def announce(stage: str) -> None:
     watch = _watch.get()
     if watch is not None:
         watch.tell(stage=stage)
+
+
+def look() -> None:
+    """While a result is waited for: whoever watches may end the pass."""
+    watch = _watch.get()
+    if watch is not None:
+        watch.tell()
+
+
+@contextlib.contextmanager
+def ended_by(given_up: threading.Event) -> Iterator[None]:
+    """Passes of this thread that nobody watches end when ``given_up`` is set, by `PassGivenUp`."""
+
+    def refuse(report: Report) -> None:
+        if given_up.is_set():
+            raise PassGivenUp("the run was ended while rows were read.")
+
+    with contextlib.nullcontext() if _watch.get() is not None else watching(refuse):
+        yield
 
 
 def blocks(n_rows: int) -> Iterator[slice]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._arguments import shown as shown_value
 from ..errors import SourceError, TunaMHError
-from .executors import in_order
+from .executors import between_blocks, in_order
 from .passes import ROWS_AT_ONCE, shown
 from .tables import column_names
 from .tables_source import SomeColumns, TableBlock
@@ -121,6 +121,7 @@ class OfBlocks:
     def __call__(self, piece: Piece, start: int, length: int) -> list[Any]:
         results, done = [], 0
         for block in self.reading.blocks(piece, start, self.columns):
+            between_blocks()
             try:
                 results.append(self.function(block))
             except Exception as error:

@@ -38,7 +38,7 @@ class Pool:
         self.rows = packed_rows(self.capacity + 1, source.width)
         self.rows[self.capacity] = 0.0
         self.numbers = np.zeros(self.capacity + 1, np.int64)
-        self.batch, self.error = -1, None
+        self.batch, self._end, self.error = -1, 0, None
         self._readable = self.rows.view()
         self._readable.flags.writeable = False
         self._callback = Callback(self._called)
@@ -66,8 +66,17 @@ class Pool:
         if self.batch != k:
             rows, numbers = self.source.take(k, self)
             self.rows[: len(rows)], self.numbers[: len(rows)] = rows, numbers
-            self.batch = k
+            self.batch, self._end = k, (first + count) * SERVING
         return first * SERVING, (first + count) * SERVING
+
+    def rows_left(self, ring: np.ndarray, cursor: np.ndarray) -> int:
+        """How many rows of the stream are in memory that the chain has not drawn yet."""
+        return self._end - self.rows_drawn(ring, cursor)
+
+    @staticmethod
+    def rows_drawn(ring: np.ndarray, cursor: np.ndarray) -> int:
+        """The chain's place in its stream."""
+        return int(cursor[1]) - (ring.size - int(cursor[0]))
 
     def hold(self, ring: np.ndarray, cursor: np.ndarray) -> None:
         """Before a chain goes on: what waits in its ring is in ``rows``; compiled code asks for all later rows."""

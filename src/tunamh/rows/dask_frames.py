@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._arguments import shown
-from ..data.executors import pickled, run_pickled
+from ..data.executors import pickled, run_pickled, waited_for
 from ..data.pieces import InPieces, OfBlocks, Reading, Survey
 from ..data.tables_source import TableBlock
 from ..errors import SourceError
@@ -80,12 +80,16 @@ class DaskTables(InPieces):
         compute, run, blob = _compute(), delayed(_on_piece, pure=False), pickled(function)
         waiting: deque[tuple[Any, str]] = deque()
         tasks = zip(parts, places, others, strict=True)
-        for part, place, other in tasks:
-            waiting.append((compute(run(blob, part, place, *other)), place))
-            if len(waiting) >= _AHEAD:
+        try:
+            for part, place, other in tasks:
+                waiting.append((compute(run(blob, part, place, *other)), place))
+                if len(waiting) >= _AHEAD:
+                    yield _result(*waiting.popleft())
+            while waiting:
                 yield _result(*waiting.popleft())
-        while waiting:
-            yield _result(*waiting.popleft())
+        finally:
+            for future, _ in waiting:
+                future.cancel()
 
 
 def _itself(block: TableBlock) -> TableBlock:
@@ -106,13 +110,24 @@ def _compute() -> Callable[[Any], Any]:
 
 
 class _Done:
+    """Work in Dask's threads, done when it is asked for."""
+
     def __init__(self, compute: Callable[[], Any]):
-        self.result = compute
+        self.compute = compute
+
+    def result(self, timeout: float | None = None) -> Any:
+        return self.compute()
+
+    def done(self) -> bool:
+        return True
+
+    def cancel(self) -> None:
+        """Nothing has begun."""
 
 
 def _result(future: Any, place: str) -> Any:
     try:
-        return future.result()
+        return waited_for(future)
     except Exception as error:
         if type(error).__name__ not in ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError"):
             raise

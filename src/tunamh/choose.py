@@ -8,6 +8,7 @@ same seed gives the same draws on any machine.
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from ._arguments import shown
 from .acceptance import MH, MHSS, TunaMH
 from .capabilities import Examined, Repeating, Swept, Whitenable, offers
 from .control import Taylor
+from .data.gathered_rows import FIRST_ROWS
 from .errors import NotApplicable, SeveralModes
 from .hamiltonian.target import HamiltonianRegression, may_have_trajectories
 from .mixed.levels import as_groups, costly_levels, may_have_groups
@@ -29,6 +31,12 @@ from .targets.taylor import TaylorTarget
 
 MH_PASS_SHARE = 0.3
 """A pass of `MH` over all rows costs about this share of as many random rows (benchmarks/rows_per_second.py)."""
+
+MAP_ROWS = 10.0
+"""A map over rows that are not in memory costs about this many random rows in memory for each of its own.
+
+Some 1 microsecond, mostly to bound and pack the row again, where a drawn row takes 0.1 (benchmarks/rows_from_disk.py).
+"""
 
 _STEP_ROWS = 10.0  # what a step costs besides its rows, in rows: below this, all rows without noise cost no more
 
@@ -196,11 +204,9 @@ def _given_scales(target: Regression) -> Choice:
     if unsafe is not None:
         refuse_separated(target)
     expanded = target.taylor(2, mode.point, mode.expansion, whiten=True, original_bounds=False)
-    batch, n_rows = _foreseen_batch(expanded), target.n_rows
-    few = max(batch, _STEP_ROWS) < MH_PASS_SHARE * n_rows or expanded.total_bound == 0.0
-    which = f"{_few(batch)} of {n_rows:,}" if few else f"all {n_rows:,}"
-    why = f"coefficients given the scales of the prior and these scales in turn, each step checked on {which} rows"
-    return Choice(GivenScalesTarget(expanded), MHSS(delayed=False) if few else MH(), GivenScales(), why)
+    test, rows = _cheaper_test(expanded, _foreseen_batch(expanded))
+    why = f"coefficients given the scales of the prior and these scales in turn, each step checked on {rows}"
+    return Choice(GivenScalesTarget(expanded), test, GivenScales(), why)
 
 
 def _across_modes(target: Regression) -> Choice:
@@ -211,7 +217,7 @@ def _across_modes(target: Regression) -> Choice:
         MH(),
         proposal,
         f"the posterior has {len(target.modes)} modes, and proposals are drawn from Gaussian approximations about each "
-        f"of them and by a random walk; each step reads all {target.n_rows:,} rows",
+        f"of them and by a random walk; each step reads {_all_rows(target)}",
     )
 
 
@@ -221,9 +227,9 @@ def _without_expansion(target: Regression, why: str) -> Choice:
         return Choice(target, TunaMH(), target.default_proposal(), f"a random walk on minibatches, since {why}")
     mode = target.modes[0]
     if np.isfinite(mode.posterior.energy) and mode.posterior.metric().positive_definite:
-        said = f"Student-t proposals about the mode and a random walk, each checked on all rows, since {why}"
+        said = f"Student-t proposals about the mode and a random walk, each checked on {_all_rows(target)}, since {why}"
         return Choice(target, MH(), AcrossModes.of([mode]), said)
-    return Choice(target, MH(), target.default_proposal(), f"a random walk on all rows, since {why}")
+    return Choice(target, MH(), target.default_proposal(), f"a random walk on {_all_rows(target)}, since {why}")
 
 
 def _for_expansion(target: TaylorTarget, where: str, batch: float | None = None) -> Choice:
@@ -232,15 +238,50 @@ def _for_expansion(target: TaylorTarget, where: str, batch: float | None = None)
     if not target.white:
         why = f"a random walk on an expansion of order {target.order}, without whitened distances"
         return Choice(target, MHSS(), target.default_proposal(), why)
-    n_rows, batch = target.n_rows, _foreseen_batch(target) if batch is None else batch
     if target.total_bound == 0.0 and target._prior.gaussian:
         why = "the posterior is Gaussian: independent draws, and no row is read"
         return Choice(target, MHSS(delayed=False), Autoregressive(rho=0.0, robust_share=0.0), why)
+    test, rows = _cheaper_test(target, _foreseen_batch(target) if batch is None else batch)
+    return Choice(target, test, Autoregressive(), f"{approximation}, each checked on {rows}")
+
+
+def _cheaper_test(target: TaylorTarget, batch: float) -> tuple[Any, str]:
+    """A minibatch or all rows, whichever a step costs less with, and which rows that are."""
+    if target.gathered is not None and target.total_bound > 0.0:
+        return _cheaper_by_maps(target, batch)
+    n_rows = target.n_rows
     if max(batch, _STEP_ROWS) < MH_PASS_SHARE * n_rows or target.total_bound == 0.0:
-        why = f"{approximation}, each checked on {_few(batch)} of {n_rows:,} rows"
-        return Choice(target, MHSS(delayed=False), Autoregressive(), why)
-    why = f"{approximation}, each checked on all {n_rows:,} rows: a minibatch of {_few(batch)} would cost no less"
-    return Choice(target, MH(), Autoregressive(), why)
+        return MHSS(delayed=False), f"{_few(batch)} of {n_rows:,} rows"
+    return MH(), f"all {n_rows:,} rows: a minibatch of {_few(batch)} would cost no less"
+
+
+def _cheaper_by_maps(target: TaylorTarget, batch: float) -> tuple[Any, str]:
+    """The same of rows that are not in memory, where maps are what costs: a step takes its share of one, or all of it.
+
+    One map gathers some `FIRST_ROWS` rows for every chain, so that a move that asks for more is checked on all rows.
+    More are gathered where there is memory for them, which the choice must not depend on.
+    """
+    n_rows = target.n_rows
+    test = MHSS(delayed=False)
+    test = replace(test, full_share=min(test.full_share, FIRST_ROWS / n_rows))
+    bounds = _foreseen_bounds(target)
+    gathered = bounds < test.full_share * n_rows
+    rows = float(np.mean(np.where(gathered, bounds, 0.0)))
+    maps = rows / FIRST_ROWS + float(np.mean(~gathered))
+    if rows + MAP_ROWS * n_rows * maps < MAP_ROWS * n_rows:
+        every = f"one every {_rounded(1 / maps)} steps or so" if maps < 0.5 else "one in most steps"
+        return test, f"{_few(batch)} of {n_rows:,} rows, which maps over all of them gather, {every}"
+    return MH(), f"{_all_rows(target)}: a minibatch of {_few(batch)} would cost no less"
+
+
+def _all_rows(target: Target) -> str:
+    by_map = ", by a map over them, since they are not in memory" if target.gathered is not None else ""
+    return f"all {target.n_rows:,} rows{by_map}"
+
+
+def _rounded(number: float) -> str:
+    """Two digits of a large number."""
+    return f"{float(f'{number:.2g}'):,.0f}"
 
 
 def _few(batch: float) -> str:
@@ -251,11 +292,15 @@ def _few(batch: float) -> str:
 
 def _foreseen_batch(target: TaylorTarget) -> float:
     """The mean of ``min(C M, N)`` over pairs of independent draws from the Laplace law."""
+    return float(np.mean(np.minimum(_foreseen_bounds(target), target.n_rows)))
+
+
+def _foreseen_bounds(target: TaylorTarget) -> np.ndarray:
+    """``C M`` of pairs of independent draws from the Laplace law."""
     white = target.whitened()
     hyper, distance = white._hyper, white.parts.distance
     pairs = np.random.default_rng(0).standard_normal((_PAIRS, 2, target.dim))
-    move_bounds = [target.total_bound * distance(here, there, hyper) for here, there in pairs]
-    return float(np.mean(np.minimum(move_bounds, target.n_rows)))
+    return np.array([target.total_bound * distance(here, there, hyper) for here, there in pairs])
 
 
 def warn_of_modes(target: Target, frames: int) -> None:

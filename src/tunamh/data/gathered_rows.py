@@ -21,6 +21,8 @@ from .pool import Pool
 from .source import Rows
 
 FIRST_BATCH = 16  # servings; every batch has eight times as many as the one before, up to what the memory allows
+FIRST_ROWS = FIRST_BATCH * SERVING
+"""Rows of each chain that the first map gathers."""
 _GROWTH = 8
 _BESIDE_ROWS = 48  # bytes that a gathered row takes for a while besides its own: its number, place and uniform
 

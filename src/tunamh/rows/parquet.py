@@ -35,15 +35,20 @@ class ParquetPiece(NamedTuple):
         wanted: Any = {"schema": self.schema, "columns": None if columns is None else list(columns)}
         wanted |= {"use_threads": False}
         try:
-            if self.n_rows <= _WHOLE:
-                yield self.fragment.to_table(**wanted)
-            else:
-                yield from _of_same_size(self.fragment.to_batches(batch_size=_PART, **wanted))
+            for table in self._read(wanted):
+                self._refuse_changes()  # while it was read
+                yield table
         except OSError as error:
             self._refuse_changes()
             raise SourceError(
                 f"{self.place} cannot be read ({error}): the file is damaged. Write it again, then open the rows anew."
             ) from error
+
+    def _read(self, wanted: dict[str, Any]) -> Iterator[Any]:
+        if self.n_rows <= _WHOLE:
+            yield self.fragment.to_table(**wanted)
+        else:
+            yield from _of_same_size(self.fragment.to_batches(batch_size=_PART, **wanted))
 
     def _refuse_changes(self) -> None:
         size, modified = stamp(self.fragment.filesystem, self.fragment.path)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ..data.seal import digest_of
 from ..data.source import Factored, Rows, Source, watched_map
 from ..data.tables import as_matrix, refuse_non_finite
+from ..errors import SourceError
 from .designs import Block, Design
 from .designs.dense import DenseDesign
 from .designs.gathered import GatheredDesign
@@ -96,10 +99,23 @@ def _of_block(blocks: Blocks, function: Callable[[Rows], Result], rows: Rows) ->
     return function(blocks(rows))
 
 
+def _digested(function: Callable[[Rows], Result], rows: Rows) -> tuple[int, int, Result]:
+    """With the number of the block's first row, and a digest of what is in it."""
+    X = (rows.X.numbers, rows.X.positions, rows.X.values) if isinstance(rows.X, Factored) else (rows.X,)
+    digest = digest_of([*X, rows.y, rows.weights, rows.offset, rows.censored])
+    return rows.start, digest, function(rows)
+
+
 class FromSource(Observations):
-    """Rows that a source gives block by block. One map looks at all of them first."""
+    """Rows that a source gives block by block. One map looks at all of them first (`looked_through`).
+
+    It notes a digest of every block, and each later map compares: data that change under a run are noticed, whatever
+    the source knows of itself.
+    """
 
     in_process = False
+    digests: np.ndarray | None = None
+    """Of every block, in their order, once all have been looked at."""
 
     def __init__(self, source: Source, blocks: Blocks | None = None):
         self.source = source
@@ -114,7 +130,9 @@ class FromSource(Observations):
 
     @property
     def fingerprint(self) -> str:
-        return self.source.fingerprint
+        if self.digests is None:
+            return self.source.fingerprint
+        return f"{self.source.fingerprint}-{hashlib.blake2b(self.digests.tobytes(), digest_size=8).hexdigest()}"
 
     @property
     def memory(self) -> int | None:  # type: ignore[override]
@@ -127,13 +145,24 @@ class FromSource(Observations):
         return max(1000, _BYTES_OF_A_SAMPLE // (8 * (self.design.numbers.width + 3)))
 
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
-        return watched_map(self.source, partial(_of_block, self._blocks, function))
+        return self._each(partial(_of_block, self._blocks, function))
+
+    def _each(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
+        """``function`` of every block as the source gives it; raises at the first that is not what it was."""
+        for k, (start, digest, result) in enumerate(watched_map(self.source, partial(_digested, function))):
+            if self.digests is not None and (k >= len(self.digests) or digest != int(self.digests[k])):
+                raise SourceError(
+                    f"the rows from {start} on are not what they were when the target was made: the data changed in "
+                    "between. Open the rows again and make a new target; a stored run goes on by tunamh.resume once "
+                    "they are as they were."
+                )
+            yield result
 
     def check(self, rows: Rows) -> None:
-        """Of a source nothing but its fingerprint is known."""
+        """Every map does."""
 
     def check_some(self) -> None:
-        """Of a source nothing but its fingerprint is known."""
+        """Every map does."""
 
     def take(self, index: np.ndarray) -> InMemory:
         return next(self.take_each([index]))
@@ -142,7 +171,7 @@ class FromSource(Observations):
         """One map in which every block gives those of its rows that are asked for."""
         sorts = [np.argsort(index, kind="stable") for index in indices]
         wanted = [np.asarray(index)[sort] for index, sort in zip(indices, sorts, strict=True)]
-        found = list(watched_map(self.source, partial(_chosen_each, self._blocks, wanted)))
+        found = list(self._each(partial(_chosen_each, self._blocks, wanted)))
         for k, sort in enumerate(sorts):
             yield self._joined([parts[k] for parts in found], sort)
 
@@ -171,7 +200,9 @@ class FromSource(Observations):
         kept = which if before is None else before.copy()
         if before is not None:
             kept[before] = which
-        return FromSource(self.source, self._blocks._replace(which=kept))
+        other = FromSource(self.source, self._blocks._replace(which=kept))
+        other.digests = self.digests
+        return other
 
 
 def _chosen_each(blocks: Blocks, indices: list[np.ndarray], rows: Rows) -> list[tuple[np.ndarray, Rows]]:
@@ -219,7 +250,7 @@ def _beside(rows: Rows, what: str, values: Any, wanted: bool) -> np.ndarray | No
     return array
 
 
-def _look(blocks: Blocks, check: Callable[[np.ndarray], None], names: list[str] | None, rows: Rows) -> tuple[int, int]:
+def _look(blocks: Blocks, check: Callable[[np.ndarray], None], names: list[str] | None, rows: Rows) -> int:
     """Raise for numbers of a block that are no use."""
     if len(rows.y) == 0:
         raise ValueError(f"a block of the source, at row {rows.start}, is empty: leave such blocks out.")
@@ -243,17 +274,20 @@ def _look(blocks: Blocks, check: Callable[[np.ndarray], None], names: list[str] 
         check(seen.y)
     except ValueError as error:
         raise ValueError(f"in the block of rows from {rows.start} on, counted from there: {error}") from None
-    return rows.start, len(seen.y)
+    return len(seen.y)
 
 
 def looked_through(found: FromSource, check: Callable[[np.ndarray], None]) -> FromSource:
     """Raise for numbers that are no use, wherever they are, before anything rests on them."""
     names = None if found.names is None else list(found.names)
-    counted = 0
-    for start, n_rows in watched_map(found.source, partial(_look, found._blocks, check, names)):
+    counted, digests = 0, []
+    look = partial(_look, found._blocks, check, names)
+    for start, digest, n_rows in watched_map(found.source, partial(_digested, look)):
         if start != counted:
             raise ValueError(f"a block of the source says it starts at row {start}, but {counted} rows came before it.")
         counted += n_rows
+        digests.append(digest)
     if counted != found.n_rows:
         raise ValueError(f"the source says it has {found.n_rows} rows, its blocks have {counted} together.")
+    found.digests = np.array(digests, dtype=np.uint64)
     return found

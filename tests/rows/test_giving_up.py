@@ -12,6 +12,7 @@ import pytest
 from made import write
 
 import tunamh
+from tunamh import clock
 from tunamh.acceptance import elsewhere
 from tunamh.data import gathered_rows as batches
 from tunamh.data import gathering
@@ -109,17 +110,22 @@ def same(one, other):
 
 
 class Held:
-    """In the place of a function of blocks: from a moment on, each waits until the run is given up."""
+    """In the place of a function of blocks: from a moment on, each waits until the run is given up.
 
-    def __init__(self, monkeypatch, kind, end=lambda: None):
-        self.from_now_on, self.calls, self.gathered, self.end = threading.Event(), 0, None, end
+    The first of them ends the run, when every chain has come as far as a batch of rows.
+    """
+
+    def __init__(self, monkeypatch, kind, end, batch=-1):
+        self.from_now_on, self.calls, self.gathered, self.end, self.batch = threading.Event(), 0, None, end, batch
         compute, begin = kind.__call__, batches.GatheredRows.begin
 
         def held(task, block):
             if self.from_now_on.is_set():
-                if self.calls == 0:
-                    self.end()
                 self.calls += 1
+                if self.calls == 1:
+                    while any(pool.batch < self.batch for pool in self.gathered._pools):
+                        time.sleep(0.01)
+                    self.end()
                 assert self.gathered.given_up.wait(60)
                 time.sleep(0.3)  # longer than it takes until somebody looks
             return compute(task, block)
@@ -138,8 +144,9 @@ def test_a_gather_is_ended_and_the_run_goes_on_bit_for_bit(path, tmp_path, monke
     monkeypatch.setattr(batches, "FIRST_BATCH", 1)
     whole = sampled(path, 900)
     with monkeypatch.context() as patch:
-        held = Held(patch, gathering.GatherBlock, ctrl_c if by == "Ctrl-C" else lambda: None)
-        gather = batches.GatheredRows._gather
+        over, gather = threading.Event(), batches.GatheredRows._gather
+        held = Held(patch, gathering.GatherBlock, ctrl_c if by == "Ctrl-C" else over.set, batch=1)
+        patch.setattr(clock.Clock, "over", property(lambda self: over.is_set()))
 
         def later(gathered, k, wanting):
             if k == 2:
@@ -147,8 +154,7 @@ def test_a_gather_is_ended_and_the_run_goes_on_bit_for_bit(path, tmp_path, monke
             return gather(gathered, k, wanting)
 
         patch.setattr(batches.GatheredRows, "_gather", later)
-        given = {} if by == "Ctrl-C" else {"max_seconds": 3.0}
-        found = sampled(path, 900, store=tmp_path / "run", **given)
+        found = sampled(path, 900, store=tmp_path / "run", max_seconds=1e6)
     kept = found.posterior.sizes["draw"]
     assert 0 < kept < 900
     assert held.calls < 5  # of five blocks

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,7 +24,8 @@ _COPIES = 3  # of a column at most at once: as it is read, joined or in a matrix
 _BESIDE = 90  # bytes of a packed row besides: its bound, the centre's numbers, its law; both measured, 1 to 4 columns
 
 
-class Levels(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Levels:
     """A column of text or categories, as data frames offer one: codes of the levels, which are sorted."""
 
     codes: np.ndarray

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import helper
+from ..acceptance.grouped import BOUND, KEEP, OTHER, PLACE, ROW
 from ..data.source import Rows
 from ..data.supply import fill_alias
 from ..errors import NotApplicable
@@ -144,29 +145,36 @@ def cells_of(one: Grouping, size: np.ndarray) -> Cells:
 
 
 @helper
-def alias_of_cells(first, bounds, keep, other):
-    """Walker's table within every group."""
-    for g in range(first.size - 1):
-        start, end = first[g], first[g + 1]
-        total = 0.0
-        for k in range(start, end):
-            total += bounds[k]
-        table = np.empty((end - start, 2))
-        if total > 0.0:
-            fill_alias(bounds[start:end].reshape(end - start, 1), 0, total, table)
+def _fill_aliases(first, places):
+    """Walker's table within every cell, from the bounds."""
+    for c in range(first.size - 1):
+        start, end = first[c], first[c + 1]
+        bounds, table, total = np.empty((end - start, 1)), np.empty((end - start, 2)), 0.0
         for k in range(end - start):
-            keep[start + k] = table[k, 0] if total > 0.0 else 1.0
-            other[start + k] = table[k, 1] if total > 0.0 else 0.0
+            bounds[k, 0] = places[start + k, BOUND]
+            total += bounds[k, 0]
+        if total > 0.0:
+            fill_alias(bounds, 0, total, table)
+        for k in range(end - start):
+            places[start + k, KEEP] = table[k, 0] if total > 0.0 else 1.0
+            places[start + k, OTHER] = table[k, 1] if total > 0.0 else 0.0
+
+
+def places_of(of_row: np.ndarray, constants: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where each cell begins, and its rows with their constants and alias tables."""
+    order = np.argsort(of_row, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=cells))]).astype(np.int64)
+    places = np.empty((len(order), PLACE))
+    places[:, ROW], places[:, BOUND] = order, constants[order]
+    _fill_aliases(first, places)
+    return first, places
 
 
 class CellBounds(NamedTuple):
-    """Rows in the order of their cells, their bounds and alias tables, and every cell's ladder."""
+    """Rows in the order of their cells, with their bounds and alias tables, and every cell's ladder."""
 
     first: np.ndarray
-    order: np.ndarray
-    bounds: np.ndarray
-    keep: np.ndarray
-    other: np.ndarray
+    places: np.ndarray
     total: np.ndarray
     rungs: np.ndarray
 
@@ -210,10 +218,5 @@ def bounds_of_cells(
 
     for found in rows.map(fill, at):
         np.maximum(rungs, found, out=rungs)
-    order = np.argsort(of_row, kind="stable")
-    first = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=cells.number))]).astype(np.int64)
-    bounds = np.ascontiguousarray(constants[order])
-    keep, other = np.empty(len(bounds)), np.empty(len(bounds))
-    alias_of_cells(first, bounds, keep, other)
-    total = np.bincount(of_row, constants, minlength=cells.number)
-    return CellBounds(first, order, bounds, keep, other, total, rungs)
+    first, places = places_of(of_row, constants, cells.number)
+    return CellBounds(first, places, np.bincount(of_row, constants, minlength=cells.number), rungs)

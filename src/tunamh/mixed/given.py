@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import helper
-from .._jit.windows import window
-from ..acceptance.grouped import GroupRows
+from .._jit.windows import matrix_window, window
+from ..acceptance.grouped import PLACE, GroupRows
 from ..priors.laws import laws_at
 from .covariance import fill_precision, log_correlations
 from .layout import factor_of
@@ -78,15 +78,6 @@ def precision(hyper, factor, state, root, Q):
 
 
 @helper
-def free_groups(hyper, factor):
-    """How many groups have effects."""
-    count = 0.0
-    for g in range(factor.groups):
-        count += 1.0 - hyper[factor.pinned + g]
-    return count
-
-
-@helper
 def length_of(hyper, metric, b, other, sign, p):
     """``|metric (b + sign other)|``."""
     total = 0.0
@@ -101,11 +92,6 @@ def length_of(hyper, metric, b, other, sign, p):
 @helper(inline=True)
 def rows_of(hyper, factor, model):
     """The factor's rows, group by group, and the laws by which they are drawn."""
-    n = model.n_rows
     return GroupRows(
-        window(hyper, factor.first, factor.all_cells + 1),
-        window(hyper, factor.order, n),
-        window(hyper, factor.keep, n),
-        window(hyper, factor.other, n),
-        window(hyper, factor.bounds, n),
+        window(hyper, factor.first, factor.all_cells + 1), matrix_window(hyper, factor.places, model.n_rows, PLACE)
     )

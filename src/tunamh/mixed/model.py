@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arguments import flag
 from .._jit import Model
+from ..acceptance.grouped import BOUND, ROW
 from ..data.gathered_rows import GatheredRows
 from ..data.passes import announce
 from ..data.source import Rows
@@ -169,7 +170,7 @@ class MixedModel(GroupedParameters):
         c = self._bound_column
         first = factors[0]
         bounds = np.empty(self.n_rows)
-        bounds[first.order] = first.bounds
+        bounds[first.places[:, ROW].astype(np.int64)] = first.places[:, BOUND]
         at = centre.at
         state = np.concatenate([at.common, np.zeros(self.m), *(effects.ravel() for effects in at.effects)])
 
@@ -205,6 +206,7 @@ class MixedModel(GroupedParameters):
                 "scales_at": scales_at,
                 "effects_at": effects_at,
                 "group_at": group_at,
+                "free_groups": one.free.sum(),
                 "correlation": one.correlation,
                 "known": one.known is not None,
             }

@@ -62,6 +62,7 @@ class FactorNumbers:
     precision: np.ndarray  # (q, q): where the scales are known
     steps: np.ndarray  # (m): of differences in lambda
     variants: np.ndarray  # (1 + 2 m, q, q): Sigma^-1 at the centre and a step to either side of it
+    scale_law: np.ndarray  # the table of `.scale_law`; [0] where there is none
     priors: np.ndarray  # records of the laws of the scales, see `tunamh.priors.laws`
     link: np.ndarray  # (G + 1): where a group's partners begin, those of other factors with which it shares rows
     partner: np.ndarray  # (n): their places among all groups of all factors
@@ -121,6 +122,7 @@ class Factor(NamedTuple):
     precision: Any
     steps: Any
     variants: Any
+    scale_law: Any
     priors: Any
     link: Any
     partner: Any
@@ -197,7 +199,7 @@ def factor_of(hyper, f):
         int(hyper[t + 38]), int(hyper[t + 40]), int(hyper[t + 42]), int(hyper[t + 44]), int(hyper[t + 46]),
         int(hyper[t + 48]), int(hyper[t + 50]), int(hyper[t + 52]), int(hyper[t + 54]), int(hyper[t + 56]),
         int(hyper[t + 58]), int(hyper[t + 60]), int(hyper[t + 62]), int(hyper[t + 64]), int(hyper[t + 66]),
-        int(hyper[t + 68]), int(hyper[t + 70]),
+        int(hyper[t + 68]), int(hyper[t + 70]), int(hyper[t + 72]),
     )  # fmt: skip
 
 

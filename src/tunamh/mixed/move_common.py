@@ -13,13 +13,14 @@ from ..acceptance.base import accepts
 from ..acceptance.grouped import read_groups
 from .given import ALL_ROWS, Move, closed_prior, length_of, precision, rows_of
 from .groups_given import fill_distances, follow, leans_at, place, slopes_at, stand
+from .scale_law import WIDE, propose_by_table
 from .shift import fill_shift
 from .small import back, cholesky, solve
 
 _MOST_BETA, _HALF_WAY = 4.0, 10.0  # of (A), whose decision would else be noisy, and rows at which it is half there
 _SCALES, _NEARBY = 0.05, 0.1  # shares of (A): walks of the scales alone, and of all
-_WIDE = 0.12  # standard deviation of a log scale, above which its law is far from normal
-_GIVEN_SCALES = 0.3  # share there of common parameters given the scales
+_BY_TABLE = 0.5  # share of draws from the table of a scale's law, where there is one
+_GIVEN_SCALES = 0.3  # share of common parameters given scales that are known badly, where there is no table
 _SCALES_OF_FEW, _NEARBY_OF_FEW = 0.25, 0.25  # the shares there
 
 
@@ -65,7 +66,7 @@ def _propose_common(rng, hyper, factor, common, state, shift, rho, there):
     before = 0.0
     for i in range(n):
         before += y[i] * y[i]
-    kind, few = rng.random(), m > 0 and _width_of_scale(hyper, factor, p, n) > _WIDE
+    kind, few = rng.random(), m > 0 and _width_of_scale(hyper, factor, p, n) > WIDE
     scales, nearby = (_SCALES_OF_FEW, _NEARBY_OF_FEW) if few else (_SCALES * (m > 0), _NEARBY)
     after = 0.0
     if kind < scales + nearby:  # a walk, of the scales alone or of all: where the law has other tails than a Gaussian
@@ -161,10 +162,14 @@ def move_common(rng, hyper, factor, common, state, there, kappa, slope, k, lean,
     leans_at(hyper, factor, b, p, lean)
     logdet = precision(hyper, factor, state, root, Q)
     fall = stand(hyper, factor, Q, k, state, eps)
-    shift = np.zeros(p + (0 if factor.known else factor.m))
-    fill_shift(hyper, factor, common, kappa, slope, eps, shift)
-    wide = not factor.known and _width_of_scale(hyper, factor, p, shift.size) > _WIDE
-    if wide and rng.random() < _GIVEN_SCALES:
+    n = p + (0 if factor.known else factor.m)
+    gradient, shift = np.empty(n), np.empty(n)
+    fill_shift(hyper, factor, common, kappa, slope, eps, gradient, shift)
+    wide = not factor.known and _width_of_scale(hyper, factor, p, n) > WIDE
+    tabled = hyper[factor.scale_law] > 0.0
+    if tabled and rng.random() < _BY_TABLE:
+        log_q, laplace = propose_by_table(rng, hyper, factor, common, state, gradient, there), False
+    elif wide and not tabled and rng.random() < _GIVEN_SCALES:
         log_q, laplace = _propose_given_scales(rng, hyper, factor, common, state, kappa, slope, Q, there), False
     else:
         log_q, laplace = _propose_common(rng, hyper, factor, common, state, shift, rho, there)

@@ -120,6 +120,7 @@ def factor_numbers(
         precision=np.zeros((q, q)) if one.known is None else one.known,
         steps=np.full(m, STEP),
         variants=np.array([Q for Q, _ in variants]),
+        scale_law=law.scales,
         priors=priors.records(f),
         link=link,
         partner=partner,

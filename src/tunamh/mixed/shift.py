@@ -98,11 +98,10 @@ def _add_several(hyper, factor, p, m, kappa, eps, gradient):
 
 
 @helper
-def fill_shift(hyper, factor, common, kappa, slope, eps, shift):
-    """``-L'J``, the shift in standardised coordinates, with ``J`` the gradient at the centre."""
+def fill_shift(hyper, factor, common, kappa, slope, eps, gradient, shift):
+    """``-L'J``, the shift in standardised coordinates, with ``J`` the ``gradient`` at the centre."""
     p, m = common.p, 0 if factor.known else factor.m
     n = p + m
-    gradient = np.empty(n)
     for j in range(n):
         gradient[j] = hyper[factor.pull + j] + (slope[j] if j < p else 0.0)
     if factor.q == 1:

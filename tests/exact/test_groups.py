@@ -84,7 +84,7 @@ def _frequency(repeats, rng, theta, prop, log_rho, totals, distances, beta, tabl
 
 def table_of(problem, groups):
     first, places = places_of(groups, problem.c, 3)
-    return GroupRows(first.astype(float), places), np.bincount(groups, problem.c, minlength=3)
+    return GroupRows(first.astype(float), places, np.zeros(3), np.zeros(3)), np.bincount(groups, problem.c, minlength=3)
 
 
 REPEATS = 100_000

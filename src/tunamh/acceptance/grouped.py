@@ -40,15 +40,21 @@ class GroupRows(NamedTuple):
 
     `ROW`, the row's number; `BOUND`, its ``c_i``; `KEEP` and `OTHER`, Walker's alias table within the group. They lie
     together, because a drawn row asks for all of them.
+
+    Where places have three numbers more, rows' energies are without a cubic part that is known in closed form: with
+    ``t`` a row's displacement from `CENTRE`, ``z`` its `COLUMN` and ``c`` the displacement of its group, at either end
+    of the move in ``here`` and ``there``, ``f''' z^2 c^2 (3 t - 2 z c) / 6``, of which `THIRD` is ``f''' z^2`` (spec 5r).
     """
 
     first: Any
     places: Any
+    here: Any
+    there: Any
 
 
-ROW, BOUND, KEEP, OTHER = range(4)
-PLACE = 4
-"""Numbers of a place."""
+ROW, BOUND, KEEP, OTHER, THIRD, COLUMN, CENTRE = range(7)
+PLACE, CUBIC_PLACE = 4, 7
+"""Numbers of a place, and of one where energies are without their cubic part."""
 
 
 @helper(inline=True)
@@ -57,10 +63,18 @@ def group_in_order(batch, rows):
     return not batch < FULL_PASS_SHARE * rows
 
 
+@helper(inline=True)
+def _cubic_rise(table, k, g, before, after):
+    """How much the cubic part of the row at place ``k``, of group ``g``, rises; its predictor goes as said."""
+    third, z, centre = table.places[k, THIRD] / 6.0, table.places[k, COLUMN], table.places[k, CENTRE]
+    c, d = table.here[g], table.there[g]
+    return third * (d * d * (3.0 * (after - centre) - 2.0 * z * d) - c * c * (3.0 * (before - centre) - 2.0 * z * c))
+
+
 @helper
-def _whole_group(theta, prop, start, end, table, distance, model, work):
+def _whole_group(theta, prop, g, start, end, table, distance, model, work):
     """``sum U_i(prop) - U_i(theta)`` over the rows of a group, each held against its bound where there is one."""
-    total, worst = 0.0, 0.0
+    total, worst, cubic = 0.0, 0.0, table.places.shape[1] == CUBIC_PLACE
     for block in range(start, end, BLOCK):
         n = min(BLOCK, end - block)
         for b in range(n):
@@ -68,6 +82,8 @@ def _whole_group(theta, prop, start, end, table, distance, model, work):
         model.differences(theta, prop, work.index, 0, n, model.data, work.rise, work.bound)
         for b in range(n):
             rise = work.rise[b]
+            if cubic:
+                rise -= _cubic_rise(table, block + b, g, model.data.eta[b], model.data.eta_prop[b])
             if not math.isfinite(rise):
                 return 0.0, worst, work.index[b]
             if distance < np.inf:
@@ -88,21 +104,24 @@ def _point_in(rng, start, end, table):
     n = end - start
     point = rng.random() * n
     cell = min(int(point), n - 1)
-    prefetch(table.places, PLACE * (start + cell))
+    prefetch(table.places, table.places.shape[1] * (start + cell))
     return start + cell, point - cell
 
 
 @helper
-def _add_drawn(n, at, rest, start, whose, distance, uniform, theta, prop, beta, table, model, work, log_ratios):
+def _add_drawn(n, at, rest, group, owner, distances, uniform, theta, prop, beta, table, model, work, log_ratios):
     """What ``n`` drawn rows say, each for the decision that it belongs to: the largest ``|x_i|``, a row at fault."""
     for b in range(n):
         if rest[b] >= table.places[at[b], KEEP]:
-            at[b] = start[b] + int(table.places[at[b], OTHER])
+            at[b] = int(table.first[group[b]]) + int(table.places[at[b], OTHER])
         work.index[b] = int(table.places[at[b], ROW])
     model.differences(theta, prop, work.index, 0, n, model.data, work.rise, work.bound)
-    worst = 0.0
+    worst, cubic = 0.0, table.places.shape[1] == CUBIC_PLACE
     for b in range(n):
-        rise, bound = work.rise[b], table.places[at[b], BOUND] * distance[b]  # of this factor, not the row's own
+        rise, g = work.rise[b], group[b]
+        if cubic:
+            rise -= _cubic_rise(table, at[b], g, model.data.eta[b], model.data.eta_prop[b])
+        bound = table.places[at[b], BOUND] * distances[g]  # of this factor, not the row's own
         x = rise / bound if bound > 0.0 else (0.0 if rise == 0.0 else np.inf)
         if not abs(x) <= 1.0:
             if not within_rounding(theta, prop, model, work.index[b], rise, bound):
@@ -111,7 +130,7 @@ def _add_drawn(n, at, rest, start, whose, distance, uniform, theta, prop, beta, 
         worst = max(worst, abs(x))
         forward = rate(x, beta, GAMMA)
         if uniform[b] * beta < forward:
-            log_ratios[whose[b]] += math.log(rate(-x, beta, GAMMA) / forward)
+            log_ratios[owner[g]] += math.log(rate(-x, beta, GAMMA) / forward)
     return worst, NO_FAULT
 
 
@@ -122,8 +141,7 @@ def read_groups(rng, theta, prop, log_ratios, owner, totals, distances, beta, ta
     One owner of all is one decision about a move of all groups. Groups that decide apart move at once in ``prop``, and
     every row sees its own group's move alone, so that rows of many groups are read in one block.
     """
-    at, start, whose = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
-    rest, uniform, distance = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    at, group, rest, uniform = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.empty(BLOCK), np.empty(BLOCK)
     n, rows, worst, left = 0, 0, 0.0, rng.standard_exponential()
     for g in range(distances.size):
         mean = beta * totals[g] * distances[g] if distances[g] < np.inf else np.inf
@@ -131,7 +149,7 @@ def read_groups(rng, theta, prop, log_ratios, owner, totals, distances, beta, ta
             continue
         begins, ends = int(table.first[g]), int(table.first[g + 1])
         if group_in_order(mean, ends - begins):
-            rise, larger, fault = _whole_group(theta, prop, begins, ends, table, distances[g], model, work)
+            rise, larger, fault = _whole_group(theta, prop, g, begins, ends, table, distances[g], model, work)
             if fault != NO_FAULT:
                 return Seen(rows, worst, fault)
             log_ratios[owner[g]] -= rise
@@ -141,17 +159,17 @@ def read_groups(rng, theta, prop, log_ratios, owner, totals, distances, beta, ta
         while left < 0.0:
             left += rng.standard_exponential()
             at[n], rest[n] = _point_in(rng, begins, ends, table)
-            start[n], whose[n], distance[n], uniform[n] = begins, owner[g], distances[g], rng.random()
+            group[n], uniform[n] = g, rng.random()
             n += 1
             if n == BLOCK:
                 larger, fault = _add_drawn(
-                    n, at, rest, start, whose, distance, uniform, theta, prop, beta, table, model, work, log_ratios
+                    n, at, rest, group, owner, distances, uniform, theta, prop, beta, table, model, work, log_ratios
                 )
                 if fault != NO_FAULT:
                     return Seen(rows, worst, fault)
                 rows, worst, n = rows + n, max(worst, larger), 0
     larger, fault = _add_drawn(
-        n, at, rest, start, whose, distance, uniform, theta, prop, beta, table, model, work, log_ratios
+        n, at, rest, group, owner, distances, uniform, theta, prop, beta, table, model, work, log_ratios
     )
     return Seen(rows + n, max(worst, larger), fault)
 

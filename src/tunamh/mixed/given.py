@@ -9,7 +9,7 @@ import numpy as np
 
 from .._jit import helper
 from .._jit.windows import matrix_window, window
-from ..acceptance.grouped import PLACE, GroupRows
+from ..acceptance.grouped import GroupRows
 from ..priors.laws import laws_at
 from .covariance import fill_precision, log_correlations
 from .layout import factor_of
@@ -90,8 +90,7 @@ def length_of(hyper, metric, b, other, sign, p):
 
 
 @helper(inline=True)
-def rows_of(hyper, factor, model):
-    """The factor's rows, group by group, and the laws by which they are drawn."""
-    return GroupRows(
-        window(hyper, factor.first, factor.all_cells + 1), matrix_window(hyper, factor.places, model.n_rows, PLACE)
-    )
+def rows_of(hyper, factor, model, here, there):
+    """The factor's rows, cell by cell, and the laws by which they are drawn; ``here`` and ``there`` are cells' ``c``."""
+    places = matrix_window(hyper, factor.places, model.n_rows, factor.place)
+    return GroupRows(window(hyper, factor.first, factor.all_cells + 1), places, here, there)

@@ -14,12 +14,15 @@ Groups of one effect go through the loops of `.single`.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._jit import helper
+from .._vector import copy_into
+from ..acceptance.grouped import CUBIC_PLACE
 from .layout import RADII, RUNGS, factor_of, over_groups, square
-from .single import distances_single, follow_single, stand_single
+from .single import centred_single, cubics_single, distances_single, follow_single, stand_single
 from .small import back, cholesky, norm, solve
 
 _STRETCH = 512  # groups at once: what is added up stays in the nearest cache
@@ -36,22 +39,56 @@ def _add_columns(hyper, at, b, p, groups, out):
                 out[begins + g] += column[g] * size
 
 
-@helper
-def slopes_at(hyper, factor, kappa, b, p, k):
-    """``k = kappa + h b`` of all groups."""
-    for a in range(factor.q):
-        for g in range(factor.groups):
-            k[a, g] = kappa[a, g]
-        _add_columns(hyper, factor.cross + a * p * factor.groups, b, p, factor.groups, k[a])
+class Given(NamedTuple):
+    """Of all groups at one ``b``: ``k = kappa + h b`` and ``lean b``, ``(q, G)``, and ``t3 b``, ``(G,)``."""
+
+    slopes: Any
+    leans: Any
+    turns: Any
 
 
 @helper
-def leans_at(hyper, factor, b, p, lean):
-    """``lean b`` of all groups: by what their rows are displaced, on the whole, as ``b`` is."""
-    for a in range(factor.q):
+def new_given(factor):
+    q, G = factor.q, factor.groups
+    return Given(np.empty((q, G)), np.empty((q, G)), np.empty(G))
+
+
+@helper
+def fill_given(hyper, factor, kappa, b, p, out):
+    q, G = factor.q, factor.groups
+    for a in range(q):
+        for g in range(G):
+            out.slopes[a, g], out.leans[a, g] = kappa[a, g], 0.0
+        _add_columns(hyper, factor.cross + a * p * G, b, p, G, out.slopes[a])
+        _add_columns(hyper, factor.lean + a * p * G, b, p, G, out.leans[a])
+    for g in range(G):
+        out.turns[g] = 0.0
+    if factor.place == CUBIC_PLACE:
+        _add_columns(hyper, factor.cross_thirds, b, p, G, out.turns)
+
+
+@helper
+def copy_given(out, given):
+    for a in range(given.slopes.shape[0]):
+        copy_into(out.slopes[a], given.slopes[a])
+        copy_into(out.leans[a], given.leans[a])
+    copy_into(out.turns, given.turns)
+
+
+@helper
+def fill_cubics(hyper, factor, lean, turn, state, c_of_cells, cubics):
+    """Of groups of one effect: every cell's ``c``, and what is known in closed form of the cubic parts, else zeros."""
+    if factor.q > 1:
+        return
+    c = np.empty(factor.groups)
+    centred_single(hyper, factor, lean[0], state, c)
+    for k in range(factor.all_cells):
+        c_of_cells[k] = c[int(hyper[factor.owner + k])]
+    if factor.place == CUBIC_PLACE:
+        cubics_single(hyper, factor, turn, c, state, cubics)
+    else:
         for g in range(factor.groups):
-            lean[a, g] = 0.0
-        _add_columns(hyper, factor.lean + a * p * factor.groups, b, p, factor.groups, lean[a])
+            cubics[g] = 0.0
 
 
 @helper
@@ -145,16 +182,16 @@ def unstandardised(C, q, eps, mean, effects, at):
 
 
 @helper
-def fill_distances(hyper, factor, lean, lean_there, common, state, there, away, distances):
+def fill_distances(hyper, factor, lean, lean_there, common, state, there, here_of, there_of, away, distances):
     """``M`` of every cell; ``common`` are the longer of ``b`` and ``b'``, ``|b' - b|`` and ``|b' + b|``.
 
     With ``c = lean b + v - v^`` a row of the cell is displaced by at most ``e |b| + m |c|``, and with ``P`` and ``W``
     the bounds of ``|x.p|`` and ``|x.w|``, ``M = P (3 W^2 + P^2) / 24`` on the ladder. ``away`` is how far the cell's
-    rows are displaced by what does not move.
+    rows are displaced by what does not move. Of groups of one effect, ``here_of`` and ``there_of`` are the cells' ``c``.
     """
     q = factor.q
     if q == 1:
-        distances_single(hyper, factor, lean[0], lean_there[0], common, state, there, away, distances)
+        distances_single(hyper, factor, here_of, there_of, common, away, distances)
         return
     before, after = np.empty(q), np.empty(q)
     for g in range(factor.groups):

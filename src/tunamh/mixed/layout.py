@@ -33,9 +33,10 @@ class FactorNumbers:
     cells: np.ndarray  # (G + 1): where a group's cells begin: rows of like displacement
     owner: np.ndarray  # (cells): the group of a cell
     first: np.ndarray  # (cells + 1): where a cell's rows begin in `places`
-    places: np.ndarray  # (N, 4): rows cell by cell, with their bounds and alias tables (`acceptance.grouped`)
+    places: np.ndarray  # (N, 4 or 7): rows cell by cell, with bounds and alias tables (`acceptance.grouped`)
     total: np.ndarray  # (cells): C
     free: np.ndarray  # (G): 0 where the effects are zero, as at a reference level, else 1
+    cubic: np.ndarray  # (G): 1 where the rows' energies are without their cubic part, else 0
     mode: np.ndarray  # (G, q)
     gradient: np.ndarray  # (G, q)
     curvature: np.ndarray  # (G, q, q)
@@ -70,7 +71,7 @@ class FactorNumbers:
 
 
 _ARRAYS = tuple(FactorNumbers.__dataclass_fields__)
-_HEAD = ("groups", "q", "m", "scales_at", "effects_at", "group_at", "free_groups", "correlation", "known")
+_HEAD = ("groups", "q", "m", "scales_at", "effects_at", "group_at", "free_groups", "place", "correlation", "known")
 _HEADS = len(_HEAD)
 _ENTRY = _HEADS + 2 * len(_ARRAYS)
 _PRIORS, _TOTALS = _ARRAYS.index("priors"), _ARRAYS.index("total")
@@ -86,6 +87,7 @@ class Factor(NamedTuple):
     effects_at: Any
     group_at: Any
     free_groups: Any
+    place: Any  # numbers of a place: whether energies are without their cubic part
     correlation: Any
     known: Any
     prior_size: Any
@@ -96,6 +98,7 @@ class Factor(NamedTuple):
     places: Any
     total: Any
     free: Any
+    cubic: Any
     mode: Any
     gradient: Any
     curvature: Any
@@ -191,7 +194,7 @@ def factor_of(hyper, f):
     t = e + _HEADS
     return Factor(
         int(hyper[e]), int(hyper[e + 1]), int(hyper[e + 2]), int(hyper[e + 3]), int(hyper[e + 4]), int(hyper[e + 5]),
-        hyper[e + 6], hyper[e + 7], hyper[e + 8] > 0.0, int(hyper[t + 2 * _PRIORS + 1]),
+        hyper[e + 6], int(hyper[e + 7]), hyper[e + 8], hyper[e + 9] > 0.0, int(hyper[t + 2 * _PRIORS + 1]),
         int(hyper[t + 2 * _TOTALS + 1]), int(hyper[t + 0]), int(hyper[t + 2]), int(hyper[t + 4]), int(hyper[t + 6]),
         int(hyper[t + 8]), int(hyper[t + 10]), int(hyper[t + 12]), int(hyper[t + 14]), int(hyper[t + 16]),
         int(hyper[t + 18]), int(hyper[t + 20]), int(hyper[t + 22]), int(hyper[t + 24]), int(hyper[t + 26]),
@@ -199,7 +202,7 @@ def factor_of(hyper, f):
         int(hyper[t + 38]), int(hyper[t + 40]), int(hyper[t + 42]), int(hyper[t + 44]), int(hyper[t + 46]),
         int(hyper[t + 48]), int(hyper[t + 50]), int(hyper[t + 52]), int(hyper[t + 54]), int(hyper[t + 56]),
         int(hyper[t + 58]), int(hyper[t + 60]), int(hyper[t + 62]), int(hyper[t + 64]), int(hyper[t + 66]),
-        int(hyper[t + 68]), int(hyper[t + 70]), int(hyper[t + 72]),
+        int(hyper[t + 68]), int(hyper[t + 70]), int(hyper[t + 72]), int(hyper[t + 74]),
     )  # fmt: skip
 
 

@@ -207,6 +207,7 @@ class MixedModel(GroupedParameters):
                 "effects_at": effects_at,
                 "group_at": group_at,
                 "free_groups": one.free.sum(),
+                "place": numbers.places.shape[1],
                 "correlation": one.correlation,
                 "known": one.known is not None,
             }

@@ -12,9 +12,11 @@ from .._vector import copy_into
 from ..acceptance.base import accepts
 from ..acceptance.grouped import read_groups
 from .given import ALL_ROWS, Move, closed_prior, length_of, precision, rows_of
-from .groups_given import fill_distances, follow, leans_at, place, slopes_at, stand
+from .groups_given import copy_given, fill_cubics, fill_distances, fill_given, follow, new_given, place, stand
+
 from .scale_law import WIDE, propose_by_table
 from .shift import fill_shift
+from .single import sum_over_groups
 from .small import back, cholesky, solve
 
 _MOST_BETA, _HALF_WAY = 4.0, 10.0  # of (A), whose decision would else be noisy, and rows at which it is half there
@@ -149,19 +151,17 @@ def _beta(totals, distances):
 
 
 @helper
-def move_common(rng, hyper, factor, common, state, there, kappa, slope, k, lean, away, rho, full, model, work):
-    """(A). ``state`` is moved in place; ``there`` equals it before and after. ``k`` and ``lean`` become those at ``b``.
-    """
+def move_common(rng, hyper, factor, common, state, there, kappa, slope, given, away, rho, full, model, work):
+    """(A). ``state`` is moved in place; ``there`` equals it before and after. ``given`` becomes that at ``b``."""
     p, q, G = common.p, factor.q, factor.groups
     Q, Q_there, root = np.empty((q, q)), np.empty((q, q)), np.empty((q, q))
-    eps, k_there, lean_there = np.empty((q, G)), np.empty((q, G)), np.empty((q, G))
+    eps, after = np.empty((q, G)), new_given(factor)
     b, b_there = np.empty(p), np.empty(p)
     for j in range(p):
         b[j] = state[j] - common.centre[j]
-    slopes_at(hyper, factor, kappa, b, p, k)
-    leans_at(hyper, factor, b, p, lean)
+    fill_given(hyper, factor, kappa, b, p, given)
     logdet = precision(hyper, factor, state, root, Q)
-    fall = stand(hyper, factor, Q, k, state, eps)
+    fall = stand(hyper, factor, Q, given.slopes, state, eps)
     n = p + (0 if factor.known else factor.m)
     gradient, shift = np.empty(n), np.empty(n)
     fill_shift(hyper, factor, common, kappa, slope, eps, gradient, shift)
@@ -183,11 +183,15 @@ def move_common(rng, hyper, factor, common, state, there, kappa, slope, k, lean,
     logdet_there = precision(hyper, factor, there, root, Q_there)
     for j in range(p):
         b_there[j] = there[j] - common.centre[j]
-    slopes_at(hyper, factor, kappa, b_there, p, k_there)
-    leans_at(hyper, factor, b_there, p, lean_there)
-    fall -= follow(hyper, factor, Q_there, k_there, eps, there)
+    fill_given(hyper, factor, kappa, b_there, p, after)
+    fall -= follow(hyper, factor, Q_there, after.slopes, eps, there)
     fall += _quadratic(slope, common.hessian, b, p) - _quadratic(slope, common.hessian, b_there, p)
     fall += 0.5 * factor.free_groups * (logdet - logdet_there)
+    here_of, there_of, cubics = np.zeros(factor.all_cells), np.zeros(factor.all_cells), np.zeros(G)
+    fill_cubics(hyper, factor, given.leans, given.turns, state, here_of, cubics)
+    fall += sum_over_groups(cubics)
+    fill_cubics(hyper, factor, after.leans, after.turns, there, there_of, cubics)
+    fall -= sum_over_groups(cubics)
     log_rho = log_q + fall + prior_there - prior
     if math.isnan(log_rho) or log_rho == np.inf:
         return Move(0.0, log_rho, 0, 0.0, BAD_RATIO, laplace)
@@ -197,17 +201,18 @@ def move_common(rng, hyper, factor, common, state, there, kappa, slope, k, lean,
         length_of(hyper, factor.metric, b_there, b, 1.0, p),
     )
     distances, totals = np.empty(factor.all_cells), window(hyper, factor.total, factor.all_cells)
-    fill_distances(hyper, factor, lean, lean_there, lengths, state, there, away, distances)
+    fill_distances(
+        hyper, factor, given.leans, after.leans, lengths, state, there, here_of, there_of, away, distances
+    )
     beta = ALL_ROWS if full else _beta(totals, distances)
-    log_ratio, owner, table = np.full(1, log_rho), np.zeros(factor.all_cells, np.int64), rows_of(hyper, factor, model)
+    log_ratio, owner = np.full(1, log_rho), np.zeros(factor.all_cells, np.int64)
+    table = rows_of(hyper, factor, model, here_of, there_of)
     seen = read_groups(rng, state, there, log_ratio, owner, totals, distances, beta, table, model, work)
     if seen.fault != NO_FAULT:
         return Move(0.0, -np.inf, seen.rows, seen.worst, seen.fault, laplace)
     if accepts(rng, log_ratio[0]):
         copy_into(state, there)
-        for a in range(q):
-            copy_into(k[a], k_there[a])
-            copy_into(lean[a], lean_there[a])
+        copy_given(given, after)
         return Move(1.0, log_ratio[0], seen.rows, seen.worst, NO_FAULT, laplace)
     copy_into(there, state)
     return Move(0.0, log_ratio[0], seen.rows, seen.worst, NO_FAULT, laplace)

@@ -15,7 +15,7 @@ from .._jit.windows import window
 from ..acceptance.base import accepts
 from ..acceptance.grouped import read_groups
 from .given import ALL_ROWS, Move, length_of, precision, rows_of
-from .groups_given import fill_distances, place, standardised, unstandardised
+from .groups_given import fill_cubics, fill_distances, place, standardised, unstandardised
 from .single import WALK, propose_single
 
 
@@ -57,8 +57,8 @@ def _decide(rng, factor, moving, log_ratios, state, there):
 
 
 @helper
-def move_effects(rng, hyper, factor, common, state, there, k, lean, away, full, model, work):
-    """(B). ``state`` is moved in place; ``there`` equals it before and after. ``k`` and ``lean`` are those at ``b``.
+def move_effects(rng, hyper, factor, common, state, there, given, away, full, model, work):
+    """(B). ``state`` is moved in place; ``there`` equals it before and after. ``given`` is that at ``b``.
 
     Rounds: all groups in the first, in further ones those that are skewed. The rows of all groups are read together.
     """
@@ -68,7 +68,8 @@ def move_effects(rng, hyper, factor, common, state, there, k, lean, away, full, 
         b[j] = state[j] - common.centre[j]
     precision(hyper, factor, state, root, Q)
     length = length_of(hyper, factor.metric, b, b, 0.0, p)
-    table, beta = rows_of(hyper, factor, model), ALL_ROWS if full else 1.0
+    here_of, there_of, cubics, cubics_there = np.zeros(cells), np.zeros(cells), np.zeros(G), np.zeros(G)
+    table, beta = rows_of(hyper, factor, model, here_of, there_of), ALL_ROWS if full else 1.0
     totals, owner = window(hyper, factor.total, cells), np.empty(cells, np.int64)
     for c in range(cells):
         owner[c] = int(hyper[factor.owner + c])
@@ -81,11 +82,18 @@ def move_effects(rng, hyper, factor, common, state, there, k, lean, away, full, 
         u, width = rng.random(), math.exp(rng.random() - 0.7)
         if q == 1:
             propose_single(
-                rng, hyper, factor, Q[0, 0], k[0], u, width, moving, state, there, log_ratios, rounds
+                rng, hyper, factor, Q[0, 0], given.slopes[0], u, width, moving, state, there, log_ratios, rounds
             )
         else:
-            _propose_several(rng, hyper, factor, Q, k, u, width, moving, state, there, log_ratios)
-        fill_distances(hyper, factor, lean, lean, (length, 0.0, 2.0 * length), state, there, away, distances)
+            _propose_several(rng, hyper, factor, Q, given.slopes, u, width, moving, state, there, log_ratios)
+        fill_cubics(hyper, factor, given.leans, given.turns, state, here_of, cubics)
+        fill_cubics(hyper, factor, given.leans, given.turns, there, there_of, cubics_there)
+        for g in range(G):
+            log_ratios[g] += cubics[g] - cubics_there[g]
+        lengths = (length, 0.0, 2.0 * length)
+        fill_distances(
+            hyper, factor, given.leans, given.leans, lengths, state, there, here_of, there_of, away, distances
+        )
         seen = read_groups(rng, state, there, log_ratios, owner, totals, distances, beta, table, model, work)
         if seen.fault != NO_FAULT:
             return Move(0.0, -np.inf, rows, worst, seen.fault, False)

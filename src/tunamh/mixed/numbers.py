@@ -76,7 +76,7 @@ def factor_numbers(
     )
     own, leaned = (values[cells.group] for values in usual_lengths(one, extent, centre, f, root))
     radii = reach * far + width * ((np.sqrt(q) + _TAIL) * own + leaned * far) + _TAIL * displaced + 1e-300
-    found = bounds_of_cells(rows, centre.at, extent, cells, (reach, width, radii), len(rows.groupings) == 1)
+    found = bounds_of_cells(rows, f, centre.at, extent, cells, (reach, width, radii))
     widest = largest(extent.width, one.codes, one.groups)
     steps = STEP * np.eye(m)
     at = [scales, *(scales + sign * step for step in steps for sign in (1, -1))]
@@ -94,6 +94,7 @@ def factor_numbers(
         places=found.places,
         total=found.total,
         free=one.free,
+        cubic=found.cubic,
         mode=centre.at.effects[f],
         gradient=of.gradient,
         curvature=of.curvature,

@@ -49,32 +49,49 @@ def follow_single(hyper, factor, Q, k, eps, there):
 
 
 @helper
-def distances_single(hyper, factor, lean, lean_there, common, state, there, away, distances):
-    """``M`` of every cell; see `.groups_given.fill_distances`."""
-    G, cells = factor.groups, factor.all_cells
-    spread, mode, owner = (
-        window(hyper, factor.spread, G),
-        window(hyper, factor.mode, G),
-        window(hyper, factor.owner, cells),
-    )
-    here, prop = window(state, factor.effects_at, G), window(there, factor.effects_at, G)
-    before, after = np.empty(G), np.empty(G)
+def centred_single(hyper, factor, lean, state, c):
+    """``c = lean b + v - v^`` of all groups."""
+    mode, effects = window(hyper, factor.mode, factor.groups), window(state, factor.effects_at, factor.groups)
+    for g in range(factor.groups):
+        c[g] = lean[g] + effects[g] - mode[g]
+
+
+@helper
+def cubics_single(hyper, factor, turn, c, state, out):
+    """``sum f''' z^2 c^2 (3 t - 2 z c) / 6`` over the rows of every group, ``turn`` being ``t3 b``."""
+    G = factor.groups
+    mode, effects, third = window(hyper, factor.mode, G), window(state, factor.effects_at, G), window(hyper, factor.thirds, G)
+    cubic = window(hyper, factor.cubic, G)
     for g in range(G):
-        unit = math.sqrt(spread[g])
-        before[g] = unit * (lean[g] + here[g] - mode[g])
-        after[g] = unit * (lean_there[g] + prop[g] - mode[g])
+        displaced = turn[g] + third[g] * (effects[g] - mode[g])
+        out[g] = cubic[g] * c[g] * c[g] * (3.0 * displaced - 2.0 * third[g] * c[g]) / 6.0
+
+
+@helper
+def distances_single(hyper, factor, here, there, common, away, distances):
+    """``M`` of every cell, whose group is displaced by ``here`` and ``there``; see `.groups_given.fill_distances`."""
+    cells, cubic = factor.all_cells, window(hyper, factor.cubic, factor.groups)
     reach, width = window(hyper, factor.reach, cells), window(hyper, factor.width, cells)
     radius, rungs = window(hyper, factor.radius, cells), window(hyper, factor.rungs, RUNGS * cells)
+    owner = window(hyper, factor.owner, cells)
+    spread = window(hyper, factor.spread, factor.groups)
     farthest, step, sum_of = common
+    squares = 0.25 * (step * step + sum_of * sum_of)  # (|b|^2 + |b'|^2) / 2
+    turned = step * (3.0 * sum_of * sum_of + step * step) / 24.0
     for c in range(cells):
-        g, e, m = int(owner[c]), reach[c], width[c]
-        P = e * step + m * abs(after[g] - before[g])
-        W = e * sum_of + m * abs(after[g] + before[g]) + 2.0 * away[c]
-        relative = (e * farthest + m * max(abs(before[g]), abs(after[g])) + away[c]) / radius[c]
+        g, e = int(owner[c]), reach[c]
+        m = width[c] * math.sqrt(spread[g])
+        change, total = m * abs(there[c] - here[c]), m * abs(there[c] + here[c])
+        P, W = e * step + change, e * sum_of + total + 2.0 * away[c]
+        relative = (e * farthest + m * max(abs(here[c]), abs(there[c])) + away[c]) / radius[c]
         ladder = np.inf
         for r in range(RUNGS - 1, -1, -1):
             ladder = rungs[r * cells + c] if relative <= RADII[r] else ladder
-        distances[c] = ladder * P * (3.0 * W * W + P * P) / 24.0 if P > 0.0 else 0.0
+        second = P * (3.0 * W * W + P * P) / 24.0
+        same, across = P * W * (P * P + W * W) / 48.0, (P * P * (P * P + 6.0 * W * W) + W * W * W * W) / 192.0
+        left = e * e * (0.5 * (change * squares + 0.5 * total * step * sum_of) + e * turned)
+        M = ladder * (same if W > P else across) + left if cubic[g] > 0.0 else ladder * second
+        distances[c] = M if P > 0.0 else 0.0
 
 
 @helper
@@ -119,6 +136,14 @@ def energy_single(hyper, factor, Q, kappa, eps):
         rise = kappa[g] * away + 0.5 * (true[g] * away * away + Q * v * v)
         energy += free[g] * (rise + (third[g] / 6.0 + fourth[g] * d / 24.0) * d * d * d)
     return energy
+
+
+@helper(fastmath=REASSOCIATE)
+def sum_over_groups(values):
+    total = 0.0
+    for g in range(values.size):
+        total += values[g]
+    return total
 
 
 @helper(fastmath=REASSOCIATE)

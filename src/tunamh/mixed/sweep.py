@@ -20,7 +20,7 @@ from ..acceptance.base import ReadyTest, failure
 from ..data.supply import NO_ROWS
 from ..proposals import Staying
 from .given import tau_of
-from .groups_given import displaced_by_others, displacements, slopes_given_others
+from .groups_given import displaced_by_others, displacements, new_given, slopes_given_others
 from .layout import common_of, factor_of, over_groups, square
 from .move_common import move_common
 from .move_effects import move_effects
@@ -84,7 +84,7 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
     for f in range(common.factors):
         factor = factor_of(hyper, f)
         kappa, away = np.empty((factor.q, factor.groups)), np.zeros(factor.all_cells)
-        k, lean = np.empty((factor.q, factor.groups)), np.empty((factor.q, factor.groups))
+        given = new_given(factor)
         if common.factors > 1:
             displacements(state, common, hyper, moved)
             _lengths_of(common, moved, hyper, lengths)
@@ -92,13 +92,13 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
         slopes_given_others(hyper, factor, common, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
         first = move_common(
-            rng, hyper, factor, common, state, there, kappa, slope, k, lean, away, knobs[_RHO], full, model, work
+            rng, hyper, factor, common, state, there, kappa, slope, given, away, knobs[_RHO], full, model, work
         )
         if first.fault != NO_FAULT:
             copy_into(theta, state)
             copy_into(prop, there)
             return failure(first.fault)
-        second = move_effects(rng, hyper, factor, common, state, there, k, lean, away, full, model, work)
+        second = move_effects(rng, hyper, factor, common, state, there, given, away, full, model, work)
         if second.fault != NO_FAULT:
             copy_into(theta, state)
             copy_into(prop, there)

@@ -23,10 +23,11 @@ _TRUSTED, _USUAL = 0.63, 0.5  # of the first radius, and of that: where third an
 
 
 class Extent(NamedTuple):
-    """How rows lie in their groups: ``e_i`` and ``m_i`` of every row, and the groups' lean and spread."""
+    """How rows lie in their groups: ``e_i`` and ``m_i`` of every row; the groups' lean, ``tilt h``, and spread."""
 
     reach: np.ndarray
     width: np.ndarray
+    tilt: np.ndarray
     lean: np.ndarray
     spread: np.ndarray
 
@@ -70,8 +71,9 @@ def extent_of(rows: GroupedRows, f: int, centre: Centre, covariance_root: np.nda
     ridge = np.einsum("gaa->ga", spread) + 1e-12
     spread += 1e-9 * ridge[:, :, None] * np.eye(q)
     bend = convex.curvature + 1e-9 * (np.einsum("gaa->g", convex.curvature) + 1e-12)[:, None, None] * np.eye(q)
-    lean = np.linalg.solve(bend, convex.cross)
-    lean[~one.free] = 0.0
+    tilt = np.linalg.inv(bend)
+    tilt[~one.free] = 0.0
+    lean = tilt @ centre.sums.factors[f].cross
     unroot = np.ascontiguousarray(np.linalg.inv(np.linalg.cholesky(spread)))
     seen = rows.seen
     reach, width = np.empty((len(seen.by_effects), n)), np.empty(n)
@@ -85,7 +87,7 @@ def extent_of(rows: GroupedRows, f: int, centre: Centre, covariance_root: np.nda
     for _ in rows.base.observations.map(fill):
         pass
     together = np.sqrt(np.square(reach).sum(axis=0))
-    return Extent(together, float(np.linalg.norm(seen.by_effects)) * width, lean, spread)
+    return Extent(together, float(np.linalg.norm(seen.by_effects)) * width, tilt, lean, spread)
 
 
 def largest(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:
@@ -166,8 +168,7 @@ def _fill_aliases(first, places):
 def places_of(
     of_row: np.ndarray, constants: np.ndarray, cells: int, cubic: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where each cell begins, and its rows with their constants and alias tables; ``cubic`` has three numbers of each.
-    """
+    """Where each cell begins, and its rows with their constants and alias tables; ``cubic`` has three numbers of each."""
     order = np.argsort(of_row, kind="stable")
     first = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=cells))]).astype(np.int64)
     places = np.empty((len(order), PLACE if cubic is None else CUBIC_PLACE))

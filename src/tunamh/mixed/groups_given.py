@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._jit import helper
+from .._jit.windows import window
 from .._vector import copy_into
 from ..acceptance.grouped import CUBIC_PLACE
 from .layout import RADII, RUNGS, factor_of, over_groups, square
-from .single import centred_single, cubics_single, distances_single, follow_single, stand_single
+from .single import centred_single, cubics_single, distances_single, follow_single, leans_single, stand_single
 from .small import back, cholesky, norm, solve
 
 _STRETCH = 512  # groups at once: what is added up stays in the nearest cache
@@ -30,13 +31,25 @@ _STRETCH = 512  # groups at once: what is added up stays in the nearest cache
 
 @helper
 def _add_columns(hyper, at, b, p, groups, out):
-    """``out[g] += sum_j array[j, g] b[j]``."""
+    """``out[g] += sum_j array[j, g] b[j]``, four columns at a time."""
     for begins in range(0, groups, _STRETCH):
         n = min(_STRETCH, groups - begins)
-        for j in range(p):
-            column, size = over_groups(hyper, at + begins, j, groups), b[j]
-            for g in range(n):
-                out[begins + g] += column[g] * size
+        sums = window(out, begins, n)
+        j = 0
+        while j < p:
+            first, more = over_groups(hyper, at + begins, j, groups), j + 3 < p
+            if more:
+                second = over_groups(hyper, at + begins, j + 1, groups)
+                third, fourth = (
+                    over_groups(hyper, at + begins, j + 2, groups),
+                    over_groups(hyper, at + begins, j + 3, groups),
+                )
+                for g in range(n):
+                    sums[g] += (first[g] * b[j] + second[g] * b[j + 1]) + (third[g] * b[j + 2] + fourth[g] * b[j + 3])
+            else:
+                for g in range(n):
+                    sums[g] += first[g] * b[j]
+            j += 4 if more else 1
 
 
 class Given(NamedTuple):
@@ -54,13 +67,27 @@ def new_given(factor):
 
 
 @helper
+def _leans_of_several(hyper, factor, kappa, slopes, leans):
+    q = factor.q
+    for g in range(factor.groups):
+        B = square(hyper, factor.tilt, g, q)
+        for a in range(q):
+            leans[a, g] = 0.0
+            for c in range(q):
+                leans[a, g] += B[a, c] * (slopes[c, g] - kappa[c, g])
+
+
+@helper
 def fill_given(hyper, factor, kappa, b, p, out):
     q, G = factor.q, factor.groups
     for a in range(q):
         for g in range(G):
-            out.slopes[a, g], out.leans[a, g] = kappa[a, g], 0.0
+            out.slopes[a, g] = kappa[a, g]
         _add_columns(hyper, factor.cross + a * p * G, b, p, G, out.slopes[a])
-        _add_columns(hyper, factor.lean + a * p * G, b, p, G, out.leans[a])
+    if q == 1:
+        leans_single(hyper, factor, kappa[0], out.slopes[0], out.leans[0])
+    else:
+        _leans_of_several(hyper, factor, kappa, out.slopes, out.leans)
     for g in range(G):
         out.turns[g] = 0.0
     if factor.place == CUBIC_PLACE:

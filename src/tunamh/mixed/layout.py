@@ -44,12 +44,12 @@ class FactorNumbers:
     spread: np.ndarray  # (G, q, q): the metric of a group's effects
     limit: np.ndarray  # (G): the length in that metric beyond which a polynomial says little of the rows
     cross: np.ndarray  # (q, p, G)
-    lean: np.ndarray  # (q, p, G): x is about lean'z in the group
+    tilt: np.ndarray  # (G, q, q): x is about lean'z in the group, lean = tilt cross
     thirds: np.ndarray  # (G, q, q, q)
     cross_thirds: np.ndarray  # (q, q, p, G)
     fourths: np.ndarray  # (G)
     reach: np.ndarray  # (cells): e, the largest |x - lean'z| in the metric of the common parameters
-    width: np.ndarray  # (cells): m, the largest |spread^-1/2 z|
+    width: np.ndarray  # (cells): m, the largest |spread^-1/2 z|; of groups of one effect the largest |z|
     radius: np.ndarray  # (cells): the first trust radius
     rungs: np.ndarray  # (RUNGS, cells): factors of the bound within each of the radii
     beside: np.ndarray  # (cells + 1): where the groups of other factors begin that a cell shares rows with
@@ -106,7 +106,7 @@ class Factor(NamedTuple):
     spread: Any
     limit: Any
     cross: Any
-    lean: Any
+    tilt: Any
     thirds: Any
     cross_thirds: Any
     fourths: Any

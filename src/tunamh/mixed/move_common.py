@@ -19,8 +19,8 @@ from .shift import fill_shift
 from .single import sum_over_groups
 from .small import back, cholesky, solve
 
-_MOST_BETA, _HALF_WAY = 4.0, 10.0  # of (A), whose decision would else be noisy, and rows at which it is half there
-_SCALES, _NEARBY = 0.05, 0.1  # shares of (A): walks of the scales alone, and of all
+_MOST_BETA, _HALF_WAY = 2.0, 10.0  # of (A), whose decision would else be noisy, and rows at which it is half there
+_SCALES, _NEARBY = 0.03, 0.05  # shares of (A): walks of the scales alone, and of all
 _BY_TABLE = 0.5  # share of draws from the table of a scale's law, where there is one
 _GIVEN_SCALES = 0.3  # share of common parameters given scales that are known badly, where there is no table
 _SCALES_OF_FEW, _NEARBY_OF_FEW = 0.25, 0.25  # the shares there
@@ -201,9 +201,7 @@ def move_common(rng, hyper, factor, common, state, there, kappa, slope, given, a
         length_of(hyper, factor.metric, b_there, b, 1.0, p),
     )
     distances, totals = np.empty(factor.all_cells), window(hyper, factor.total, factor.all_cells)
-    fill_distances(
-        hyper, factor, given.leans, after.leans, lengths, state, there, here_of, there_of, away, distances
-    )
+    fill_distances(hyper, factor, given.leans, after.leans, lengths, state, there, here_of, there_of, away, distances)
     beta = ALL_ROWS if full else _beta(totals, distances)
     log_ratio, owner = np.full(1, log_rho), np.zeros(factor.all_cells, np.int64)
     table = rows_of(hyper, factor, model, here_of, there_of)

@@ -82,7 +82,9 @@ def factor_numbers(
     at = [scales, *(scales + sign * step for step in steps for sign in (1, -1))]
     variants = [precision_at(one, s) for s in at]
     of, convex = centre.sums.factors[f], convex_factors(centre.sums)[f]
-    levels = [0.5 * (logdet * one.free + np.linalg.slogdet(convex.curvature + Q)[1])[one.free].sum() for Q, logdet in variants]
+    levels = [
+        0.5 * (logdet * one.free + np.linalg.slogdet(convex.curvature + Q)[1])[one.free].sum() for Q, logdet in variants
+    ]
     pull = law.pull.copy()
     pull[p:] += (np.array(levels[1::2]) - levels[2::2]) / (2 * STEP)
     link, partner, share = partners_of(f, rows.groupings, centre.shares)
@@ -102,12 +104,12 @@ def factor_numbers(
         spread=extent.spread,
         limit=np.divide(_FARTHEST, widest, out=np.full(one.groups, np.inf), where=widest > 0),
         cross=np.moveaxis(of.cross, 0, -1),
-        lean=np.moveaxis(extent.lean, 0, -1),
+        tilt=extent.tilt,
         thirds=thirds[0],
         cross_thirds=np.moveaxis(thirds[1], 0, -1),
         fourths=thirds[2],
         reach=reach,
-        width=width,
+        width=width * (np.sqrt(extent.spread[cells.group, 0, 0]) if q == 1 else 1.0),
         radius=radii,
         rungs=found.rungs.T,
         beside=beside,

@@ -22,7 +22,11 @@ def stand_single(hyper, factor, Q, k, state, eps):
     """Fill ``eps``; returns what is known in closed form of all groups."""
     G = factor.groups
     H, true = window(hyper, factor.convex, G), window(hyper, factor.curvature, G)
-    mode, free, effects = window(hyper, factor.mode, G), window(hyper, factor.free, G), window(state, factor.effects_at, G)
+    mode, free, effects = (
+        window(hyper, factor.mode, G),
+        window(hyper, factor.free, G),
+        window(state, factor.effects_at, G),
+    )
     energy = 0.0
     for g in range(G):
         P, v = H[g] + Q, effects[g]
@@ -37,7 +41,11 @@ def follow_single(hyper, factor, Q, k, eps, there):
     """Fill the effects at ``there`` from ``eps``; returns what is known in closed form of all groups."""
     G = factor.groups
     H, true = window(hyper, factor.convex, G), window(hyper, factor.curvature, G)
-    mode, free, effects = window(hyper, factor.mode, G), window(hyper, factor.free, G), window(there, factor.effects_at, G)
+    mode, free, effects = (
+        window(hyper, factor.mode, G),
+        window(hyper, factor.free, G),
+        window(there, factor.effects_at, G),
+    )
     energy = 0.0
     for g in range(G):
         P = H[g] + Q
@@ -46,6 +54,14 @@ def follow_single(hyper, factor, Q, k, eps, there):
         effects[g] = v
         energy += free[g] * (k[g] * d + 0.5 * (true[g] * d * d + Q * v * v + log_quotient(P, 1.0)))
     return energy
+
+
+@helper
+def leans_single(hyper, factor, kappa, slopes, leans):
+    """``lean b = tilt (k - kappa)``."""
+    tilt = window(hyper, factor.tilt, factor.groups)
+    for g in range(factor.groups):
+        leans[g] = tilt[g] * (slopes[g] - kappa[g])
 
 
 @helper
@@ -60,7 +76,11 @@ def centred_single(hyper, factor, lean, state, c):
 def cubics_single(hyper, factor, turn, c, state, out):
     """``sum f''' z^2 c^2 (3 t - 2 z c) / 6`` over the rows of every group, ``turn`` being ``t3 b``."""
     G = factor.groups
-    mode, effects, third = window(hyper, factor.mode, G), window(state, factor.effects_at, G), window(hyper, factor.thirds, G)
+    mode, effects, third = (
+        window(hyper, factor.mode, G),
+        window(state, factor.effects_at, G),
+        window(hyper, factor.thirds, G),
+    )
     cubic = window(hyper, factor.cubic, G)
     for g in range(G):
         displaced = turn[g] + third[g] * (effects[g] - mode[g])
@@ -69,29 +89,40 @@ def cubics_single(hyper, factor, turn, c, state, out):
 
 @helper
 def distances_single(hyper, factor, here, there, common, away, distances):
-    """``M`` of every cell, whose group is displaced by ``here`` and ``there``; see `.groups_given.fill_distances`."""
-    cells, cubic = factor.all_cells, window(hyper, factor.cubic, factor.groups)
-    reach, width = window(hyper, factor.reach, cells), window(hyper, factor.width, cells)
-    radius, rungs = window(hyper, factor.radius, cells), window(hyper, factor.rungs, RUNGS * cells)
-    owner = window(hyper, factor.owner, cells)
-    spread = window(hyper, factor.spread, factor.groups)
+    """``M`` of every cell, whose group is displaced by ``here`` and ``there``; see `.groups_given.fill_distances`.
+
+    Without the cubic part of a row's energy, what is left is of the fourth order, by ``int |z|^3 dz`` from one end to
+    the other, and what the common parameters turn rows by beside their group's ``c``, ``3 z c r^2 + r^3`` (spec 5r).
+    """
+    cells, owner = factor.all_cells, window(hyper, factor.owner, factor.all_cells)
+    reach, width, radius = (
+        window(hyper, factor.reach, cells),
+        window(hyper, factor.width, cells),
+        window(hyper, factor.radius, cells),
+    )
+    rungs, cubic = window(hyper, factor.rungs, RUNGS * cells), window(hyper, factor.cubic, factor.groups)
     farthest, step, sum_of = common
     squares = 0.25 * (step * step + sum_of * sum_of)  # (|b|^2 + |b'|^2) / 2
     turned = step * (3.0 * sum_of * sum_of + step * step) / 24.0
     for c in range(cells):
-        g, e = int(owner[c]), reach[c]
-        m = width[c] * math.sqrt(spread[g])
+        e, m = reach[c], width[c]
         change, total = m * abs(there[c] - here[c]), m * abs(there[c] + here[c])
         P, W = e * step + change, e * sum_of + total + 2.0 * away[c]
-        relative = (e * farthest + m * max(abs(here[c]), abs(there[c])) + away[c]) / radius[c]
-        ladder = np.inf
-        for r in range(RUNGS - 1, -1, -1):
-            ladder = rungs[r * cells + c] if relative <= RADII[r] else ladder
-        second = P * (3.0 * W * W + P * P) / 24.0
-        same, across = P * W * (P * P + W * W) / 48.0, (P * P * (P * P + 6.0 * W * W) + W * W * W * W) / 192.0
-        left = e * e * (0.5 * (change * squares + 0.5 * total * step * sum_of) + e * turned)
-        M = ladder * (same if W > P else across) + left if cubic[g] > 0.0 else ladder * second
-        distances[c] = M if P > 0.0 else 0.0
+        if P == 0.0:
+            distances[c] = 0.0
+            continue
+        far, r = e * farthest + 0.5 * (change + total) + away[c], 0  # max(|c|, |c'|) = (|c' - c| + |c' + c|) / 2
+        while r < RUNGS and far > RADII[r] * radius[c]:
+            r += 1
+        if r == RUNGS:
+            distances[c] = np.inf
+        elif cubic[int(owner[c])] > 0.0:
+            squared = P * P + W * W
+            fourth = P * W * squared / 48.0 if W > P else (squared * squared + 4.0 * P * P * W * W) / 192.0
+            left = e * e * (0.5 * change * squares + 0.25 * total * step * sum_of + e * turned)
+            distances[c] = rungs[r * cells + c] * fourth + left
+        else:
+            distances[c] = rungs[r * cells + c] * P * (3.0 * W * W + P * P) / 24.0
 
 
 @helper
@@ -136,6 +167,14 @@ def energy_single(hyper, factor, Q, kappa, eps):
         rise = kappa[g] * away + 0.5 * (true[g] * away * away + Q * v * v)
         energy += free[g] * (rise + (third[g] / 6.0 + fourth[g] * d / 24.0) * d * d * d)
     return energy
+
+
+@helper(fastmath=REASSOCIATE)
+def squares_single(factor, state):
+    effects, total = window(state, factor.effects_at, factor.groups), 0.0
+    for g in range(factor.groups):
+        total += effects[g] * effects[g]
+    return total
 
 
 @helper(fastmath=REASSOCIATE)

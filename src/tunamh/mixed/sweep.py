@@ -37,11 +37,12 @@ def _lengths_of(common, moved, hyper, lengths):
     for f in range(common.factors):
         factor = factor_of(hyper, f)
         for g in range(factor.groups):
-            H = square(hyper, factor.spread, g, factor.q)
+            H, own = square(hyper, factor.spread, g, factor.q), moved[factor.group_at + g]
+            length = norm(H, factor.q, own) if factor.q > 1 else abs(own[0])
             width = 0.0
             for c in range(int(hyper[factor.cells + g]), int(hyper[factor.cells + g + 1])):
                 width = max(width, hyper[factor.width + c])
-            lengths[factor.group_at + g] = width * norm(H, factor.q, moved[factor.group_at + g])
+            lengths[factor.group_at + g] = width * length
 
 
 @helper

@@ -43,7 +43,8 @@ class GroupRows(NamedTuple):
 
     Where places have three numbers more, rows' energies are without a cubic part that is known in closed form: with
     ``t`` a row's displacement from `CENTRE`, ``z`` its `COLUMN` and ``c`` the displacement of its group, at either end
-    of the move in ``here`` and ``there``, ``f''' z^2 c^2 (3 t - 2 z c) / 6``, of which `THIRD` is ``f''' z^2`` (spec 5r).
+    of the move in ``here`` and ``there``, it is ``f''' z^2 c^2 (3 t - 2 z c) / 6``, and `THIRD` is ``f''' z^2`` (spec
+    5r).
     """
 
     first: Any

@@ -91,6 +91,6 @@ def length_of(hyper, metric, b, other, sign, p):
 
 @helper(inline=True)
 def rows_of(hyper, factor, model, here, there):
-    """The factor's rows, cell by cell, and the laws by which they are drawn; ``here`` and ``there`` are cells' ``c``."""
+    """The factor's rows, cell by cell, and their laws; ``here`` and ``there`` are the cells' ``c`` at both ends."""
     places = matrix_window(hyper, factor.places, model.n_rows, factor.place)
     return GroupRows(window(hyper, factor.first, factor.all_cells + 1), places, here, there)

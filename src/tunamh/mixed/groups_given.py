@@ -214,7 +214,8 @@ def fill_distances(hyper, factor, lean, lean_there, common, state, there, here_o
 
     With ``c = lean b + v - v^`` a row of the cell is displaced by at most ``e |b| + m |c|``, and with ``P`` and ``W``
     the bounds of ``|x.p|`` and ``|x.w|``, ``M = P (3 W^2 + P^2) / 24`` on the ladder. ``away`` is how far the cell's
-    rows are displaced by what does not move. Of groups of one effect, ``here_of`` and ``there_of`` are the cells' ``c``.
+    rows are displaced by what does not move. Of groups of one effect ``here_of`` and ``there_of`` are the cells'
+    ``c``.
     """
     q = factor.q
     if q == 1:

@@ -13,7 +13,6 @@ from ..acceptance.base import accepts
 from ..acceptance.grouped import read_groups
 from .given import ALL_ROWS, Move, closed_prior, length_of, precision, rows_of
 from .groups_given import copy_given, fill_cubics, fill_distances, fill_given, follow, new_given, place, stand
-
 from .scale_law import WIDE, propose_by_table
 from .shift import fill_shift
 from .single import sum_over_groups

@@ -1,13 +1,13 @@
 """The law of a log scale that is known badly, by a table (spec 5q).
 
-Where groups are few, or hardly differ, the law of ``lambda = log s`` is far from normal: to the left it falls no faster
-than its prior, like ``e^lambda`` under a half-normal one. But with the effects integrated out of the quadratic, ``E`` is
-a function of one number, quadratic in ``b`` given it. So (A) can draw both from a law of its own, made once:
+Where groups are few, or hardly differ, the law of ``lambda = log s`` is far from normal: to the left it falls no
+faster than its prior, like ``e^lambda`` under a half-normal one. But with the effects integrated out of the quadratic,
+``E`` is quadratic in ``b`` given this one number. So (A) can draw both from a law of its own, made once:
 
     q(b, lambda) = w_k / h  N(b; m_k, S_k),     lambda in the k-th of K cells of width h,
 
-``w_k`` the mass of ``exp(-E)`` in the cell, ``m_k`` and ``S_k`` mean and covariance of ``b`` in its middle. Any table is
-exact; beyond it, where less than a millionth of the mass lies, walks go.
+``w_k`` the mass of ``exp(-E)`` in the cell, ``m_k`` and ``S_k`` mean and covariance of ``b`` in its middle. Any table
+is exact; beyond it, where less than a millionth of the mass lies, walks go.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def scale_law(marginal: Marginal, scales: np.ndarray, width: float) -> np.ndarra
 
 @helper
 def _standing(hyper, at, b, gradient, p, away):
-    """``log q`` of ``b`` in the cell whose record begins at ``at``; ``away`` is scratch. The middle is shifted by ``-S gradient``."""
+    """``log q`` of ``b`` in the cell whose record begins at ``at``, its middle shifted by ``-S gradient``."""
     R, m = matrix_window(hyper, at + 1 + p, p, p), window(hyper, at + 1, p)
     for i in range(p):
         away[i] = gradient[i]

@@ -90,8 +90,8 @@ class WellKnownFamily(Family, Protocol):
         """
 
     # A family may also offer `bend_constants(y, eta, radius)`, per row an upper bound of
-    # ``sup_{0<|z|<=radius} 6 |f'(eta+z) - f'(eta) - f''(eta) z - f'''(eta) z^2/2| / |z|^3``, such as that of ``|f''''|``:
-    # effects of groups are then expanded to the third order (spec 5r).
+    # ``sup_{0<|z|<=radius} 6 |f'(eta+z) - f'(eta) - f''(eta) z - f'''(eta) z^2/2| / |z|^3``, such as the supremum of
+    # ``|f''''|``: effects of groups are then expanded to the third order (spec 5r).
 
 
 class FamilyWithLowerBound(Family, Protocol):

@@ -168,7 +168,7 @@ def _fill_aliases(first, places):
 def places_of(
     of_row: np.ndarray, constants: np.ndarray, cells: int, cubic: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where each cell begins, and its rows with constants and alias tables; ``cubic`` has three numbers more of each."""
+    """Where each cell begins, and its rows with constants and alias tables; ``cubic`` has three numbers more."""
     order = np.argsort(of_row, kind="stable")
     first = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=cells))]).astype(np.int64)
     places = np.empty((len(order), PLACE if cubic is None else CUBIC_PLACE))

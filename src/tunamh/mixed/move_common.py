@@ -19,7 +19,7 @@ from .single import sum_over_groups
 from .small import back, cholesky, solve
 
 _MOST_BETA, _HALF_WAY = 2.0, 10.0  # of (A), whose decision would else be noisy, and rows at which it is half there
-_SCALES, _NEARBY = 0.03, 0.05  # shares of (A): walks of the scales alone, and of all
+_SCALES, _NEARBY = 0.03, 0.1  # shares of (A): walks of the scales alone, and of all
 _BY_TABLE = 0.5  # share of draws from the table of a scale's law, where there is one
 _GIVEN_SCALES = 0.3  # share of common parameters given scales that are known badly, where there is no table
 _SCALES_OF_FEW, _NEARBY_OF_FEW = 0.25, 0.25  # the shares there

@@ -34,12 +34,19 @@ def _draw(n, rng, state, gradient, model):
     return out
 
 
+def parts_of(table, p, gradient):
+    """Masses of the cells, tilted by the slope in the log scale that the groups' ``eps`` add; where cells begin, ..."""
+    cells, low, step, slope = int(table[0]), *table[1:4]
+    masses, phi = table[4 : 4 + cells], table[4 + cells : 4 + 2 * cells]
+    masses = np.exp(masses - (gradient[p] - slope) * phi)
+    return masses / masses.sum(), low, step, table[4 + 2 * cells :].reshape(cells, 1 + p + p * p)
+
+
 def density(table, p, b, log_scale, gradient):
     """``log q``, from the numbers of the table."""
-    cells, low, step = int(table[0]), table[1], table[2]
-    cumulated, records = table[3 : 3 + cells], table[3 + cells :].reshape(cells, 1 + p + p * p)
+    masses, low, step, records = parts_of(table, p, gradient)
     k = int((log_scale - low) // step)
-    mass = np.diff(cumulated, prepend=0.0)[k]
+    mass = masses[k]
     root = records[k, 1 + p :].reshape(p, p)
     covariance = np.linalg.inv(root @ root.T)
     law = stats.multivariate_normal(records[k, 1 : 1 + p] - covariance @ gradient[:p], covariance)
@@ -56,7 +63,7 @@ def weak():
 
 def test_the_ratio_is_that_of_the_densities(weak):
     model, compiled = weak
-    table, p, gradient = model.factors[0].scale_law, model.p, np.array([0.7, -0.4, 0.0])
+    table, p, gradient = model.factors[0].scale_law, model.p, np.array([0.7, -0.4, 0.8])
     here = model.start(np.random.default_rng(3))
     found = _draw(200, np.random.default_rng(4), here, gradient, compiled)
     before = density(table, p, here[:p] - model.centre.at.common, here[p], gradient)
@@ -68,13 +75,12 @@ def test_the_ratio_is_that_of_the_densities(weak):
 def test_draws_have_that_density(weak):
     """Cells by their masses, and in every cell standard normal numbers."""
     model, compiled = weak
-    table, p, gradient = model.factors[0].scale_law, model.p, np.array([0.7, -0.4, 0.0])
+    table, p, gradient = model.factors[0].scale_law, model.p, np.array([0.7, -0.4, 0.8])
     here = model.start(np.random.default_rng(3))
     found = _draw(DRAWS, np.random.default_rng(5), here, gradient, compiled)
-    cells, low, step = int(table[0]), table[1], table[2]
-    masses = np.diff(table[3 : 3 + cells], prepend=0.0)
+    masses, low, step, records = parts_of(table, p, gradient)
     places = (found[:, p] - low) / step
-    counts = np.bincount(places.astype(int), minlength=cells)
+    counts = np.bincount(places.astype(int), minlength=len(masses))
     often = masses * DRAWS > 20
     assert (
         stats.chisquare(
@@ -85,7 +91,6 @@ def test_draws_have_that_density(weak):
         > 1e-4
     )
     assert stats.kstest(places % 1.0, "uniform").pvalue > 1e-4
-    records = table[3 + cells :].reshape(cells, 1 + p + p * p)
     normal = []
     for draw, k in zip(found[:4000], places.astype(int), strict=False):
         root = records[k, 1 + p :].reshape(p, p)

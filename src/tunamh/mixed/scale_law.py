@@ -4,10 +4,13 @@ Where groups are few, or hardly differ, the law of ``lambda = log s`` is far fro
 faster than its prior, like ``e^lambda`` under a half-normal one. But with the effects integrated out of the quadratic,
 ``E`` is quadratic in ``b`` given this one number. So (A) can draw both from a law of its own, made once:
 
-    q(b, lambda) = w_k / h  N(b; m_k, S_k),     lambda in the k-th of K cells of width h,
+    q(b, lambda) ~ w_k exp(-J phi_k) N(b; m_k - S_k J_b, S_k),     lambda in the k-th of K cells of one width,
 
-``w_k`` the mass of ``exp(-E)`` in the cell, ``m_k`` and ``S_k`` mean and covariance of ``b`` in its middle. Any table
-is exact; beyond it, where less than a millionth of the mass lies, walks go.
+``w_k`` the mass of ``exp(-E)`` in the cell, ``m_k`` and ``S_k`` mean and covariance of ``b`` in its middle. ``J`` is
+what the groups' ``eps`` add to the slope at the centre through the rows' third and fourth derivatives (`.shift`); in
+``x``, the distance of ``lambda`` from the centre, they grow about like ``e^3x``: ``phi = (e^3x - 1) / 3`` to the left
+and ``min(x, 1)`` to the right. Any such law is exact; beyond the table, where less than a millionth of the mass lies,
+walks go.
 """
 
 from __future__ import annotations
@@ -24,14 +27,15 @@ from .small import back, solve
 _CELLS = 96
 _FAR_LEFT, _FAR_RIGHT = 18, 8  # of the centre, where the law is looked at first
 _NEGLIGIBLE = 14.0  # energies above the lowest
+_STEP = 0.02  # of a difference in lambda
 _MOST_COMMON = 40  # common parameters; a cell has a matrix of them
 
 WIDE = 0.12
 """The standard deviation of a log scale above which its law is far from normal."""
 
-# Numbers of a table: cells, where they begin, their width; cumulated masses; of every cell log (w / sqrt det S), m, and
-# the lower triangular R with R R' = S^-1.
-_HEAD = 3
+# Numbers of a table: cells, where they begin, their width, the slope of E in lambda at the centre; of every cell log w;
+# of every cell phi; of every cell log det R, m, and the lower triangular R with R R' = S^-1.
+_HEAD = 4
 
 
 def scale_law(marginal: Marginal, scales: np.ndarray, width: float) -> np.ndarray:
@@ -59,14 +63,12 @@ def scale_law(marginal: Marginal, scales: np.ndarray, width: float) -> np.ndarra
     masses = np.array([log_mass(cell) for cell in cells])
     if not np.isfinite(masses).all():
         return np.zeros(1)
-    masses -= masses.max()
-    share = np.exp(masses)
-    cumulated = np.cumsum(share / share.sum())
-    records = [
-        np.concatenate([[mass + np.log(np.diag(root)).sum()], b, root.ravel()])
-        for mass, (_, b, root) in zip(masses, cells, strict=True)
-    ]
-    return np.concatenate([[_CELLS, low, step], cumulated, *records])
+    masses -= np.log(np.exp(masses - masses.max()).sum()) + masses.max()
+    x = low + (np.arange(_CELLS) + 0.5) * step - scales[0]
+    phi = np.where(x < 0, np.expm1(3 * np.minimum(x, 0)) / 3, np.minimum(x, 1))
+    slope = (at(scales[0] + _STEP)[0] - at(scales[0] - _STEP)[0]) / (2 * _STEP)
+    records = [np.concatenate([[np.log(np.diag(root)).sum()], b, root.ravel()]) for _, b, root in cells]
+    return np.concatenate([[_CELLS, low, step, slope], masses, phi, *records])
 
 
 @helper
@@ -91,17 +93,27 @@ def _standing(hyper, at, b, gradient, p, away):
 def propose_by_table(rng, hyper, factor, common, state, gradient, there):
     """Common parameters and log scale of ``there`` by the table; returns the log ratio of proposing back and forth.
 
-    ``gradient`` is what the groups' ``eps`` add to the slope in ``b`` at the centre (`.shift`). Outside of the table
-    nothing moves: it is never reached by this move either.
+    ``gradient`` is that of `.shift` at the centre. Outside of the table nothing moves: it is never reached by this move
+    either.
     """
     p, table, first = common.p, factor.scale_law, factor.scale_law + _HEAD
     cells, low, step = int(hyper[table]), hyper[table + 1], hyper[table + 2]
-    size, records = 1 + p + p * p, first + cells
-    here = math.floor((state[factor.scales_at] - low) / step)
-    if not (here >= 0 and here < cells):
+    size, records, tilt = 1 + p + p * p, first + 2 * cells, gradient[p] - hyper[table + 3]
+    place = (state[factor.scales_at] - low) / step
+    if not (place >= 0.0 and place < cells):
         return 0.0
-    u, k = rng.random(), 0
-    while k < cells - 1 and hyper[first + k] <= u:
+    here = int(place)
+    tilted, largest, total = np.empty(cells), -np.inf, 0.0
+    for k in range(cells):
+        tilted[k] = hyper[first + k] - tilt * hyper[first + cells + k]
+        largest = max(largest, tilted[k])
+    for k in range(cells):
+        total += math.exp(tilted[k] - largest)
+    left, k = total * rng.random(), 0
+    while k < cells - 1:
+        left -= math.exp(tilted[k] - largest)
+        if left < 0.0:
+            break
         k += 1
     there[factor.scales_at] = low + (k + rng.random()) * step
     xi, b = np.empty(p), np.empty(p)
@@ -115,7 +127,7 @@ def propose_by_table(rng, hyper, factor, common, state, gradient, there):
     for i in range(p):
         b[i] = m[i] - b[i] + xi[i]
         there[i] = common.centre[i] + b[i]
-    forth = _standing(hyper, at, b, gradient, p, xi)
+    forth = tilted[k] + _standing(hyper, at, b, gradient, p, xi)
     for i in range(p):
         b[i] = state[i] - common.centre[i]
-    return _standing(hyper, records + int(here) * size, b, gradient, p, xi) - forth
+    return tilted[here] + _standing(hyper, records + here * size, b, gradient, p, xi) - forth

@@ -23,7 +23,7 @@ N_ROWS = 120
 
 @dataclass(frozen=True)
 class Case:
-    """A family, how it responds, the factors (groups, columns), the scale of the scales' priors, and what else is unknown.
+    """A family, how it responds, factors (groups, columns), the scale of the scales' priors, and what else is unknown.
 
     ``unknown`` is a variable of the posterior: a positive number under the prior `SCALE`, or cutpoints under `CUTS`.
     """

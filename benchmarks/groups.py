@@ -34,9 +34,19 @@ PROBLEMS = {
 }
 GOALS = {"logistic-1e4": 100, "logistic-1e5": 1_000, "logistic-1e6": 3_000}
 NUTS = [(sampler, form) for sampler in ("numpyro", "nutpie") for form in ("centred", "non-centred")]
-WEAK = {
-    f"{groups} groups, s = {scale:g}": (groups, scale) for groups in (5, 10, 1000) for scale in (0.0, 0.05, 0.7)
-} | {"26 groups of 1 to 100,000 rows, s = 0.7": (26, 0.7)}
+WEAK = (
+    {
+        f"{groups} groups, s = {scale:g}": ("logistic", groups, scale)
+        for groups in (5, 10, 1000)
+        for scale in (0.0, 0.05, 0.7)
+    }
+    | {"26 groups of 1 to 100,000 rows, s = 0.7": ("logistic", 26, 0.7)}
+    | {
+        f"1000 groups of 3 {what}, s = {scale:g}": (family, 1000, scale)
+        for family, what in (("poisson", "counts"), ("logistic", "rows"))
+        for scale in (0.0, 0.7)
+    }
+)
 _MOST_VALUES = 3e7
 _NUTS_DRAWS = 2000
 _SETTINGS = {"chains": 1, "cores": 1, "progressbar": False}
@@ -103,15 +113,15 @@ def work(name: str, seconds: float, path: Path) -> dict:
 
 
 def weak_groups(seconds: float) -> dict:
-    """Few groups, no or little spread, groups from one row to 100,000: own figures."""
+    """Few groups, no or little spread, groups of three rows, and from one row to 100,000: own figures."""
     own_run(simulate("logistic", 2000, 20, 3), 0.1)
     found = {}
-    for name, (groups, scale) in WEAK.items():
-        codes = None
+    for name, (family, groups, scale) in WEAK.items():
+        codes = np.repeat(np.arange(groups), 3) if "of 3" in name else None
         if "of 1 to" in name:
             codes = np.repeat(np.arange(groups), np.geomspace(1, 100_000, groups).round().astype(int))
         n_rows = 20_000 if codes is None else len(codes)
-        found[name] = own_run(simulate("logistic", n_rows, groups, 5, scale, codes), seconds)[0] | {"rows": n_rows}
+        found[name] = own_run(simulate(family, n_rows, groups, 5, scale, codes), seconds)[0] | {"rows": n_rows}
     return found
 
 

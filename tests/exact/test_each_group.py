@@ -9,19 +9,17 @@ from test_groups import REPEATS, _frequency, table_of, transition
 import tunamh
 from tunamh._jit import NO_FAULT
 from tunamh.acceptance.base import accepts
-from tunamh.acceptance.grouped import batch_of, each_group, finite_acceptance, group_in_order
+from tunamh.acceptance.grouped import finite_acceptance, group_in_order, read_groups
 from tunamh.guard import new_work
 from tunamh.theory import FiniteProblem
 
 
 @numba.njit
 def _frequencies_of_each(repeats, rng, theta, prop, log_rho, totals, distances, beta, table, model, work):
-    accepted, batches, owner = np.zeros(totals.size), np.zeros(totals.size, np.int64), np.arange(totals.size)
+    accepted, owner = np.zeros(totals.size), np.arange(totals.size)
     for _ in range(repeats):
         log_ratios = np.full(totals.size, log_rho)
-        for g in range(totals.size):
-            batches[g] = batch_of(rng, totals[g], distances[g], beta, table.first[g + 1] - table.first[g])
-        seen = each_group(rng, theta, prop, log_ratios, owner, batches, distances, beta, table, model, work)
+        seen = read_groups(rng, theta, prop, log_ratios, owner, totals, distances, beta, table, model, work)
         if seen.fault != NO_FAULT:
             return accepted - 1.0
         for g in range(totals.size):

@@ -7,9 +7,9 @@ from finite import neighbour_problem
 
 from tunamh._jit import NO_FAULT
 from tunamh.acceptance.base import accepts
-from tunamh.acceptance.grouped import GroupRows, all_groups, finite_acceptance
+from tunamh.acceptance.grouped import GroupRows, finite_acceptance, read_groups
 from tunamh.guard import new_work
-from tunamh.mixed.cells import alias_of_cells
+from tunamh.mixed.cells import places_of
 from tunamh.theory import FiniteProblem, thinned_acceptance
 
 BETAS = [1.0, 4.0]
@@ -72,24 +72,19 @@ def test_one_group_is_the_kernel_without_groups():
 
 @numba.njit
 def _frequency(repeats, rng, theta, prop, log_rho, totals, distances, beta, table, model, work):
-    accepted = 0
+    accepted, log_ratio, owner = 0, np.empty(1), np.zeros(totals.size, np.int64)
     for _ in range(repeats):
-        seen = all_groups(rng, theta, prop, log_rho, totals, distances, beta, table, model, work)
+        log_ratio[0] = log_rho
+        seen = read_groups(rng, theta, prop, log_ratio, owner, totals, distances, beta, table, model, work)
         if seen.fault != NO_FAULT:
             return -1.0
-        accepted += accepts(rng, seen.log_ratio)
+        accepted += accepts(rng, log_ratio[0])
     return accepted / repeats
 
 
 def table_of(problem, groups):
-    order = np.argsort(groups, kind="stable")
-    first = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=3))]).astype(np.int64)
-    bounds = problem.c[order]
-    keep, other = np.empty(len(order)), np.empty(len(order))
-    alias_of_cells(first, bounds, keep, other)
-    arrays = (first.astype(float), order.astype(float), keep, other, bounds)
-    totals = np.bincount(groups, problem.c, minlength=3)
-    return GroupRows(*arrays), totals
+    first, places = places_of(groups, problem.c, 3)
+    return GroupRows(first.astype(float), places, np.zeros(3), np.zeros(3)), np.bincount(groups, problem.c, minlength=3)
 
 
 REPEATS = 100_000

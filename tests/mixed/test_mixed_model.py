@@ -8,6 +8,7 @@ from scipy.special import gammaln
 
 import tunamh
 from tunamh import GroupEffects, MixedModel, Normal
+from tunamh.acceptance.grouped import BOUND
 from tunamh.errors import NotApplicable
 from tunamh.mixed.covariance import correlations, precision_of
 from tunamh.mixed.sweep import LaplaceByGroups, Sweep
@@ -126,7 +127,7 @@ def test_a_bound_that_is_too_small_is_found():
     """Negative control: half of every row's constant."""
     model = crossed_model(*RESPONSES["logistic"])
     for numbers in model.factors:
-        numbers.bounds[:] *= 0.5
+        numbers.places[:, BOUND] *= 0.5
         numbers.total[:] *= 0.5
     with pytest.raises(tunamh.BoundViolation):
         tunamh.check_bounds(model, pairs=30, rng=1)

@@ -48,8 +48,11 @@ ABSOLUTE_TOLERANCE = 1e-14  # 45 units in the last place of a model's scales
 
 @helper
 def accepts(rng, log_ratio):
-    """True with probability ``min(1, exp(log_ratio))``."""
-    return log_ratio >= 0.0 or math.log(rng.random()) < log_ratio
+    """True with probability ``min(1, exp(log_ratio))``; as ``1 + x <= e^x``, mostly without a logarithm."""
+    if log_ratio >= 0.0:
+        return True
+    u = rng.random()
+    return u < 1.0 + log_ratio or math.log(u) < log_ratio
 
 
 @helper

@@ -2,12 +2,13 @@
 
     |U_i(prop) - U_i(theta)| <= c_i M_g(i)(theta, prop)
 
-Theorem A asks for nothing but symmetric bounds ``c_i M_g``, one per row. The stream of all rows is the superposition of
-the groups' streams: ``Poisson(beta sum_g C_g M_g)`` rows, of which each belongs to group ``g`` with probability ``C_g
-M_g / sum``, and is then drawn from it by its fixed law ``c_i / C_g``. A group whose stream would cost more than its
-rows, or whose bound does not hold at this pair of points (``M_g`` infinite), is read in order: its rows' rises add up
-in the ratio exactly. Which groups are, depends on the pair and not on its direction, so the chain stays reversible.
-With one group this is `tunamh.acceptance.thinned` with ``gamma = 0``, the rates of MH-SS.
+Theorem A asks for nothing but symmetric bounds ``c_i M_g``, one per row. The groups' streams are one Poisson process:
+on a line where group ``g`` is ``beta C_g M_g`` long, points follow each other at exponential distances, and a point in
+a group's stretch is a row of it, drawn by its fixed law ``c_i / C_g``. A group without a point costs no random number.
+A group whose stream would cost more than its rows, or whose bound does not hold at this pair of points (``M_g``
+infinite), is read in order: its rows' rises add up in the ratio exactly. Which groups are, depends on the pair and not
+on its direction, so the chain stays reversible. With one group this is `tunamh.acceptance.thinned` with ``gamma = 0``,
+the rates of MH-SS.
 """
 
 from __future__ import annotations
@@ -18,35 +19,43 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._jit import BLOCK, NO_FAULT, helper
-from .._random import poisson
+from .._vector import prefetch
 from ..theory import FiniteProblem, thinned_acceptance
 from .base import within_rounding
-from .thinned import FULL_PASS_SHARE, log_ratio_of_kept, rate
+from .thinned import FULL_PASS_SHARE, rate
 
 GAMMA = 0.0
 
 
 class Seen(NamedTuple):
-    """What rows said about a move: the log ratio so far, how many were read, the largest ``|rise| / bound``."""
+    """What rows said about a move: how many were read, the largest ``|rise| / bound``, and a row at fault."""
 
-    log_ratio: float
     rows: int
     worst: float
     fault: int
 
 
 class GroupRows(NamedTuple):
-    """Rows in the order of their groups: where each group begins, row numbers, alias tables within groups, ``c_i``."""
+    """Rows in the order of their groups: where each group begins, and four numbers of every place.
+
+    `ROW`, the row's number; `BOUND`, its ``c_i``; `KEEP` and `OTHER`, Walker's alias table within the group. They lie
+    together, because a drawn row asks for all of them.
+
+    Where places have three numbers more, rows' energies are without a cubic part that is known in closed form: with
+    ``t`` a row's displacement from `CENTRE`, ``z`` its `COLUMN` and ``c`` the displacement of its group, at either end
+    of the move in ``here`` and ``there``, it is ``f''' z^2 c^2 (3 t - 2 z c) / 6``, and `THIRD` is ``f''' z^2`` (spec
+    5r).
+    """
 
     first: Any
-    order: Any
-    keep: Any
-    other: Any
-    bounds: Any
+    places: Any
+    here: Any
+    there: Any
 
 
-IN_ORDER = -1
-"""In the place of a batch: all rows of the group are read."""
+ROW, BOUND, KEEP, OTHER, THIRD, COLUMN, CENTRE = range(7)
+PLACE, CUBIC_PLACE = 4, 7
+"""Numbers of a place, and of one where energies are without their cubic part."""
 
 
 @helper(inline=True)
@@ -55,160 +64,115 @@ def group_in_order(batch, rows):
     return not batch < FULL_PASS_SHARE * rows
 
 
-@helper
-def _hold(theta, prop, model, work, distances, n):
-    """Turn ``n`` rises into ``x_i``, cutting what exceeds 1 by rounding: the largest ``|x_i|``, and a row at fault."""
-    worst = 0.0
-    x = work.rise
-    for b in range(n):
-        bound = work.bound[b] * distances[b]  # of this factor: the rows' own column may be another's
-        ratio = x[b] / bound if bound > 0.0 else (0.0 if x[b] == 0.0 else np.inf)
-        if not abs(ratio) <= 1.0:
-            if not within_rounding(theta, prop, model, work.index[b], x[b], bound):
-                return worst, work.index[b]
-            ratio = math.copysign(1.0, ratio) if x[b] != 0.0 else 0.0
-        x[b] = ratio
-        worst = max(worst, abs(ratio))
-    return worst, NO_FAULT
+@helper(inline=True)
+def _cubic_rise(table, k, g, before, after):
+    """How much the cubic part of the row at place ``k``, of group ``g``, rises; its predictor goes as said."""
+    third, z, centre = table.places[k, THIRD] / 6.0, table.places[k, COLUMN], table.places[k, CENTRE]
+    c, d = table.here[g], table.there[g]
+    return third * (d * d * (3.0 * (after - centre) - 2.0 * z * d) - c * c * (3.0 * (before - centre) - 2.0 * z * c))
 
 
 @helper
-def whole_group(theta, prop, g, table, distance, model, work):
+def _whole_group(theta, prop, g, start, end, table, distance, model, work):
     """``sum U_i(prop) - U_i(theta)`` over the rows of a group, each held against its bound where there is one."""
-    start, end = int(table.first[g]), int(table.first[g + 1])
-    total, worst = 0.0, 0.0
+    total, worst, cubic = 0.0, 0.0, table.places.shape[1] == CUBIC_PLACE
     for block in range(start, end, BLOCK):
         n = min(BLOCK, end - block)
         for b in range(n):
-            work.index[b] = int(table.order[block + b])
+            work.index[b] = int(table.places[block + b, ROW])
         model.differences(theta, prop, work.index, 0, n, model.data, work.rise, work.bound)
         for b in range(n):
             rise = work.rise[b]
+            if cubic:
+                rise -= _cubic_rise(table, block + b, g, model.data.eta[b], model.data.eta_prop[b])
             if not math.isfinite(rise):
-                return Seen(0.0, 0, worst, work.index[b])
+                return 0.0, worst, work.index[b]
             if distance < np.inf:
-                bound = table.bounds[block + b] * distance
+                bound = table.places[block + b, BOUND] * distance
                 if abs(rise) > bound:
                     if not within_rounding(theta, prop, model, work.index[b], rise, bound):
-                        return Seen(0.0, 0, worst, work.index[b])
+                        return 0.0, worst, work.index[b]
                     worst = 1.0
                 elif bound > 0.0:
                     worst = max(worst, abs(rise) / bound)
             total += rise
-    return Seen(total, end - start, worst, NO_FAULT)
+    return total, worst, NO_FAULT
 
 
 @helper(inline=True)
-def _draw_in(rng, g, table):
-    """The place in ``order`` of a row of group ``g``, by its law: Walker's alias method within the group."""
-    start = int(table.first[g])
-    n = int(table.first[g + 1]) - start
-    place = rng.random() * n
-    cell = min(int(place), n - 1)
-    k = start + cell
-    return k if place - cell < table.keep[k] else start + int(table.other[k])
-
-
-@helper(inline=True)
-def batch_of(rng, total, distance, beta, rows):
-    """How many rows of a group are drawn, or `IN_ORDER`; ``total`` is its ``C_g``."""
-    mean = beta * total * distance if distance < np.inf else distance
-    if mean == 0.0:
-        return 0
-    return IN_ORDER if group_in_order(mean, rows) else poisson(rng, mean)
+def _point_in(rng, start, end, table):
+    """A place of a group, and what is left of it to decide between its row and the alias; its line is asked for."""
+    n = end - start
+    point = rng.random() * n
+    cell = min(int(point), n - 1)
+    prefetch(table.places, table.places.shape[1] * (start + cell))
+    return start + cell, point - cell
 
 
 @helper
-def _add_rows(n, at, whose, uniform, distance, theta, prop, beta, table, model, work, log_ratios):
-    """What ``n`` drawn rows say, each for its own group: the largest ``|x_i|``, and a row at fault."""
+def _add_drawn(n, at, rest, group, owner, distances, uniform, theta, prop, beta, table, model, work, log_ratios):
+    """What ``n`` drawn rows say, each for the decision that it belongs to: the largest ``|x_i|``, a row at fault."""
     for b in range(n):
-        work.index[b] = int(table.order[at[b]])
+        if rest[b] >= table.places[at[b], KEEP]:
+            at[b] = int(table.first[group[b]]) + int(table.places[at[b], OTHER])
+        work.index[b] = int(table.places[at[b], ROW])
     model.differences(theta, prop, work.index, 0, n, model.data, work.rise, work.bound)
+    worst, cubic = 0.0, table.places.shape[1] == CUBIC_PLACE
     for b in range(n):
-        work.bound[b] = table.bounds[at[b]]
-    worst, fault = _hold(theta, prop, model, work, distance, n)
-    if fault == NO_FAULT:
-        for b in range(n):
-            forward = rate(work.rise[b], beta, GAMMA)
-            if uniform[b] * beta < forward:
-                log_ratios[whose[b]] += math.log(rate(-work.rise[b], beta, GAMMA) / forward)
-    return worst, fault
+        rise, g = work.rise[b], group[b]
+        if cubic:
+            rise -= _cubic_rise(table, at[b], g, model.data.eta[b], model.data.eta_prop[b])
+        bound = table.places[at[b], BOUND] * distances[g]  # of this factor, not the row's own
+        x = rise / bound if bound > 0.0 else (0.0 if rise == 0.0 else np.inf)
+        if not abs(x) <= 1.0:
+            if not within_rounding(theta, prop, model, work.index[b], rise, bound):
+                return worst, work.index[b]
+            x = math.copysign(1.0, x) if rise != 0.0 else 0.0
+        worst = max(worst, abs(x))
+        forward = rate(x, beta, GAMMA)
+        if uniform[b] * beta < forward:
+            log_ratios[owner[g]] += math.log(rate(-x, beta, GAMMA) / forward)
+    return worst, NO_FAULT
 
 
 @helper
-def each_group(rng, theta, prop, log_ratios, owner, batches, distances, beta, table, model, work):
-    """Add to ``log_ratios[owner[c]]`` what the rows of set ``c`` say, ``batches[c]`` of them: groups that decide apart.
+def read_groups(rng, theta, prop, log_ratios, owner, totals, distances, beta, table, model, work):
+    """Add to ``log_ratios[owner[g]]`` what the rows of group ``g`` say, of which ``totals`` are ``C``, ``distances`` M.
 
-    ``prop`` has moved in all groups. A row sees its own group's move alone, so that rows of many groups can be read in
-    one block: a call for every group would cost several times as much. A group may own several sets of rows.
+    One owner of all is one decision about a move of all groups. Groups that decide apart move at once in ``prop``, and
+    every row sees its own group's move alone, so that rows of many groups are read in one block.
     """
-    at, whose = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
-    uniform, distance = np.empty(BLOCK), np.empty(BLOCK)
-    n, rows, worst = 0, 0, 0.0
-    for c in range(batches.size):
-        if batches[c] == IN_ORDER:
-            seen = whole_group(theta, prop, c, table, distances[c], model, work)
-            if seen.fault != NO_FAULT:
-                return Seen(0.0, rows, worst, seen.fault)
-            log_ratios[owner[c]] -= seen.log_ratio
-            rows += seen.rows
-            worst = max(worst, seen.worst)
+    at, group, rest, uniform = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.empty(BLOCK), np.empty(BLOCK)
+    n, rows, worst, left = 0, 0, 0.0, rng.standard_exponential()
+    for g in range(distances.size):
+        mean = beta * totals[g] * distances[g] if distances[g] < np.inf else np.inf
+        if mean == 0.0:
             continue
-        for _ in range(batches[c]):
-            at[n] = _draw_in(rng, c, table)
-            whose[n], uniform[n], distance[n] = owner[c], rng.random(), distances[c]
+        begins, ends = int(table.first[g]), int(table.first[g + 1])
+        if group_in_order(mean, ends - begins):
+            rise, larger, fault = _whole_group(theta, prop, g, begins, ends, table, distances[g], model, work)
+            if fault != NO_FAULT:
+                return Seen(rows, worst, fault)
+            log_ratios[owner[g]] -= rise
+            rows, worst = rows + ends - begins, max(worst, larger)
+            continue
+        left -= mean
+        while left < 0.0:
+            left += rng.standard_exponential()
+            at[n], rest[n] = _point_in(rng, begins, ends, table)
+            group[n], uniform[n] = g, rng.random()
             n += 1
             if n == BLOCK:
-                larger, fault = _add_rows(
-                    n, at, whose, uniform, distance, theta, prop, beta, table, model, work, log_ratios
+                larger, fault = _add_drawn(
+                    n, at, rest, group, owner, distances, uniform, theta, prop, beta, table, model, work, log_ratios
                 )
                 if fault != NO_FAULT:
-                    return Seen(0.0, rows, worst, fault)
+                    return Seen(rows, worst, fault)
                 rows, worst, n = rows + n, max(worst, larger), 0
-    larger, fault = _add_rows(n, at, whose, uniform, distance, theta, prop, beta, table, model, work, log_ratios)
-    return Seen(0.0, rows + n, max(worst, larger), fault)
-
-
-@helper
-def all_groups(rng, theta, prop, log_rho, totals, distances, beta, table, model, work):
-    """The ratio of a move that touches rows of all groups; ``distances`` are the groups' ``M_g``."""
-    G = distances.size
-    cumulated, sum_of = np.empty(G), 0.0
-    log_ratio, worst, rows = log_rho, 0.0, 0
-    for g in range(G):
-        mean = beta * totals[g] * distances[g] if distances[g] < np.inf else distances[g]
-        if mean > 0.0 and group_in_order(mean, table.first[g + 1] - table.first[g]):
-            seen = whole_group(theta, prop, g, table, distances[g], model, work)
-            if seen.fault != NO_FAULT:
-                return Seen(0.0, rows, worst, seen.fault)
-            log_ratio -= seen.log_ratio
-            rows += seen.rows
-            worst = max(worst, seen.worst)
-        else:
-            sum_of += mean
-        cumulated[g] = sum_of
-    batch = poisson(rng, sum_of) if sum_of > 0.0 else 0
-    uniform, distance, at = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.int64)
-    done = 0
-    while done < batch:
-        n = min(batch - done, BLOCK)
-        for b in range(n):
-            point = rng.random() * sum_of
-            g = min(np.searchsorted(cumulated, point, side="right"), G - 1)
-            at[b] = _draw_in(rng, g, table)
-            work.index[b] = int(table.order[at[b]])
-            distance[b] = distances[g]
-            uniform[b] = rng.random()
-        model.differences(theta, prop, work.index, 0, n, model.data, work.rise, work.bound)
-        for b in range(n):
-            work.bound[b] = table.bounds[at[b]]
-        larger, fault = _hold(theta, prop, model, work, distance, n)
-        if fault != NO_FAULT:
-            return Seen(0.0, rows, worst, fault)
-        worst = max(worst, larger)
-        log_ratio += log_ratio_of_kept(n, work.rise, uniform, 0, beta, GAMMA)
-        done += n
-    return Seen(log_ratio, rows + done, worst, NO_FAULT)
+    larger, fault = _add_drawn(
+        n, at, rest, group, owner, distances, uniform, theta, prop, beta, table, model, work, log_ratios
+    )
+    return Seen(rows + n, max(worst, larger), fault)
 
 
 def finite_acceptance(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import helper
+from ..acceptance.grouped import BOUND, CUBIC_PLACE, KEEP, OTHER, PLACE, ROW, THIRD
 from ..data.source import Rows
 from ..data.supply import fill_alias
 from ..errors import NotApplicable
@@ -18,11 +19,15 @@ from .sums import GroupedRows, Point
 _LEAST = (0.0, 0.0, 1.0, 0.03, 1e-4, 1e-6, 1e-8)  # of a row's constants within the radii, that its law keeps
 
 
+_TRUSTED, _USUAL = 0.63, 0.5  # of the first radius, and of that: where third and fourth order are compared
+
+
 class Extent(NamedTuple):
-    """How rows lie in their groups: ``e_i`` and ``m_i`` of every row, and the groups' lean and spread."""
+    """How rows lie in their groups: ``e_i`` and ``m_i`` of every row; the groups' lean, ``tilt h``, and spread."""
 
     reach: np.ndarray
     width: np.ndarray
+    tilt: np.ndarray
     lean: np.ndarray
     spread: np.ndarray
 
@@ -66,8 +71,9 @@ def extent_of(rows: GroupedRows, f: int, centre: Centre, covariance_root: np.nda
     ridge = np.einsum("gaa->ga", spread) + 1e-12
     spread += 1e-9 * ridge[:, :, None] * np.eye(q)
     bend = convex.curvature + 1e-9 * (np.einsum("gaa->g", convex.curvature) + 1e-12)[:, None, None] * np.eye(q)
-    lean = np.linalg.solve(bend, convex.cross)
-    lean[~one.free] = 0.0
+    tilt = np.linalg.inv(bend)
+    tilt[~one.free] = 0.0
+    lean = tilt @ centre.sums.factors[f].cross
     unroot = np.ascontiguousarray(np.linalg.inv(np.linalg.cholesky(spread)))
     seen = rows.seen
     reach, width = np.empty((len(seen.by_effects), n)), np.empty(n)
@@ -81,7 +87,7 @@ def extent_of(rows: GroupedRows, f: int, centre: Centre, covariance_root: np.nda
     for _ in rows.base.observations.map(fill):
         pass
     together = np.sqrt(np.square(reach).sum(axis=0))
-    return Extent(together, float(np.linalg.norm(seen.by_effects)) * width, lean, spread)
+    return Extent(together, float(np.linalg.norm(seen.by_effects)) * width, tilt, lean, spread)
 
 
 def largest(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:
@@ -144,58 +150,95 @@ def cells_of(one: Grouping, size: np.ndarray) -> Cells:
 
 
 @helper
-def alias_of_cells(first, bounds, keep, other):
-    """Walker's table within every group."""
-    for g in range(first.size - 1):
-        start, end = first[g], first[g + 1]
-        total = 0.0
-        for k in range(start, end):
-            total += bounds[k]
-        table = np.empty((end - start, 2))
-        if total > 0.0:
-            fill_alias(bounds[start:end].reshape(end - start, 1), 0, total, table)
+def _fill_aliases(first, places):
+    """Walker's table within every cell, from the bounds."""
+    for c in range(first.size - 1):
+        start, end = first[c], first[c + 1]
+        bounds, table, total = np.empty((end - start, 1)), np.empty((end - start, 2)), 0.0
         for k in range(end - start):
-            keep[start + k] = table[k, 0] if total > 0.0 else 1.0
-            other[start + k] = table[k, 1] if total > 0.0 else 0.0
+            bounds[k, 0] = places[start + k, BOUND]
+            total += bounds[k, 0]
+        if total > 0.0:
+            fill_alias(bounds, 0, total, table)
+        for k in range(end - start):
+            places[start + k, KEEP] = table[k, 0] if total > 0.0 else 1.0
+            places[start + k, OTHER] = table[k, 1] if total > 0.0 else 0.0
+
+
+def places_of(
+    of_row: np.ndarray, constants: np.ndarray, cells: int, cubic: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where each cell begins, and its rows with constants and alias tables; ``cubic`` has three numbers more."""
+    order = np.argsort(of_row, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=cells))]).astype(np.int64)
+    places = np.empty((len(order), PLACE if cubic is None else CUBIC_PLACE))
+    places[:, ROW], places[:, BOUND] = order, constants[order]
+    if cubic is not None:
+        places[:, THIRD:] = cubic[order]
+    _fill_aliases(first, places)
+    return first, places
 
 
 class CellBounds(NamedTuple):
-    """Rows in the order of their cells, their bounds and alias tables, and every cell's ladder."""
+    """Rows in the order of their cells, with their bounds and alias tables, every cell's ladder, and `cubic_groups`."""
 
     first: np.ndarray
-    order: np.ndarray
-    bounds: np.ndarray
-    keep: np.ndarray
-    other: np.ndarray
+    places: np.ndarray
     total: np.ndarray
     rungs: np.ndarray
+    cubic: np.ndarray
+
+
+def cubic_groups(rows: GroupedRows, f: int, at: Point, radius: np.ndarray) -> np.ndarray:
+    """Which groups' energies are better without their cubic part too (spec 5r); one pass.
+
+    With ``z`` a usual displacement, rows are bounded by ``L4 z^4 / 24`` without and by ``L3 z^3 / 6`` with it. Far from
+    the centre, as at levels of one class, a polynomial of higher order is a worse one.
+    """
+    one, seen = rows.groupings[f], rows.seen
+    if len(rows.groupings) > 1 or one.q > 1 or not seen.knows_bends:
+        return np.zeros(one.groups, bool)
+
+    def compare(block: Rows, eta: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        codes = one.codes[block.start : block.start + len(block.y)]
+        far = radius[codes]
+        with np.errstate(over="ignore", invalid="ignore"):
+            more = seen.constants(block.y, eta, far) - 0.25 * _USUAL * far * seen.bends(block.y, eta, far)
+        return np.bincount(codes, weight * np.where(np.isfinite(more), more, 0.0), minlength=one.groups)
+
+    return np.asarray(sum(rows.map(compare, at)) > 0)
 
 
 def bounds_of_cells(
-    rows: GroupedRows, at: Point, extent: Extent, cells: Cells, sizes: tuple[np.ndarray, ...], alone: bool
+    rows: GroupedRows, f: int, at: Point, extent: Extent, cells: Cells, sizes: tuple[np.ndarray, ...]
 ) -> CellBounds:
-    """One pass: slope constants of every row within its cell's radii.
+    """Slope constants of every row within its cell's radii, of the third order where the cubic part is taken out.
 
     ``sizes`` are ``e``, ``m`` and the first radius of every cell. A row with smaller ``e_i`` and ``m_i`` moves by a
     share ``t_i`` of what the cell's bound allows for: with one factor its constant is smaller by ``t_i^3``, with
     several, which displace it too, by ``t_i``.
     """
-    of_row, (e, m, radii) = cells.of_row, sizes
+    of_row, (e, m, radii), one, alone = cells.of_row, sizes, rows.groupings[f], len(rows.groupings) == 1
     shares = [
         np.divide(values, largest[of_row], out=np.zeros_like(values), where=largest[of_row] > 0)
         for values, largest in ((extent.reach, e), (extent.width, m))
     ]
     share, seen = np.maximum(*shares), rows.seen
+    cubic = cubic_groups(rows, f, at, _TRUSTED * largest(radii, cells.group, one.groups))
     constants, rungs = np.empty(len(share)), np.zeros((cells.number, RUNGS))
+    removed = np.zeros((len(share) if cubic.any() else 0, CUBIC_PLACE - PLACE))
 
     def fill(block: Rows, eta: np.ndarray, weight: np.ndarray) -> np.ndarray:
         which = slice(block.start, block.start + len(block.y))
-        cell = of_row[which]
+        cell, without = of_row[which], cubic[one.codes[which]]
         radius = radii[cell] * (share[which] if alone else 1.0)
         with np.errstate(over="ignore", invalid="ignore"):
-            everywhere = seen.everywhere(block.y)
-            each = [np.minimum(seen.constants(block.y, eta, r * radius), everywhere) for r in RADII]
+            each = [seen.constants_of(block.y, eta, r * radius, without) for r in RADII]
             own = np.zeros(len(block.y))
+            if cubic.any():
+                third = np.where(without, seen.thirds(block, eta, np.ones(len(block.y)))[0], 0.0)
+                own, column = np.abs(third), one.Z[which, 0]
+                removed[which] = np.stack([weight * third * column**2, column, eta[0]], axis=1)
             for constants_of, least in zip(each, _LEAST, strict=True):
                 own = np.maximum(own, np.where(np.isfinite(constants_of), constants_of, 0.0) * least)
             if not np.isfinite(own).all():
@@ -210,10 +253,5 @@ def bounds_of_cells(
 
     for found in rows.map(fill, at):
         np.maximum(rungs, found, out=rungs)
-    order = np.argsort(of_row, kind="stable")
-    first = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=cells.number))]).astype(np.int64)
-    bounds = np.ascontiguousarray(constants[order])
-    keep, other = np.empty(len(bounds)), np.empty(len(bounds))
-    alias_of_cells(first, bounds, keep, other)
-    total = np.bincount(of_row, constants, minlength=cells.number)
-    return CellBounds(first, order, bounds, keep, other, total, rungs)
+    first, places = places_of(of_row, constants, cells.number, removed if cubic.any() else None)
+    return CellBounds(first, places, np.bincount(of_row, constants, minlength=cells.number), rungs, cubic)

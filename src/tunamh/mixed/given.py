@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import helper
-from .._jit.windows import window
+from .._jit.windows import matrix_window, window
 from ..acceptance.grouped import GroupRows
 from ..priors.laws import laws_at
 from .covariance import fill_precision, log_correlations
@@ -78,15 +78,6 @@ def precision(hyper, factor, state, root, Q):
 
 
 @helper
-def free_groups(hyper, factor):
-    """How many groups have effects."""
-    count = 0.0
-    for g in range(factor.groups):
-        count += 1.0 - hyper[factor.pinned + g]
-    return count
-
-
-@helper
 def length_of(hyper, metric, b, other, sign, p):
     """``|metric (b + sign other)|``."""
     total = 0.0
@@ -99,13 +90,7 @@ def length_of(hyper, metric, b, other, sign, p):
 
 
 @helper(inline=True)
-def rows_of(hyper, factor, model):
-    """The factor's rows, group by group, and the laws by which they are drawn."""
-    n = model.n_rows
-    return GroupRows(
-        window(hyper, factor.first, factor.all_cells + 1),
-        window(hyper, factor.order, n),
-        window(hyper, factor.keep, n),
-        window(hyper, factor.other, n),
-        window(hyper, factor.bounds, n),
-    )
+def rows_of(hyper, factor, model, here, there):
+    """The factor's rows, cell by cell, and their laws; ``here`` and ``there`` are the cells' ``c`` at both ends."""
+    places = matrix_window(hyper, factor.places, model.n_rows, factor.place)
+    return GroupRows(window(hyper, factor.first, factor.all_cells + 1), places, here, there)

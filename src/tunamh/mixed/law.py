@@ -8,6 +8,7 @@ import numpy as np
 
 from .centre import Centre, Marginal
 from .priors import ScalePriors
+from .scale_law import scale_law
 from .sums import GroupedRows
 
 STEP = 0.02
@@ -17,12 +18,13 @@ STEP = 0.02
 class Law(NamedTuple):
     """The Gaussian law of ``(b, lambda)``: ``root`` its lower triangular factor, the priors' gradient, and ``bend``.
 
-    The latter is the Hessian in ``b`` of all rows and the prior, effects held.
+    The latter is the Hessian in ``b`` of all rows and the prior, effects held. ``scales`` is the table of `.scale_law`.
     """
 
     root: np.ndarray
     pull: np.ndarray
     bend: np.ndarray
+    scales: np.ndarray
 
 
 def law_of(rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors) -> Law:
@@ -36,7 +38,9 @@ def law_of(rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors) -> La
     pull[:p] = priors.common_expansion(centre.at.common, centre.sums.hessian)[0]
     if m:
         _add_scales(marginal, priors, f, scales, hessian, pull)
-    return Law(_root(hessian, p), pull, marginal.bend)
+    root, alone = _root(hessian, p), len(rows.groupings) == 1  # beside other factors the table would follow these
+    table = scale_law(marginal, scales, float(np.linalg.norm(root[p]))) if m and alone else np.zeros(1)
+    return Law(root, pull, marginal.bend, table)
 
 
 def _add_scales(

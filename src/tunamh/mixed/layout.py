@@ -26,35 +26,36 @@ class FactorNumbers:
 
     Sums over a group's rows at the centre, with ``z`` a row's columns of effects and ``x`` those of the common
     parameters: ``gradient = sum f' z``, ``curvature = sum f'' z z'``, ``cross = sum f'' z x'``, ``thirds = sum f''' z z
-    z``, ``cross_thirds = sum f''' z z x'``, ``fourths`` likewise, used where ``q`` is 1.
+    z``, ``cross_thirds = sum f''' z z x'``, ``fourths`` likewise, used where ``q`` is 1. What has a number for every
+    common parameter has the groups last: loops over all groups are then long and vectorised.
     """
 
     cells: np.ndarray  # (G + 1): where a group's cells begin: rows of like displacement
-    first: np.ndarray  # (cells + 1): where a cell's rows begin in `order`
-    order: np.ndarray  # (N): row numbers, cell by cell
-    keep: np.ndarray  # (N): the alias table within each cell, by the rows' bounds
-    other: np.ndarray  # (N)
-    bounds: np.ndarray  # (N): c_i, in the order of `order`
+    owner: np.ndarray  # (cells): the group of a cell
+    first: np.ndarray  # (cells + 1): where a cell's rows begin in `places`
+    places: np.ndarray  # (N, 4 or 7): rows cell by cell, with bounds and alias tables (`acceptance.grouped`)
     total: np.ndarray  # (cells): C
-    pinned: np.ndarray  # (G): 1 where the effects are zero, as at a reference level
+    free: np.ndarray  # (G): 0 where the effects are zero, as at a reference level, else 1
+    cubic: np.ndarray  # (G): 1 where the rows' energies are without their cubic part, else 0
     mode: np.ndarray  # (G, q)
     gradient: np.ndarray  # (G, q)
     curvature: np.ndarray  # (G, q, q)
     convex: np.ndarray  # (G, q, q): the same of the rows that are convex, by which proposals are made
     spread: np.ndarray  # (G, q, q): the metric of a group's effects
-    cross: np.ndarray  # (G, q, p)
-    lean: np.ndarray  # (G, q, p): x is about lean'z in the group
+    limit: np.ndarray  # (G): the length in that metric beyond which a polynomial says little of the rows
+    cross: np.ndarray  # (q, p, G)
+    tilt: np.ndarray  # (G, q, q): x is about lean'z in the group, lean = tilt cross
     thirds: np.ndarray  # (G, q, q, q)
-    cross_thirds: np.ndarray  # (G, q, q, p)
+    cross_thirds: np.ndarray  # (q, q, p, G)
     fourths: np.ndarray  # (G)
     reach: np.ndarray  # (cells): e, the largest |x - lean'z| in the metric of the common parameters
-    width: np.ndarray  # (cells): m, the largest |spread^-1/2 z|
+    width: np.ndarray  # (cells): m, the largest |spread^-1/2 z|; of groups of one effect the largest |z|
     radius: np.ndarray  # (cells): the first trust radius
-    rungs: np.ndarray  # (cells, RUNGS): factors of the bound within each of the radii
+    rungs: np.ndarray  # (RUNGS, cells): factors of the bound within each of the radii
     beside: np.ndarray  # (cells + 1): where the groups of other factors begin that a cell shares rows with
     neighbour: np.ndarray  # (n, 2): their places among all groups of all factors, and which factor that is
     scales: np.ndarray  # (m): lambda at the centre
-    pull: np.ndarray  # (p + m): the gradient at the centre of minus the log priors of (b, lambda)
+    pull: np.ndarray  # (p + m): the gradient at the centre of minus the log priors of (b, lambda) and of all volumes
     root: np.ndarray  # (p + m, p + m): L, the Gaussian law of (b, lambda) has covariance L L'
     unroot: np.ndarray  # (p + m, p + m): L^-1
     metric: np.ndarray  # (p, p): |metric b| is the length of a displacement
@@ -62,7 +63,7 @@ class FactorNumbers:
     precision: np.ndarray  # (q, q): where the scales are known
     steps: np.ndarray  # (m): of differences in lambda
     variants: np.ndarray  # (1 + 2 m, q, q): Sigma^-1 at the centre and a step to either side of it
-    variant_logdets: np.ndarray  # (1 + 2 m)
+    scale_law: np.ndarray  # the table of `.scale_law`; [0] where there is none
     priors: np.ndarray  # records of the laws of the scales, see `tunamh.priors.laws`
     link: np.ndarray  # (G + 1): where a group's partners begin, those of other factors with which it shares rows
     partner: np.ndarray  # (n): their places among all groups of all factors
@@ -70,7 +71,7 @@ class FactorNumbers:
 
 
 _ARRAYS = tuple(FactorNumbers.__dataclass_fields__)
-_HEAD = ("groups", "q", "m", "scales_at", "effects_at", "group_at", "correlation", "known")
+_HEAD = ("groups", "q", "m", "scales_at", "effects_at", "group_at", "free_groups", "place", "correlation", "known")
 _HEADS = len(_HEAD)
 _ENTRY = _HEADS + 2 * len(_ARRAYS)
 _PRIORS, _TOTALS = _ARRAYS.index("priors"), _ARRAYS.index("total")
@@ -85,25 +86,27 @@ class Factor(NamedTuple):
     scales_at: Any
     effects_at: Any
     group_at: Any
+    free_groups: Any
+    place: Any  # numbers of a place: whether energies are without their cubic part
     correlation: Any
     known: Any
     prior_size: Any
     all_cells: Any
     cells: Any
+    owner: Any
     first: Any
-    order: Any
-    keep: Any
-    other: Any
-    bounds: Any
+    places: Any
     total: Any
-    pinned: Any
+    free: Any
+    cubic: Any
     mode: Any
     gradient: Any
     curvature: Any
     convex: Any
     spread: Any
+    limit: Any
     cross: Any
-    lean: Any
+    tilt: Any
     thirds: Any
     cross_thirds: Any
     fourths: Any
@@ -122,7 +125,7 @@ class Factor(NamedTuple):
     precision: Any
     steps: Any
     variants: Any
-    variant_logdets: Any
+    scale_law: Any
     priors: Any
     link: Any
     partner: Any
@@ -191,15 +194,15 @@ def factor_of(hyper, f):
     t = e + _HEADS
     return Factor(
         int(hyper[e]), int(hyper[e + 1]), int(hyper[e + 2]), int(hyper[e + 3]), int(hyper[e + 4]), int(hyper[e + 5]),
-        hyper[e + 6], hyper[e + 7] > 0.0, int(hyper[t + 2 * _PRIORS + 1]), int(hyper[t + 2 * _TOTALS + 1]),
-        int(hyper[t + 0]), int(hyper[t + 2]), int(hyper[t + 4]), int(hyper[t + 6]), int(hyper[t + 8]),
-        int(hyper[t + 10]), int(hyper[t + 12]), int(hyper[t + 14]), int(hyper[t + 16]), int(hyper[t + 18]),
-        int(hyper[t + 20]), int(hyper[t + 22]), int(hyper[t + 24]), int(hyper[t + 26]), int(hyper[t + 28]),
-        int(hyper[t + 30]), int(hyper[t + 32]), int(hyper[t + 34]), int(hyper[t + 36]), int(hyper[t + 38]),
-        int(hyper[t + 40]), int(hyper[t + 42]), int(hyper[t + 44]), int(hyper[t + 46]), int(hyper[t + 48]),
-        int(hyper[t + 50]), int(hyper[t + 52]), int(hyper[t + 54]), int(hyper[t + 56]), int(hyper[t + 58]),
-        int(hyper[t + 60]), int(hyper[t + 62]), int(hyper[t + 64]), int(hyper[t + 66]), int(hyper[t + 68]),
-        int(hyper[t + 70]), int(hyper[t + 72]), int(hyper[t + 74]),
+        hyper[e + 6], int(hyper[e + 7]), hyper[e + 8], hyper[e + 9] > 0.0, int(hyper[t + 2 * _PRIORS + 1]),
+        int(hyper[t + 2 * _TOTALS + 1]), int(hyper[t + 0]), int(hyper[t + 2]), int(hyper[t + 4]), int(hyper[t + 6]),
+        int(hyper[t + 8]), int(hyper[t + 10]), int(hyper[t + 12]), int(hyper[t + 14]), int(hyper[t + 16]),
+        int(hyper[t + 18]), int(hyper[t + 20]), int(hyper[t + 22]), int(hyper[t + 24]), int(hyper[t + 26]),
+        int(hyper[t + 28]), int(hyper[t + 30]), int(hyper[t + 32]), int(hyper[t + 34]), int(hyper[t + 36]),
+        int(hyper[t + 38]), int(hyper[t + 40]), int(hyper[t + 42]), int(hyper[t + 44]), int(hyper[t + 46]),
+        int(hyper[t + 48]), int(hyper[t + 50]), int(hyper[t + 52]), int(hyper[t + 54]), int(hyper[t + 56]),
+        int(hyper[t + 58]), int(hyper[t + 60]), int(hyper[t + 62]), int(hyper[t + 64]), int(hyper[t + 66]),
+        int(hyper[t + 68]), int(hyper[t + 70]), int(hyper[t + 72]), int(hyper[t + 74]),
     )  # fmt: skip
 
 
@@ -210,6 +213,6 @@ def square(hyper, at, g, q):
 
 
 @helper(inline=True)
-def tall(hyper, at, g, q, p):
-    """The (q, p) matrix of group ``g``."""
-    return matrix_window(hyper, at + g * q * p, q, p)
+def over_groups(hyper, at, k, groups):
+    """Row ``k`` of an array with the groups last."""
+    return window(hyper, at + k * groups, groups)

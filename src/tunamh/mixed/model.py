@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arguments import flag
 from .._jit import Model
+from ..acceptance.grouped import BOUND, ROW
 from ..data.gathered_rows import GatheredRows
 from ..data.passes import announce
 from ..data.source import Rows
@@ -27,7 +28,7 @@ from ..targets.layouts import OWN, pack_hyper
 from ..targets.observe import Beside
 from ..targets.parts import no_distance
 from .approximation import SharedParameters, law_of_shared
-from .centre import Centre, find_centre
+from .centre import Centre, find_centre, precision_at
 from .groups import GroupEffects, Grouping, read_groups
 from .layout import Common, FactorNumbers, pack
 from .named import from_tables
@@ -175,7 +176,7 @@ class MixedModel(GroupedParameters):
         c = self._bound_column
         first = factors[0]
         bounds = np.empty(self.n_rows)
-        bounds[first.order] = first.bounds
+        bounds[first.places[:, ROW].astype(np.int64)] = first.places[:, BOUND]
         at = centre.at
         state = np.concatenate([at.common, np.zeros(self.m), *(effects.ravel() for effects in at.effects)])
 
@@ -211,6 +212,8 @@ class MixedModel(GroupedParameters):
                 "scales_at": scales_at,
                 "effects_at": effects_at,
                 "group_at": group_at,
+                "free_groups": one.free.sum(),
+                "place": numbers.places.shape[1],
                 "correlation": one.correlation,
                 "known": one.known is not None,
             }
@@ -248,22 +251,22 @@ class MixedModel(GroupedParameters):
         """Twice as wide as the Laplace law of common parameters and scales; effects by their laws given these."""
         state = np.empty(self.dim)
         p, scales_at, effects_at = self.p, self.p, self.p + self.m
-        for k, (one, numbers, effects) in enumerate(
-            zip(self.groupings, self.factors, self.centre.at.effects, strict=True)
-        ):
+        for k, (one, numbers) in enumerate(zip(self.groupings, self.factors, strict=True)):
             away = numbers.root @ rng.standard_normal(p + one.scales)
             if k == 0:
                 state[:p] = self.centre.at.common + 2.0 * away[:p]
                 prior = self.base._prior
                 if not prior.log_prior(state[:p], prior.hyper) > -np.inf:  # scales are positive, cutpoints in order
                     state[:p] = self.centre.at.common
-            state[scales_at : scales_at + one.scales] = self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3)
-            size = one.groups * one.q
-            width = np.sqrt(np.einsum("gaa->ga", np.linalg.pinv(numbers.convex + numbers.variants[0])))
-            drawn = effects + width * rng.standard_normal(effects.shape)
+            scales = self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3)
+            P = np.linalg.pinv(numbers.convex + precision_at(one, scales)[0])
+            slope = numbers.gradient + np.einsum("ajg,j->ga", numbers.cross, state[:p] - self.centre.at.common)
+            drawn = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", numbers.convex, numbers.mode) - slope)
+            drawn += np.sqrt(np.einsum("gaa->ga", P)) * rng.standard_normal(drawn.shape)
             drawn[~one.free] = 0.0
-            state[effects_at : effects_at + size] = drawn.ravel()
-            scales_at, effects_at = scales_at + one.scales, effects_at + size
+            state[scales_at : scales_at + one.scales] = scales
+            state[effects_at : effects_at + drawn.size] = drawn.ravel()
+            scales_at, effects_at = scales_at + one.scales, effects_at + drawn.size
         return state
 
     def __repr__(self) -> str:

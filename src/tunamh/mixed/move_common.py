@@ -10,17 +10,18 @@ from .._jit import BAD_RATIO, NO_FAULT, helper
 from .._jit.windows import window
 from .._vector import copy_into
 from ..acceptance.base import accepts
-from ..acceptance.grouped import all_groups
-from .given import ALL_ROWS, Move, closed_prior, free_groups, length_of, precision, rows_of
-from .groups_given import bound_of_cell, centred, closed_energy, place, standardised, unstandardised, way_of
-from .layout import tall
+from ..acceptance.grouped import read_groups
+from .given import ALL_ROWS, Move, closed_prior, length_of, precision, rows_of
+from .groups_given import copy_given, fill_cubics, fill_distances, fill_given, follow, new_given, place, stand
+from .scale_law import WIDE, propose_by_table
 from .shift import fill_shift
+from .single import sum_over_groups
 from .small import back, cholesky, solve
 
-_MOST_BETA, _HALF_WAY = 4.0, 10.0  # of (A), whose decision would else be noisy, and rows at which it is half there
-_SCALES, _NEARBY = 0.05, 0.1  # shares of (A): walks of the scales alone, and of all
-_WIDE = 0.12  # standard deviation of a log scale, above which its law is far from normal
-_GIVEN_SCALES = 0.3  # share there of common parameters given the scales
+_MOST_BETA, _HALF_WAY = 2.0, 10.0  # of (A), whose decision would else be noisy, and rows at which it is half there
+_SCALES, _NEARBY = 0.03, 0.1  # shares of (A): walks of the scales alone, and of all
+_BY_TABLE = 0.5  # share of draws from the table of a scale's law, where there is one
+_GIVEN_SCALES = 0.3  # share of common parameters given scales that are known badly, where there is no table
 _SCALES_OF_FEW, _NEARBY_OF_FEW = 0.25, 0.25  # the shares there
 
 
@@ -66,7 +67,7 @@ def _propose_common(rng, hyper, factor, common, state, shift, rho, there):
     before = 0.0
     for i in range(n):
         before += y[i] * y[i]
-    kind, few = rng.random(), m > 0 and _width_of_scale(hyper, factor, p, n) > _WIDE
+    kind, few = rng.random(), m > 0 and _width_of_scale(hyper, factor, p, n) > WIDE
     scales, nearby = (_SCALES_OF_FEW, _NEARBY_OF_FEW) if few else (_SCALES * (m > 0), _NEARBY)
     after = 0.0
     if kind < scales + nearby:  # a walk, of the scales alone or of all: where the law has other tails than a Gaussian
@@ -104,20 +105,21 @@ def _propose_given_scales(rng, hyper, factor, common, state, kappa, slope, Q, th
         gradient[i] = hyper[factor.pull + i] + slope[i]
         for j in range(p):
             S[i, j] = hyper[factor.bend + i * p + j]
-    zero, mean, own, C, solved = np.zeros(p), np.empty(q), np.empty(q), np.empty((q, q)), np.empty(q)
-    for g in range(factor.groups):
-        if hyper[factor.pinned + g] > 0.0:
+    mean, C, solved = np.empty(q), np.empty((q, q)), np.empty(q)
+    G, at = factor.groups, factor.cross
+    for g in range(G):
+        if hyper[factor.free + g] == 0.0:
             continue
-        place(hyper, factor, g, kappa, zero, p, Q, C, mean, own)
-        h = tall(hyper, factor.cross, g, q, p)
+        place(hyper, factor, g, kappa, Q, C, mean)
         for j in range(p):
             for a in range(q):
-                gradient[j] += h[a, j] * (mean[a] - hyper[factor.mode + g * q + a])
-                solved[a] = h[a, j]
+                h = hyper[at + (a * p + j) * G + g]
+                gradient[j] += h * (mean[a] - hyper[factor.mode + g * q + a])
+                solved[a] = h
             solve(C, q, solved)
             for i in range(p):
                 for a in range(q):
-                    S[i, j] -= h[a, i] * solved[a]
+                    S[i, j] -= hyper[at + (a * p + i) * G + g] * solved[a]
     cholesky(S, p)
     for i in range(p):
         if not S[i, i] > 0.0:
@@ -148,28 +150,25 @@ def _beta(totals, distances):
 
 
 @helper
-def move_common(rng, hyper, factor, common, state, there, kappa, slope, away, rho, full, model, work):
-    """(A). ``state`` is moved in place; ``there`` equals it before and after."""
+def move_common(rng, hyper, factor, common, state, there, kappa, slope, given, away, rho, full, model, work):
+    """(A). ``state`` is moved in place; ``there`` equals it before and after. ``given`` becomes that at ``b``."""
     p, q, G = common.p, factor.q, factor.groups
     Q, Q_there, root = np.empty((q, q)), np.empty((q, q)), np.empty((q, q))
-    C, own = np.empty((q, q)), np.empty(q)
-    mean, eps = np.empty(q), np.empty(q)
-    before, after, work_vector = np.empty(q), np.empty(q), np.empty(q)
+    eps, after = np.empty((q, G)), new_given(factor)
     b, b_there = np.empty(p), np.empty(p)
     for j in range(p):
         b[j] = state[j] - common.centre[j]
+    fill_given(hyper, factor, kappa, b, p, given)
     logdet = precision(hyper, factor, state, root, Q)
-    fall, standard = 0.0, np.zeros((G, q))
-    for g in range(G):
-        if hyper[factor.pinned + g] == 0.0:
-            at = factor.effects_at + g * q
-            place(hyper, factor, g, kappa, b, p, Q, C, mean, own)
-            fall += closed_energy(hyper, factor, g, Q, C, own, state, at)
-            standardised(C, q, state, at, mean, standard, g)
-    shift = np.zeros(p + (0 if factor.known else factor.m))
-    fill_shift(hyper, factor, common, kappa, slope, standard, shift)
-    wide = not factor.known and _width_of_scale(hyper, factor, p, shift.size) > _WIDE
-    if wide and rng.random() < _GIVEN_SCALES:
+    fall = stand(hyper, factor, Q, given.slopes, state, eps)
+    n = p + (0 if factor.known else factor.m)
+    gradient, shift = np.empty(n), np.empty(n)
+    fill_shift(hyper, factor, common, kappa, slope, eps, gradient, shift)
+    wide = not factor.known and _width_of_scale(hyper, factor, p, n) > WIDE
+    tabled = hyper[factor.scale_law] > 0.0
+    if tabled and rng.random() < _BY_TABLE:
+        log_q, laplace = propose_by_table(rng, hyper, factor, common, state, gradient, there), False
+    elif wide and not tabled and rng.random() < _GIVEN_SCALES:
         log_q, laplace = _propose_given_scales(rng, hyper, factor, common, state, kappa, slope, Q, there), False
     else:
         log_q, laplace = _propose_common(rng, hyper, factor, common, state, shift, rho, there)
@@ -183,37 +182,34 @@ def move_common(rng, hyper, factor, common, state, there, kappa, slope, away, rh
     logdet_there = precision(hyper, factor, there, root, Q_there)
     for j in range(p):
         b_there[j] = there[j] - common.centre[j]
+    fill_given(hyper, factor, kappa, b_there, p, after)
+    fall -= follow(hyper, factor, Q_there, after.slopes, eps, there)
     fall += _quadratic(slope, common.hessian, b, p) - _quadratic(slope, common.hessian, b_there, p)
-    fall += 0.5 * free_groups(hyper, factor) * (logdet - logdet_there)
-    farthest = max(length_of(hyper, factor.metric, b, b, 0.0, p), length_of(hyper, factor.metric, b_there, b, 0.0, p))
-    step, sum_of = (
-        length_of(hyper, factor.metric, b_there, b, -1.0, p),
-        length_of(hyper, factor.metric, b_there, b, 1.0, p),
-    )
-    distances = np.empty(factor.all_cells)
-    for g in range(G):
-        at = factor.effects_at + g * q
-        if hyper[factor.pinned + g] == 0.0:
-            place(hyper, factor, g, kappa, b_there, p, Q_there, C, mean, own)
-            for a in range(q):
-                eps[a] = standard[g, a]
-            unstandardised(C, q, eps, mean, there, at)
-            fall -= closed_energy(hyper, factor, g, Q_there, C, own, there, at)
-        centred(hyper, factor, g, b, p, state, at, before)
-        centred(hyper, factor, g, b_there, p, there, at, after)
-        way = way_of(hyper, factor, g, before, after, farthest, step, sum_of, work_vector)
-        for c in range(int(hyper[factor.cells + g]), int(hyper[factor.cells + g + 1])):
-            distances[c] = bound_of_cell(hyper, factor, c, way, away[c])
+    fall += 0.5 * factor.free_groups * (logdet - logdet_there)
+    here_of, there_of, cubics = np.zeros(factor.all_cells), np.zeros(factor.all_cells), np.zeros(G)
+    fill_cubics(hyper, factor, given.leans, given.turns, state, here_of, cubics)
+    fall += sum_over_groups(cubics)
+    fill_cubics(hyper, factor, after.leans, after.turns, there, there_of, cubics)
+    fall -= sum_over_groups(cubics)
     log_rho = log_q + fall + prior_there - prior
     if math.isnan(log_rho) or log_rho == np.inf:
         return Move(0.0, log_rho, 0, 0.0, BAD_RATIO, laplace)
-    totals = window(hyper, factor.total, factor.all_cells)
+    lengths = (
+        max(length_of(hyper, factor.metric, b, b, 0.0, p), length_of(hyper, factor.metric, b_there, b, 0.0, p)),
+        length_of(hyper, factor.metric, b_there, b, -1.0, p),
+        length_of(hyper, factor.metric, b_there, b, 1.0, p),
+    )
+    distances, totals = np.empty(factor.all_cells), window(hyper, factor.total, factor.all_cells)
+    fill_distances(hyper, factor, given.leans, after.leans, lengths, state, there, here_of, there_of, away, distances)
     beta = ALL_ROWS if full else _beta(totals, distances)
-    seen = all_groups(rng, state, there, log_rho, totals, distances, beta, rows_of(hyper, factor, model), model, work)
+    log_ratio, owner = np.full(1, log_rho), np.zeros(factor.all_cells, np.int64)
+    table = rows_of(hyper, factor, model, here_of, there_of)
+    seen = read_groups(rng, state, there, log_ratio, owner, totals, distances, beta, table, model, work)
     if seen.fault != NO_FAULT:
         return Move(0.0, -np.inf, seen.rows, seen.worst, seen.fault, laplace)
-    if accepts(rng, seen.log_ratio):
+    if accepts(rng, log_ratio[0]):
         copy_into(state, there)
-        return Move(1.0, seen.log_ratio, seen.rows, seen.worst, NO_FAULT, laplace)
+        copy_given(given, after)
+        return Move(1.0, log_ratio[0], seen.rows, seen.worst, NO_FAULT, laplace)
     copy_into(there, state)
-    return Move(0.0, seen.log_ratio, seen.rows, seen.worst, NO_FAULT, laplace)
+    return Move(0.0, log_ratio[0], seen.rows, seen.worst, NO_FAULT, laplace)

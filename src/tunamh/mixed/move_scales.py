@@ -8,7 +8,8 @@ import numpy as np
 
 from .._jit import BAD_RATIO, NO_FAULT, helper
 from .covariance import fill_precision
-from .given import free_groups, log_prior_of_scales, tau_of
+from .given import log_prior_of_scales, tau_of
+from .single import squares_single
 
 
 @helper
@@ -27,13 +28,15 @@ def move_scales(rng, hyper, factor, common, state):
     """(C): every coordinate of ``lambda`` by a slice sampler (Neal 2003, stepping out)."""
     q = factor.q
     squares, root, Q = np.zeros((q, q)), np.empty((q, q)), np.empty((q, q))
-    for g in range(factor.groups):
-        if hyper[factor.pinned + g] == 0.0:
+    if q == 1:
+        squares[0, 0] = squares_single(factor, state)  # effects that are not free are zero
+    else:
+        for g in range(factor.groups):
             at = factor.effects_at + g * q
             for a in range(q):
                 for c in range(q):
                     squares[a, c] += state[at + a] * state[at + c]
-    free, tau = free_groups(hyper, factor), tau_of(state, common)
+    free, tau = factor.free_groups, tau_of(state, common)
     width = 2.0 / math.sqrt(free)
     for k in range(factor.m):
         at = factor.scales_at + k

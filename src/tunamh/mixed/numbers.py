@@ -15,6 +15,7 @@ from .layout import FactorNumbers
 from .priors import ScalePriors
 from .sums import GroupedRows
 
+_FARTHEST = 1.5  # of a row's predictor, beyond which a polynomial says little
 _TAIL = 3.5  # standard deviations of an effect that the first trust radius allows for
 
 
@@ -75,40 +76,46 @@ def factor_numbers(
     )
     own, leaned = (values[cells.group] for values in usual_lengths(one, extent, centre, f, root))
     radii = reach * far + width * ((np.sqrt(q) + _TAIL) * own + leaned * far) + _TAIL * displaced + 1e-300
-    found = bounds_of_cells(rows, centre.at, extent, cells, (reach, width, radii), len(rows.groupings) == 1)
+    found = bounds_of_cells(rows, f, centre.at, extent, cells, (reach, width, radii))
+    widest = largest(extent.width, one.codes, one.groups)
     steps = STEP * np.eye(m)
     at = [scales, *(scales + sign * step for step in steps for sign in (1, -1))]
     variants = [precision_at(one, s) for s in at]
     of, convex = centre.sums.factors[f], convex_factors(centre.sums)[f]
+    levels = [
+        0.5 * (logdet * one.free + np.linalg.slogdet(convex.curvature + Q)[1])[one.free].sum() for Q, logdet in variants
+    ]
+    pull = law.pull.copy()
+    pull[p:] += (np.array(levels[1::2]) - levels[2::2]) / (2 * STEP)
     link, partner, share = partners_of(f, rows.groupings, centre.shares)
     beside, neighbour = neighbours_of(f, rows.groupings, cells)
     return FactorNumbers(
         cells=cells.begins,
+        owner=cells.group,
         first=found.first,
-        order=found.order,
-        keep=found.keep,
-        other=found.other,
-        bounds=found.bounds,
+        places=found.places,
         total=found.total,
-        pinned=~one.free,
+        free=one.free,
+        cubic=found.cubic,
         mode=centre.at.effects[f],
         gradient=of.gradient,
         curvature=of.curvature,
         convex=convex.curvature,
         spread=extent.spread,
-        cross=of.cross,
-        lean=extent.lean,
+        limit=np.divide(_FARTHEST, widest, out=np.full(one.groups, np.inf), where=widest > 0),
+        cross=np.moveaxis(of.cross, 0, -1),
+        tilt=extent.tilt,
         thirds=thirds[0],
-        cross_thirds=thirds[1],
+        cross_thirds=np.moveaxis(thirds[1], 0, -1),
         fourths=thirds[2],
         reach=reach,
-        width=width,
+        width=width * (np.sqrt(extent.spread[cells.group, 0, 0]) if q == 1 else 1.0),
         radius=radii,
-        rungs=found.rungs,
+        rungs=found.rungs.T,
         beside=beside,
         neighbour=neighbour,
         scales=scales,
-        pull=law.pull,
+        pull=pull,
         root=law.root,
         unroot=np.linalg.inv(law.root),
         metric=np.linalg.inv(root),
@@ -116,7 +123,7 @@ def factor_numbers(
         precision=np.zeros((q, q)) if one.known is None else one.known,
         steps=np.full(m, STEP),
         variants=np.array([Q for Q, _ in variants]),
-        variant_logdets=np.array([logdet for _, logdet in variants]),
+        scale_law=law.scales,
         priors=priors.records(f),
         link=link,
         partner=partner,

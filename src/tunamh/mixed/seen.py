@@ -109,6 +109,25 @@ class Predictors:
         white = np.eye(len(eta))[:, None, :] * longest[None, :, None]
         return self.family.cubic_bounds(y, eta, white, 1.0) / longest**3
 
+    @property
+    def knows_bends(self) -> bool:
+        """Whether the family has constants of the third order."""
+        return self.one and hasattr(self.family, "bend_constants")
+
+    def bends(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        return np.asarray(self.family.bend_constants(y, eta[0], radius))
+
+    def constants_of(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray, cubic: np.ndarray) -> np.ndarray:
+        """`constants`, or `bends` of the rows whose energies are without their ``cubic`` part."""
+        found = np.empty(len(y))
+        for rows, constants in ((cubic, self.bends), (~cubic, self._constants)):
+            if rows.any():
+                found[rows] = constants(y[rows], eta[:, rows], radius[rows])
+        return found
+
+    def _constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        return np.minimum(self.constants(y, eta, radius), self.everywhere(y))
+
     def fill_centre(self, rows: np.ndarray, eta: np.ndarray, y: np.ndarray) -> None:
         """What packed rows hold of the centre: predictors, gradients, and the Hessians' lower triangles."""
         gradient, hessian, _ = self.derivatives(eta, y)

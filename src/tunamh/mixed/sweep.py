@@ -20,8 +20,8 @@ from ..acceptance.base import ReadyTest, failure
 from ..data.supply import NO_ROWS
 from ..proposals import Staying
 from .given import tau_of
-from .groups_given import displaced_by_others, displacements, slopes_given_others
-from .layout import common_of, factor_of, square, tall
+from .groups_given import displaced_by_others, displacements, new_given, slopes_given_others
+from .layout import common_of, factor_of, over_groups, square
 from .move_common import move_common
 from .move_effects import move_effects
 from .move_scales import move_scales
@@ -37,11 +37,12 @@ def _lengths_of(common, moved, hyper, lengths):
     for f in range(common.factors):
         factor = factor_of(hyper, f)
         for g in range(factor.groups):
-            H = square(hyper, factor.spread, g, factor.q)
+            H, own = square(hyper, factor.spread, g, factor.q), moved[factor.group_at + g]
+            length = norm(H, factor.q, own) if factor.q > 1 else abs(own[0])
             width = 0.0
             for c in range(int(hyper[factor.cells + g]), int(hyper[factor.cells + g + 1])):
                 width = max(width, hyper[factor.width + c])
-            lengths[factor.group_at + g] = width * norm(H, factor.q, moved[factor.group_at + g])
+            lengths[factor.group_at + g] = width * length
 
 
 @helper
@@ -52,11 +53,11 @@ def _slope_given_others(f, common, moved, hyper, slope):
     for other in range(common.factors):
         if other != f:
             factor = factor_of(hyper, other)
-            for g in range(factor.groups):
-                h = tall(hyper, factor.cross, g, factor.q, common.p)
-                for a in range(factor.q):
-                    for j in range(common.p):
-                        slope[j] += h[a, j] * moved[factor.group_at + g, a]
+            for a in range(factor.q):
+                for j in range(common.p):
+                    h = over_groups(hyper, factor.cross, a * common.p + j, factor.groups)
+                    for g in range(factor.groups):
+                        slope[j] += h[g] * moved[factor.group_at + g, a]
 
 
 @helper
@@ -83,7 +84,8 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
     slope = np.empty(common.p)
     for f in range(common.factors):
         factor = factor_of(hyper, f)
-        kappa, away = np.empty((factor.groups, factor.q)), np.zeros(factor.all_cells)
+        kappa, away = np.empty((factor.q, factor.groups)), np.zeros(factor.all_cells)
+        given = new_given(factor)
         if common.factors > 1:
             displacements(state, common, hyper, moved)
             _lengths_of(common, moved, hyper, lengths)
@@ -91,13 +93,13 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
         slopes_given_others(hyper, factor, common, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
         first = move_common(
-            rng, hyper, factor, common, state, there, kappa, slope, away, knobs[_RHO], full, model, work
+            rng, hyper, factor, common, state, there, kappa, slope, given, away, knobs[_RHO], full, model, work
         )
         if first.fault != NO_FAULT:
             copy_into(theta, state)
             copy_into(prop, there)
             return failure(first.fault)
-        second = move_effects(rng, hyper, factor, common, state, there, kappa, away, full, model, work)
+        second = move_effects(rng, hyper, factor, common, state, there, given, away, full, model, work)
         if second.fault != NO_FAULT:
             copy_into(theta, state)
             copy_into(prop, there)

@@ -89,6 +89,10 @@ class WellKnownFamily(Family, Protocol):
         Up to rounding; infinity is allowed. Without it the third entry of `suprema_near` serves, which is no less.
         """
 
+    # A family may also offer `bend_constants(y, eta, radius)`, per row an upper bound of
+    # ``sup_{0<|z|<=radius} 6 |f'(eta+z) - f'(eta) - f''(eta) z - f'''(eta) z^2/2| / |z|^3``, such as the supremum of
+    # ``|f''''|``: effects of groups are then expanded to the third order (spec 5r).
+
 
 class FamilyWithLowerBound(Family, Protocol):
     """A family that serves FlyMC too."""
@@ -175,6 +179,9 @@ def slope_near(
     return np.where(reach < _ENDLESS, np.minimum((1 + _SLACK) * result, supremum), supremum)
 
 
+_PHI_THIRD = np.array([6 / math.factorial(k + 3) for k in range(18)])  # up to rho = 1
+
+
 def exponential_slopes(log_second: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
     """``f''(eta) phi(rho)``, ``phi(x) = 2 (e^x - 1 - x) / x^2``: the slope constant of ``e^eta`` and of ``e^-eta``.
 
@@ -190,6 +197,17 @@ def exponential_slopes(log_second: np.ndarray, eta: np.ndarray, radius: np.ndarr
         near = second * np.polynomial.polynomial.polyval(small, _PHI)
         far = 2 / large**2 * (above - np.where(np.isfinite(above), second * (1 + large), 0.0))
         return np.where(reach < _ENDLESS, (1 + _SLACK) * np.where(reach < 1, near, far), np.inf)
+
+
+def exponential_bends(log_second: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """``f'' 6 (e^rho - 1 - rho - rho^2/2) / rho^3``: the constants of third order of ``e^eta``, attained at ``rho``."""
+    reach = reach_of(eta, radius)
+    with np.errstate(over="ignore", invalid="ignore"):
+        second = np.exp(log_second)
+        small, large = np.minimum(reach, 1), np.maximum(np.minimum(reach, 600.0), 1)
+        near = np.polynomial.polynomial.polyval(small, _PHI_THIRD)
+        far = 6 / large**3 * (np.exp(large) - 1 - large - large**2 / 2)
+        return np.where(reach < 600.0, (1 + _SLACK) * second * np.where(reach < 1, near, far), np.inf)
 
 
 # --------------------------------------------------------------------------------------- the logistic function
@@ -216,6 +234,23 @@ def logistic_slopes(eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
     size = np.abs(eta)
     log_second = -size - 2 * np.log1p(np.exp(-size))  # where f'' underflows, too
     return np.minimum(near, exponential_slopes(log_second, eta, radius))
+
+
+_SIGMOID_FOURTH_PEAKS: Peaks = (
+    (0.0, 1 / 8),
+    *((sign * np.log((1 + np.sqrt(2 / 3)) / (1 - np.sqrt(2 / 3))), 1 / 24) for sign in (-1, 1)),
+)
+
+
+def logistic_bends(eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """The supremum nearby of ``|f''''| = w |1 - 6w|``, ``w = p (1-p)``: critical points are ``w`` = 1/4 and 1/12."""
+    reach = reach_of(eta, radius)
+
+    def fourth(at: np.ndarray) -> np.ndarray:
+        p, q = sigmoids(at)
+        return p * q * (1 - 6 * p * q)
+
+    return (1 + _SLACK) * largest(fourth(eta - reach), fourth(eta + reach), _SIGMOID_FOURTH_PEAKS, eta, reach)
 
 
 def _softplus_derivatives(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

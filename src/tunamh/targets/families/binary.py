@@ -22,6 +22,7 @@ from .base import (
     SIGMOID_THIRD_PEAKS,
     LowerBound,
     Suprema,
+    logistic_bends,
     logistic_slopes,
     nearby,
     same_for_all,
@@ -108,6 +109,9 @@ class Logistic(OfLabels):
     def slope_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
         """Those of ``log(1 + e^eta)``: the rest is linear."""
         return logistic_slopes(eta, radius)
+
+    def bend_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        return logistic_bends(eta, radius)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
         """Jaakkola and Jordan's bound, tight at ``eta = +-xi``; untuned, xi = 1.5."""

@@ -19,6 +19,7 @@ from .base import (
     SIGMOID_THIRD,
     SIGMOID_THIRD_PEAKS,
     Suprema,
+    exponential_bends,
     exponential_slopes,
     logistic_slopes,
     nearby,
@@ -90,6 +91,9 @@ class Poisson:
     def slope_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
         """``e^eta phi(rho)``, attained."""
         return exponential_slopes(eta, eta, radius)
+
+    def bend_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        return exponential_bends(eta, eta, radius)
 
 
 # ------------------------------------------------------------------------------------------- negative binomial

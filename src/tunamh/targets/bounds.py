@@ -62,9 +62,11 @@ class Ladder(NamedTuple):
             own = np.maximum(own, 0.1 * np.where(np.isfinite(rungs[1]), rungs[1], 0.0))
         factors = np.full(RUNGS + 1, np.inf)
         for k, rung in enumerate(rungs):
-            larger = rung > own  # a bound of 0 that stays one needs no factor
+            if k > 0 and rung is rungs[k - 1]:
+                factors[k] = factors[k - 1]
+                continue
             with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-                factors[k] = np.max(rung[larger] / own[larger], initial=1.0)
+                factors[k] = np.fmax.reduce(rung / own, initial=1.0)  # 0 / 0: a bound of 0 that stays needs no factor
         return own, factors
 
     def trust(self, factors: np.ndarray) -> Trust:

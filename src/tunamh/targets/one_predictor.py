@@ -110,8 +110,7 @@ class OnePredictor:
     ) -> RowSums:
         """Fill ``c_i = weight_i L |A^-1/2 x_i|^{order+1}`` and the centre's columns of packed rows (spec 5a, 5d)."""
         order, eta = at.order, X.dot(at.centre)
-        white = X.times(at.factor)
-        size = X.largest() if at.original else np.sqrt(np.einsum("ij,ij->i", white, white))
+        size = X.largest() if at.original else X.norms(at.factor)
         costly = order == 2 and getattr(self.family, "costly", False)
         everywhere = None if costly else np.asarray(self.family.suprema(y)[order])
         own, factors = at.ladder.constants(
@@ -124,8 +123,10 @@ class OnePredictor:
             raise NotApplicable(
                 f"Taylor(order={order}) needs bounded derivatives; {self.family!r} has none in row {row}"
             )
-        rows[:, 0] = weight * own * size ** (order + 1)
-        rows[:, 1] = eta
-        rows[:, 2], rows[:, 3], third = self.family.derivatives(eta, y)
-        leverage = float(np.max(weight * np.abs(rows[:, 3]) * size**2))
-        return RowSums(factors, leverage, float(size.max()), (weight * third * size**2) @ white)
+        square = size * size
+        first, second, third = self.family.derivatives(eta, y)
+        rows[:, 0] = weight * own * (square if order == 1 else square * size)
+        rows[:, 1], rows[:, 2], rows[:, 3] = eta, first, second
+        leverage = float(np.max(weight * np.abs(second) * square))
+        thirds = X.moment(weight * third * square) @ at.factor
+        return RowSums(factors, leverage, float(size.max()), thirds)

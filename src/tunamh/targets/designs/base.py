@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..._jit import Part, helper
+from ..._jit import REASSOCIATE, Part, helper
 from ..._linear import Frame
 from ..layouts import OWN
 
@@ -42,6 +42,22 @@ def design_of(hyper):
         int(hyper[OWN + 6]),
         int(hyper[OWN + 7]),
     )
+
+
+@helper(fastmath=REASSOCIATE)
+def _fill_lengths(matrix, out):
+    for i in range(matrix.shape[0]):
+        total = 0.0
+        for j in range(matrix.shape[1]):
+            total += matrix[i, j] * matrix[i, j]
+        out[i] = np.sqrt(total)
+
+
+def lengths_of_rows(matrix: np.ndarray) -> np.ndarray:
+    """Per row of a matrix in C order, the root of its sum of squares."""
+    found = np.empty(len(matrix))
+    _fill_lengths(matrix, found)
+    return found
 
 
 class DesignParts(NamedTuple):
@@ -88,6 +104,9 @@ class Block(Protocol):
 
     def lengths(self) -> np.ndarray:
         """Per row, ``|x_i|``."""
+
+    def norms(self, factor: np.ndarray) -> np.ndarray:
+        """Per row, ``|factor' x_i|``; for one predictor."""
 
     def largest(self) -> np.ndarray:
         """Per row, the largest ``|x_ij|``."""

@@ -10,7 +10,7 @@ from ..._jit import REASSOCIATE, Dot, Dots, Sizes, helper, part
 from ..._linear import Frame
 from ..._vector import prefetch_row
 from ...data.stream import ROWS_AHEAD
-from .base import DesignNumbers, DesignParts
+from .base import DesignNumbers, DesignParts, lengths_of_rows
 
 
 @helper(fastmath=REASSOCIATE, inline=True)
@@ -123,6 +123,9 @@ class DenseBlock(NamedTuple):
 
     def lengths(self) -> np.ndarray:
         return np.sqrt(np.einsum("ij,ij->i", self.X, self.X))
+
+    def norms(self, factor: np.ndarray) -> np.ndarray:
+        return lengths_of_rows(self.times(factor))
 
     def largest(self) -> np.ndarray:
         return np.abs(self.X).max(axis=1)

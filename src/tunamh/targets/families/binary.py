@@ -22,12 +22,11 @@ from .base import (
     SIGMOID_THIRD_PEAKS,
     LowerBound,
     Suprema,
-    logistic_slopes,
     nearby,
     same_for_all,
     sigmoids,
-    slope_near,
 )
+from .slopes import logistic_slopes, slope_near
 from .trials import as_fractions, as_two_rows
 
 

@@ -19,12 +19,11 @@ from .base import (
     SIGMOID_THIRD,
     SIGMOID_THIRD_PEAKS,
     Suprema,
-    exponential_slopes,
-    logistic_slopes,
     nearby,
     same_for_all,
     sigmoids,
 )
+from .slopes import exponential_slopes, logistic_slopes
 
 _MOST = 1e15  # beyond this not every whole number is a float
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._jit import BLOCK, NO_FAULT, FullPass, Model, Work, fixed, part
-from ..data.source import Rows
 from .base import sum_of_energies, sum_of_rises
 
 
@@ -27,18 +25,16 @@ class PassOverBlock:
     """The sum over a block and, where a row is at fault, its number and the packed row."""
 
     model: Model  # of no rows
-    pack: Callable[[Rows], np.ndarray]
     rises: bool
     theta: np.ndarray
     prop: np.ndarray
     distance: float
 
-    def __call__(self, block: Rows) -> tuple[float, float, tuple[int, np.ndarray] | None]:
-        rows = self.pack(block)
+    def __call__(self, start: int, rows: np.ndarray) -> tuple[float, float, tuple[int, np.ndarray] | None]:
         model = _on_rows(self.model, rows)
         work = Work(np.empty(BLOCK, np.int64), np.empty(BLOCK), np.empty(BLOCK))
         total, worst, fault = _over_block(self.rises, self.theta, self.prop, self.distance, model, work)
-        return total, worst, None if fault == NO_FAULT else (block.start + fault, rows[fault].copy())
+        return total, worst, None if fault == NO_FAULT else (start + fault, rows[fault].copy())
 
 
 def _on_rows(model: Model, rows: np.ndarray) -> Model:
@@ -63,8 +59,8 @@ class AllRows:
         self, rises: bool, theta: np.ndarray, prop: np.ndarray, distance: float
     ) -> tuple[float, float, tuple[int, np.ndarray] | None]:
         total, worst, first = 0.0, 0.0, None
-        task = PassOverBlock(self.model, self.gathered.pack, rises, theta, prop, distance)
-        for of_block, worst_of_block, fault in self.gathered.map(task):
+        task = PassOverBlock(self.model, rises, theta, prop, distance)
+        for of_block, worst_of_block, fault in self.gathered.over_all(task):
             total, worst = total + of_block, max(worst, worst_of_block)
             first = fault if first is None else first
             if fault is not None and (rises or total != math.inf):  # an energy of +infinity is one of all rows

@@ -64,7 +64,7 @@ class Blocks(NamedTuple):
             raise ValueError(
                 f"X of rows from {start} on is in double precision, unlike the first block: give all the same."
             )
-        numbers = np.ascontiguousarray(numbers, dtype=np.float32 if self.single else np.float64)
+        numbers = np.asarray(numbers, dtype=np.float32 if self.single else np.float64)
         if numbers.shape != (n, self.columns) or np.shape(positions) != (n, self.factors):
             raise ValueError(
                 f"rows from {start} on have X of shape {numbers.shape} and y of shape {(n,)}: the same rows in both "

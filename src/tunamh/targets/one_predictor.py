@@ -85,10 +85,13 @@ class OnePredictor:
         size = weight * X.lengths()
         return np.multiply(self.family.suprema(y).first, size, out=np.zeros(len(y)), where=size > 0)
 
+    @property
+    def known_order(self) -> int | None:
+        """The `highest_order` of any rows; None where the responses must be asked."""
+        return 2 if hasattr(self.family, "slope_constants") else None
+
     def highest_order(self, y: np.ndarray) -> int:
         """The highest order of expansion whose remainder is bounded in every row, near the centre; 0 where none is."""
-        if hasattr(self.family, "slope_constants"):
-            return 2
         finite = [bool(np.isfinite(values).all()) for values in self.family.suprema(y)]
         return 2 if finite[2] else 1 if finite[1] else 0
 

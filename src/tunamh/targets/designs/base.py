@@ -44,6 +44,29 @@ def design_of(hyper):
     )
 
 
+_ROWS_OF_A_STRIP = 64  # which are written to the cache line by line, whatever the number of columns
+
+
+@helper
+def _fill_rows(columns, out):
+    d, n = columns.shape
+    for start in range(0, n, _ROWS_OF_A_STRIP):
+        stop = min(start + _ROWS_OF_A_STRIP, n)
+        for j in range(d):
+            for i in range(start, stop):
+                out[i, j] = columns[j, i]
+
+
+def rows_in_double(X: np.ndarray) -> np.ndarray:
+    """``X`` in double precision and C order; the same array where it is that already."""
+    columns = X.T
+    if not (columns.flags.c_contiguous and columns.flags.writeable and X.shape[1] > 1):
+        return np.ascontiguousarray(X, dtype=np.float64)
+    found = np.empty(X.shape)
+    _fill_rows(columns, found)
+    return found
+
+
 @helper(fastmath=REASSOCIATE)
 def _fill_lengths(matrix, out):
     for i in range(matrix.shape[0]):

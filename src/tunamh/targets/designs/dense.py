@@ -10,7 +10,7 @@ from ..._jit import REASSOCIATE, Dot, Dots, Sizes, helper, part
 from ..._linear import Frame
 from ..._vector import prefetch_row
 from ...data.stream import ROWS_AHEAD
-from .base import DesignNumbers, DesignParts, lengths_of_rows
+from .base import DesignNumbers, DesignParts, lengths_of_rows, rows_in_double
 
 
 @helper(fastmath=REASSOCIATE, inline=True)
@@ -143,7 +143,7 @@ class DenseDesign:
         self.parts = _SINGLE if self.single else _DOUBLE
 
     def block(self, rows: Any) -> DenseBlock:
-        return DenseBlock(np.ascontiguousarray(self.X[rows], dtype=np.float64), self.single)
+        return DenseBlock(rows_in_double(self.X[rows]), self.single)
 
     def take(self, index: np.ndarray) -> DenseDesign:
         return DenseDesign(self.X[index])

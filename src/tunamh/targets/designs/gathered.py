@@ -16,7 +16,7 @@ from ..._linear import Frame
 from ..._vector import prefetch_row
 from ...data.source import NOWHERE
 from ...data.stream import ROWS_AHEAD
-from .base import DesignNumbers, DesignParts, design_of, lengths_of_rows
+from .base import DesignNumbers, DesignParts, design_of, lengths_of_rows, rows_in_double
 
 # Layout of a packed row's features: whole columns, positions (32-bit integers, two in the place of one number), values.
 
@@ -210,7 +210,7 @@ class GatheredDesign:
 
     def block(self, rows: Any) -> GatheredBlock:
         return GatheredBlock(
-            np.ascontiguousarray(self.whole[rows]),
+            rows_in_double(self.whole[rows]),
             np.ascontiguousarray(self.positions[rows]),
             np.ascontiguousarray(self.values[rows]),
             self.dim,

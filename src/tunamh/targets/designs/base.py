@@ -48,7 +48,8 @@ _ROWS_OF_A_STRIP = 64  # which are written to the cache line by line, whatever t
 
 
 @helper
-def _fill_rows(columns, out):
+def fill_rows(columns, out):
+    """Columns (d, n) into the first d places of rows."""
     d, n = columns.shape
     for start in range(0, n, _ROWS_OF_A_STRIP):
         stop = min(start + _ROWS_OF_A_STRIP, n)
@@ -60,10 +61,11 @@ def _fill_rows(columns, out):
 def rows_in_double(X: np.ndarray) -> np.ndarray:
     """``X`` in double precision and C order; the same array where it is that already."""
     columns = X.T
-    if not (columns.flags.c_contiguous and columns.flags.writeable and X.shape[1] > 1):
+    if not columns.flags.c_contiguous or X.shape[1] <= 1:
         return np.ascontiguousarray(X, dtype=np.float64)
+    columns.flags.writeable = False  # of one type for compiled code
     found = np.empty(X.shape)
-    _fill_rows(columns, found)
+    fill_rows(columns, found)
     return found
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..._jit import CONTRACT, helper
+from ..._jit.windows import window
 from ..._vector import exp_any, exp_negative, twice_atanh
 from .base import ENDLESS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, SLACK, Peaks, reach_of
 
@@ -21,6 +22,7 @@ _DIGITS = 64 * np.finfo(float).eps  # what derivatives may lose
 _PHI = tuple(2 / math.factorial(k + 2) for k in range(18))
 _SIGMOID_PEAK = float(SIGMOID_THIRD_PEAKS[1][0])
 _HIGHEST = float(SIGMOID_THIRD)
+_STRIP = 256  # rows whose numbers stay in the nearest cache
 
 
 def slope_near(
@@ -35,7 +37,7 @@ def slope_near(
 
     The quotient cancels for small radii; what it may have lost is added, and ``sup |f'''|`` taken where it is less.
     """
-    eta, reach = _vectors(eta, np.minimum(reach_of(eta, radius), ENDLESS))
+    eta, reach = vectors_of_one_shape(eta, np.minimum(reach_of(eta, radius), ENDLESS))
     here, below, above = (_three(derivatives(at), eta) for at in (eta, eta - reach, eta + reach))
     where, height = np.empty((len(peaks), eta.size)), np.empty((len(peaks), eta.size))
     for k, peak in enumerate(peaks):
@@ -54,7 +56,7 @@ def exponential_slopes(log_second: np.ndarray, eta: np.ndarray, radius: np.ndarr
 
     ``phi`` by its series below 1, with ``f''`` in the exponent above, so that their product overflows only if it must.
     """
-    log_second, eta, radius = _vectors(log_second, eta, radius)
+    log_second, eta, radius = vectors_of_one_shape(log_second, eta, radius)
     result = np.empty(eta.shape)
     _exponential_slopes(log_second.ravel(), eta.ravel(), radius.ravel(), result.ravel())
     return result
@@ -62,13 +64,13 @@ def exponential_slopes(log_second: np.ndarray, eta: np.ndarray, radius: np.ndarr
 
 def logistic_slopes(eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
     """Slope constants of ``log(1 + e^eta)``: by `slope_near`, and by ``f'' phi(rho)``, as ``|f'''| = f'' |1 - 2p|``."""
-    eta, radius = _vectors(eta, radius)
+    eta, radius = vectors_of_one_shape(eta, radius)
     result = np.empty(eta.shape)
     _logistic_slopes(eta.ravel(), radius.ravel(), result.ravel())
     return result
 
 
-def _vectors(*values: np.ndarray | float) -> list[np.ndarray]:
+def vectors_of_one_shape(*values: np.ndarray | float) -> list[np.ndarray]:
     """Of one shape, as compiled loops want them: C order, and writable."""
     return [np.require(value, np.float64, ["C", "W"]) for value in np.broadcast_arrays(*values)]
 
@@ -134,8 +136,7 @@ def _sigmoid(eta):
     """``p``, ``p'`` and ``p''``, the derivatives of ``log(1 + e^eta)``."""
     small = exp_negative(-abs(eta))
     large = 1.0 / (1.0 + small)
-    small *= large
-    p, q = (large, small) if eta > 0.0 else (small, large)
+    p, q = (large, small * large) if eta > 0.0 else (small * large, large)
     return p, p * q, p * q * (q - p)
 
 
@@ -172,41 +173,62 @@ def _exponential_far(log_second, reach):
     return (1.0 + SLACK) * (2.0 / (reach * reach) * (above - beside))
 
 
+@helper
+def _far_rows(eta, radius):
+    """How many rows have a reach of 1 or more, mostly none: they cost as much as all others."""
+    count = 0
+    for i in range(eta.size):
+        count += 0 if _reach(eta[i], radius[i]) < 1.0 else 1
+    return count
+
+
 @helper(fastmath=CONTRACT)
 def _exponential_slopes(log_second, eta, radius, out):
     for i in range(eta.size):
         reach = _reach(eta[i], radius[i])
         out[i] = (1.0 + SLACK) * (exp_any(log_second[i]) * _phi(reach if reach < 1.0 else 1.0))
-    for i in range(eta.size):  # few: they are left out of the loop above, which the compiler can vectorise
-        reach = _reach(eta[i], radius[i])
+    if _far_rows(eta, radius) == 0:
+        return
         if not reach < 1.0:
             out[i] = _exponential_far(log_second[i], reach)
 
 
 @helper(fastmath=CONTRACT, inline=True)
-def _logistic_side(sign, eta, reach, here, end):
-    """What `slope_near` says of one side."""
-    most = max(abs(here[2]), abs(end[2]))
-    turns = _is_ahead(-_SIGMOID_PEAK, sign, eta, reach) | _is_ahead(_SIGMOID_PEAK, sign, eta, reach)
-    mean = _by_the_end(sign, eta, reach, here, end)
-    return _HIGHEST if turns else min(most, mean)
+def _logistic_side(sign, eta, reach, first, second, third, out):
+    """What `slope_near` says of one side, where that is more than ``out``; derivatives at ``eta`` are given."""
+    for i in range(eta.size):
+        here, end = (first[i], second[i], third[i]), _sigmoid(eta[i] + sign * reach[i])
+        most = max(abs(here[2]), abs(end[2]))
+        left = _is_ahead(-_SIGMOID_PEAK, sign, eta[i], reach[i])
+        turns = left | _is_ahead(_SIGMOID_PEAK, sign, eta[i], reach[i])
+        mean = _by_the_end(sign, eta[i], reach[i], here, end)
+        out[i] = max(out[i], _HIGHEST if turns else min(most, mean))
 
 
 @helper(fastmath=CONTRACT)
 def _logistic_slopes(eta, radius, out):
+    """In short loops over some rows: one loop has more numbers than there are registers, and takes twice as long."""
+    work = np.empty(4 * _STRIP)
+    for start in range(0, eta.size, _STRIP):
+        n = min(_STRIP, eta.size - start)
+        at, within, found = window(eta, start, n), window(radius, start, n), window(out, start, n)
+        reach, first = window(work, 0, n), window(work, _STRIP, n)
+        second, third = window(work, 2 * _STRIP, n), window(work, 3 * _STRIP, n)
+        for i in range(n):
+            reach[i], found[i] = _reach(at[i], within[i]), 0.0
+            first[i], second[i], third[i] = _sigmoid(at[i])
+        _logistic_side(-1.0, at, reach, first, second, third, found)
+        _logistic_side(1.0, at, reach, first, second, third, found)
+        for i in range(n):
+            near = min((1.0 + SLACK) * found[i], _HIGHEST) if reach[i] < ENDLESS else _HIGHEST
+            series = (1.0 + SLACK) * (second[i] * _phi(reach[i] if reach[i] < 1.0 else 1.0))
+            found[i] = min(near, series) if reach[i] < 1.0 else near
+    if _far_rows(eta, radius) == 0:
+        return
     for i in range(eta.size):
-        reach = _reach(eta[i], radius[i])
-        here = _sigmoid(eta[i])
-        left = _logistic_side(-1.0, eta[i], reach, here, _sigmoid(eta[i] - reach))
-        right = _logistic_side(1.0, eta[i], reach, here, _sigmoid(eta[i] + reach))
-        near = min((1.0 + SLACK) * max(left, right), _HIGHEST)
-        series = (1.0 + SLACK) * (here[1] * _phi(reach if reach < 1.0 else 1.0))
-        near = near if reach < ENDLESS else _HIGHEST
-        out[i] = min(near, series) if reach < 1.0 else near
-    for i in range(eta.size):
-        reach = _reach(eta[i], radius[i])
-        if not reach < 1.0:
+        reach_here = _reach(eta[i], radius[i])
+        if not reach_here < 1.0:
             size = abs(eta[i])
             small = exp_negative(-size)
             log_second = -size - 2.0 * twice_atanh(small / (2.0 + small))  # where f'' underflows, too
-            out[i] = min(out[i], _exponential_far(log_second, reach))
+            out[i] = min(out[i], _exponential_far(log_second, reach_here))

@@ -33,7 +33,7 @@ class PassOverBlock:
     def __call__(self, start: int, rows: np.ndarray) -> tuple[float, float, tuple[int, np.ndarray] | None]:
         model = _on_rows(self.model, rows)
         work = Work(np.empty(BLOCK, np.int64), np.empty(BLOCK), np.empty(BLOCK))
-        total, worst, fault = _over_block(self.rises, self.theta, self.prop, self.distance, model, work)
+        total, worst, fault = _over_block.trusted(self.rises, self.theta, self.prop, self.distance, model, work)
         return total, worst, None if fault == NO_FAULT else (start + fault, rows[fault].copy())
 
 

@@ -141,16 +141,16 @@ def test_a_lost_worker_of_a_cluster_changes_nothing(expected, client, tmp_path):
     assert marker.exists()
     target = tunamh.LogisticRegression(rows[COLUMNS], y="late")
     target.modes
-    gathered, gather = [], tunamh.data.gathered_rows.GatheredRows._gather
+    gathered, batch = [], tunamh.data.gathered_rows.Batch
 
-    def dying(self, k, wanting):
+    def dying(source, k, streams):
         if not gathered:
             marker.unlink()
         gathered.append(k)
-        return gather(self, k, wanting)
+        return batch(source, k, streams)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tunamh.data.gathered_rows.GatheredRows._gather", dying)
+        patch.setattr("tunamh.data.gathered_rows.Batch", dying)
         found = tunamh.sample(target, draws=40, chains=2, rng=1, **STEPS).posterior["theta"].values
     assert marker.exists()
     assert gathered[0] == 0

@@ -113,7 +113,7 @@ class GatheredRows:
         if due is None:
             yield from (said for _, said in self.map(OfPackedBlock(self.pack, self.column, task=task)))
             return
-        batch, job = _Batch(self, 0, due), Future[Any]()
+        batch, job = Batch(self, 0, due), Future[Any]()
         for found, said in self.map(OfPackedBlock(self.pack, self.column, batch.plan, task)):
             batch.add(found)
             yield said
@@ -152,7 +152,7 @@ class GatheredRows:
 
     def _gather(self, k: int, wanting: list[Served]) -> dict[Served, tuple[np.ndarray, np.ndarray]]:
         """One map: for every stream its packed rows and their numbers."""
-        batch = _Batch(self, k, wanting)
+        batch = Batch(self, k, wanting)
         for found, _ in self.map(OfPackedBlock(self.pack, self.column, batch.plan)):
             batch.add(found)
         return batch.of_streams()
@@ -174,7 +174,7 @@ class GatheredRows:
         self._given_up.clear()
 
 
-class _Batch:
+class Batch:
     """A batch of some streams while its rows come in, block by block."""
 
     def __init__(self, source: GatheredRows, k: int, streams: list[Served]):

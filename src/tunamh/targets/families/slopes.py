@@ -42,9 +42,8 @@ def slope_near(
     where, height = np.empty((len(peaks), eta.size)), np.empty((len(peaks), eta.size))
     for k, peak in enumerate(peaks):
         where[k], height[k] = (np.ravel(np.broadcast_to(value, eta.shape)) for value in peak)
-    result = np.empty(eta.size)
-    _slopes_of_ends(eta.ravel(), reach.ravel(), here, below, above, where, height, result)
-    result = result.reshape(eta.shape)
+    result = np.empty(eta.shape)
+    _slopes_of_ends(eta.ravel(), reach.ravel(), here, below, above, where, height, result.ravel())
     return np.where(reach < ENDLESS, np.minimum((1 + SLACK) * result, supremum), supremum)
 
 

@@ -60,6 +60,7 @@ def fill_rows(columns, out):
 
 def rows_in_double(X: np.ndarray) -> np.ndarray:
     """``X`` in double precision and C order; the same array where it is that already."""
+    X = X if X.dtype == np.float32 else np.asarray(X, dtype=np.float64)
     columns = X.T
     if not columns.flags.c_contiguous or X.shape[1] <= 1:
         return np.ascontiguousarray(X, dtype=np.float64)

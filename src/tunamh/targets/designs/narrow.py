@@ -70,7 +70,11 @@ class NarrowBlock(DenseBlock):
 
 
 def as_columns(X: np.ndarray) -> np.ndarray:
-    """The columns of a matrix below each other, read-only; without a copy where they lie so."""
+    """The columns of a matrix below each other, read-only; without a copy where they lie so.
+
+    In single or in double precision: the latter whatever other numbers they are.
+    """
+    X = X if X.dtype == np.float32 else np.asarray(X, dtype=np.float64)
     if X.flags.c_contiguous and X.shape[1] > 1:
         rows = X.view()
         rows.flags.writeable = False  # of one type for compiled code, whatever a user's array is

@@ -22,6 +22,7 @@ _DIGITS = 64 * np.finfo(float).eps  # what derivatives may lose
 _PHI = tuple(2 / math.factorial(k + 2) for k in range(18))
 _SIGMOID_PEAK = float(SIGMOID_THIRD_PEAKS[1][0])
 _HIGHEST = float(SIGMOID_THIRD)
+_LARGE = 650.0  # beyond it `exp_negative` stays what it is
 _STRIP = 256  # rows whose numbers stay in the nearest cache
 
 
@@ -174,10 +175,13 @@ def _exponential_far(log_second, reach):
 
 @helper
 def _far_rows(eta, radius):
-    """How many rows have a reach of 1 or more, mostly none: they cost as much as all others."""
+    """How many rows have a reach of 1 or more, or a second derivative that underflows.
+
+    Mostly none: what has to be done for them would else be done for all, and cost as much as the rest.
+    """
     count = 0
     for i in range(eta.size):
-        count += 0 if _reach(eta[i], radius[i]) < 1.0 else 1
+        count += 0 if (_reach(eta[i], radius[i]) < 1.0) & (abs(eta[i]) < _LARGE) else 1
     return count
 
 
@@ -188,6 +192,8 @@ def _exponential_slopes(log_second, eta, radius, out):
         out[i] = (1.0 + SLACK) * (exp_any(log_second[i]) * _phi(reach if reach < 1.0 else 1.0))
     if _far_rows(eta, radius) == 0:
         return
+    for i in range(eta.size):
+        reach = _reach(eta[i], radius[i])
         if not reach < 1.0:
             out[i] = _exponential_far(log_second[i], reach)
 
@@ -226,8 +232,10 @@ def _logistic_slopes(eta, radius, out):
         return
     for i in range(eta.size):
         reach_here = _reach(eta[i], radius[i])
+        size = abs(eta[i])
+        small = exp_negative(-size)
+        log_second = -size - 2.0 * twice_atanh(small / (2.0 + small))
         if not reach_here < 1.0:
-            size = abs(eta[i])
-            small = exp_negative(-size)
-            log_second = -size - 2.0 * twice_atanh(small / (2.0 + small))  # where f'' underflows, too
             out[i] = min(out[i], _exponential_far(log_second, reach_here))
+        elif not size < _LARGE:
+            out[i] = min(out[i], (1.0 + SLACK) * (exp_any(log_second) * _phi(reach_here)))

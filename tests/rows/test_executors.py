@@ -108,6 +108,17 @@ def test_a_dask_cluster(path, expected, memory, client):
     assert (draws(rows) == expected[memory]).all()
 
 
+def test_four_workers_of_a_cluster(path, expected, client):
+    client.cluster.scale(4)
+    client.wait_for_workers(4)
+    client.run(add_to_path, __file__)
+    try:
+        rows = tunamh.open_rows(path, executor=client.get_executor(), memory="1MiB")
+        assert (draws(rows) == expected["1MiB"]).all()
+    finally:
+        client.cluster.scale(2)
+
+
 def test_dask_frames_and_arrays(expected, client):
     frame = dd.from_map(read_frame, BOUNDS)
     assert (draws(tunamh.open_rows(frame, memory="1MiB")) == expected["1MiB"]).all()

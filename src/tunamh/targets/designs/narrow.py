@@ -44,7 +44,7 @@ class NarrowBlock(DenseBlock):
 
     def dot(self, theta: np.ndarray) -> np.ndarray:
         found = np.empty(self.columns.shape[1])
-        _dot(self.columns, np.array(theta, np.float64), found)
+        _dot(self.columns.reshape(-1), np.array(theta, np.float64), found)
         return found
 
     def dots(self, points: np.ndarray) -> np.ndarray:
@@ -52,7 +52,7 @@ class NarrowBlock(DenseBlock):
 
     def moment(self, values: np.ndarray) -> np.ndarray:
         found = np.empty(len(self.columns))
-        _moment(self.columns, np.require(values, np.float64, ["C", "W"]), found)
+        _moment(self.columns.reshape(-1), np.require(values, np.float64, ["C", "W"]), found)
         return found
 
     def sandwich(self, weight: np.ndarray, frame: Frame | None = None) -> np.ndarray:
@@ -60,12 +60,12 @@ class NarrowBlock(DenseBlock):
             return super().sandwich(weight, frame)
         d = len(self.columns)
         found = np.zeros((d, d))
-        _sandwich(self.columns, np.require(weight, np.float64, ["C", "W"]), found)
+        _sandwich(self.columns.reshape(-1), np.require(weight, np.float64, ["C", "W"]), found)
         return found
 
     def norms(self, factor: np.ndarray) -> np.ndarray:
         found = np.empty(self.columns.shape[1])
-        _norms(self.columns, np.array(factor, np.float64, order="C"), found)
+        _norms(self.columns.reshape(-1), np.array(factor.T, np.float64, order="C").reshape(-1), found)
         return found
 
 
@@ -150,25 +150,23 @@ def _combine(lines, first, stride, factors, out):
 
 
 @helper(fastmath=REASSOCIATE)
-def _dot(columns, theta, out):
-    d, n = columns.shape
-    lines = columns.reshape(d * n)
+def _dot(lines, theta, out):
+    n = out.size
     for start in range(0, n, _LONG_STRIP):
         _combine(lines, start, n, theta, window(out, start, min(_LONG_STRIP, n - start)))
 
 
 @helper(fastmath=REASSOCIATE)
-def _moment(columns, values, out):
-    d, n = columns.shape
-    lines = columns.reshape(d * n)
-    for j in range(d):
+def _moment(lines, values, out):
+    n = values.size
+    for j in range(out.size):
         out[j] = _product(window(lines, j * n, n), values)
 
 
 @helper(fastmath=REASSOCIATE)
-def _sandwich(columns, weight, out):
-    d, n = columns.shape
-    lines, x, weighted = columns.reshape(d * n), np.empty(d * _STRIP), np.empty(_STRIP)
+def _sandwich(lines, weight, out):
+    n, d = weight.size, out.shape[0]
+    x, weighted = np.empty(d * _STRIP), np.empty(_STRIP)
     for start in range(0, n, _STRIP):
         m = min(_STRIP, n - start)
         for j in range(d):
@@ -183,10 +181,11 @@ def _sandwich(columns, weight, out):
 
 
 @helper(fastmath=REASSOCIATE)
-def _norms(columns, factor, out):
-    d, n = columns.shape
-    lines, x, along = columns.reshape(d * n), np.empty(d * _STRIP), np.empty(_STRIP)
-    factors = np.ascontiguousarray(factor.T).reshape(factor.size)
+def _norms(lines, factors, out):
+    """``factors`` are the columns of the factor, one behind the other."""
+    n = out.size
+    d = lines.size // n
+    x, along = np.empty(d * _STRIP), np.empty(_STRIP)
     for start in range(0, n, _STRIP):
         m = min(_STRIP, n - start)
         for j in range(d):
@@ -194,7 +193,7 @@ def _norms(columns, factor, out):
         part, white = window(out, start, m), window(along, 0, m)
         for i in range(m):
             part[i] = 0.0
-        for k in range(factor.shape[1]):
+        for k in range(factors.size // d):
             _combine(x, 0, _STRIP, window(factors, k * d, d), white)
             for i in range(m):
                 part[i] += white[i] * white[i]

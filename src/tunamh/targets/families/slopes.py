@@ -222,8 +222,8 @@ def _logistic_slopes(eta, radius, out):
         for i in range(n):
             reach[i], found[i] = _reach(at[i], within[i]), 0.0
             first[i], second[i], third[i] = _sigmoid(at[i])
-        _logistic_side(-1.0, at, reach, first, second, third, found)
-        _logistic_side(1.0, at, reach, first, second, third, found)
+        for side in range(2):
+            _logistic_side(2.0 * side - 1.0, at, reach, first, second, third, found)
         for i in range(n):
             near = min((1.0 + SLACK) * found[i], _HIGHEST) if reach[i] < ENDLESS else _HIGHEST
             series = (1.0 + SLACK) * (second[i] * _phi(reach[i] if reach[i] < 1.0 else 1.0))

@@ -6,8 +6,8 @@ Generated rows of ten float32 columns and a label, in one Parquet file without c
 Each size is sampled in a process of its own whose data may not exceed 2 GiB (RLIMIT_DATA: heap and private mappings; an
 allocation beyond it fails), 10,000 effective draws or more. "Reading alone" is a map that decodes the columns and does
 nothing with them. Maps are timed by the processor's seconds, of all threads together, since the machine may be shared;
-compiled code is loaded before, by a run on few rows. Then steps of a chosen batch, from a pool as long as its rows last and from rows in memory, of the
-smallest file; what gathering costs is the time of a map.
+compiled code is loaded before, by a run on few rows. Then steps of a chosen batch, from a pool as long as its rows last
+and from rows in memory, of the smallest file; what gathering costs is the time of a map.
 """
 
 from __future__ import annotations

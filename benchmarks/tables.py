@@ -438,7 +438,7 @@ def flights_from_new_york() -> str:
     rows.append(["seconds of sampling", f"{ours['sampling']:.2g}", f"{theirs['seconds']:.0f}", "", ""])
     columns = ["", "tunamh, rows gathered", "NUTS, all rows", "z of the means", "z of the standard deviations"]
     told = (
-        f"{report['rows']:,} rows: mean and standard deviation, and their differences in units of the Monte Carlo error "
+        f"{report['rows']:,} rows: mean and standard deviation, and differences in units of the Monte Carlo error "
         f"(`benchmarks/flights.py --new-york`; {_measured_with(report)}, shared with other work):"
     )
     return f"{told}\n\n{markdown(columns, rows)}"

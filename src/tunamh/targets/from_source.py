@@ -140,12 +140,12 @@ class FromSource(Observations):
 
     def take_each(self, indices: list[np.ndarray]) -> Iterator[InMemory]:
         """One map in which every block gives those of its rows that are asked for; all samples are then in memory."""
-        sorts = [np.argsort(index, kind="stable") for index in indices]
-        wanted = [np.asarray(index)[sort] for index, sort in zip(indices, sorts, strict=True)]
+        sorts = [None if (index[:-1] <= index[1:]).all() else np.argsort(index, kind="stable") for index in indices]
+        wanted = [index if sort is None else index[sort] for index, sort in zip(indices, sorts, strict=True)]
         samples = [_Places(len(index), self._blocks) for index in indices]
         for parts in watched_map(self.source, partial(_chosen_each, self._blocks, wanted)):
             for sample, sort, (here, rows) in zip(samples, sorts, parts, strict=True):
-                sample.put(sort[here], rows)
+                sample.put(here if sort is None else sort[here], rows)
         samples.reverse()
         while samples:
             yield self._observed(samples.pop())
@@ -173,7 +173,7 @@ class _Places:
         self.n_rows, self.arrays = n_rows, dict[str, np.ndarray]()
         self._types = {"numbers": np.float32 if blocks.single else np.float64, "positions": np.int32}
 
-    def put(self, places: np.ndarray, rows: Rows) -> None:
+    def put(self, places: Any, rows: Rows) -> None:
         parts = {name: getattr(rows, name) for name in ("y", "weights", "offset", "censored")}
         factored = isinstance(rows.X, Factored)
         parts |= {"numbers": rows.X} if not factored else {name: getattr(rows.X, name) for name in _FACTORED}
@@ -189,14 +189,14 @@ class _Places:
 _FACTORED = ("numbers", "positions", "values")
 
 
-def _chosen_each(blocks: Blocks, indices: list[np.ndarray], rows: Rows) -> list[tuple[np.ndarray, Rows]]:
+def _chosen_each(blocks: Blocks, indices: list[np.ndarray], rows: Rows) -> list[tuple[slice, Rows]]:
     return [_chosen(blocks, index, rows) for index in indices]
 
 
-def _chosen(blocks: Blocks, index: np.ndarray, rows: Rows) -> tuple[np.ndarray, Rows]:
+def _chosen(blocks: Blocks, index: np.ndarray, rows: Rows) -> tuple[slice, Rows]:
     """Where in ``index``, which is sorted, rows of this block are, and these rows."""
     n = len(rows.y)
-    here = np.arange(*np.searchsorted(index, (rows.start, rows.start + n)))
+    here = slice(*np.searchsorted(index, (rows.start, rows.start + n)).tolist())
     inside = index[here] - rows.start
     X = rows.X
     blocks.design(X, np.zeros(n), rows.start, n)  # says what is wrong with its shape

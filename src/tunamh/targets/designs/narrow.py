@@ -2,7 +2,7 @@
 
 Files have columns, and a column of a block is read as it is, in single precision too: no matrix in double precision is
 made of it. Rows of arrays are turned into columns first, so that both have the same sums, bit for bit. Along a column
-the compiler has whole vectors to work with; the matrix products of BLAS are at their best from some thirty columns on.
+the compiler has whole vectors to work with; the matrix products of BLAS are at their best from some twenty columns on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..._linear import Frame
 from .base import fill_rows
 from .dense_block import DenseBlock
 
-MOST_COLUMNS = 32
+MOST_COLUMNS = 24
 _STRIP = 256  # rows that are worked on at a time: their columns stay in the nearest cache
 _LONG_STRIP = 1024
 

@@ -11,7 +11,7 @@ from tunamh import GLM, Normal
 from tunamh.hamiltonian.layout import numbers_of
 from tunamh.hamiltonian.reduce import shorter_basis
 from tunamh.hamiltonian.target import HamiltonianRegression
-from tunamh.hamiltonian.trajectory import _energy_and_gradient
+from tunamh.hamiltonian.trajectory import energy_at, near_energy
 
 
 def levels(rng, n, counts):
@@ -46,14 +46,16 @@ def small(family=None, n=300, offset=None):
 def test_energies_are_the_regressions_own_and_forces_their_gradient(family):
     target = small(family, offset=np.linspace(-1, 1, 300))
     swept = HamiltonianRegression(target)
+    swept.near = np.arange(10, 300)
     model, z = swept.model(), np.random.default_rng(3).standard_normal(target.dim)
     numbers, gradient = numbers_of(model.data.hyper), np.empty(target.dim)
+    theta = swept.centre + swept.factor @ z
+    assert energy_at(z, model, numbers) == pytest.approx(target.energies_at(theta[None])[0], rel=1e-10)
 
     def energy(z):
-        return _energy_and_gradient(z, model, numbers, gradient, True)
+        return near_energy(z, model, numbers, gradient)
 
-    theta = swept.mode.point + swept.factor @ z
-    assert energy(z) == pytest.approx(target.energies_at(theta[None])[0], rel=1e-10)
+    energy(z)
     found = gradient.copy()
     by_differences = [(energy(z + 1e-5 * e) - energy(z - 1e-5 * e)) / 2e-5 for e in np.eye(target.dim)]
     assert np.allclose(found, by_differences, rtol=1e-5, atol=1e-5)
@@ -94,10 +96,13 @@ def pure_pair():
     return X, y
 
 
-def test_the_law_is_that_of_quadrature():
+@pytest.mark.parametrize("near", [range(12), [0, 8, 9, 10, 11]], ids=["all rows near", "five rows near"])
+def test_the_law_is_that_of_quadrature(near):
     X, y = pure_pair()
     truth = quadrature(X, y, 2.5)
-    values, tree = moments_of(HamiltonianRegression(tunamh.LogisticRegression(X, y, prior=Normal(scale=2.5))))
+    swept = HamiltonianRegression(tunamh.LogisticRegression(X, y, prior=Normal(scale=2.5)))
+    swept.near = np.array(near)
+    values, tree = moments_of(swept)
     assert scores(values, truth).max() < 4
     assert 0.5 < float(tree.sample_stats["acceptance_rate"].mean()) < 0.99
     assert (tree.sample_stats["full_data_step"] == 1).all()
@@ -112,6 +117,37 @@ def test_a_wrong_energy_would_be_seen():
     swept.short.table[:, 1] *= 1.5
     values, _ = moments_of(swept)
     assert scores(values, truth).max() > 6
+
+
+def test_the_nearest_gaussian_has_no_mean_slope_and_the_mean_curvature():
+    X, y = pure_pair()
+    target = tunamh.LogisticRegression(X, y, prior=Normal(scale=2.5))
+    swept = HamiltonianRegression(target)
+    theta = swept.centre + np.random.default_rng(1).standard_normal((400_000, 2)) @ swept.factor.T
+    mu = 1 / (1 + np.exp(-theta @ X.T))
+    slope = (mu - y) @ X + theta / 2.5**2
+    error = slope.std(axis=0) / np.sqrt(len(theta))
+    assert (np.abs(slope.mean(axis=0)) < 4 * error + 0.05 * np.sqrt(np.diag(np.linalg.inv(swept.factor.T)))).all()
+    curvature = (X.T * (mu * (1 - mu)).mean(axis=0)) @ X + np.eye(2) / 2.5**2
+    assert np.allclose(swept.factor.T @ curvature @ swept.factor, np.eye(2), atol=0.1)
+    laplace = target.modes[0].point + (theta - swept.centre) @ np.linalg.inv(swept.factor).T @ laplace_factor(target).T
+    slope = (1 / (1 + np.exp(-laplace @ X.T)) - y) @ X + laplace / 2.5**2
+    assert np.linalg.norm(laplace_factor(target).T @ slope.mean(axis=0)) > 0.2
+
+
+def laplace_factor(target):
+    return target.modes[0].posterior.metric().factor
+
+
+def test_chains_come_back_from_far_away():
+    target = many_thin_levels()
+    far = 6.0 * np.random.default_rng(1).standard_normal((2, target.dim))
+    tree = tunamh.sample(target, draws=100, tune=300, chains=2, rng=1, init=far)
+    assert float(tree.sample_stats["acceptance_rate"].mean()) > 0.5
+    last = tree.posterior["theta"].values[:, -50:].reshape(-1, target.dim)
+    near = target.energies_at(target.modes[0].point[None])[0] + target.dim
+    assert (target.energies_at(last) < near).all()
+    assert (target.energies_at(far) > near).all()
 
 
 def many_thin_levels():

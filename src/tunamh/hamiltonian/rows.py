@@ -12,6 +12,7 @@ from ..targets.designs.dense_block import DenseBlock
 from ..targets.designs.gathered import NOWHERE
 from ..targets.designs.shifted import ShiftedBlock
 from ..targets.regression import Regression
+from .layout import Lists, pairs_of
 from .reduce import shorter_basis
 
 FEATURES = 3
@@ -30,6 +31,25 @@ class ShortRows(NamedTuple):
     value: np.ndarray
     basis: np.ndarray
     short: int
+
+    @property
+    def matrix(self) -> Any:
+        """The short lists as a sparse matrix."""
+        return scipy.sparse.csr_matrix((self.value, self.column, self.first), (len(self.table), self.short))
+
+    def lists(self, which: np.ndarray | None = None) -> Lists:
+        """The short lists of some rows, or of all, as compiled code reads them."""
+        matrix = self.matrix if which is None else self.matrix[which]
+        return Lists(matrix.indptr.astype(np.float64), pairs_of(matrix.data, matrix.indices))
+
+    @property
+    def full(self) -> np.ndarray:
+        return self.table[:, FEATURES:]
+
+    def predictors(self, phi: np.ndarray) -> np.ndarray:
+        """``eta`` of all rows; of several points ``phi``, one column each, a matrix."""
+        offset = self.table[:, 2] if phi.ndim == 1 else self.table[:, 2:3]
+        return offset + self.matrix @ phi[: self.short] + self.full @ phi[self.short :]
 
 
 def whole_columns(target: Regression) -> np.ndarray:

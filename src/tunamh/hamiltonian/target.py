@@ -1,4 +1,4 @@
-"""A regression as a trajectory's kernel sees it: the same posterior, in the coordinates of its Laplace law."""
+"""A regression as a trajectory's kernel sees it: the same posterior, in the coordinates of the nearest Gaussian."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from ..targets.layouts import pack_hyper
 from ..targets.parts import no_distance
 from ..targets.regression import ResultsOfRegression, plain_rows_in_memory
 from .layout import Numbers, pack
+from .near import near_rows
+from .nearest import NearestGaussian, nearest_gaussian
 from .rows import ShortRows, short_rows
 from .trajectory import Momentum, Trajectories, differences_of_rows, energies_of_rows
 
@@ -27,13 +29,10 @@ def may_have_trajectories(target: Any) -> bool:
 
 
 class HamiltonianRegression(ResultsOfRegression, Target):
-    """The state is ``z``, ``theta = mode + L z``; results are the regression's own."""
+    """The state is ``z``, ``theta = centre + L z``; results are the regression's own."""
 
     def __init__(self, target: Any):
-        mode = target.modes[0]
         self.regression = self.base = target
-        self.mode = mode
-        self.factor = np.ascontiguousarray(mode.posterior.metric().factor)
         super().__init__(
             rows=target.n_rows,
             bound_column=1,  # weights, which no test of its own asks for
@@ -59,21 +58,32 @@ class HamiltonianRegression(ResultsOfRegression, Target):
         return self.short.table
 
     @cached_property
+    def law(self) -> NearestGaussian:
+        mode, basis = self.regression.modes[0], self.short.basis
+        to_mode = np.linalg.solve(basis, np.column_stack([mode.point, mode.posterior.metric().factor]))
+        precision = np.linalg.inv(to_mode[:, 1:] @ to_mode[:, 1:].T)
+        terms, prior = self.regression.terms, self.regression._prior
+        return nearest_gaussian(self.short, terms, prior, to_mode[:, 0], precision)
+
+    @cached_property
+    def centre(self) -> np.ndarray:
+        return self.short.basis @ self.law.mean
+
+    @cached_property
+    def factor(self) -> np.ndarray:
+        return np.ascontiguousarray(self.short.basis @ self.law.factor)
+
+    @cached_property
+    def near(self) -> np.ndarray:
+        """Which rows' forces are taken as they are."""
+        return near_rows(self.regression.terms, self.law, self.short)
+
+    @cached_property
     def _packed_hyper(self) -> np.ndarray:
-        short, L, centre = self.short, self.factor, self.mode.point
-        widths = np.linalg.norm(L, axis=1)
-        prior = self.regression._prior.expansion(centre, widths)
+        short, law, near = self.short, self.law, self.near
+        expanded = np.column_stack([short.table, law.eta, law.first, law.second])[near]
         numbers = Numbers(
-            short.short,
-            centre,
-            L,
-            np.linalg.solve(short.basis, centre),
-            np.linalg.solve(short.basis, L),
-            L.T @ prior.gradient,
-            L.T @ prior.hessian @ L,
-            short.first,
-            short.column,
-            short.value,
+            short.short, self.centre, self.factor, law.mean, law.factor, short.lists(), expanded, short.lists(near)
         )
         return pack_hyper(self.own_numbers, pack(numbers))
 
@@ -97,7 +107,10 @@ class HamiltonianRegression(ResultsOfRegression, Target):
     # -------------------------------------------------------------------------------- what a target with kernels offers
 
     def sweep(self) -> tuple[Trajectories, Momentum, str]:
-        why = f"Hamiltonian trajectories in the coordinates of the Laplace law, on all {self.n_rows:,} rows"
+        why = (
+            f"Hamiltonian trajectories about the Gaussian nearest to the posterior, on {len(self.near):,} rows, each "
+            f"decided on all {self.n_rows:,}"
+        )
         return Trajectories(), Momentum(), why
 
     def summaries(self, memories: list[np.ndarray]) -> dict[str, np.ndarray] | None:
@@ -111,21 +124,15 @@ class HamiltonianRegression(ResultsOfRegression, Target):
         return law_at_mode(self.regression.modes), self.regression
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """From half the width of the Laplace law, inside the support: forces far out are too steep for a first step."""
-        for spread in (0.5, 0.0):
-            z = spread * rng.standard_normal(self.dim)
-            if (
-                self.regression._prior.log_prior(self.mode.point + self.factor @ z, self.regression._prior.hyper)
-                > -np.inf
-            ):
-                break
-        return z
+        """From half the width of the Gaussian, or its centre where a prior excludes that."""
+        prior, point = self.regression._prior, self.centre + 0.5 * (self.factor @ rng.standard_normal(self.dim))
+        return point if prior.log_prior(point, prior.hyper) > -np.inf else self.centre
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
-        return np.linalg.solve(self.factor, theta - self.mode.point)
+        return np.linalg.solve(self.factor, theta - self.centre)
 
     def natural(self, points: np.ndarray) -> np.ndarray:
-        return self.regression.natural(self.mode.point + points @ self.factor.T)
+        return self.regression.natural(self.centre + points @ self.factor.T)
 
     def walking(self, point: np.ndarray) -> np.ndarray:
         return self.regression.walking(point)

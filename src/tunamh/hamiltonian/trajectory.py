@@ -1,9 +1,10 @@
-"""Hamiltonian dynamics in the coordinates of the Laplace law, decided on all rows (spec 5t).
+"""Hamiltonian dynamics about the Gaussian nearest to the posterior, decided on all rows (spec 5t).
 
-With ``theta = centre + L z`` the posterior is about standard normal in ``z``. A trajectory of leapfrog steps from ``z``
-with a standard normal momentum ``p`` (Duane et al. 1987) is reversible and keeps volume whatever force drives it, so
-its end is accepted with probability ``min(1, exp(H(z, p) - H(z', p')))``, ``H = U(z) + |p|^2 / 2``. The force may
-therefore be made of differences of energies and of the prior's expansion about the centre; ``U`` in ``H`` is exact.
+With ``theta = centre + L z`` the posterior is about standard normal in ``z``. A trajectory from ``z`` with a standard
+normal momentum ``p`` (Duane et al. 1987) turns ``(z, p)`` as a standard normal's would, exactly, and between the turns
+the rows that are far from their quadratics push ``p`` (Shahbaba et al. 2014). Turns and pushes keep volume and can be
+undone, whatever the push, so the end is accepted with probability ``min(1, exp(H(z, p) - H(z', p')))``,
+``H = U(z) + |p|^2 / 2``. ``U`` is exact: one pass over all rows.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from .._jit import (
     BAD_RATIO,
     BLOCK,
     NO_FAULT,
+    REASSOCIATE,
     Adapt,
     Decide,
     Decision,
@@ -35,13 +37,15 @@ from .rows import FEATURES
 
 _STEP = 0  # knob
 _H = 1e-4  # of differences that give slopes of energies
-_WANTED, _GAIN = 0.8, 1.5
-_SHORTEST, _LONGEST = 0.6, 2.2  # of a trajectory; pi / 2 would make a Gaussian's draws independent
-_MOST_STEPS = 64
-_KNOWN, _ENERGY, _FORCE = 0, 1, 2  # memory: whether it is known, the energy, and the gradient, at the present point
+_WANTED, _GAIN = 0.9, 1.5  # of what the steps alone would accept
+_SHORTEST, _LONGEST = 1.0, 2.1  # of a trajectory; pi / 2 makes a Gaussian's draws independent
+_SHORT_ONES, _DECADES = 0.2, 1.5  # the share of trajectories that are shorter, and by how many decades at most
+_MOST_STEPS = 32
+_FORBIDDEN = -10.0
+_KNOWN, _ENERGY, _NEAR, _FORCE = 0, 1, 2, 3  # memory: whether known, energy, that of near rows, their gradient
 
 
-@helper
+@helper(fastmath=REASSOCIATE)
 def _times(matrix, vector, out):
     """``out += matrix vector``."""
     for i in range(matrix.shape[0]):
@@ -51,78 +55,85 @@ def _times(matrix, vector, out):
         out[i] += total
 
 
-@helper
-def _transposed_times(matrix, vector, out):
-    """``out += matrix' vector``."""
-    for i in range(matrix.shape[0]):
-        for j in range(matrix.shape[1]):
-            out[j] += matrix[i, j] * vector[i]
+@helper(fastmath=REASSOCIATE)
+def _triangle_times(upper, vector, out):
+    """``out += upper vector`` of an upper triangle."""
+    for i in range(upper.shape[0]):
+        total = 0.0
+        for j in range(i, upper.shape[1]):
+            total += upper[i, j] * vector[j]
+        out[i] += total
 
 
 @helper
-def _predictors(data, numbers, phi, start, n, eta):
-    """Of ``n`` rows from ``start`` on."""
-    rows, short = data.rows, numbers.short
-    for b in range(n):
-        i = start + b
-        total = rows[i, 2]
-        for k in range(int(numbers.first[i]), int(numbers.first[i + 1])):
-            total += numbers.value[k] * phi[int(numbers.index[k])]
-        for j in range(phi.size - short):
-            total += rows[i, FEATURES + j] * phi[short + j]
-        eta[b] = total
+def _transposed_triangle_times(upper, vector, out):
+    """``out += upper' vector`` of an upper triangle."""
+    for i in range(upper.shape[0]):
+        for j in range(i, upper.shape[1]):
+            out[j] += upper[i, j] * vector[i]
+
+
+@helper(fastmath=REASSOCIATE)
+def _predictor(i, rows, lists, short, phi):
+    total = rows[i, 2]
+    for k in range(int(lists.first[i]), int(lists.first[i + 1])):
+        total += lists.entries[2 * k] * phi[lists.entries[2 * k + 1]]
+    for j in range(phi.size - short):
+        total += rows[i, FEATURES + j] * phi[short + j]
+    return total
 
 
 @helper
-def _add_slopes(data, numbers, start, n, slope, out):
-    """``out += sum_i slope_i x_i`` in the basis of the rows."""
-    rows, short = data.rows, numbers.short
-    for b in range(n):
-        i = start + b
-        for k in range(int(numbers.first[i]), int(numbers.first[i + 1])):
-            out[int(numbers.index[k])] += numbers.value[k] * slope[b]
-        for j in range(out.size - short):
-            out[short + j] += rows[i, FEATURES + j] * slope[b]
-
-
-@helper
-def _energy_and_gradient(z, model, numbers, gradient, with_energy):
-    """``U(z)``, the prior included, and its gradient, about: one pass over all rows. NaN and +inf are told as such.
-
-    Without the energy, which only the ends of a trajectory need, what is returned is not NaN where the gradient is not.
-    """
-    data, d = model.data, z.size
-    theta, phi, of_phi = numbers.centre.copy(), numbers.origin.copy(), np.zeros(d)
+def energy_at(z, model, numbers):
+    """``U(z)``, the prior included: one pass over all rows. NaN and +inf are told as such."""
+    data = model.data
+    theta, phi = numbers.centre.copy(), numbers.origin.copy()
     _times(numbers.factor, z, theta)
     prior = model.common_prior(theta, model.common_hyper)
     if not prior > -np.inf:
         return -prior
-    _times(numbers.to_basis, z, phi)
-    total, eta, above, below = -prior, np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
-    energy, slope, y = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    _triangle_times(numbers.to_basis, z, phi)
+    total, eta, y, energy = -prior, np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     for start in range(0, model.n_rows, BLOCK):
         n = min(BLOCK, model.n_rows - start)
-        _predictors(data, numbers, phi, start, n, eta)
         for b in range(n):
-            y[b], above[b], below[b] = data.rows[start + b, 0], eta[b] + _H, eta[b] - _H
-        if with_energy:
-            data.family_energy(n, eta, y, data.family_hyper, energy)
-        else:
-            energy[:n] = 0.0
-        data.family_rise(n, below, above, y, data.family_hyper, slope)
+            i = start + b
+            eta[b], y[b] = _predictor(i, data.rows, numbers.lists, numbers.short, phi), data.rows[i, 0]
+        data.family_energy(n, eta, y, data.family_hyper, energy)
         block = 0.0
         for b in range(n):
-            weight = data.rows[start + b, 1]
-            block += weight * energy[b]
-            slope[b] *= weight / (2.0 * _H)
-            if not math.isfinite(slope[b]):
-                return np.inf if slope[b] > 0.0 or slope[b] < 0.0 else slope[b]
+            block += data.rows[start + b, 1] * energy[b]
         total += block
-        _add_slopes(data, numbers, start, n, slope, of_phi)
-    for j in range(d):
-        gradient[j] = numbers.pull[j]
-    _times(numbers.bend, z, gradient)
-    _transposed_times(numbers.to_basis, of_phi, gradient)
+    return total
+
+
+@helper
+def near_energy(z, model, numbers, gradient):
+    """Of the near rows, ``sum (f - quadratic)`` and its gradient in ``z``, about."""
+    data, near, lists, short, d = model.data, numbers.near, numbers.near_lists, numbers.short, z.size
+    phi, of_phi, expanded = numbers.origin.copy(), np.zeros(d), FEATURES + d - short
+    _triangle_times(numbers.to_basis, z, phi)
+    eta, above, below = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    total, energy, rise, y = 0.0, np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    for start in range(0, len(near), BLOCK):
+        n = min(BLOCK, len(near) - start)
+        for b in range(n):
+            eta[b], y[b] = _predictor(start + b, near, lists, short, phi), near[start + b, 0]
+            above[b], below[b] = eta[b] + _H, eta[b] - _H
+        data.family_energy(n, eta, y, data.family_hyper, energy)
+        data.family_rise(n, below, above, y, data.family_hyper, rise)
+        for b in range(n):
+            i = start + b
+            weight, first, second = near[i, 1], near[i, expanded + 1], near[i, expanded + 2]
+            away = eta[b] - near[i, expanded]
+            total += weight * (energy[b] - away * (first + 0.5 * second * away))
+            slope = weight * (rise[b] / (2.0 * _H) - first - second * away)
+            for k in range(int(lists.first[i]), int(lists.first[i + 1])):
+                of_phi[lists.entries[2 * k + 1]] += lists.entries[2 * k] * slope
+            for j in range(d - short):
+                of_phi[short + j] += near[i, FEATURES + j] * slope
+    gradient[:] = 0.0
+    _transposed_triangle_times(numbers.to_basis, of_phi, gradient)
     return total
 
 
@@ -130,11 +141,10 @@ def _energy_and_gradient(z, model, numbers, gradient, with_energy):
 def _energies_at(z, index, start, n, data, out):
     numbers = numbers_of(data.hyper)
     phi, eta, y, one = numbers.origin.copy(), np.empty(1), np.empty(1), np.empty(1)
-    _times(numbers.to_basis, z, phi)
+    _triangle_times(numbers.to_basis, z, phi)
     for b in range(n):
         i = index[start + b]
-        _predictors(data, numbers, phi, i, 1, eta)
-        y[0] = data.rows[i, 0]
+        eta[0], y[0] = _predictor(i, data.rows, numbers.lists, numbers.short, phi), data.rows[i, 0]
         data.family_energy(1, eta, y, data.family_hyper, one)
         out[b] = data.rows[i, 1] * one[0]
 
@@ -156,64 +166,82 @@ def differences_of_rows(z, there, index, start, n, data, rise, bound):
         bound[b] = np.inf
 
 
+@helper
+def _squares(vector):
+    total = 0.0
+    for value in vector:
+        total += value * value
+    return total
+
+
+@helper
+def _length(rng):
+    """Of a trajectory. Some are short: they are accepted wherever a chain is, far from the Gaussian too."""
+    length = _SHORTEST + (_LONGEST - _SHORTEST) * rng.random()
+    return length if rng.random() > _SHORT_ONES else length * 10.0 ** (-_DECADES * rng.random())
+
+
 @part(Decide)
 def _trajectory(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
     """Moves ``prop``, which is where the chain goes, to the end of a trajectory, or leaves it where it is."""
     numbers, d = numbers_of(model.data.hyper), prop.size
-    passes = 0
-    gradient = np.empty(d)
+    rows, force = 0, memory[_FORCE:]
     if memory[_KNOWN] == 0.0:
-        memory[_ENERGY] = _energy_and_gradient(prop, model, numbers, gradient, True)
-        memory[_FORCE:] = gradient
-        passes += 1
-        if not math.isfinite(memory[_ENERGY]):
+        memory[_ENERGY] = energy_at(prop, model, numbers)
+        memory[_NEAR] = near_energy(prop, model, numbers, force)
+        rows += model.n_rows + len(numbers.near)
+        if not (math.isfinite(memory[_ENERGY]) and math.isfinite(memory[_NEAR])):
             return failure(BAD_RATIO)
         memory[_KNOWN] = 1.0
-    length = _SHORTEST + (_LONGEST - _SHORTEST) * rng.random()
+    length = _length(rng)
     step = knobs[_STEP] * (0.8 + 0.4 * rng.random())
-    steps = min(max(int(length / step + 0.5), 1), _MOST_STEPS)
-    z, p = prop.copy(), np.empty(d)
-    before = memory[_ENERGY]
+    steps = max(int(length / step + 0.5), 1)
+    if steps <= _MOST_STEPS:
+        step = length / steps
+    else:
+        steps = _MOST_STEPS
+    cosine, sine = math.cos(step), math.sin(step)
+    z, p, gradient = prop.copy(), np.empty(d), force.copy()
     for j in range(d):
         p[j] = rng.standard_normal()
-        before += 0.5 * p[j] * p[j]
-        gradient[j] = memory[_FORCE + j]
-    energy = np.inf
-    for k in range(steps):
+    motion, near = 0.5 * _squares(p), memory[_NEAR]
+    gaussian = motion + 0.5 * _squares(z)
+    for _ in range(steps):
         for j in range(d):
-            p[j] -= 0.5 * step * gradient[j]
-            z[j] += step * p[j]
-        energy = _energy_and_gradient(z, model, numbers, gradient, k == steps - 1)
-        passes += 1
-        if not energy < np.inf:
+            pushed = p[j] - 0.5 * step * gradient[j]
+            z[j], p[j] = cosine * z[j] + sine * pushed, cosine * pushed - sine * z[j]
+        near = near_energy(z, model, numbers, gradient)
+        if not near < np.inf:
             break
         for j in range(d):
             p[j] -= 0.5 * step * gradient[j]
-    rows = passes * model.n_rows
+    energy = energy_at(z, model, numbers) if near < np.inf else near
+    rows += model.n_rows + steps * len(numbers.near)
     if math.isnan(energy):
         prop[:] = z
         return failure(BAD_RATIO)
-    after = energy
-    for j in range(d):
-        after += 0.5 * p[j] * p[j]
-    log_ratio = before - after if after < np.inf else -np.inf
+    log_ratio, by_steps = -np.inf, 0.0
+    if energy < np.inf:  # by_steps: what is accepted of the near rows' energy; none where the others forbid the end
+        motion_after = 0.5 * _squares(p)
+        log_ratio = memory[_ENERGY] - energy + motion - motion_after
+        if log_ratio > _FORBIDDEN:
+            by_steps = math.exp(min(0.0, memory[_NEAR] - near + gaussian - motion_after - 0.5 * _squares(z)))
     if accepts(rng, log_ratio):
         prop[:] = z
-        memory[_ENERGY] = energy
-        memory[_FORCE:] = gradient
-    chance = math.exp(min(0.0, log_ratio))
-    return Decision(True, min(0.0, log_ratio), rows, True, np.nan, max(chance, 1e-6), float(steps), NO_FAULT)
+        memory[_ENERGY], memory[_NEAR] = energy, near
+        force[:] = gradient
+    return Decision(True, min(0.0, log_ratio), rows, True, np.nan, max(by_steps, 1e-6), float(steps), NO_FAULT)
 
 
 @part(Adapt)
 def _step_size(knobs, acceptance):
-    """What a trajectory reports in the place of a move bound is its acceptance."""
-    knobs[_STEP] = min(knobs[_STEP] * math.exp(_GAIN * (acceptance - _WANTED)), 1.5)
+    """What a trajectory reports in the place of a move bound is the acceptance if all rows were near."""
+    knobs[_STEP] = min(knobs[_STEP] * math.exp(_GAIN * (acceptance - _WANTED)), _LONGEST)
 
 
 @dataclass(frozen=True)
 class Trajectories:
-    """Hamiltonian trajectories on all rows; warm-up learns the size of their steps."""
+    """Hamiltonian trajectories, decided on all rows; warm-up learns the size of their steps."""
 
     exact: ClassVar[bool] = True
 

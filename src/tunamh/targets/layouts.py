@@ -26,7 +26,7 @@ _SHARED = 1 + RUNGS + RUNGS + 1  # numbers that every expansion begins with: ord
 def pack_hyper(own: Sequence[float], expansion: np.ndarray | None = None) -> np.ndarray:
     """The vector of a target with these numbers of its own."""
     begins = 0.0 if expansion is None else OWN + len(own)
-    return fixed([begins, *own, *(() if expansion is None else expansion)])
+    return fixed(np.concatenate([[begins], own, [] if expansion is None else expansion]))
 
 
 class Trust(NamedTuple):

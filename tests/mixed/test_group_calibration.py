@@ -23,13 +23,16 @@ N_ROWS = 120
 
 @dataclass(frozen=True)
 class Case:
-    """A family, how it responds, the factors (groups, columns), and the scale of the scales' priors."""
+    """A family, how it responds, factors (groups, columns), the scale of the scales' priors, and what else is unknown.
+
+    ``unknown`` is a variable of the posterior: a positive number under the prior `SCALE`, or cutpoints under `CUTS`.
+    """
 
     family: Any
     respond: Any
     factors: tuple[tuple[int, int], ...]
     strength: float
-    noise: bool = False
+    unknown: str | None = None
 
 
 def _logistic(eta, noise, rng):
@@ -48,7 +51,16 @@ def _student(eta, noise, rng):
     return eta + noise * rng.standard_t(4, len(eta))
 
 
-SCALE = tunamh.priors.LogNormal(0.0, 0.5)
+def _negative_binomial(eta, dispersion, rng):
+    return rng.poisson(rng.gamma(dispersion, np.exp(np.minimum(eta, 8.0)) / dispersion)).astype(float)
+
+
+def _ordinal(eta, cutpoints, rng):
+    latent = eta + rng.logistic(size=len(eta))
+    return 1.0 + (latent[:, None] > cutpoints).sum(axis=1)
+
+
+SCALE, CUTS = tunamh.priors.LogNormal(0.0, 0.5), tunamh.Normal(scale=1.5)
 CASES = {
     "intercepts": Case(tunamh.Logistic(), _logistic, ((12, 1),), 1.0),
     "weak intercepts": Case(tunamh.Logistic(), _logistic, ((12, 1),), 0.1),
@@ -56,16 +68,25 @@ CASES = {
     "slopes": Case(tunamh.Logistic(), _logistic, ((10, 2),), 0.7),
     "crossed": Case(tunamh.Logistic(), _logistic, ((8, 1), (6, 1)), 0.7),
     "crossed counts with slopes": Case(tunamh.Poisson(), _poisson, ((8, 2), (6, 1)), 0.3),
-    "Gaussian": Case(tunamh.Gaussian(SCALE), _gaussian, ((10, 1),), 1.0, noise=True),
-    "Gaussian slopes": Case(tunamh.Gaussian(SCALE), _gaussian, ((10, 2), (5, 1)), 1.0, noise=True),
-    "Student-t": Case(tunamh.StudentT(4, SCALE), _student, ((10, 1),), 1.0, noise=True),
+    "Gaussian": Case(tunamh.Gaussian(SCALE), _gaussian, ((10, 1),), 1.0, unknown="scale"),
+    "Gaussian slopes": Case(tunamh.Gaussian(SCALE), _gaussian, ((10, 2), (5, 1)), 1.0, unknown="scale"),
+    "Student-t": Case(tunamh.StudentT(4, SCALE), _student, ((10, 1),), 1.0, unknown="scale"),
+    "negative binomial": Case(
+        tunamh.NegativeBinomial(SCALE), _negative_binomial, ((10, 1),), 0.5, unknown="dispersion"
+    ),
+    "ordinal": Case(tunamh.Ordinal(CUTS), _ordinal, ((10, 1),), 1.0, unknown="cutpoint"),
 }
 
 
 def one_data_set(case, rng):
     """Ranks of coefficients, scales, a correlation if there is one, and one effect of every factor."""
     X = np.column_stack([np.ones(N_ROWS), rng.standard_normal(N_ROWS)])
-    theta, noise = rng.standard_normal(2) * [0.7, 0.7], float(np.exp(0.5 * rng.standard_normal()))
+    if case.unknown == "cutpoint":  # which are the intercepts
+        X = X[:, 1:]
+        unknown = np.sort(1.5 * rng.standard_normal(2))
+    else:
+        unknown = np.exp(0.5 * rng.standard_normal(1))
+    theta = 0.7 * rng.standard_normal(X.shape[1])
     eta, groups, truth = X @ theta, [], list(theta)
     scales, related, effects = [], [], []
     for groups_of, q in case.factors:
@@ -82,7 +103,9 @@ def one_data_set(case, rng):
         scales += list(s)
         related += [r] if q > 1 else []
         effects.append(v[0, -1])
-    y = case.respond(eta, noise, rng)
+    y = case.respond(eta, unknown, rng)
+    if case.unknown == "cutpoint" and len(np.unique(y)) < 3:
+        return one_data_set(case, rng)
     model = MixedModel(X, y, case.family, groups, prior=tunamh.Normal(scale=0.7))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -93,9 +116,9 @@ def one_data_set(case, rng):
     if related:
         found.append(posterior["group_correlation"].values[0])
         truth += related
-    if case.noise:
-        found.append(posterior["scale"].values[0][:, None])
-        truth.append(noise)
+    if case.unknown is not None:
+        found.append(posterior[case.unknown].values[0].reshape(DRAWS, -1))
+        truth += list(unknown)
     at = 0
     for groups_of, q in case.factors:
         found.append(posterior["group_effect"].values[0][:, at + q - 1, None])

@@ -29,12 +29,6 @@ def residuals(of: OnePredictor, law: NearestGaussian, short: ShortRows, eta: np.
     return short.table[:, 1] * (energies - law.first * away - 0.5 * law.second * away * away)
 
 
-def _spread(values: np.ndarray) -> np.ndarray:
-    """Of columns, by quartiles: the standard deviation, but for far tails, which the posterior hardly has."""
-    low, high = np.quantile(values, [0.25, 0.75], axis=0)
-    return (high - low) / 1.349
-
-
 def near_rows(of: OnePredictor, law: NearestGaussian, short: ShortRows) -> np.ndarray:
     """Those that the quadratic serves worst, as many as pay, in their own order."""
     n = len(short.table)
@@ -48,6 +42,6 @@ def near_rows(of: OnePredictor, law: NearestGaussian, short: ShortRows) -> np.nd
         eta = short.predictors(law.mean + law.factor @ rng.standard_normal(len(law.mean)))
         by_shell = np.bincount(shell, residuals(of, law, short, eta), minlength=len(sizes) + 1)
         draw[:] = by_shell[:0:-1].cumsum()[::-1]
-    accepted = scipy.special.erfc(0.5 * _spread(left))
+    accepted = scipy.special.erfc(0.5 * left.std(axis=0))
     cost = (n + _FORCE * _STEPS * sizes) / np.maximum(accepted, 1e-4) ** 3
     return np.sort(worst[: sizes[int(np.argmin(cost))]])

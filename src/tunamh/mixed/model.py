@@ -248,7 +248,8 @@ class MixedModel(GroupedParameters):
             away = numbers.root @ rng.standard_normal(p + one.scales)
             if k == 0:
                 state[:p] = self.centre.at.common + 2.0 * away[:p]
-                if self.form is not None and not state[self.form.tau_at] > 0:
+                prior = self.base._prior
+                if not prior.log_prior(state[:p], prior.hyper) > -np.inf:  # scales are positive, cutpoints in order
                     state[:p] = self.centre.at.common
             state[scales_at : scales_at + one.scales] = self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3)
             size = one.groups * one.q

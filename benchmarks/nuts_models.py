@@ -85,6 +85,14 @@ def _student_df(problem: Problem) -> Energy:
     return of
 
 
+def _logistic(problem: Problem) -> Energy:
+    def of(theta, data):
+        eta = data["X"] @ theta
+        return (jax.nn.softplus(eta) - data["y"] * eta).sum()
+
+    return of
+
+
 def _poisson(problem: Problem) -> Energy:
     def of(theta, data):
         eta = data["X"] @ theta
@@ -200,6 +208,7 @@ ENERGIES: dict[str, Callable[[Problem], Energy]] = {
     "student": _residuals(lambda z: 0.5 * (DF + 1) * jnp.log1p(z * z / DF)),
     "student-df": _student_df,
     "huber": _residuals(_huber),
+    "logistic": _logistic,
     "poisson": _poisson,
     "negative-binomial": _negative_binomial,
     "gamma": _gamma,

@@ -364,23 +364,26 @@ def laplace_and_psis() -> str:
 def rows_from_disk() -> str:
     """Time, rows and memory as the number of rows on disk grows; steps from a pool and in memory."""
     report = results("rows_from_disk")
-    columns = ["rows", "file", "reading alone", "a map for the mode", "a map that bounds rows", "maps", "in all"]
-    columns += ["sampling", "effective draws", "rows gathered", "peak memory"]
+    columns = ["rows", "file", "reading alone", "a map for the mode", "bounds of all rows", "gathering, and the audit"]
+    columns += ["maps", "a map over reading", "in all", "sampling", "effective draws", "rows gathered", "peak memory"]
     rows = []
     for found in report["sizes"]:
         maps = found["maps, s"]
         mode = maps["looking for the mode"]
-        bounds = [
-            seconds for stage, times in maps.items() if stage.startswith(("expanding", "gather")) for seconds in times
-        ]
+        bounds, gathering = (
+            next(times[0] for stage, times in maps.items() if stage.startswith(begins))
+            for begins in ("expanding", "gather")
+        )
         rows.append(
             [
                 f"{found['rows']:,}",
                 f"{found['megabytes']:,.0f} MB",
                 f"{found['reading alone, s']:.2g} s",
                 f"{sorted(mode)[len(mode) // 2]:.2g} s",
-                f"{sorted(bounds)[len(bounds) // 2]:.3g} s",
+                f"{bounds:.3g} s",
+                f"{gathering:.3g} s",
                 f"{found['number of maps']}",
+                f"{found['set-up over reading']:.1f}",
                 f"{found['seconds']:.0f} s",
                 f"{found['sampling, s']:.2g} s",
                 f"{found['effective draws']:,.0f}",
@@ -395,7 +398,7 @@ def rows_from_disk() -> str:
     told = (
         f"Ten float32 columns, `memory={report['memory']!r}`, in a process that may have no more than "
         f"{report['limit'] / 2**30:.0f} GiB of data (`benchmarks/rows_from_disk.py`; {_measured_with(report)}; the "
-        f"machine was shared, its load {report['load']:.0f} at the start):"
+        f"machine was shared, its load {report['load']:.0f} at the start; maps by seconds of the processor):"
     )
     return f"{told}\n\n{markdown(columns, rows)}\n\nA step from the pool, as long as its rows last: {steps}."
 
@@ -416,6 +419,28 @@ def flights() -> str:
     ):
         rows.append([label, *(format(run[key], form) for run in runs.values())])
     told = f"Mean and standard deviation (`benchmarks/flights.py`; {_measured_with(report)}, shared with other work):"
+    return f"{told}\n\n{markdown(columns, rows)}"
+
+
+def flights_from_new_york() -> str:
+    """Beside NUTS on all rows."""
+    report = results("flights")["new york"]
+    ours, theirs = report["tunamh"], report["nuts"]
+    rows = [
+        [
+            name,
+            *(f"{run['mean'][j]:.4f} ({run['sd'][j]:.4f})" for run in (ours, theirs)),
+            *(f"{report[z][j]:+.1f}" for z in ("z of means", "z of sds")),
+        ]
+        for j, name in enumerate(ours["names"])
+    ]
+    rows.append(["effective draws", *(f"{run['effective draws']:,.0f}" for run in (ours, theirs)), "", ""])
+    rows.append(["seconds of sampling", f"{ours['sampling']:.2g}", f"{theirs['seconds']:.0f}", "", ""])
+    columns = ["", "tunamh, rows gathered", "NUTS, all rows", "z of the means", "z of the standard deviations"]
+    told = (
+        f"{report['rows']:,} rows: mean and standard deviation, and differences in units of the Monte Carlo error "
+        f"(`benchmarks/flights.py --new-york`; {_measured_with(report)}, shared with other work):"
+    )
     return f"{told}\n\n{markdown(columns, rows)}"
 
 
@@ -444,6 +469,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "scaling": scaling,
     "rows-from-disk": rows_from_disk,
     "flights": flights,
+    "flights-from-new-york": flights_from_new_york,
     "step": step,
     "gather": gather,
     "demo-regression": demo_regression,

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 import warnings
@@ -27,33 +28,47 @@ if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
     )
 
 
-class _Clock(threading.local):
-    """Compiling one function compiles others: only the outermost call is timed."""
+class _Clock:
+    """Seconds in which something is compiled: one function compiles others, and threads wait for each other."""
 
-    depth = 0
+    def __init__(self) -> None:
+        self.lock, self.inside, self.began, self.seconds = threading.Lock(), 0, 0.0, 0.0
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if self.inside == 0:
+                self.began = time.perf_counter()
+            self.inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0:
+                self.seconds += time.perf_counter() - self.began
 
 
 _clock = _Clock()
-_seconds = 0.0
 
 
 def seconds_compiling() -> float:
     """Seconds that this process has spent so far on compiling, or on loading what was compiled."""
-    return _seconds
+    return _clock.seconds
+
+
+def _begin_anew() -> None:
+    """In a forked child nobody else compiles, and nobody will leave."""
+    global _clock
+    _clock = _Clock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 def compile_whole(dispatcher: Any, signature: Any) -> Any:
     """What `Dispatcher.compile` does, timed, and with Ctrl-C raised only when the function is finished."""
-    global _seconds
-    started = time.perf_counter()
-    _clock.depth += 1
-    try:
-        with HeldInterrupts() as ctrl_c:
-            compiled = type(dispatcher).compile(dispatcher, signature)
-    finally:
-        _clock.depth -= 1
-        if _clock.depth == 0:
-            _seconds += time.perf_counter() - started
+    with _clock, HeldInterrupts() as ctrl_c:
+        compiled = type(dispatcher).compile(dispatcher, signature)
     if ctrl_c.heard:
         raise KeyboardInterrupt
     return compiled

@@ -95,13 +95,23 @@ class Metric(NamedTuple):
         return float(np.linalg.slogdet(self.factor)[1])
 
 
+def _signs(vectors: np.ndarray) -> np.ndarray:
+    """By which the largest entry of every column becomes positive; the last of those that are equal up to rounding.
+
+    Two parameters have eigenvectors (1, 1) and (1, -1): by the larger one alone, a last digit would turn them about.
+    """
+    sizes = np.abs(vectors)
+    last = len(vectors) - 1 - (sizes >= (1 - 1e-9) * sizes.max(axis=0))[::-1].argmax(axis=0)
+    return np.sign(vectors[last, np.arange(vectors.shape[1])])
+
+
 def metric(precision: np.ndarray, frame: Frame | None = None) -> Metric:
     """The metric of ``precision``: curvatures count by their size, and none below `SMALLEST_CURVATURE` of the largest.
 
     With a ``frame`` the precision is one in its coordinates, and the metric that of the parameters.
     """
     scale, values, vectors = scaled_eigen(precision)
-    vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
+    vectors = vectors * _signs(vectors)
     curvature = np.maximum(np.abs(values), SMALLEST_CURVATURE * max(float(np.abs(values).max()), SMALLEST_CURVATURE))
     root = np.sqrt(curvature)
     factor, inverse, kept = vectors / root / scale[:, None], (vectors * root).T * scale, values / curvature

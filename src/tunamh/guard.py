@@ -212,12 +212,14 @@ def supported_start(target: Target, model: Model, rng: np.random.Generator, chai
             return state
     point = target.supported_point()
     if point is not None:  # between it and a random start
-        far = target.start(rng, chain)
-        for _ in range(_START_TRIES):
-            state = target.state_at(point + (far - point))
-            if in_support(state, model):
-                return state
-            far = point + 0.5 * (far - point)
+        away = target.start(rng, chain) - point
+        for side in (1.0, -1.0):  # a point on the edge of the support may lie outside by rounding: then the other way
+            step = side * away
+            for _ in range(_START_TRIES):
+                state = target.state_at(point + step)
+                if in_support(state, model):
+                    return state
+                step = 0.5 * step
     raise ValueError(f"{_START_TRIES} random starts all lie outside the prior's support: give init=.")
 
 

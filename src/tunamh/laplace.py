@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _MOST_STEPS = 100
 _MOST_STEPS_ON_A_SAMPLE = 20
 _MOST_CORRECTIONS = 3
+_MOST_LEFT = 4.0  # times what a correction is expected to leave of a decrement
 _START_TRIES = 100
 _CLOSE = 0.01
 _ARMIJO = 1e-4
@@ -61,13 +62,13 @@ def find_mode(
     """
     point = None if start is None else np.array(start, dtype=np.float64)
     samples = list(target.samples()) if start is None else []
-    nearest = None
+    nearest, rows = None, 0
     for sample in samples:
         found = _descend(sample, _begin(sample, point), tolerance, _MOST_STEPS_ON_A_SAMPLE, patient)
         if np.isfinite(found.posterior.energy):
-            nearest, point = found, found.point
+            nearest, point, rows = found, found.point, sample.n_rows
     if nearest is not None:
-        point = corrected(target, nearest, tolerance)
+        point = corrected(target, nearest, rows, tolerance)
     return _descend(target, _begin(target, point), tolerance, _MOST_STEPS, patient)
 
 
@@ -95,13 +96,15 @@ def _begin(target: Target, point: np.ndarray | None) -> np.ndarray:
     return guesses[int(np.argmin(energies))]
 
 
-def corrected(target: Target, found: Mode, tolerance: float = _CLOSE) -> np.ndarray:
-    """The mode of a sample, moved by the gradient of all rows in the metric of the sample's Hessian.
+def corrected(target: Target, found: Mode, rows: int, tolerance: float = _CLOSE) -> np.ndarray:
+    """The mode of a sample of so many ``rows``, moved by the gradient of all in the metric of the sample's Hessian.
 
-    Such a pass costs a fraction of one that adds up a Hessian too. Each step leaves about ``sqrt(d / n)`` of the way to
-    go, n being the rows of the sample. Directions that the sample does not know stay as they are, and a step after
-    which the energy of all rows is not lower is taken back.
+    Such a pass costs a fraction of one that adds up a Hessian too. Each step leaves about ``sqrt(d / rows)`` of the way
+    to go; one after which hardly any way can be left is the last, without another pass: the Hessian of all rows is
+    asked for next, and it has the gradient with it. Directions that the sample does not know stay as they are, and a
+    step after which the energy of all rows is not lower is taken back.
     """
+    left = _MOST_LEFT * target.dim / rows
     metric = found.posterior.metric()
     known = metric.factor * (metric.kept > 0.5)
     point, best, before = found.point, (np.inf, found.point), np.inf
@@ -117,6 +120,8 @@ def corrected(target: Target, found: Mode, tolerance: float = _CLOSE) -> np.ndar
         if decrement < tolerance * target.dim or not decrement < 0.5 * before:
             return point
         point, before = point - step, decrement
+        if left * decrement < tolerance * target.dim:
+            return point
     energy = target.slope(point)[0] + target._prior.expansion(point, found.expansion.width).energy  # type: ignore[attr-defined]
     return point if energy < best[0] else best[1]
 

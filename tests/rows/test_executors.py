@@ -108,6 +108,17 @@ def test_a_dask_cluster(path, expected, memory, client):
     assert (draws(rows) == expected[memory]).all()
 
 
+def test_four_workers_of_a_cluster(path, expected, client):
+    client.cluster.scale(4)
+    client.wait_for_workers(4)
+    client.run(add_to_path, __file__)
+    try:
+        rows = tunamh.open_rows(path, executor=client.get_executor(), memory="1MiB")
+        assert (draws(rows) == expected["1MiB"]).all()
+    finally:
+        client.cluster.scale(2)
+
+
 def test_dask_frames_and_arrays(expected, client):
     frame = dd.from_map(read_frame, BOUNDS)
     assert (draws(tunamh.open_rows(frame, memory="1MiB")) == expected["1MiB"]).all()
@@ -141,16 +152,16 @@ def test_a_lost_worker_of_a_cluster_changes_nothing(expected, client, tmp_path):
     assert marker.exists()
     target = tunamh.LogisticRegression(rows[COLUMNS], y="late")
     target.modes
-    gathered, gather = [], tunamh.data.gathered_rows.GatheredRows._gather
+    gathered, batch = [], tunamh.data.gathered_rows.Batch
 
-    def dying(self, k, wanting):
+    def dying(source, k, streams):
         if not gathered:
             marker.unlink()
         gathered.append(k)
-        return gather(self, k, wanting)
+        return batch(source, k, streams)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tunamh.data.gathered_rows.GatheredRows._gather", dying)
+        patch.setattr("tunamh.data.gathered_rows.Batch", dying)
         found = tunamh.sample(target, draws=40, chains=2, rng=1, **STEPS).posterior["theta"].values
     assert marker.exists()
     assert gathered[0] == 0

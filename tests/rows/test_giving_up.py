@@ -145,7 +145,7 @@ def test_a_gather_is_ended_and_the_run_goes_on_bit_for_bit(path, tmp_path, monke
     whole = sampled(path, 900)
     with monkeypatch.context() as patch:
         over, gather = threading.Event(), batches.GatheredRows._gather
-        held = Held(patch, gathering.GatherBlock, ctrl_c if by == "Ctrl-C" else over.set, batch=1)
+        held = Held(patch, gathering.OfPackedBlock, ctrl_c if by == "Ctrl-C" else over.set, batch=1)
         patch.setattr(clock.Clock, "over", property(lambda self: over.is_set()))
 
         def later(gathered, k, wanting):
@@ -168,7 +168,7 @@ def test_a_step_on_all_rows_is_ended_too(path, tmp_path, monkeypatch):
     given = {"test": tunamh.MH(), "proposal": tunamh.RandomWalk(0.01), "thin": 3, "chains": 1, "tune": 20, "rng": 1}
     whole = tunamh.sample(target(path), draws=12, **given)
     with monkeypatch.context() as patch:
-        held = Held(patch, elsewhere.PassOverBlock, ctrl_c)
+        held = Held(patch, gathering.OfPackedBlock, ctrl_c)
         sum_over, steps = elsewhere.AllRows.__call__, []
 
         def later(rows, *move):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from .._jit import BLOCK, NO_FAULT, FullPass, Model, Work, fixed, part
 from ..data.passes import ended_by
-from ..data.source import Rows
 from .base import sum_of_energies, sum_of_rises
 
 
@@ -28,18 +27,16 @@ class PassOverBlock:
     """The sum over a block and, where a row is at fault, its number and the packed row."""
 
     model: Model  # of no rows
-    pack: Callable[[Rows], np.ndarray]
     rises: bool
     theta: np.ndarray
     prop: np.ndarray
     distance: float
 
-    def __call__(self, block: Rows) -> tuple[float, float, tuple[int, np.ndarray] | None]:
-        rows = self.pack(block)
+    def __call__(self, start: int, rows: np.ndarray) -> tuple[float, float, tuple[int, np.ndarray] | None]:
         model = _on_rows(self.model, rows)
         work = Work(np.empty(BLOCK, np.int64), np.empty(BLOCK), np.empty(BLOCK))
-        total, worst, fault = _over_block(self.rises, self.theta, self.prop, self.distance, model, work)
-        return total, worst, None if fault == NO_FAULT else (block.start + fault, rows[fault].copy())
+        total, worst, fault = _over_block.trusted(self.rises, self.theta, self.prop, self.distance, model, work)
+        return total, worst, None if fault == NO_FAULT else (start + fault, rows[fault].copy())
 
 
 def _on_rows(model: Model, rows: np.ndarray) -> Model:
@@ -63,9 +60,9 @@ class AllRows:
     def __call__(
         self, rises: bool, theta: np.ndarray, prop: np.ndarray, distance: float
     ) -> tuple[float, float, tuple[int, np.ndarray] | None]:
-        task = PassOverBlock(self.model, self.gathered.pack, rises, theta, prop, distance)
+        task = PassOverBlock(self.model, rises, theta, prop, distance)
         with ended_by(self.gathered.given_up):
-            return self._joined(self.gathered.map(task), rises)
+            return self._joined(self.gathered.over_all(task), rises)
 
     def _joined(self, blocks: Iterable[Any], rises: bool) -> tuple[float, float, tuple[int, np.ndarray] | None]:
         total, worst, first = 0.0, 0.0, None

@@ -63,11 +63,12 @@ class ByColumns:
     def _features(self, block: TableBlock, n: int) -> Any:
         columns = [_numbers(block, name) for name in self.numbers]
         single = bool(columns) and not self.factors and all(column.dtype == np.float32 for column in columns)
-        whole = np.empty((n, len(columns)), np.float32 if single else np.float64)
-        for j, column in enumerate(columns):
-            whole[:, j] = column
+        lines = np.empty((len(columns), n), np.float32 if single else np.float64)
+        for line, column in zip(lines, columns, strict=True):
+            line[:] = column
         with np.errstate(over="ignore", invalid="ignore"):
-            fine = float(np.vdot(whole, whole)) <= LARGEST  # false for NaN, and for what single precision cannot hold
+            fine = float(np.vdot(lines, lines)) <= LARGEST  # false for NaN, and for what single precision cannot hold
+        whole = lines.T
         if not fine:
             for name, column in zip(self.numbers, columns, strict=True):
                 _refuse_unusable(block, name, column)
@@ -112,6 +113,8 @@ def rows_by_columns(tables: Tables, X: Sequence[str], beside: dict[str, Any], *,
 
 def _numbers(block: TableBlock, name: str) -> np.ndarray:
     """A column as numbers; errors name the place, the row there and the column."""
+    if name in block.numbers:
+        return block.numbers[name]
     values = block.table[name]
     try:
         return np.asarray(read_column(values, "the table", name))

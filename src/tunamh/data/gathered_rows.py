@@ -7,6 +7,7 @@ most runs need few rows. The memory of a run is that of two batches for each cha
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import SourceError
-from .gathering import SERVING, GatherBlock, Plan, Served
+from .gathering import SERVING, OfPackedBlock, Plan, Served, Wanted
 from .packed import packed_rows, packed_size
 from .passes import ended_by
 from .pool import Pool
@@ -70,7 +71,7 @@ class GatheredRows:
         self._pools: list[Pool] = []
         self._jobs: dict[int, Future] = {}
         self.expect(1)
-        self._lock, self.given_up = threading.Lock(), threading.Event()
+        self._lock, self.given_up, self._first = threading.Lock(), threading.Event(), threading.Lock()
         self._thread: ThreadPoolExecutor | None = None
 
     @property
@@ -82,6 +83,7 @@ class GatheredRows:
         """Before their pools are made: so many chains share the memory."""
         self.chains, self._begins, self._next_size = chains, [0], FIRST_BATCH
         self.gathered = 0  # rows so far, for all chains
+        self._due: list[Served] | None = None
         self._pools.clear()
         self._jobs.clear()
 
@@ -108,13 +110,31 @@ class GatheredRows:
     # ------------------------------------------------------------------------------------------------- batches
 
     def begin(self, *later: np.random.SeedSequence) -> None:
-        """Gather the first batch of all chains, and of streams that will be asked for later, here and now."""
-        if not 0 < self.total < np.inf:  # no test draws by such a law
+        """Have the first batch of all chains, and of streams that will be asked for later, gathered by the next map.
+
+        That is the audit at a chain's start, or else what asks for the first rows.
+        """
+        if 0 < self.total < np.inf:  # else no test draws by such a law
+            self._due = [*(pool.served for pool in self._pools), *map(Served.by, later)]
+
+    def over_all(self, task: Callable[[int, np.ndarray], Any] | None) -> Iterator[Any]:
+        """``task(start, packed)`` of every block; where the first batch is due, it is gathered by the same map."""
+        due = self._due
+        if due is None:
+            yield from (said for _, said in self.map(OfPackedBlock(self.pack, self.column, task=task)))
             return
-        job: Future = Future()
-        job.set_result(self._gather(0, [*(pool.served for pool in self._pools), *map(Served.by, later)]))
+        batch, job = Batch(self, 0, due), Future[Any]()
+        for found, said in self.map(OfPackedBlock(self.pack, self.column, batch.plan, task)):
+            batch.add(found)
+            yield said
+        job.set_result(batch.of_streams())
         with self._lock:
-            self._jobs[0] = job
+            self._jobs[0], self._due = job, None
+
+    def _gather_what_is_due(self) -> None:
+        with self._first, ended_by(self.given_up):
+            if self._due is not None:
+                deque(self.over_all(None), maxlen=0)
 
     def ahead(self, k: int) -> None:
         """Begin to gather batch ``k`` in the background, for all chains that are not there yet."""
@@ -127,6 +147,7 @@ class GatheredRows:
 
     def take(self, k: int, pool: Pool) -> tuple[np.ndarray, np.ndarray]:
         """Batch ``k`` of a chain, waiting for it if need be."""
+        self._gather_what_is_due()
         self.ahead(k)
         with self._lock:
             job = self._jobs.get(k)
@@ -141,22 +162,11 @@ class GatheredRows:
 
     def _gather(self, k: int, wanting: list[Served]) -> dict[Served, tuple[np.ndarray, np.ndarray]]:
         """One map: for every stream its packed rows and their numbers."""
-        (first, count), streams = self.extent(k), tuple(wanting)
-        size = count * SERVING
-        rows, numbers = packed_rows(len(streams) * size, self.width), np.empty(len(streams) * size, np.int64)
-        plan = Plan(self.starts, self.sums, streams, first, count)
-        filled = 0
+        batch = Batch(self, k, wanting)
         with ended_by(self.given_up):
-            for found in self.map(GatherBlock(plan, self.pack, self.column)):
-                if found is not None:
-                    places, chosen, which = found
-                    rows[places], numbers[places] = chosen, which
-                    filled += len(places)
-        if filled != len(numbers):
-            raise SourceError(f"{len(numbers) - filled} rows that were drawn were in no block: the data changed.")
-        self.gathered += filled
-        parts = (slice(j * size, (j + 1) * size) for j in range(len(streams)))
-        return {stream: (rows[part], numbers[part]) for stream, part in zip(streams, parts, strict=True)}
+            for found, _ in self.map(OfPackedBlock(self.pack, self.column, batch.plan)):
+                batch.add(found)
+        return batch.of_streams()
 
     def _background(self) -> ThreadPoolExecutor:
         if self._thread is None:
@@ -173,3 +183,31 @@ class GatheredRows:
             self._jobs.clear()
             self._pools.clear()
         self.given_up.clear()
+
+
+class Batch:
+    """A batch of some streams while its rows come in, block by block."""
+
+    def __init__(self, source: GatheredRows, k: int, streams: list[Served]):
+        (first, count), self.source, self.streams = source.extent(k), source, tuple(streams)
+        self.plan, self.size, self.filled = (
+            Plan(source.starts, source.sums, self.streams, first, count),
+            count * SERVING,
+            0,
+        )
+        n_rows = len(streams) * self.size
+        self.rows, self.numbers = packed_rows(n_rows, source.width), np.empty(n_rows, np.int64)
+
+    def add(self, found: Wanted | None) -> None:
+        if found is not None:
+            self.rows[found.places], self.numbers[found.places] = found.rows, found.numbers
+            self.filled += len(found.places)
+
+    def of_streams(self) -> dict[Served, tuple[np.ndarray, np.ndarray]]:
+        """For every stream its packed rows and their numbers."""
+        lacking = len(self.numbers) - self.filled
+        if lacking:
+            raise SourceError(f"{lacking} rows that were drawn were in no block: the data changed.")
+        self.source.gathered += self.filled
+        parts = [slice(j * self.size, (j + 1) * self.size) for j in range(len(self.streams))]
+        return {stream: (self.rows[part], self.numbers[part]) for stream, part in zip(self.streams, parts, strict=True)}

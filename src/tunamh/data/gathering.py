@@ -74,38 +74,54 @@ class Plan:
                 self._drawn = order, np.concatenate([uniform[1] for uniform in found])[order], begins
         return self._drawn
 
-    def of(self, start: int) -> tuple[int, np.ndarray, np.ndarray]:
-        """The number of the block that begins at row ``start``, the places that want a row of it, and uniforms."""
+    def of(self, start: int) -> tuple[float, np.ndarray, np.ndarray]:
+        """Of the block that begins at row ``start``: the sum of its ``c``, the places that want a row, and uniforms."""
         order, uniforms, begins = self._draw()
         b = int(np.searchsorted(self.starts, start))
         if b >= len(self.starts) or self.starts[b] != start:
             raise SourceError(f"no block began at row {start} when bounds were summed: the data were cut anew.")
         part = slice(begins[b], begins[b + 1])
-        return b, order[part], uniforms[part]
+        return float(self.sums[b]), order[part], uniforms[part]
+
+
+class Wanted(NamedTuple):
+    """Rows of a block, packed, with their places in the streams and their numbers in the data."""
+
+    places: np.ndarray
+    rows: np.ndarray
+    numbers: np.ndarray
 
 
 @dataclass(frozen=True)
-class GatherBlock:
-    """Of a block of rows: those that the plan wants, packed, with their places and their numbers."""
+class OfPackedBlock:
+    """Of a block, packed once: the rows that ``plan`` wants, and what ``task`` says of all of them; each may be None.
 
-    plan: Plan
+    A task is a function of the number of the first row and of the packed rows.
+    """
+
     pack: Callable[[Rows], np.ndarray]
     column: int
+    plan: Plan | None = None
+    task: Callable[[int, np.ndarray], Any] | None = None
 
-    def __call__(self, block: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        b, places, uniforms = self.plan.of(block.start)
-        if len(places) == 0:
-            return None
+    def __call__(self, block: Rows) -> tuple[Wanted | None, Any]:
+        wanted = None if self.plan is None else self.plan.of(block.start)
+        if self.task is None and (wanted is None or len(wanted[1]) == 0):
+            return None, None
         rows = self.pack(block)
+        found = None if wanted is None else self._found(block.start, rows, *wanted)
+        return found, None if self.task is None else self.task(block.start, rows)
+
+    def _found(self, start: int, rows: np.ndarray, known: float, places: np.ndarray, uniforms: np.ndarray) -> Wanted:
         c = rows[:, self.column]
-        total, known = float(np.sum(c)), float(self.plan.sums[b])
+        total = float(np.sum(c))
         if not abs(total - known) <= _SAME_SUM * known:
             raise SourceError(
-                f"the rows from {block.start} on have other bounds than when they were summed up ({total:.9g}, not "
+                f"the rows from {start} on have other bounds than when they were summed up ({total:.9g}, not "
                 f"{known:.9g}): the data changed. Open the rows again and make a new target."
             )
-        chosen = by_cumulated(c, uniforms)
-        return places, rows[chosen], block.start + chosen
+        chosen = by_cumulated(c, uniforms) if len(places) else np.empty(0, np.int64)
+        return Wanted(places, rows[chosen], start + chosen)
 
 
 def by_cumulated(c: np.ndarray, uniforms: np.ndarray) -> np.ndarray:

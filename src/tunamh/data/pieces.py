@@ -55,11 +55,12 @@ class Reading(NamedTuple):
         """The rows of a piece in blocks."""
         done = 0
         for table in self.tables(piece, columns):
-            n = rows_of(table)
+            n, numbers = rows_of(table), arrays_in(table)
             for first in range(0, n, ROWS_AT_ONCE):
-                part = table if n <= ROWS_AT_ONCE else sliced(table, first, min(first + ROWS_AT_ONCE, n))
+                part = slice(first, min(first + ROWS_AT_ONCE, n))
                 where = piece.place if done + first == 0 else f"{piece.place}, from its row {done + first} on"
-                yield TableBlock(start + done + first, part, where)
+                some = table if n <= ROWS_AT_ONCE else sliced(table, part.start, part.stop)
+                yield TableBlock(start + done + first, some, where, {name: one[part] for name, one in numbers.items()})
             done += n
 
 
@@ -176,6 +177,22 @@ def rows_of(table: Any) -> int:
     if isinstance(table, dict):
         return len(next(iter(table.values()))) if table else 0
     return int(table.num_rows) if hasattr(table, "num_rows") else len(table)
+
+
+def arrays_in(table: Any) -> dict[str, np.ndarray]:
+    """The columns of a pyarrow table that are numbers without gaps in one piece, as arrays, without a copy.
+
+    A slice of an array costs next to nothing. To ask a slice of a table for its columns, in every block, took a third
+    of the time that reading them took.
+    """
+    names = list(getattr(table, "column_names", ()))
+    columns = {name: table.column(k) for k, name in enumerate(names) if names.count(name) == 1}
+    return {name: column.chunk(0).to_numpy() for name, column in columns.items() if _is_plain(column)}
+
+
+def _is_plain(column: Any) -> bool:
+    whole = column.null_count == 0 and getattr(column, "num_chunks", 0) == 1
+    return whole and str(column.type).startswith(("float", "double", "int", "uint"))
 
 
 def sliced(table: Any, first: int, stop: int) -> Any:

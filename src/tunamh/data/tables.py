@@ -73,8 +73,10 @@ def refuse_non_finite(array: np.ndarray, what: str, first_row: int = 0, names: l
     """Raise a ValueError that names the first row (and column) with a NaN, an infinity or a number too large."""
     if array.dtype.kind != "f":
         return
+    flat = array.T  # as it lies in memory
+    flat = flat if flat.flags.c_contiguous else array
     with np.errstate(over="ignore"):
-        if array.flags.c_contiguous and float(np.vdot(array, array)) <= LARGEST**2:  # the fastest way; false for NaN
+        if flat.flags.c_contiguous and float(np.vdot(flat, flat)) <= LARGEST**2:  # the fastest way; false for NaN
             return
     if float(array.min()) >= -LARGEST and float(array.max()) <= LARGEST:
         return

@@ -8,8 +8,10 @@ the two: named columns (`tunamh.data.by_columns`), or a formula.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
 
 from .source import Rows
 
@@ -20,12 +22,14 @@ class TableBlock(NamedTuple):
     """Consecutive rows of a table, the first of which has the number ``start``.
 
     ``table`` is a pyarrow, pandas or polars table or a dict of arrays: ``table[name]`` is a column. ``place`` says
-    where the rows come from, for errors: ``row group 3 of flights/2020.parquet, from its row 8192 on``.
+    where the rows come from, for errors: ``row group 3 of flights/2020.parquet, from its row 8192 on``. ``numbers`` are
+    those columns, if any, that could be had as arrays for many blocks at once.
     """
 
     start: int
     table: Any
     place: str
+    numbers: Mapping[str, np.ndarray] = {}
 
 
 @runtime_checkable

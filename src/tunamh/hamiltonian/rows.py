@@ -8,7 +8,7 @@ import numpy as np
 import scipy  # its parts are loaded when they are asked for, not at import
 
 from ..data.source import Rows
-from ..targets.designs.dense import DenseBlock
+from ..targets.designs.dense_block import DenseBlock
 from ..targets.designs.gathered import NOWHERE
 from ..targets.designs.shifted import ShiftedBlock
 from ..targets.regression import Regression

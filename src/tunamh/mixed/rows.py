@@ -8,7 +8,7 @@ import numpy as np
 
 from ..data.source import Rows
 from ..targets.designs import GatheredDesign
-from ..targets.designs.dense import DenseBlock
+from ..targets.designs.dense_block import DenseBlock
 from ..targets.designs.gathered import NOWHERE, GatheredBlock
 from ..targets.designs.several import SeveralBlock, SeveralLayout
 from ..targets.designs.shifted import ShiftedBlock, ShiftedDesign

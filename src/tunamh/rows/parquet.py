@@ -46,7 +46,7 @@ class ParquetPiece(NamedTuple):
 
     def _read(self, wanted: dict[str, Any]) -> Iterator[Any]:
         if self.n_rows <= _WHOLE:
-            yield self.fragment.to_table(**wanted)
+            yield self.fragment.to_table(batch_size=max(1, self.n_rows), **wanted)  # each column in one piece
         else:
             yield from _of_same_size(self.fragment.to_batches(batch_size=_PART, **wanted))
 

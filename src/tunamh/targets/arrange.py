@@ -10,7 +10,7 @@ import numpy as np
 from ..data.source import Rows
 from .designs import DenseDesign, GatheredDesign
 from .designs.base import Block, DesignNumbers
-from .designs.dense import DenseBlock
+from .designs.dense_block import DenseBlock
 from .designs.gathered import NOWHERE, GatheredBlock
 from .designs.several import SeveralBlock, SeveralLayout, Term
 from .designs.shifted import ShiftedBlock, ShiftedDesign

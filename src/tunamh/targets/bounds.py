@@ -61,10 +61,14 @@ class Ladder(NamedTuple):
         if rough is None:  # a rough bound may be so loose that a tenth of it would cost more than it saves
             own = np.maximum(own, 0.1 * np.where(np.isfinite(rungs[1]), rungs[1], 0.0))
         factors = np.full(RUNGS + 1, np.inf)
-        for k, rung in enumerate(rungs):
-            larger = rung > own  # a bound of 0 that stays one needs no factor
+        factors[0] = 1.0
+        for k in range(1, len(rungs)):
+            rung = rungs[k]
+            if rung is rungs[k - 1]:
+                factors[k] = factors[k - 1]
+                continue
             with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-                factors[k] = np.max(rung[larger] / own[larger], initial=1.0)
+                factors[k] = np.fmax.reduce(rung / own, initial=1.0)  # 0 / 0: a bound of 0 that stays needs no factor
         return own, factors
 
     def trust(self, factors: np.ndarray) -> Trust:

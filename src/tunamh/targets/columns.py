@@ -9,6 +9,7 @@ import numpy as np
 from .._linear import Columns, examine_columns, groups_of
 
 if TYPE_CHECKING:
+    from ..data.source import Rows
     from .designs import Block
     from .regression import Regression
 
@@ -16,11 +17,14 @@ _CANCELLED = 1e-11  # of what does not cancel, the share that rounding leaves
 _FAR_BELOW = 1e-10
 
 
-def columns_of(target: Regression) -> Columns:
+def rows_for_columns(n_rows: int, dim: int) -> np.ndarray:
+    """The numbers of the rows that are looked at."""
+    n = min(n_rows, max(1000, 2 * dim))
+    return np.sort(np.random.default_rng(1).choice(n_rows, size=n, replace=False))
+
+
+def columns_of(target: Regression, rows: Rows) -> Columns:
     """What a sample of the rows tells about the columns, and coordinates in which they are well conditioned."""
-    n = min(target.n_rows, max(1000, 2 * target.dim))
-    index = np.sort(np.random.default_rng(1).choice(target.n_rows, size=n, replace=False))
-    rows = target.observations.take(index).rows()
     counts = target.weight(rows) > 0
     return examine_columns(_below_each_other(rows.X.dense(), counts if counts.any() else ~counts))
 

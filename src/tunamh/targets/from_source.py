@@ -67,7 +67,7 @@ class Blocks(NamedTuple):
             raise ValueError(
                 f"X of rows from {start} on is in double precision, unlike the first block: give all the same."
             )
-        numbers = np.ascontiguousarray(numbers, dtype=np.float32 if self.single else np.float64)
+        numbers = np.asarray(numbers, dtype=np.float32 if self.single else np.float64)
         if numbers.shape != (n, self.columns) or np.shape(positions) != (n, self.factors):
             raise ValueError(
                 f"rows from {start} on have X of shape {numbers.shape} and y of shape {(n,)}: the same rows in both "
@@ -168,32 +168,24 @@ class FromSource(Observations):
         return next(self.take_each([index]))
 
     def take_each(self, indices: list[np.ndarray]) -> Iterator[InMemory]:
-        """One map in which every block gives those of its rows that are asked for."""
-        sorts = [np.argsort(index, kind="stable") for index in indices]
-        wanted = [np.asarray(index)[sort] for index, sort in zip(indices, sorts, strict=True)]
-        found = list(self._each(partial(_chosen_each, self._blocks, wanted)))
-        for k, sort in enumerate(sorts):
-            yield self._joined([parts[k] for parts in found], sort)
+        """One map in which every block gives those of its rows that are asked for; all samples are then in memory."""
+        sorts = [None if (index[:-1] <= index[1:]).all() else np.argsort(index, kind="stable") for index in indices]
+        wanted = [index if sort is None else index[sort] for index, sort in zip(indices, sorts, strict=True)]
+        samples = [_Places(len(index), self._blocks) for index in indices]
+        for parts in self._each(partial(_chosen_each, self._blocks, wanted)):
+            for sample, sort, (here, rows) in zip(samples, sorts, parts, strict=True):
+                sample.put(here if sort is None else sort[here], rows)
+        samples.reverse()
+        while samples:
+            yield self._observed(samples.pop())
 
-    def _joined(self, parts: list[tuple[np.ndarray, Rows]], sort: np.ndarray) -> InMemory:
-        """Rows of all blocks, in the order in which they were asked for."""
-        order = np.empty(len(sort), np.int64)
-        order[sort] = np.arange(len(sort))
-
-        def joined(values: list[Any]) -> Any:
-            return None if values[0] is None else np.concatenate(values)[order]
-
-        taken = [rows for _, rows in parts]  # in the order of the sorted numbers
-        features = [rows.X for rows in taken]
-        X: Any = joined([x.numbers if isinstance(x, Factored) else x for x in features])
-        if isinstance(features[0], Factored):
-            positions, values = joined([x.positions for x in features]), joined([x.values for x in features])
-            X = Factored(X, positions, features[0].dim, values)
-        y, weights, offset, censored = (
-            joined([getattr(rows, name) for rows in taken]) for name in ("y", "weights", "offset", "censored")
-        )
-        design = self._blocks.design(X, offset, 0, len(y))
-        return InMemory(design, y, weights, self.names, None, censored)
+    def _observed(self, sample: _Places) -> InMemory:
+        found: Any = sample.arrays.get
+        X, n = found("numbers"), sample.n_rows
+        if self._blocks.factors:
+            X = Factored(X, found("positions"), self._blocks.dim, found("values"))
+        design = self._blocks.design(X, found("offset"), 0, n)
+        return InMemory(design, found("y"), found("weights"), self.names, None, found("censored"))
 
     def on_columns(self, which: np.ndarray) -> FromSource:
         before = self._blocks.which
@@ -205,14 +197,37 @@ class FromSource(Observations):
         return other
 
 
-def _chosen_each(blocks: Blocks, indices: list[np.ndarray], rows: Rows) -> list[tuple[np.ndarray, Rows]]:
+class _Places:
+    """Arrays of so many rows that come in parts: each part is written to its places, and none is held twice."""
+
+    def __init__(self, n_rows: int, blocks: Blocks):
+        self.n_rows, self.arrays = n_rows, dict[str, np.ndarray]()
+        self._types = {"numbers": np.float32 if blocks.single else np.float64, "positions": np.int32}
+
+    def put(self, places: Any, rows: Rows) -> None:
+        parts = {name: getattr(rows, name) for name in ("y", "weights", "offset", "censored")}
+        factored = isinstance(rows.X, Factored)
+        parts |= {"numbers": rows.X} if not factored else {name: getattr(rows.X, name) for name in _FACTORED}
+        for name, part in parts.items():
+            if part is None:
+                continue
+            if name not in self.arrays:
+                kind = self._types.get(name, np.float64)
+                self.arrays[name] = np.empty((self.n_rows, *part.shape[1:]), kind, order="F")  # as files have columns
+            self.arrays[name][places] = part
+
+
+_FACTORED = ("numbers", "positions", "values")
+
+
+def _chosen_each(blocks: Blocks, indices: list[np.ndarray], rows: Rows) -> list[tuple[slice, Rows]]:
     return [_chosen(blocks, index, rows) for index in indices]
 
 
-def _chosen(blocks: Blocks, index: np.ndarray, rows: Rows) -> tuple[np.ndarray, Rows]:
+def _chosen(blocks: Blocks, index: np.ndarray, rows: Rows) -> tuple[slice, Rows]:
     """Where in ``index``, which is sorted, rows of this block are, and these rows."""
     n = len(rows.y)
-    here = np.arange(*np.searchsorted(index, (rows.start, rows.start + n)))
+    here = slice(*np.searchsorted(index, (rows.start, rows.start + n)).tolist())
     inside = index[here] - rows.start
     X = rows.X
     blocks.design(X, np.zeros(n), rows.start, n)  # says what is wrong with its shape

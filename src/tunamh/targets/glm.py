@@ -278,6 +278,8 @@ class GLM(Regression):
     def highest_order(self) -> int:
         """The highest order of expansion whose remainder is bounded in every row; 0 where none is."""
         of = self.terms
+        if of.known_order is not None:
+            return of.known_order
         return min(self.observations.map(lambda rows: of.highest_order(rows.y)))
 
     def taylor(

@@ -85,10 +85,13 @@ class OnePredictor:
         size = weight * X.lengths()
         return np.multiply(self.family.suprema(y).first, size, out=np.zeros(len(y)), where=size > 0)
 
+    @property
+    def known_order(self) -> int | None:
+        """The `highest_order` of any rows; None where the responses must be asked."""
+        return 2 if hasattr(self.family, "slope_constants") else None
+
     def highest_order(self, y: np.ndarray) -> int:
         """The highest order of expansion whose remainder is bounded in every row, near the centre; 0 where none is."""
-        if hasattr(self.family, "slope_constants"):
-            return 2
         finite = [bool(np.isfinite(values).all()) for values in self.family.suprema(y)]
         return 2 if finite[2] else 1 if finite[1] else 0
 
@@ -110,8 +113,7 @@ class OnePredictor:
     ) -> RowSums:
         """Fill ``c_i = weight_i L |A^-1/2 x_i|^{order+1}`` and the centre's columns of packed rows (spec 5a, 5d)."""
         order, eta = at.order, X.dot(at.centre)
-        white = X.times(at.factor)
-        size = X.largest() if at.original else np.sqrt(np.einsum("ij,ij->i", white, white))
+        size = X.largest() if at.original else X.norms(at.factor)
         costly = order == 2 and getattr(self.family, "costly", False)
         everywhere = None if costly else np.asarray(self.family.suprema(y)[order])
         own, factors = at.ladder.constants(
@@ -124,8 +126,10 @@ class OnePredictor:
             raise NotApplicable(
                 f"Taylor(order={order}) needs bounded derivatives; {self.family!r} has none in row {row}"
             )
-        rows[:, 0] = weight * own * size ** (order + 1)
-        rows[:, 1] = eta
-        rows[:, 2], rows[:, 3], third = self.family.derivatives(eta, y)
-        leverage = float(np.max(weight * np.abs(rows[:, 3]) * size**2))
-        return RowSums(factors, leverage, float(size.max()), (weight * third * size**2) @ white)
+        square = size * size
+        first, second, third = self.family.derivatives(eta, y)
+        rows[:, 0] = weight * own * (square if order == 1 else square * size)
+        rows[:, 1], rows[:, 2], rows[:, 3] = eta, first, second
+        leverage = float(np.max(weight * np.abs(second) * square))
+        thirds = X.moment(weight * third * square) @ at.factor
+        return RowSums(factors, leverage, float(size.max()), thirds)

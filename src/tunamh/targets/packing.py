@@ -52,7 +52,8 @@ class Packing(NamedTuple):
 
     def weighed(self, block: Rows) -> tuple[int, Any, float, float]:
         """What is to be known of a block of which no row is kept: its start, what ``fill`` says, sums of c and c^2."""
-        start, rows, said = self.made(block)
+        start, rows = block.start, np.empty((self.columns, len(block.y))).T  # columns in one piece, for sums
+        said = self.fill(rows, block)  # features and responses are not asked for
         c = rows[:, self.y_column + 1]
         wrong = ~(c >= 0)
         if wrong.any():

@@ -16,9 +16,9 @@ from ..data.source import Rows
 from ..priors import Flat
 from .arrange import Arrangement
 from .base import Expansion, Target
-from .columns import columns_of
+from .columns import columns_of, rows_for_columns
 from .designs import Block
-from .observations import Observations
+from .observations import Observations, Sample
 from .one_predictor import OnePredictor
 from .packing import Packing, weight_of
 from .several_predictors import SeveralPredictors
@@ -128,7 +128,7 @@ class Regression(Target):
     def _with(self, observations: Observations) -> Self:
         """The same regression of other rows or columns."""
         other = copy(self)
-        for name in ("_packed", "total_bound", "supply", "precision_trace", "modes", "effective_rows"):
+        for name in ("_packed", "_taken", "total_bound", "supply", "precision_trace", "modes", "effective_rows"):
             other.__dict__.pop(name, None)
         other.observations, other.n_rows = observations, observations.n_rows
         return other
@@ -149,17 +149,32 @@ class Regression(Target):
     @cached_property
     def columns(self) -> Columns:
         """What a sample of the rows tells about the columns, and coordinates in which they are well conditioned."""
-        return columns_of(self)
+        index = rows_for_columns(self.n_rows, self.dim)
+        if self.observations.in_process:
+            return columns_of(self, self.observations.take(index).rows())
+        first, *self._taken = self.observations.take_each([index, *self._rows_of_samples()])  # in one map
+        return columns_of(self, first.rows())
 
-    def samples(self) -> Iterator[Target]:
-        """A hundredth and a tenth of the rows, where these are enough to look like all of them."""
+    _taken: list[Sample]
+    """Samples for the search of a mode that came with those of the columns, and wait to be used."""
+
+    def _rows_of_samples(self) -> list[np.ndarray]:
+        """A hundredth and a tenth of the rows, where these are enough to look like all of them: their numbers."""
         sizes = {self._at_most(self.n_rows // share): share for share in (10, 100)}
-        indices = [
+        return [
             np.sort(np.random.default_rng(share).integers(self.n_rows, size=n))
             for n, share in reversed(sizes.items())
             if n >= max(1000, 20 * self.dim)
         ]
-        for taken, index in zip(self.observations.take_each(indices) if indices else (), indices, strict=True):
+
+    def samples(self) -> Iterator[Target]:
+        """On a hundredth and on a tenth of the rows."""
+        indices = self._rows_of_samples()
+        if not indices:
+            return
+        _ = self.columns  # whose map may take the samples along
+        waiting = self.__dict__.pop("_taken", None)
+        for taken, index in zip(waiting or self.observations.take_each(indices), indices, strict=True):
             yield self._with(taken.weighted_up(self.n_rows / len(index)))
 
     def _at_most(self, n: int) -> int:

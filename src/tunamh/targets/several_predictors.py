@@ -52,6 +52,10 @@ class SeveralPredictors:
         """None: such energies are sampled with a control variate, or on all rows."""
         return np.full(len(y), np.inf)
 
+    @property
+    def known_order(self) -> int | None:
+        return 2
+
     def highest_order(self, y: np.ndarray) -> int:
         return 2
 

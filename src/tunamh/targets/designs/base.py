@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..._jit import Part, helper
+from ..._jit import REASSOCIATE, Part, helper
 from ..._linear import Frame
 from ..layouts import OWN
 
@@ -42,6 +42,48 @@ def design_of(hyper):
         int(hyper[OWN + 6]),
         int(hyper[OWN + 7]),
     )
+
+
+_ROWS_OF_A_STRIP = 64  # which are written to the cache line by line, whatever the number of columns
+
+
+@helper
+def fill_rows(columns, out):
+    """Columns (d, n) into the first d places of rows."""
+    d, n = columns.shape
+    for start in range(0, n, _ROWS_OF_A_STRIP):
+        stop = min(start + _ROWS_OF_A_STRIP, n)
+        for j in range(d):
+            for i in range(start, stop):
+                out[i, j] = columns[j, i]
+
+
+def rows_in_double(X: np.ndarray) -> np.ndarray:
+    """``X`` in double precision and C order; the same array where it is that already."""
+    X = X if X.dtype == np.float32 else np.asarray(X, dtype=np.float64)
+    columns = X.T
+    if not columns.flags.c_contiguous or X.shape[1] <= 1:
+        return np.ascontiguousarray(X, dtype=np.float64)
+    columns.flags.writeable = False  # of one type for compiled code
+    found = np.empty(X.shape)
+    fill_rows(columns, found)
+    return found
+
+
+@helper(fastmath=REASSOCIATE)
+def _fill_lengths(matrix, out):
+    for i in range(matrix.shape[0]):
+        total = 0.0
+        for j in range(matrix.shape[1]):
+            total += matrix[i, j] * matrix[i, j]
+        out[i] = np.sqrt(total)
+
+
+def lengths_of_rows(matrix: np.ndarray) -> np.ndarray:
+    """Per row of a matrix in C order, the root of its sum of squares."""
+    found = np.empty(len(matrix))
+    _fill_lengths(matrix, found)
+    return found
 
 
 class DesignParts(NamedTuple):
@@ -88,6 +130,9 @@ class Block(Protocol):
 
     def lengths(self) -> np.ndarray:
         """Per row, ``|x_i|``."""
+
+    def norms(self, factor: np.ndarray) -> np.ndarray:
+        """Per row, ``|factor' x_i|``; for one predictor."""
 
     def largest(self) -> np.ndarray:
         """Per row, the largest ``|x_ij|``."""

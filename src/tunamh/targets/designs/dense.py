@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..._jit import REASSOCIATE, Dot, Dots, Sizes, helper, part
-from ..._linear import Frame
 from ..._vector import prefetch_row
 from ...data.stream import ROWS_AHEAD
-from .base import DesignNumbers, DesignParts
+from .base import DesignNumbers, DesignParts, rows_in_double
+from .dense_block import DenseBlock
+from .narrow import MOST_COLUMNS, NarrowBlock, as_columns
 
 
 @helper(fastmath=REASSOCIATE, inline=True)
@@ -83,51 +84,6 @@ _DOUBLE = DesignParts(_double_dots, _double_dot, _double_sizes)
 _SINGLE = DesignParts(_single_dots, _single_dot, _single_sizes)
 
 
-class DenseBlock(NamedTuple):
-    """Rows as a matrix in double precision, packed in single precision if they came so."""
-
-    X: np.ndarray
-    single: bool = False
-
-    def dense(self) -> np.ndarray:
-        return self.X
-
-    def pack(self, rows: np.ndarray) -> None:
-        d = self.X.shape[1]
-        features = rows.view(np.float32) if self.single else rows
-        features[:, d : 2 * ((d + 1) // 2) if self.single else d] = 0.0  # the other half of an odd feature
-        features[:, :d] = self.X
-
-    def dot(self, theta: np.ndarray) -> np.ndarray:
-        return self.X @ theta
-
-    def dots(self, points: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray((self.X @ points.T).T)
-
-    def times(self, matrix: np.ndarray) -> np.ndarray:
-        return self.X @ matrix
-
-    def reach(self, vector: np.ndarray) -> np.ndarray:
-        return np.abs(self.X) @ np.abs(vector)
-
-    def moment(self, values: np.ndarray) -> np.ndarray:
-        return values @ self.X
-
-    def sandwich(self, weight: np.ndarray, frame: Frame | None = None) -> np.ndarray:
-        Z = self.X if frame is None else self.X @ frame.columns
-        return Z.T @ (weight[:, None] * Z)
-
-    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
-        X = self.X if kept is None else self.X[kept]
-        return np.einsum("ij,ij->j", X, X)
-
-    def lengths(self) -> np.ndarray:
-        return np.sqrt(np.einsum("ij,ij->i", self.X, self.X))
-
-    def largest(self) -> np.ndarray:
-        return np.abs(self.X).max(axis=1)
-
-
 class DenseDesign:
     """A matrix as it was given: float32 stays float32, with sums in double precision."""
 
@@ -140,7 +96,10 @@ class DenseDesign:
         self.parts = _SINGLE if self.single else _DOUBLE
 
     def block(self, rows: Any) -> DenseBlock:
-        return DenseBlock(np.ascontiguousarray(self.X[rows], dtype=np.float64), self.single)
+        X = self.X[rows]
+        if self.dim <= MOST_COLUMNS:
+            return NarrowBlock(as_columns(X), self.single)
+        return DenseBlock(rows_in_double(X), self.single)
 
     def take(self, index: np.ndarray) -> DenseDesign:
         return DenseDesign(self.X[index])

@@ -16,7 +16,7 @@ from ..._linear import Frame
 from ..._vector import prefetch_row
 from ...data.source import NOWHERE
 from ...data.stream import ROWS_AHEAD
-from .base import DesignNumbers, DesignParts, design_of
+from .base import DesignNumbers, DesignParts, design_of, lengths_of_rows, rows_in_double
 
 # Layout of a packed row's features: whole columns, positions (32-bit integers, two in the place of one number), values.
 
@@ -183,6 +183,9 @@ class GatheredBlock(NamedTuple):
     def lengths(self) -> np.ndarray:
         return np.sqrt(GatheredBlock(self.whole**2, self.positions, self.values**2, self.dim).dot(np.ones(self.dim)))
 
+    def norms(self, factor: np.ndarray) -> np.ndarray:
+        return lengths_of_rows(self.times(factor))
+
     def largest(self) -> np.ndarray:
         there = self.positions != NOWHERE
         values = np.where(there, np.abs(self.values) if self.values.size else 1.0, 0.0)
@@ -207,7 +210,7 @@ class GatheredDesign:
 
     def block(self, rows: Any) -> GatheredBlock:
         return GatheredBlock(
-            np.ascontiguousarray(self.whole[rows]),
+            rows_in_double(self.whole[rows]),
             np.ascontiguousarray(self.positions[rows]),
             np.ascontiguousarray(self.values[rows]),
             self.dim,

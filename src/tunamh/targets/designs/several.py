@@ -234,6 +234,9 @@ class SeveralBlock(NamedTuple):
     def lengths(self) -> np.ndarray:
         return np.linalg.norm(self.dense(), axis=2)
 
+    def norms(self, factor: np.ndarray) -> np.ndarray:
+        return np.linalg.norm(self.times(factor), axis=2)
+
     def largest(self) -> np.ndarray:
         return np.abs(self.dense()).max(axis=2)
 

@@ -22,13 +22,11 @@ from .base import (
     SIGMOID_THIRD_PEAKS,
     LowerBound,
     Suprema,
-    logistic_bends,
-    logistic_slopes,
     nearby,
     same_for_all,
-    sigmoids,
-    slope_near,
 )
+from .bends import logistic_bends
+from .slopes import logistic_slopes, slope_near, vectors_of_one_shape
 from .trials import as_fractions, as_two_rows
 
 
@@ -84,6 +82,18 @@ def _logistic_rise(n, eta, eta_prop, y, hyper, out):
         out[b] = softplus_rise(eta[b], eta_prop[b]) - y[b] * (eta_prop[b] - eta[b])
 
 
+@helper(fastmath=CONTRACT)
+def _fill_derivatives(eta, y, first, second, third):
+    """With ``p = 1 / (1 + e^-eta)`` and ``q = 1 - p``, each with all its digits."""
+    for i in range(eta.size):
+        small = exp_negative(-abs(eta[i]))
+        large = 1.0 / (1.0 + small)
+        p, q = (large, small * large) if eta[i] > 0.0 else (small * large, large)
+        first[i] = p * (1.0 - y[i]) - q * y[i]
+        second[i] = p * q
+        third[i] = p * q * (q - p)
+
+
 @dataclass(frozen=True)
 class Logistic(OfLabels):
     """``f = log(1 + e^eta) - y eta`` with ``y`` in {0, 1} (spec 3.3)."""
@@ -95,8 +105,10 @@ class Logistic(OfLabels):
     self_concordant = True
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        p, q = sigmoids(eta)
-        return p * (1 - y) - q * y, p * q, p * q * (q - p)
+        eta, y = vectors_of_one_shape(eta, y)
+        first, second, third = (np.empty(eta.shape) for _ in range(3))
+        _fill_derivatives(eta.ravel(), y.ravel(), first.ravel(), second.ravel(), third.ravel())
+        return first, second, third
 
     def suprema(self, y: np.ndarray) -> Suprema:
         """1 (not attained), 1/4 (at 0), and p(1-p)(1-2p) <= 1/(6 sqrt 3) (at p = (1 -+ 1/sqrt 3)/2)."""

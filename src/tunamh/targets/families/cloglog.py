@@ -15,12 +15,11 @@ from ..._vector import (
 )
 from .base import (
     Suprema,
-    exponential_slopes,
     largest,
     reach_of,
-    slope_near,
 )
 from .binary import OfLabels
+from .slopes import exponential_slopes, slope_near
 
 _LARGEST = 6.5  # beyond it e^-u, u = e^eta, is below 1e-288
 _INV_NEXT = tuple((-1) ** k / math.factorial(k + 1) for k in range(18))

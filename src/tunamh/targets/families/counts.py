@@ -19,13 +19,12 @@ from .base import (
     SIGMOID_THIRD,
     SIGMOID_THIRD_PEAKS,
     Suprema,
-    exponential_bends,
-    exponential_slopes,
-    logistic_slopes,
     nearby,
     same_for_all,
     sigmoids,
 )
+from .bends import exponential_bends
+from .slopes import exponential_slopes, logistic_slopes
 
 _MOST = 1e15  # beyond this not every whole number is a float
 

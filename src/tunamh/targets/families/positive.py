@@ -11,7 +11,8 @@ from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
 from ..._vector import exp_any, exp_rise
 from ..arrange import Arrangement, column_names, known_scale
 from ..observations import Observations
-from .base import Suprema, exponential_slopes, nearby, same_for_all
+from .base import Suprema, nearby, same_for_all
+from .slopes import exponential_slopes
 from .survival import WeibullRows
 
 

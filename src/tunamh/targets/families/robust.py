@@ -13,7 +13,8 @@ from ..._vector import log_quotient
 from ...priors.positive import Gamma, known_or_prior
 from ..arrange import Arrangement
 from ..observations import Observations
-from .base import LowerBound, Peaks, Suprema, nearby, reach_of, same_for_all, slope_near
+from .base import LowerBound, Peaks, Suprema, nearby, reach_of, same_for_all
+from .slopes import slope_near
 from .unknown_scale import UnknownScale, with_unknown_df, with_unknown_scale_and_df
 
 _ROUNDING = 1e15  # what is this many times larger than the scale is rounded by as much as the scale

@@ -15,12 +15,11 @@ from .base import (
     Peaks,
     Suprema,
     largest,
-    logistic_slopes,
     reach_of,
     sigmoids,
-    slope_near,
 )
 from .counts import check_counts
+from .slopes import logistic_slopes, slope_near
 
 _MOST = 1e15  # beyond this not every whole number is a float
 

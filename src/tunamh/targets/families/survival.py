@@ -18,16 +18,14 @@ from .base import (
     SIGMOID_THIRD,
     SIGMOID_THIRD_PEAKS,
     Suprema,
-    exponential_slopes,
     largest,
-    logistic_slopes,
     nearby,
     reach_of,
     sigmoids,
-    slope_near,
 )
 from .binary import Probit, probit_energy, probit_rise
 from .cloglog import HIT_SLOPE_PEAKS, HIT_SUPREMA, HIT_THIRD_PEAKS, hit_derivatives, hit_energy, hit_rise
+from .slopes import exponential_slopes, logistic_slopes, slope_near
 
 
 class _OfCodes:

@@ -1,0 +1,107 @@
+"""How often a set-up reads the rows, and what one map does for several."""
+
+import numpy as np
+import pytest
+from made import LATE, N, X, write
+
+import tunamh
+from tunamh.data.pieces import InPieces
+from tunamh.laplace import corrected, find_mode
+from tunamh.run import ChainRun
+from tunamh.session import Choices
+
+
+@pytest.fixture
+def maps(monkeypatch):
+    """Counts maps over the tables."""
+    begun, whole = [], InPieces.map
+
+    def counted(self, function, columns=None):
+        begun.append(columns)
+        return whole(self, function, columns)
+
+    monkeypatch.setattr(InPieces, "map", counted)
+    return begun
+
+
+def test_a_set_up_reads_the_rows_seven_times(tmp_path, maps):
+    """A look, samples, two gradients, Hessian, bounds; the first rows of the chains come with the audit."""
+    rows = tunamh.open_rows(write(tmp_path), memory="1MiB")
+    target = tunamh.LogisticRegression(rows[["a", "b", "c"]], y="late")
+    assert len(maps) == 1
+    made = Choices(target, None, None, None).made()
+    assert len(maps) == 6
+    made.target.gathered.expect(1)
+    run = ChainRun(made.target, made.ready_test, made.ready_proposal, np.random.SeedSequence(1), 0, None, 50, 20, 1)
+    made.target.gathered.begin()
+    assert made.target.gathered.gathered == 0
+    run.open()
+    run._advance(slice(0, 1), 1)
+    assert len(maps) == 7
+    assert made.target.gathered.gathered > 0
+
+
+def test_rows_that_no_audit_asked_for_are_gathered_when_they_are_needed(tmp_path, maps):
+    rows = tunamh.open_rows(write(tmp_path), memory="1MiB")
+    target = tunamh.LogisticRegression(rows[["a", "b", "c"]], y="late")
+    made = Choices(target, None, None, None).made()
+    run = ChainRun(made.target, made.ready_test, made.ready_proposal, np.random.SeedSequence(1), 0, None, 50, 20, 1)
+    run.open()
+    before, gathered = len(maps), made.target.gathered
+    gathered.begin()
+    found = gathered.take(0, run.kernel.pool)
+    assert len(maps) == before + 1
+    gathered.expect(1)
+    again = gathered._gather(0, [run.kernel.pool.served])[run.kernel.pool.served]
+    assert all((one == other).all() for one, other in zip(found, again, strict=True))
+
+
+def test_a_correction_that_leaves_nothing_is_not_looked_at(tmp_path, maps):
+    """From the mode of a sample: one gradient of all rows, if the sample is said to be large."""
+    rows = tunamh.open_rows(write(tmp_path), memory="1MiB")
+    target = tunamh.LogisticRegression(rows[["a", "b", "c"]], y="late")
+    (sample,) = target.samples()
+    found, before = find_mode(sample), len(maps)
+    far = corrected(target, found, 1000)
+    assert len(maps) - before == 2
+    near = corrected(target, found, 10**9)
+    assert len(maps) - before == 3
+    assert near == pytest.approx(far, abs=5e-3)
+
+
+def test_samples_for_the_mode_come_with_those_of_the_columns(tmp_path, maps):
+    rows = tunamh.open_rows(write(tmp_path), memory="1MiB")
+    target = tunamh.LogisticRegression(rows[["a", "b"]], y="late")
+    assert target.columns.frame is None
+    sizes = [sample.n_rows for sample in target.samples()]
+    assert sizes == [N // 10]
+    assert len(maps) == 2
+    again = [sample.observations.y for sample in target.samples()]  # the first ones are not kept
+    assert len(maps) == 3
+    index = np.sort(np.random.default_rng(10).integers(N, size=N // 10))
+    assert (again[0] == LATE[index]).all()
+
+
+def test_rows_are_taken_in_the_order_that_is_asked_for(tmp_path):
+    rows = tunamh.open_rows(write(tmp_path), memory="1MiB")
+    target = tunamh.LogisticRegression(rows[["a", "carrier"]], y="late", weights="weights")
+    index = np.array([39_999, 3, 17_000, 3, 8192])
+    taken = target.observations.take(index)
+    assert (taken.y == LATE[index]).all()
+    assert (taken.rows().X.dense()[:, 0] == X[index, 0]).all()
+
+
+def test_columns_in_several_chunks_or_with_gaps_are_read_too(tmp_path):
+    """`change` may return such tables: then a block's columns are asked of the table."""
+    import pyarrow as pa
+
+    def cut(table):
+        half = table.num_rows // 2
+        return pa.concat_tables([table.slice(0, half), table.slice(half)])
+
+    path = write(tmp_path)
+    plain, changed = (
+        tunamh.LogisticRegression(tunamh.open_rows(path, memory="1MiB", change=change)[["a", "b"]], y="late")
+        for change in (None, cut)
+    )
+    assert (plain.expansion(np.zeros(2)).hessian == changed.expansion(np.zeros(2)).hessian).all()

@@ -1,0 +1,69 @@
+"""Blocks of few columns: what loops along the columns say, beside matrix products; the same bits however rows lie."""
+
+import numpy as np
+import pytest
+
+from tunamh.data.packed import packed_rows
+from tunamh.targets.designs import DenseDesign
+from tunamh.targets.designs.dense_block import DenseBlock
+from tunamh.targets.designs.narrow import MOST_COLUMNS, NarrowBlock
+
+RNG = np.random.default_rng(3)
+
+
+def layouts(X):
+    """The same numbers as they may lie in memory."""
+    held = np.zeros((len(X), 2 * X.shape[1]), X.dtype)
+    held[:, ::2] = X
+    fixed = X.copy()
+    fixed.flags.writeable = False
+    return {"rows": X, "columns": np.asfortranarray(X), "every other": held[:, ::2], "read-only": fixed}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (700, 3), (2049, 10), (300, MOST_COLUMNS)])
+def test_sums_are_those_of_a_matrix(n, d, dtype):
+    X = RNG.standard_normal((n, d)).astype(dtype)
+    whole, theta, values = X.astype(np.float64), RNG.standard_normal(d), RNG.standard_normal(n)
+    factor = RNG.standard_normal((d, d))
+    plain, block = DenseBlock(whole, dtype == np.float32), DenseDesign(X).block(slice(None))
+    assert isinstance(block, NarrowBlock)
+    assert (block.dense() == whole).all()
+    for said, expected in (
+        (block.dot(theta), whole @ theta),
+        (block.dots(np.stack([theta, -theta])), plain.dots(np.stack([theta, -theta]))),
+        (block.moment(values), values @ whole),
+        (block.sandwich(values), plain.sandwich(values)),
+        (block.norms(factor), np.linalg.norm(whole @ factor, axis=1)),
+        (block.norms(factor), plain.norms(factor)),
+    ):
+        assert said == pytest.approx(expected, rel=1e-12, abs=1e-11)
+    one, other = packed_rows(n, d + 3), packed_rows(n, d + 3)
+    for rows, of in ((one, block), (other, plain)):
+        rows[:] = 7.0
+        of.pack(rows)
+    assert (one == other).all()
+    beside = np.full((n, 2 * d + 4), 7.0)
+    block.pack(beside[:, 1:])
+    assert (beside[:, 1 : 1 + d // 2] == one[:, : d // 2]).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_same_bits_however_rows_lie(dtype):
+    X = RNG.standard_normal((5000, 7)).astype(dtype)
+    theta, values, factor = RNG.standard_normal(7), RNG.standard_normal(3000), RNG.standard_normal((7, 7))
+    expected = None
+    for X_as in layouts(X).values():
+        block = DenseDesign(X_as).block(slice(1000, 4000))
+        said = [block.dot(theta), block.moment(values), block.sandwich(values), block.norms(factor), block.dense()]
+        expected = expected or said
+        assert all((one == other).all() for one, other in zip(said, expected, strict=True))
+
+
+def test_many_columns_are_a_matrix():
+    X = RNG.standard_normal((100, MOST_COLUMNS + 1))
+    for X_as in layouts(X).values():
+        block = DenseDesign(X_as).block(slice(None))
+        assert not isinstance(block, NarrowBlock)
+        assert (block.X == X).all()
+        assert block.X.flags.c_contiguous

@@ -43,7 +43,7 @@ def ctrl_c():
 
 
 @pytest.mark.parametrize("executor", [None, ThreadPoolExecutor], ids=["own threads", "executor"])
-def test_ctrl_c_ends_a_map_after_a_block(executor):
+def test_ctrl_c_ends_a_map_after_a_block(executor, hears_ctrl_c):
     """One piece of 400 blocks: neither is it finished, nor does anything run on."""
     pool = None if executor is None else executor(2)
     rows, slow = tunamh.open_rows(ROWS, executor=pool), Slow(ctrl_c)
@@ -140,7 +140,7 @@ class Held:
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("by", ["Ctrl-C", "max_seconds"])
-def test_a_gather_is_ended_and_the_run_goes_on_bit_for_bit(path, tmp_path, monkeypatch, by):
+def test_a_gather_is_ended_and_the_run_goes_on_bit_for_bit(path, tmp_path, monkeypatch, hears_ctrl_c, by):
     monkeypatch.setattr(batches, "FIRST_BATCH", 1)
     whole = sampled(path, 900)
     with monkeypatch.context() as patch:
@@ -163,7 +163,7 @@ def test_a_gather_is_ended_and_the_run_goes_on_bit_for_bit(path, tmp_path, monke
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_a_step_on_all_rows_is_ended_too(path, tmp_path, monkeypatch):
+def test_a_step_on_all_rows_is_ended_too(path, tmp_path, monkeypatch, hears_ctrl_c):
     """Every step of Metropolis-Hastings is a map; the part of a draw that was made is kept in the store."""
     given = {"test": tunamh.MH(), "proposal": tunamh.RandomWalk(0.01), "thin": 3, "chains": 1, "tune": 20, "rng": 1}
     whole = tunamh.sample(target(path), draws=12, **given)

@@ -48,7 +48,10 @@ class NarrowBlock(DenseBlock):
         return found
 
     def dots(self, points: np.ndarray) -> np.ndarray:
-        return np.stack([self.dot(point) for point in points])
+        found = np.empty((len(points), self.columns.shape[1]))
+        for at, point in zip(found, points, strict=True):
+            at[:] = self.dot(point)
+        return found
 
     def moment(self, values: np.ndarray) -> np.ndarray:
         found = np.empty(len(self.columns))

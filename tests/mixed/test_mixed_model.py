@@ -39,7 +39,7 @@ def small_data(kind, strength, seed):
 
 @pytest.mark.parametrize(("kind", "strength", "seed"), [("logistic", 0.8, 1), ("poisson", 0.5, 2)])
 def test_moments_are_those_of_quadrature(kind, strength, seed):
-    """Over seven runs of 10^7 sweeps each no moment of weak groups was off by 3 standard errors; here fewer are made."""
+    """Over seven runs of 10^7 sweeps each no moment of weak groups was off by 3 standard errors; here it is fewer."""
     x, y, codes, family, energy = small_data(kind, strength, seed)
     means, seconds = moments_by_quadrature(x, y, codes, energy, prior_sd=2.0, scale_sd=1.0)
     model = MixedModel(x[:, None], y, family, GroupEffects(codes), prior=Normal(scale=2.0))

@@ -70,9 +70,9 @@ def entries(target: tunamh.LogisticRegression) -> dict:
 
     given = sum(sparse_of(block).nnz for block in target.observations.map(lambda rows: rows.X))
     short = short_rows(target)
-    counts = np.bincount(short.column, minlength=short.short)
+    counts = np.bincount(short.matrix.indices, minlength=short.short)
     full = short.table.shape[0] * (target.dim - short.short)
-    return {"given": int(given - full), "short": len(short.column), "empty_columns": int((counts == 0).sum())}
+    return {"given": int(given - full), "short": short.matrix.nnz, "empty_columns": int((counts == 0).sum())}
 
 
 def main() -> None:

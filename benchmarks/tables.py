@@ -311,7 +311,7 @@ def whole_census() -> str:
     """What trajectories take for all parameters of the census."""
     report = results("census_posterior")
     f, e = report["figures"], report["figures"]["entries"]
-    cost = f"{f['draws']:,} draws, {number(f['leapfrog_steps'])} passes each; R-hat at most {f['rhat']:.3f}"
+    cost = f"{f['draws']:,} draws, {number(f['leapfrog_steps'])} steps and one pass each; R-hat at most {f['rhat']:.3f}"
     return (
         f"{f['rows']:,} rows, {f['parameters']} parameters, of which {f['wide']} have a posterior standard deviation "
         f"above 1: {number(f['ess'])} effective draws of the worst parameter in {number(f['seconds'])} s on "

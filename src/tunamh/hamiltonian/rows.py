@@ -22,20 +22,17 @@ FEATURES = 3
 class ShortRows(NamedTuple):
     """``eta = offset + sum_k value_k phi[column_k] + full.phi[short:]`` with ``theta = basis phi``.
 
-    ``table`` (N, 3 + columns in full) holds responses, weights, offsets and these columns.
+    ``table`` (N, 3 + columns in full) holds responses, weights, offsets and these columns,
+    ``matrix`` the short lists, sparse.
     """
 
     table: np.ndarray
-    first: np.ndarray
-    column: np.ndarray
-    value: np.ndarray
+    matrix: Any
     basis: np.ndarray
-    short: int
 
     @property
-    def matrix(self) -> Any:
-        """The short lists as a sparse matrix."""
-        return scipy.sparse.csr_matrix((self.value, self.column, self.first), (len(self.table), self.short))
+    def short(self) -> int:
+        return self.matrix.shape[1]
 
     def lists(self, which: np.ndarray | None = None) -> Lists:
         """The short lists of some rows, or of all, as compiled code reads them."""
@@ -47,9 +44,8 @@ class ShortRows(NamedTuple):
         return self.table[:, FEATURES:]
 
     def predictors(self, phi: np.ndarray) -> np.ndarray:
-        """``eta`` of all rows; of several points ``phi``, one column each, a matrix."""
-        offset = self.table[:, 2] if phi.ndim == 1 else self.table[:, 2:3]
-        return offset + self.matrix @ phi[: self.short] + self.full @ phi[self.short :]
+        """``eta`` of all rows."""
+        return self.table[:, 2] + self.matrix @ phi[: self.short] + self.full @ phi[self.short :]
 
 
 def whole_columns(target: Regression) -> np.ndarray:
@@ -106,4 +102,4 @@ def short_rows(target: Regression) -> ShortRows:
     basis[np.ix_(levels, np.arange(len(levels)))] = within
     basis[full, len(levels) + np.arange(len(full))] = 1.0
     table = np.ascontiguousarray(np.concatenate(tables))
-    return ShortRows(table, stacked.indptr, stacked.indices, stacked.data, basis, len(levels))
+    return ShortRows(table, stacked, basis)

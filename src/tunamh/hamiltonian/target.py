@@ -81,7 +81,7 @@ class HamiltonianRegression(ResultsOfRegression, Target):
     @cached_property
     def _packed_hyper(self) -> np.ndarray:
         short, law, near = self.short, self.law, self.near
-        expanded = np.column_stack([short.table, law.eta, law.first, law.second])[near]
+        expanded = np.column_stack([short.table[near], law.eta[near], law.first[near], law.second[near]])
         numbers = Numbers(
             short.short, self.centre, self.factor, law.mean, law.factor, short.lists(), expanded, short.lists(near)
         )

@@ -3,8 +3,11 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from tunamh._jit import machinery
 
 SAMPLE_AND_REPORT = """
 import numpy as np, tunamh
@@ -167,3 +170,13 @@ print(tree.sample_stats["acceptance_rate"].values.tobytes().hex())
         for _ in range(2)
     )
     assert first.stdout == second.stdout
+
+
+def test_packages_left_out_of_the_cache_s_name_compile_nothing():
+    """Compiled code of a package that the name of the cache does not know of would outlive an edit."""
+    package = Path(machinery.__file__).parent.parent
+    for name in machinery._NOTHING_COMPILED:
+        for path in (package / name).rglob("*.py"):
+            text = path.read_text()
+            assert "_jit" not in text, path
+            assert "njit" not in text, path

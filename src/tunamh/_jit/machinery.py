@@ -37,8 +37,12 @@ CONTRACT = {"contract", "nsz"}
 """Fused multiply-add only: safe for the hand-written rounding in `_vector`."""
 
 
+_NOTHING_COMPILED = {"cli", "demo", "estimators", "experiments", "formula", "prediction", "report", "rows", "store"}
+"""Packages above all compiled code: none of them compiles a function, and no compiled function imports from them."""
+
+
 def _cache_folder() -> str:
-    """Compiled code is kept apart for every state of the sources.
+    """Compiled code is kept apart for every state of the sources that it may depend on.
 
     Numba notices a change in a function's own file only: after an edit or an update of another file it would go on
     calling old code.
@@ -46,7 +50,8 @@ def _cache_folder() -> str:
     package = Path(__file__).parent.parent
     digest = hashlib.sha1()
     for path in sorted(package.rglob("*.py")):
-        digest.update(path.read_bytes())
+        if path.relative_to(package).parts[0] not in _NOTHING_COMPILED:
+            digest.update(path.read_bytes())
     base = Path(os.environ.get("NUMBA_CACHE_DIR") or package / "__pycache__")
     return str(base / f"tunamh-{digest.hexdigest()[:16]}")
 

@@ -22,6 +22,7 @@ from .sums import DataSums, GroupedRows, OfFactor, Point
 _MOST_STEPS = 40
 _CLOSE = 0.02  # of a step, in standard deviations, and of log scales
 _HALVINGS = 12
+_WIDEST, _ROUNDING = 1e-7, 1e-9  # the precision of scales beyond all doubt, and what its sums may be off
 
 
 class Centre(NamedTuple):
@@ -101,7 +102,7 @@ def _energy(rows: GroupedRows, at: Point, scales: list[np.ndarray], data: float,
 
 
 def convex_factors(sums: DataSums) -> list[OfFactor]:
-    return sums.factors if sums.convex is None else sums.convex
+    return sums.factors if sums.convex is None else sums.convex[1]
 
 
 def _newton(
@@ -132,7 +133,10 @@ def _newton(
         cross = [h * ~rows.seen.shared for h in cross]
     if len(slopes) == 1:
         leaned = np.einsum("gab,gbj->gaj", inverse[0], cross[0])
-        schur = _positive(hessian - np.einsum("gaj,gak->jk", cross[0], leaned))
+        schur = hessian - np.einsum("gaj,gak->jk", cross[0], leaned)
+        if sums.convex is not None and not _least(schur, hessian) > 0.0:
+            return _newton(rows, at, scales, _all_convex(sums), shares, priors, apart=apart)
+        schur = _positive(schur)
         rest = gradient - np.einsum("gaj,ga->j", leaned, slopes[0])
         b = -np.linalg.solve(schur, rest)
         effects = [-np.einsum("gab,gb->ga", inverse[0], slopes[0] + cross[0] @ b)]
@@ -220,6 +224,19 @@ class CrossedSystem:
         return np.array([self.solve(one).common for one in unit])
 
 
+def _all_convex(sums: DataSums) -> DataSums:
+    """With the gradients of all rows, and the curvatures of their convex parts."""
+    assert sums.convex is not None
+    hessian, factors = sums.convex
+    return sums._replace(hessian=hessian, factors=factors, convex=None)
+
+
+def _least(schur: np.ndarray, hessian: np.ndarray) -> float:
+    """The least eigenvalue of what is left of a Hessian, in units of its diagonal."""
+    unit = 1 / np.sqrt(np.maximum(np.abs(np.diag(hessian)), 1e-300))
+    return float(np.linalg.eigvalsh(schur * np.outer(unit, unit))[0])
+
+
 def _positive(matrix: np.ndarray) -> np.ndarray:
     """The matrix with eigenvalues that are not positive lifted, in units of its diagonal."""
     unit = 1 / np.sqrt(np.maximum(np.abs(np.diag(matrix)), 1e-300))
@@ -234,17 +251,32 @@ def _positive(matrix: np.ndarray) -> np.ndarray:
 
 
 class Marginal:
-    """``E(b, lambda)`` of one factor, its effects integrated out of the quadratic, the others at the centre."""
+    """``E(b, lambda)`` of one factor, its effects integrated out of the quadratic, the others at the centre.
+
+    Where rows are not convex, their own quadratic may fall for ever in ``b`` at wide scales. Then that of their convex
+    parts is taken, with the same gradient: it says where proposals go, not what is decided about.
+    """
 
     def __init__(self, rows: GroupedRows, f: int, at: Point, sums: DataSums, priors: ScalePriors):
-        self.one, self.at, self.priors, self.f = rows.groupings[f], at, priors, f
-        self.p, self.sums = rows.p, sums
-        free = self.one.free
+        self.one, self.at, self.priors, self.f, self.p = rows.groupings[f], at, priors, f, rows.p
+        self.v = at.effects[f][self.one.free]
+        gradient, self.prior_hessian = priors.common_expansion(at.common, sums.hessian)
+        self.slope = sums.gradient + gradient
+        self._take(sums)
+        if sums.convex is not None and not self._holds():
+            self._take(_all_convex(sums))
+
+    def _take(self, sums: DataSums) -> None:
+        free, f = self.one.free, self.f
         self.of = OfFactor(*(array[free] for array in sums.factors[f]))
         self.convex = OfFactor(*(array[free] for array in convex_factors(sums)[f]))
-        self.v = at.effects[f][free]
-        gradient, hessian = priors.common_expansion(at.common, sums.hessian)
-        self.slope, self.bend = sums.gradient + gradient, sums.hessian + hessian
+        self.bend = sums.hessian + self.prior_hessian
+
+    def _holds(self) -> bool:
+        """Whether the Hessian in ``b`` is not negative at scales so wide that effects take all they can."""
+        inverse = inverses(self.convex.curvature, _WIDEST * np.eye(self.one.q))
+        left = self.bend - np.einsum("gaj,gab,gbk->jk", self.of.cross, inverse, self.of.cross)
+        return bool(_least(left, self.bend) > -_ROUNDING)
 
     def inverse(self, scales: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         Q, logdet = precision_at(self.one, scales)

@@ -11,9 +11,10 @@ from ..acceptance.grouped import BOUND, CUBIC_PLACE, KEEP, OTHER, PLACE, ROW, TH
 from ..data.source import Rows
 from ..data.supply import fill_alias
 from ..errors import NotApplicable
-from .centre import Centre, convex_factors, inverses, precision_at
+from .centre import Centre
 from .groups import Grouping
 from .layout import RADII, RUNGS
+from .quadratic import convex_factors, inverses, precision_at
 from .sums import GroupedRows, Point
 
 _LEAST = (0.0, 0.0, 1.0, 0.03, 1e-4, 1e-6, 1e-8)  # of a row's constants within the radii, that its law keeps

@@ -67,7 +67,7 @@ def move_effects(rng, hyper, factor, common, state, there, given, away, full, mo
     Q, root, b = np.empty((q, q)), np.empty((q, q)), np.empty(p)
     for j in range(p):
         b[j] = state[j] - common.centre[j]
-    precision(hyper, factor, state, root, Q)
+    precision(hyper, factor, common, state, root, Q)
     length = length_of(hyper, factor.metric, b, b, 0.0, p)
     here_of, there_of, cubics, cubics_there = np.zeros(cells), np.zeros(cells), np.zeros(G), np.zeros(G)
     table, beta = rows_of(hyper, factor, model, here_of, there_of), ALL_ROWS if full else 1.0

@@ -11,6 +11,7 @@ from tunamh import GroupEffects, MixedModel, Normal
 from tunamh.acceptance.grouped import BOUND
 from tunamh.errors import NotApplicable
 from tunamh.mixed.covariance import correlations, precision_of
+from tunamh.mixed.levels import costly_levels
 from tunamh.mixed.sweep import LaplaceByGroups, Sweep
 
 
@@ -357,13 +358,16 @@ def test_levels_of_categories_become_groups():
 
 def test_a_column_of_other_numbers_is_no_level():
     """Of which squares add up to what numbers do: 50 times 0.75 and 30 times 1.25."""
-    target = pure_level()
-    X = target.given_rows.design.block(slice(None)).dense().copy()
+    level = pure_level()
+    X = level.given_rows.design.block(slice(None)).dense().copy()
     X[:80, -1], X[80:, -1] = np.repeat([0.75, 1.25], [50, 30]), 0.0
     assert (X[:, -1] ** 2).sum() == X[:, -1].sum()
-    other = tunamh.LogisticRegression(X, target.given_rows.y, prior=Normal(scale=2.5))
-    tree = tunamh.sample(other, draws=20, tune=20, chains=1, rng=1)
-    assert "taken as groups" not in tree.posterior.attrs["choice"]
+    other = tunamh.LogisticRegression(X, level.given_rows.y, prior=Normal(scale=2.5))
+    for target, found in ((level, [6]), (other, [])):
+        expanded = target.taylor(
+            2, target.modes[0].point, target.modes[0].posterior, whiten=True, original_bounds=False
+        )
+        assert list(costly_levels(target, expanded).columns) == found
 
 
 def test_thin_levels_do_not_matter_where_steps_are_cheap():

@@ -20,7 +20,7 @@ from .choose import choose
 from .clock import Clock, SetUp
 from .data.passes import announce, watching
 from .data.supply import NO_ROWS
-from .ending import ended, warn
+from .ending import attempt, ended, warn
 from .errors import NoDraws
 from .laplace_measure import laplace_attributes, seeds_of_measure
 from .progress import Progress
@@ -103,7 +103,8 @@ def carry_out(
                 progress.say(f"max_seconds={max_seconds:g} ran out: {told}")
             posterior, complaints = _ended(made, task, results, settings, seconds, progress)
             if offers(made.target, Swept) and all(run.opened for run in runs):
-                add_summaries(posterior, made.target, [run.state.chain.memory for run in runs])
+                add = partial(add_summaries, posterior, made.target, [run.state.chain.memory for run in runs])
+                complaints += attempt("the group effects could not be summed up", add)
             if settings["stopped"] == "interrupted":
                 complaints.insert(0, UserWarning(f"interrupted: {told}"))
             if settings["stopped"] == "finished" and task.until is not None:

@@ -1,4 +1,4 @@
-"""What a command prints must not take its work: a reader who left, a full disk or a closed stream is told at the end."""
+"""What a command prints must not take its work: a reader who left, a full disk or a closed stream is told last."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Patient:
 def patient_streams() -> Iterator[Patient]:
     """Standard output and error that never fail; gives the first, which knows at the end whether all was printed."""
     out, told = Patient(sys.stdout), Patient(sys.stderr)
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(told):  # type: ignore[type-var]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(told):
         try:
             yield out
         finally:

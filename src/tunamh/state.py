@@ -14,20 +14,15 @@ import numpy as np
 
 from ._jit import Learned
 from ._random import generator_from_words, words_of_generator
-from .chain import REPORT, ChainState, Kernel, join_records
+from .chain import REPORT, ChainState, Kernel
 from .data.stream import StreamState
 
 
 class PartOfDraw(NamedTuple):
-    """Some of the ``thin`` steps that lead to one kept draw, and their record."""
+    """Some of the ``thin`` steps that lead to one kept draw, and their record, in sums."""
 
     steps: int
     record: np.ndarray
-
-    def joined(self, record: np.ndarray, steps: int) -> PartOfDraw:
-        if self.steps == 0:
-            return PartOfDraw(steps, record.copy())
-        return PartOfDraw(self.steps + steps, join_records(self.record, self.steps, record, steps))
 
 
 NO_PART = PartOfDraw(0, np.zeros(REPORT + 1))

@@ -298,7 +298,7 @@ def nobody_reads():
 
 STREAMS = {
     "a reader who left": (nobody_reads, 0, ""),
-    "a full disk": (lambda: Path("/dev/full").open("w"), 1, "No space left"),
+    "a full disk": (lambda: os.fdopen(os.open("/dev/full", os.O_WRONLY), "w"), 1, "No space left"),
     "a closed stream": (lambda: None, 1, "it is closed"),
 }
 

@@ -2,7 +2,8 @@
 
 HDF5 writes as it goes, and one that meets a full disk cannot be closed any more: the process ends in a segmentation
 fault. So the file is made in memory, and its bytes are written by Python. As a reader, HDF5 believes what a file says:
-a few kilobytes may promise terabytes, be a group of itself, or lead to other files. What a file holds is looked at first.
+a few kilobytes may promise terabytes, be a group of itself, or lead to other files. What is in a file is looked at
+first.
 """
 
 from __future__ import annotations

@@ -172,6 +172,11 @@ class GLM(Regression):
         return point if form is None else form.walking(point)
 
     @property
+    def walks_linearly(self) -> bool:
+        """Whether `natural` is a linear map."""
+        return self.arranged.form is None or self.arranged.form.linear
+
+    @property
     def variables(self) -> list[tuple[str, list[str] | None]]:
         extras = [(extra.name, None if extra.labels is None else list(extra.labels)) for extra in self.arranged.extras]
         return [("theta", list(self.arranged.names)), *extras]

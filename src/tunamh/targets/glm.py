@@ -32,6 +32,7 @@ from .many_starts import modes_from_many_starts
 from .observe import Beside, check_weights, observe
 from .one_predictor import OnePredictor
 from .parts import Parts
+from .recentred import recentrings
 from .regression import Regression
 from .separation import separating_direction
 from .several_predictors import SeveralPredictors
@@ -110,6 +111,9 @@ class GLM(Regression):
             check_weights(self.given_rows, temper)
         family_of_rows = given if trials is None else given.for_trials()  # type: ignore[attr-defined]
         self.arranged = arranged = arrange(self.given_rows, family_of_rows, temper)
+        self.recentred = recentrings(self.given_rows, len(arranged.names), arranged.extras)
+        if self.recentred:
+            self.arranged = arranged._replace(start=self._recentred_out(np.asarray(arranged.start)))
         observations, row_family, names = arranged[:3]
         self.observations, self.family = observations, row_family
         self.terms = (
@@ -165,11 +169,18 @@ class GLM(Regression):
 
     def natural(self, points: np.ndarray) -> np.ndarray:
         form = self.arranged.form
-        return points if form is None else form.natural(points)
+        return self._recentred_out(points if form is None else form.natural(points))
 
     def walking(self, point: np.ndarray) -> np.ndarray:
         form = self.arranged.form
+        for one in self.recentred:
+            point = one.back(point)
         return point if form is None else form.walking(point)
+
+    def _recentred_out(self, points: np.ndarray) -> np.ndarray:
+        for one in self.recentred:
+            points = one.out(points)
+        return points
 
     @property
     def walks_linearly(self) -> bool:

@@ -45,10 +45,18 @@ def by_columns(observations: Observations, rows_family: Any, name: str, prior: A
         )
     d, more = observations.design.dim, second.dim
     named = tuple(str(j) for j in range(more)) if labels is None else tuple(labels)
-    laws = (COEFFICIENTS if prior is None else prior).laws(more)
+    laws = prior_of_columns(observations, 0, prior).laws(more)
     form, names = Same(d, more), column_names(observations)
     rows = two_designs(observations, (second.numbers, more))
     return Arrangement(rows, rows_family, names, form, (Extra(name, named),), (laws,), start)
+
+
+def prior_of_columns(observations: Observations, which: int, prior: IndependentPrior | None) -> IndependentPrior:
+    """The family's prior of the coefficients, that of the columns (a formula's), or the default."""
+    if prior is not None:
+        return prior
+    own = getattr(observations, "other_priors", ())
+    return own[which] if which < len(own) and own[which] is not None else COEFFICIENTS
 
 
 def described_by_columns(observations: Observations) -> bool:

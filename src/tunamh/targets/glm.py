@@ -26,6 +26,7 @@ from .doubts import doubts, names_along, proved_proper, refuse_positions, search
 from .expanding import expanded, firefly
 from .families import Family
 from .families.several import SeveralFamily
+from .flat_positive import refuse_unproved
 from .glm_rows import own_numbers
 from .layouts import pack_hyper
 from .many_starts import modes_from_many_starts
@@ -127,6 +128,7 @@ class GLM(Regression):
         refuse_positions(X, list(self.given_rows.names or ()), prior)
         self.coefficient_prior = as_prior(prior, names).bind(len(names))
         ready = self.coefficient_prior
+        refuse_unproved(arranged, ready)
         if form is not None:
             ready = closed_form(form, ready, list(arranged.laws), np.asarray(arranged.start))
         labels = [label for extra in arranged.extras for label in extra.labels or (extra.name,)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._arguments import settle, shown
 from ...priors.independent import IndependentPrior, Normal
-from ...priors.positive import LogNormal, PositivePrior, known_or_prior
+from ...priors.positive import LogNormal, PositivePrior, known_or_prior, refuse_flat
 from ..arrange import Arrangement, Extra, column_names, shared_scalar, two_designs
 from ..forms import Form, Same
 from ..observations import Observations
@@ -30,7 +30,7 @@ def one_number(
 ) -> Arrangement:
     """A positive parameter that all rows share."""
     names = column_names(observations)
-    begin = np.append(np.zeros(len(names)), start)
+    begin = np.append(np.zeros(len(names)), prior.inside(start))
     rows = shared_scalar(observations)
     return Arrangement(rows, rows_family, names, form, (Extra(name),), (prior.law(),), begin)
 
@@ -135,6 +135,7 @@ class Beta:
     described = ("precision",)
 
     def __post_init__(self) -> None:
+        refuse_flat("precision", self.precision)
         if not isinstance(self.precision, IndependentPrior):
             settle(self, precision=known_or_prior("precision", self.precision))
 

@@ -151,10 +151,11 @@ def _numbers_of(block: Block) -> str:
 
 
 class Learned(NamedTuple):
-    """A right side, and the standard deviation of the numbers in each span of its columns (None: no numbers)."""
+    """A right side, and standard deviation and mean of the numbers in each span of its columns (None: no numbers)."""
 
     side: RightSide
     spreads: list[float | None]
+    means: list[float | None]
 
 
 def completed(side: RightSide, looks: Iterable[SecondLook]) -> Learned:
@@ -179,4 +180,7 @@ def completed(side: RightSide, looks: Iterable[SecondLook]) -> Learned:
                 "intercept: leave it out."
             )
     blocks = [*side.whole, *side.gathered]
-    return Learned(side, [moments[_numbers_of(block)].sd if block.numbers else None for block in blocks])
+    own_of = [moments[_numbers_of(block)] if block.numbers else None for block in blocks]
+    return Learned(
+        side, [None if one is None else one.sd for one in own_of], [None if one is None else one.mean for one in own_of]
+    )

@@ -47,6 +47,7 @@ def find_centre(rows: GroupedRows, priors: ScalePriors, at: Point) -> Centre:
     """From a point."""
     groupings = rows.groupings
     scales = [np.where(np.arange(one.scales) < one.q, np.log(0.5), 0.0) for one in groupings]
+    scales = [_inside(priors, f, s, at.common) for f, s in enumerate(scales)]
     sums = rows.sums(at)
     if not np.isfinite(sums.energy):
         raise NotApplicable("no point was found at which all energies are finite.")
@@ -66,6 +67,16 @@ def find_centre(rows: GroupedRows, priors: ScalePriors, at: Point) -> Centre:
         if length < _CLOSE * np.sqrt(rows.p + 1) and moved < _CLOSE and half == 0:
             break
     return Centre(at, scales, sums, rows.shares(at) if several else {})
+
+
+def _inside(priors: ScalePriors, f: int, scales: np.ndarray, common: np.ndarray) -> np.ndarray:
+    """Scales at which the prior's density is positive: those given, or others of the same shape."""
+    if not scales.size or np.isfinite(priors.energy(f, scales, common)):
+        return scales
+    q = priors.groupings[f].q
+    tries = [np.where(np.arange(scales.size) < q, scales + shift, scales) for shift in np.arange(-30.0, 30.0, 0.25)]
+    energies = [priors.energy(f, one, common) for one in tries]
+    return tries[int(np.argmin(energies))]
 
 
 def _downhill(

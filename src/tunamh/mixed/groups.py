@@ -12,7 +12,7 @@ from .._arguments import moderate_number, settle, shown
 from ..data.classes import categories
 from ..data.tables import as_matrix, column_names
 from ..priors.laws import Laws
-from ..priors.positive import HalfNormal, PositivePrior
+from ..priors.positive import HalfNormal, PositivePrior, refuse_flat
 from .covariance import scale_count
 
 _UNCENTRED = 10.0  # standard deviations of a column from zero
@@ -56,6 +56,7 @@ class GroupEffects:
         if self.name is not None and not (isinstance(self.name, str) and self.name):
             raise TypeError(f"name must be a text that is not empty, got {shown(self.name)}.")
         for one in self.scale if isinstance(self.scale, list | tuple) else [self.scale]:
+            refuse_flat("scale", one)
             if not (one is None or isinstance(one, PositivePrior)) and not isinstance(one, int | float):
                 raise TypeError(
                     "scale must be a prior of a positive parameter such as tunamh.HalfNormal(1), a number (known), or "

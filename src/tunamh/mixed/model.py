@@ -29,6 +29,7 @@ from ..targets.observe import Beside
 from ..targets.parts import no_distance
 from .approximation import SharedParameters, law_of_shared
 from .centre import Centre, find_centre, precision_at
+from .flat_scales import refuse_flat_scales
 from .groups import GroupEffects, Grouping, read_groups
 from .layout import Common, FactorNumbers, pack
 from .named import from_tables
@@ -106,6 +107,7 @@ class MixedModel(GroupedParameters):
     def _set_up(self, base: GLM, groupings: list[Grouping], form: Scale | None) -> None:
         """Of the common columns' regression and the groups; nothing is read yet."""
         self.base, self.groupings, self.form = base, groupings, form
+        refuse_flat_scales(base, groupings)
         self.effects = sum(one.groups * one.q for one in groupings)
         self.keeps_effects = self.effects <= _MOST_KEPT
         p, m = base.dim, sum(one.scales for one in self.groupings)
@@ -258,7 +260,7 @@ class MixedModel(GroupedParameters):
                 prior = self.base._prior
                 if not prior.log_prior(state[:p], prior.hyper) > -np.inf:  # scales are positive, cutpoints in order
                     state[:p] = self.centre.at.common
-            scales = self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3)
+            scales = self._supported_scales(k, self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3), state[:p])
             P = np.linalg.pinv(numbers.convex + precision_at(one, scales)[0])
             slope = numbers.gradient + np.einsum("ajg,j->ga", numbers.cross, state[:p] - self.centre.at.common)
             drawn = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", numbers.convex, numbers.mode) - slope)
@@ -268,6 +270,14 @@ class MixedModel(GroupedParameters):
             state[effects_at : effects_at + drawn.size] = drawn.ravel()
             scales_at, effects_at = scales_at + one.scales, effects_at + drawn.size
         return state
+
+    def _supported_scales(self, k: int, scales: np.ndarray, common: np.ndarray) -> np.ndarray:
+        """Scales where their prior's density is positive: those given, or those of the centre as a user knows them."""
+        priors, centre = self.scale_priors, self.centre
+        if not scales.size or np.isfinite(priors.energy(k, scales, common)):
+            return scales
+        size = np.log(priors.tau(common) / priors.tau(centre.at.common))
+        return centre.scales[k] + np.where(np.arange(scales.size) < self.groupings[k].q, size, 0.0)
 
     def __repr__(self) -> str:
         groups = ", ".join(f"{one.groups} groups of {one.name}" for one in self.groupings)

@@ -26,12 +26,14 @@ from .doubts import doubts, names_along, proved_proper, refuse_positions, search
 from .expanding import expanded, firefly
 from .families import Family
 from .families.several import SeveralFamily
+from .flat_positive import refuse_unproved
 from .glm_rows import own_numbers
 from .layouts import pack_hyper
 from .many_starts import modes_from_many_starts
 from .observe import Beside, check_weights, observe
 from .one_predictor import OnePredictor
 from .parts import Parts
+from .recentred import recentrings
 from .regression import Regression
 from .separation import separating_direction
 from .several_predictors import SeveralPredictors
@@ -110,6 +112,9 @@ class GLM(Regression):
             check_weights(self.given_rows, temper)
         family_of_rows = given if trials is None else given.for_trials()  # type: ignore[attr-defined]
         self.arranged = arranged = arrange(self.given_rows, family_of_rows, temper)
+        self.recentred = recentrings(self.given_rows, len(arranged.names), arranged.extras)
+        if self.recentred:
+            self.arranged = arranged._replace(start=self._recentred_out(np.asarray(arranged.start)))
         observations, row_family, names = arranged[:3]
         self.observations, self.family = observations, row_family
         self.terms = (
@@ -123,6 +128,7 @@ class GLM(Regression):
         refuse_positions(X, list(self.given_rows.names or ()), prior)
         self.coefficient_prior = as_prior(prior, names).bind(len(names))
         ready = self.coefficient_prior
+        refuse_unproved(arranged, ready)
         if form is not None:
             ready = closed_form(form, ready, list(arranged.laws), np.asarray(arranged.start))
         labels = [label for extra in arranged.extras for label in extra.labels or (extra.name,)]
@@ -165,11 +171,23 @@ class GLM(Regression):
 
     def natural(self, points: np.ndarray) -> np.ndarray:
         form = self.arranged.form
-        return points if form is None else form.natural(points)
+        return self._recentred_out(points if form is None else form.natural(points))
 
     def walking(self, point: np.ndarray) -> np.ndarray:
         form = self.arranged.form
+        for one in self.recentred:
+            point = one.back(point)
         return point if form is None else form.walking(point)
+
+    def _recentred_out(self, points: np.ndarray) -> np.ndarray:
+        for one in self.recentred:
+            points = one.out(points)
+        return points
+
+    @property
+    def walks_linearly(self) -> bool:
+        """Whether `natural` is a linear map."""
+        return self.arranged.form is None or self.arranged.form.linear
 
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:

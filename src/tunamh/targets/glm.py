@@ -205,7 +205,7 @@ class GLM(Regression):
         return getattr(self.family, "convex", False)
 
     def candidates(self) -> np.ndarray:
-        """Modes of a sample of the rows, found from many starts, where energies lie below quadratics that touch them."""
+        """Modes of a sample of the rows, from many starts, where energies lie below quadratics that touch them."""
         if self.convex or self.arranged.form is not None or not hasattr(self.family, "lower_bound"):
             return super().candidates()
         return modes_from_many_starts(self.sample_of(_ROWS_FOR_MANY_STARTS, seed=2))

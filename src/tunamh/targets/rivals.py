@@ -27,7 +27,7 @@ _NEIGHBOURS = 5  # a start that is lower than so many next to it is followed
 _MOST_FOLLOWED = 30
 _OTHER_EXTRAS = 0.0, 2.0, -2.0  # logarithms and logits of what rows share, beside where the usual search begins
 _NOISE = 5.0  # times what a mode moves by when some rows stand for all
-_DIRECTIONS, _POINTS = np.array([-1.0, 1.0]), np.r_[0.0, np.geomspace(0.02, 1e4, 80)]
+_GRID = np.r_[-np.geomspace(1e4, 0.02, 80), 0.0, np.geomspace(0.02, 1e4, 80)]
 _ONE_SIDED = 2.0  # where a row's energy falls for ever, a predictor that says so
 _MOST_COEFFICIENTS = 1000  # beyond, fits to subsamples take too much memory
 
@@ -38,6 +38,7 @@ def rival_modes(target: GLM, known: Mode) -> np.ndarray:
         return np.empty((0, target.dim))
     with np.errstate(all="ignore"):  # starts far from all rows overflow, and are dropped
         sample = target.sample_of(_ROWS, seed=2)
+        sample = target.on_rows(np.arange(target.n_rows)) if sample is target else sample  # in memory
         few = sample.sample_of(_FEW_ROWS, seed=3)
         starts = _starts(few)
         ends = _ends(few, _lower_than_neighbours(few, starts))
@@ -74,23 +75,30 @@ def _ends(target: GLM, starts: np.ndarray) -> list[Mode]:
 
 def _lower_than_neighbours(target: GLM, starts: np.ndarray) -> np.ndarray:
     """The starts whose energy is lower than those of the starts next to them, by their rows' first predictors."""
+    starts = np.unique(_rounded(starts), axis=0)
     energies = target.energies_at(starts)
     kept = np.isfinite(energies)
     starts, energies = starts[kept], energies[kept]
-    if len(starts) == 0:
+    if len(starts) <= _MOST_FOLLOWED:
         return starts
-    rows = _given(target.observations).rows()
+    rows = _given(target.observations)
     step = max(1, len(rows.y) // 50)
     coefficients = target.natural(starts)[:, : len(target.arranged.names)]
     seen = np.array([rows.X.dot(point)[::step] for point in coefficients])
     nearest = np.array([np.argsort(np.median(np.abs(seen - one), axis=1))[1 : 1 + _NEIGHBOURS] for one in seen])
-    lowest = energies <= energies[nearest].min(axis=1, initial=np.inf)
+    lowest = energies <= energies[nearest].min(axis=1)
     return starts[lowest][np.argsort(energies[lowest])][:_MOST_FOLLOWED]
+
+
+def _rounded(points: np.ndarray) -> np.ndarray:
+    """Six digits of each number: where rows repeat, so do fits to them."""
+    unit = 10.0 ** np.floor(np.log10(np.where(points == 0, 1.0, np.abs(points))))
+    return np.round(points / unit, 5) * unit
 
 
 def _starts(target: GLM) -> np.ndarray:
     """Fits of the coefficients to few rows each, with several values of what else is unknown, as they are walked."""
-    rows = _given(target.observations).rows()
+    rows = _given(target.observations)
     first = target.search_starts()
     rng = np.random.default_rng(0)
     fits = _fits_to_few_rows(rows, target, rng)
@@ -127,9 +135,9 @@ def _fits_to_few_rows(rows: Rows, target: GLM, rng: np.random.Generator) -> list
     fits = []
     for subset in subsets_of(len(counts), X.shape[1], rng):
         which = counts[subset]
-        for _ in range(max(len(liked[i]) for i in which) if len(which) == 1 else 1):
-            wanted = np.array([liked[i][int(rng.integers(len(liked[i])))] for i in which])
-            fits.append(np.linalg.lstsq(X[which], wanted - offset[which])[0])
+        alone = len(which) == 1  # then all that it likes; else one for each
+        wishes = liked[which[0]] if alone else [[rng.choice(liked[i]) for i in which]]
+        fits += [np.linalg.lstsq(X[which], np.atleast_1d(wish) - offset[which])[0] for wish in wishes]
     return [fit for fit in fits if np.isfinite(fit).all()]
 
 
@@ -143,22 +151,24 @@ def _liked(target: GLM) -> list[np.ndarray]:
     begin = np.zeros((target.predictors, n)) if target.predictors > 1 else np.zeros(n)
     if target.arranged.start is not None:
         begin = rows.X.dot(target.walking(np.asarray(target.arranged.start, dtype=np.float64)))
-    symmetric = np.unique(np.outer(_DIRECTIONS, _POINTS))
-    grid = np.sort(np.concatenate([np.tile(symmetric, (n, 1)), rows.y[:, None] + symmetric], axis=1), axis=1)
-    energies = np.empty_like(grid)
-    for k in range(grid.shape[1]):
-        eta = begin.copy()
-        eta[(0,) if target.predictors > 1 else slice(None)] = grid[:, k]
-        energies[:, k] = family.energies(eta, rows.y)
-    energies = np.where(np.isnan(energies), np.inf, energies)
-    left, here, right = energies[:, :-2], energies[:, 1:-1], energies[:, 2:]
-    minimum = (here < left) & (here <= right) & np.isfinite(here)
+    minima: list[list[float]] = [[] for _ in range(n)]
+    for middle in (np.zeros(n), rows.y):
+        grid = middle[:, None] + _GRID
+        energies = np.empty_like(grid)
+        for k in range(len(_GRID)):
+            eta = begin.copy()
+            eta[(0,) if target.predictors > 1 else slice(None)] = grid[:, k]
+            energies[:, k] = family.energies(eta, rows.y)
+        energies = np.where(np.isnan(energies), np.inf, energies)
+        left, here, right = energies[:, :-2], energies[:, 1:-1], energies[:, 2:]
+        for i, k in zip(*np.nonzero((here < left) & (here <= right)), strict=True):
+            minima[i].append(grid[i, k + 1])
     falls = np.where(energies[:, -1] < energies[:, 0], _ONE_SIDED, -_ONE_SIDED)
-    return [grid[i, 1:-1][low] if low.any() else falls[i : i + 1] for i, low in enumerate(minimum)]
+    return [np.array(found) if found else falls[i : i + 1] for i, found in enumerate(minima)]
 
 
-def _given(observations: Observations) -> Observations:
-    """The rows as a user gave them."""
+def _given(observations: Observations) -> Rows:
+    """The rows of a sample as a user gave them."""
     while isinstance(observations, Arranged):
         observations = observations.base
-    return observations
+    return observations.rows()  # type: ignore[attr-defined]

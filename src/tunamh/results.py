@@ -98,6 +98,21 @@ Variables = Sequence[tuple[str, Sequence[str] | None]]
 """Names of variables, with the labels of those that are vectors."""
 
 
+def refuse_unwritable(variables: Variables) -> None:
+    """Names that no file can hold would be found out when the draws are saved."""
+    for name, labels in variables:
+        for text in map(str, (name, *(labels or ()))):
+            try:
+                whole = "\0" not in text and text.encode() is not None
+            except UnicodeEncodeError:
+                whole = False
+            if not whole:
+                raise ValueError(
+                    f"the name {text!r} has a character that no file can hold (NUL, or half of a surrogate pair): "
+                    "rename the column or level."
+                )
+
+
 class ChainResult(NamedTuple):
     """What one chain hands over; all arrays have one entry per kept draw."""
 

@@ -402,7 +402,7 @@ def test_without_data_scales_have_their_priors():
     groups = [GroupEffects(g, name="g", scale=prior), GroupEffects(h, name="h", scale=prior)]
     weights = np.full(len(y), 1e-6)
     model = MixedModel(X, y, tunamh.Gaussian(prior), groups, prior=Normal(scale=1.0), weights=weights)
-    posterior = tunamh.sample(model, draws=20_000, tune=1000, chains=4, rng=1).posterior
+    posterior = tunamh.sample(model, draws=20_000, tune=1000, chains=4, rng=2).posterior
     logs = [np.log(posterior["scale"].values), *np.moveaxis(np.log(posterior["group_scale"].values), -1, 0)]
     for values in logs:
         assert abs(score(values, 0.0)) < 4.5

@@ -38,7 +38,7 @@ def as_matrix(table: Any, what: str, *, or_vector: bool = False) -> np.ndarray:
     if hasattr(table, "toarray") and hasattr(table, "nnz"):
         raise TypeError(f"{what} is a sparse matrix; tunamh reads dense rows: pass {what}.toarray().")
     names = column_names(table)
-    array = _as_array(table, what) if names is None else _frame(table, what, names)
+    array = as_numbers(table, what) if names is None else _frame(table, what, names)
     if or_vector and array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
@@ -56,7 +56,7 @@ def as_vector(values: Any, what: str, length: int | None = None) -> np.ndarray:
     names = column_names(values)
     if names is not None and len(names) != 1:
         raise ValueError(f"{what} must be one column, got {len(names)} ({_listed(names)}): pass one of them.")
-    array = _as_array(values, what) if names is None else _frame(values, what, names)
+    array = as_numbers(values, what) if names is None else _frame(values, what, names)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -171,7 +171,7 @@ def _is_single(column: Any) -> bool:
     return str(getattr(column, "dtype", getattr(column, "type", ""))) in ("float32", "Float32", "float")
 
 
-def _as_array(values: Any, what: str) -> np.ndarray:
+def as_numbers(values: Any, what: str) -> np.ndarray:
     """An array of numbers from anything that is no data frame."""
     if values is None:
         raise TypeError(f"{what} is None: pass an array or a table of numbers.")

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from ..data.sparse import checked_rows, is_sparse
 from ..sample import sample
 from ..targets.designs.reading import NamedDesign, as_design
 from ..targets.glm import GLM
@@ -42,6 +43,8 @@ class PosteriorEstimator(BaseEstimator, ABC):
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, **of_y: Any) -> tuple[Any, Any, np.ndarray]:
         """Numbers, responses and weights; rows of weight zero are left out, as if they had not been there."""
+        if is_sparse(X):
+            X = checked_rows(X, "X")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), **of_y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         kept = weights > 0
@@ -110,6 +113,8 @@ class PosteriorEstimator(BaseEstimator, ABC):
 
     def _read(self, X: Any) -> Any:
         check_is_fitted(self)
+        if is_sparse(X):
+            X = checked_rows(X, "X")
         return validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
 
     def _in_chunks(self, X: Any, draws: int, function: Callable[[Any], Any]) -> np.ndarray:

@@ -28,7 +28,7 @@ from ..targets.layouts import OWN, pack_hyper
 from ..targets.observe import Beside
 from ..targets.parts import no_distance
 from .approximation import SharedParameters, law_of_shared
-from .centre import Centre, find_centre, precision_at
+from .centre import Centre, find_centre
 from .flat_scales import refuse_flat_scales
 from .groups import GroupEffects, Grouping, read_groups, warn_of_single_rows
 from .layout import Common, FactorNumbers, pack
@@ -37,6 +37,7 @@ from .names import effect_names, scale_names
 from .numbers import factor_numbers
 from .parameters import GroupedParameters
 from .priors import ScalePriors
+from .quadratic import precision_at
 from .rows import with_groups
 from .sums import GroupedRows, Point
 from .sweep import LaplaceByGroups, Sweep
@@ -263,13 +264,18 @@ class MixedModel(GroupedParameters):
                 prior = self.base._prior
                 if not prior.log_prior(state[:p], prior.hyper) > -np.inf:  # scales are positive, cutpoints in order
                     state[:p] = self.centre.at.common
-            scales = self._supported_scales(k, self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3), state[:p])
+            known = one.known is not None
+            scales = (
+                self.scale_priors.known_scales(state)
+                if known
+                else self._supported_scales(k, self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3), state[:p])
+            )
             P = np.linalg.pinv(numbers.convex + precision_at(one, scales)[0])
             slope = numbers.gradient + np.einsum("ajg,j->ga", numbers.cross, state[:p] - self.centre.at.common)
             drawn = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", numbers.convex, numbers.mode) - slope)
             drawn += np.sqrt(np.einsum("gaa->ga", P)) * rng.standard_normal(drawn.shape)
             drawn[~one.free] = 0.0
-            state[scales_at : scales_at + one.scales] = scales
+            state[scales_at : scales_at + one.scales] = scales[: one.scales]
             state[effects_at : effects_at + drawn.size] = drawn.ravel()
             scales_at, effects_at = scales_at + one.scales, effects_at + drawn.size
         return state

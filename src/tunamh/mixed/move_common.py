@@ -159,7 +159,7 @@ def move_common(rng, hyper, factor, common, state, there, kappa, slope, given, a
     for j in range(p):
         b[j] = state[j] - common.centre[j]
     fill_given(hyper, factor, kappa, b, p, given)
-    logdet = precision(hyper, factor, state, root, Q)
+    logdet = precision(hyper, factor, common, state, root, Q)
     fall = stand(hyper, factor, Q, given.slopes, state, eps)
     n = p + (0 if factor.known else factor.m)
     gradient, shift = np.empty(n), np.empty(n)
@@ -179,7 +179,7 @@ def move_common(rng, hyper, factor, common, state, there, kappa, slope, given, a
     if not prior_there > -np.inf:
         copy_into(there, state)
         return Move(0.0, -np.inf, 0, 0.0, BAD_RATIO if math.isnan(prior_there) else NO_FAULT, laplace)
-    logdet_there = precision(hyper, factor, there, root, Q_there)
+    logdet_there = precision(hyper, factor, common, there, root, Q_there)
     for j in range(p):
         b_there[j] = there[j] - common.centre[j]
     fill_given(hyper, factor, kappa, b_there, p, after)

@@ -15,13 +15,13 @@ from .._jit.windows import window
 from ..acceptance.base import accepts
 from ..acceptance.grouped import read_groups
 from .given import ALL_ROWS, Move, length_of, precision, rows_of
-from .groups_given import fill_cubics, fill_distances, place, standardised, unstandardised
+from .groups_given import bent_beside, fill_cubics, fill_distances, place, standardised, unstandardised
 from .single import WALK, propose_single
 
 
 @helper
 def _propose_several(rng, hyper, factor, Q, k, u, width, moving, state, there, log_ratios):
-    """Several effects per group: independent draws, or walks."""
+    """Several effects per group: independent draws, or walks; see `.single.propose_single`."""
     q, walk = factor.q, u < WALK
     C, mean, eps, drawn = np.empty((q, q)), np.empty(q), np.empty((q, 1)), np.empty(q)
     for g in range(factor.groups):
@@ -37,6 +37,7 @@ def _propose_several(rng, hyper, factor, Q, k, u, width, moving, state, there, l
                 drawn[a] = eps[a, 0] + width * drawn[a]
                 log_ratios[g] += 0.5 * (eps[a, 0] * eps[a, 0] - drawn[a] * drawn[a])
         unstandardised(C, q, drawn, mean, there, at)
+        log_ratios[g] += bent_beside(hyper, factor, g, state, at) - bent_beside(hyper, factor, g, there, at)
 
 
 @helper
@@ -66,7 +67,7 @@ def move_effects(rng, hyper, factor, common, state, there, given, away, full, mo
     Q, root, b = np.empty((q, q)), np.empty((q, q)), np.empty(p)
     for j in range(p):
         b[j] = state[j] - common.centre[j]
-    precision(hyper, factor, state, root, Q)
+    precision(hyper, factor, common, state, root, Q)
     length = length_of(hyper, factor.metric, b, b, 0.0, p)
     here_of, there_of, cubics, cubics_there = np.zeros(cells), np.zeros(cells), np.zeros(G), np.zeros(G)
     table, beta = rows_of(hyper, factor, model, here_of, there_of), ALL_ROWS if full else 1.0

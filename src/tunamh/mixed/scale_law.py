@@ -21,7 +21,7 @@ import numpy as np
 
 from .._jit import helper
 from .._jit.windows import matrix_window, window
-from .centre import Marginal
+from .marginal import Marginal
 from .small import back, solve
 
 _CELLS = 96

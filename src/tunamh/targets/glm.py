@@ -35,6 +35,7 @@ from .one_predictor import OnePredictor
 from .parts import Parts
 from .recentred import recentrings
 from .regression import Regression
+from .rivals import rival_modes
 from .separation import separating_direction
 from .several_predictors import SeveralPredictors
 from .taylor import TaylorTarget
@@ -222,10 +223,14 @@ class GLM(Regression):
         return getattr(self.family, "convex", False)
 
     def candidates(self) -> np.ndarray:
-        """Modes of a sample of the rows, found from many starts, where energies are not convex."""
-        if self.convex or self.observations is not self.given_rows:
+        """Modes of a sample of the rows, from many starts, where energies lie below quadratics that touch them."""
+        if self.convex or self.arranged.form is not None or not hasattr(self.family, "lower_bound"):
             return super().candidates()
         return modes_from_many_starts(self.sample_of(_ROWS_FOR_MANY_STARTS, seed=2))
+
+    def rivals(self, known: Mode) -> np.ndarray:
+        """The same by Newton's steps, of energies that are not known to be convex."""
+        return super().rivals(known) if self.convex else rival_modes(self, known)
 
     @property
     def candidates_slack(self) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...data.classes import categories
+from ...data.sparse import checked_rows, is_sparse
 from ...data.tables import as_matrix, column_names
 from .base import Design
 from .dense import DenseDesign
@@ -40,7 +41,7 @@ def as_design(X: Any, what: str = "X") -> tuple[Design, list[str] | None]:
     """The design of a table, which errors call ``what``, and its parameters' names where it has any."""
     if isinstance(X, NamedDesign):
         return X.design, X.names
-    if hasattr(X, "tocsr") and hasattr(X, "nnz"):
+    if is_sparse(X):
         return _sparse(X, what), None
     names = column_names(X)
     labels = [] if names is None else list(getattr(X, "column_names", None) or X.columns)
@@ -58,7 +59,7 @@ def as_design(X: Any, what: str = "X") -> tuple[Design, list[str] | None]:
 
 def _sparse(X: Any, what: str) -> GatheredDesign:
     """Rows padded to the longest: positions, and values unless all of them are 1."""
-    rows = X.tocsr(copy=True)
+    rows = checked_rows(X, what)
     rows.sum_duplicates()
     rows.eliminate_zeros()
     n_rows, dim = rows.shape

@@ -81,7 +81,8 @@ def family(
         one before ``y`` is a number that all rows share, or ``z.gamma`` by ``GLM(..., predictors={"zeta": Z})``.
         Constants may be global or enclosing variables: their values of now count.
     convex : bool, optional
-        True if the energy is convex in its predictors: then the search for several modes is left out.
+        True if the energy is convex in its predictors: then the search for several modes is left out. Data at which
+        it is proved not to be are refused.
     check : function ``check(y)``, optional
         Raises a ValueError for responses that the energy does not know.
     shared : dict of priors, optional

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .._blas import one_blas_thread
 from ..mixed import GroupEffects, MixedModel
-from ..priors import Flat, PositivePrior
+from ..priors import Flat
 from ..targets import GLM
 from ..targets.designs.reading import NamedDesign
 from ..targets.families.ordinal import Ordinal
@@ -18,6 +18,7 @@ from .columns import Factor
 from .errors import FormulaError, listed
 from .evaluate import Values
 from .further import described_by, split_further
+from .group_priors import parts_of, split_scales
 from .learn import Learned, completed, first_look, learned, second_look
 from .left_side import learned_response
 from .model import FormulaModel, GroupSide, group_name
@@ -59,12 +60,7 @@ def _group_sides(groups: Sequence[GroupTerm], rows: RowsOf) -> tuple[GroupSide, 
     """``(1 + x || g)`` is one factor for every column."""
     found: list[tuple[Any, Any]] = []
     for group in groups:
-        terms = group.columns
-        parts = [terms]
-        if not group.together:
-            parts = [Terms(intercept=True)] if terms.has_intercept else []
-            parts += [Terms(fixed=(term,), intercept=False) for term in terms.fixed]
-        for part in parts:
+        for part in parts_of(group):
             side = learn_side(part, rows).side
             if side.dim == 0:
                 raise FormulaError("group effects have no columns: (1 | group) has intercepts, (0 + x | group) slopes.")
@@ -94,7 +90,7 @@ def target_of(
     _check_response(model, family, y, "trials" in beside)
     unit = response_unit(family, y)
     prior, of_further = split_further(prior, further, {name for name, _ in model.side.spans})
-    priors, scales = _split(prior, model)
+    priors, scales = split_scales(prior, model.groups)
     table = NamedDesign(model.side.columns(values).design(), model.side.names) if model.side.dim else None
     if table is None:
         raise FormulaError(f"the formula {model.formula!r} has no coefficients: give it an intercept or a term.")
@@ -156,26 +152,6 @@ class _Named:
 
     def column(self, j: int) -> np.ndarray:
         return self.values[:, j]
-
-
-def _split(prior: Any, model: FormulaModel) -> tuple[Any, dict[str, Any]]:
-    """Priors of coefficients, and of the scales of group effects, which are named ``(1 | group)`` or ``1 | group``."""
-    if not isinstance(prior, Mapping):
-        return prior, {}
-    known: dict[str, str] = {}
-    for one in model.groups:
-        by = ":".join(map(str, one.by))
-        texts = [f"{' + '.join(one.columns.names).replace('Intercept', '1')}|{by}", one.name]
-        texts += [f"{' + '.join(name for name in one.columns.names if name != 'Intercept')}|{by}"]
-        known |= {text.replace(" ", ""): one.name for text in texts}
-    coefficients, scales = {}, {}
-    for name, given in prior.items():
-        key = str(name).replace(" ", "").removeprefix("(").removesuffix(")") if "|" in str(name) else str(name)
-        if key in known and ("|" in str(name) or isinstance(given, PositivePrior)):
-            scales[known[key]] = given
-        else:
-            coefficients[name] = given
-    return coefficients, scales
 
 
 def _why(named: list[str]) -> str:

@@ -21,10 +21,13 @@ from ..priors.independent import IndependentPrior
 from ..priors.laws import Laws
 from ..priors.mixtures import MixturePrior
 from .errors import FormulaError, listed
+from .learn import INTERCEPT
+from .parse import parse
 from .right_side import RightSide
+from .syntax import label
+from .terms import terms_of
 
 _WIDTH = 2.5
-INTERCEPT = "Intercept"
 
 
 @dataclass(frozen=True)
@@ -98,8 +101,21 @@ def _key(name: str, side: RightSide) -> str:
     tight = {one.replace(" ", ""): one for one in known}
     if plain.replace(" ", "") in tight:
         return tight[plain.replace(" ", "")]
+    as_term = {frozenset(one.split(":")): one for one, _ in side.spans}
+    written = frozenset(_written_terms(name))
+    if written in as_term:
+        return as_term[written]
     names = list(dict.fromkeys([one for one, _ in side.spans]))
     raise FormulaError(f"prior names {name!r}, which is no term of the formula; its terms are {listed(names, 20)}.")
+
+
+def _written_terms(name: str) -> list[str]:
+    """The factors of a term as results call them, however its quotes, spaces and parentheses were typed."""
+    try:
+        terms = terms_of(parse(f"~ 0 + {name}").right).fixed
+    except FormulaError:
+        return []
+    return [label(atom) for atom in terms[0]] if len(terms) == 1 else []
 
 
 def named_terms(given: Mapping[Any, Any], side: RightSide) -> set[str]:

@@ -30,7 +30,7 @@ from ..targets.parts import no_distance
 from .approximation import SharedParameters, law_of_shared
 from .centre import Centre, find_centre
 from .flat_scales import refuse_flat_scales
-from .groups import GroupEffects, Grouping, read_groups
+from .groups import GroupEffects, Grouping, read_groups, warn_of_single_rows
 from .layout import Common, FactorNumbers, pack
 from .named import from_tables
 from .names import effect_names, scale_names
@@ -101,6 +101,9 @@ class MixedModel(GroupedParameters):
             )
         form = form if isinstance(form, Scale) else None  # what else there is, effects do not depend on
         self._set_up(base, read_groups(listed, base.n_rows, _unit(base, form)), form)
+        of_labels = hasattr(base.given_family, "of_trials") and beside.trials is None
+        if (form is not None or of_labels) and beside.weights is None:
+            warn_of_single_rows(self.groupings)
         if keep_effects is not None:
             self.keeps_effects = flag("keep_effects", keep_effects)
         self.given_family = base.given_family

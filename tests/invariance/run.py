@@ -23,11 +23,12 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parent))
 
-import numpy as np  # noqa: E402
-from families import FAMILIES  # noqa: E402
-from harness import limit, reference_draws, verdict  # noqa: E402
-from kernels import LeftOut, kernels_for, made_ready  # noqa: E402
-from problems import STRUCTURES, Problem  # noqa: E402
+import numpy as np
+from families import FAMILIES
+from harness import limit, reference_draws, verdict
+from kernels import LeftOut, kernels_for, made_ready
+
+from problems import STRUCTURES, Problem
 
 STEPS = 8
 _MADE: dict[tuple[str, str, int], tuple[Problem, np.ndarray]] = {}
@@ -126,8 +127,8 @@ def summary(lines: list[dict[str, Any]], points: int) -> str:
     fine = [line for line in lines if "error" not in line]
     tests, largest = sum(line["tests"] for line in fine), max(line["largest"] for line in fine)
     return (
-        f"{len(fine):,} cells, {tests:,} tests of {points - points // 3:,} draws each, {STEPS} steps. The largest score is "
-        f"{largest:.2f}; where all laws are right, one of so many exceeds {limit(tests, 0.05):.2f} in one of twenty "
+        f"{len(fine):,} cells, {tests:,} tests of {points - points // 3:,} draws each, {STEPS} steps. The largest score "
+        f"is {largest:.2f}; where all laws are right, one of so many exceeds {limit(tests, 0.05):.2f} in one of twenty "
         f"tables. {platform.machine()}, {datetime.now(UTC):%Y-%m-%d}."
     )
 

@@ -127,7 +127,7 @@ def summary(lines: list[dict[str, Any]], points: int) -> str:
     fine = [line for line in lines if "error" not in line]
     tests, largest = sum(line["tests"] for line in fine), max(line["largest"] for line in fine)
     return (
-        f"{len(fine):,} cells, {tests:,} tests of {points - points // 3:,} draws each, {STEPS} steps. The largest score "
+        f"{len(fine):,} cells, {tests:,} tests of {points - points // 3:,} draws, {STEPS} steps each. The largest score "
         f"is {largest:.2f}; where all laws are right, one of so many exceeds {limit(tests, 0.05):.2f} in one of twenty "
         f"tables. {platform.machine()}, {datetime.now(UTC):%Y-%m-%d}."
     )

@@ -73,8 +73,19 @@ def _cubic_rise(table, k, g, before, after):
 
 
 @helper
+def _has_energy(theta, model, row):
+    """Whether a row's energy is a number."""
+    index, energy = np.array([row]), np.empty(1)
+    model.energies(theta, index, 1, model.data, energy)
+    return math.isfinite(energy[0])
+
+
+@helper
 def _whole_group(theta, prop, g, start, end, table, distance, model, work):
-    """``sum U_i(prop) - U_i(theta)`` over the rows of a group, each held against its bound where there is one."""
+    """``sum U_i(prop) - U_i(theta)`` over the rows of a group, each held against its bound where there is one.
+
+    +infinity where a row's energy overflows at ``prop``: its density is zero there. At ``theta`` it is a fault.
+    """
     total, worst, cubic = 0.0, 0.0, table.places.shape[1] == CUBIC_PLACE
     for block in range(start, end, BLOCK):
         n = min(BLOCK, end - block)
@@ -86,7 +97,8 @@ def _whole_group(theta, prop, g, start, end, table, distance, model, work):
             if cubic:
                 rise -= _cubic_rise(table, block + b, g, model.data.eta[b], model.data.eta_prop[b])
             if not math.isfinite(rise):
-                return 0.0, worst, work.index[b]
+                row = work.index[b]
+                return np.inf, worst, NO_FAULT if _has_energy(theta, model, row) else row
             if distance < np.inf:
                 bound = table.places[block + b, BOUND] * distance
                 if abs(rise) > bound:

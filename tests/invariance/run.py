@@ -127,8 +127,8 @@ def summary(lines: list[dict[str, Any]], points: int) -> str:
     fine = [line for line in lines if "error" not in line]
     tests, largest = sum(line["tests"] for line in fine), max(line["largest"] for line in fine)
     return (
-        f"{len(fine):,} cells, {tests:,} tests of {points - points // 3:,} draws, {STEPS} steps each. The largest score "
-        f"is {largest:.2f}; where all laws are right, one of so many exceeds {limit(tests, 0.05):.2f} in one of twenty "
+        f"{len(fine):,} cells, {tests:,} tests of {points - points // 3:,} draws, {STEPS} steps each. Largest score: "
+        f"{largest:.2f}; where all laws are right, one of so many exceeds {limit(tests, 0.05):.2f} in one of twenty "
         f"tables. {platform.machine()}, {datetime.now(UTC):%Y-%m-%d}."
     )
 

@@ -34,9 +34,11 @@ def summary(tree: Any, **settings: Any) -> Any:
 
     posterior = _posterior_in(tree)
     shown, left_out = _shown(tree, settings)
-    table = table_of(tree, **{"round_to": "none", **shown})
+    with np.errstate(invalid="ignore", divide="ignore"):  # of a parameter that never moved
+        table = table_of(tree, **{"round_to": "none", **shown})
     if not hasattr(table, "to_string"):
         return table
+    table = _without_frozen(table)
     if "round_to" not in settings:
         table = _readable(table)
     if not posterior.attrs.get("exact", 1):
@@ -80,6 +82,18 @@ def _shown(tree: Any, settings: dict[str, Any]) -> tuple[dict[str, Any], str]:
         n = tree["group_effects"]["mean"].shape[-1]
         return settings, f'{n:,} group effects: posterior["group_effects"] has their means and standard deviations.'
     return settings, ""
+
+
+_ROUNDING = 1e-12  # of a mean, that the standard deviation of equal numbers may have
+
+
+def _without_frozen(table: Any) -> Any:
+    """R-hat and effective draws of a parameter that never moved are no numbers: nothing was learned of it."""
+    if not {"mean", "sd"} <= set(table.columns):
+        return table
+    frozen = table["sd"] <= _ROUNDING * table["mean"].abs()
+    told = [name for name in table.columns if name.startswith(("ess", "r_hat"))]
+    return table.assign(**{name: table[name].astype(float).mask(frozen) for name in told})
 
 
 def _readable(table: Any) -> Any:

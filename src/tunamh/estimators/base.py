@@ -79,6 +79,11 @@ class PosteriorEstimator(BaseEstimator, ABC):
     def _names(self) -> list[str]:
         given = getattr(self, "feature_names_in_", None)
         features = [f"x{j}" for j in range(self.n_features_in_)] if given is None else [str(name) for name in given]
+        if self.fit_intercept and INTERCEPT in features:
+            raise ValueError(
+                f"a feature is called {INTERCEPT}, as the coefficient of the intercept is: rename it, or say "
+                "fit_intercept=False."
+            )
         return [INTERCEPT, *features] if self.fit_intercept else features
 
     def _design(self, X: Any) -> Any:

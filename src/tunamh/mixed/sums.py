@@ -65,14 +65,15 @@ class OfFactor(NamedTuple):
 class DataSums(NamedTuple):
     """The data's energy at a point, its gradient and Hessian in the common parameters, and what each factor adds.
 
-    ``convex`` are the same sums of ``max(f'', 0)``, or None where all rows are convex.
+    ``convex`` are Hessian and factors of the positive parts of all rows' curvatures: they are the Hessian of a convex
+    function of common parameters and effects together. None where all rows are convex.
     """
 
     energy: float
     gradient: np.ndarray
     hessian: np.ndarray
     factors: list[OfFactor]
-    convex: list[OfFactor] | None
+    convex: tuple[np.ndarray, list[OfFactor]] | None
 
 
 class GroupedRows:
@@ -105,34 +106,36 @@ class GroupedRows:
 
     def sums(self, at: Point) -> DataSums:
         """One pass."""
-        convex = self.seen.convex
+        seen, F = self.seen, len(self.groupings)
 
-        def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> tuple:
-            sums = self.seen.sums(rows, eta, weight)
-            found = [self._second(rows, sums)]
-            if not convex:
-                bent = sums.second > 0.0
-                found.append(
-                    self._second(rows, sums._replace(second=sums.second * bent, mixed=sums.mixed * bent[:, None]))
-                )
-            return sums.energy, sums.gradient, sums.hessian, *(a for one in found for f in one for a in f)
+        def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> list[Any]:
+            sums = seen.sums(rows, eta, weight)
+            found = [sums.energy, sums.gradient, sums.hessian, *self._second(rows, sums)]
+            if not seen.convex:
+                bent = seen.sums(rows, eta, weight, convex=True)
+                found += [bent.hessian, *self._second(rows, bent)]
+            return found
 
         with np.errstate(over="ignore", invalid="ignore"):
             total = list(next(results := iter(self.map(terms, at))))
             for more in results:
                 for k, value in enumerate(more):
                     total[k] = total[k] + value
-        F = len(self.groupings)
-        each = [OfFactor(*total[3 + 3 * k : 6 + 3 * k]) for k in range((len(total) - 3) // 3)]
-        return DataSums(float(total[0]), total[1], total[2], each[:F], None if convex else each[F:])
+        energy, gradient, hessian, *rest = total
+        own, beside = rest[: 3 * F], rest[3 * F :]
+        factors, convex = (
+            [OfFactor(*each[3 * f : 3 * f + 3]) for f in range(len(each) // 3)] for each in (own, beside[1:])
+        )
+        return DataSums(float(energy), gradient, hessian, factors, (beside[0], convex) if beside else None)
 
-    def _second(self, rows: Rows, of: Sums) -> list[OfFactor]:
-        found = []
+    def _second(self, rows: Rows, of: Sums) -> list[np.ndarray]:
+        """Gradient, curvature and cross derivatives of every factor, one behind the other."""
+        found: list[np.ndarray] = []
         for (codes, Z), one in zip(self.of(rows), self.groupings, strict=True):
             G, q = one.groups, one.q
             sums = OfFactor(np.zeros((G, q)), np.zeros((G, q, q)), np.zeros((G, q, self.p)))
             _add_second(codes, Z, of.first, of.second, of.mixed, *sums)
-            found.append(sums)
+            found += sums
         return found
 
     def thirds(self, at: Point) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:

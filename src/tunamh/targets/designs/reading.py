@@ -21,10 +21,16 @@ from .gathered import NOWHERE, GatheredDesign
 
 @dataclass(frozen=True, eq=False)
 class NamedDesign:
-    """A design that is ready, with its parameters' names, in the place of a table."""
+    """A design that is ready, with its parameters' names, in the place of a table.
+
+    Of a further predictor also the prior of its coefficients, where its family has none, and what was subtracted from
+    its columns (`tunamh.targets.recentred`).
+    """
 
     design: Design
     names: list[str]
+    prior: Any = None
+    origin: np.ndarray | None = None
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -226,7 +226,8 @@ def test_arithmetic_of_thousands_of_operations():
 
 
 @pytest.mark.parametrize(
-    "formula", ["~ (a + b) * c - d", "~ a - (b - c)", "~ (a | g) + b", "~ -1 + a", "~ a**2 / b", "~ I((a + b) * c**(-2))"]
+    "formula",
+    ["~ (a + b) * c - d", "~ a - (b - c)", "~ (a | g) + b", "~ -1 + a", "~ a**2 / b", "~ I((a + b) * c**(-2))"],
 )
 def test_parentheses_stay_where_they_are_needed(formula):
     assert str(parse(formula)) == formula

@@ -11,7 +11,7 @@ from arviz_stats.base import array_stats
 import tunamh
 from conftest import logistic_data
 from tunamh import MH, LogisticRegression, RandomWalk, sample
-from tunamh.convergence import diagnose, judge
+from tunamh.convergence import diagnose, in_the_tails, judge
 from tunamh.results import posterior_of
 from tunamh.until import Until
 
@@ -40,6 +40,20 @@ def test_the_numbers_of_arviz(rng, chains, draws):
     for j, one in enumerate(values):
         assert r_hat[j] == pytest.approx(array_stats.rhat(one, chain_axis=0, draw_axis=1), rel=1e-6)
         assert ess[j] == pytest.approx(array_stats.ess(one, chain_axis=0, draw_axis=1), rel=1e-6)
+
+
+def test_tails_that_are_hardly_visited_are_told(rng):
+    """The numbers of ArviZ; and a middle that mixes at once does not hide a tail that a chain stays in for long."""
+    x = rng.standard_normal((4, 2000, 2))
+    away = autoregressive(rng, 4, 2000, 1, 0.995)[:, :, 0] > 1.4
+    x[:, :, 1] += 4 * away
+    values = np.ascontiguousarray(x.transpose(2, 0, 1))
+    for j, found in enumerate(in_the_tails(values)):
+        assert found == pytest.approx(
+            array_stats.ess(values[j], chain_axis=0, draw_axis=1, method="tail", prob=(0.05, 0.95)), rel=1e-6
+        )
+    assert judge(x[:, :, :1]).complaint(["a"], 2000) is None
+    assert "effective draws in the tails of b" in judge(x)._replace(r_hat=1.0, ess=1e4).complaint(["a", "b"], 2000)
 
 
 def test_the_worst_of_many_parameters_and_draws_is_found(rng):

@@ -99,10 +99,8 @@ def choose(target: Target, test: Any, proposal: Any, control: Any, frames: int =
 
 
 def _for_regression(target: Regression, frames: int) -> Choice:
-    refuse_dependent_columns(target)
+    _refuse_improper_columns(target)
     mode = target.modes[0]
-    if mode.slow:  # only where a proof says so
-        refuse_separated(target)
     for doubt in target.doubts():
         warnings.warn(doubt, stacklevel=4 + frames)
     if len(target.modes) > 1:
@@ -127,9 +125,12 @@ def _for_regression(target: Regression, frames: int) -> Choice:
 
 
 def _refuse_improper_columns(target: Regression) -> None:
-    """Columns that leave no posterior under their prior leave none beside group effects, which have a proper one."""
+    """Columns that leave no posterior under their prior leave none beside group effects, which have a proper one.
+
+    Energies of several predictors are not convex: what is known at their mode proves nothing, so that rows are asked.
+    """
     refuse_dependent_columns(target)
-    if target.modes[0].slow:
+    if target.predictors > 1 or target.modes[0].slow:  # only where a proof says so
         refuse_separated(target)
 
 

@@ -8,6 +8,9 @@ All parameters at once, in arrays of shape (parameter, chain, draw); the numbers
 the larger of that for the draws and for their distances from the median, and
 
     ESS = total / tau,   tau = -1 + 2 sum of the autocorrelations, cut off by Geyer's initial monotone sequence.
+
+In the tails: the smaller ESS of whether draws lie below their 5 % and below their 95 % quantile. A chain may go about
+its middle quickly and hardly ever come to a heavy tail.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ R_HAT_LIMIT = 1.01
 ESS_PER_CHAIN = 100
 FEWEST_TO_JUDGE = 100  # draws per chain, below which R-hat is noise
 
+_TAILS = 0.05, 0.95
 _ENOUGH_DRAWS = 1000  # per chain, by which the worst parameters are found
 _ENOUGH_PARAMETERS = 50  # that are looked at closely
 _SUSPECTS = 16  # of them by each coarse rule
@@ -43,6 +47,8 @@ class Convergence(NamedTuple):
     stuck: list[int]
     chains: int
     frozen: list[int]
+    tail_ess: float = np.inf
+    tail_ess_of: int = 0
 
     def complaint(self, names: list[str], draws: int) -> str | None:
         """What a person must be told, if anything."""
@@ -65,6 +71,9 @@ class Convergence(NamedTuple):
         if self.ess < ESS_PER_CHAIN * self.chains and not self._is_frozen(self.ess_of):
             name = label(names[self.ess_of])
             faults.append(f"{self.ess:,.0f} effective draws of {name}, where {ESS_PER_CHAIN} per chain are wanted")
+        elif self.tail_ess < ESS_PER_CHAIN * self.chains:
+            name, wanted = label(names[self.tail_ess_of]), f"{ESS_PER_CHAIN} per chain are wanted"
+            faults.append(f"{self.tail_ess:,.0f} effective draws in the tails of {name}, where {wanted}")
         if not faults:
             return None
         return (
@@ -96,7 +105,7 @@ def judge(draws: np.ndarray) -> Convergence | None:
     stuck = constant.all(axis=1)
     frozen = np.flatnonzero(constant[~stuck].any(axis=0))
     worst = worst_of(lambda every, which: draws[:, ::every, which], chains, n, d)
-    return Convergence(*worst, np.flatnonzero(stuck).tolist(), chains, frozen.tolist())
+    return Convergence(*worst, np.flatnonzero(stuck).tolist(), chains, frozen.tolist(), *_worst_tail(draws))
 
 
 Take = Callable[[int, Any], np.ndarray]
@@ -121,6 +130,24 @@ def worst_of(take: Take, chains: int, n: int, d: int) -> tuple[float, int, float
         found, effective = diagnose(kept)
         r_hat, ess = float(found[pair == chosen[worst]][0]), float(effective[pair == chosen[least]][0])
     return r_hat, int(chosen[worst]), ess, int(chosen[least])
+
+
+def _worst_tail(draws: np.ndarray) -> tuple[float, int]:
+    """The fewest effective draws in the tails and whose they are, found as `worst_of` finds the others."""
+    chains, n, d = draws.shape
+    some = np.ascontiguousarray(draws[:, :: max(1, n // _ENOUGH_DRAWS)].transpose(2, 0, 1))
+    chosen = np.arange(d) if d <= _ENOUGH_PARAMETERS else _suspects(some)
+    worst = int(chosen[in_the_tails(some[chosen]).argmin()])
+    kept = draws[:, :: max(1, chains * n // _MOST_VALUES), worst][None]
+    return float(in_the_tails(kept)[0]), worst
+
+
+def in_the_tails(values: np.ndarray) -> np.ndarray:
+    """Effective draws in the tails of every parameter; ``values`` has the shape (parameter, chain, draw)."""
+    half = values.shape[2] // 2
+    halves = np.concatenate([values[:, :, :half], values[:, :, values.shape[2] - half :]], axis=1)
+    ends = np.quantile(values, _TAILS, axis=(1, 2))
+    return np.min([_effective((halves <= end[:, None, None]).astype(np.float64)) for end in ends], axis=0)
 
 
 def diagnose(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ import numpy as np
 from harness import Mover
 
 import tunamh
-from problems import Problem
+from problems import STRUCTURES, Problem
 from tunamh._jit import NO_FAULT, Decide, Decision, fixed, part
 from tunamh._vector import copy_into
 from tunamh.acceptance.base import failure
@@ -24,6 +24,8 @@ from tunamh.mixed.move_common import move_common
 from tunamh.mixed.move_effects import move_effects
 from tunamh.mixed.move_scales import move_scales
 from tunamh.mixed.sweep import _lengths_of, _slope_given_others
+from tunamh.priors.mixtures import HORSESHOE
+from tunamh.targets.given_scales import GivenScalesTarget
 
 
 class LeftOut(Exception):
@@ -64,6 +66,32 @@ def _swept(target: Any, given: Any, **parts: Any) -> Mover:
     test, proposal, _ = target.sweep()
     ready = test.bind(target)._replace(**parts)
     return Mover.ready(SimpleNamespace(target=target, ready_test=ready, ready_proposal=proposal.bind(target)), given)
+
+
+def scales_in_turn(problem: Problem) -> Mover:
+    """A prior that is Gaussian given scales; what is kept of these lies behind the parameters, squared."""
+    mover = joint(None, None, None)(problem)
+    target = mover.target
+    if not isinstance(target, GivenScalesTarget):
+        raise LeftOut
+    d, mixture, to_state = target.dim, target.mixture, mover.to_state
+    at = [*np.flatnonzero(mixture.mixed), len(mixture.start) - 1] if mixture.arrangement == HORSESHOE else slice(None)
+
+    def with_scales(point: np.ndarray) -> np.ndarray:
+        state = to_state(point[:d])
+        if mixture.variables:
+            state[d:][at] = np.square(point[d:])
+        return state
+
+    mover.to_state = with_scales
+    return mover
+
+
+def gathered(problem: Problem) -> Mover:
+    mover = joint(tunamh.MHSS(delayed=False), tunamh.Autoregressive(), 2)(problem)
+    assert mover.target.gathered is not None
+    mover.target.gathered.begin()
+    return mover
 
 
 class _Firefly(Mover):
@@ -163,6 +191,8 @@ OF_GROUPS: dict[str, Ready] = {
     "groups' own move": one_move(_EFFECTS),
     "scales' move": one_move(_SCALES),
 }
+OF_MIXTURES: dict[str, Ready] = {"scales in turn": scales_in_turn}
+OF_SOURCES: dict[str, Ready] = {"gathered rows": gathered}
 OF_LEVELS: dict[str, Ready] = {"levels as groups": levels_as_groups}
 
 
@@ -173,3 +203,15 @@ def made_ready(ready: Ready, problem: Problem) -> Mover:
             return ready(problem)
         except tunamh.NotApplicable as error:
             raise LeftOut from error
+
+
+def kernels_for(where: str) -> dict[str, Ready]:
+    """The kernels that a structure of `problems.STRUCTURES` is moved by."""
+    structure = STRUCTURES[where]
+    if structure.factors:
+        return OF_GROUPS
+    if structure.levels:
+        return OF_LEVELS
+    if structure.gathered:
+        return OF_SOURCES
+    return OF_COLUMNS if structure.prior == "normal" else OF_MIXTURES

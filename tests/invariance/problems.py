@@ -5,16 +5,18 @@ A point is a vector of the parameters as a user knows them, in the order of the 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from families import COLUMN, FAMILIES, N_ROWS, OFFSET, RESPONSES, WEIGHTS, Family, log_normal
-from scipy import special
+from scipy import special, stats
 
 import tunamh
-from tunamh import GroupEffects
+from tunamh import GroupEffects, priors
+from tunamh.extend import Rows
 
 CODES = np.array([0, 0, 0, 0, 1, 2, 2, 1, 2, 1, 2, 1])  # lumps at both ends, low responses, high ones
 OTHERS = np.array([0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 0, 1])
@@ -30,11 +32,60 @@ class Structure:
     factors: tuple[tuple[np.ndarray, int, bool], ...] = ()
     levels: bool = False
     beside: tuple[str, ...] = ()  # of weights, offset, temper
+    prior: str = "normal"  # of PRIORS
+    gathered: bool = False  # no row is kept in memory
+
+
+@dataclass(frozen=True)
+class PriorOf:
+    """Of ``d`` coefficients, as a function of standard normals: they, and what is kept of their prior's scales."""
+
+    prior: Callable[[float], Any]
+    more: Callable[[int], int]  # further numbers
+    at: Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray]]
+
+
+def _half_cauchy(z: np.ndarray) -> np.ndarray:
+    return np.tan(0.5 * np.pi * special.ndtr(z))
+
+
+def _horseshoe_at(z: np.ndarray, more: np.ndarray, spread: float) -> tuple[np.ndarray, np.ndarray]:
+    """Local scales and the global one."""
+    scales = _half_cauchy(more)
+    scales[:, -1] *= 0.5
+    return scales[:, :-1] * scales[:, -1:] * z, scales
+
+
+def _grouped_at(z: np.ndarray, more: np.ndarray, spread: float) -> tuple[np.ndarray, np.ndarray]:
+    scales = _half_cauchy(more)
+    return scales * z, scales
+
+
+PRIORS: dict[str, PriorOf] = {
+    "normal": PriorOf(lambda spread: tunamh.Normal(scale=spread), lambda d: 0, lambda z, more, s: (s * z, more)),
+    "Student-t": PriorOf(
+        lambda spread: priors.StudentT(df=2.0, scale=0.5),
+        lambda d: 0,
+        lambda z, more, s: (0.5 * stats.t(2.0).ppf(special.ndtr(z)), more),
+    ),
+    "Laplace": PriorOf(
+        lambda spread: priors.Laplace(scale=0.5),
+        lambda d: 0,
+        lambda z, more, s: (stats.laplace(scale=0.5).ppf(special.ndtr(z)), more),
+    ),
+    "horseshoe": PriorOf(lambda spread: priors.Horseshoe(0.5), lambda d: d + 1, _horseshoe_at),
+    "grouped": PriorOf(lambda spread: priors.Grouped(scale=tunamh.HalfCauchy(1.0)), lambda d: 1, _grouped_at),
+}
 
 
 STRUCTURES = {
     "columns": Structure(),
     "weights, offset, temper": Structure(beside=("weights", "offset", "temper")),
+    "rows that are gathered": Structure(gathered=True),
+    "horseshoe": Structure(prior="horseshoe"),
+    "grouped prior": Structure(prior="grouped"),
+    "Student-t prior": Structure(prior="Student-t"),
+    "Laplace prior": Structure(prior="Laplace"),
     "levels": Structure(levels=True),
     "groups": Structure(((CODES, 1, False),)),
     "groups, known scale": Structure(((CODES, 1, True),)),
@@ -43,6 +94,19 @@ STRUCTURES = {
     "slopes, known scales": Structure(((CODES, 2, True),)),
     "crossed": Structure(((CODES, 1, False), (OTHERS, 1, False))),
 }
+
+
+class OutOfMemory:
+    """A source whose rows may not be held: those that a chain draws are gathered ahead of it."""
+
+    memory, names, fingerprint = 1, None, "a few rows"
+
+    def __init__(self, X: np.ndarray, y: np.ndarray):
+        self.X, self.y, self.n_rows = X, y, len(y)
+
+    def map(self, function: Callable[[Rows], Any]) -> Iterator[Any]:
+        for start in range(0, self.n_rows, 5):
+            yield function(Rows(start, self.X[start : start + 5], self.y[start : start + 5]))
 
 
 @dataclass
@@ -69,14 +133,16 @@ class Problem:
 
     def _target(self) -> Any:
         family, beside = self.family, self.structure.beside
-        more = {key: value for key, value in family.more.items()}
+        more = dict(family.more)
         if family.described:
             more["predictors"] = {family.described: np.ones((N_ROWS, 1))}
         if "weights" in beside:
             more["weights"] = WEIGHTS
         if "offset" in beside:
             more["offset"] = OFFSET
-        prior = tunamh.Normal(scale=self.spread)
+        prior = PRIORS[self.structure.prior].prior(self.spread)
+        if self.structure.gathered:
+            return tunamh.GLM(OutOfMemory(self.X, self.y), family=family.family, prior=prior, **more)
         if not self.structure.factors:
             temper = 0.6 if "temper" in beside else 1.0
             return tunamh.GLM(self.X, self.y, family.family, prior=prior, temper=temper, **more)
@@ -101,7 +167,10 @@ class Problem:
         """The parameters at standard normals: coefficients, the family's own, group scales, correlations, effects."""
         beta, *unknown, rest = np.split(xi, np.cumsum(self._sizes[:-1]), axis=1)
         rest, *effects = self._of_factors(rest)
-        parts = [self.spread * beta, *(one.at(z) for one, z in zip(self.family.unknown, unknown, strict=True))]
+        kind = PRIORS[self.structure.prior]
+        beta, of_prior = kind.at(*np.split(beta, [self._coefficients], axis=1), self.spread)
+        own = [one.at(z) for one, z in zip(self.family.unknown, unknown, strict=True)]
+        parts = [beta, *own, of_prior]
         free = [q for _, q, known in self.structure.factors if not known]
         scales, related = np.split(rest, [sum(free)], axis=1)
         scales, related = GROUP_SCALE_AT(scales), 2 * special.ndtr(related) - 1  # LKJ(1) of two effects
@@ -125,11 +194,15 @@ class Problem:
     def _sizes(self) -> list[int]:
         """Of coefficients, of every own parameter, of all scales and correlations."""
         free = sum(q + q * (q - 1) // 2 for _, q, known in self.structure.factors if not known)
-        coefficients = max(self.family.classes, 1) * self.X.shape[1]
-        return [coefficients, *(one.size for one in self.family.unknown), free]
+        more = PRIORS[self.structure.prior].more(self._coefficients)
+        return [self._coefficients + more, *(one.size for one in self.family.unknown), free]
+
+    @property
+    def _coefficients(self) -> int:
+        return max(self.family.classes, 1) * self.X.shape[1]
 
     def _of_factors(self, rest: np.ndarray) -> list[np.ndarray]:
-        """Scales with correlations, and the effects of every factor."""
+        """Scales with correlations (those of a prior, where there are no groups), and the effects of every factor."""
         return np.split(rest, np.cumsum([self._sizes[-1], *self._effects]), axis=1)[:-1]
 
     @cached_property
@@ -140,7 +213,7 @@ class Problem:
 
     def log_likelihood(self, points: np.ndarray) -> np.ndarray:
         """Of all rows at every point, weights and temper included."""
-        beta, *unknown, rest = np.split(points, np.cumsum(self._sizes[:-1]), axis=1)
+        beta, *unknown, rest = np.split(points, np.cumsum([self._coefficients, *self._sizes[1:-1]]), axis=1)
         effects = self._of_factors(rest)[1:]
         if self.family.classes:
             d = self.X.shape[1]

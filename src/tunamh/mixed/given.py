@@ -36,7 +36,10 @@ def tau_of(state, common):
 
 @helper
 def log_prior_of_scales(hyper, factor, state, tau):
-    """Of the scales as a user knows them, ``e^lambda / tau``, in the coordinates that are walked."""
+    """Of the scales as a user knows them, ``e^lambda / tau``, in the coordinates that are walked.
+
+    -inf, a density of zero, where a number is too large or too small for what it goes through.
+    """
     q, at = factor.q, factor.scales_at
     natural = np.empty(q)
     total = 0.0
@@ -44,7 +47,8 @@ def log_prior_of_scales(hyper, factor, state, tau):
         natural[a] = math.exp(state[at + a]) / tau
         total += state[at + a] - math.log(tau)
     total += laws_at(natural, hyper, factor.priors, factor.priors + factor.prior_size)
-    return total + log_correlations(state, at, q, factor.correlation)
+    total += log_correlations(state, at, q, factor.correlation)
+    return total if math.isfinite(total) else -np.inf
 
 
 @helper

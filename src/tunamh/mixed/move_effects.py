@@ -91,6 +91,8 @@ def move_effects(rng, hyper, factor, common, state, there, given, away, full, mo
         fill_cubics(hyper, factor, given.leans, given.turns, there, there_of, cubics_there)
         for g in range(G):
             log_ratios[g] += cubics[g] - cubics_there[g]
+            if not math.isfinite(log_ratios[g]):  # (A) has seen that the state is a number: the proposal overflowed
+                log_ratios[g] = -np.inf
         lengths = (length, 0.0, 2.0 * length)
         fill_distances(
             hyper, factor, given.leans, given.leans, lengths, state, there, here_of, there_of, away, distances

@@ -100,7 +100,7 @@ def propose_by_table(rng, hyper, factor, common, state, gradient, there):
     cells, low, step = int(hyper[table]), hyper[table + 1], hyper[table + 2]
     size, records, tilt = 1 + p + p * p, first + 2 * cells, gradient[p] - hyper[table + 3]
     place = (state[factor.scales_at] - low) / step
-    if not (place >= 0.0 and place < cells):
+    if not (place >= 0.0 and place < cells and math.isfinite(tilt)):
         return 0.0
     here = int(place)
     tilted, largest, total = np.empty(cells), -np.inf, 0.0

@@ -12,6 +12,8 @@ it may define the proposal. Without the shift a move is accepted in 1 of 4 cases
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .._jit import helper
@@ -115,4 +117,4 @@ def fill_shift(hyper, factor, common, kappa, slope, eps, gradient, shift):
         total = 0.0
         for j in range(i, n):
             total += hyper[factor.root + j * n + i] * gradient[j]
-        shift[i] = -total
+        shift[i] = -total if math.isfinite(total) else 0.0  # of ``eps`` so far out that no polynomial knows it

@@ -48,14 +48,14 @@ class Laws(NamedTuple):
 
 # hyper of `_independent`: one record for every coordinate that has anything to say; ``u = theta_j - at``.
 _COORDINATE, _KIND, _MEAN, _SCALE, _DF, _AT, _GRADIENT, _CURVATURE = range(8)
-_RECORD = 8
+RECORD = 8
 
 
 def records(laws: Laws, which: np.ndarray, at: np.ndarray, gradient: np.ndarray, curvature: np.ndarray) -> np.ndarray:
     """``hyper`` of `_independent`: the laws of the coordinates ``which``, and the quadratics that are added to them."""
     columns = np.arange(len(laws.kind)), *laws, at, gradient, curvature
-    if len(columns) != _RECORD or {len(column) for column in columns} != {len(which)}:
-        raise ValueError(f"a record has {_RECORD} numbers, each of them given for all {len(which)} coordinates")
+    if len(columns) != RECORD or {len(column) for column in columns} != {len(which)}:
+        raise ValueError(f"a record has {RECORD} numbers, each of them given for all {len(which)} coordinates")
     return fixed(np.column_stack(columns)[which])
 
 
@@ -76,7 +76,7 @@ def _as_power(value, kind):
 def laws_at(theta, hyper, first, last):
     """``g u + h u^2 / 2`` minus the potential, for every record in ``hyper[first:last]``."""
     total = 0.0
-    for start in range(first, last, _RECORD):
+    for start in range(first, last, RECORD):
         own = theta[int(hyper[start + _COORDINATE])]
         value, kind, turned = _as_power(own, hyper[start + _KIND])
         mean, scale, df = hyper[start + _MEAN], hyper[start + _SCALE], hyper[start + _DF]

@@ -34,6 +34,10 @@ def _below_each_other(X: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return X[counts] if X.ndim == 2 else X[:, counts].reshape(-1, X.shape[2])
 
 
+def _columns_of_zeros(target: Regression) -> np.ndarray:
+    return target.sums(lambda X, y, weight: (X.squares(weight > 0),))[0] == 0
+
+
 def dependent_columns(target: Regression) -> list[np.ndarray]:
     """Groups of columns that depend on each other over all rows; a group of one is a column of zeros.
 
@@ -45,6 +49,10 @@ def dependent_columns(target: Regression) -> list[np.ndarray]:
         groups = dependent_columns(target.on_columns(flat)) if flat.any() else []
         return [np.flatnonzero(flat)[group] for group in groups]
     Z = target.columns.open_directions
+    zero = _columns_of_zeros(target) if Z.shape[1] > 0 else np.zeros(target.dim, bool)
+    if zero.any():  # beside these, nothing else of their directions is to be seen but rounding
+        groups = [] if zero.all() else dependent_columns(target.on_columns(~zero))
+        return [*np.flatnonzero(zero)[:, None], *(np.flatnonzero(~zero)[group] for group in groups)]
     while Z.shape[1] > 0:
 
         def variation(X: Block, y: np.ndarray, weight: np.ndarray, Z: np.ndarray = Z) -> tuple[np.ndarray, np.ndarray]:

@@ -89,7 +89,7 @@ def _of_heavy_prior(target: GLM) -> Iterator[str]:
         named = part.names_along(direction)
         yield (
             f"the data are separable along column{'s' * (len(named) > 1)} {listed(named)}, and only a prior without a "
-            "variance holds the posterior there: its tails are so heavy that chains hardly reach them, and with flat "
+            "variance holds the posterior there: its tails are so heavy that its mean does not exist, and with flat "
             "coefficients beside it there may be no posterior at all. Take a Normal, a Laplace or a StudentT prior "
             "with df above 2."
         )

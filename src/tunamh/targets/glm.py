@@ -14,11 +14,11 @@ from .._jit import Part
 from ..data.passes import announce
 from ..laplace import Mode, find_mode
 from ..priors import Flat, as_prior
-from ..priors.laws import LAPLACE, NORMAL, ReadyIndependent
+from ..priors.laws import LAPLACE, NORMAL, Laws, ReadyIndependent
 from ..priors.mixtures import mixture_of_laws
 from .arrange import arrange
 from .base import Expansion, checked_temper
-from .closed import closed_form
+from .closed import ReadyClosed, closed_form
 from .columns import dependent_columns
 from .describe import regression_as_json
 from .distinct import distinct
@@ -45,6 +45,7 @@ Result = TypeVar("Result")
 
 _ROWS_FOR_MANY_STARTS = 2000
 _START_SPREAD = 2.0  # widths of the Laplace law
+_DRAWS_FOR_WIDTH = 200
 _DOMINATED = 0.4  # of a prior's scale: a posterior this wide has its peak and tails
 
 
@@ -285,17 +286,31 @@ class GLM(Regression):
         prior = self._prior
         if getattr(prior, "mixture", None) is not None:
             return self
-        if self.arranged.form is not None or not isinstance(prior, ReadyIndependent) or self.highest_order() < 2:
+        closed = prior if isinstance(prior, ReadyClosed) else None
+        own = prior if closed is None else closed.coefficients
+        if not isinstance(own, ReadyIndependent) or self.highest_order() < 2:
             return None
-        if (prior.laws.kind > LAPLACE).any():  # not all of it can be mixed
+        if (own.laws.kind > LAPLACE).any() or not (own.laws.kind > NORMAL).any():  # not all of it can be mixed
             return None
-        curved = prior.laws.kind > NORMAL
-        width = np.linalg.norm(self.modes[0].posterior.metric().factor, axis=1)
-        if not (curved & (width > _DOMINATED * prior.laws.scale)).any():
+        if not self._dominated(own.laws):
             return None
         other = self._with(self.observations)
-        other._prior = mixture_of_laws(prior.laws)
+        other._prior = mixture_of_laws(own.laws)
+        if closed is not None:
+            start = np.asarray(self.arranged.start)
+            other._prior = closed_form(closed.form, other._prior, [closed.extras], start)
         return other
+
+    def _dominated(self, laws: Laws) -> bool:
+        """Whether a posterior is about as wide as a Student-t or Laplace law, or has no Laplace law of its own."""
+        point, metric = self.modes[0].point, self.modes[0].posterior.metric()
+        if self.arranged.form is not None and not metric.positive_definite:
+            return True
+        width = np.linalg.norm(metric.factor, axis=1)
+        if self.arranged.form is not None:
+            near = point + np.random.default_rng(0).standard_normal((_DRAWS_FOR_WIDTH, self.dim)) @ metric.factor.T
+            width = np.std(self.natural(near), axis=0)[: len(laws.kind)]
+        return bool(((laws.kind > NORMAL) & (width > _DOMINATED * laws.scale)).any())
 
     def distinct(self) -> GLM | None:
         """The same posterior on the rows that differ, weighted; None where hardly any row repeats."""

@@ -104,6 +104,8 @@ class InMemory(Sample):
     classes: tuple[str, ...] | None = None
     digest: str = ""
     """Of the data that distinct rows were taken from."""
+    origin: tuple[np.ndarray, int] | None = None
+    """Of which given row each row is a part, and how many were given: where one became two."""
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]

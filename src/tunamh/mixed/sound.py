@@ -31,7 +31,7 @@ def _astray(base: GLM, rows: GroupedRows, priors: ScalePriors, centre: Centre) -
         hessian = Marginal(rows, f, centre.at, centre.sums, priors).solve(scales)[2]
         with np.errstate(invalid="ignore"):
             sd = np.sqrt(np.diag(np.linalg.pinv(hessian, hermitian=True)))
-        if impossible(sd, base.arranged, base.coefficient_prior, rows.seen.convex):
+        if impossible(sd, base._prior, rows.seen.convex):
             return True
         if one.laws is not None:
             natural = np.exp(scales[: one.q]) / priors.tau(centre.at.common)

@@ -265,7 +265,7 @@ class GLM(Regression):
         if not (np.isfinite(mode.posterior.energy) and np.isfinite(mode.posterior.hessian).all()):
             return False
         width = np.linalg.norm(mode.posterior.metric().factor, axis=1)
-        return impossible(width, self.arranged, self.coefficient_prior, self.convex)
+        return impossible(width, self._prior, self.convex)
 
     def supported_point(self) -> np.ndarray | None:
         return self._supported_point

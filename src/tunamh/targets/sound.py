@@ -6,24 +6,25 @@ the prior's, or one that is zero or no number, proves that the search for a mode
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..priors.laws import NORMAL, ReadyIndependent
 from ..priors.potential import ReadyPrior
+from .closed import ReadyClosed
 from .forms import Scale
 
 _MORE = 1.01  # times the prior's standard deviation: rounding
 
 
-def impossible(sd: np.ndarray, arranged: Any, coefficients: ReadyPrior, convex: bool) -> bool:
+def impossible(sd: np.ndarray, prior: ReadyPrior, convex: bool) -> bool:
     """Whether standard deviations of the parameters, as they are walked, cannot be those of a posterior's mode."""
     if not (np.isfinite(sd) & (sd > 0)).all():
         return True
-    form = arranged.form
-    if not convex or not isinstance(coefficients, ReadyIndependent) or isinstance(form, Scale):
+    if isinstance(prior, ReadyClosed):
+        if isinstance(prior.form, Scale):  # coefficients are walked in units of it
+            return False
+        sd, prior = sd[prior.form.coefficients_at], prior.coefficients
+    if not convex or not isinstance(prior, ReadyIndependent):
         return False
-    at = np.arange(len(coefficients.laws.kind)) if form is None else form.coefficients_at
-    normal = coefficients.laws.kind == NORMAL
-    return bool((sd[at][normal] > _MORE * coefficients.laws.scale[normal]).any())
+    normal = prior.laws.kind == NORMAL
+    return bool((sd[normal] > _MORE * prior.laws.scale[normal]).any())

@@ -29,8 +29,8 @@ def _astray(base: GLM, rows: GroupedRows, priors: ScalePriors, centre: Centre) -
     for f, one in enumerate(rows.groupings):
         scales = centre.scales[f]
         hessian = Marginal(rows, f, centre.at, centre.sums, priors).solve(scales)[2]
-        with np.errstate(invalid="ignore"):
-            sd = np.sqrt(np.diag(np.linalg.pinv(hessian, hermitian=True)))
+        unit = 1 / np.sqrt(np.diag(hessian))  # positive definite, by `Marginal`
+        sd = unit * np.sqrt(np.diag(np.linalg.inv(hessian * np.outer(unit, unit))))
         if impossible(sd, base._prior, rows.seen.convex):
             return True
         if one.laws is not None:

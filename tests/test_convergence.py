@@ -5,12 +5,15 @@ import warnings
 
 import numpy as np
 import pytest
+import xarray
 from arviz_stats.base import array_stats
 
 import tunamh
 from conftest import logistic_data
 from tunamh import MH, LogisticRegression, RandomWalk, sample
-from tunamh.convergence import diagnose, judge
+from tunamh.convergence import diagnose, in_the_tails, judge
+from tunamh.results import posterior_of
+from tunamh.until import Until
 
 X, Y = logistic_data(2000, 3)
 
@@ -37,6 +40,20 @@ def test_the_numbers_of_arviz(rng, chains, draws):
     for j, one in enumerate(values):
         assert r_hat[j] == pytest.approx(array_stats.rhat(one, chain_axis=0, draw_axis=1), rel=1e-6)
         assert ess[j] == pytest.approx(array_stats.ess(one, chain_axis=0, draw_axis=1), rel=1e-6)
+
+
+def test_tails_that_are_hardly_visited_are_told(rng):
+    """The numbers of ArviZ; and a middle that mixes at once does not hide a tail that a chain stays in for long."""
+    x = rng.standard_normal((4, 2000, 2))
+    away = autoregressive(rng, 4, 2000, 1, 0.995)[:, :, 0] > 1.4
+    x[:, :, 1] += 4 * away
+    values = np.ascontiguousarray(x.transpose(2, 0, 1))
+    for j, found in enumerate(in_the_tails(values)):
+        assert found == pytest.approx(
+            array_stats.ess(values[j], chain_axis=0, draw_axis=1, method="tail", prob=(0.05, 0.95)), rel=1e-6
+        )
+    assert judge(x[:, :, :1]).complaint(["a"], 2000) is None
+    assert "effective draws in the tails of b" in judge(x)._replace(r_hat=1.0, ess=1e4).complaint(["a", "b"], 2000)
 
 
 def test_the_worst_of_many_parameters_and_draws_is_found(rng):
@@ -86,6 +103,30 @@ def test_chains_that_never_move_are_named():
     x = np.random.default_rng(1).standard_normal((4, 500, 2))
     x[2] = x[2, 0]
     assert judge(x).complaint(["a", "b"], 500).startswith("chain 2 (of 4, counted from 0) never moved: 500")
+
+
+def test_a_parameter_that_never_moved_is_named(rng):
+    """Beside others that move, in all chains alike or in one of them."""
+    x = autoregressive(rng, 4, 500, 3, 0.0)
+    x[:, :, 1] = 2.1
+    found = judge(x)
+    assert found.frozen == [1]
+    assert "slope never moved (500 identical draws" in found.complaint(["a", "slope", "c"], 500)
+    assert not Until(ess=50).holds(lambda every, which: x[:, ::every, which], 4, 500, 3)
+    x[1:, :, 1] = rng.standard_normal((3, 500))
+    assert "slope never moved" in judge(x).complaint(["a", "slope", "c"], 500)
+    many = autoregressive(rng, 4, 300, 200, 0.3)
+    many[:, :, 50:90] = 1.0
+    assert "parameter 50," in judge(many).complaint([f"parameter {j}" for j in range(200)], 300)
+
+
+def test_the_summary_of_a_parameter_that_never_moved_has_no_diagnostics(rng):
+    x = autoregressive(rng, 4, 200, 2, 0.0)
+    x[:, :, 0] = 2.1
+    tree = xarray.DataTree.from_dict({"posterior": posterior_of(x, [("theta", ["frozen", "moving"])])})
+    table = tunamh.summary(tree)
+    assert table.loc["theta[frozen]", ["r_hat", "ess_bulk", "ess_tail"]].isna().all()
+    assert table.loc["theta[moving]", ["r_hat", "ess_bulk", "ess_tail"]].notna().all()
 
 
 def test_short_runs_and_good_runs_are_quiet():

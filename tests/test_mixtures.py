@@ -2,6 +2,7 @@
 
 import arviz_stats
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -206,3 +207,72 @@ def test_what_is_not_offered_says_so():
         priors.Grouped(scale=tunamh.HalfNormal(1))
     with pytest.raises(TypeError, match="only Flat and Normal"):
         LogisticRegression(X, Y, prior=priors.ByName({"0": priors.Laplace(scale=1)}, others=priors.Horseshoe(0.5)))
+
+
+# ---------------------------------------------------------------------------------------------- beside a scale, tails
+
+
+BESIDE = {
+    "Laplace": (priors.Laplace(scale=0.1), lambda b: -np.abs(b) / 0.1),
+    "Student-t": (priors.StudentT(df=3, scale=0.1), lambda b: stats.t.logpdf(b / 0.1, 3)),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_laws_beside_an_unknown_residual_scale(name):
+    """By quadrature over the coefficient and the logarithm of the residual scale; before, a random walk or V of 5h."""
+    prior, log_prior = BESIDE[name]
+    x = np.random.default_rng(6).normal(size=30)
+    y = 0.25 * x + np.random.default_rng(7).normal(size=30)
+    tree = sample(GLM(x[:, None], y, tunamh.Gaussian(scale=tunamh.HalfNormal(2.0)), prior=prior), draws=6000, rng=3)
+    assert "scales of the prior" in tree.posterior.attrs["choice"]
+    b, s = GRID[np.abs(GRID) < 4][:, None], np.linspace(-1.5, 1.5, 400)
+    residuals = (y**2).sum() - 2 * b * (x @ y) + b * b * (x @ x)
+    log_density = log_prior(b) - 29 * s - 0.5 * residuals * np.exp(-2 * s) - 0.5 * np.exp(2 * s) / 4
+    weight = np.exp(log_density - log_density.max()).sum(axis=1) * CELL[np.abs(GRID) < 4]
+    weight, b = weight / weight.sum(), b[:, 0]
+    mean = weight @ b
+    spread = np.sqrt(weight @ (b - mean) ** 2)
+    truth = mean, spread, weight[b > mean + spread].sum()
+    assert scores(tree.posterior["theta"].values[..., 0], truth).max() < 4.5
+
+
+def test_many_laplace_laws_beside_an_unknown_scale_mix():
+    """As a trend with 25 changes of slope has them: "a random walk since the Hessian is indefinite", R-hat 4.2."""
+    t, some = np.linspace(0, 1, 300), np.random.default_rng(1)
+    changes = np.linspace(0, 0.8, 27)[1:-1]
+    columns = np.column_stack([np.ones(300), t, *(np.maximum(t - c, 0.0) for c in changes)])
+    y = 0.3 + 0.5 * t - 0.6 * np.maximum(t - 0.4, 0.0) + 0.05 * some.normal(size=300)
+    table = pd.DataFrame(columns, columns=["one", "t", *(f"change {k}" for k in range(25))])
+    wide = tunamh.Normal(scale=5.0)
+    law = priors.ByName({"one": wide, "t": wide}, others=priors.Laplace(scale=0.05))
+    tree = sample(GLM(table, y, tunamh.Gaussian(scale=tunamh.HalfNormal(0.5)), prior=law), draws=2000, rng=1)
+    assert "scales of the prior" in tree.posterior.attrs["choice"]
+    assert float(arviz_stats.rhat(tree.posterior)["theta"].max()) < 1.05
+
+
+def separated(df, scale):
+    """A column and a label that it separates, with a point above which the slope has 1 % of its law, by quadrature."""
+    x = np.random.default_rng(3).normal(size=24)
+    y = (x > 0.1).astype(float)
+    r, angle = np.exp(np.linspace(-4, 16, 700)), np.linspace(-np.pi, np.pi, 1001)[:-1]
+    b = r[:, None] * np.cos(angle), r[:, None] * np.sin(angle)
+    log_density = 2 * np.log(r)[:, None] - 0.5 * (df + 1) * sum(np.log1p((one / scale) ** 2 / df) for one in b)
+    for value, label in zip(x, y, strict=True):
+        log_density -= np.logaddexp(0, (1 - 2 * label) * (b[0] + b[1] * value))
+    order = np.argsort(b[1].ravel())
+    below = np.cumsum(np.exp(log_density - log_density.max()).ravel()[order])
+    return np.column_stack([np.ones(24), x]), y, b[1].ravel()[order][np.searchsorted(below, 0.99 * below[-1])]
+
+
+@pytest.mark.parametrize(("df", "scale"), [(1, 2.5), (3, 2.5), (1, 100.0)])
+@pytest.mark.filterwarnings("ignore:the data are separable")
+def test_tails_as_heavy_as_the_priors_are_reached(df, scale):
+    """Gaussian proposals never came to them: shares of 0 to .8 of the tail's mass, .1 % tails empty."""
+    columns, y, far = separated(df, scale)
+    prior = priors.StudentT(df=df, scale=scale)
+    tree = sample(LogisticRegression(columns, y, prior=prior), draws=40_000, rng=2)
+    beyond = (tree.posterior["theta"].values[..., 1] > far).astype(float)
+    effective = float(arviz_stats.ess(beyond))
+    assert effective > 300
+    assert abs(beyond.mean() - 0.01) < 4.5 * np.sqrt(0.01 * 0.99 / effective)

@@ -99,10 +99,8 @@ def choose(target: Target, test: Any, proposal: Any, control: Any, frames: int =
 
 
 def _for_regression(target: Regression, frames: int) -> Choice:
-    refuse_dependent_columns(target)
+    _refuse_improper_columns(target)
     mode = target.modes[0]
-    if mode.slow:  # only where a proof says so
-        refuse_separated(target)
     for doubt in target.doubts():
         warnings.warn(doubt, stacklevel=4 + frames)
     if len(target.modes) > 1:
@@ -127,9 +125,12 @@ def _for_regression(target: Regression, frames: int) -> Choice:
 
 
 def _refuse_improper_columns(target: Regression) -> None:
-    """Columns that leave no posterior under their prior leave none beside group effects, which have a proper one."""
+    """Columns that leave no posterior under their prior leave none beside group effects, which have a proper one.
+
+    Energies of several predictors are not convex: what is known at their mode proves nothing, so that rows are asked.
+    """
     refuse_dependent_columns(target)
-    if target.modes[0].slow:
+    if target.predictors > 1 or target.modes[0].slow:  # only where a proof says so
         refuse_separated(target)
 
 
@@ -226,7 +227,8 @@ def _without_expansion(target: Regression, why: str) -> Choice:
     if target.effective_rows < 0.25 * target.n_rows and np.isfinite(target.total_bound):
         return Choice(target, TunaMH(), target.default_proposal(), f"a random walk on minibatches, since {why}")
     mode = target.modes[0]
-    if np.isfinite(mode.posterior.energy) and mode.posterior.metric().positive_definite:
+    finite = np.isfinite(mode.posterior.energy) and np.isfinite(mode.posterior.hessian).all()
+    if finite and mode.posterior.metric().positive_definite:
         said = f"Student-t proposals about the mode and a random walk, each checked on {_all_rows(target)}, since {why}"
         return Choice(target, MH(), AcrossModes.of([mode]), said)
     return Choice(target, MH(), target.default_proposal(), f"a random walk on {_all_rows(target)}, since {why}")

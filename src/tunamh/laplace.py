@@ -136,6 +136,8 @@ def _descend(target: Target, point: np.ndarray, tolerance: float, most_steps: in
     decrement, linear, slow = np.inf, 0, False
     patient = patient or target._prior.proper
     for _ in range(most_steps):
+        if not np.isfinite(posterior.hessian).all():
+            break  # among infinities
         metric = posterior.metric()
         step = metric.factor @ (metric.factor.T @ posterior.gradient)
         before, decrement = decrement, float(posterior.gradient @ step)
@@ -183,25 +185,38 @@ def find_modes(target: Target) -> list[Mode]:
     """All modes that matter, by their share of the posterior; one for a posterior that is log-concave.
 
     Energies that are not convex are searched from many starts, `Target.candidates`: fits to tiny random subsamples
-    find modes that least squares, pulled by bad rows, does not (Rousseeuw 1984).
+    find modes that least squares, pulled by bad rows, does not (Rousseeuw 1984). Where there are none, one search is
+    done as ever, and `Target.rivals` are the modes that it may have missed.
     """
+    modes: list[Mode] = []
     candidates = target.candidates()
     if len(candidates) == 0:
-        return [find_mode(target)]
+        first = find_mode(target)
+        candidates = target.rivals(first)
+        if len(candidates) == 0:
+            return [first]
+        modes = [first] if np.isfinite(first.posterior.hessian).all() else []
     energies = target.energies_at(candidates)
     order = np.argsort(energies)[:_MOST_MODES]
-    modes: list[Mode] = []
+    lowest = min([energies[order[0]], *(mode.posterior.energy for mode in modes)])
     for k in order:
-        rough = energies[k] - energies[order[0]] > target.candidates_slack  # type: ignore[attr-defined]
-        if rough or any(_near(candidates[k], mode) for mode in modes):
+        rough = energies[k] - lowest > target.candidates_slack  # type: ignore[attr-defined]
+        if rough or any(near(candidates[k], mode) for mode in modes):
             continue
         mode = _descend(target, candidates[k], _CLOSE if not modes else 0.1 * _CLOSE, _MOST_STEPS, False)
-        if not any(_near(mode.point, other) for other in modes):
+        if not any(near(mode.point, other) for other in modes):
             modes.append(mode)
-    modes.sort(key=lambda mode: -mode.log_mass)
+    minima = [mode for mode in modes if mode.found and mode.posterior.metric().positive_definite]
+    modes = sorted(minima or modes, key=lambda mode: -mode.log_mass)
     return [mode for mode in modes if mode.log_mass >= modes[0].log_mass + np.log(_LEAST_SHARE)]
 
 
-def _near(point: np.ndarray, mode: Mode) -> bool:
+def descend(target: Target, start: np.ndarray, most_steps: int) -> Mode:
+    """Newton's steps from a start, over all rows of ``target``."""
+    return _descend(target, np.array(start, dtype=np.float64), 0.1 * _CLOSE, most_steps, False)
+
+
+def near(point: np.ndarray, mode: Mode, within: float = _SAME) -> bool:
+    """Whether a point is a mode's own, up to so many standard deviations in every direction."""
     off = mode.posterior.metric().inverse @ (point - mode.point)
-    return bool(np.linalg.norm(off) < _SAME * np.sqrt(point.size))
+    return bool(np.linalg.norm(off) < within * np.sqrt(point.size))

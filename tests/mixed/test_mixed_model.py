@@ -1,5 +1,7 @@
 """Group effects against quadrature and against decisions on all rows; what a user meets."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -438,9 +440,21 @@ def test_codes_that_are_no_column():
         MixedModel(X, y, tunamh.Logistic(), np.repeat("a", 100))
     with pytest.warns(UserWarning, match="group of its own"):
         MixedModel(X, y, tunamh.Logistic(), np.arange(100))
+    with pytest.warns(UserWarning, match="group of its own"):
+        MixedModel(X, y, tunamh.Gaussian(), np.arange(100))
     year = np.column_stack([np.ones(100), 2010 + np.arange(100) % 7])
     with pytest.warns(UserWarning, match="Centre the column"):
         MixedModel(X, y, tunamh.Logistic(), GroupEffects(np.arange(100) % 5, X=year))
+
+
+def test_effects_of_single_rows_are_no_surprise_for_counts_weights_and_known_errors():
+    X, y, each = np.ones((100, 1)), (np.arange(100) % 3).astype(float), np.arange(100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MixedModel(X, y, tunamh.Poisson(), each)
+        MixedModel(X, y, tunamh.Logistic(), each, trials=np.full(100, 5))
+        MixedModel(X, y, tunamh.Gaussian(), each, weights=np.linspace(1, 2, 100))
+        MixedModel(X, y, tunamh.Gaussian(1.0), each)
 
 
 def test_without_data_scales_have_their_priors():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .bounds import box_bound, slope_constant, supremum_near
+from .convexity import curved_downwards
 from .derivatives import Derivatives, derivatives
 from .interval import Interval
 from .jet import Jet
@@ -14,6 +15,7 @@ __all__ = [
     "Interval",
     "Jet",
     "box_bound",
+    "curved_downwards",
     "derivatives",
     "slope_constant",
     "supremum_near",

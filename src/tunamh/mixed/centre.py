@@ -37,10 +37,10 @@ def find_centre(rows: GroupedRows, priors: ScalePriors, at: Point) -> Centre:
     """From a point."""
     groupings = rows.groupings
     scales = [
-        np.where(np.arange(one.scales) < one.q, np.log(0.5), 0.0)
+        _inside(priors, f, np.where(np.arange(one.scales) < one.q, np.log(0.5), 0.0), at.common)
         if one.known is None
         else priors.known_scales(at.common)
-        for one in groupings
+        for f, one in enumerate(groupings)
     ]
     sums = rows.sums(at)
     if not np.isfinite(sums.energy):
@@ -63,6 +63,16 @@ def find_centre(rows: GroupedRows, priors: ScalePriors, at: Point) -> Centre:
         if length < _CLOSE * np.sqrt(rows.p + 1) and moved < _CLOSE and half == 0:
             break
     return Centre(at, scales, sums, rows.shares(at) if several else {})
+
+
+def _inside(priors: ScalePriors, f: int, scales: np.ndarray, common: np.ndarray) -> np.ndarray:
+    """Scales at which the prior's density is positive: those given, or others of the same shape."""
+    if not scales.size or np.isfinite(priors.energy(f, scales, common)):
+        return scales
+    q = priors.groupings[f].q
+    tries = [np.where(np.arange(scales.size) < q, scales + shift, scales) for shift in np.arange(-30.0, 30.0, 0.25)]
+    energies = [priors.energy(f, one, common) for one in tries]
+    return tries[int(np.argmin(energies))]
 
 
 def pushes(rows: GroupedRows, at: Point, scales: list[np.ndarray], sums: DataSums) -> list[float]:

@@ -67,6 +67,7 @@ def _add_scales(
                 schur[i, i] = (around - 2 * energy[0]) / h**2
             else:
                 schur[i, j] = schur[j, i] = (corners[0] - corners[1] - corners[2] + corners[3]) / (4 * h * h)
+    schur = np.where(np.isfinite(schur), schur, 0.0)  # a prior may end nearby
     values, vectors = np.linalg.eigh(schur)
     schur = (vectors * np.maximum(values, 0.2)) @ vectors.T  # lambda is wide where groups are few: no wider than 2.2
     bend = hessian[:p, :p]
@@ -75,7 +76,8 @@ def _add_scales(
     hessian[p:, p:] = schur + best @ bend @ best.T
     for k in range(m):
         above, below = (priors.energy(f, scales + s * STEP * np.eye(m)[k], common) for s in (1, -1))
-        pull[p + k] += (above - below) / (2 * STEP)
+        slope = (above - below) / (2 * STEP)
+        pull[p + k] += slope if np.isfinite(slope) else 0.0
     if priors.tau_at >= 0:  # the scales as a user knows them have one over tau in them
         tau, small = common.copy(), 1e-3 * common[priors.tau_at]
         tau[priors.tau_at] += small

@@ -27,8 +27,9 @@ from ..targets.observe import Beside
 from ..targets.parts import no_distance
 from .approximation import SharedParameters, law_of_shared
 from .asked import groupings_of, in_order, listed, refuse, unit
-from .centre import Centre, find_centre
-from .groups import GroupEffects, Grouping
+from .centre import Centre
+from .flat_scales import refuse_flat_scales
+from .groups import GroupEffects, Grouping, warn_of_single_rows
 from .layout import Common, FactorNumbers, pack
 from .named import from_tables
 from .names import effect_names, scale_names
@@ -37,6 +38,7 @@ from .parameters import GroupedParameters
 from .priors import ScalePriors
 from .quadratic import precision_at
 from .rows import with_groups
+from .sound import trusted_centre
 from .sums import GroupedRows, Point
 from .sweep import LaplaceByGroups, Sweep
 
@@ -95,6 +97,9 @@ class MixedModel(GroupedParameters):
         refuse(base, form)
         form = form if isinstance(form, Scale) else None  # what else there is, effects do not depend on
         self._set_up(base, groupings_of(base, given, unit(base, form)), form)
+        of_labels = hasattr(base.given_family, "of_trials") and beside.trials is None
+        if (form is not None or of_labels) and beside.weights is None:
+            warn_of_single_rows(self.groupings)
         if keep_effects is not None:
             self.keeps_effects = flag("keep_effects", keep_effects)
         self.given_family = base.given_family
@@ -102,6 +107,7 @@ class MixedModel(GroupedParameters):
     def _set_up(self, base: GLM, groupings: list[Grouping], form: Scale | None) -> None:
         """Of the common columns' regression and the groups; nothing is read yet."""
         self.base, self.groupings, self.form = base, groupings, form
+        refuse_flat_scales(base, groupings)
         self.effects = sum(one.groups * one.q for one in groupings)
         self.keeps_effects = self.effects <= _MOST_KEPT
         p, m = base.dim, sum(one.scales for one in self.groupings)
@@ -156,7 +162,7 @@ class MixedModel(GroupedParameters):
             mode = base.modes[0]
             common = np.array(mode.point if np.isfinite(mode.posterior.energy) else base._prior.mean, dtype=np.float64)
             start = Point(common, [np.zeros((one.groups, one.q)) for one in self.groupings])
-        return find_centre(self.grouped, self.scale_priors, start)
+        return trusted_centre(base, self.grouped, self.scale_priors, start)
 
     @cached_property
     def factors(self) -> list[FactorNumbers]:
@@ -258,7 +264,7 @@ class MixedModel(GroupedParameters):
             scales = (
                 self.scale_priors.known_scales(state)
                 if known
-                else self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3)
+                else self._supported_scales(k, self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3), state[:p])
             )
             P = np.linalg.pinv(numbers.convex + precision_at(one, scales)[0])
             slope = numbers.gradient + np.einsum("ajg,j->ga", numbers.cross, state[:p] - self.centre.at.common)
@@ -269,6 +275,14 @@ class MixedModel(GroupedParameters):
             state[effects_at : effects_at + drawn.size] = drawn.ravel()
             scales_at, effects_at = scales_at + one.scales, effects_at + drawn.size
         return state
+
+    def _supported_scales(self, k: int, scales: np.ndarray, common: np.ndarray) -> np.ndarray:
+        """Scales where their prior's density is positive: those given, or those of the centre as a user knows them."""
+        priors, centre = self.scale_priors, self.centre
+        if not scales.size or np.isfinite(priors.energy(k, scales, common)):
+            return scales
+        size = np.log(priors.tau(common) / priors.tau(centre.at.common))
+        return centre.scales[k] + np.where(np.arange(scales.size) < self.groupings[k].q, size, 0.0)
 
     def __repr__(self) -> str:
         groups = ", ".join(f"{one.groups} groups of {one.name}" for one in self.groupings)

@@ -20,7 +20,7 @@ import numpy as np
 
 from .._arguments import moderate_number, settle, shown
 from .._jit import Part, Refresh, fixed, helper, part
-from .laws import FLAT, LAPLACE, NORMAL, Laws, ReadyIndependent, ready
+from .laws import FLAT, LAPLACE, NORMAL, Laws, ReadyIndependent, ready, records
 from .positive import HalfCauchy, HalfStudentT, PositivePrior
 from .potential import Prior, ReadyPrior
 
@@ -120,6 +120,8 @@ def _grouped(rng, here, hyper):
         here[d + g] = _within(_inverse_gamma(rng, 0.5 * (df + count), df / wide + total))
 
 
+_NO_LAW = float(FLAT), 1.0, 1.0  # kind, scale and df of what has none
+
 HORSESHOE, EACH, GROUPED = range(3)
 """How variances follow from the scales of a state: a product, one for each coefficient, one for each group."""
 
@@ -153,6 +155,16 @@ class Mixture(NamedTuple):
         d = int(self.hyper[0])
         return self.hyper[1 + 2 * d : 1 + 3 * d]
 
+    @property
+    def records(self) -> np.ndarray:
+        """The laws of coefficients with a variance of their own, integrated out; none of other arrangements."""
+        d = int(self.hyper[0])
+        if self.arrangement != EACH:
+            return np.empty(0)
+        kind, scale, df = self.hyper[1 + 3 * d :].reshape(3, d)
+        zero = np.zeros(d)
+        return records(Laws(kind, self.mean, scale, df), self.mixed, zero, zero, zero).ravel()
+
     def among(self, at: np.ndarray, dim: int) -> Mixture:
         """The same of coefficients that are parameters ``at`` of ``dim``, beside others whose laws are elsewhere."""
 
@@ -164,6 +176,11 @@ class Mixture(NamedTuple):
         groups, start, numbers = spread(self.groups, 0), self.start, self.hyper[1 + 3 * int(self.hyper[0]) :]
         if self.arrangement == GROUPED:
             numbers = np.append(numbers[: -len(at)], groups)
+        elif self.arrangement == EACH:
+            groups, start = np.arange(dim), spread(self.start, 1.0)
+            numbers = np.concatenate(
+                [spread(one, empty) for one, empty in zip(numbers.reshape(3, -1), _NO_LAW, strict=True)]
+            )
         else:
             start = np.append(spread(self.start[:-1], 1.0), self.start[-1])
         hyper = [dim, *spread(1.0 * self.mixed, 0.0), *spread(self.fixed_variance, np.inf), *spread(self.mean, 0.0)]

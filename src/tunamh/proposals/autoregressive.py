@@ -11,6 +11,7 @@ from .._jit import Propose, fixed, helper, part
 from ..capabilities import Whitenable, offers
 from ..errors import NotApplicable
 from .base import OPTIMAL_WALK, Proposal, ReadyProposal, Space
+from .dilating import log_dilation
 
 # knobs of the autoregressive proposal: sqrt(1 - rho^2), robust share, length of a random-walk step, rho's sign,
 # spread of the logarithm of that length.
@@ -44,6 +45,15 @@ def _propose_heavy_tailed(rng, here, there):
 
 
 @helper
+def _propose_dilation(rng, here, there):
+    """``z' = e^s z``: half of the draws that are heavy-tailed, where a prior may have tails heavier than theirs."""
+    s = log_dilation(rng)
+    for j in range(here.size):
+        there[j] = math.exp(s) * here[j]
+    return here.size * s
+
+
+@helper
 def _propose_autoregressive(rng, here, there, rho, innovation):
     """``z' = rho z + innovation xi``, reversible for the standard normal law when the squares add up to 1."""
     log_q = 0.0
@@ -59,6 +69,8 @@ def _mixed(rng, here, there, knobs):
     innovation, share, walk, sign = knobs[0], knobs[1], knobs[2], knobs[3]
     if share > 0.0:
         u = rng.random() / share
+        if u < 0.25 and knobs[4] > 0.0:
+            return _propose_dilation(rng, here, there)
         if u < 0.5:
             return _propose_heavy_tailed(rng, here, there)
         if u < 0.75:
@@ -86,7 +98,8 @@ class Autoregressive(Proposal):
         an acceptance rate of 0.6 allows, found in warm-up.
     robust_share : float, optional
         Share of steps of other kinds, which keep tails heavier than Gaussian from trapping the chain: half of them
-        independent draws from a Student-t law, a quarter a random walk, a quarter with a fresh ``rho`` that makes the
+        independent draws from a Student-t law (under a prior that is not Gaussian, as many of them along the ray from
+        the centre), a quarter a random walk, a quarter with a fresh ``rho`` that makes the
         step shorter. None: by how far the posterior is from its Laplace law, between 0.03 and 0.5.
     """
 

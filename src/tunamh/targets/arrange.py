@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.source import Rows
+from .columns import refuse_tiny
 from .designs import DenseDesign, GatheredDesign
 from .designs.base import Block, DesignNumbers
 from .designs.dense_block import DenseBlock
@@ -79,6 +80,7 @@ def rough_fit(observations: Observations, response: Any) -> Fit:
     if rows.weights is not None and (rows.weights > 0).any():
         rows = observations.take(index[rows.weights > 0]).rows()
     X, y = rows.X.dense(), response(rows) - rows.X.dot(np.zeros(observations.design.dim))
+    refuse_tiny(X, column_names(observations))
     size = np.sqrt(np.einsum("ij,ij->j", X, X))
     unit = np.where(size > 0, size, 1.0)
     b0 = np.linalg.lstsq(X / unit, y, rcond=1e-10)[0] / unit
@@ -193,22 +195,36 @@ def two_designs(observations: Observations, other: tuple[DesignNumbers, int]) ->
     return Arranged(observations, layout, several)
 
 
-def two_cutpoints(observations: Observations, cuts: int, first: int) -> Arranged:
-    """Predictors ``x.theta - c_y`` and ``x.theta - c_{y-1}``: cutpoints are gathered by the category.
+def about_origin(block: Block, origin: np.ndarray, numbers: DesignNumbers) -> Block:
+    """The columns ``x - origin`` in double precision; ``origin`` is zero where columns are gathered."""
+    if isinstance(block, ShiftedBlock):
+        plain = numbers._replace(width=numbers.width - 1, shifted=False)
+        return ShiftedBlock(about_origin(block.block, origin, plain), block.offset, numbers.width)
+    if isinstance(block, GatheredBlock):
+        return block._replace(whole=block.whole - origin[: block.whole.shape[1]])
+    return DenseBlock(np.ascontiguousarray(block.dense() - origin))
+
+
+def two_cutpoints(observations: Observations, cuts: int, first: int, origin: np.ndarray) -> Arranged:
+    """Predictors ``(x - origin).theta - c_y`` and ``... - c_{y-1}``: cutpoints are gathered by the category.
 
     The response becomes -1 in the lowest category, which has no lower cutpoint, 1 in the highest, and 0 between.
     """
-    design, d = observations.design, observations.design.dim
+    own, d = observations.design.numbers, observations.design.dim
+    moved = bool(origin.any())
+    if moved and own.single:
+        own = own._replace(width=d + int(own.shifted), single=False)
     gather = DesignNumbers(2, False, 0, 1, True)
     terms = [Term(0, 0, 0), Term(0, 1, d), Term(1, 0, 0), Term(1, 2, d)]
-    layout = SeveralLayout([(design.numbers, d), (gather, cuts), (gather, cuts)], terms, predictors=2)
+    layout = SeveralLayout([(own, d), (gather, cuts), (gather, cuts)], terms, predictors=2)
 
     def several(rows: Rows) -> Rows:
         n, category = len(rows.y), rows.y.astype(np.int32) - first + 1  # 1, ..., J
         upper = np.where(category <= cuts, category - 1, NOWHERE).astype(np.int32)[:, None]
         lower = np.where(category > 1, category - 2, NOWHERE).astype(np.int32)[:, None]
         minus, none = np.full((n, 1), -1.0), np.empty((n, 0))
-        blocks = rows.X, *(GatheredBlock(none, positions, minus, cuts) for positions in (upper, lower))
+        columns = about_origin(rows.X, origin, own) if moved else rows.X
+        blocks = columns, *(GatheredBlock(none, positions, minus, cuts) for positions in (upper, lower))
         code = np.where(category == 1, -1.0, np.where(category > cuts, 1.0, 0.0))
         return rows._replace(X=SeveralBlock(blocks, layout, n), y=code)
 

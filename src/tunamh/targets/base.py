@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from ..priors import PriorExpansion, ReadyPrior, as_prior
 from ..proposals import RandomWalk
 from .layouts import pack_hyper
 from .parts import Parts
+
+if TYPE_CHECKING:
+    from ..laplace import Mode
 
 
 class Expansion(NamedTuple):
@@ -294,6 +297,10 @@ class Target:
 
     def candidates(self) -> np.ndarray:
         """Points (k, d) near the modes of energies that are not convex; none where there is one mode at most."""
+        return np.empty((0, self.dim))
+
+    def rivals(self, known: Mode) -> np.ndarray:
+        """Points (k, d) near modes that the search which found ``known`` may have missed."""
         return np.empty((0, self.dim))
 
     def energies_at(self, points: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _CANCELLED = 1e-11  # of what does not cancel, the share that rounding leaves
 _FAR_BELOW = 1e-10
+_TOO_SMALL = 1e-150
 
 
 def rows_for_columns(n_rows: int, dim: int) -> np.ndarray:
@@ -26,12 +27,30 @@ def rows_for_columns(n_rows: int, dim: int) -> np.ndarray:
 def columns_of(target: Regression, rows: Rows) -> Columns:
     """What a sample of the rows tells about the columns, and coordinates in which they are well conditioned."""
     counts = target.weight(rows) > 0
-    return examine_columns(_below_each_other(rows.X.dense(), counts if counts.any() else ~counts))
+    seen = _below_each_other(rows.X.dense(), counts if counts.any() else ~counts)
+    refuse_tiny(seen, target.walking_names)
+    return examine_columns(seen)
+
+
+def refuse_tiny(X: np.ndarray, names: list[str]) -> None:
+    """Columns of numbers whose squares are lost, and which would pass for columns of zeros."""
+    largest = np.abs(X).max(axis=0, initial=0.0)
+    tiny = np.flatnonzero((largest > 0) & (largest < _TOO_SMALL))
+    if len(tiny):
+        name, most = names[int(tiny[0])], largest[tiny[0]]
+        raise ValueError(
+            f"column {name} has no number above {most:.3g}, which is too small to compute with (below {_TOO_SMALL:g}): "
+            "rescale the column."
+        )
 
 
 def _below_each_other(X: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """The rows that count; those of several predictors one below the other."""
     return X[counts] if X.ndim == 2 else X[:, counts].reshape(-1, X.shape[2])
+
+
+def _columns_of_zeros(target: Regression) -> np.ndarray:
+    return target.sums(lambda X, y, weight: (X.squares(weight > 0),))[0] == 0
 
 
 def dependent_columns(target: Regression) -> list[np.ndarray]:
@@ -45,6 +64,10 @@ def dependent_columns(target: Regression) -> list[np.ndarray]:
         groups = dependent_columns(target.on_columns(flat)) if flat.any() else []
         return [np.flatnonzero(flat)[group] for group in groups]
     Z = target.columns.open_directions
+    zero = _columns_of_zeros(target) if Z.shape[1] > 0 else np.zeros(target.dim, bool)
+    if zero.any():  # beside these, nothing else of their directions is to be seen but rounding
+        groups = [] if zero.all() else dependent_columns(target.on_columns(~zero))
+        return [*np.flatnonzero(zero)[:, None], *(np.flatnonzero(~zero)[group] for group in groups)]
     while Z.shape[1] > 0:
 
         def variation(X: Block, y: np.ndarray, weight: np.ndarray, Z: np.ndarray = Z) -> tuple[np.ndarray, np.ndarray]:

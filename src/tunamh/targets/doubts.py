@@ -89,7 +89,7 @@ def _of_heavy_prior(target: GLM) -> Iterator[str]:
         named = part.names_along(direction)
         yield (
             f"the data are separable along column{'s' * (len(named) > 1)} {listed(named)}, and only a prior without a "
-            "variance holds the posterior there: its tails are so heavy that chains hardly reach them, and with flat "
+            "variance holds the posterior there: its tails are so heavy that its mean does not exist, and with flat "
             "coefficients beside it there may be no posterior at all. Take a Normal, a Laplace or a StudentT prior "
             "with df above 2."
         )
@@ -128,28 +128,36 @@ def _of_flat_likelihood(target: GLM) -> Iterator[str]:
 def searched(target: GLM) -> list[Mode]:
     """The modes; of a user's energy that has none, a word about its sign."""
     own = hasattr(target.family, "formula")
-    try:
-        with np.errstate(invalid="ignore") if own else nullcontext():
-            modes = find_modes(target)
-    except np.linalg.LinAlgError:  # a search that ended among infinities
-        if own:
-            _refuse_log_likelihood(target)
-        raise
+    with np.errstate(invalid="ignore") if own else nullcontext():
+        modes = find_modes(target)
     if own and not (modes[0].found and _is_minimum(modes[0].posterior.hessian)):
         _refuse_log_likelihood(target)
     return modes
 
 
 def _refuse_log_likelihood(target: GLM) -> None:
-    """An energy without a minimum that curves downwards in every direction where the search begins."""
+    """An energy without a minimum that falls on both sides of where the search begins, further and further.
+
+    A likelihood vanishes far away, so that its logarithm falls without end; an energy may do so on one side at most.
+    The start of a search may lie on a hill of an energy as well, but behind the hill that rises again.
+    """
     some = target.sample_of(_FEW_ROWS, seed=5)
-    hessian = some.expansion(some.search_starts()[0]).plain_hessian
-    if np.isfinite(hessian).all() and (scaled_eigen(hessian)[1] < 0).all():
-        raise ValueError(
-            f"the energy of {target.given_family!r} looks like a log likelihood: return its negative. It curves "
-            "downwards in every direction and no lowest point was found; an energy is minus the log-likelihood of a "
-            "row."
-        )
+    start = some.search_starts()[0]
+    hessian = some.expansion(start).plain_hessian
+    if not np.isfinite(hessian).all() or not (scaled_eigen(hessian)[1] < 0).all():
+        return
+    scale, values, vectors = scaled_eigen(hessian)
+    ways = (vectors / scale[:, None] / np.sqrt(np.abs(values))).T
+    for way in ways:
+        for sign in (-1.0, 1.0):
+            path = start + sign * _FAR ** np.arange(3)[:, None] * way
+            energies = some.energies_at(path) - some._prior_energies_at(path)
+            if (np.diff(energies[np.isfinite(energies)]) > 0).any():
+                return
+    raise ValueError(
+        f"the energy of {target.given_family!r} looks like a log likelihood: return its negative. It falls on both "
+        "sides in every direction and no lowest point was found; an energy is minus the log-likelihood of a row."
+    )
 
 
 def _is_minimum(hessian: np.ndarray) -> bool:

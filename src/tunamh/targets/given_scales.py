@@ -9,6 +9,9 @@ given the scales make together, ``N(m, Q^-1)``,
 so that only the rows' remainders decide. These are bounded in a metric that stays, that of the centre: the law by which
 rows are drawn does not change. One Cholesky factor is made per step.
 
+Under Student-t and Laplace laws a share of steps dilates coefficients, their scales integrated out: a Gaussian proposal
+never reaches tails that fall as a power does.
+
 Other unknown parameters (a dispersion, cutpoints) are proposed together with the coefficients; what is closed of them
 counts whole, and its expansion joins ``H`` and ``g``. Beside an unknown scale see `tunamh.targets.given_scales_scaled`.
 """
@@ -22,8 +25,11 @@ from typing import Any
 import numpy as np
 
 from .._jit import REASSOCIATE, Distance, Locate, Offset, Propose, fixed, helper, part
+from .._vector import copy_into
+from ..priors.laws import RECORD, laws_at
 from ..priors.mixtures import HORSESHOE, Mixture
 from ..proposals import Proposal, ReadyProposal, Space
+from ..proposals.dilating import log_dilation
 from .bounds import bounds_of_several, on_ladder, products, second_order, second_order_general
 from .closed import ReadyClosed
 from .forms import Scale
@@ -68,7 +74,9 @@ def _offset(here, there, hyper):
 
 # ------------------------------------------------------------------------------------------------------ the proposal
 
-# knobs: the innovation, then d, arrangement, groups and means as above, then H t - g and H.
+# knobs: the innovation, then d, arrangement, groups and means as above, then H t - g and H; then, of Student-t and
+# Laplace laws, the records of these.
+_DILATED_SHARE = 0.25  # of steps, under such laws
 _SHORTER_SHARE = 0.1  # of steps are shorter, by a uniform factor: tails of the likelihood must not trap a chain
 
 
@@ -101,11 +109,36 @@ def _solve_upper(L, x):
             x[k] -= L[i, k] * x[i]
 
 
+@helper
+def _dilated(rng, here, there, knobs, records):
+    """``beta' = mean + e^s (beta - mean)``, of all coefficients that have such laws, or of one of them.
+
+    Their scales are integrated out: in the place of the prior given these, which the offset has, the laws decide. The
+    scales are drawn anew given the coefficients before anything looks at them.
+    """
+    d, count = int(knobs[1]), (knobs.size - records) // RECORD
+    s, only = log_dilation(rng), -1
+    if rng.random() < 0.5:
+        only = int(knobs[records + RECORD * int(count * rng.random())])
+    copy_into(there, here)
+    total = laws_at(there, knobs, records, knobs.size)
+    for k in range(count):
+        j = int(knobs[records + RECORD * k])
+        if only < 0 or j == only:
+            mean, variance = knobs[3 + d + j], variance_of(here, knobs, 1, j)
+            there[j] = mean + math.exp(s) * (here[j] - mean)
+            total -= s + 0.5 * (there[j] - here[j]) * (there[j] + here[j] - 2.0 * mean) / variance
+    return laws_at(there, knobs, records, knobs.size) - total
+
+
 @part(Propose)
 def _given_scales(rng, here, there, knobs):
     """``z' = rho z + innovation xi`` about the mean, in the coordinates in which ``Q`` is the identity."""
     d = int(knobs[1])
     begins = 3 + 2 * d
+    records = begins + d + d * d
+    if records < knobs.size and rng.random() < _DILATED_SHARE:
+        return _dilated(rng, here, there, knobs, records)
     Q, mean, z = np.empty((d, d)), np.empty(d), np.empty(d)
     for j in range(d):
         mean[j] = knobs[begins + j]
@@ -169,7 +202,7 @@ class GivenScalesTarget(TaylorTarget):
             self._prior = prior.without(centre, self.prior_at_centre)  # all of it is in the offset
         if scaled is not None:
             H, g, centre = scaled.expansion(H, g, centre)
-        self.proposal_knobs = fixed([1.0, *numbers, *(H @ centre - g), *H.ravel()])
+        self.proposal_knobs = fixed([1.0, *numbers, *(H @ centre - g), *H.ravel(), *mixture.records])
         several = expanded.bounds.distance is bounds_of_several(expanded.trust).distance
         locate, distance, offset = _first, _distance_of_several if several else _distance, _offset
         if scaled is not None:

@@ -14,11 +14,11 @@ from .._jit import Part
 from ..data.passes import announce
 from ..laplace import Mode, find_mode
 from ..priors import Flat, as_prior
-from ..priors.laws import LAPLACE, NORMAL, ReadyIndependent
+from ..priors.laws import LAPLACE, NORMAL, Laws, ReadyIndependent
 from ..priors.mixtures import mixture_of_laws
 from .arrange import arrange
 from .base import Expansion, checked_temper
-from .closed import closed_form
+from .closed import ReadyClosed, closed_form
 from .columns import dependent_columns
 from .describe import regression_as_json
 from .distinct import distinct
@@ -26,21 +26,26 @@ from .doubts import doubts, names_along, proved_proper, refuse_positions, search
 from .expanding import expanded, firefly
 from .families import Family
 from .families.several import SeveralFamily
+from .flat_positive import refuse_unproved
 from .glm_rows import own_numbers
 from .layouts import pack_hyper
 from .many_starts import modes_from_many_starts
 from .observe import Beside, check_weights, observe
 from .one_predictor import OnePredictor
 from .parts import Parts
+from .recentred import recentrings
 from .regression import Regression
+from .rivals import rival_modes
 from .separation import separating_direction
 from .several_predictors import SeveralPredictors
+from .sound import impossible
 from .taylor import TaylorTarget
 
 Result = TypeVar("Result")
 
 _ROWS_FOR_MANY_STARTS = 2000
 _START_SPREAD = 2.0  # widths of the Laplace law
+_DRAWS_FOR_WIDTH = 200
 _DOMINATED = 0.4  # of a prior's scale: a posterior this wide has its peak and tails
 
 
@@ -110,6 +115,9 @@ class GLM(Regression):
             check_weights(self.given_rows, temper)
         family_of_rows = given if trials is None else given.for_trials()  # type: ignore[attr-defined]
         self.arranged = arranged = arrange(self.given_rows, family_of_rows, temper)
+        self.recentred = recentrings(self.given_rows, len(arranged.names), arranged.extras)
+        if self.recentred:
+            self.arranged = arranged._replace(start=self._recentred_out(np.asarray(arranged.start)))
         observations, row_family, names = arranged[:3]
         self.observations, self.family = observations, row_family
         self.terms = (
@@ -123,6 +131,7 @@ class GLM(Regression):
         refuse_positions(X, list(self.given_rows.names or ()), prior)
         self.coefficient_prior = as_prior(prior, names).bind(len(names))
         ready = self.coefficient_prior
+        refuse_unproved(arranged, ready)
         if form is not None:
             ready = closed_form(form, ready, list(arranged.laws), np.asarray(arranged.start))
         labels = [label for extra in arranged.extras for label in extra.labels or (extra.name,)]
@@ -165,11 +174,23 @@ class GLM(Regression):
 
     def natural(self, points: np.ndarray) -> np.ndarray:
         form = self.arranged.form
-        return points if form is None else form.natural(points)
+        return self._recentred_out(points if form is None else form.natural(points))
 
     def walking(self, point: np.ndarray) -> np.ndarray:
         form = self.arranged.form
+        for one in self.recentred:
+            point = one.back(point)
         return point if form is None else form.walking(point)
+
+    def _recentred_out(self, points: np.ndarray) -> np.ndarray:
+        for one in self.recentred:
+            points = one.out(points)
+        return points
+
+    @property
+    def walks_linearly(self) -> bool:
+        """Whether `natural` is a linear map."""
+        return self.arranged.form is None or self.arranged.form.linear
 
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:
@@ -204,10 +225,14 @@ class GLM(Regression):
         return getattr(self.family, "convex", False)
 
     def candidates(self) -> np.ndarray:
-        """Modes of a sample of the rows, found from many starts, where energies are not convex."""
-        if self.convex or self.observations is not self.given_rows:
+        """Modes of a sample of the rows, from many starts, where energies lie below quadratics that touch them."""
+        if self.convex or self.arranged.form is not None or not hasattr(self.family, "lower_bound"):
             return super().candidates()
         return modes_from_many_starts(self.sample_of(_ROWS_FOR_MANY_STARTS, seed=2))
+
+    def rivals(self, known: Mode) -> np.ndarray:
+        """The same by Newton's steps, of energies that are not known to be convex."""
+        return super().rivals(known) if self.convex else rival_modes(self, known)
 
     @property
     def candidates_slack(self) -> float:
@@ -222,6 +247,9 @@ class GLM(Regression):
         modes = searched(self)
         if modes[0].slow and self.separating_direction() is None:
             modes[0] = find_mode(self, start=modes[0].point, patient=True)
+        if self._astray(modes[0]):
+            again = [find_mode(self, start=start, patient=True) for start in self.search_starts()]
+            modes[0] = min([modes[0], *again], key=lambda mode: (self._astray(mode), mode.posterior.energy))
         if np.isfinite(modes[0].posterior.energy):
             self._supported_point = modes[0].point
         own = self._prior.own and self.arranged.form is None
@@ -231,6 +259,13 @@ class GLM(Regression):
             alone = find_mode(without_prior)
             modes = [alone] if alone.found else modes
         return modes
+
+    def _astray(self, mode: Mode) -> bool:
+        """Whether the Laplace law there cannot be that of a mode (`tunamh.targets.sound`)."""
+        if not (np.isfinite(mode.posterior.energy) and np.isfinite(mode.posterior.hessian).all()):
+            return False
+        width = np.linalg.norm(mode.posterior.metric().factor, axis=1)
+        return impossible(width, self._prior, self.convex)
 
     def supported_point(self) -> np.ndarray | None:
         return self._supported_point
@@ -251,17 +286,34 @@ class GLM(Regression):
         prior = self._prior
         if getattr(prior, "mixture", None) is not None:
             return self
-        if self.arranged.form is not None or not isinstance(prior, ReadyIndependent) or self.highest_order() < 2:
+        closed = prior if isinstance(prior, ReadyClosed) else None
+        own = prior if closed is None else closed.coefficients
+        if not isinstance(own, ReadyIndependent) or self.highest_order() < 2:
             return None
-        if (prior.laws.kind > LAPLACE).any():  # not all of it can be mixed
+        if (own.laws.kind > LAPLACE).any() or not (own.laws.kind > NORMAL).any():  # not all of it can be mixed
             return None
-        curved = prior.laws.kind > NORMAL
-        width = np.linalg.norm(self.modes[0].posterior.metric().factor, axis=1)
-        if not (curved & (width > _DOMINATED * prior.laws.scale)).any():
+        if not self._dominated(own.laws):
             return None
         other = self._with(self.observations)
-        other._prior = mixture_of_laws(prior.laws)
+        other._prior = mixture_of_laws(own.laws)
+        if closed is not None:
+            start = np.asarray(self.arranged.start)
+            other._prior = closed_form(closed.form, other._prior, [closed.extras], start)
         return other
+
+    def _dominated(self, laws: Laws) -> bool:
+        """Whether a posterior is about as wide as a Student-t or Laplace law, or has no Laplace law of its own."""
+        point, posterior = self.modes[0].point, self.modes[0].posterior
+        if not np.isfinite(posterior.hessian).all():
+            return False
+        metric = posterior.metric()
+        if self.arranged.form is not None and not metric.positive_definite:
+            return True
+        width = np.linalg.norm(metric.factor, axis=1)
+        if self.arranged.form is not None:
+            near = point + np.random.default_rng(0).standard_normal((_DRAWS_FOR_WIDTH, self.dim)) @ metric.factor.T
+            width = np.std(self.natural(near), axis=0)[: len(laws.kind)]
+        return bool(((laws.kind > NORMAL) & (width > _DOMINATED * laws.scale)).any())
 
     def distinct(self) -> GLM | None:
         """The same posterior on the rows that differ, weighted; None where hardly any row repeats."""

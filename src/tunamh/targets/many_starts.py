@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from .few_rows import subsets_of
+
 if TYPE_CHECKING:
     from .glm import GLM
 
@@ -60,13 +62,9 @@ def _shuffled(rows: _Rows) -> _Rows:
 
 
 def _fits_to_few_rows(rows: _Rows, rng: np.random.Generator) -> np.ndarray:
-    """Least squares on d rows each (twice as many from 20 parameters on, where d rows alone fit poorly)."""
+    """Least squares on d rows each."""
     n, d = rows.X.shape
-    size = min(n, d if d < 20 else 2 * d)
-    if d == 1:
-        subsets = [[i] for i in (range(n) if n <= 200 else rng.choice(n, size=200, replace=False))]
-    else:
-        subsets = [rng.choice(n, size=size, replace=False) for _ in range(200 if d <= 5 else 50 if d <= 20 else 20)]
+    subsets = list(subsets_of(n, d, rng))
     fits = [np.linalg.lstsq(rows.X[subset], (rows.y - rows.offset)[subset])[0] for subset in subsets]
     return np.array([fit for fit in fits if np.isfinite(fit).all()]).reshape(-1, d)
 
@@ -74,19 +72,14 @@ def _fits_to_few_rows(rows: _Rows, rng: np.random.Generator) -> np.ndarray:
 def _reweighted(target: GLM, rows: _Rows, points: np.ndarray, steps: int) -> np.ndarray:
     """So many steps of reweighted least squares from every point, all points at once."""
     family, prior = target.family, target._prior
-    lower_bound = getattr(family, "lower_bound", None)
     X, y, weight, offset = rows
     share = weight.sum() / max(target.effective_rows, 1e-300)  # of the prior, as much as these rows weigh of all
     ridge = share * np.diag(prior.precision) + 1e-10 * np.diag(np.maximum(weight @ (X * X), 1e-300))
     for _ in range(steps):
         eta = points @ X.T + offset
-        if lower_bound is not None:  # -f >= a (eta - anchor)^2 + b (eta - anchor) + k, with equality at eta
-            below = lower_bound(y, eta)
-            curve = -2 * weight * below.a
-            moment = curve * (below.anchor - offset) + weight * below.b
-        else:  # f <= f(eta) + f' e + L e^2 / 2, L the supremum of f''
-            curve = np.broadcast_to(weight * family.suprema(y).second, eta.shape)
-            moment = curve * (eta - offset) - weight * np.array([family.derivatives(row, y)[0] for row in eta])
+        below = family.lower_bound(y, eta)  # -f >= a (eta - anchor)^2 + b (eta - anchor) + k, with equality at eta
+        curve = -2 * weight * below.a
+        moment = curve * (below.anchor - offset) + weight * below.b
         pull = moment @ X + share * prior.precision * prior.mean
         points = np.linalg.solve(_grams(X, curve) + ridge, pull[:, :, None])[:, :, 0]
     return points

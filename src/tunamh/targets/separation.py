@@ -37,10 +37,11 @@ def separating_direction(target: GLM) -> np.ndarray | None:
 
     Only coefficients whose prior is flat are moved: along any other ray the prior falls to zero.
     Columns that depend on each other are another matter (`GLM.dependent_columns`). A family that does not say where it
-    rises is not judged: None.
+    rises is not judged: None. Rows of several predictors that do say so speak of the first, whatever the others are:
+    along a direction in which none of them rises for ever the density does not fall, so that its integral is infinite.
     """
     judged = hasattr(target.family, "rises") or hasattr(target.family, "contrasts")
-    if not target.convex or not judged:
+    if not judged or not (target.convex or target.predictors > 1):
         return None
     flat = target._prior.flat
     if not flat.all():
@@ -48,7 +49,11 @@ def separating_direction(target: GLM) -> np.ndarray | None:
         found = separating_direction(target.on_columns(flat)) if flat.any() else None
         direction[flat] = 0.0 if found is None else found
         return None if found is None else direction
-    basis = _free_subspace(target)
+    if target.predictors > 1 and not hasattr(target.family, "contrasts"):
+        unheld = _free_subspace(target, _risen)  # rows that rise on neither side hold nothing back
+        if unheld.shape[1] > 0:
+            return unheld.sum(axis=1)
+    basis = _free_subspace(target, lambda family, y, weight: _signs(family, y, weight)[1])
     return None if basis.shape[1] == 0 else _direction_within(target, basis)
 
 
@@ -72,11 +77,28 @@ class _Contrasts:
         return self.block.squares(None)
 
 
+class _First:
+    """Rows of several predictors as rows of the first one."""
+
+    def __init__(self, block: Block):
+        self.block = block
+
+    def times(self, matrix: np.ndarray) -> np.ndarray:
+        return self.block.times(matrix)[0]
+
+    def reach(self, vector: np.ndarray) -> np.ndarray:
+        return self.block.reach(vector)[0]
+
+    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+        return self.block.squares(kept)
+
+
 def _sums(target: GLM, terms: Callable[[Block, np.ndarray, np.ndarray], tuple]) -> list:
     """Over rows of one predictor each, as which rows of several are seen."""
     family, dim = target.family, target.dim
     if not hasattr(family, "contrasts"):
-        return target.sums(terms)
+        several = target.predictors > 1
+        return target.sums(lambda X, y, weight: terms(_First(X) if several else X, y, weight))  # type: ignore[arg-type]
 
     def seen(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple:
         rows = _Contrasts(X, partial(family.contrasts, y))
@@ -95,22 +117,26 @@ def _signs(family: Any, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, 
     return np.where(counts, left.astype(float) - right, 0.0), counts & right & left
 
 
-def _free_subspace(target: GLM) -> np.ndarray:
-    """A basis (d, k), in columns of unit size, of the directions that rows rising on both sides leave free."""
+def _risen(family: Any, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    right, left = family.rises(y)
+    return (weight > 0) & (right | left)
+
+
+def _free_subspace(target: GLM, held: Callable[[Any, np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+    """A basis (d, k), in columns of unit size, of the directions that rows which are ``held`` do not move along."""
     family = target.family
 
     def squares(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, int]:
-        n_both = int(_signs(family, y, weight)[1].sum())
-        return X.squares(weight > 0), n_both
+        return X.squares(weight > 0), int(held(family, y, weight).sum())
 
-    size, n_both = _sums(target, squares)
+    size, n_held = _sums(target, squares)
     frame = target.columns.frame
     columns = np.diag(1 / np.sqrt(np.where(size > 0, size, 1.0))) if frame is None else frame.columns
-    if n_both == 0:
+    if n_held == 0:
         return columns
 
     def framed(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray]:
-        Z = X.times(columns)[_signs(family, y, weight)[1]]
+        Z = X.times(columns)[held(family, y, weight)]
         return (Z.T @ Z,)
 
     values, vectors = np.linalg.eigh(_sums(target, framed)[0])

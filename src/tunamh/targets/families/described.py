@@ -9,14 +9,16 @@ import numpy as np
 
 from ..._arguments import settle, shown
 from ...priors.independent import IndependentPrior, Normal
-from ...priors.positive import LogNormal, PositivePrior, known_or_prior
-from ..arrange import Arrangement, Extra, column_names, shared_scalar, two_designs
+from ...priors.positive import Exponential, HalfNormal, LogNormal, PositivePrior, known_or_prior, refuse_flat
+from ...priors.positive import Gamma as GammaPrior
+from ..arrange import Arrangement, Extra, column_names, rough_fit, shared_scalar, two_designs
 from ..forms import Form, Same
 from ..observations import Observations
 from ..shared_forms import Dispersion, GammaShape, Logarithm
 from .counts import NegativeBinomial
 from .positive import GammaRows
 from .two_predictors import BetaRows, GammaRows2, HeteroscedasticGaussianRows, NegativeBinomialRows
+from .unknown_scale import refuse_perfect_fit
 
 COEFFICIENTS = Normal(scale=2.5)
 """The prior of the coefficients of a second predictor, where none is given."""
@@ -30,9 +32,23 @@ def one_number(
 ) -> Arrangement:
     """A positive parameter that all rows share."""
     names = column_names(observations)
-    begin = np.append(np.zeros(len(names)), start)
+    begin = np.append(np.zeros(len(names)), prior.inside(start))
     rows = shared_scalar(observations)
     return Arrangement(rows, rows_family, names, form, (Extra(name),), (prior.law(),), begin)
+
+
+_FALLS_FAST = GammaPrior, Exponential, HalfNormal
+"""Priors of a positive parameter that outweigh any power of it far to the right."""
+
+
+def _refuse_constant(observations: Observations, name: str, prior: Any, link: Any) -> None:
+    """Responses that the columns explain exactly: the density grows with a power of the shape or precision.
+
+    A prior that falls as a power does leaves no posterior then, and a log-normal one a posterior beyond all numbers.
+    """
+    fit = None if isinstance(prior, _FALLS_FAST) else rough_fit(observations, link)
+    if fit is not None and fit.exact:
+        refuse_perfect_fit(observations, link, fit.b0, name, f"a prior such as {name}=tunamh.priors.Exponential(100)")
 
 
 def by_columns(observations: Observations, rows_family: Any, name: str, prior: Any, start: np.ndarray) -> Arrangement:
@@ -45,10 +61,18 @@ def by_columns(observations: Observations, rows_family: Any, name: str, prior: A
         )
     d, more = observations.design.dim, second.dim
     named = tuple(str(j) for j in range(more)) if labels is None else tuple(labels)
-    laws = (COEFFICIENTS if prior is None else prior).laws(more)
+    laws = prior_of_columns(observations, 0, prior).laws(more)
     form, names = Same(d, more), column_names(observations)
     rows = two_designs(observations, (second.numbers, more))
     return Arrangement(rows, rows_family, names, form, (Extra(name, named),), (laws,), start)
+
+
+def prior_of_columns(observations: Observations, which: int, prior: IndependentPrior | None) -> IndependentPrior:
+    """The family's prior of the coefficients, that of the columns (a formula's), or the default."""
+    if prior is not None:
+        return prior
+    own = getattr(observations, "other_priors", ())
+    return own[which] if which < len(own) and own[which] is not None else COEFFICIENTS
 
 
 def described_by_columns(observations: Observations) -> bool:
@@ -111,6 +135,7 @@ class Gamma:
         weight = temper * observations.sums(_weight_of)[0]
         form = GammaShape(observations.design.dim, weight)
         prior = WIDE if self.shape is None else self.shape
+        _refuse_constant(observations, "shape", prior, lambda rows: np.log(rows.y))
         return one_number(observations, GammaRows2(centred=True), form, "shape", prior, 1.0)
 
 
@@ -127,6 +152,7 @@ class Beta:
     described = ("precision",)
 
     def __post_init__(self) -> None:
+        refuse_flat("precision", self.precision)
         if not isinstance(self.precision, IndependentPrior):
             settle(self, precision=known_or_prior("precision", self.precision))
 
@@ -142,6 +168,7 @@ class Beta:
             also = "predictors={'precision': Z}"
             raise ValueError(f"{shown(self.precision)} is a prior of coefficients of columns: give {also} too.")
         prior = WIDE if self.precision is None else self.precision
+        _refuse_constant(observations, "precision", prior, lambda rows: np.log(rows.y) - np.log1p(-rows.y))
         form = Logarithm(observations.design.dim)
         return one_number(observations, BetaRows(), form, "precision", prior, 5.0)
 

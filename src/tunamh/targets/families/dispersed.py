@@ -54,6 +54,10 @@ class NegativeBinomialRows(SeveralFamily):
     def check(self, y: np.ndarray) -> None:
         check_counts(y)
 
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """In its first predictor: a count speaks against large ones, and against small ones unless it is zero."""
+        return np.ones(y.shape, bool), y > 0
+
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """From those in ``z`` and ``lambda``, in which every derivative in ``lambda`` of ``r S(z)`` is itself."""
         z, r = eta[0] - eta[1], np.exp(eta[1])

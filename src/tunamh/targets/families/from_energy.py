@@ -21,6 +21,8 @@ from .frozen import Frozen, frozen
 
 _MOST_PREDICTORS = 3
 
+_RESPONSES_TRIED = 64  # at which convex=True is tried
+
 _GRAIN = 16.0
 """Of a rise by difference: what cancels inside the user's formula is not seen in the energies."""
 
@@ -56,6 +58,21 @@ class _FromFunction:
     def check(self, y: np.ndarray) -> None:
         if self._check is not None:
             self._check(y)
+        if self.convex:
+            self._refuse_downward_curve(np.unique(y[:: max(1, y.size // _RESPONSES_TRIED)]))
+
+    def _refuse_downward_curve(self, y: np.ndarray) -> None:
+        from ...jets import curved_downwards
+
+        found = curved_downwards(self.formula, self.predictors, y)
+        if found is not None:
+            at = ", ".join(
+                f"{name} = {value:g}" for name, value in zip(self.parameter_names, found.predictors, strict=True)
+            )
+            raise ValueError(
+                f"convex=True is not true of {self!r}: its energy curves downwards at {at}, y = {found.y:g}. Leave "
+                "convex= out, and several modes are looked for."
+            )
 
 
 _ONE_PIECE = 0.1  # up to this radius one piece a side is within a few percent of more
@@ -125,7 +142,8 @@ def family(
         In NumPy's and `scipy.special`'s functions of whole arrays, smooth and without branches. Its derivatives, and
         bounds of them, come from running it. Constants may be global or enclosing variables: their values of now count.
     convex : bool, optional
-        True if the energy is convex in its predictors: then the search for several modes is left out.
+        True if the energy is convex in its predictors: then the search for several modes is left out. Data at which
+        it is proved not to be are refused.
     check : function ``check(y)``, optional
         Raises a ValueError for responses that the energy does not know.
     name : str, optional

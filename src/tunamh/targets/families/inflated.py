@@ -25,6 +25,10 @@ class _OfCounts(Formulas):
     def check(self, y: np.ndarray) -> None:
         check_counts(y)
 
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """In its first predictor: a zero may have come about otherwise, whatever that is."""
+        return y > 0, y > 0
+
     def kind(self, y: np.ndarray) -> np.ndarray:
         return (y > 0).astype(np.intp)
 
@@ -152,7 +156,8 @@ def _hurdle_count(eta: Any, zeta: Any, y: Any) -> Any:
 class HurdlePoissonRows(_OfCounts):
     """Positive with probability ``p``, and then a Poisson count that is not 0: ``mu = e^eta``, ``p`` from ``zeta``.
 
-    ``f = -log(1-p) = S(zeta)`` for ``y = 0``; ``f = -log p + mu - y eta + log(1 - e^-mu)`` for ``y > 0``.
+    ``f = -log(1-p) = S(zeta)`` for ``y = 0``; ``f = -log p + mu - y eta + log(1 - e^-mu)`` for ``y > 0``. A count of 1
+    speaks against large predictors only: the smaller they are, the surer it is.
     """
 
     predictors = 2
@@ -160,6 +165,9 @@ class HurdlePoissonRows(_OfCounts):
     formulas = (_hurdle_zero, _hurdle_count)
     energy = _hurdle_energy
     rise = _hurdle_rise
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return y > 0, y > 1
 
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, reach: np.ndarray) -> np.ndarray:
         """Sums of functions of one predictor each; that of ``eta`` by jets."""

@@ -218,8 +218,8 @@ class Cutpoints(Form):
     ``c_k``. Columns of which a row stores few are left as they are, but have an origin too, ``lean``: the prior is one
     of ``b_k - lean.theta``.
 
-    With ``g`` the distance of two cutpoints and ``n`` the weight of the category between them, the potential is ``V = -n
-    log(1 - e^-g)``; its derivatives are ``-n / (e^g - 1)``, ``B = n / (4 sinh^2(g/2))`` and ``-B coth(g/2)``.
+    With ``g`` the distance of two cutpoints and ``n`` the weight of the category between them, the potential is
+    ``V = -n log(1 - e^-g)``; its derivatives are ``-n / (e^g - 1)``, ``B = n / (4 sinh^2(g/2))``, ``-B coth(g/2)``.
     """
 
     fill = staticmethod(fill_cutpoints)

@@ -227,7 +227,8 @@ def _without_expansion(target: Regression, why: str) -> Choice:
     if target.effective_rows < 0.25 * target.n_rows and np.isfinite(target.total_bound):
         return Choice(target, TunaMH(), target.default_proposal(), f"a random walk on minibatches, since {why}")
     mode = target.modes[0]
-    if np.isfinite(mode.posterior.energy) and mode.posterior.metric().positive_definite:
+    finite = np.isfinite(mode.posterior.energy) and np.isfinite(mode.posterior.hessian).all()
+    if finite and mode.posterior.metric().positive_definite:
         said = f"Student-t proposals about the mode and a random walk, each checked on {_all_rows(target)}, since {why}"
         return Choice(target, MH(), AcrossModes.of([mode]), said)
     return Choice(target, MH(), target.default_proposal(), f"a random walk on {_all_rows(target)}, since {why}")

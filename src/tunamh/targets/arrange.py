@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.source import Rows
+from .columns import refuse_tiny
 from .designs import DenseDesign, GatheredDesign
 from .designs.base import Block, DesignNumbers
 from .designs.dense_block import DenseBlock
@@ -79,6 +80,7 @@ def rough_fit(observations: Observations, response: Any) -> Fit:
     if rows.weights is not None and (rows.weights > 0).any():
         rows = observations.take(index[rows.weights > 0]).rows()
     X, y = rows.X.dense(), response(rows) - rows.X.dot(np.zeros(observations.design.dim))
+    refuse_tiny(X, column_names(observations))
     size = np.sqrt(np.einsum("ij,ij->j", X, X))
     unit = np.where(size > 0, size, 1.0)
     b0 = np.linalg.lstsq(X / unit, y, rcond=1e-10)[0] / unit

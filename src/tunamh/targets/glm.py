@@ -303,7 +303,10 @@ class GLM(Regression):
 
     def _dominated(self, laws: Laws) -> bool:
         """Whether a posterior is about as wide as a Student-t or Laplace law, or has no Laplace law of its own."""
-        point, metric = self.modes[0].point, self.modes[0].posterior.metric()
+        point, posterior = self.modes[0].point, self.modes[0].posterior
+        if not np.isfinite(posterior.hessian).all():
+            return False
+        metric = posterior.metric()
         if self.arranged.form is not None and not metric.positive_definite:
             return True
         width = np.linalg.norm(metric.factor, axis=1)

@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := benchmarks/.peers-venv
 
-.PHONY: help demo test check docs package bench reproduce clean
+.PHONY: help demo test exactness check docs package bench reproduce clean
 
 help:
 	@echo "make demo    a million rows, sampled exactly in seconds: table and picture in demo/"
 	@echo "make test    the test suite"
+	@echo "make exactness  every family in every kernel, an hour: the tables of docs/exact.md"
 	@echo "make check   linters, types, import rules"
 	@echo "make docs    the documentation, its pages run: docs/_build/html"
 	@echo "make package wheel and sdist, installed in fresh environments and tried"
@@ -28,6 +29,9 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -n 2
+
+exactness: $(VENV)/installed
+	$(BIN)/python tests/invariance/run.py --points 3000 --processes 2 --defects --page docs/exact.md
 
 check: $(VENV)/installed
 	$(BIN)/ruff check .

@@ -25,6 +25,52 @@ def hears_ctrl_c():
 
 
 @pytest.fixture
+def seconds_are_draws(monkeypatch):
+    """``max_seconds`` counts the draws that every chain has: a run then ends there on a fast and on a busy machine."""
+    from tunamh import session
+    from tunamh.clock import Clock
+
+    class ClockOfDraws(Clock):
+        runs = ()
+
+        @property
+        def seconds(self):
+            return float(min((run.kept for run in self.runs), default=0))
+
+    run_all = session.run_all
+
+    def counted(runs, threads, clock, *others):
+        clock.runs = runs
+        return run_all(runs, threads, clock, *others)
+
+    monkeypatch.setattr(session, "Clock", ClockOfDraws)
+    monkeypatch.setattr(session, "run_all", counted)
+
+
+@pytest.fixture
+def ctrl_c_when(monkeypatch, hears_ctrl_c):
+    """A function: once its condition holds for all ``chains``, each after some work, Ctrl-C is sent, so many times."""
+    from tunamh.run import ChainRun
+
+    work, seen, left = ChainRun._work, {}, [0]
+
+    def arm(condition, chains, times=1):
+        left[0] = times
+        seen.clear()
+
+        def interrupted(run):
+            work(run)
+            seen[run.number] = condition(run)
+            while left[0] > 0 and len(seen) == chains and all(seen.values()):
+                left[0] -= 1
+                os.kill(os.getpid(), signal.SIGINT)
+
+        monkeypatch.setattr(ChainRun, "_work", interrupted)
+
+    return arm
+
+
+@pytest.fixture
 def path(tmp_path, monkeypatch):
     """A folder for a stored run, which is then written in many small chunks."""
     from tunamh import stored

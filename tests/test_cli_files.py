@@ -1,10 +1,13 @@
 """The command line on files: what it writes, what it says, and that nothing is lost."""
 
+import io
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -228,7 +231,7 @@ HOSTILE = [
     (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc", "--weights", "w"), "no column w"),
     (("summary", "nosuch.nc"), "no file or folder"),
     (("summary", "bytes.nc"), "cannot be read as a result"),
-    (("summary", "other.nc"), "holds no posterior"),
+    (("summary", "other.nc"), "has no group 'posterior'"),
     (("summary", "taken"), "no stored run"),
     (("resume", "nosuch"), "no stored run"),
     (("resume", "taken"), "no stored run"),
@@ -257,15 +260,102 @@ def test_a_folder_that_cannot_be_written_to(here):
 
 
 def test_draws_are_not_lost_if_the_file_cannot_be_written(here, monkeypatch):
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
+    from tunamh.cli import files
 
-    monkeypatch.setattr("tunamh.cli.files.write_new", full)
+    write_new = files.write_new
+
+    def full(out, write):
+        if out == Path("run.nc"):
+            raise OSError(28, "No space left on device")
+        write_new(out, write)
+
+    monkeypatch.setattr(files, "write_new", full)
     found = run(*SAMPLE, *SHORT, "--out", "run.nc")
     assert found.exit_code == 2
     spare = re.search(r"the draws are in (\S+run\.nc)", found.output)[1]
     with xarray.open_datatree(spare) as saved:
         assert saved.posterior.sizes["draw"] == 100
+
+
+def started(*arguments, **settings):
+    """The command as a process of its own."""
+    source = str(Path(tunamh.__file__).parent.parent)
+    command = [sys.executable, "-m", "tunamh", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": source}
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, env=environment, **settings)
+
+
+def saved_draws(path):
+    with xarray.open_datatree(path) as saved:
+        return saved.posterior.sizes["draw"]
+
+
+def nobody_reads():
+    reads, writes = os.pipe()
+    os.close(reads)
+    return os.fdopen(writes, "w")
+
+
+STREAMS = {
+    "a reader who left": (nobody_reads, 0, ""),
+    "a full disk": (lambda: os.fdopen(os.open("/dev/full", os.O_WRONLY), "w"), 1, "No space left"),
+    "a closed stream": (lambda: None, 1, "it is closed"),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.parametrize("first", ["sample", "resume"])
+def test_draws_are_saved_whoever_reads_what_is_printed(here, monkeypatch, capsys, first, name):
+    """`tunamh sample ... | head -1`, `> /dev/full` and `>&-`."""
+    if first == "resume":
+        assert run(*SAMPLE, *SHORT, "--store", "run").exit_code == 0
+    arguments = {"sample": (*SAMPLE, *SHORT, "--out", "run.nc"), "resume": ("resume", "run", "--out", "run.nc")}[first]
+    stream, code, told = STREAMS[name]
+    monkeypatch.setattr(sys, "stdout", stream())
+    with pytest.raises(SystemExit) as ended:
+        app([str(one) for one in arguments])
+    assert ended.value.code == code
+    assert saved_draws("run.nc") == 100
+    assert told in capsys.readouterr().err
+
+
+def test_draws_are_saved_where_warnings_are_errors(here):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = run(*SAMPLE, "--draws", 120, "--tune", 10, "--out", "run.nc")  # fewer effective draws than wanted
+    assert found.exit_code == 2
+    assert "error: the chains have not converged" in found.output
+    assert saved_draws("run.nc") == 120
+
+
+def test_a_process_ends_quietly_when_its_reader_left(here):
+    with nobody_reads() as pipe:
+        found = started(*SAMPLE, *SHORT, "--out", "run.nc", stdout=pipe)
+    assert found.returncode == 0
+    assert "ipe" not in found.stderr
+    assert saved_draws("run.nc") == 100
+
+
+def test_a_file_too_large_is_one_message(here):
+    """HDF5 that writes to such a file ends in a segmentation fault."""
+
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+
+    found = started(*SAMPLE, *SHORT, "--out", "run.nc", stdout=subprocess.DEVNULL, preexec_fn=small_files)
+    assert found.returncode == 2
+    assert "run.nc could not be written (File too large)" in found.stderr
+    assert not [name for name in os.listdir() if name.endswith(".nc")]
+
+
+def test_a_name_that_the_terminal_cannot_show_is_shown_by_its_number(here, monkeypatch, table):
+    table.rename(columns={"distance": "größe"}).to_csv("flights.csv", index=False)
+    shown = io.TextIOWrapper(io.BytesIO(), "ascii")
+    monkeypatch.setattr(sys, "stdout", shown)
+    with pytest.raises(SystemExit) as ended:
+        app(["check", "flights.csv", "late ~ größe", "--family", "logistic"])
+    assert ended.value.code == 0
+    assert b"gr\\xf6\\xdfe" in shown.buffer.getvalue()
 
 
 def test_a_run_from_python_says_how_it_goes_on(here, table):

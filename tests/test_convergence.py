@@ -5,12 +5,15 @@ import warnings
 
 import numpy as np
 import pytest
+import xarray
 from arviz_stats.base import array_stats
 
 import tunamh
 from conftest import logistic_data
 from tunamh import MH, LogisticRegression, RandomWalk, sample
 from tunamh.convergence import diagnose, in_the_tails, judge
+from tunamh.results import posterior_of
+from tunamh.until import Until
 
 X, Y = logistic_data(2000, 3)
 
@@ -100,6 +103,30 @@ def test_chains_that_never_move_are_named():
     x = np.random.default_rng(1).standard_normal((4, 500, 2))
     x[2] = x[2, 0]
     assert judge(x).complaint(["a", "b"], 500).startswith("chain 2 (of 4, counted from 0) never moved: 500")
+
+
+def test_a_parameter_that_never_moved_is_named(rng):
+    """Beside others that move, in all chains alike or in one of them."""
+    x = autoregressive(rng, 4, 500, 3, 0.0)
+    x[:, :, 1] = 2.1
+    found = judge(x)
+    assert found.frozen == [1]
+    assert "slope never moved (500 identical draws" in found.complaint(["a", "slope", "c"], 500)
+    assert not Until(ess=50).holds(lambda every, which: x[:, ::every, which], 4, 500, 3)
+    x[1:, :, 1] = rng.standard_normal((3, 500))
+    assert "slope never moved" in judge(x).complaint(["a", "slope", "c"], 500)
+    many = autoregressive(rng, 4, 300, 200, 0.3)
+    many[:, :, 50:90] = 1.0
+    assert "parameter 50," in judge(many).complaint([f"parameter {j}" for j in range(200)], 300)
+
+
+def test_the_summary_of_a_parameter_that_never_moved_has_no_diagnostics(rng):
+    x = autoregressive(rng, 4, 200, 2, 0.0)
+    x[:, :, 0] = 2.1
+    tree = xarray.DataTree.from_dict({"posterior": posterior_of(x, [("theta", ["frozen", "moving"])])})
+    table = tunamh.summary(tree)
+    assert table.loc["theta[frozen]", ["r_hat", "ess_bulk", "ess_tail"]].isna().all()
+    assert table.loc["theta[moving]", ["r_hat", "ess_bulk", "ess_tail"]].notna().all()
 
 
 def test_short_runs_and_good_runs_are_quiet():

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import warnings
 
@@ -83,14 +82,11 @@ def test_ctrl_c_after_the_last_draw_takes_nothing(target, monkeypatch, hears_ctr
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_second_and_a_third_ctrl_c_take_nothing(target, hears_ctrl_c):
-    sample(target, draws=10, tune=10, rng=1)  # compiled before the clock runs
-    for seconds in (0.5, 0.51, 0.53, 0.57):
-        threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
+def test_a_second_and_a_third_ctrl_c_take_nothing(target, ctrl_c_when):
+    ctrl_c_when(lambda run: run.kept > 0, chains=2, times=4)
     with pytest.warns(UserWarning, match="interrupted"):
         tree = sample(target, draws=10_000_000, tune=10, chains=2, rng=1)
     assert tree.posterior["theta"].shape[1] > 0
-    time.sleep(0.1)  # none is left for the next test
 
 
 def test_a_users_own_handler_is_called_and_decides(target, monkeypatch, hears_ctrl_c):

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 import time
 import types
 
@@ -12,6 +13,7 @@ import pytest
 import tunamh
 from conftest import logistic_data
 from tunamh import LogisticRegression, progress, sample
+from tunamh.clock import Clock
 from tunamh.data.passes import ROWS_AT_ONCE, announce, over_blocks, watching
 
 X, Y = logistic_data(2000, 3)
@@ -65,9 +67,18 @@ def slow(target):
     return target
 
 
-def test_set_up_counts_in_max_seconds(target):
+def test_set_up_counts_in_max_seconds(target, monkeypatch):
+    over = threading.Event()
+    monkeypatch.setattr(Clock, "over", property(lambda clock: over.is_set()))
+
+    def long(target):
+        announce("taking long")
+        for _ in over_blocks(lambda block: over.set(), 200 * ROWS_AT_ONCE):
+            pass
+        return target
+
     with pytest.raises(tunamh.NoDraws, match=r"during set-up \(taking long\), in pass 1"):
-        sample(target, test=tunamh.MH(), control=slow, max_seconds=0.1, rng=1)
+        sample(target, test=tunamh.MH(), control=long, max_seconds=1e6, rng=1)
 
 
 def test_compiling_does_not_count_in_max_seconds(target, monkeypatch):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import tunamh
 from tunamh.errors import NotApplicable
@@ -45,6 +46,28 @@ def test_loo_of_all_rows_is_that_of_the_normal_model(fitted):
     assert found.subsampling_se == 0
     assert found.bad == 0
     np.testing.assert_allclose(found.se, np.sqrt(N - 1) * exact.std(), rtol=0.02)
+
+
+def test_loo_leaves_weighted_rows_out_whole():
+    """By the formula of the normal model: the other rows keep their weights, and the density counts by its own."""
+    few = TABLE.dropna().head(80).assign(w=np.tile([0.5, 1.0, 3.0, 0.0], 20))
+    target = tunamh.regression("y ~ x", few, family=tunamh.Gaussian(2.0), prior=tunamh.Flat(), weights="w")
+    posterior = tunamh.sample(target, draws=4000, rng=1, progressbar=False)
+    X, y, w = np.column_stack([np.ones(80), few["x"]]), few["y"].to_numpy(), few["w"].to_numpy()
+    exact = []
+    for i in range(80):
+        left = np.where(np.arange(80) == i, 0.0, w)
+        precision = X.T @ (left[:, None] * X)
+        mean = X[i] @ np.linalg.solve(precision, X.T @ (left * y))
+        variance = 4 * (1 + X[i] @ np.linalg.solve(precision, X[i]))
+        exact.append(w[i] * stats.norm(mean, np.sqrt(variance)).logpdf(y[i]))
+    found = tunamh.loo(posterior, few, rows=80, draws=16_000)
+    np.testing.assert_allclose(found.pointwise, exact, atol=0.03)
+    np.testing.assert_allclose(found.elpd, np.sum(exact), atol=0.3)
+    by_array = tunamh.regression("y ~ x", few, family=tunamh.Gaussian(2.0), weights=few["w"].to_numpy())
+    lost = tunamh.sample(by_array, draws=100, rng=1, progressbar=False)
+    with pytest.raises(NotApplicable, match=r"weights=\"w\""):
+        tunamh.loo(lost, few)
 
 
 def test_a_subsample_tells_its_error(fitted):

@@ -104,7 +104,7 @@ def test_a_loaded_run_goes_on_with_the_same_draws(choices, stop):
     second.resume(state, result)
     finished(second, 11)
     assert np.array_equal(whole.draws, second.draws)
-    np.testing.assert_allclose(whole.record, second.record, rtol=1e-14)  # a mean of means rounds by its parts
+    assert np.array_equal(whole.record, second.record, equal_nan=True)  # means do not depend on how steps were cut
     for key, value in whole.state.to_arrays().items():
         assert np.array_equal(value, second.state.to_arrays()[key], equal_nan=value.dtype.kind == "f"), key
 

@@ -1,10 +1,6 @@
 """The front door, as a user meets it."""
 
 import json
-import os
-import signal
-import threading
-import time
 
 import arviz_stats
 import numba
@@ -288,10 +284,10 @@ def test_a_users_prior_with_bounded_support():
     assert theta.mean() == pytest.approx(np.sqrt(2 / np.pi), abs=0.1)
 
 
-def test_max_seconds_returns_what_exists(target):
-    tree = sample(target, draws=100_000_000, tune=10, chains=3, max_seconds=0.5, rng=1)
+def test_max_seconds_returns_what_exists(target, seconds_are_draws):
+    tree = sample(target, draws=100_000_000, tune=10, chains=3, max_seconds=20, rng=1)
     n = thetas(tree).shape[1]
-    assert 0 < n < 100_000_000
+    assert 20 <= n < 100_000_000
     assert tree.sample_stats["batch_size"].shape == (3, n)
     assert np.array_equal(thetas(tree)[:, :20], thetas(sample(target, draws=20, tune=10, chains=3, rng=1)))
 
@@ -305,19 +301,17 @@ def test_a_thinned_draw_may_take_longer_than_a_chunk(target, monkeypatch):
     pieces = sample(target, **settings)
     assert np.array_equal(thetas(whole), thetas(pieces))
     for name in ("acceptance_rate", "batch_size", "accepted", "full_data_step"):
-        assert pieces.sample_stats[name].values == pytest.approx(whole.sample_stats[name].values)
-    started = time.monotonic()
-    with pytest.raises(tunamh.NoDraws):
+        assert np.array_equal(pieces.sample_stats[name], whole.sample_stats[name]), name
+    with pytest.raises(tunamh.NoDraws):  # and not draws of a thousand million steps
         sample(target, test=MH(), thin=10**9, tune=0, max_seconds=0.3, rng=1)
-    assert time.monotonic() - started < 30
 
 
-def test_how_a_run_ended_is_recorded(target):
+def test_how_a_run_ended_is_recorded(target, seconds_are_draws):
     def stopped(tree):
         return json.loads(tree.posterior.attrs["settings"])["stopped"]
 
     assert stopped(sample(target, draws=10, tune=0, rng=1)) == "finished"
-    assert stopped(sample(target, draws=10**8, tune=0, max_seconds=0.3, rng=1)) == "max_seconds"
+    assert stopped(sample(target, draws=10**8, tune=0, max_seconds=5, rng=1)) == "max_seconds"
 
 
 @pytest.mark.parametrize(
@@ -340,22 +334,18 @@ def test_max_seconds_too_short_to_open_every_chain(target):
         sample(target, tune=1_000_000_000, max_seconds=0.3, rng=1, chains=50, cores=1)
 
 
-def test_ctrl_c_returns_what_exists(target, hears_ctrl_c):
-    sample(target, draws=10, tune=10, chains=2, rng=1)  # compiled before the clock runs
-    threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
-    started = time.monotonic()
+def test_ctrl_c_returns_what_exists(target, ctrl_c_when):
+    ctrl_c_when(lambda run: run.kept >= 10, chains=2)
     with pytest.warns(UserWarning, match="interrupted"):
         tree = sample(target, draws=100_000_000, tune=10, chains=2, rng=1)
-    assert time.monotonic() - started < 60
-    assert 0 < thetas(tree).shape[1] < 100_000_000
+    assert 10 <= thetas(tree).shape[1] < 100_000_000
     assert np.array_equal(thetas(tree)[:, :10], thetas(sample(target, draws=10, tune=10, chains=2, rng=1)))
 
 
-def test_ctrl_c_in_warm_up_raises(target, hears_ctrl_c):
-    sample(target, draws=10, tune=10, chains=2, rng=1)  # compiled before the clock runs
-    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+def test_ctrl_c_in_warm_up_raises(target, ctrl_c_when):
+    ctrl_c_when(lambda run: run.steps_done > 0, chains=2)
     with pytest.raises(KeyboardInterrupt):
-        sample(target, tune=1_000_000_000, rng=1)
+        sample(target, tune=1_000_000_000, chains=2, rng=1)
 
 
 def test_the_state_of_a_chain_survives_a_pickle(target):
@@ -386,16 +376,16 @@ def test_prior_alone_without_data_information():
     assert theta.std() == pytest.approx(2.0, rel=0.15)
 
 
-def test_progress_is_plain_lines_without_a_terminal(target, capsys, monkeypatch):
+def test_progress_is_plain_lines_without_a_terminal(target, capsys, monkeypatch, seconds_are_draws):
     from tunamh import progress
 
     monkeypatch.delenv("CI")
-    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.05)
-    sample(target, draws=100_000_000, tune=100, chains=2, max_seconds=0.6, rng=1)
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.0)
+    sample(target, draws=100_000_000, tune=100, chains=2, max_seconds=60, rng=1)
     lines = capsys.readouterr().err.splitlines()
     assert lines
     assert "2 chains" in lines[-3]
     assert "rows per step" in lines[-3]
-    assert lines[-2].startswith("max_seconds=0.6 ran out")
-    sample(target, draws=100_000_000, tune=100, chains=2, max_seconds=0.4, rng=1, progressbar=False)
+    assert lines[-2].startswith("max_seconds=60 ran out")
+    sample(target, draws=100_000_000, tune=100, chains=2, max_seconds=60, rng=1, progressbar=False)
     assert capsys.readouterr().err == ""

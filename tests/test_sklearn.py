@@ -186,3 +186,16 @@ def test_the_library_does_not_import_scikit_learn():
         "import sys, tunamh; assert 'sklearn' not in sys.modules; tunamh.BayesianGLM; assert 'sklearn' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_indices_outside_a_sparse_matrix_are_refused():
+    X = sparse.csr_matrix(np.eye(6))
+    y = [0, 1, 0, 1, 0, 1]
+    model = BayesianLogisticRegression(draws=20, tune=20, chains=1, progressbar=False, random_state=1).fit(X, y)
+    for form, index in (("csr", "column"), ("csc", "row")):
+        wrong = X.asformat(form, copy=True)
+        wrong.indices = wrong.indices + 10**6
+        with pytest.raises(ValueError, match=f"{index} index 100000"):
+            model.fit(wrong, y)
+        with pytest.raises(ValueError, match=f"{index} index 100000"):
+            model.predict(wrong)

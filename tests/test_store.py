@@ -136,11 +136,22 @@ def test_ctrl_c_leaves_a_store_that_goes_on(path, hears_ctrl_c, monkeypatch):
     assert same(tunamh.resume(path, new_target()), tunamh.sample(new_target(), **(SIZE | {"draws": 2000})))
 
 
-def test_max_seconds_leaves_a_store_that_goes_on_also_from_warm_up(path):
+def test_max_seconds_leaves_a_store_that_goes_on_also_from_warm_up(path, monkeypatch):
     settings = {"test": tunamh.MH(), "proposal": tunamh.RandomWalk()}
     long = {"draws": 50, "tune": 30_000, "chains": 2, "rng": 3}
-    with pytest.raises(tunamh.NoDraws, match=r"tunamh\.resume\(.*goes on from here"):
-        tunamh.sample(new_target(), **settings, **long, store=path, max_seconds=0.3)
+    warm_up, over = ChainRun._warm_up, threading.Event()
+
+    def some(run):
+        over.set()
+        run._chunk = 10
+        return warm_up(run)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ChainRun, "_warm_up", some)
+        patch.setattr("tunamh.run._SECONDS_PER_CHUNK", 0.001)
+        patch.setattr("tunamh.clock.Clock.over", property(lambda clock: over.is_set()))
+        with pytest.raises(tunamh.NoDraws, match=r"tunamh\.resume\(.*goes on from here"):
+            tunamh.sample(new_target(), **settings, **long, store=path, max_seconds=1e6, cores=1)
     with pytest.raises(tunamh.NoDraws, match=r"chain 0 .* has no draw yet, after [\d,]+ steps, of which 30,000 are"):
         tunamh.read_store(path)
     assert Store.open(path).survey(0)[1].state.learned.done > 0

@@ -30,10 +30,10 @@ def run_chain(
     thin, rng, stream, here, there, theta, prop, memory,
     model, propose, proposal_knobs, decide, test_knobs, work, draws, record,
 ):  # fmt: skip
-    """Fill ``draws`` and ``record``. At a fault it stops, with ``here`` and ``there`` the move that caused it.
+    """Fill ``draws``, add to ``record``. At a fault it stops, with ``here`` and ``there`` the move that caused it.
 
     The chain walks in states ``here`` and ``there``; rows and prior see the parameters ``theta`` and ``prop`` there. Of
-    ``thin`` steps the last state is kept. Rates and rows are averaged over them, flags and bounds are maxima.
+    ``thin`` steps the last state is kept. Rates and rows are added up over them, flags and bounds are maxima.
     """
     model, stream, work = borrowed(model), borrowed(stream), borrowed(work)
     here, there, memory = borrowed(here), borrowed(there), borrowed(memory)
@@ -42,7 +42,6 @@ def run_chain(
     hyper = model.data.hyper
     prior = model.log_prior(theta, model.prior_hyper)
     for k in range(draws.shape[0]):
-        record[k, :] = 0.0
         for t in range(thin):
             model.refresh(rng, here, model.refresh_hyper)
             log_q = propose(rng, here, there, proposal_knobs)
@@ -67,22 +66,17 @@ def run_chain(
                 record[k, ACCEPTED] = 1.0
             if decision.full:
                 record[k, FULL] = 1.0
-            record[k, RATE] += math.exp(min(0.0, decision.log_ratio)) / thin
-            record[k, ROWS] += decision.rows / thin
+            record[k, RATE] += math.exp(min(0.0, decision.log_ratio))
+            record[k, ROWS] += decision.rows
             record[k, WORST] = decision.worst if math.isnan(decision.worst) else max(record[k, WORST], decision.worst)
-            record[k, MOVE_BOUND] += decision.move_bound / thin
-            record[k, REPORT] += decision.report / thin
+            record[k, MOVE_BOUND] += decision.move_bound
+            record[k, REPORT] += decision.report
         for j in range(draws.shape[1]):  # what a state has beyond the parameters is kept as it is
             draws[k, j] = theta[j] if j < theta.size else here[j]
     return Outcome(draws.shape[0] * thin, NO_FAULT)
 
 
-def join_records(first: np.ndarray, n_first: int, second: np.ndarray, n_second: int) -> np.ndarray:
-    """The record of ``n_first`` steps followed by ``n_second``: means of means, maxima of maxima."""
-    joined = np.maximum(first, second)
-    means = [RATE, ROWS, MOVE_BOUND, REPORT]
-    joined[means] = (n_first * first[means] + n_second * second[means]) / (n_first + n_second)
-    return joined
+_MEANS = [RATE, ROWS, MOVE_BOUND, REPORT]
 
 
 @dataclass
@@ -132,11 +126,26 @@ def compile_parts(kernel: Kernel) -> None:
 
 
 def advance(state: ChainState, kernel: Kernel, draws: np.ndarray, record: np.ndarray, thin: int = 1) -> None:
-    """Run the chain, in place, until ``draws`` and ``record`` are filled; an impossible step raises."""
+    """Run the chain, in place, until ``draws`` and ``record`` are filled; an impossible step raises.
+
+    Of ``thin`` steps to a draw, rates and rows in the record are means.
+    """
+    record[:] = 0.0
+    advance_further(state, kernel, draws, record, thin)
+    average(record, thin)
+
+
+def average(record: np.ndarray, steps: int) -> None:
+    """Make means of the sums over so many steps, once all are added up: these do not depend on how they were cut."""
+    record[..., _MEANS] /= steps
+
+
+def advance_further(state: ChainState, kernel: Kernel, draws: np.ndarray, record: np.ndarray, steps: int) -> None:
+    """Make so many steps to each draw, and add to ``record``, which may have sums over steps before them."""
     model = kernel.model
     theta, prop = (parameters_at(point, model) for point in (state.here, state.there))
     outcome = run_chain(
-        *(thin, state.rng, state.stream.of(kernel.test.supply), state.here, state.there, theta, prop, state.memory),
+        *(steps, state.rng, state.stream.of(kernel.test.supply), state.here, state.there, theta, prop, state.memory),
         *(model, kernel.proposal.propose, kernel.proposal.knobs, kernel.test.decide, kernel.test.knobs),
         *(kernel.work, draws, record),
     )

@@ -31,10 +31,14 @@ _ENOUGH_DRAWS = 1000  # per chain, by which the worst parameters are found
 _ENOUGH_PARAMETERS = 50  # that are looked at closely
 _SUSPECTS = 16  # of them by each coarse rule
 _MOST_VALUES = 400_000  # of the worst parameter alone
+_MOST_NAMED = 6  # parameters in one sentence
 
 
 class Convergence(NamedTuple):
-    """The parameter that is worst by each rule, and how bad it is; ``stuck`` lists the chains that never moved."""
+    """The parameter that is worst by each rule, and how bad it is.
+
+    ``stuck`` lists the chains that never moved, ``frozen`` the parameters that never moved in some other chain.
+    """
 
     r_hat: float
     r_hat_of: int
@@ -42,6 +46,7 @@ class Convergence(NamedTuple):
     ess_of: int
     stuck: list[int]
     chains: int
+    frozen: list[int]
     tail_ess: float = np.inf
     tail_ess_of: int = 0
 
@@ -55,10 +60,15 @@ class Convergence(NamedTuple):
                 "tunamh), a longer tune=, or other starts (init=)."
             )
         faults = []
-        if self.r_hat > R_HAT_LIMIT:
+        if self.frozen:
+            named = ", ".join(label(names[j]) for j in self.frozen[:_MOST_NAMED])
+            more = len(self.frozen) - _MOST_NAMED
+            named += f" and {more:,} more" if more > 0 else ""
+            faults.append(f"{named} never moved ({draws:,} identical draws in at least one chain)")
+        if self.r_hat > R_HAT_LIMIT and not self._is_frozen(self.r_hat_of):
             shown = f"{self.r_hat:.3f}" if self.r_hat < 1.1 else f"{self.r_hat:.2f}"
             faults.append(f"R-hat {shown} for {label(names[self.r_hat_of])}, where {R_HAT_LIMIT} is the limit")
-        if self.ess < ESS_PER_CHAIN * self.chains:
+        if self.ess < ESS_PER_CHAIN * self.chains and not self._is_frozen(self.ess_of):
             name = label(names[self.ess_of])
             faults.append(f"{self.ess:,.0f} effective draws of {name}, where {ESS_PER_CHAIN} per chain are wanted")
         elif self.tail_ess < ESS_PER_CHAIN * self.chains:
@@ -70,6 +80,9 @@ class Convergence(NamedTuple):
             f"the chains have not converged: {'; '.join(faults)}. Run longer (draws=, thin=, tune=); "
             "tunamh.summary(posterior) shows all parameters."
         )
+
+    def _is_frozen(self, j: int) -> bool:
+        return j in self.frozen
 
 
 def label(name: str) -> str:
@@ -88,9 +101,11 @@ def judge(draws: np.ndarray) -> Convergence | None:
     chains, n, d = draws.shape
     if n < FEWEST_TO_JUDGE:
         return None
-    stuck = np.flatnonzero((draws == draws[:, :1]).all(axis=(1, 2)))
+    constant = (draws == draws[:, :1]).all(axis=1)
+    stuck = constant.all(axis=1)
+    frozen = np.flatnonzero(constant[~stuck].any(axis=0))
     worst = worst_of(lambda every, which: draws[:, ::every, which], chains, n, d)
-    return Convergence(*worst, stuck.tolist(), chains, *_worst_tail(draws))
+    return Convergence(*worst, np.flatnonzero(stuck).tolist(), chains, frozen.tolist(), *_worst_tail(draws))
 
 
 Take = Callable[[int, Any], np.ndarray]
@@ -138,7 +153,8 @@ def in_the_tails(values: np.ndarray) -> np.ndarray:
 def diagnose(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """R-hat and effective draws of every parameter; ``values`` has the shape (parameter, chain, draw).
 
-    A parameter that is constant has R-hat 1 and as many effective draws as draws, as long as it is in every chain.
+    A parameter that never moved tells nothing, even where all chains agree: its R-hat is infinite, and it has no
+    effective draw.
     """
     d, _, n = values.shape
     half = n // 2
@@ -148,7 +164,9 @@ def diagnose(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     distances, their_order = np.empty_like(flat), np.empty_like(order)
     _fold(flat, order, distances, their_order)
     scores, folded = (_normal_scores(*pair).reshape(halves.shape) for pair in ((flat, order), (distances, their_order)))
-    return np.maximum(_split_r_hat(scores), _split_r_hat(folded)), _effective(scores)
+    r_hat = np.maximum(_split_r_hat(scores), _split_r_hat(folded))
+    frozen = (values == values[:, :, :1]).all(axis=(1, 2))
+    return np.where(frozen, np.inf, r_hat), np.where(frozen, 0.0, _effective(scores))
 
 
 @helper
@@ -234,8 +252,7 @@ def _effective(scores: np.ndarray) -> np.ndarray:
     at_stop, sum_at_stop = even[rows, stop], sums[rows, stop]
     last = np.where((at_stop > 0) | (sum_at_stop >= 0), at_stop, 0.0)
     tau = np.maximum(-1.0 + 2.0 * before + last, 1.0 / np.log10(chains * n))
-    constant = np.ptp(scores.reshape(d, -1), axis=1) < 1e-15
-    return np.where(constant, chains * n, chains * n / tau)
+    return chains * n / tau
 
 
 def _suspects(values: np.ndarray) -> np.ndarray:

@@ -49,6 +49,15 @@ def ended(
     return posterior, complaints
 
 
+def attempt(what: str, action: Callable[[], Any]) -> list[Warning]:
+    """Do what can be left out: nothing, or a warning that it failed."""
+    try:
+        action()
+    except Exception as error:
+        return [UserWarning(f"{what} ({type(error).__name__}: {error})")]
+    return []
+
+
 def warn(complaint: Warning, posterior: Any) -> None:
     """Warn the caller of `sample`; if a filter makes an error of it, the error carries the draws."""
     try:

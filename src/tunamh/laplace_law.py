@@ -85,9 +85,13 @@ def _in_support(target: Any, points: np.ndarray) -> np.ndarray:
 def moments(target: Any, law: LaplaceLaw) -> tuple[np.ndarray, np.ndarray]:
     """Mean and covariance of Laplace's law in natural units.
 
-    In closed form where chains walk in natural parameters; else from 2000 draws of a fixed seed, moved and stretched to
-    the law's own mean and covariance in walked coordinates, so that only what is curved in the map has sampling errors.
+    In closed form where these are linear in what is walked; else from 2000 draws of a fixed seed, moved and stretched
+    to the law's own mean and covariance in walked coordinates, so that only what is curved in the map has sampling
+    errors.
     """
+    if getattr(target, "walks_linearly", False):
+        factor = target.natural(law.factor.T).T
+        return target.natural(law.mean), factor @ factor.T
     if target.natural(law.mean) is law.mean:
         return law.mean, law.factor @ law.factor.T
     points = supported_draws(target, law, max(_PUSHED, 4 * len(law.mean)), np.random.default_rng(0))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._arguments import shown as shown_value
 from ._version import __version__
 from .chain import ACCEPTED, FULL, RATE, REPORT, ROWS, WORST
 from .convergence import Convergence, label
@@ -31,11 +32,13 @@ def summary(tree: Any, **settings: Any) -> Any:
 
     from .table import SummaryTable
 
-    posterior = tree["posterior"]
+    posterior = _posterior_in(tree)
     shown, left_out = _shown(tree, settings)
-    table = table_of(tree, **{"round_to": "none", **shown})
+    with np.errstate(invalid="ignore", divide="ignore"):  # of a parameter that never moved
+        table = table_of(tree, **{"round_to": "none", **shown})
     if not hasattr(table, "to_string"):
         return table
+    table = _without_frozen(table)
     if "round_to" not in settings:
         table = _readable(table)
     if not posterior.attrs.get("exact", 1):
@@ -47,6 +50,20 @@ def summary(tree: Any, **settings: Any) -> Any:
         table.attrs["laplace"] = distance.line
         table.attrs["notes"].append(distance.line)
     return table
+
+
+def _posterior_in(tree: Any) -> Any:
+    """The group of draws; raises for what has none."""
+    try:
+        posterior = tree["posterior"]
+    except (TypeError, LookupError, AttributeError, ValueError):
+        posterior = None
+    if not hasattr(posterior, "data_vars"):
+        raise TypeError(
+            "a summary is one of draws: give what tunamh.sample(target) returned, what tunamh.read_store(folder) or "
+            f"xarray.open_datatree(file) reads, got {shown_value(tree)}."
+        )
+    return posterior
 
 
 def _shown(tree: Any, settings: dict[str, Any]) -> tuple[dict[str, Any], str]:
@@ -67,6 +84,18 @@ def _shown(tree: Any, settings: dict[str, Any]) -> tuple[dict[str, Any], str]:
     return settings, ""
 
 
+_ROUNDING = 1e-12  # of a mean, that the standard deviation of equal numbers may have
+
+
+def _without_frozen(table: Any) -> Any:
+    """R-hat and effective draws of a parameter that never moved are no numbers: nothing was learned of it."""
+    if not {"mean", "sd"} <= set(table.columns):
+        return table
+    frozen = table["sd"] <= _ROUNDING * table["mean"].abs()
+    told = [name for name in table.columns if name.startswith(("ess", "r_hat"))]
+    return table.assign(**{name: table[name].astype(float).mask(frozen) for name in told})
+
+
 def _readable(table: Any) -> Any:
     """Three digits of the standard deviation, as many decimals of all that has its unit, four digits of the rest."""
     sds = table["sd"] if "sd" in table else np.ones(len(table))
@@ -82,6 +111,21 @@ def _readable(table: Any) -> Any:
 
 Variables = Sequence[tuple[str, Sequence[str] | None]]
 """Names of variables, with the labels of those that are vectors."""
+
+
+def refuse_unwritable(variables: Variables) -> None:
+    """Names that no file can hold would be found out when the draws are saved."""
+    for name, labels in variables:
+        for text in map(str, (name, *(labels or ()))):
+            try:
+                whole = "\0" not in text and text.encode() is not None
+            except UnicodeEncodeError:
+                whole = False
+            if not whole:
+                raise ValueError(
+                    f"the name {text!r} has a character that no file can hold (NUL, or half of a surrogate pair): "
+                    "rename the column or level."
+                )
 
 
 class ChainResult(NamedTuple):

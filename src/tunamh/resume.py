@@ -10,7 +10,7 @@ import numpy as np
 from ._arguments import flag, positive_number, whole_number
 from .acceptance.base import AcceptanceTest
 from .session import Choices, carry_out
-from .store import Store
+from .store import Store, StoreError
 from .store.folder import as_path
 from .stored import ExistingStore, Task
 from .targets.base import Target
@@ -77,6 +77,8 @@ def resume(
     if wanted < header.draws:
         raise ValueError(f"draws may only grow: the run in {found.path} is one of {header.draws}, got {wanted}.")
     rule = header.rule if until is None and draws is None else checked_rule(until)
-    points = [None if point is None else np.array(point) for point in header.points]
+    points = [None if point is None else np.array(point, dtype=np.float64) for point in header.points]
+    if any(point is not None and point.shape != (target.dim,) for point in points):
+        raise StoreError(f"the run in {found.path} begins at points of another number of parameters.", found.path)
     task = Task(wanted, header.tune, header.chains, header.thin, header.seeds, points, rule)
     return carry_out(choices, task, ExistingStore(found), cores, max_seconds, progressbar)

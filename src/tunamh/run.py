@@ -13,7 +13,18 @@ import numpy as np
 from ._blas import one_blas_thread
 from ._interrupts import HeldInterrupts
 from .acceptance.base import ReadyTest
-from .chain import RATE, ROWS, ChainState, Kernel, advance, compile_parts, kernel_of, new_record
+from .chain import (
+    RATE,
+    ROWS,
+    ChainState,
+    Kernel,
+    advance,
+    advance_further,
+    average,
+    compile_parts,
+    kernel_of,
+    new_record,
+)
 from .clock import Clock
 from .data.stream import open_stream
 from .data.supply import NO_ROWS
@@ -22,7 +33,7 @@ from .guard import check_energies, check_move, check_start, in_support, supporte
 from .progress import Progress
 from .proposals import ReadyProposal
 from .results import ChainResult
-from .state import NO_PART, RunState
+from .state import NO_PART, PartOfDraw, RunState
 from .targets.base import Target
 from .warmup import WINDOW, first_state, goals_of, steps_left, warm_up
 
@@ -243,10 +254,12 @@ class ChainRun:
         state, at = self.state, self._at
         steps = min(self._chunk, self.thin - state.part.steps)
         started = time.perf_counter()
-        self._advance(slice(at, at + 1), steps)
-        state.part = state.part.joined(self.record[at], steps)
+        self.record[at] = state.part.record
+        kernel, here = state.in_force(self.kernel), slice(at, at + 1)
+        advance_further(state.chain, kernel, self.draws[here], self.record[here], steps)
+        state.part = PartOfDraw(state.part.steps + steps, self.record[at].copy())
         if state.part.steps == self.thin:
-            self.record[at] = state.part.record
+            average(self.record[at], self.thin)
             self.elapsed[at] = self._seconds + time.perf_counter() - started
             state.kept, state.part = state.kept + 1, NO_PART
         return steps

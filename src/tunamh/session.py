@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,13 +18,13 @@ from .acceptance.base import AcceptanceTest
 from .capabilities import Swept, offers
 from .choose import choose
 from .clock import Clock, SetUp
-from .data.passes import announce, watching
+from .data.passes import Report, announce, watching
 from .data.supply import NO_ROWS
-from .ending import ended, warn
-from .errors import NoDraws
+from .ending import attempt, ended, warn
+from .errors import NoDraws, PassGivenUp
 from .laplace_measure import laplace_attributes, seeds_of_measure
 from .progress import Progress
-from .results import ChainResult, add_summaries, import_what_the_end_needs
+from .results import ChainResult, add_summaries, import_what_the_end_needs, refuse_unwritable
 from .run import ChainRun, run_all
 from .store import Store
 from .stored import ExistingStore, Made, NewStore, Task, catch_up
@@ -47,6 +47,7 @@ class Choices(NamedTuple):
             raise TypeError(f"test must be an acceptance test such as TunaMH() or MH(), got {shown(test)}.")
         if control is not None and (not callable(control) or isinstance(control, type)):
             raise TypeError(f"control must be a control variate such as Taylor(order=2), got {shown(control)}.")
+        refuse_unwritable(target.variables)
         return self
 
     def made(self) -> Made:
@@ -101,9 +102,11 @@ def carry_out(
             told = f"{kept:,} of {task.draws:,} draws per chain are returned"
             if settings["stopped"] == "max_seconds":
                 progress.say(f"max_seconds={max_seconds:g} ran out: {told}")
-            posterior, complaints = _ended(made, task, results, settings, seconds, progress)
+            with _within(clock, ctrl_c, made.target.gathered):
+                posterior, complaints = _ended(made, task, results, settings, seconds, progress)
             if offers(made.target, Swept) and all(run.opened for run in runs):
-                add_summaries(posterior, made.target, [run.state.chain.memory for run in runs])
+                add = partial(add_summaries, posterior, made.target, [run.state.chain.memory for run in runs])
+                complaints += attempt("the group effects could not be summed up", add)
             if settings["stopped"] == "interrupted":
                 complaints.insert(0, UserWarning(f"interrupted: {told}"))
             if settings["stopped"] == "finished" and task.until is not None:
@@ -112,6 +115,17 @@ def carry_out(
             for complaint in complaints:
                 warn(complaint, posterior)
     return posterior
+
+
+def _within(clock: Clock, ctrl_c: HeldInterrupts, gathered: Any) -> AbstractContextManager[Any]:
+    """What is read after the last draw of rows that are not in memory ends with the time, or by Ctrl-C."""
+
+    def refuse(report: Report) -> None:
+        if clock.over or ctrl_c.heard:
+            gathered.given_up.set()
+            raise PassGivenUp("the run was ended while rows were read.")
+
+    return nullcontext() if gathered is None else watching(refuse)
 
 
 def _opened(made: Made, task: Task, progress: Progress, in_memory: bool) -> list[ChainRun]:
@@ -188,7 +202,9 @@ def _results(runs: list[ChainRun], store: Store | None, enough: int | None) -> l
 
 
 def _no_draws(interrupted: bool, max_seconds: float | None, store: Store | None) -> BaseException:
-    later = "" if store is None else f"; tunamh.resume({str(store.path)!r}, target) goes on from here"
+    later = (
+        "" if store is None or not store.is_there else f"; tunamh.resume({str(store.path)!r}, target) goes on from here"
+    )
     if interrupted:
         return KeyboardInterrupt(f"interrupted before every chain had a draw{later}")
     hint = later or "; allow more time or less tune"

@@ -14,20 +14,15 @@ import numpy as np
 
 from ._jit import Learned
 from ._random import generator_from_words, words_of_generator
-from .chain import REPORT, ChainState, Kernel, join_records
+from .chain import REPORT, ChainState, Kernel
 from .data.stream import StreamState
 
 
 class PartOfDraw(NamedTuple):
-    """Some of the ``thin`` steps that lead to one kept draw, and their record."""
+    """Some of the ``thin`` steps that lead to one kept draw, and their record, in sums."""
 
     steps: int
     record: np.ndarray
-
-    def joined(self, record: np.ndarray, steps: int) -> PartOfDraw:
-        if self.steps == 0:
-            return PartOfDraw(steps, record.copy())
-        return PartOfDraw(self.steps + steps, join_records(self.record, self.steps, record, steps))
 
 
 NO_PART = PartOfDraw(0, np.zeros(REPORT + 1))
@@ -74,7 +69,9 @@ class RunState:
         chain, test = self.chain, kernel.test
         sizes = [chain.here, chain.memory, self.proposal_knobs, self.test_knobs, self.part.record]
         wanted = [dim, test.memory.size, kernel.proposal.knobs.size, test.knobs.size, REPORT + 1]
-        if [array.shape for array in sizes] != [(size,) for size in wanted]:
+        if [(array.shape, array.dtype) for array in sizes] != [((size,), np.dtype(np.float64)) for size in wanted]:
+            return False
+        if [type(value) for value in self.learned] != [int, float, float, int, float, int, float]:
             return False
         counts = 0 <= self.kept <= draws and 0 <= self.part.steps < thin
         model = kernel.model
@@ -106,6 +103,9 @@ class RunState:
         values: dict[str, Any] = {
             name: array.item() if array.ndim == 0 else np.array(array) for name, array in arrays.items()
         }
+        for name in ("steps", "kept", "part.steps"):
+            if type(values[name]) is not int or values[name] < 0:
+                raise ValueError(f"its {name} is no number of steps or draws")
         rng, stream = generator_from_words(values["rng"]), _group(StreamState, "stream", values)
         return cls(
             ChainState(values["here"], rng, stream, values["memory"], values["steps"]),

@@ -64,6 +64,7 @@ def _run_windows(
     """``windows`` times: fill ``draws`` and ``record``, learn from the record, turn the knobs."""
     steps = 0
     for _ in range(windows):
+        record[:, :] = 0.0
         outcome = run(
             1, rng, stream, here, there, theta, prop, memory,
             model, propose, read_only(proposal_knobs), decide, read_only(test_knobs), work, draws, record,

@@ -67,3 +67,25 @@ def means_with_shared(x, y, codes, energies, log_priors, shared, *, prior_sd, sc
     effects = sum((w * first).sum(axis=(1, 2)) for w, (_, first, _) in zip(weight, found, strict=True))
     own = [(weight.sum(axis=(0, 2)) * beta).sum(), (weight.sum(axis=(0, 1)) * lam).sum()]
     return np.array([*own, *effects, (weight.sum(axis=(1, 2)) * shared).sum()])
+
+
+def moments_of_known_scales(log_like, nodes, log_prior, shared, log_prior_of_shared):
+    """Means and mean squares of what all rows share, and of the effects of every group, whose scales are known.
+
+    ``log_like`` is (groups, points, nodes): of a group's rows at ``shared[point]`` and effects ``nodes[node]``, with
+    ``log_prior`` of the nodes; all grids are even.
+    """
+    total, first, second = log_prior_of_shared.copy(), [], []
+    for of_group in log_like:
+        of_group = of_group + log_prior
+        top = of_group.max(axis=1, keepdims=True)
+        weight = np.exp(of_group - top)
+        mass = weight.sum(axis=1, keepdims=True)
+        total += np.log(mass[:, 0]) + top[:, 0]
+        first.append((weight @ nodes) / mass)
+        second.append((weight @ nodes**2) / mass)
+    weight = np.exp(total - total.max())
+    weight /= weight.sum()
+    return tuple(
+        np.concatenate([weight @ shared**k, *(weight @ each for each in of)]) for k, of in ((1, first), (2, second))
+    )

@@ -1,5 +1,7 @@
 """Group effects against quadrature and against decisions on all rows; what a user meets."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from tunamh import GroupEffects, MixedModel, Normal
 from tunamh.acceptance.grouped import BOUND
 from tunamh.errors import NotApplicable
 from tunamh.mixed.covariance import correlations, precision_of
+from tunamh.mixed.levels import costly_levels
 from tunamh.mixed.sweep import LaplaceByGroups, Sweep
 
 
@@ -172,6 +175,31 @@ def test_covariances_in_coordinates_without_limits():
 # --------------------------------------------------------------------------------------------- what a user meets
 
 
+@pytest.mark.parametrize("family", [tunamh.Probit(), tunamh.Cloglog()])
+def test_counts_of_trials_in_groups(family):
+    """Each becomes two weighted rows, of one group; the same posterior as of single labels. A level has no trials."""
+    rng = np.random.default_rng(7)
+    n = 60
+    codes, x, trials = np.arange(n) % 6, rng.standard_normal(n), rng.integers(1, 6, n)
+    trials[codes == 5] = 0
+    y = rng.binomial(trials, 0.4)
+    groups = GroupEffects(codes, X=np.column_stack([np.ones(n), x]), scale=[1.0, 0.5])
+    model = MixedModel(x[:, None], y, family, groups, trials=trials, prior=Normal(scale=2.0))
+    index = np.repeat(np.arange(n), trials)
+    label = np.concatenate([np.repeat([1.0, 0.0], [k, m - k]) for k, m in zip(y, trials, strict=True)])
+    single = GroupEffects(
+        np.append(codes[index], 5), X=np.append(groups.X[index], [[0.0, 0.0]], axis=0), scale=[1.0, 0.5]
+    )
+    given = np.append(x[index], 0.0)[:, None], np.append(label, 1.0), family, single
+    plain = MixedModel(*given, prior=Normal(scale=2.0), weights=np.append(np.ones(len(index)), 1e-9))
+    for a, b in zip(model.centre.at.effects[0], plain.centre.at.effects[0], strict=True):
+        assert np.allclose(a, b, atol=1e-3)
+    assert model.centre.sums.energy == pytest.approx(plain.centre.sums.energy, abs=1e-3)
+    draws = tunamh.sample(model, draws=4000, tune=200, chains=2, rng=1).posterior["group_effect"].values
+    assert abs(score(draws[..., 10] ** 2, 1.0)) < 4  # the level without trials has the prior's law
+    assert abs(score(draws[..., 11] ** 2, 0.25)) < 4
+
+
 def test_names_of_results():
     X, _, g, h, rng = grouped_data(n=300, groups=4, others=3)
     table = pd.DataFrame({"one": X[:, 0], "x": X[:, 1]})
@@ -236,6 +264,29 @@ def test_errors_say_what_was_wrong(given, error, told):
     y = given.get("y", (np.arange(100) % 2).astype(float))
     with pytest.raises(error, match=told):
         MixedModel(np.ones((100, 1)), y, given.get("family", tunamh.Logistic()), given["groups"])
+
+
+MIXTURES = [
+    tunamh.priors.Horseshoe(0.02),
+    tunamh.priors.Grouped(),
+    tunamh.priors.ByName({"one": Normal(scale=2.0)}, others=tunamh.priors.Horseshoe(0.1)),
+]
+
+
+@pytest.mark.parametrize("prior", MIXTURES)
+@pytest.mark.parametrize("family", [tunamh.Logistic(), tunamh.Gaussian()])
+def test_priors_with_scales_of_their_own_are_refused(prior, family):
+    """They were replaced by the wide normal law that a search begins with."""
+    table = pd.DataFrame({"one": np.ones(100), "x": np.arange(100.0) / 100})
+    y = (np.arange(100) % 2).astype(float)
+    with pytest.raises(NotApplicable, match="without groups"):
+        MixedModel(table, y, family, np.arange(100) % 5, prior=prior)
+
+
+def test_a_formula_with_groups_refuses_them_too():
+    table = pd.DataFrame({"x": np.arange(100.0) / 100, "g": np.arange(100) % 5, "y": np.arange(100) % 2})
+    with pytest.raises(NotApplicable, match="without groups"):
+        tunamh.regression("y ~ x + (1 | g)", table, family=tunamh.Logistic(), prior=tunamh.priors.Horseshoe(0.1))
 
 
 def test_columns_without_a_posterior_are_refused():
@@ -307,6 +358,20 @@ def test_levels_of_categories_become_groups():
     assert again.posterior["theta"].shape == (1, 5, target.dim)
 
 
+def test_a_column_of_other_numbers_is_no_level():
+    """Of which squares add up to what numbers do: 50 times 0.75 and 30 times 1.25."""
+    level = pure_level()
+    X = level.given_rows.design.block(slice(None)).dense().copy()
+    X[:80, -1], X[80:, -1] = np.repeat([0.75, 1.25], [50, 30]), 0.0
+    assert (X[:, -1] ** 2).sum() == X[:, -1].sum()
+    other = tunamh.LogisticRegression(X, level.given_rows.y, prior=Normal(scale=2.5))
+    for target, found in ((level, [6]), (other, [])):
+        expanded = target.taylor(
+            2, target.modes[0].point, target.modes[0].posterior, whiten=True, original_bounds=False
+        )
+        assert list(costly_levels(target, expanded).columns) == found
+
+
 def test_thin_levels_do_not_matter_where_steps_are_cheap():
     rng = np.random.default_rng(5)
     X = np.column_stack([np.ones(20_000), rng.standard_normal((20_000, 2)), rng.integers(2, size=20_000)])
@@ -375,9 +440,21 @@ def test_codes_that_are_no_column():
         MixedModel(X, y, tunamh.Logistic(), np.repeat("a", 100))
     with pytest.warns(UserWarning, match="group of its own"):
         MixedModel(X, y, tunamh.Logistic(), np.arange(100))
+    with pytest.warns(UserWarning, match="group of its own"):
+        MixedModel(X, y, tunamh.Gaussian(), np.arange(100))
     year = np.column_stack([np.ones(100), 2010 + np.arange(100) % 7])
     with pytest.warns(UserWarning, match="Centre the column"):
         MixedModel(X, y, tunamh.Logistic(), GroupEffects(np.arange(100) % 5, X=year))
+
+
+def test_effects_of_single_rows_are_no_surprise_for_counts_weights_and_known_errors():
+    X, y, each = np.ones((100, 1)), (np.arange(100) % 3).astype(float), np.arange(100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MixedModel(X, y, tunamh.Poisson(), each)
+        MixedModel(X, y, tunamh.Logistic(), each, trials=np.full(100, 5))
+        MixedModel(X, y, tunamh.Gaussian(), each, weights=np.linspace(1, 2, 100))
+        MixedModel(X, y, tunamh.Gaussian(1.0), each)
 
 
 def test_without_data_scales_have_their_priors():
@@ -388,7 +465,7 @@ def test_without_data_scales_have_their_priors():
     groups = [GroupEffects(g, name="g", scale=prior), GroupEffects(h, name="h", scale=prior)]
     weights = np.full(len(y), 1e-6)
     model = MixedModel(X, y, tunamh.Gaussian(prior), groups, prior=Normal(scale=1.0), weights=weights)
-    posterior = tunamh.sample(model, draws=20_000, tune=1000, chains=4, rng=1).posterior
+    posterior = tunamh.sample(model, draws=20_000, tune=1000, chains=4, rng=2).posterior
     logs = [np.log(posterior["scale"].values), *np.moveaxis(np.log(posterior["group_scale"].values), -1, 0)]
     for values in logs:
         assert abs(score(values, 0.0)) < 4.5

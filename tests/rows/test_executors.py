@@ -1,15 +1,18 @@
 """Where blocks are read and computed with changes nothing: threads, processes, a Dask cluster; and workers that die."""
 
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+import threading
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import dask.dataframe as dd
 import distributed
 import numpy as np
+import pyarrow.parquet as parquet
 import pytest
 from made import BOUNDS, LATE, TABLE, X, read_and_die_once, read_slice, write
 
 import tunamh
+from tunamh import session
 from tunamh.data import executors
 
 COLUMNS = ["a", "b", "carrier"]
@@ -141,6 +144,17 @@ def test_dask_without_a_cluster(expected):
     assert (one == tunamh.LogisticRegression(X[:, :2], LATE).modes[0].point).all()
 
 
+def test_small_files_of_a_dask_frame_stay_apart(tmp_path):
+    """Dask's optimizer joins those of which few columns are read: partitions had other rows in every map."""
+    for k in range(4):
+        parquet.write_table(TABLE.slice(9_000 * k, 9_000), tmp_path / f"{k}.parquet")
+    rows = tunamh.open_rows(dd.read_parquet(tmp_path))
+    assert rows.lengths == [9_000] * 4
+    target = tunamh.regression("late ~ a", rows, family=tunamh.Logistic())
+    wanted = tunamh.regression("late ~ a", TABLE.slice(0, 36_000), family=tunamh.Logistic())
+    np.testing.assert_allclose(target.modes[0].point, wanted.modes[0].point, rtol=1e-9)
+
+
 # ------------------------------------------------------------------------------------------------------- lost workers
 
 
@@ -173,3 +187,107 @@ def test_a_lost_process_is_named_by_its_block(tmp_path):
     lost = pytest.raises(tunamh.SourceError, match=r"lost while it read block [01] .*tunamh.resume")
     with ProcessPoolExecutor(1, get_context("spawn")) as pool, lost:
         tunamh.open_rows(tasks, reader=read_and_die_once, executor=pool)
+
+
+# --------------------------------------------------------------------------------------------- strangers' executors
+
+
+class Strange:
+    """An executor that does its work at once, until ``spoil`` takes the place of ``submit``."""
+
+    def __init__(self):
+        self.calls, self.after, self.spoil = 0, None, None
+
+    def submit(self, function, *arguments):
+        self.calls += 1
+        if self.after is not None and self.calls > self.after:
+            return self.spoil(function, *arguments)
+        future = Future()
+        try:
+            future.set_result(function(*arguments))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def refused(*_):
+    raise RuntimeError("cannot schedule new futures after shutdown")
+
+
+def with_result(value):
+    def submit(*_):
+        future = Future()
+        future.set_result(value)
+        return future
+
+    return submit
+
+
+def failed(*_):
+    future = Future()
+    future.set_exception(OSError("the queue is gone"))
+    return future
+
+
+SPOILT = {
+    "shut down": (refused, tunamh.SourceError, "did not take on .*RuntimeError: cannot schedule"),
+    "nothing": (lambda *_: None, TypeError, "must return a future.*got None"),
+    "a number": (lambda *_: 3, TypeError, "must return a future.*got 3"),
+    "a future of nonsense": (with_result("banana"), tunamh.SourceError, "gave back 'banana'"),
+    "a future of another block": (with_result(executors.Answer("block 7", [])), tunamh.SourceError, "gave back"),
+    "a future that failed": (failed, tunamh.SourceError, "failed on .*OSError: the queue is gone"),
+}
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_executors_that_raise_or_give_back_nonsense_are_told(path, name):
+    pool = Strange()
+    rows = tunamh.open_rows(path, executor=pool)
+    pool.after, (pool.spoil, kind, told) = pool.calls + 2, SPOILT[name]
+    with pytest.raises(kind, match=told):
+        tunamh.LogisticRegression(rows[COLUMNS], y="late").modes[0]
+
+
+def test_an_executor_that_was_shut_down_is_told(path):
+    with ThreadPoolExecutor(1) as pool:
+        rows = tunamh.open_rows(path, executor=pool)
+    with pytest.raises(tunamh.SourceError, match=r"did not take on .*open the rows again"):
+        tunamh.LogisticRegression(rows[COLUMNS], y="late")
+
+
+def test_what_goes_wrong_in_a_task_comes_through(path):
+    def wrong(block):
+        raise ZeroDivisionError("mine")
+
+    for pool in (Strange(), ThreadPoolExecutor(1), None):
+        with pytest.raises(ZeroDivisionError, match="mine"):
+            list(tunamh.open_rows(path, executor=pool).map(wrong))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_an_executor_that_never_answers_does_not_outlive_the_time(path, monkeypatch):
+    """Also after the last draw, when the distance from Laplace's law is measured on rows that are gathered."""
+    over = threading.Event()
+
+    def silent(*_):
+        over.set()
+        return Future()
+
+    pool = Strange()
+    target = tunamh.LogisticRegression(tunamh.open_rows(path, executor=pool, memory="1MiB")[COLUMNS], y="late")
+    settings = {"draws": 300, "tune": 100, "chains": 2, "rng": 1, **STEPS}
+    monkeypatch.setattr("tunamh.clock.Clock.over", property(lambda clock: over.is_set()))
+    ended, pool.spoil = session.ended, silent
+
+    def from_now_on(*arguments):
+        pool.after = 0
+        return ended(*arguments)
+
+    monkeypatch.setattr(session, "ended", from_now_on)
+    found = tunamh.sample(target, max_seconds=1e6, **settings)
+    assert over.is_set()
+    assert found.posterior.sizes["draw"] == 300
+    over.clear()
+    pool.calls, pool.after = 0, 2
+    with pytest.raises(tunamh.NoDraws, match="ran out during set-up"):
+        tunamh.sample(target, max_seconds=1e6, **settings)

@@ -34,7 +34,7 @@ class Slow:
         self.calls += 1
         if self.calls == 3:
             self.end()
-        time.sleep(0.01)
+        time.sleep(0.05)
         return block.start
 
 

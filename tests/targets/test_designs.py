@@ -10,6 +10,7 @@ import scipy.sparse
 import tunamh
 from tunamh import GLM, MH, FlyMC, LogisticRegression, Normal, Taylor, TunaMH, check_bounds, sample
 from tunamh._linear import Frame
+from tunamh.extend import Factored, Rows
 from tunamh.targets.designs import DenseDesign, GatheredDesign, as_design
 
 RNG = np.random.default_rng(3)
@@ -116,3 +117,88 @@ def test_a_pure_level_is_refused_by_name():
     y[FRAME.carrier == "D"] = 0
     with pytest.raises(tunamh.ImproperPosterior, match=r"carrier\[D\]"):
         sample(LogisticRegression(FRAME, y))
+
+
+# ------------------------------------------------------------------------------------------ indices outside the shape
+
+
+def spoiled(form, **arrays):
+    """A matrix of three columns, of which SciPy did not look at what was put into its arrays."""
+    found = scipy.sparse.coo_array(np.array([[1.0, 0, 2], [0, 3, 0], [4, 0, 5]])).asformat(form)
+    for name, values in arrays.items():
+        setattr(found, name, np.array(values))
+    return found
+
+
+OUTSIDE = {
+    "columns counted from 1": (lambda: spoiled("csr", indices=[1, 3, 2, 1, 3]), "column index 3.*count from 1"),
+    "a negative column": (lambda: spoiled("csr", indices=[0, -1, 1, 0, 2]), "column index -1"),
+    "a column far away": (lambda: spoiled("csr", indices=[0, 2, 1, 0, 10**6]), "column index 1000000"),
+    "a row outside, by columns": (lambda: spoiled("csc", indices=[0, 10**6, 1, 0, 2]), "row index 1000000"),
+    "a row outside, in a list": (lambda: spoiled("coo", row=[0, 0, 1, 2, 3]), "row index 3"),
+    "a column outside, in a list": (lambda: spoiled("coo", col=[0, 2, 1, 0, -4]), "column index -4"),
+    "a block outside": (lambda: spoiled("bsr", indices=[0, 2, 1, 0, 7]), "column index 7"),
+    "rows that begin before their end": (lambda: spoiled("csr", indptr=[0, 4, 3, 5]), "indptr"),
+    "rows beyond what is stored": (lambda: spoiled("csr", indptr=[0, 2, 3, 500]), "indptr"),
+    "rows that are not there": (lambda: spoiled("csr", indptr=[0, 2, 5]), "indptr"),
+    "a row that begins before the first": (lambda: spoiled("csr", indptr=[-9, 2, 3, 5]), "indptr"),
+    "fewer values than indices": (lambda: spoiled("csr", data=[1.0, 2.0, 3.0]), "indptr"),
+    "more values than indices": (lambda: spoiled("csr", data=np.ones(9)), "9 values and 5 indices"),
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_indices_outside_a_sparse_matrix_are_refused_before_anything_reads_them(name):
+    make, told = OUTSIDE[name]
+    with pytest.raises(ValueError, match=told):
+        as_design(make())
+    with pytest.raises(ValueError, match=told):
+        tunamh.MixedModel(make(), [1, 0, 1], tunamh.Logistic(), groups=np.array([0, 0, 1]))
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "dia", "bsr"])
+def test_sparse_matrices_of_every_form_are_read_as_they_are(form):
+    given = spoiled("coo").asformat(form)
+    np.testing.assert_array_equal(as_design(given)[0].block(slice(None)).dense(), given.toarray())
+
+
+@pytest.mark.parametrize("form", ["csr", "coo"])
+def test_complex_numbers_in_a_sparse_matrix_are_refused(form):
+    with pytest.raises(TypeError, match="X holds complex numbers"):
+        as_design(spoiled(form) * (1 + 1j))
+
+
+class Changing:
+    """Rows whose levels were right when they were looked at."""
+
+    n_rows, names, fingerprint = 4, None, "rows"
+
+    def __init__(self):
+        self.positions = np.array([[0], [1], [-1], [0]])
+
+    def map(self, function):
+        X = Factored(np.empty((4, 0)), self.positions, 2)
+        yield function(Rows(0, X, np.array([0.0, 1, 0, 1])))
+
+
+def test_positions_of_a_source_are_looked_at_in_every_map():
+    source = Changing()
+    target = tunamh.GLM(source, family=tunamh.Logistic(), prior=Normal(scale=1.0))
+    source.positions = np.array([[0], [1], [-1], [10**9]])
+    with pytest.raises(ValueError, match="positions of levels outside -1 to 1"):
+        tunamh.laplace(target)
+    for positions in (np.array([[0.5], [1], [-1], [0]]), np.array([[0], [1], [-2], [0]])):
+        source.positions = positions
+        with pytest.raises(ValueError, match="positions of levels"):
+            tunamh.GLM(source, family=tunamh.Logistic())
+
+
+@pytest.mark.parametrize("what", ["X", "y", "weights", "offset"])
+def test_complex_numbers_of_a_source_are_refused(what):
+    class OfComplex(Changing):
+        def map(self, function):
+            rows = Rows(0, np.ones((4, 1)), np.array([0.0, 1, 0, 1]), np.ones(4), np.zeros(4))
+            yield function(rows._replace(**{what: getattr(rows, what) + 1j}))
+
+    with pytest.raises(TypeError, match=f"{what} of type complex128"):
+        tunamh.GLM(OfComplex(), family=tunamh.Logistic())

@@ -72,9 +72,29 @@ def _cubic_rise(table, k, g, before, after):
     return third * (d * d * (3.0 * (after - centre) - 2.0 * z * d) - c * c * (3.0 * (before - centre) - 2.0 * z * c))
 
 
+_FARTHEST = 1e12
+"""A move that changes what is left of a row's energy by more is rejected, back and forth.
+
+What is known in closed form is then as large, cancels it, and leaves rounding to decide (1e12 times 1e-16 is a
+ten-thousandth). As a rule about the size of a change it is symmetric, so detailed balance holds.
+"""
+
+
+@helper
+def _has_energy(theta, model, row):
+    """Whether a row's energy is a number."""
+    index, energy = np.array([row]), np.empty(1)
+    model.energies(theta, index, 1, model.data, energy)
+    return math.isfinite(energy[0])
+
+
 @helper
 def _whole_group(theta, prop, g, start, end, table, distance, model, work):
-    """``sum U_i(prop) - U_i(theta)`` over the rows of a group, each held against its bound where there is one."""
+    """``sum U_i(prop) - U_i(theta)`` over the rows of a group, each held against its bound where there is one.
+
+    +infinity where a row's energy overflows at ``prop``, as its density is zero there, or changes so much that rounding
+    would decide. An energy at ``theta`` that is no number is a fault.
+    """
     total, worst, cubic = 0.0, 0.0, table.places.shape[1] == CUBIC_PLACE
     for block in range(start, end, BLOCK):
         n = min(BLOCK, end - block)
@@ -86,7 +106,8 @@ def _whole_group(theta, prop, g, start, end, table, distance, model, work):
             if cubic:
                 rise -= _cubic_rise(table, block + b, g, model.data.eta[b], model.data.eta_prop[b])
             if not math.isfinite(rise):
-                return 0.0, worst, work.index[b]
+                row = work.index[b]
+                return np.inf, worst, NO_FAULT if _has_energy(theta, model, row) else row
             if distance < np.inf:
                 bound = table.places[block + b, BOUND] * distance
                 if abs(rise) > bound:
@@ -95,6 +116,8 @@ def _whole_group(theta, prop, g, start, end, table, distance, model, work):
                     worst = 1.0
                 elif bound > 0.0:
                     worst = max(worst, abs(rise) / bound)
+            if abs(rise) > _FARTHEST:
+                return np.inf, worst, NO_FAULT
             total += rise
     return total, worst, NO_FAULT
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import re
@@ -11,6 +12,8 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 import typer
+
+from .streams import patient_streams
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -51,26 +54,47 @@ class Refused(Exception):
 def command(function: Command) -> Command:
     """A command of the app, whose errors that a person can mend are one message and exit code 2, without a traceback.
 
-    ``TUNAMH_TRACEBACK=1`` in the environment shows where an error comes from.
+    What it prints never takes what it does: where standard output cannot be written, the work is done all the same, and
+    the exit code is then 1; a reader who has seen enough (``| head``) is no failure. ``TUNAMH_TRACEBACK=1`` in the
+    environment shows where an error comes from.
     """
 
     @functools.wraps(function)
-    def guarded(*arguments: Any, **named: Any) -> Any:
-        from ..errors import TunaMHError
-
-        before, warnings.showwarning = warnings.showwarning, _shown
-        try:
-            return function(*arguments, **named)
-        except (Refused, TunaMHError, ValueError, TypeError, OSError, ImportError, MemoryError, OverflowError) as error:
-            if os.environ.get("TUNAMH_TRACEBACK"):
-                raise
-            told = "there is not enough memory." if isinstance(error, MemoryError) else told_by(error)
-            print(f"error: {told}", file=sys.stderr)
-            raise typer.Exit(2) from None
-        finally:
-            warnings.showwarning = before
+    def guarded(*arguments: Any, **named: Any) -> None:
+        with patient_streams() as out:
+            status = _status(functools.partial(function, *arguments, **named))
+            out.flush()
+            if out.failure is not None and out.failure.errno != errno.EPIPE:
+                told = f"error: standard output could not be written ({out.failure.strerror or out.failure})"
+                print(told + ("." if status else "; all else was done."), file=sys.stderr)
+                status = status or 1
+        if status:
+            raise typer.Exit(status)
 
     return app.command()(guarded)  # type: ignore[return-value]
+
+
+def _status(work: Callable[[], Any]) -> int:
+    """The exit code of what a command does."""
+    from ..errors import TunaMHError
+
+    before, warnings.showwarning = warnings.showwarning, _shown
+    try:
+        work()
+    except typer.Exit as ended:
+        return ended.exit_code
+    except (Refused, TunaMHError, Warning, *_MENDABLE) as error:
+        if os.environ.get("TUNAMH_TRACEBACK"):
+            raise
+        told = "there is not enough memory." if isinstance(error, MemoryError) else told_by(error)
+        print(f"error: {told}", file=sys.stderr)
+        return 2
+    finally:
+        warnings.showwarning = before
+    return 0
+
+
+_MENDABLE = (ValueError, TypeError, OSError, ImportError, MemoryError, OverflowError)
 
 
 def _shown(message: Any, *_: Any, **__: Any) -> None:

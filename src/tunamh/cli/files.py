@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
+from ..saved import as_bytes, read_saved
 from .app import Refused
 
 KINDS = ".parquet, .csv, .tsv (also .gz), .npy or .npz"
@@ -112,13 +115,15 @@ def refuse_existing(out: Path, *endings: str) -> None:
         raise Refused(f"the folder {out.parent} cannot be written to: see to its rights, or choose another.")
 
 
-def write_new(out: Path, write: Any) -> None:
-    """``write(path)`` makes a file that then gets its name, unless something has it by now."""
+def write_new(out: Path, write: Callable[[IO[bytes]], Any]) -> None:
+    """``write(file)`` fills a file that then gets its name, unless something has it by now."""
     handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.", suffix=out.suffix)
-    os.close(handle)
     part = Path(name)
     try:
-        write(part)
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(handle)
         part.chmod(0o666 & ~_umask())
         os.link(part, out)
     except FileExistsError:
@@ -136,13 +141,28 @@ def _umask() -> int:
 
 def save(tree: Any, out: Path) -> Path:
     """A DataTree as netCDF; if that fails, in the folder of temporary files, so that no draws are lost."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of other libraries, which a filter may make errors
+        data = as_bytes(tree)
     try:
-        write_new(out, lambda part: tree.to_netcdf(part, engine="h5netcdf"))
+        write_new(out, lambda file: file.write(data))
         return out
     except (OSError, Refused) as error:
-        spare = Path(tempfile.mkdtemp(prefix="tunamh-")) / out.name
-        tree.to_netcdf(spare, engine="h5netcdf")
-        raise Refused(f"{out} could not be written ({error}): the draws are in {spare}.") from None
+        told = _reason(error)
+    spare = Path(tempfile.mkdtemp(prefix="tunamh-")) / out.name
+    try:
+        write_new(spare, lambda file: file.write(data))
+    except OSError as error:
+        spare.parent.rmdir()
+        raise Refused(
+            f"{out} could not be written ({told}), and neither could a file in {tempfile.gettempdir()} "
+            f"({_reason(error)}): the draws are lost, unless --store kept them. Make room and sample again."
+        ) from None
+    raise Refused(f"{out} could not be written ({told}): the draws are in {spare}.")
+
+
+def _reason(error: Exception) -> str:
+    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 def open_result(path: Path) -> Any:
@@ -153,20 +173,8 @@ def open_result(path: Path) -> Any:
         from ..store import read_store
 
         return read_store(path)
-    import xarray
-
     try:
-        tree = xarray.load_datatree(path, engine="h5netcdf") if hasattr(xarray, "load_datatree") else _loaded(path)
-    except Exception as error:
+        return read_saved(path)
+    except (OSError, ValueError) as error:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise Refused(f"{path} cannot be read as a result of tunamh sample: {first}") from None
-    if "posterior" not in tree.children:
-        raise Refused(f"{path} holds no posterior: give a file that tunamh sample wrote.")
-    return tree
-
-
-def _loaded(path: Path) -> Any:
-    import xarray
-
-    with xarray.open_datatree(path, engine="h5netcdf") as tree:
-        return tree.load()
+        raise Refused(f"{path} cannot be read as a result of tunamh sample: {first}.") from None

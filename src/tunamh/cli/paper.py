@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from .app import app
+from .app import command
 
 
-@app.command()
+@command
 def demo(
     rows: Annotated[int, typer.Option(min=100, help="Rows to generate.")] = 1_000_000,
     seconds: Annotated[float, typer.Option(min=0.1, help="Time for each sampler of the mixture.")] = 5.0,
@@ -37,7 +37,7 @@ class Experiment(StrEnum):
     all = "all"
 
 
-@app.command()
+@command
 def reproduce(
     experiment: Annotated[Experiment, typer.Argument(help="Which figure or table of the paper.")] = Experiment.all,
     quick: Annotated[

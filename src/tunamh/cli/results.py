@@ -61,7 +61,7 @@ def predict(
 
     refuse_existing(out, ".csv")
     found = tunamh.predict(open_result(run), read_table(data), kind=kind, draws=draws, new_levels=new_levels, rng=seed)
-    write_new(out, lambda part: _flat(found).to_csv(part, index=False))
+    write_new(out, lambda file: _flat(found).to_csv(file, index=False))
     print(f"wrote {found.sizes['row']:,} rows to {out}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -80,8 +80,7 @@ def sample(
     _tell(target)
     until = None if until_ess is None else tunamh.Until(ess=until_ess)
     settings: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "rng": seed, "until": until}
-    tree = tunamh.sample(target, store=store, max_seconds=max_seconds, **settings)
-    _finish(tree, out, store)
+    _finish(lambda: tunamh.sample(target, store=store, max_seconds=max_seconds, **settings), out, store)
 
 
 @command
@@ -111,7 +110,7 @@ def resume(
         asked = dataclasses.replace(asked, data=str(data))
     print(f"going on with {asked.formula!r} on {asked.data}")
     target = asked.target(asked.table())
-    _finish(tunamh.resume(store, target, draws=draws, max_seconds=max_seconds), out, store)
+    _finish(lambda: tunamh.resume(store, target, draws=draws, max_seconds=max_seconds), out, store)
 
 
 def _tell(target: Any) -> None:
@@ -125,17 +124,26 @@ def _tell(target: Any) -> None:
         print(f"{name}: {len(levels):,} levels, the reference is {levels[0]!r}")
 
 
-def _finish(tree: Any, out: Path | None, store: Path | None) -> None:
+def _finish(draw: Callable[[], Any], out: Path | None, store: Path | None) -> None:
+    """Draw, save, and only then print; a warning that a filter makes an error comes last, as it carries the draws."""
     import tunamh
 
     from .results import shown_table
 
-    print(shown_table(tunamh.summary(tree, var_names=_without_effects(tree))))
+    complaint = None
+    try:
+        tree = draw()
+    except Warning as error:
+        if not hasattr(error, "posterior"):
+            raise
+        tree, complaint = error.posterior, error
     if out is not None:
         print(f"wrote {save(tree, out)}")
     if store is not None:
         print(f"the run is in {store}: tunamh resume {store} --draws ... extends it")
-    sys.stdout.flush()
+    print(shown_table(tunamh.summary(tree, var_names=_without_effects(tree))))
+    if complaint is not None:
+        raise complaint
 
 
 def _without_effects(tree: Any) -> list[str] | None:

@@ -46,6 +46,8 @@ def categories(column: Any, where: str) -> Coded | None:
             f"{what} has a missing value in {at}; every value must be there: drop or fill such rows first."
         )
     used, packed = np.unique(codes, return_inverse=True)
+    if used.size and not 0 <= used[0] <= used[-1] < len(levels):
+        raise ValueError(f"{where} holds categories whose codes are outside 0 to {len(levels) - 1}.")
     occurring = set(used.tolist())
     absent = [str(level) for code, level in enumerate(levels) if code not in occurring]
     return Coded(packed, [str(levels[code]) for code in used.tolist()], absent, ordered, "categories")

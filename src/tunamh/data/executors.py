@@ -15,14 +15,16 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
-from typing import Any
+from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor, wait
+from typing import Any, NamedTuple
 
+from .._arguments import shown
 from ..errors import PassGivenUp, SourceError
 from .passes import in_own_thread, look, threads
 
 _AHEAD = 4  # tasks for each processor that are submitted before their results are asked for
 _PATIENCE = 0.1  # seconds between two looks at whoever may give a pass up
+_LONGEST_BLOCK = 10.0  # seconds, after which a task that is not wanted any more hangs
 _ELSEWHERE = 64  # the same where the number of workers is not known: a task waits at its executor, not in memory
 
 
@@ -44,8 +46,8 @@ def in_order(executor: Any, function: Callable[..., Any], tasks: Iterable[tuple]
     finally:
         given_up.set()
         running = [future for future, _ in waiting if not future.cancel()]
-        for future in running if isinstance(executor, ThreadPoolExecutor) else ():
-            future.exception()  # nothing may run on behind one's back: it ends after a block
+        if isinstance(executor, ThreadPoolExecutor):
+            wait(running, timeout=_LONGEST_BLOCK)  # nothing may run on behind one's back: it ends after a block
 
 
 def _called(executor: Any, function: Callable[..., Any], given_up: threading.Event) -> tuple[Any, tuple, int]:
@@ -56,31 +58,66 @@ def _called(executor: Any, function: Callable[..., Any], given_up: threading.Eve
         return threads(), (_until, given_up, function), _AHEAD * (os.cpu_count() or 1)
     if isinstance(executor, ThreadPoolExecutor):
         return executor, (_until, given_up, function), _ELSEWHERE
-    return executor, (run_pickled, pickled(function)), _ELSEWHERE
+    return executor, (_answered, pickled(function)), _ELSEWHERE
+
+
+class Answer(NamedTuple):
+    """What a worker computed of the piece at a place: by it, anything else that an executor gives back is told."""
+
+    place: str
+    result: Any
 
 
 def _submitted(executor: Any, call: tuple, task: tuple) -> Any:
+    place = task[0].place
     try:
-        return executor.submit(*call, *task)
+        future = executor.submit(*call, *task)
     except BrokenExecutor as error:
-        raise _lost(task[0].place, error) from error
+        raise _lost(place, error) from error
+    except Exception as error:
+        raise SourceError(
+            f"the executor did not take on {place} ({type(error).__name__}: {error}). Where it was shut down, open the "
+            f"rows again with another one. {_GOES_ON}"
+        ) from error
+    if not all(callable(getattr(future, name, None)) for name in ("result", "done", "cancel")):
+        raise TypeError(
+            f"the executor's submit must return a future, with result, done and cancel, got {shown(future)}."
+        )
+    return future
 
 
 def _result(future: Any, place: str) -> Any:
+    _wait(future)
     try:
-        return waited_for(future)
+        answer = future.result()
     except (BrokenExecutor, CancelledError) as error:
         raise _lost(place, error) from error
+    except Exception as error:
+        if getattr(error, "in_task", False):  # of the user's rows or functions
+            raise
+        raise SourceError(f"the executor failed on {place} ({type(error).__name__}: {error}). {_GOES_ON}") from error
+    if not isinstance(answer, Answer) or answer.place != place:
+        raise SourceError(
+            f"the executor gave back {shown(answer)} in the place of what was computed of {place}: its futures must "
+            "return what the function returned."
+        )
+    return answer.result
 
 
 def waited_for(future: Any) -> Any:
     """Its result; meanwhile whoever watches passes may give this one up."""
+    _wait(future)
+    return future.result()
+
+
+def _wait(future: Any) -> None:
     while not future.done():
         try:
-            return future.result(timeout=_PATIENCE)
+            future.result(timeout=_PATIENCE)
         except TimeoutError:  # of waiting or, if it is done by now, maybe the task's own
             look()
-    return future.result()
+        except (Exception, CancelledError):
+            return  # it is asked for again
 
 
 _of_thread = threading.local()
@@ -90,9 +127,22 @@ def _until(given_up: threading.Event, function: Callable[..., Any], *task: Any) 
     """In a thread of this process: ``function``, which may ask between blocks whether it is still wanted."""
     _of_thread.given_up = given_up
     try:
-        return function(*task)
+        return Answer(task[0].place, _done(function, task))
     finally:
         _of_thread.given_up = None
+
+
+def _answered(function: bytes, *task: Any) -> Answer:
+    """In a worker: the function that the bytes are, of one task."""
+    return Answer(task[0].place, _done(_unpickled(function), task))
+
+
+def _done(function: Callable[..., Any], task: tuple) -> Any:
+    try:
+        return function(*task)
+    except Exception as error:
+        error.in_task = True  # type: ignore[attr-defined]
+        raise
 
 
 def between_blocks() -> None:
@@ -105,9 +155,11 @@ def between_blocks() -> None:
 def _lost(place: str, error: BaseException) -> SourceError:
     return SourceError(
         f"a worker of the executor was lost while it read {place} ({type(error).__name__}: {error}). Mostly it ran out "
-        "of memory: give each worker more, or make the blocks smaller. With a store the run goes on where it was, with "
-        "a new executor: tunamh.resume(store, target)."
+        f"of memory: give each worker more, or make the blocks smaller. {_GOES_ON}"
     )
+
+
+_GOES_ON = "With a store the run goes on where it was, with a new executor: tunamh.resume(store, target)."
 
 
 def pickled(function: Callable[..., Any]) -> bytes:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import SourceError
+from .executors import waited_for
 from .gathering import SERVING, OfPackedBlock, Plan, Served, Wanted
 from .packed import packed_rows, packed_size
 from .passes import ended_by
@@ -151,7 +152,7 @@ class GatheredRows:
         self.ahead(k)
         with self._lock:
             job = self._jobs.get(k)
-        found = {} if job is None else job.result()
+        found = {} if job is None else waited_for(job)
         if pool.served not in found:  # a chain that came later, or came back
             found = self._gather(k, [pool.served])
         rows = found.pop(pool.served)

@@ -83,3 +83,20 @@ def watched_map(source: Source, function: Callable[[Rows], Result]) -> Iterator[
 def _alone(function: Callable[[Rows], Result], rows: Rows) -> tuple[int, Result]:
     with one_blas_thread():
         return rows.start + len(rows.y), function(rows)
+
+
+def real_numbers(values: Any, what: str, start: int) -> np.ndarray:
+    """Of a block's ``values`` an array of which NumPy drops nothing: of complex numbers it would drop a part."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biufO":
+        raise TypeError(f"rows from {start} on have {what} of type {array.dtype}: real numbers expected.")
+    return array
+
+
+def refuse_outside(X: Factored, dim: int, start: int) -> None:
+    """In every map: a source may give other positions than it did, and compiled code would read outside ``theta``."""
+    positions = np.asarray(X.positions)
+    if positions.dtype.kind not in "iu" or X.dim != dim:
+        raise ValueError(f"rows from {start} on have positions of levels that are no whole numbers, or another dim.")
+    if positions.size and not (positions.min() >= NOWHERE and positions.max() < dim):
+        raise ValueError(f"rows from {start} on have positions of levels outside {NOWHERE} to {dim - 1}.")

@@ -6,6 +6,8 @@ libraries of data frames are recognised by what their objects offer, none of the
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,11 @@ def column_names(table: Any) -> list[str] | None:
     return None
 
 
+def repeated(names: Sequence[str]) -> list[str]:
+    """Those that occur more than once, sorted."""
+    return sorted(name for name, times in Counter(names).items() if times > 1)
+
+
 def as_matrix(table: Any, what: str, *, or_vector: bool = False) -> np.ndarray:
     """A two-dimensional numeric array with at least one row and one column; no copy where none is needed.
 
@@ -38,7 +45,7 @@ def as_matrix(table: Any, what: str, *, or_vector: bool = False) -> np.ndarray:
     if hasattr(table, "toarray") and hasattr(table, "nnz"):
         raise TypeError(f"{what} is a sparse matrix; tunamh reads dense rows: pass {what}.toarray().")
     names = column_names(table)
-    array = _as_array(table, what) if names is None else _frame(table, what, names)
+    array = as_numbers(table, what) if names is None else _frame(table, what, names)
     if or_vector and array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
@@ -56,7 +63,7 @@ def as_vector(values: Any, what: str, length: int | None = None) -> np.ndarray:
     names = column_names(values)
     if names is not None and len(names) != 1:
         raise ValueError(f"{what} must be one column, got {len(names)} ({_listed(names)}): pass one of them.")
-    array = _as_array(values, what) if names is None else _frame(values, what, names)
+    array = as_numbers(values, what) if names is None else _frame(values, what, names)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -130,19 +137,20 @@ def _is_lazy(table: Any) -> bool:
 
 def _frame(table: Any, what: str, names: list[str]) -> np.ndarray:
     """One matrix from a data frame; float32 if all columns are, else float64."""
-    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    twice = repeated(names)
     if twice:
         raise ValueError(f"{what} has more than one column of the name {_listed(twice)}: rename or drop columns.")
     whole = _single_block(table)
     if whole is not None:
         return whole
-    n_rows, single = len(table), [_is_single(_column(table, j)) for j in range(len(names))]
+    held = _columns(table, len(names))
+    n_rows, single = len(table), [_is_single(column) for column in held]
     dtype = np.float32 if single and all(single) else np.float64
     matrix, wrong = np.empty((n_rows, len(names)), dtype, order="F"), dict[str, list[str]]()
     reasons = dict[str, str]()
     for j, name in enumerate(names):
         try:
-            matrix[:, j] = read_column(_column(table, j), what, name)
+            matrix[:, j] = read_column(held[j], what, name)
         except Unreadable as error:
             wrong.setdefault(error.kind, []).append(name)
             reasons.setdefault(error.kind, error.advice)
@@ -161,17 +169,18 @@ def _single_block(table: Any) -> np.ndarray | None:
     return None
 
 
-def _column(table: Any, j: int) -> Any:
+def _columns(table: Any, n: int) -> list[Any]:
+    """All at once: to ask for one of them costs some libraries as much as all."""
     if hasattr(table, "iloc"):
-        return table.iloc[:, j]
-    return table.column(j) if hasattr(table, "column") else table.get_columns()[j]
+        return [column for _, column in table.items()]
+    return [table.column(j) for j in range(n)] if hasattr(table, "column") else table.get_columns()
 
 
 def _is_single(column: Any) -> bool:
     return str(getattr(column, "dtype", getattr(column, "type", ""))) in ("float32", "Float32", "float")
 
 
-def _as_array(values: Any, what: str) -> np.ndarray:
+def as_numbers(values: Any, what: str) -> np.ndarray:
     """An array of numbers from anything that is no data frame."""
     if values is None:
         raise TypeError(f"{what} is None: pass an array or a table of numbers.")

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from ..data.sparse import checked_rows, is_sparse
 from ..sample import sample
 from ..targets.designs.reading import NamedDesign, as_design
 from ..targets.glm import GLM
@@ -42,6 +43,8 @@ class PosteriorEstimator(BaseEstimator, ABC):
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, **of_y: Any) -> tuple[Any, Any, np.ndarray]:
         """Numbers, responses and weights; rows of weight zero are left out, as if they had not been there."""
+        if is_sparse(X):
+            X = checked_rows(X, "X")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), **of_y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         kept = weights > 0
@@ -76,6 +79,11 @@ class PosteriorEstimator(BaseEstimator, ABC):
     def _names(self) -> list[str]:
         given = getattr(self, "feature_names_in_", None)
         features = [f"x{j}" for j in range(self.n_features_in_)] if given is None else [str(name) for name in given]
+        if self.fit_intercept and INTERCEPT in features:
+            raise ValueError(
+                f"a feature is called {INTERCEPT}, as the coefficient of the intercept is: rename it, or say "
+                "fit_intercept=False."
+            )
         return [INTERCEPT, *features] if self.fit_intercept else features
 
     def _design(self, X: Any) -> Any:
@@ -105,6 +113,8 @@ class PosteriorEstimator(BaseEstimator, ABC):
 
     def _read(self, X: Any) -> Any:
         check_is_fitted(self)
+        if is_sparse(X):
+            X = checked_rows(X, "X")
         return validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
 
     def _in_chunks(self, X: Any, draws: int, function: Callable[[Any], Any]) -> np.ndarray:

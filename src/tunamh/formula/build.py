@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .._blas import one_blas_thread
 from ..mixed import GroupEffects, MixedModel
-from ..priors import Flat, PositivePrior
+from ..priors import Flat
 from ..targets import GLM
 from ..targets.designs.reading import NamedDesign
 from ..targets.families.ordinal import Ordinal
 from .columns import Factor
 from .errors import FormulaError, listed
 from .evaluate import Values
+from .further import described_by, split_further
+from .group_priors import parts_of, split_scales
 from .learn import Learned, completed, first_look, learned, second_look
 from .left_side import learned_response
 from .model import FormulaModel, GroupSide, group_name
@@ -34,32 +36,31 @@ def learn_side(terms: Terms, rows: RowsOf, hide_intercept: bool = False) -> Lear
     return completed(side, [second_look(side, rows.values(side.states))])
 
 
-def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel, list[float | None]]:
+def learned_model(
+    asked: Read, rows: RowsOf, family: Any
+) -> tuple[FormulaModel, list[float | None], dict[str, Learned]]:
+    """What is learned from rows in memory, how columns vary, and the same of further predictors."""
     response, _ = learned_response(asked.response, rows.values({}), family)
     common = learn_side(asked.right, rows, hide_intercept=isinstance(family, Ordinal))
+    further = {name: learn_side(terms, rows) for name, terms in asked.others.items()}
     model = FormulaModel(
         asked.text,
         response,
         common.side,
         asked.right.offsets,
         _group_sides(asked.right.groups, rows),
-        {name: learn_side(terms, rows).side for name, terms in asked.others.items()},
+        {name: of.side for name, of in further.items()},
         asked.beside,
         rows.dropped,
     )
-    return model, common.spreads
+    return model, common.spreads, further
 
 
 def _group_sides(groups: Sequence[GroupTerm], rows: RowsOf) -> tuple[GroupSide, ...]:
     """``(1 + x || g)`` is one factor for every column."""
     found: list[tuple[Any, Any]] = []
     for group in groups:
-        terms = group.columns
-        parts = [terms]
-        if not group.together:
-            parts = [Terms(intercept=True)] if terms.has_intercept else []
-            parts += [Terms(fixed=(term,), intercept=False) for term in terms.fixed]
-        for part in parts:
+        for part in parts_of(group):
             side = learn_side(part, rows).side
             if side.dim == 0:
                 raise FormulaError("group effects have no columns: (1 | group) has intercepts, (0 + x | group) slopes.")
@@ -76,6 +77,7 @@ def _group_sides(groups: Sequence[GroupTerm], rows: RowsOf) -> tuple[GroupSide, 
 def target_of(
     model: FormulaModel,
     spreads: Any,
+    further: dict[str, Learned],
     rows: RowsOf,
     family: Any,
     prior: Any,
@@ -86,12 +88,14 @@ def target_of(
     _, y = learned_response(model.response.node, values, family)
     beside = {name: values.numbers(node) for name, node in model.beside.items()} | rows.arrays
     _check_response(model, family, y, "trials" in beside)
-    priors, scales = _split(prior, model)
+    unit = response_unit(family, y)
+    prior, of_further = split_further(prior, further, {name for name, _ in model.side.spans})
+    priors, scales = split_scales(prior, model.groups)
     table = NamedDesign(model.side.columns(values).design(), model.side.names) if model.side.dim else None
     if table is None:
         raise FormulaError(f"the formula {model.formula!r} has no coefficients: give it an intercept or a term.")
     common = {
-        "prior": prior_of(priors, model.side, spreads, response_unit(family, y), model.response.levels),
+        "prior": prior_of(priors, model.side, spreads, unit, model.response.levels),
         "offset": model.offset(values),
         **{name: beside.get(name) for name in ("weights", "trials", "censored")},
     }
@@ -102,7 +106,7 @@ def target_of(
         groups = [_effects(one, values, scales.get(one.name)) for one in model.groups]
         found = MixedModel(table, y, family, groups, keep_effects=keep, **common)
     else:
-        others = {name: NamedDesign(side.columns(values).design(), side.names) for name, side in model.others.items()}
+        others = {name: described_by(name, of, values, of_further[name], family, unit) for name, of in further.items()}
         found = GLM(table, y, family, predictors=others or None, **common)
     if redundant == "error":
         _refuse_redundant(found.base if isinstance(found, MixedModel) else found, model)
@@ -148,26 +152,6 @@ class _Named:
 
     def column(self, j: int) -> np.ndarray:
         return self.values[:, j]
-
-
-def _split(prior: Any, model: FormulaModel) -> tuple[Any, dict[str, Any]]:
-    """Priors of coefficients, and of the scales of group effects, which are named ``(1 | group)`` or ``1 | group``."""
-    if not isinstance(prior, Mapping):
-        return prior, {}
-    known: dict[str, str] = {}
-    for one in model.groups:
-        by = ":".join(map(str, one.by))
-        texts = [f"{' + '.join(one.columns.names).replace('Intercept', '1')}|{by}", one.name]
-        texts += [f"{' + '.join(name for name in one.columns.names if name != 'Intercept')}|{by}"]
-        known |= {text.replace(" ", ""): one.name for text in texts}
-    coefficients, scales = {}, {}
-    for name, given in prior.items():
-        key = str(name).replace(" ", "").removeprefix("(").removesuffix(")") if "|" in str(name) else str(name)
-        if key in known and ("|" in str(name) or isinstance(given, PositivePrior)):
-            scales[known[key]] = given
-        else:
-            coefficients[name] = given
-    return coefficients, scales
 
 
 def _why(named: list[str]) -> str:

@@ -21,6 +21,9 @@ from .right_side import MOST_COLUMNS, RightSide
 from .syntax import Call, Name, label
 from .terms import Terms, term_label
 
+INTERCEPT = "Intercept"
+"""What results call the coefficient of a formula's own column of ones."""
+
 
 class Moments(NamedTuple):
     """Of the numbers of a column: how many, their mean, squared deviations from it, and range."""
@@ -151,10 +154,11 @@ def _numbers_of(block: Block) -> str:
 
 
 class Learned(NamedTuple):
-    """A right side, and the standard deviation of the numbers in each span of its columns (None: no numbers)."""
+    """A right side, and standard deviation and mean of the numbers in each span of its columns (None: no numbers)."""
 
     side: RightSide
     spreads: list[float | None]
+    means: list[float | None]
 
 
 def completed(side: RightSide, looks: Iterable[SecondLook]) -> Learned:
@@ -173,10 +177,19 @@ def completed(side: RightSide, looks: Iterable[SecondLook]) -> Learned:
         )
     for block in side.blocks:
         own = moments.get(_numbers_of(block)) if block.numbers else None
+        constant = own is not None and own.low == own.high
+        if block.term and term_label(block.term) == INTERCEPT and (side.terms.has_intercept or not constant):
+            raise FormulaError(
+                "a column is called Intercept, as the coefficient of the intercept is: rename the column. One of ones "
+                "may stay in the place of the intercept: 0 + Intercept."
+            )
         if own is not None and own.low == own.high and (side.terms.has_intercept or own.low == 0):
             raise FormulaError(
                 f"{term_label(block.numbers)} is {own.low:g} in every row, so that it says nothing beside the "
                 "intercept: leave it out."
             )
     blocks = [*side.whole, *side.gathered]
-    return Learned(side, [moments[_numbers_of(block)].sd if block.numbers else None for block in blocks])
+    own_of = [moments[_numbers_of(block)] if block.numbers else None for block in blocks]
+    return Learned(
+        side, [None if one is None else one.sd for one in own_of], [None if one is None else one.mean for one in own_of]
+    )

@@ -16,37 +16,42 @@ from typing import Any
 import numpy as np
 
 from .._arguments import shown
-from ..priors import ByName, Flat, Normal, Prior, ReadyPrior
+from ..priors import ByName, Flat, Normal
 from ..priors.independent import IndependentPrior
-from ..priors.laws import Laws, ready
+from ..priors.laws import Laws
 from ..priors.mixtures import MixturePrior
 from .errors import FormulaError, listed
+from .learn import INTERCEPT
+from .parse import parse
 from .right_side import RightSide
+from .syntax import label
+from .terms import terms_of
 
 _WIDTH = 2.5
-INTERCEPT = "Intercept"
 
 
 @dataclass(frozen=True)
-class ByTerm(Prior):
+class ByTerm(IndependentPrior):
     """A prior for every term, which serves each of its coefficients by itself."""
 
     priors: Mapping[str, IndependentPrior]
     spans: Sequence[tuple[str, int]] = field(repr=False)
 
-    def bind(self, dim: int) -> ReadyPrior:
+    def laws(self, dim: int) -> Laws:
         parts = [self.priors[name].laws(count) for name, count in self.spans]
         laws = Laws(*(np.concatenate(numbers) for numbers in zip(*parts, strict=True)))
         classes = dim // max(len(laws.kind), 1)  # a stretch of coefficients for every class but one
-        return ready(Laws(*(np.tile(numbers, classes) for numbers in laws)))
+        return Laws(*(np.tile(numbers, classes) for numbers in laws))
 
 
-def default_priors(side: RightSide, spreads: Sequence[float | None], unit: float) -> dict[str, IndependentPrior]:
+def default_priors(
+    side: RightSide, spreads: Sequence[float | None], unit: float, intercept: IndependentPrior
+) -> dict[str, IndependentPrior]:
     """By span; the first one of a term that has several is for all of them."""
     found: dict[str, IndependentPrior] = {}
     for (name, _), spread in zip(side.spans, spreads, strict=True):
         if name == INTERCEPT:
-            found.setdefault(name, Flat())
+            found.setdefault(name, intercept)
         else:
             scale = _WIDTH * unit / (spread if spread else 1.0)
             found.setdefault(name, Normal(scale=float(f"{scale:.3g}")))
@@ -54,13 +59,19 @@ def default_priors(side: RightSide, spreads: Sequence[float | None], unit: float
 
 
 def prior_of(
-    given: Any, side: RightSide, spreads: Sequence[float | None], unit: float, classes: Sequence[str] | None = None
+    given: Any,
+    side: RightSide,
+    spreads: Sequence[float | None],
+    unit: float,
+    classes: Sequence[str] | None = None,
+    intercept: IndependentPrior | None = None,
 ) -> Any:
     """What a user says: nothing, a prior of all coefficients but the intercept, or some by the name of their term.
 
     ``classes`` are the levels of the response, of which `Categorical` has an intercept for each but the first.
+    ``intercept`` is its default prior; None: flat.
     """
-    default = default_priors(side, spreads, unit)
+    default = default_priors(side, spreads, unit, Flat() if intercept is None else intercept)
     if given is None:
         return ByTerm(default, side.spans)
     if isinstance(given, Mapping):
@@ -90,8 +101,26 @@ def _key(name: str, side: RightSide) -> str:
     tight = {one.replace(" ", ""): one for one in known}
     if plain.replace(" ", "") in tight:
         return tight[plain.replace(" ", "")]
+    as_term = {frozenset(one.split(":")): one for one, _ in side.spans}
+    written = frozenset(_written_terms(name))
+    if written in as_term:
+        return as_term[written]
     names = list(dict.fromkeys([one for one, _ in side.spans]))
     raise FormulaError(f"prior names {name!r}, which is no term of the formula; its terms are {listed(names, 20)}.")
+
+
+def _written_terms(name: str) -> list[str]:
+    """The factors of a term as results call them, however its quotes, spaces and parentheses were typed."""
+    try:
+        terms = terms_of(parse(f"~ 0 + {name}").right).fixed
+    except FormulaError:
+        return []
+    return [label(atom) for atom in terms[0]] if len(terms) == 1 else []
+
+
+def named_terms(given: Mapping[Any, Any], side: RightSide) -> set[str]:
+    """The terms and columns that priors are given for, as results call them."""
+    return set(_by_name(given, side))
 
 
 def _by_name(given: Mapping[Any, Any], side: RightSide) -> dict[str, IndependentPrior]:

@@ -57,7 +57,8 @@ def regression(
     weights, trials, censored : str or array, optional
         As of `GLM`; a text names a column.
     predictors : dict of formulas, optional
-        Of the family's further parameters, such as ``{"scale": "~ distance"}``.
+        Of the family's further parameters, such as ``{"scale": "~ distance"}``. ``prior`` names their terms by
+        parameter and term, such as ``"scale distance"``; the default is the same, with a proper prior of the intercept.
     missing : "error" or "drop"
         What to do with rows that have a missing value in a column that is needed.
     redundant : "error" or "keep"
@@ -87,5 +88,5 @@ def regression(
         return regression_of_tables(asked, data, family, prior, missing, redundant)
     data = in_memory(asked, data) if in_blocks else data
     rows = rows_of(asked, data, missing)
-    model, spreads = learned_model(asked, rows, family)
-    return target_of(model, spreads, rows, family, prior, redundant, keep_effects)
+    model, spreads, further = learned_model(asked, rows, family)
+    return target_of(model, spreads, further, rows, family, prior, redundant, keep_effects)

@@ -38,9 +38,16 @@ class Columns(NamedTuple):
             return DenseDesign(np.ascontiguousarray(self.whole))
         return GatheredDesign(self.whole, self.positions, self.values, self.dim)
 
-    def dense(self) -> np.ndarray:
+    def block(self) -> GatheredBlock:
+        """For compiled code, which would not notice positions that a stranger's model puts outside its columns."""
+        at = self.positions
+        if self.whole.shape[1] > self.dim or (at.size and not (at.min() >= NOWHERE and at.max() < self.dim)):
+            raise FormulaError(f"the model names columns outside its {self.dim}.")
         values = np.empty((len(self.whole), 0)) if self.values is None else self.values
-        return GatheredBlock(self.whole, self.positions, values, self.dim).dense()
+        return GatheredBlock(np.ascontiguousarray(self.whole), at, values, self.dim)
+
+    def dense(self) -> np.ndarray:
+        return self.block().dense()
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ def law_of_shared(model: Any) -> LaplaceLaw:
     """In the coordinates in which chains walk."""
     centre = model.centre
     if len(model.groupings) == 1:
-        return LaplaceLaw(np.concatenate([centre.at.common, centre.scales[0]]), model.factors[0].root)
+        scales = centre.scales[0][: model.groupings[0].scales]
+        return LaplaceLaw(np.concatenate([centre.at.common, scales]), model.factors[0].root)
     covariance = CrossedSystem.at(model.grouped, centre, model.scale_priors).covariance_of_common()
     return LaplaceLaw(centre.at.common, np.linalg.cholesky(0.5 * (covariance + covariance.T)))

@@ -11,15 +11,19 @@ from ..acceptance.grouped import BOUND, CUBIC_PLACE, KEEP, OTHER, PLACE, ROW, TH
 from ..data.source import Rows
 from ..data.supply import fill_alias
 from ..errors import NotApplicable
-from .centre import Centre, convex_factors, inverses, precision_at
+from .centre import Centre
 from .groups import Grouping
 from .layout import RADII, RUNGS
+from .quadratic import convex_factors, inverses, precision_at
 from .sums import GroupedRows, Point
 
 _LEAST = (0.0, 0.0, 1.0, 0.03, 1e-4, 1e-6, 1e-8)  # of a row's constants within the radii, that its law keeps
 
 
 _TRUSTED, _USUAL = 0.63, 0.5  # of the first radius, and of that: where third and fourth order are compared
+
+
+_LONGER = 2.0  # than without a lean, which a regression on rows of one kind never makes them
 
 
 class Extent(NamedTuple):
@@ -59,35 +63,60 @@ def _lengths(codes, Z, X, lean, metric, unroot, reach, width):
         width[i] = np.sqrt(total)
 
 
-def extent_of(rows: GroupedRows, f: int, centre: Centre, covariance_root: np.ndarray) -> Extent:
-    """One pass."""
-    one, _p = rows.groupings[f], rows.p
-    n, q = len(one.codes), one.q
-    convex = convex_factors(centre.sums)[f]
+def _tilts(one: Grouping, centre: Centre, f: int) -> np.ndarray:
+    """``A^-1 T A^-1`` of every group, ``T = sum f'' z z'``, ``A = 2 H - T >= |T|``; zero where there are no effects.
+
+    ``H`` is that of the convex rows. ``tilt h`` is the regression of x on z where all rows are convex, as ``T = A``, and
+    no steeper where they are not and ``T`` may be near zero.
+    """
+    true, convex = centre.sums.factors[f].curvature, convex_factors(centre.sums)[f].curvature
+    size = 2.0 * convex - true
+    size = size + 1e-9 * (np.einsum("gaa->g", size) + 1e-12)[:, None, None] * np.eye(one.q)
+    inverse = np.linalg.inv(size)
+    tilt = inverse @ true @ inverse
+    tilt[~one.free] = 0.0
+    return tilt
+
+
+def _spreads(one: Grouping) -> np.ndarray:
+    """``sum z z'`` of every group."""
+    q = one.q
     spread = np.zeros((one.groups, q, q))
     for a in range(q):
         for c in range(q):
             spread[:, a, c] = np.bincount(one.codes, one.Z[:, a] * one.Z[:, c], minlength=one.groups)
     ridge = np.einsum("gaa->ga", spread) + 1e-12
-    spread += 1e-9 * ridge[:, :, None] * np.eye(q)
-    bend = convex.curvature + 1e-9 * (np.einsum("gaa->g", convex.curvature) + 1e-12)[:, None, None] * np.eye(q)
-    tilt = np.linalg.inv(bend)
-    tilt[~one.free] = 0.0
-    lean = tilt @ centre.sums.factors[f].cross
+    return spread + 1e-9 * ridge[:, :, None] * np.eye(q)
+
+
+def extent_of(rows: GroupedRows, f: int, centre: Centre, covariance_root: np.ndarray) -> Extent:
+    """One pass, or two: where rows are not all convex, groups go without a lean that makes their rows longer."""
+    one, seen = rows.groupings[f], rows.seen
+    spread, tilt = _spreads(one), _tilts(one, centre, f)
     unroot = np.ascontiguousarray(np.linalg.inv(np.linalg.cholesky(spread)))
-    seen = rows.seen
-    reach, width = np.empty((len(seen.by_effects), n)), np.empty(n)
+    cross = centre.sums.factors[f].cross
 
-    def fill(block: Rows) -> None:
-        which = slice(block.start, block.start + len(block.y))
-        for k, (X, s) in enumerate(zip(seen.columns(block), seen.by_effects, strict=True)):
-            places = one.codes[which], one.Z[which]
-            _lengths(*places, X, s * lean, covariance_root, unroot, reach[k, which], width[which])
+    def lengths(lean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        reach, width = np.empty((len(seen.by_effects), len(one.codes))), np.empty(len(one.codes))
 
-    for _ in rows.base.observations.map(fill):
-        pass
-    together = np.sqrt(np.square(reach).sum(axis=0))
-    return Extent(together, float(np.linalg.norm(seen.by_effects)) * width, tilt, lean, spread)
+        def fill(block: Rows) -> None:
+            which = slice(block.start, block.start + len(block.y))
+            for k, (X, s) in enumerate(zip(seen.columns(block), seen.by_effects, strict=True)):
+                places = one.codes[which], one.Z[which]
+                _lengths(*places, X, s * lean, covariance_root, unroot, reach[k, which], width[which])
+
+        for _ in rows.base.observations.map(fill):
+            pass
+        return np.sqrt(np.square(reach).sum(axis=0)), float(np.linalg.norm(seen.by_effects)) * width
+
+    reach, width = lengths(tilt @ cross)
+    if not seen.convex:
+        plain, _ = lengths(np.zeros_like(cross))
+        longest, usual = (largest(values, one.codes, one.groups) for values in (reach, plain))
+        worse = ~(longest <= _LONGER * usual)
+        tilt[worse] = 0.0
+        reach = np.where(worse[one.codes], plain, reach)
+    return Extent(reach, width, tilt, tilt @ cross, spread)
 
 
 def largest(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:

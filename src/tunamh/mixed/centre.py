@@ -14,10 +14,10 @@ import scipy  # its parts are loaded when they are asked for, not at import
 
 from ..data.passes import announce
 from ..errors import NotApplicable
-from .covariance import precision_of
-from .groups import Grouping
+from .marginal import Marginal
 from .priors import ScalePriors
-from .sums import DataSums, GroupedRows, OfFactor, Point
+from .quadratic import all_convex, convex_factors, inverses, least, positive, precision_at
+from .sums import DataSums, GroupedRows, Point
 
 _MOST_STEPS = 40
 _CLOSE = 0.02  # of a step, in standard deviations, and of log scales
@@ -33,20 +33,15 @@ class Centre(NamedTuple):
     shares: dict[tuple[int, int], Any]
 
 
-def precision_at(one: Grouping, scales: np.ndarray) -> tuple[np.ndarray, float]:
-    """``Sigma^-1`` and ``log det Sigma`` of a factor, known or not."""
-    return (one.known, 0.0) if one.known is not None else precision_of(scales, one.q)
-
-
-def inverses(H: np.ndarray, Q: np.ndarray) -> np.ndarray:
-    """``(H_g + Q)^-1`` of every group."""
-    return np.linalg.inv(H + Q)
-
-
 def find_centre(rows: GroupedRows, priors: ScalePriors, at: Point) -> Centre:
     """From a point."""
     groupings = rows.groupings
-    scales = [np.where(np.arange(one.scales) < one.q, np.log(0.5), 0.0) for one in groupings]
+    scales = [
+        _inside(priors, f, np.where(np.arange(one.scales) < one.q, np.log(0.5), 0.0), at.common)
+        if one.known is None
+        else priors.known_scales(at.common)
+        for f, one in enumerate(groupings)
+    ]
     sums = rows.sums(at)
     if not np.isfinite(sums.energy):
         raise NotApplicable("no point was found at which all energies are finite.")
@@ -54,18 +49,47 @@ def find_centre(rows: GroupedRows, priors: ScalePriors, at: Point) -> Centre:
     for k in range(_MOST_STEPS):
         announce(f"looking for the mode, step {k + 1}")
         shares = rows.shares(at) if several else {}
-        lower = _downhill(rows, at, scales, sums, shares, priors)
+        lower = _downhill(rows, at, scales, sums, shares, priors.pushed(sum(pushes(rows, at, scales, sums))))
         if lower is None:
             break
         at, sums, length, half = lower
         before = [s.copy() for s in scales]
         for f, one in enumerate(groupings):
-            if one.scales:
+            if one.known is not None:
+                scales[f] = priors.known_scales(at.common)
+            else:
                 scales[f] = _better_scales(rows, f, at, scales, sums, priors)
         moved = max((float(np.abs(a - b).max()) for a, b in zip(before, scales, strict=True) if a.size), default=0.0)
         if length < _CLOSE * np.sqrt(rows.p + 1) and moved < _CLOSE and half == 0:
             break
     return Centre(at, scales, sums, rows.shares(at) if several else {})
+
+
+def _inside(priors: ScalePriors, f: int, scales: np.ndarray, common: np.ndarray) -> np.ndarray:
+    """Scales at which the prior's density is positive: those given, or others of the same shape."""
+    if not scales.size or np.isfinite(priors.energy(f, scales, common)):
+        return scales
+    q = priors.groupings[f].q
+    tries = [np.where(np.arange(scales.size) < q, scales + shift, scales) for shift in np.arange(-30.0, 30.0, 0.25)]
+    energies = [priors.energy(f, one, common) for one in tries]
+    return tries[int(np.argmin(energies))]
+
+
+def pushes(rows: GroupedRows, at: Point, scales: list[np.ndarray], sums: DataSums) -> list[float]:
+    """Of every factor: the slope in ``tau`` of its known scales, its effects integrated out; else 0.
+
+    Effects are walked in units of the errors' scale, ``N(0, tau^2 Sigma)``: ``(G q - sum_g tr Q (v v' + P^-1)) / tau``.
+    """
+    found = []
+    for v, s, one, of in zip(at.effects, scales, rows.groupings, convex_factors(sums), strict=True):
+        if one.known is None or not s.size:
+            found.append(0.0)
+            continue
+        Q, _ = precision_at(one, s)
+        own = v[one.free]
+        spread = own.T @ own + inverses(of.curvature[one.free], Q).sum(axis=0)
+        found.append(float((own.size - np.sum(Q * spread)) * np.exp(-s[0])))
+    return found
 
 
 def _downhill(
@@ -100,10 +124,6 @@ def _energy(rows: GroupedRows, at: Point, scales: list[np.ndarray], data: float,
     return total if np.isfinite(total) else np.inf
 
 
-def convex_factors(sums: DataSums) -> list[OfFactor]:
-    return sums.factors if sums.convex is None else sums.convex
-
-
 def _newton(
     rows: GroupedRows,
     at: Point,
@@ -121,7 +141,7 @@ def _newton(
     gradient, hessian = priors.common_expansion(at.common, sums.hessian)
     gradient, hessian = gradient + sums.gradient, hessian + sums.hessian
     joined = rows.seen.shared[:, None] == rows.seen.shared[None, :] if apart else 1.0
-    hessian = _positive(hessian * joined)
+    hessian = positive(hessian * joined)
     slopes = []
     for v, s, one, of in zip(at.effects, scales, rows.groupings, sums.factors, strict=True):
         slope = of.gradient + v @ precision_at(one, s)[0]
@@ -132,7 +152,10 @@ def _newton(
         cross = [h * ~rows.seen.shared for h in cross]
     if len(slopes) == 1:
         leaned = np.einsum("gab,gbj->gaj", inverse[0], cross[0])
-        schur = _positive(hessian - np.einsum("gaj,gak->jk", cross[0], leaned))
+        schur = hessian - np.einsum("gaj,gak->jk", cross[0], leaned)
+        if sums.convex is not None and not least(schur, hessian) > 0.0:
+            return _newton(rows, at, scales, all_convex(sums), shares, priors, apart=apart)
+        schur = positive(schur)
         rest = gradient - np.einsum("gaj,ga->j", leaned, slopes[0])
         b = -np.linalg.solve(schur, rest)
         effects = [-np.einsum("gab,gb->ga", inverse[0], slopes[0] + cross[0] @ b)]
@@ -175,7 +198,7 @@ class CrossedSystem:
 
     @classmethod
     def at(cls, rows: GroupedRows, centre: Centre, priors: ScalePriors) -> CrossedSystem:
-        hessian = _positive(priors.common_expansion(centre.at.common, centre.sums.hessian)[1] + centre.sums.hessian)
+        hessian = positive(priors.common_expansion(centre.at.common, centre.sums.hessian)[1] + centre.sums.hessian)
         return cls(hessian, *_of_effects(rows, centre.scales, centre.sums), centre.shares)
 
     def _parts(self, x: np.ndarray) -> list[np.ndarray]:
@@ -218,60 +241,6 @@ class CrossedSystem:
         """Of the common parameters, effects integrated out."""
         unit = np.eye(self.p, int(self.begins[-1]))
         return np.array([self.solve(one).common for one in unit])
-
-
-def _positive(matrix: np.ndarray) -> np.ndarray:
-    """The matrix with eigenvalues that are not positive lifted, in units of its diagonal."""
-    unit = 1 / np.sqrt(np.maximum(np.abs(np.diag(matrix)), 1e-300))
-    values, vectors = np.linalg.eigh(matrix * np.outer(unit, unit))
-    if values[0] > 1e-10:
-        return matrix
-    lifted = (vectors * np.maximum(np.abs(values), 1e-6)) @ vectors.T
-    return lifted / np.outer(unit, unit)
-
-
-# ---------------------------------------------------------------------------- the scales, effects integrated out
-
-
-class Marginal:
-    """``E(b, lambda)`` of one factor, its effects integrated out of the quadratic, the others at the centre."""
-
-    def __init__(self, rows: GroupedRows, f: int, at: Point, sums: DataSums, priors: ScalePriors):
-        self.one, self.at, self.priors, self.f = rows.groupings[f], at, priors, f
-        self.p, self.sums = rows.p, sums
-        free = self.one.free
-        self.of = OfFactor(*(array[free] for array in sums.factors[f]))
-        self.convex = OfFactor(*(array[free] for array in convex_factors(sums)[f]))
-        self.v = at.effects[f][free]
-        gradient, hessian = priors.common_expansion(at.common, sums.hessian)
-        self.slope, self.bend = sums.gradient + gradient, sums.hessian + hessian
-
-    def inverse(self, scales: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        Q, logdet = precision_at(self.one, scales)
-        return inverses(self.convex.curvature, Q), Q, logdet
-
-    def solve(self, scales: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """At the best ``b``: the energy without the scales' prior, ``b``, and the Hessian in ``b``."""
-        P, Q, logdet = self.inverse(scales)
-        H = self.convex.curvature
-        middle = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", H, self.v) - self.of.gradient)
-        leaned = np.einsum("gab,gbj->gaj", P, self.of.cross)
-        hessian = _positive(self.bend - np.einsum("gaj,gak->jk", self.of.cross, leaned))
-        slope = self.slope + np.einsum("gaj,ga->j", self.of.cross, middle - self.v)
-        b = -np.linalg.solve(hessian, slope)
-        u = middle - leaned @ b
-        d = u - self.v
-        k = self.of.gradient + self.of.cross @ b
-        energy = self.slope @ b + 0.5 * b @ self.bend @ b + float(np.einsum("ga,ga->", k, d))
-        energy += 0.5 * float(np.einsum("ga,gab,gb->", d, self.of.curvature, d) + np.einsum("ga,ab,gb->", u, Q, u))
-        energy += 0.5 * len(self.v) * logdet - 0.5 * float(np.linalg.slogdet(P)[1].sum())
-        return energy, b, hessian
-
-    def energy(self, scales: np.ndarray) -> float:
-        """With the scales' prior."""
-        if not np.abs(scales).max(initial=0.0) < 30.0:
-            return np.inf
-        return self.solve(scales)[0] + self.priors.energy(self.f, scales, self.at.common)
 
 
 def _better_scales(

@@ -36,7 +36,10 @@ def tau_of(state, common):
 
 @helper
 def log_prior_of_scales(hyper, factor, state, tau):
-    """Of the scales as a user knows them, ``e^lambda / tau``, in the coordinates that are walked."""
+    """Of the scales as a user knows them, ``e^lambda / tau``, in the coordinates that are walked.
+
+    -inf, a density of zero, where a number is too large or too small for what it goes through.
+    """
     q, at = factor.q, factor.scales_at
     natural = np.empty(q)
     total = 0.0
@@ -44,14 +47,29 @@ def log_prior_of_scales(hyper, factor, state, tau):
         natural[a] = math.exp(state[at + a]) / tau
         total += state[at + a] - math.log(tau)
     total += laws_at(natural, hyper, factor.priors, factor.priors + factor.prior_size)
-    return total + log_correlations(state, at, q, factor.correlation)
+    total += log_correlations(state, at, q, factor.correlation)
+    return total if math.isfinite(total) else -np.inf
+
+
+@helper
+def _log_prior_of_effects(hyper, factor, state, tau):
+    """Of known scales: ``N(0, tau^2 Sigma)``, without its constant."""
+    q, total = factor.q, 0.0
+    Q = matrix_window(hyper, factor.precision, q, q)
+    for g in range(factor.groups):
+        at = factor.effects_at + g * q
+        for a in range(q):
+            for c in range(q):
+                total += state[at + a] * Q[a, c] * state[at + c]
+    return -0.5 * total / (tau * tau) - factor.free_groups * q * math.log(tau)
 
 
 @helper
 def closed_prior(hyper, factor, state, common, model):
     """The priors of common parameters and scales; -inf outside their support.
 
-    Where ``tau`` moves, the scales of all factors do as a user knows them; else those of the other factors stay.
+    Where ``tau`` moves, the scales of all factors do as a user knows them, and known ones do in units of the errors'
+    scale, so that the other factors' effects have other laws; else those of the other factors stay.
     """
     value = model.common_prior(state[: common.p], model.common_hyper)
     if not value > -np.inf:
@@ -63,17 +81,20 @@ def closed_prior(hyper, factor, state, common, model):
         one = factor_of(hyper, f)
         if not one.known:
             value += log_prior_of_scales(hyper, one, state, tau)
+        elif one.scales_at != factor.scales_at or one.effects_at != factor.effects_at:
+            value += _log_prior_of_effects(hyper, one, state, tau)
     return value
 
 
 @helper
-def precision(hyper, factor, state, root, Q):
-    """``Sigma^-1`` at a state; returns ``log det Sigma``."""
+def precision(hyper, factor, common, state, root, Q):
+    """``Sigma^-1`` at a state, in units of the errors' scale; returns ``log det Sigma``, up to a known constant."""
     if factor.known:
+        tau = tau_of(state, common)
         for a in range(factor.q):
             for c in range(factor.q):
-                Q[a, c] = hyper[factor.precision + a * factor.q + c]
-        return 0.0
+                Q[a, c] = hyper[factor.precision + a * factor.q + c] / (tau * tau)
+        return 2.0 * factor.q * math.log(tau)
     return fill_precision(state, factor.scales_at, factor.q, root, Q)
 
 

@@ -12,7 +12,7 @@ from .._arguments import moderate_number, settle, shown
 from ..data.classes import categories
 from ..data.tables import as_matrix, column_names
 from ..priors.laws import Laws
-from ..priors.positive import HalfNormal, PositivePrior
+from ..priors.positive import HalfNormal, PositivePrior, refuse_flat
 from .covariance import scale_count
 
 _UNCENTRED = 10.0  # standard deviations of a column from zero
@@ -56,6 +56,7 @@ class GroupEffects:
         if self.name is not None and not (isinstance(self.name, str) and self.name):
             raise TypeError(f"name must be a text that is not empty, got {shown(self.name)}.")
         for one in self.scale if isinstance(self.scale, list | tuple) else [self.scale]:
+            refuse_flat("scale", one)
             if not (one is None or isinstance(one, PositivePrior)) and not isinstance(one, int | float):
                 raise TypeError(
                     "scale must be a prior of a positive parameter such as tunamh.HalfNormal(1), a number (known), or "
@@ -190,12 +191,6 @@ def _codes(values: Any, name: str, n_rows: int) -> tuple[np.ndarray, list[str]]:
             f"{name} has one level, {levels[0]!r}, in all rows: its effect and an intercept cannot be told apart. "
             "Leave the factor out."
         )
-    if len(levels) == n_rows and n_rows > 1:
-        warnings.warn(
-            f"every row is a group of its own in {name}: the data hardly tell its effects from the errors, and chains "
-            "move slowly. Are these the codes you meant?",
-            stacklevel=6,
-        )
     return np.ascontiguousarray(codes, dtype=np.int64), levels
 
 
@@ -205,6 +200,20 @@ def _is_missing(value: Any) -> bool:
         return value is None or bool(value != value)
     except TypeError:
         return True
+
+
+def warn_of_single_rows(groupings: list[Grouping]) -> None:
+    """Where the data hardly tell effects of single rows from errors: beside an unknown scale, and of single labels.
+
+    Elsewhere they are a model of their own: counts that vary more than their law has it, errors of known size.
+    """
+    for one in groupings:
+        if one.groups == len(one.codes):
+            warnings.warn(
+                f"every row is a group of its own in {one.name}: the data hardly tell its effects from the errors, and "
+                "chains move slowly. Are these the codes you meant?",
+                stacklevel=4,
+            )
 
 
 def _warn_of_uncentred(name: str, Z: np.ndarray, columns: list[str]) -> None:

@@ -67,27 +67,31 @@ def new_given(factor):
 
 
 @helper
-def _leans_of_several(hyper, factor, kappa, slopes, leans):
+def _leans_of_several(hyper, factor, turned, leans):
     q = factor.q
     for g in range(factor.groups):
         B = square(hyper, factor.tilt, g, q)
         for a in range(q):
             leans[a, g] = 0.0
             for c in range(q):
-                leans[a, g] += B[a, c] * (slopes[c, g] - kappa[c, g])
+                leans[a, g] += B[a, c] * turned[c, g]
 
 
 @helper
 def fill_given(hyper, factor, kappa, b, p, out):
+    """Leans are made of ``h b`` before ``kappa`` is added, which may be so large that nothing of ``h b`` is left."""
     q, G = factor.q, factor.groups
     for a in range(q):
         for g in range(G):
-            out.slopes[a, g] = kappa[a, g]
+            out.slopes[a, g] = 0.0
         _add_columns(hyper, factor.cross + a * p * G, b, p, G, out.slopes[a])
     if q == 1:
-        leans_single(hyper, factor, kappa[0], out.slopes[0], out.leans[0])
+        leans_single(hyper, factor, out.slopes[0], out.leans[0])
     else:
-        _leans_of_several(hyper, factor, kappa, out.slopes, out.leans)
+        _leans_of_several(hyper, factor, out.slopes, out.leans)
+    for a in range(q):
+        for g in range(G):
+            out.slopes[a, g] += kappa[a, g]
     for g in range(G):
         out.turns[g] = 0.0
     if factor.place == CUBIC_PLACE:
@@ -130,6 +134,18 @@ def place(hyper, factor, g, k, Q, C, mean):
             C[a, c] = H[a, c] + Q[a, c]
     cholesky(C, q)
     solve(C, q, mean)
+
+
+@helper
+def bent_beside(hyper, factor, g, effects, at):
+    """``d'(true - H)d / 2``: what the curvature of all rows has beside that of the convex ones."""
+    q, total = factor.q, 0.0
+    true, H = square(hyper, factor.curvature, g, q), square(hyper, factor.convex, g, q)
+    for a in range(q):
+        d = effects[at + a] - hyper[factor.mode + g * q + a]
+        for c in range(q):
+            total += 0.5 * d * (true[a, c] - H[a, c]) * (effects[at + c] - hyper[factor.mode + g * q + c])
+    return total
 
 
 @helper

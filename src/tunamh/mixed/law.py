@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .centre import Centre, Marginal
+from .centre import Centre, pushes
+from .marginal import Marginal
 from .priors import ScalePriors
 from .scale_law import scale_law
 from .sums import GroupedRows
@@ -30,16 +31,20 @@ class Law(NamedTuple):
 def law_of(rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors) -> Law:
     """By the Hessian at the centre of one factor's marginal, in closed form in ``b`` and by differences in lambda."""
     one, scales, p = rows.groupings[f], centre.scales[f], rows.p
+    beside = pushes(rows, centre.at, centre.scales, centre.sums)
+    priors = priors.pushed(sum(beside) - beside[f])
     marginal = Marginal(rows, f, centre.at, centre.sums, priors)
-    m = one.scales
+    m = len(scales)
     hessian = np.zeros((p + m, p + m))
     _, _b, hessian[:p, :p] = marginal.solve(scales)
     pull = np.zeros(p + m)
     pull[:p] = priors.common_expansion(centre.at.common, centre.sums.hessian)[0]
     if m:
         _add_scales(marginal, priors, f, scales, hessian, pull)
+    if one.known is not None and m:
+        hessian, pull = _tied(hessian, pull, priors.tau_at, priors.tau(centre.at.common))
     root, alone = _root(hessian, p), len(rows.groupings) == 1  # beside other factors the table would follow these
-    table = scale_law(marginal, scales, float(np.linalg.norm(root[p]))) if m and alone else np.zeros(1)
+    table = scale_law(marginal, scales, float(np.linalg.norm(root[p]))) if one.scales and alone else np.zeros(1)
     return Law(root, pull, marginal.bend, table)
 
 
@@ -62,6 +67,7 @@ def _add_scales(
                 schur[i, i] = (around - 2 * energy[0]) / h**2
             else:
                 schur[i, j] = schur[j, i] = (corners[0] - corners[1] - corners[2] + corners[3]) / (4 * h * h)
+    schur = np.where(np.isfinite(schur), schur, 0.0)  # a prior may end nearby
     values, vectors = np.linalg.eigh(schur)
     schur = (vectors * np.maximum(values, 0.2)) @ vectors.T  # lambda is wide where groups are few: no wider than 2.2
     bend = hessian[:p, :p]
@@ -70,13 +76,22 @@ def _add_scales(
     hessian[p:, p:] = schur + best @ bend @ best.T
     for k in range(m):
         above, below = (priors.energy(f, scales + s * STEP * np.eye(m)[k], common) for s in (1, -1))
-        pull[p + k] += (above - below) / (2 * STEP)
+        slope = (above - below) / (2 * STEP)
+        pull[p + k] += slope if np.isfinite(slope) else 0.0
     if priors.tau_at >= 0:  # the scales as a user knows them have one over tau in them
         tau, small = common.copy(), 1e-3 * common[priors.tau_at]
         tau[priors.tau_at] += small
         above = priors.energy(f, scales, tau)
         tau[priors.tau_at] -= 2 * small
         pull[priors.tau_at] += (above - priors.energy(f, scales, tau)) / (2 * small)
+
+
+def _tied(hessian: np.ndarray, pull: np.ndarray, tau_at: int, tau: float) -> tuple[np.ndarray, np.ndarray]:
+    """Known scales move with ``tau`` in units of the errors' scale: their coordinate is its logarithm."""
+    p = len(pull) - 1
+    along = np.vstack([np.eye(p), np.zeros(p)])
+    along[p, tau_at] = 1 / tau
+    return along.T @ hessian @ along, along.T @ pull
 
 
 def _root(hessian: np.ndarray, p: int) -> np.ndarray:

@@ -37,23 +37,41 @@ class Costly(NamedTuple):
     binary: np.ndarray
 
 
-def binary_columns(target: GLM) -> np.ndarray:
-    """Which parameters belong to columns of zeros and ones, both of which occur; squares add up to what numbers do."""
+_AT_ONCE = 64  # columns whose values are looked at
 
-    def terms(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        ones = np.ones(len(rows.y))
-        squares = rows.X.squares()
-        sums = rows.X.moment(ones)
-        return squares, sums, np.abs(rows.X.dense()).max(axis=0) if target.dim <= 64 else np.ones(target.dim)
 
-    squares, sums, largest = (sum(parts) for parts in zip(*target.observations.map(terms), strict=True))
-    return np.asarray((squares == sums) & (sums > 0) & (sums < target.n_rows) & (largest > 0))
+def _perhaps_binary(target: GLM) -> np.ndarray:
+    """Parameters whose columns may be of zeros and ones, both of which occur: squares add up to what numbers do."""
+
+    def terms(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        return rows.X.squares(), rows.X.moment(np.ones(len(rows.y)))
+
+    squares, sums = target.observations.sums(terms)
+    return np.flatnonzero((squares == sums) & (sums > 0) & (sums < target.n_rows))
+
+
+def _binary(target: GLM, columns: np.ndarray) -> np.ndarray:
+    """Those of the columns that have no values but zeros and ones."""
+
+    def terms(rows: Rows) -> tuple[np.ndarray]:
+        others = np.zeros(len(columns))
+        for start in range(0, len(columns), _AT_ONCE):
+            some = columns[start : start + _AT_ONCE]
+            chosen = np.zeros((target.dim, len(some)))
+            chosen[some, np.arange(len(some))] = 1.0
+            values = rows.X.times(chosen)
+            others[start : start + len(some)] = ((values != 0.0) & (values != 1.0)).sum(axis=0)
+        return (others,)
+
+    return columns[target.observations.sums(terms)[0] == 0] if columns.size else columns
 
 
 def costly_levels(target: Any, expanded: TaylorTarget) -> Costly:
     """Levels with wide coefficients, by their share of ``C``."""
     width = np.linalg.norm(expanded.metric.factor, axis=1)
-    binary = np.flatnonzero(binary_columns(target))
+    binary = _perhaps_binary(target)
+    if (width[binary] > _THIN).any():
+        binary = _binary(target, binary)
     if not (width[binary] > _THIN).any():
         return Costly(np.zeros(0, int), np.zeros(0), binary)
     c = expanded.c

@@ -13,30 +13,32 @@ from ..acceptance.grouped import BOUND, ROW
 from ..data.gathered_rows import GatheredRows
 from ..data.passes import announce
 from ..data.source import Rows
-from ..data.tables import aligned
 from ..data.tables_source import SomeColumns, Tables
 from ..errors import NotApplicable
 from ..laplace_law import LaplaceLaw
 from ..priors import Flat
-from ..targets.arrange import rough_fit
 from ..targets.base import Target
 from ..targets.describe import mixed_as_json
-from ..targets.forms import Df, Scale
+from ..targets.forms import Scale
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import OWN, pack_hyper
 from ..targets.observe import Beside
 from ..targets.parts import no_distance
 from .approximation import SharedParameters, law_of_shared
-from .centre import Centre, find_centre, precision_at
-from .groups import GroupEffects, Grouping, read_groups
+from .asked import groupings_of, in_order, listed, refuse, unit
+from .centre import Centre
+from .flat_scales import refuse_flat_scales
+from .groups import GroupEffects, Grouping, warn_of_single_rows
 from .layout import Common, FactorNumbers, pack
 from .named import from_tables
 from .names import effect_names, scale_names
 from .numbers import factor_numbers
 from .parameters import GroupedParameters
 from .priors import ScalePriors
+from .quadratic import precision_at
 from .rows import with_groups
+from .sound import trusted_centre
 from .sums import GroupedRows, Point
 from .sweep import LaplaceByGroups, Sweep
 
@@ -83,9 +85,8 @@ class MixedModel(GroupedParameters):
         beside = Beside(weights, offset, trials, censored)
         if isinstance(X, SomeColumns | Tables):
             X, y, beside, groups = from_tables(X, y, beside, groups)
-        listed = _listed(groups)
-        listed = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed]
-        listed = _in_order(X, listed)
+        given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed(groups)]
+        given = in_order(X, given)
         base = GLM(X, y, family, prior=prior, **beside._asdict())
         if base.given_rows.memory is not None:
             raise NotApplicable(
@@ -93,12 +94,12 @@ class MixedModel(GroupedParameters):
                 "give X and y as arrays, or columns of tunamh.open_rows by name."
             )
         form = base.arranged.form
-        if isinstance(form, Df):
-            raise NotApplicable(
-                f"group effects beside unknown degrees of freedom ask for an unknown scale: {family!r}."
-            )
+        refuse(base, form)
         form = form if isinstance(form, Scale) else None  # what else there is, effects do not depend on
-        self._set_up(base, read_groups(listed, base.n_rows, _unit(base, form)), form)
+        self._set_up(base, groupings_of(base, given, unit(base, form)), form)
+        of_labels = hasattr(base.given_family, "of_trials") and beside.trials is None
+        if (form is not None or of_labels) and beside.weights is None:
+            warn_of_single_rows(self.groupings)
         if keep_effects is not None:
             self.keeps_effects = flag("keep_effects", keep_effects)
         self.given_family = base.given_family
@@ -106,6 +107,7 @@ class MixedModel(GroupedParameters):
     def _set_up(self, base: GLM, groupings: list[Grouping], form: Scale | None) -> None:
         """Of the common columns' regression and the groups; nothing is read yet."""
         self.base, self.groupings, self.form = base, groupings, form
+        refuse_flat_scales(base, groupings)
         self.effects = sum(one.groups * one.q for one in groupings)
         self.keeps_effects = self.effects <= _MOST_KEPT
         p, m = base.dim, sum(one.scales for one in self.groupings)
@@ -160,7 +162,7 @@ class MixedModel(GroupedParameters):
             mode = base.modes[0]
             common = np.array(mode.point if np.isfinite(mode.posterior.energy) else base._prior.mean, dtype=np.float64)
             start = Point(common, [np.zeros((one.groups, one.q)) for one in self.groupings])
-        return find_centre(self.grouped, self.scale_priors, start)
+        return trusted_centre(base, self.grouped, self.scale_priors, start)
 
     @cached_property
     def factors(self) -> list[FactorNumbers]:
@@ -258,53 +260,30 @@ class MixedModel(GroupedParameters):
                 prior = self.base._prior
                 if not prior.log_prior(state[:p], prior.hyper) > -np.inf:  # scales are positive, cutpoints in order
                     state[:p] = self.centre.at.common
-            scales = self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3)
+            known = one.known is not None
+            scales = (
+                self.scale_priors.known_scales(state)
+                if known
+                else self._supported_scales(k, self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3), state[:p])
+            )
             P = np.linalg.pinv(numbers.convex + precision_at(one, scales)[0])
             slope = numbers.gradient + np.einsum("ajg,j->ga", numbers.cross, state[:p] - self.centre.at.common)
             drawn = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", numbers.convex, numbers.mode) - slope)
             drawn += np.sqrt(np.einsum("gaa->ga", P)) * rng.standard_normal(drawn.shape)
             drawn[~one.free] = 0.0
-            state[scales_at : scales_at + one.scales] = scales
+            state[scales_at : scales_at + one.scales] = scales[: one.scales]
             state[effects_at : effects_at + drawn.size] = drawn.ravel()
             scales_at, effects_at = scales_at + one.scales, effects_at + drawn.size
         return state
 
+    def _supported_scales(self, k: int, scales: np.ndarray, common: np.ndarray) -> np.ndarray:
+        """Scales where their prior's density is positive: those given, or those of the centre as a user knows them."""
+        priors, centre = self.scale_priors, self.centre
+        if not scales.size or np.isfinite(priors.energy(k, scales, common)):
+            return scales
+        size = np.log(priors.tau(common) / priors.tau(centre.at.common))
+        return centre.scales[k] + np.where(np.arange(scales.size) < self.groupings[k].q, size, 0.0)
+
     def __repr__(self) -> str:
         groups = ", ".join(f"{one.groups} groups of {one.name}" for one in self.groupings)
         return f"MixedModel({self.n_rows} rows, {self.given_family!r}, {self.p} common parameters, {groups})"
-
-
-_UNITS = 2.5  # residual deviations: the scale of default priors of effects on real responses
-
-
-def _unit(base: GLM, form: Scale | None) -> float:
-    """The scale of default priors: that of the responses where they are real, 1 behind a link."""
-    if form is not None:
-        return _UNITS / form.tau_0
-    if hasattr(base.family, "with_scale"):
-        return _UNITS * rough_fit(base.given_rows, lambda rows: rows.y).scale
-    return 1.0
-
-
-def _listed(groups: Any) -> list[Any]:
-    """One entry per factor."""
-    if groups is None:
-        raise TypeError("groups is None: give at least one tunamh.GroupEffects(codes), or use tunamh.GLM.")
-    if not isinstance(groups, list | tuple):
-        return [groups]
-    single = [one for one in groups if not isinstance(one, GroupEffects) and np.ndim(one) == 0]
-    if single:
-        raise TypeError(
-            f"groups is a list with single values such as {single[0]!r}: give one column of codes per factor, "
-            "groups=[df['airport']], not names of columns or a list of labels."
-        )
-    return list(groups)
-
-
-def _in_order(X: Any, listed: list[GroupEffects]) -> list[GroupEffects]:
-    """pandas objects are paired with ``X`` by their row labels."""
-    found = []
-    for k, one in enumerate(listed):
-        codes, Z = aligned(X, "X", **{f"the codes of groups[{k}]": one.codes, f"X of groups[{k}]": one.X})
-        found.append(GroupEffects(codes, Z, one.name, one.scale, one.correlation))
-    return found

@@ -150,48 +150,82 @@ def _beta(totals, distances):
 
 
 @helper
+def _energy_at(hyper, factor, common, at, slope, given, closed, logdet, c_of_cells):
+    """All that is known in closed form at a state but the priors, ``closed`` being the groups' part; fills ``c``."""
+    p, b, cubics = common.p, np.empty(common.p), np.zeros(factor.groups)
+    for j in range(p):
+        b[j] = at[j] - common.centre[j]
+    fill_cubics(hyper, factor, given.leans, given.turns, at, c_of_cells, cubics)
+    energy = closed + _quadratic(slope, common.hessian, b, p) + 0.5 * factor.free_groups * logdet
+    return energy + sum_over_groups(cubics)
+
+
+@helper
+def _is_finite(hyper, factor, common, at):
+    """Whether common parameters and the factor's scales are numbers."""
+    total = 0.0
+    for j in range(common.p):
+        total += 0.0 * at[j]
+    for k in range(factor.m):
+        total += 0.0 * at[factor.scales_at + k]
+    return total == 0.0
+
+
+@helper
+def _propose(rng, hyper, factor, common, state, kappa, slope, eps, Q, rho, there):
+    """By one of three laws; returns the log ratio of proposing back and forth, and whether it was the Laplace law."""
+    n = common.p + factor.m
+    gradient, shift = np.empty(n), np.empty(n)
+    fill_shift(hyper, factor, common, kappa, slope, eps, gradient, shift)
+    wide = not factor.known and _width_of_scale(hyper, factor, common.p, n) > WIDE
+    tabled = hyper[factor.scale_law] > 0.0
+    if tabled and rng.random() < _BY_TABLE:
+        return propose_by_table(rng, hyper, factor, common, state, gradient, there), False
+    if wide and not tabled and rng.random() < _GIVEN_SCALES:
+        return _propose_given_scales(rng, hyper, factor, common, state, kappa, slope, Q, there), False
+    return _propose_common(rng, hyper, factor, common, state, shift, rho, there)
+
+
+@helper
 def move_common(rng, hyper, factor, common, state, there, kappa, slope, given, away, rho, full, model, work):
-    """(A). ``state`` is moved in place; ``there`` equals it before and after. ``given`` becomes that at ``b``."""
+    """(A). ``state`` is moved in place; ``there`` equals it before and after. ``given`` becomes that at ``b``.
+
+    What is no number at the state is a fault; what becomes none at the proposal has overflowed, and is rejected.
+    """
     p, q, G = common.p, factor.q, factor.groups
-    Q, Q_there, root = np.empty((q, q)), np.empty((q, q)), np.empty((q, q))
-    eps, after = np.empty((q, G)), new_given(factor)
+    Q, root, eps, after = np.empty((q, q)), np.empty((q, q)), np.empty((q, G)), new_given(factor)
     b, b_there = np.empty(p), np.empty(p)
+    here_of, there_of = np.zeros(factor.all_cells), np.zeros(factor.all_cells)
     for j in range(p):
         b[j] = state[j] - common.centre[j]
     fill_given(hyper, factor, kappa, b, p, given)
-    logdet = precision(hyper, factor, state, root, Q)
-    fall = stand(hyper, factor, Q, given.slopes, state, eps)
-    n = p + (0 if factor.known else factor.m)
-    gradient, shift = np.empty(n), np.empty(n)
-    fill_shift(hyper, factor, common, kappa, slope, eps, gradient, shift)
-    wide = not factor.known and _width_of_scale(hyper, factor, p, n) > WIDE
-    tabled = hyper[factor.scale_law] > 0.0
-    if tabled and rng.random() < _BY_TABLE:
-        log_q, laplace = propose_by_table(rng, hyper, factor, common, state, gradient, there), False
-    elif wide and not tabled and rng.random() < _GIVEN_SCALES:
-        log_q, laplace = _propose_given_scales(rng, hyper, factor, common, state, kappa, slope, Q, there), False
-    else:
-        log_q, laplace = _propose_common(rng, hyper, factor, common, state, shift, rho, there)
-    prior, prior_there = (
-        closed_prior(hyper, factor, state, common, model),
-        closed_prior(hyper, factor, there, common, model),
-    )
-    if not prior_there > -np.inf:
+    logdet = precision(hyper, factor, common, state, root, Q)
+    closed = stand(hyper, factor, Q, given.slopes, state, eps)
+    prior = closed_prior(hyper, factor, state, common, model)
+    fall = _energy_at(hyper, factor, common, state, slope, given, closed, logdet, here_of) - prior
+    if not math.isfinite(fall):
+        return Move(0.0, -np.inf, 0, 0.0, BAD_RATIO, False)
+    log_q, laplace = _propose(rng, hyper, factor, common, state, kappa, slope, eps, Q, rho, there)
+    rejected = Move(0.0, -np.inf, 0, 0.0, NO_FAULT, laplace)
+    if not _is_finite(hyper, factor, common, there):
         copy_into(there, state)
-        return Move(0.0, -np.inf, 0, 0.0, BAD_RATIO if math.isnan(prior_there) else NO_FAULT, laplace)
-    logdet_there = precision(hyper, factor, there, root, Q_there)
+        return rejected
+    prior = closed_prior(hyper, factor, there, common, model)
+    if not prior > -np.inf:
+        if math.isnan(prior):  # of common parameters that are numbers
+            return Move(0.0, -np.inf, 0, 0.0, BAD_RATIO, laplace)
+        copy_into(there, state)
+        return rejected
     for j in range(p):
         b_there[j] = there[j] - common.centre[j]
     fill_given(hyper, factor, kappa, b_there, p, after)
-    fall -= follow(hyper, factor, Q_there, after.slopes, eps, there)
-    fall += _quadratic(slope, common.hessian, b, p) - _quadratic(slope, common.hessian, b_there, p)
-    fall += 0.5 * factor.free_groups * (logdet - logdet_there)
-    here_of, there_of, cubics = np.zeros(factor.all_cells), np.zeros(factor.all_cells), np.zeros(G)
-    fill_cubics(hyper, factor, given.leans, given.turns, state, here_of, cubics)
-    fall += sum_over_groups(cubics)
-    fill_cubics(hyper, factor, after.leans, after.turns, there, there_of, cubics)
-    fall -= sum_over_groups(cubics)
-    log_rho = log_q + fall + prior_there - prior
+    logdet = precision(hyper, factor, common, there, root, Q)
+    closed = follow(hyper, factor, Q, after.slopes, eps, there)
+    rise = _energy_at(hyper, factor, common, there, slope, after, closed, logdet, there_of) - prior
+    if not math.isfinite(rise):
+        copy_into(there, state)
+        return rejected
+    log_rho = log_q + fall - rise
     if math.isnan(log_rho) or log_rho == np.inf:
         return Move(0.0, log_rho, 0, 0.0, BAD_RATIO, laplace)
     lengths = (

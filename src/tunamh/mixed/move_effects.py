@@ -15,13 +15,13 @@ from .._jit.windows import window
 from ..acceptance.base import accepts
 from ..acceptance.grouped import read_groups
 from .given import ALL_ROWS, Move, length_of, precision, rows_of
-from .groups_given import fill_cubics, fill_distances, place, standardised, unstandardised
+from .groups_given import bent_beside, fill_cubics, fill_distances, place, standardised, unstandardised
 from .single import WALK, propose_single
 
 
 @helper
 def _propose_several(rng, hyper, factor, Q, k, u, width, moving, state, there, log_ratios):
-    """Several effects per group: independent draws, or walks."""
+    """Several effects per group: independent draws, or walks; see `.single.propose_single`."""
     q, walk = factor.q, u < WALK
     C, mean, eps, drawn = np.empty((q, q)), np.empty(q), np.empty((q, 1)), np.empty(q)
     for g in range(factor.groups):
@@ -37,6 +37,7 @@ def _propose_several(rng, hyper, factor, Q, k, u, width, moving, state, there, l
                 drawn[a] = eps[a, 0] + width * drawn[a]
                 log_ratios[g] += 0.5 * (eps[a, 0] * eps[a, 0] - drawn[a] * drawn[a])
         unstandardised(C, q, drawn, mean, there, at)
+        log_ratios[g] += bent_beside(hyper, factor, g, state, at) - bent_beside(hyper, factor, g, there, at)
 
 
 @helper
@@ -66,7 +67,7 @@ def move_effects(rng, hyper, factor, common, state, there, given, away, full, mo
     Q, root, b = np.empty((q, q)), np.empty((q, q)), np.empty(p)
     for j in range(p):
         b[j] = state[j] - common.centre[j]
-    precision(hyper, factor, state, root, Q)
+    precision(hyper, factor, common, state, root, Q)
     length = length_of(hyper, factor.metric, b, b, 0.0, p)
     here_of, there_of, cubics, cubics_there = np.zeros(cells), np.zeros(cells), np.zeros(G), np.zeros(G)
     table, beta = rows_of(hyper, factor, model, here_of, there_of), ALL_ROWS if full else 1.0
@@ -90,6 +91,8 @@ def move_effects(rng, hyper, factor, common, state, there, given, away, full, mo
         fill_cubics(hyper, factor, given.leans, given.turns, there, there_of, cubics_there)
         for g in range(G):
             log_ratios[g] += cubics[g] - cubics_there[g]
+            if not math.isfinite(log_ratios[g]):  # (A) has seen that the state is a number: the proposal overflowed
+                log_ratios[g] = -np.inf
         lengths = (length, 0.0, 2.0 * length)
         fill_distances(
             hyper, factor, given.leans, given.leans, lengths, state, there, here_of, there_of, away, distances

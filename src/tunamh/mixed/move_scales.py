@@ -20,7 +20,8 @@ def _log_scales_given_effects(hyper, factor, state, free, squares, tau, root, Q)
     for a in range(factor.q):
         for c in range(factor.q):
             total -= 0.5 * Q[a, c] * squares[a, c]
-    return total + log_prior_of_scales(hyper, factor, state, tau)
+    total += log_prior_of_scales(hyper, factor, state, tau)
+    return total if math.isfinite(total) else -np.inf
 
 
 @helper
@@ -41,9 +42,10 @@ def move_scales(rng, hyper, factor, common, state):
     for k in range(factor.m):
         at = factor.scales_at + k
         here = state[at]
-        height = _log_scales_given_effects(hyper, factor, state, free, squares, tau, root, Q) + math.log(rng.random())
-        if math.isnan(height):
+        height = _log_scales_given_effects(hyper, factor, state, free, squares, tau, root, Q)
+        if not height > -np.inf:
             return BAD_RATIO
+        height += math.log(1.0 - rng.random())
         low = here - width * rng.random()
         high = low + width
         state[at] = low

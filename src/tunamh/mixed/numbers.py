@@ -8,11 +8,12 @@ import numpy as np
 
 from ..targets.bounds import trust_radius_of
 from .cells import Cells, bounds_of_cells, cells_of, extent_of, largest, usual_away, usual_lengths
-from .centre import Centre, convex_factors, precision_at
+from .centre import Centre
 from .groups import Grouping
 from .law import STEP, law_of
 from .layout import FactorNumbers
 from .priors import ScalePriors
+from .quadratic import convex_factors, precision_at
 from .sums import GroupedRows
 
 _FARTHEST = 1.5  # of a row's predictor, beyond which a polynomial says little
@@ -65,7 +66,8 @@ def factor_numbers(
 ) -> FactorNumbers:
     """All that a sweep reads of factor ``f``."""
     one, p, scales = rows.groupings[f], rows.p, centre.scales[f]
-    m, q = one.scales, one.q
+    m, q, known = len(scales), one.q, one.known is not None
+    tau = priors.tau(centre.at.common)
     law = law_of(rows, f, centre, priors)
     root = law.root[:p, :p]
     extent = extent_of(rows, f, centre, np.ascontiguousarray(root))
@@ -86,7 +88,9 @@ def factor_numbers(
         0.5 * (logdet * one.free + np.linalg.slogdet(convex.curvature + Q)[1])[one.free].sum() for Q, logdet in variants
     ]
     pull = law.pull.copy()
-    pull[p:] += (np.array(levels[1::2]) - levels[2::2]) / (2 * STEP)
+    slopes = (np.array(levels[1::2]) - levels[2::2]) / (2 * STEP)
+    if m:
+        pull[priors.tau_at if known else slice(p, None)] += slopes.sum() / tau if known else slopes
     link, partner, share = partners_of(f, rows.groupings, centre.shares)
     beside, neighbour = neighbours_of(f, rows.groupings, cells)
     return FactorNumbers(
@@ -121,7 +125,7 @@ def factor_numbers(
         metric=np.linalg.inv(root),
         bend=law.bend,
         precision=np.zeros((q, q)) if one.known is None else one.known,
-        steps=np.full(m, STEP),
+        steps=np.full(m, STEP * (tau if known else 1.0)),
         variants=np.array([Q for Q, _ in variants]),
         scale_law=law.scales,
         priors=priors.records(f),

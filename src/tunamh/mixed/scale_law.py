@@ -21,7 +21,7 @@ import numpy as np
 
 from .._jit import helper
 from .._jit.windows import matrix_window, window
-from .centre import Marginal
+from .marginal import Marginal
 from .small import back, solve
 
 _CELLS = 96
@@ -56,6 +56,8 @@ def scale_law(marginal: Marginal, scales: np.ndarray, width: float) -> np.ndarra
     coarse = scales[0] + np.arange(-_FAR_LEFT, _FAR_RIGHT + 1.0)
     seen = np.array([log_mass(at(x)) for x in coarse])
     seen = np.where(np.isfinite(seen), seen, -np.inf)
+    if not np.isfinite(seen.max()):
+        return np.zeros(1)
     near = np.flatnonzero(seen > seen.max() - _NEGLIGIBLE)
     low, high = coarse[near[0]] - 1.0, coarse[near[-1]] + 1.0
     step = (high - low) / _CELLS
@@ -100,7 +102,7 @@ def propose_by_table(rng, hyper, factor, common, state, gradient, there):
     cells, low, step = int(hyper[table]), hyper[table + 1], hyper[table + 2]
     size, records, tilt = 1 + p + p * p, first + 2 * cells, gradient[p] - hyper[table + 3]
     place = (state[factor.scales_at] - low) / step
-    if not (place >= 0.0 and place < cells):
+    if not (place >= 0.0 and place < cells and math.isfinite(tilt)):
         return 0.0
     here = int(place)
     tilted, largest, total = np.empty(cells), -np.inf, 0.0

@@ -69,9 +69,10 @@ class Predictors:
         s = self.by_effects
         return np.einsum("a,b,abn->n", s, s, self.derivatives(eta, y)[1])
 
-    def sums(self, rows: Rows, eta: np.ndarray, weight: np.ndarray) -> Sums:
+    def sums(self, rows: Rows, eta: np.ndarray, weight: np.ndarray, *, convex: bool = False) -> Sums:
+        """``convex``: with the positive part of every row's Hessian in the place of it."""
         gradient, hessian, _ = self.derivatives(eta, rows.y)
-        gradient, hessian = weight * gradient, weight * hessian
+        gradient, hessian = weight * gradient, weight * (positive_part(hessian) if convex else hessian)
         X, s = self.columns(rows), self.by_effects
         along = np.einsum("a,abn->bn", s, hessian)
         energy = float(weight @ self.energies(eta, rows.y))
@@ -135,6 +136,15 @@ class Predictors:
         rows[:, :K], rows[:, K : 2 * K] = eta.T, gradient.T
         lower = np.tril_indices(K)
         rows[:, 2 * K : 2 * K + len(lower[0])] = hessian[lower].T
+
+
+def positive_part(hessian: np.ndarray) -> np.ndarray:
+    """Of symmetric matrices (K, K, n): without their negative eigenvalues."""
+    if len(hessian) == 1:
+        return np.maximum(hessian, 0.0)
+    finite = np.isfinite(hessian).all(axis=(0, 1))
+    values, vectors = np.linalg.eigh(np.moveaxis(np.where(finite, hessian, 0.0), -1, 0))
+    return np.einsum("nak,nk,nbk->abn", vectors, np.maximum(values, 0.0), vectors)
 
 
 def _by_effects(base: Regression) -> np.ndarray:

@@ -12,6 +12,8 @@ it may define the proposal. Without the shift a move is accepted in 1 of 4 cases
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .._jit import helper
@@ -36,8 +38,8 @@ def _cubic(hyper, factor, g, d, slope):
 
 
 @helper
-def _add_single(hyper, factor, p, m, kappa, eps, gradient):
-    """What groups of one effect add."""
+def _add_single(hyper, factor, p, m, first, kappa, eps, gradient):
+    """What groups of one effect add; the slopes in ``m`` coordinates of the scales, from ``gradient[first]`` on."""
     G = factor.groups
     along, bent = np.empty(G), np.empty(G)
     push_single(hyper, factor, kappa, eps, along, bent)
@@ -48,11 +50,11 @@ def _add_single(hyper, factor, p, m, kappa, eps, gradient):
         energies = np.empty(2)
         for v in range(2):
             energies[v] = energy_single(hyper, factor, hyper[factor.variants + 1 + 2 * k + v], kappa, eps)
-        gradient[p + k] += (energies[0] - energies[1]) / (2.0 * hyper[factor.steps + k])
+        gradient[first + k] += (energies[0] - energies[1]) / (2.0 * hyper[factor.steps + k])
 
 
 @helper
-def _add_several(hyper, factor, p, m, kappa, eps, gradient):
+def _add_several(hyper, factor, p, m, first, kappa, eps, gradient):
     """What groups of several effects add."""
     q, G = factor.q, factor.groups
     C, mean, d = np.empty((q, q)), np.empty(q), np.empty(q)
@@ -81,7 +83,7 @@ def _add_several(hyper, factor, p, m, kappa, eps, gradient):
             if v > 0:
                 k = (v - 1) // 2
                 sign = 1.0 if v % 2 == 1 else -1.0
-                gradient[p + k] += sign * energy / (2.0 * hyper[factor.steps + k])
+                gradient[first + k] += sign * energy / (2.0 * hyper[factor.steps + k])
                 continue
             true = square(hyper, factor.curvature, g, q)
             for a in range(q):  # the closed energy's own slope in v, zero without eps where all rows are convex
@@ -99,17 +101,20 @@ def _add_several(hyper, factor, p, m, kappa, eps, gradient):
 
 @helper
 def fill_shift(hyper, factor, common, kappa, slope, eps, gradient, shift):
-    """``-L'J``, the shift in standardised coordinates, with ``J`` the ``gradient`` at the centre."""
-    p, m = common.p, 0 if factor.known else factor.m
-    n = p + m
+    """``-L'J``, the shift in standardised coordinates, with ``J`` the ``gradient`` at the centre.
+
+    Known scales have no coordinates of their own. Beside an unknown scale of the errors they move with its ``tau``.
+    """
+    p, n = common.p, common.p + factor.m
+    m, first = (1 if common.tau_at >= 0 else 0, common.tau_at) if factor.known else (factor.m, p)
     for j in range(n):
         gradient[j] = hyper[factor.pull + j] + (slope[j] if j < p else 0.0)
     if factor.q == 1:
-        _add_single(hyper, factor, p, m, kappa[0], eps[0], gradient)
+        _add_single(hyper, factor, p, m, first, kappa[0], eps[0], gradient)
     else:
-        _add_several(hyper, factor, p, m, kappa, eps, gradient)
+        _add_several(hyper, factor, p, m, first, kappa, eps, gradient)
     for i in range(n):
         total = 0.0
         for j in range(i, n):
             total += hyper[factor.root + j * n + i] * gradient[j]
-        shift[i] = -total
+        shift[i] = -total if math.isfinite(total) else 0.0  # of ``eps`` so far out that no polynomial knows it

@@ -57,11 +57,11 @@ def follow_single(hyper, factor, Q, k, eps, there):
 
 
 @helper
-def leans_single(hyper, factor, kappa, slopes, leans):
-    """``lean b = tilt (k - kappa)``."""
+def leans_single(hyper, factor, turned, leans):
+    """``lean b = tilt h b``, ``turned`` being ``h b``."""
     tilt = window(hyper, factor.tilt, factor.groups)
     for g in range(factor.groups):
-        leans[g] = tilt[g] * (slopes[g] - kappa[g])
+        leans[g] = tilt[g] * turned[g]
 
 
 @helper
@@ -196,13 +196,17 @@ def dot_over_groups(hyper, at, k, groups, values):
 
 @helper
 def propose_single(rng, hyper, factor, Q, k, u, width, moving, state, there, log_ratios, rounds):
-    """A draw of every group that is ``moving``, or a walk where ``u`` is below its share; see `.move_effects`."""
+    """A draw of every group that is ``moving``, or a walk where ``u`` is below its share; see `.move_effects`.
+
+    Proposals know the curvature ``H`` of the convex rows, the posterior that of all: ``-(true - H)(d'^2 - d^2) / 2``.
+    """
     G = factor.groups
     normal = np.zeros(G)
     for g in range(G):
         if moving[g]:
             normal[g] = rng.standard_normal()
-    H, mode, third = window(hyper, factor.convex, G), window(hyper, factor.mode, G), window(hyper, factor.thirds, G)
+    H, true = window(hyper, factor.convex, G), window(hyper, factor.curvature, G)
+    mode, third = window(hyper, factor.mode, G), window(hyper, factor.thirds, G)
     here, prop = window(state, factor.effects_at, G), window(there, factor.effects_at, G)
     for g in range(G):
         P = H[g] + Q
@@ -214,6 +218,7 @@ def propose_single(rng, hyper, factor, Q, k, u, width, moving, state, there, log
         drawn = eps + width * normal[g] if walks else normal[g]
         log_ratios[g] = 0.5 * (eps * eps - drawn * drawn) if walks and moving[g] else 0.0
         prop[g] = mean + drawn / root if moving[g] else here[g]
+        log_ratios[g] -= 0.5 * (true[g] - H[g]) * (prop[g] - here[g]) * (prop[g] + here[g] - 2.0 * mode[g])
         rounds[g] = 1.0 + math.floor(MORE * skewness)
 
 

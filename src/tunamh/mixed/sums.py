@@ -65,14 +65,31 @@ class OfFactor(NamedTuple):
 class DataSums(NamedTuple):
     """The data's energy at a point, its gradient and Hessian in the common parameters, and what each factor adds.
 
-    ``convex`` are the same sums of ``max(f'', 0)``, or None where all rows are convex.
+    ``convex`` are Hessian and factors of the positive parts of all rows' curvatures: they are the Hessian of a convex
+    function of common parameters and effects together. None where all rows are convex.
     """
 
     energy: float
     gradient: np.ndarray
     hessian: np.ndarray
     factors: list[OfFactor]
-    convex: list[OfFactor] | None
+    convex: tuple[np.ndarray, list[OfFactor]] | None
+
+
+_MOST_FALL = 4.0  # of a group's energy, by its quadratic
+
+
+def _lifted(of: OfFactor) -> OfFactor:
+    """With so much more curvature along the gradient that no group's quadratic falls by more than a few units.
+
+    Concave rows have a gradient and no curvature: what they say of effects under a wide prior would fall for ever.
+    """
+    H, g = of.curvature, of.gradient
+    tiny = 1e-12 * (np.einsum("gaa->g", H) + np.square(g).sum(axis=1) + 1e-300)
+    with np.errstate(over="ignore", invalid="ignore"):
+        solved = np.linalg.solve(H + tiny[:, None, None] * np.eye(H.shape[1]), g[:, :, None])[:, :, 0]
+        steep = ~(0.5 * np.einsum("ga,ga->g", g, solved) <= _MOST_FALL)
+    return of._replace(curvature=H + (0.5 / _MOST_FALL) * steep[:, None, None] * g[:, :, None] * g[:, None, :])
 
 
 class GroupedRows:
@@ -105,34 +122,37 @@ class GroupedRows:
 
     def sums(self, at: Point) -> DataSums:
         """One pass."""
-        convex = self.seen.convex
+        seen, F = self.seen, len(self.groupings)
 
-        def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> tuple:
-            sums = self.seen.sums(rows, eta, weight)
-            found = [self._second(rows, sums)]
-            if not convex:
-                bent = sums.second > 0.0
-                found.append(
-                    self._second(rows, sums._replace(second=sums.second * bent, mixed=sums.mixed * bent[:, None]))
-                )
-            return sums.energy, sums.gradient, sums.hessian, *(a for one in found for f in one for a in f)
+        def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> list[Any]:
+            sums = seen.sums(rows, eta, weight)
+            found = [sums.energy, sums.gradient, sums.hessian, *self._second(rows, sums)]
+            if not seen.convex:
+                bent = seen.sums(rows, eta, weight, convex=True)
+                found += [bent.hessian, *self._second(rows, bent)]
+            return found
 
         with np.errstate(over="ignore", invalid="ignore"):
             total = list(next(results := iter(self.map(terms, at))))
             for more in results:
                 for k, value in enumerate(more):
                     total[k] = total[k] + value
-        F = len(self.groupings)
-        each = [OfFactor(*total[3 + 3 * k : 6 + 3 * k]) for k in range((len(total) - 3) // 3)]
-        return DataSums(float(total[0]), total[1], total[2], each[:F], None if convex else each[F:])
+        energy, gradient, hessian, *rest = total
+        own, beside = rest[: 3 * F], rest[3 * F :]
+        factors, convex = (
+            [OfFactor(*each[3 * f : 3 * f + 3]) for f in range(len(each) // 3)] for each in (own, beside[1:])
+        )
+        positive = (beside[0], [_lifted(one) for one in convex]) if beside else None
+        return DataSums(float(energy), gradient, hessian, factors, positive)
 
-    def _second(self, rows: Rows, of: Sums) -> list[OfFactor]:
-        found = []
+    def _second(self, rows: Rows, of: Sums) -> list[np.ndarray]:
+        """Gradient, curvature and cross derivatives of every factor, one behind the other."""
+        found: list[np.ndarray] = []
         for (codes, Z), one in zip(self.of(rows), self.groupings, strict=True):
             G, q = one.groups, one.q
             sums = OfFactor(np.zeros((G, q)), np.zeros((G, q, q)), np.zeros((G, q, self.p)))
             _add_second(codes, Z, of.first, of.second, of.mixed, *sums)
-            found.append(sums)
+            found += sums
         return found
 
     def thirds(self, at: Point) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:

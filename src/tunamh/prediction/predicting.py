@@ -10,7 +10,6 @@ import numpy as np
 from .._arguments import number_between, shown, whole_number
 from ..errors import NotApplicable
 from ..formula.errors import FormulaError, listed
-from ..targets.designs.gathered import GatheredBlock
 from .rows import Chunk, Given, NewRows
 from .stored import Fitted, Groups
 
@@ -92,8 +91,7 @@ class Predictor:
         columns, theta, dim = chunk.columns, self.fitted.theta, int(self.fitted.about["dim"])
         if columns.dim != dim:
             raise FormulaError(f"the formula makes {columns.dim} columns, and the result has coefficients of {dim}.")
-        values = np.empty((chunk.n_rows, 0)) if columns.values is None else columns.values
-        block = GatheredBlock(np.ascontiguousarray(columns.whole), columns.positions, values, dim)
+        block = columns.block()
         parts = [block.times(np.ascontiguousarray(theta[:, k * dim : (k + 1) * dim].T)).T for k in range(self.classes)]
         eta = parts[0] if self.fitted.about["family"].get("name") != "Categorical" else np.stack(parts, axis=-1)
         if chunk.offset is not None:

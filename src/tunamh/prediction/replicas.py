@@ -38,8 +38,8 @@ def replicate(posterior: Any, data: Any, *, rows: int = 1000, draws: int | None 
     -------
     DataTree
         Groups as ArviZ knows them: ``observed_data``, ``posterior_predictive`` (random responses) and
-        ``log_likelihood`` (with all constants), each with one entry per row of the subsample; ``row`` has their numbers
-        in the data.
+        ``log_likelihood`` (with all constants, of one such response whatever its weight), each with one entry per row
+        of the subsample; ``row`` has their numbers in the data.
     """
     return _replicated(posterior, data, whole_number("rows", rows, 1), draws, rng)[0]
 
@@ -73,13 +73,13 @@ class LooEstimate:
 def loo(posterior: Any, data: Any, *, rows: int = 1000, draws: int | None = None, rng: Any = None) -> LooEstimate:
     """Leave-one-out cross-validation of a formula's fit, by importance sampling (Vehtari, Gelman and Gabry, 2017).
 
-    Of a simple random subsample of ``rows`` rows (Magnusson et al., 2019); the arguments are those of `replicate`.
+    Of a simple random subsample of ``rows`` rows (Magnusson et al., 2019); the arguments are those of `replicate`. A
+    row of weight ``w`` stands for ``w`` rows: it is left out whole, and its log predictive density counts ``w`` times,
+    ``elpd = sum_i w_i log p(y_i | all rows but i)``.
     """
-    from arviz_stats import loo as by_rows
-
-    tree, n_rows = _replicated(posterior, data, whole_number("rows", rows, 1), draws, rng)
-    found = by_rows(tree, pointwise=True)
-    each, k = np.asarray(found.elpd_i).ravel(), np.asarray(found.pareto_k).ravel()
+    _refuse_lost_weights(Fitted.open(posterior, draws))
+    tree, n_rows, weights = _replicated(posterior, data, whole_number("rows", rows, 1), draws, rng)
+    each, k = _left_out(tree) if weights is None else _weighted_left_out(tree, weights)
     n = len(each)
     spread = float(np.std(each, ddof=1)) if n > 1 else np.nan
     unseen = n_rows * spread * np.sqrt((1 - n / n_rows) / n)
@@ -89,8 +89,40 @@ def loo(posterior: Any, data: Any, *, rows: int = 1000, draws: int | None = None
     )
 
 
-def _replicated(posterior: Any, data: Any, rows: int, draws: int | None, rng: Any) -> tuple[Any, int]:
-    """The tree, and how many rows there are of which the subsample is one."""
+def _left_out(tree: Any) -> tuple[np.ndarray, np.ndarray]:
+    """``log p(y_i | y_-i)`` of every row, and Pareto's k."""
+    from arviz_stats import loo as by_rows
+
+    found = by_rows(tree, pointwise=True)
+    return np.asarray(found.elpd_i).ravel(), np.asarray(found.pareto_k).ravel()
+
+
+def _weighted_left_out(tree: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``w_i log p(y_i | y_-i)``: without the row, draws have the importance ``p(y_i | theta)^-w_i``."""
+    from arviz_stats.base import array_stats
+    from scipy.special import logsumexp
+
+    (densities,) = (values.values[0].T for values in tree["log_likelihood"].data_vars.values())  # (row, draw)
+    each, k = np.zeros(len(weights)), np.zeros(len(weights))
+    some = weights > 0  # a row without weight is left out of the fit already, and counts for nothing
+    importance, k[some] = array_stats.psislw(weights[some, None] * densities[some], axis=-1)
+    each[some] = weights[some] * logsumexp(importance + densities[some], axis=-1)
+    return each, k
+
+
+def _refuse_lost_weights(fitted: Fitted) -> None:
+    """Weights that were no column of the data are not kept."""
+    if fitted.about.get("weighted") and fitted.formula is not None and "weights" not in fitted.formula.beside:
+        raise NotApplicable(
+            "the fit has weights that were given as an array, which are not kept: give them by the name of a column "
+            'of the data, weights="w".'
+        )
+
+
+def _replicated(
+    posterior: Any, data: Any, rows: int, draws: int | None, rng: Any
+) -> tuple[Any, int, np.ndarray | None]:
+    """The tree, how many rows there are of which the subsample is one, and the weights of its rows, if any."""
     import xarray
 
     fitted = Fitted.open(posterior, draws)
@@ -110,7 +142,8 @@ def _replicated(posterior: Any, data: Any, rows: int, draws: int | None, rng: An
         y.append(chunk.y)
         replicas.append(fitted.law.draw(generator, eta, p))
         densities.append(np.broadcast_to(fitted.law.log_density(chunk.y, eta, p), replicas[-1].shape))
-    name = str(formula.response.node)
+    name, weighted = str(formula.response.node), formula.beside.get("weights")
+    weights = None if weighted is None else formula.values(some, list(columns_in(weighted))).numbers(weighted)
     coords = {"chain": [0], "draw": np.arange(len(fitted.picked)), "row": picked}
     dims = ("chain", "draw", "row")
     groups: dict[str, dict[str, Any]] = {
@@ -127,7 +160,7 @@ def _replicated(posterior: Any, data: Any, rows: int, draws: int | None, rng: An
         {"theta": (("chain", "draw", "parameter"), theta[None])},
         coords={"chain": [0], "draw": coords["draw"], "parameter": fitted.posterior["parameter"].values},
     )
-    return xarray.DataTree.from_dict(tree), n_rows
+    return xarray.DataTree.from_dict(tree), n_rows, weights
 
 
 def _subsample(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import number
 from ..data.tables import as_matrix, as_vector, column_names, refuse_non_finite
 from ..data.tables_source import TableBlock, Tables
 from ..formula.columns import Factor, variable
@@ -187,7 +188,7 @@ def _slice(column: Any, which: slice) -> Any:
 
 def _vector(values: Any, name: str, n_rows: int) -> np.ndarray:
     if np.ndim(values) == 0 and not hasattr(values, "__len__"):
-        return np.full(n_rows, float(values))
+        return np.full(n_rows, number(name, values))
     return as_vector(values, name, n_rows)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .laws import Law
 
 MOST_DRAWS = 1000
+_PARTS: dict[str, Any] = {"family": {}, "predictors": {}, "factors": {}, "columns": [], "groups": [], "formula": {}}
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,13 @@ class Fitted:
             posterior = tree["posterior"]
             text = posterior.attrs["model"]
             about = json.loads(text)
-            family, dim = about["family"], int(about["dim"])
-            assert isinstance(family, dict)
-            assert dim >= 0
-        except (KeyError, TypeError, AttributeError, ValueError, AssertionError, RecursionError):
+            kinds = [(about.get(key, empty), type(empty)) for key, empty in _PARTS.items()]
+            if int(about["dim"]) < 0 or not all(isinstance(part or kind(), kind) for part, kind in kinds):
+                raise ValueError
+            for one in about.get("groups") or ():
+                if not isinstance(one["name"], str) or not isinstance(one["columns"], list) or int(one["levels"]) < 1:
+                    raise ValueError
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError):
             raise NotApplicable(
                 "prediction needs a result of tunamh.sample of a regression, whose posterior has the attribute 'model' "
                 f"with what the model is, got {shown(tree)}."

@@ -12,7 +12,20 @@ from .given import as_prior
 from .independent import Cauchy, Flat, Laplace, Logistic, Normal, StudentT
 from .mixtures import Grouped, Horseshoe
 from .own import UserPrior
-from .positive import Exponential, Gamma, HalfCauchy, HalfNormal, HalfStudentT, InverseGamma, LogNormal, PositivePrior
+from .positive import (
+    Exponential,
+    FlatPositive,
+    Gamma,
+    HalfCauchy,
+    HalfNormal,
+    HalfStudentT,
+    InverseGamma,
+    LogNormal,
+    OnPrecision,
+    OnVariance,
+    PositivePrior,
+    Uniform,
+)
 from .potential import Prior, PriorExpansion, ReadyPrior
 
 __all__ = [
@@ -20,6 +33,7 @@ __all__ = [
     "Cauchy",
     "Exponential",
     "Flat",
+    "FlatPositive",
     "Gamma",
     "Grouped",
     "HalfCauchy",
@@ -31,11 +45,14 @@ __all__ = [
     "LogNormal",
     "Logistic",
     "Normal",
+    "OnPrecision",
+    "OnVariance",
     "PositivePrior",
     "Prior",
     "PriorExpansion",
     "ReadyPrior",
     "StudentT",
+    "Uniform",
     "UserPrior",
     "as_prior",
 ]

@@ -10,6 +10,9 @@ and, of parameters that are positive,
 
     gamma      z - (df - 1) log theta          inverse gamma    1 / z + (df + 1) log theta       (df: the shape)
     lognormal  (log theta - mean)^2 / (2 scale^2) + log theta
+    uniform    0 between mean and scale        flat             0, theta > 0
+
+or one of these of ``theta^2`` or ``theta^-2`` (a variance, a precision), less the logarithm of that power's derivative.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ import numpy as np
 from .._jit import LogPrior, fixed, helper, part
 from .potential import PriorExpansion, ReadyPrior, nothing
 
-FLAT, NORMAL, STUDENT_T, LAPLACE, LOGISTIC, GAMMA, INVERSE_GAMMA, LOG_NORMAL = range(8)
+FLAT, NORMAL, STUDENT_T, LAPLACE, LOGISTIC, GAMMA, INVERSE_GAMMA, LOG_NORMAL, UNIFORM, FLAT_POSITIVE = range(10)
+ON_VARIANCE, ON_PRECISION = 16, 32  # added to the kind of a law that is one of theta^2, of theta^-2
 
 
 class Laws(NamedTuple):
@@ -56,11 +60,25 @@ def records(laws: Laws, which: np.ndarray, at: np.ndarray, gradient: np.ndarray,
 
 
 @helper
+def _as_power(value, kind):
+    """The square or its inverse that a law is of, the law's kind, and minus the log of that power's derivative."""
+    if kind < ON_VARIANCE:
+        return value, kind, 0.0
+    if not value > 0.0:
+        return np.nan, kind, 0.0
+    if kind < ON_PRECISION:
+        return value * value, kind - ON_VARIANCE, -np.log(value)
+    square = value * value
+    return 1.0 / square if square > 0.0 else np.inf, kind - ON_PRECISION, 3.0 * np.log(value)
+
+
+@helper
 def laws_at(theta, hyper, first, last):
     """``g u + h u^2 / 2`` minus the potential, for every record in ``hyper[first:last]``."""
     total = 0.0
     for start in range(first, last, RECORD):
-        value, kind = theta[int(hyper[start + _COORDINATE])], hyper[start + _KIND]
+        own = theta[int(hyper[start + _COORDINATE])]
+        value, kind, turned = _as_power(own, hyper[start + _KIND])
         mean, scale, df = hyper[start + _MEAN], hyper[start + _SCALE], hyper[start + _DF]
         z = (value - mean) / scale
         if kind == STUDENT_T:
@@ -71,16 +89,22 @@ def laws_at(theta, hyper, first, last):
             energy = 0.5 * z * z
         elif kind == LOGISTIC:
             energy = abs(z) + 2.0 * np.log1p(np.exp(-abs(z)))
-        elif not value > 0.0:
+        elif not (value > 0.0 and value < np.inf):
             return -np.inf
+        elif kind == UNIFORM:
+            if not (value > mean and value < scale):
+                return -np.inf
+            energy = 0.0
+        elif kind == FLAT_POSITIVE:
+            energy = 0.0
         elif kind == GAMMA:
             energy = z - (df - 1.0) * np.log(value)
         elif kind == INVERSE_GAMMA:
             energy = 1.0 / z + (df + 1.0) * np.log(value)
         else:
             energy = 0.5 * ((np.log(value) - mean) / scale) ** 2 + np.log(value)
-        u = value - hyper[start + _AT]
-        total += u * (hyper[start + _GRADIENT] + 0.5 * hyper[start + _CURVATURE] * u) - energy
+        u = own - hyper[start + _AT]
+        total += u * (hyper[start + _GRADIENT] + 0.5 * hyper[start + _CURVATURE] * u) - energy - turned
     return total
 
 

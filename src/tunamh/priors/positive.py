@@ -8,12 +8,25 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arguments import moderate_number, number, settle, shown
-from .laws import GAMMA, INVERSE_GAMMA, LAPLACE, LOG_NORMAL, NORMAL, STUDENT_T, Laws
+from .._arguments import moderate_number, not_negative, number, settle, shown
+from .independent import Flat
+from .laws import (
+    FLAT_POSITIVE,
+    GAMMA,
+    INVERSE_GAMMA,
+    LAPLACE,
+    LOG_NORMAL,
+    NORMAL,
+    ON_PRECISION,
+    ON_VARIANCE,
+    STUDENT_T,
+    UNIFORM,
+    Laws,
+)
 
 
 class PositivePrior:
@@ -22,6 +35,13 @@ class PositivePrior:
     @abstractmethod
     def law(self) -> Laws:
         """Four vectors of length one."""
+
+    vanishes_at_zero = False
+    """Whether the density falls faster than any power towards zero."""
+
+    def inside(self, value: float) -> float:
+        """A value, or one near it where the density is positive."""
+        return value
 
     def _settled(self, **limits: tuple[float, float]) -> None:
         for name, (low, high) in limits.items():
@@ -32,7 +52,7 @@ def _law(kind: int, mean: float, scale: float, df: float = 1.0) -> Laws:
     return Laws(*(np.array([float(value)]) for value in (kind, mean, scale, df)))
 
 
-_SCALES, _SHAPES = (1e-50, 1e50), (1e-2, 1e10)
+_SCALES, _SHAPES = (1e-50, 1e50), (1e-6, 1e10)
 
 
 @dataclass(frozen=True)
@@ -109,6 +129,8 @@ class InverseGamma(PositivePrior):
     shape: float
     scale: float
 
+    vanishes_at_zero = True
+
     def __post_init__(self) -> None:
         self._settled(shape=_SHAPES, scale=_SCALES)
 
@@ -123,6 +145,8 @@ class LogNormal(PositivePrior):
     mean: float
     scale: float
 
+    vanishes_at_zero = True
+
     def __post_init__(self) -> None:
         settle(self, mean=number("mean of the prior", self.mean))
         self._settled(scale=(1e-6, 1e6))
@@ -131,10 +155,102 @@ class LogNormal(PositivePrior):
         return _law(LOG_NORMAL, self.mean, self.scale)
 
 
+@dataclass(frozen=True)
+class Uniform(PositivePrior):
+    """The same density everywhere between ``low`` and ``high``, and none elsewhere; ``low`` may be 0."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        low = not_negative("low of the prior", self.low, infinite=False)
+        settle(self, low=low, high=moderate_number("high of the prior", self.high, *_SCALES))
+        if not low < self.high:
+            raise ValueError(f"low of the prior must lie below high, got {shown(self)}.")
+
+    def law(self) -> Laws:
+        return _law(UNIFORM, self.low, self.high)
+
+    def inside(self, value: float) -> float:
+        margin = 0.01 * (self.high - self.low)
+        return min(max(value, self.low + margin), self.high - margin)
+
+
+@dataclass(frozen=True)
+class FlatPositive(PositivePrior):
+    """The same density for all ``x > 0``, which has no integral: the data must make a posterior of it.
+
+    Taken where that is proved (spec 5l): for the scale of errors with more rows than coefficients without a prior, by
+    more than one, and for the scale of Gaussian random intercepts (or of one column of slopes) with at least two groups
+    more than such coefficients. Elsewhere it is refused; `Uniform` is the way out.
+    """
+
+    def law(self) -> Laws:
+        return _law(FLAT_POSITIVE, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class _OfPower(PositivePrior):
+    """A prior of a power of the parameter."""
+
+    prior: PositivePrior
+
+    _added: ClassVar[int]
+    _power: ClassVar[int]
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        if isinstance(self.prior, FlatPositive | _OfPower) or not isinstance(self.prior, PositivePrior):
+            raise TypeError(f"{name} takes a proper prior such as InverseGamma(2, 1), got {shown(self.prior)}.")
+
+    def law(self) -> Laws:
+        of = self.prior.law()
+        return of._replace(kind=of.kind + self._added)
+
+    def inside(self, value: float) -> float:
+        return self.prior.inside(value**self._power) ** (1 / self._power)
+
+
+class OnVariance(_OfPower):
+    """The square of the parameter has this prior: ``OnVariance(InverseGamma(a, b))`` for a scale.
+
+    The density of ``x`` is then ``2 x p(x^2)``.
+    """
+
+    _added, _power = ON_VARIANCE, 2
+
+    @property
+    def vanishes_at_zero(self) -> bool:  # type: ignore[override]
+        return self.prior.vanishes_at_zero
+
+
+class OnPrecision(_OfPower):
+    """One over the square of the parameter has this prior: ``OnPrecision(Gamma(a, scale))`` for a scale.
+
+    The density of ``x`` is then ``2 x^-3 p(x^-2)``.
+    """
+
+    _added, _power = ON_PRECISION, -2
+
+    @property
+    def vanishes_at_zero(self) -> bool:  # type: ignore[override]
+        return isinstance(self.prior, Gamma | Exponential | HalfNormal | Uniform)
+
+
+def refuse_flat(name: str, value: Any) -> None:
+    """`Flat` is a prior of coefficients; of a positive parameter it would say neither where it ends nor of what."""
+    if isinstance(value, Flat) or value is Flat:
+        raise TypeError(
+            f"{name} is positive, and Flat() is a prior of coefficients: say tunamh.priors.FlatPositive(), or a proper "
+            "prior such as tunamh.priors.Uniform(0, 100)."
+        )
+
+
 def known_or_prior(name: str, value: Any) -> Any:
     """A parameter of a family: a positive number that is known, a prior of one that is not, or None."""
     if value is None or isinstance(value, PositivePrior):
         return value
+    refuse_flat(name, value)
     if hasattr(value, "arrange") or hasattr(value, "suprema"):
         raise TypeError(
             f"{name} is the family {type(value).__name__}: give a prior such as tunamh.HalfNormal(2.5) "

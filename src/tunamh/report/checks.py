@@ -43,7 +43,7 @@ class Worst:
 
 def worst_of(variables: list[Variable]) -> Worst | None:
     """None where nothing could be diagnosed."""
-    known = [v for v in variables if np.isfinite(v.r_hat).any()]
+    known = [v for v in variables if not np.isnan(v.r_hat).all()]
     if not known:
         return None
     by_r_hat = max(known, key=lambda v: float(np.nanmax(v.r_hat)))

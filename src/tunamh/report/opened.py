@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .._arguments import shown
+from ..saved import read_saved
 from ..store import read_store
 
 
@@ -29,16 +30,9 @@ def _from_disk(path: Path) -> Any:
         return read_store(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no file or folder {path}.")
-    import xarray
-
     try:
-        with xarray.open_datatree(path, engine="h5netcdf") as tree:
-            loaded = tree.load()
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        return read_saved(path)
+    except (OSError, ValueError) as error:
         raise ValueError(
-            f"{path} could not be read as a netCDF file of a run ({type(error).__name__}: {error}): save one by "
-            "posterior.to_netcdf(...)."
+            f"{path} could not be read as a netCDF file of a run ({error}): save one by posterior.to_netcdf(...)."
         ) from error
-    if "posterior" not in loaded.children:
-        raise ValueError(f"{path} has no group 'posterior': it holds no draws.")
-    return loaded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -38,6 +39,7 @@ class DaskTables(InPieces):
             raise TypeError("a Dask collection is computed by Dask itself: leave executor= out.")
         self.frame = frame
         parts = self._partitions(reading.columns)
+        self._number = len(parts)
         places = [f"partition {k}" for k in range(len(parts))]
         found = list(self._each(Survey(reading), parts, places, [()] * len(places)))
         fingerprint = hashlib.blake2b(repr(found).encode(), digest_size=8).hexdigest()
@@ -53,9 +55,18 @@ class DaskTables(InPieces):
         """Delayed tables, of these columns only where nothing is changed."""
         frame = self.frame
         if hasattr(frame, "columns"):
-            return frame.to_delayed() if columns is None else frame[list(columns)].to_delayed()
+            return _one_by_one(frame) if columns is None else self._of_columns(list(columns))
         frame = frame if frame.ndim == 2 else frame.reshape(-1, 1)
         return list(frame.rechunk({1: -1}).to_delayed().ravel())
+
+    def _of_columns(self, columns: list[str]) -> list[Any]:
+        """The same partitions, whichever columns are asked for."""
+        parts = _one_by_one(self.frame[columns])
+        if len(parts) == getattr(self, "_number", len(parts)):
+            return parts
+        from dask import delayed
+
+        return [delayed(operator.getitem)(part, columns) for part in _one_by_one(self.frame)]
 
     def first(self, columns: Sequence[str] | None = None) -> TableBlock:
         task = OfBlocks(_itself, self._given, None if columns is None else tuple(columns))
@@ -90,6 +101,13 @@ class DaskTables(InPieces):
         finally:
             for future, _ in waiting:
                 future.cancel()
+
+
+def _one_by_one(frame: Any) -> list[Any]:
+    """Its partitions, each by itself: what Dask's optimizer reads of few columns it joins, as they then are small."""
+    if hasattr(frame, "simplify"):  # columns that are not asked for are not read, and no more
+        return frame.simplify().to_delayed(optimize_graph=False)
+    return frame.to_delayed()
 
 
 def _itself(block: TableBlock) -> TableBlock:

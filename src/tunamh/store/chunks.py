@@ -21,9 +21,14 @@ from ..chain import REPORT
 from ..results import ChainResult
 from ..state import RunState
 from .errors import StoreError
+from .files import read_whole
 
 _STATE, _CHECKSUM = "state.", "checksum"
-_UNREADABLE = (ValueError, KeyError, OSError, EOFError, MemoryError, OverflowError, zipfile.BadZipFile, struct.error)
+_UNREADABLE = (
+    *(ValueError, TypeError, LookupError, AttributeError, OSError, EOFError, MemoryError, ArithmeticError),
+    *(NotImplementedError, RuntimeError, zipfile.BadZipFile, struct.error),
+)  # whatever forged and cut files lead to
+_ROOM = 1 << 26  # bytes of a file beside the draws and a state that takes no more than these
 
 
 class Chunk(NamedTuple):
@@ -72,7 +77,7 @@ def packed(chunk: Chunk, run: str, chain: int) -> bytes:
 def read_chunk(path: Path, run: str, chain: int, first: int, sizes: tuple[int, int], most: int) -> Chunk:
     """The chunk in a file, every number checked; ``sizes`` are the columns of its at most ``most`` draws."""
     try:
-        arrays = _arrays_in(path.read_bytes())
+        arrays = _arrays_in(read_whole(path, _ROOM + 16 * most * (sum(sizes) + REPORT + 2)))
         checksum = arrays.pop(_CHECKSUM, None)
         if checksum is None or not np.array_equal(checksum, _checksum(arrays, run, chain, first)):
             raise ValueError("its checksum does not fit its numbers and its place in this run")
@@ -110,7 +115,7 @@ def _chunk_of(arrays: Mapping[str, np.ndarray], first: int, sizes: tuple[int, in
     if loaded.kept != first + n:
         raise ValueError(f"its state has {loaded.kept} draws where {first + n} are kept")
     result = ChainResult(draws, record, elapsed, float(loaded.proposal_knobs[0]))
-    return Chunk(first, result, natural, loaded, float(arrays["seconds"]))
+    return Chunk(first, result, natural, loaded, float(arrays["seconds"].item()))
 
 
 def _checksum(arrays: Mapping[str, np.ndarray], run: str, chain: int, first: int) -> np.ndarray:

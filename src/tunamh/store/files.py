@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,30 @@ def write_whole(path: Path, data: bytes) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             other.unlink(missing_ok=True)  # on a full disk that is room for others
+        if not path.parent.is_dir():
+            raise StoreError(
+                f"{path} could not be written: the folder {path.parent} is gone. It was deleted or moved while the run "
+                "went on; where it is still whole, tunamh.resume goes on there, else what was in it is lost.",
+                path,
+            ) from error
         raise StoreError(
             f"{path} could not be written ({error.strerror or error}). What was written before is whole: make room or "
             "mend the disk, then tunamh.resume goes on from there with the same draws.",
             path,
         ) from error
+
+
+def read_whole(path: Path, most: int) -> bytes:
+    """The bytes of a file, no more than ``most``. Of a pipe or a device, which have no end, not one is read."""
+    with os.fdopen(
+        os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb"
+    ) as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError("it is no file that holds bytes")
+        if found.st_size > most:
+            raise ValueError(f"it has {found.st_size:,} bytes, where at most {most:,} are expected")
+        return file.read(most + 1)
 
 
 def _sync_folder(folder: Path) -> None:

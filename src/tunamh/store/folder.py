@@ -39,9 +39,17 @@ def as_path(store: Any) -> Path:
         path = Path(os.fsdecode(os.fspath(store)))
     except TypeError:
         raise TypeError(f"store must be the name of a folder, got {shown(store)}.") from None
-    if not path.name:
+    if not path.name or "\0" in str(path) or not _can_be_a_name(path):
         raise ValueError(f"store must be the name of a folder of its own, got {shown(store)}.")
     return path
+
+
+def _can_be_a_name(path: Path) -> bool:
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
 
 
 def refuse_taken(path: Path) -> None:
@@ -87,6 +95,11 @@ class Store:
     def open(cls, path: Path) -> Store:
         return cls(path, Header.read(path))
 
+    @property
+    def is_there(self) -> bool:
+        """Whether nobody has deleted or moved it meanwhile."""
+        return (self.path / NAME).exists()
+
     def lock(self) -> Lock:
         return Lock(self.path)
 
@@ -101,7 +114,11 @@ class Store:
 
     def firsts(self, chain: int) -> list[int]:
         """The first draws of the chunks there are, in order."""
-        found = (_CHUNK.fullmatch(name) for name in os.listdir(self.path))
+        try:
+            names = os.listdir(self.path)
+        except OSError as error:
+            raise StoreError(f"the folder {self.path} of the run is gone ({error.strerror}).", self.path) from error
+        found = (_CHUNK.fullmatch(name) for name in names)
         firsts = (int(match[2]) for match in found if match and int(match[1]) == chain)
         return sorted(first for first in firsts if first % self.header.chunk_draws == 0)
 

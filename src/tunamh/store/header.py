@@ -13,10 +13,32 @@ import numpy as np
 from .._arguments import whole_number
 from ..until import Until
 from .errors import StoreError
-from .files import write_whole
+from .files import read_whole, write_whole
 
 NAME, COPY = "header.json", "header.copy.json"
 _KIND = "tunamh store 1"
+_KINDS: dict[str, Any] = {
+    "run": str,
+    "seed": dict,
+    "points": list,
+    "until": dict | None,
+    "columns": list,
+    "variables": list,
+    "exact": bool,
+    "extra": str | None,
+    "settings": dict,
+    "identity": dict,
+}
+_MOST_BYTES = 1 << 34  # of a header, and of the draws of a chunk
+_MOST_WORDS = 1024
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -64,14 +86,36 @@ class Header:
     identity: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        """A header may be a stranger's: every value has its kind, and none asks for more than there can be."""
         for name, least in (("draws", 1), ("tune", 0), ("thin", 1), ("chains", 1), ("chunk_draws", 1)):
             whole_number(name, getattr(self, name), least)
+        for name, kind in _KINDS.items():
+            if not isinstance(getattr(self, name), kind):
+                raise TypeError(f"{name} is of another kind")
         if len(self.points) != self.chains or len(self.columns) != 2:
             raise ValueError("there must be a point for every chain and two numbers of columns")
+        if not all(point is None or all(map(_is_number, point)) for point in self.points):
+            raise TypeError("points must be lists of numbers")
+        if not all(map(_is_text, self.identity.values())) or not {"test", "proposal", "why"} <= self.settings.keys():
+            raise TypeError("identity or settings lack what belongs there")
+        self._check_sizes()
+        _ = self.seeds, self.rule  # raise where they make none
+
+    def _check_sizes(self) -> None:
+        walked, natural = (whole_number("columns", n, 0) for n in self.columns)
+        for name, labels in self.variables:
+            if not _is_text(name) or not (labels is None or (isinstance(labels, list) and all(map(_is_text, labels)))):
+                raise TypeError("variables must be names with lists of labels")
+        if natural != sum(1 if labels is None else len(labels) for _, labels in self.variables):
+            raise ValueError("there are other names than columns")
+        if walked > 100 * (natural + 10) or 8 * self.chunk_draws * (walked + natural + 1) > _MOST_BYTES:
+            raise ValueError("its chunks would be larger than any that tunamh writes")
 
     @property
     def seeds(self) -> np.random.SeedSequence:
         """The SeedSequence as it was before the run spawned from it."""
+        if not 4 <= whole_number("pool_size", self.seed["pool_size"], 1) <= _MOST_WORDS:
+            raise ValueError("a seed has a pool of a few words")
         return np.random.SeedSequence(**self.seed)
 
     @property
@@ -92,7 +136,7 @@ class Header:
     def read(cls, folder: Path) -> Header:
         path = folder / NAME
         try:
-            text = path.read_bytes()
+            text = read_whole(path, _MOST_BYTES)
         except (FileNotFoundError, NotADirectoryError):
             raise StoreError(
                 f"there is no stored run in {folder}, where {NAME} would be: tunamh.sample(target, store=...) begins "
@@ -101,6 +145,8 @@ class Header:
             ) from None
         except OSError as error:
             raise StoreError(f"{path} could not be read ({error.strerror}): see to its rights.", path) from error
+        except ValueError as error:
+            raise StoreError(f"{path} is no header of a stored run: {error}.", path) from None
         try:
             found = json.loads(text)
             if found["kind"] != _KIND:
@@ -108,7 +154,7 @@ class Header:
             if found["checksum"] != _checksum(found["header"]):
                 raise ValueError("its checksum does not fit")
             return cls(**found["header"])
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             raise StoreError(
                 f"{path} is damaged or written by another version of tunamh ({error}). A copy lies beside it: put "
                 f"{COPY} in its place.",

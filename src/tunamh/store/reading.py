@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import NoDraws
 from ..results import to_datatree
+from .errors import StoreError
 from .folder import Store, as_path
 
 
@@ -50,4 +51,8 @@ def read_store(store: Any) -> Any:
     finished = all(len(result.draws) >= header.draws for result in results)
     settings = {**header.settings, "draws": header.draws, "stopped": "finished" if finished else "unfinished"}
     variables = [(name, labels) for name, labels in header.variables]
-    return to_datatree(results, variables, exact=header.exact, extra=header.extra, settings=settings)
+    try:
+        return to_datatree(results, variables, exact=header.exact, extra=header.extra, settings=settings)
+    except (ValueError, TypeError, LookupError) as error:
+        told = f"the names in {run.path} make no table of its draws ({error}): its header is damaged or forged."
+        raise StoreError(told, run.path) from error

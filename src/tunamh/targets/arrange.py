@@ -195,22 +195,36 @@ def two_designs(observations: Observations, other: tuple[DesignNumbers, int]) ->
     return Arranged(observations, layout, several)
 
 
-def two_cutpoints(observations: Observations, cuts: int, first: int) -> Arranged:
-    """Predictors ``x.theta - c_y`` and ``x.theta - c_{y-1}``: cutpoints are gathered by the category.
+def about_origin(block: Block, origin: np.ndarray, numbers: DesignNumbers) -> Block:
+    """The columns ``x - origin`` in double precision; ``origin`` is zero where columns are gathered."""
+    if isinstance(block, ShiftedBlock):
+        plain = numbers._replace(width=numbers.width - 1, shifted=False)
+        return ShiftedBlock(about_origin(block.block, origin, plain), block.offset, numbers.width)
+    if isinstance(block, GatheredBlock):
+        return block._replace(whole=block.whole - origin[: block.whole.shape[1]])
+    return DenseBlock(np.ascontiguousarray(block.dense() - origin))
+
+
+def two_cutpoints(observations: Observations, cuts: int, first: int, origin: np.ndarray) -> Arranged:
+    """Predictors ``(x - origin).theta - c_y`` and ``... - c_{y-1}``: cutpoints are gathered by the category.
 
     The response becomes -1 in the lowest category, which has no lower cutpoint, 1 in the highest, and 0 between.
     """
-    design, d = observations.design, observations.design.dim
+    own, d = observations.design.numbers, observations.design.dim
+    moved = bool(origin.any())
+    if moved and own.single:
+        own = own._replace(width=d + int(own.shifted), single=False)
     gather = DesignNumbers(2, False, 0, 1, True)
     terms = [Term(0, 0, 0), Term(0, 1, d), Term(1, 0, 0), Term(1, 2, d)]
-    layout = SeveralLayout([(design.numbers, d), (gather, cuts), (gather, cuts)], terms, predictors=2)
+    layout = SeveralLayout([(own, d), (gather, cuts), (gather, cuts)], terms, predictors=2)
 
     def several(rows: Rows) -> Rows:
         n, category = len(rows.y), rows.y.astype(np.int32) - first + 1  # 1, ..., J
         upper = np.where(category <= cuts, category - 1, NOWHERE).astype(np.int32)[:, None]
         lower = np.where(category > 1, category - 2, NOWHERE).astype(np.int32)[:, None]
         minus, none = np.full((n, 1), -1.0), np.empty((n, 0))
-        blocks = rows.X, *(GatheredBlock(none, positions, minus, cuts) for positions in (upper, lower))
+        columns = about_origin(rows.X, origin, own) if moved else rows.X
+        blocks = columns, *(GatheredBlock(none, positions, minus, cuts) for positions in (upper, lower))
         code = np.where(category == 1, -1.0, np.where(category > cuts, 1.0, 0.0))
         return rows._replace(X=SeveralBlock(blocks, layout, n), y=code)
 

@@ -217,6 +217,9 @@ class ReadyClosed(ReadyPrior):
 
         Its rounding is that of one energy of the data, and what it leaves of the fourth derivative is of size 1 / N.
         """
+        exact = self.form.expansion(theta)
+        if exact is not None:
+            return self._with_laws_of_parts(exact, theta, width)
         which, whole = self._involved, replace(self, hyper=_packed(self.form, self.coefficients, self.extras)).hyper
 
         def energy(some: np.ndarray) -> float:
@@ -229,8 +232,20 @@ class ReadyClosed(ReadyPrior):
         gradient[which], hessian[np.ix_(which, which)] = found.gradient, found.hessian
         return PriorExpansion(found.energy, gradient, hessian)
 
+    def _with_laws_of_parts(self, form: PriorExpansion, theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
+        """A form's expansion and those of the priors, of parameters that are walked as they are."""
+        energy, gradient, hessian = form.energy, form.gradient.copy(), form.hessian.copy()
+        for prior, at in ((self.coefficients, self.form.coefficients_at), (ready(self.extras), self.form.extra_at)):
+            found = prior.expansion(theta[at], width[at])
+            energy += found.energy
+            gradient[at] += found.gradient
+            hessian[np.ix_(at, at)] += found.hessian
+        return PriorExpansion(energy, gradient, hessian)
+
     def thirds(self, theta: np.ndarray, width: np.ndarray, factor: np.ndarray) -> np.ndarray:
         """Of the extra parameters, on which terms of the data's size depend: differences of their Hessian."""
+        if self.form.expansion(theta) is not None:
+            return self.form.thirds(theta, factor)
         which, whole = self.form.extra_at, _packed(self.form, self.coefficients, self.extras)
 
         def hessian(shift: np.ndarray) -> np.ndarray:

@@ -42,6 +42,7 @@ def regression_as_json(target: GLM) -> dict[str, Any]:
         "dim": int(design.dim),
         "factors": getattr(inner, "factors", None),
         "offset": inner is not design,
+        "weighted": getattr(rows, "weights", None) is not None,
         "predictors": {
             name: None if labels is None else list(labels)
             for name, labels in zip(names, getattr(rows, "other_names", ()), strict=True)

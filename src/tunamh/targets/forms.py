@@ -15,6 +15,7 @@ import numpy as np
 
 from .._jit import helper
 from .._vector import copy_into
+from ..priors.potential import PriorExpansion
 
 # A compiled form is ``fill(theta, natural, hyper, at)``: it fills ``natural`` with the parameters as a user knows them,
 # coefficients first, and returns the log of the density's closed part, -inf outside the support. Its numbers begin at
@@ -51,6 +52,20 @@ class Form(ABC):
     @abstractmethod
     def walking(self, point: np.ndarray) -> np.ndarray:
         """A user's point in the coordinates that are walked."""
+
+    linear: ClassVar[bool] = False
+    """Whether `natural` is."""
+
+    def expansion(self, theta: np.ndarray) -> PriorExpansion | None:
+        """Of minus the closed part, exactly; None where only differences are known.
+
+        A form that has it walks in the parameters that have laws.
+        """
+        return None
+
+    def thirds(self, theta: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        """``sum_k d^3 V / dz_j dz_k^2`` of a form that has `expansion`, ``theta = m + factor z``."""
+        raise NotImplementedError
 
 
 # ------------------------------------------------------------------------------------------------- nothing at all

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..data.seal import digest_of
-from ..data.source import Factored, Rows, Source, watched_map
+from ..data.source import Factored, Rows, Source, real_numbers, refuse_outside, watched_map
+from ..data.sparse import is_sparse
 from ..data.tables import as_matrix, refuse_non_finite
 from ..errors import SourceError
 from .designs import Block, Design
@@ -44,6 +45,8 @@ class Blocks(NamedTuple):
     @classmethod
     def like(cls, rows: Rows) -> Blocks:
         X = rows.X
+        if is_sparse(X):
+            raise TypeError("X of a block is a sparse matrix: give an array, or tunamh.extend.Factored with values.")
         beside = rows.weights is not None, rows.offset is not None, rows.censored is not None
         if isinstance(X, Factored):
             found = cls(np.shape(X.numbers)[1], False, np.shape(X.positions)[1], int(X.dim), *beside)
@@ -62,7 +65,7 @@ class Blocks(NamedTuple):
     def design(self, X: Any, offset: Any, start: int, n: int) -> Design:
         """Of the features of a block, which must be as in the first one."""
         numbers, positions = (X.numbers, X.positions) if isinstance(X, Factored) else (X, np.empty((n, 0), np.int32))
-        numbers = np.asarray(numbers)
+        numbers = real_numbers(numbers, "X", start)
         if self.single and numbers.dtype.kind == "f" and numbers.dtype.itemsize > 4:
             raise ValueError(
                 f"X of rows from {start} on is in double precision, unlike the first block: give all the same."
@@ -73,9 +76,12 @@ class Blocks(NamedTuple):
                 f"rows from {start} on have X of shape {numbers.shape} and y of shape {(n,)}: the same rows in both "
                 f"and {self.columns} columns, as in the first block, expected."
             )
+        if self.factors:
+            refuse_outside(X, self.dim, start)
         values = getattr(X, "values", None) if self.factors else None
         if (values is not None) != self.valued or (values is not None and np.shape(values) != np.shape(positions)):
             raise ValueError(f"rows from {start} on have values of levels of another shape than the first block's.")
+        values = None if values is None else real_numbers(values, "values of levels", start)
         return self._design(numbers, positions, offset, values)
 
     def _design(self, numbers: np.ndarray, positions: np.ndarray, offset: Any, values: Any = None) -> Design:
@@ -85,7 +91,8 @@ class Blocks(NamedTuple):
         return ShiftedDesign(design, np.asarray(offset, dtype=np.float64)) if self.shifted else design
 
     def __call__(self, rows: Rows) -> Rows:
-        y = np.require(rows.y, np.float64, ["C", "W"])  # compiled code is made for arrays that may be written to
+        given = real_numbers(rows.y, "y", rows.start)
+        y = np.require(given, np.float64, ["C", "W"])  # compiled code is made for arrays that may be written to
         if y.ndim != 1:
             raise ValueError(f"rows from {rows.start} on have y of shape {y.shape}: one number for each row expected.")
         weights = _beside(rows, "weights", rows.weights, self.weighted)
@@ -100,10 +107,11 @@ def _of_block(blocks: Blocks, function: Callable[[Rows], Result], rows: Rows) ->
 
 
 def _digested(function: Callable[[Rows], Result], rows: Rows) -> tuple[int, int, Result]:
-    """With the number of the block's first row, and a digest of what is in it."""
+    """With the number of the block's first row, and a digest of what is in it, once that is seen to be numbers."""
+    result = function(rows)
     X = (rows.X.numbers, rows.X.positions, rows.X.values) if isinstance(rows.X, Factored) else (rows.X,)
     digest = digest_of([*X, rows.y, rows.weights, rows.offset, rows.censored])
-    return rows.start, digest, function(rows)
+    return rows.start, digest, result
 
 
 class FromSource(Observations):
@@ -238,7 +246,7 @@ def _chosen(blocks: Blocks, index: np.ndarray, rows: Rows) -> tuple[slice, Rows]
     wanted = {"weights": blocks.weighted, "offset": blocks.shifted, "censored": blocks.censored}
     beside = {name: _beside(rows, name, getattr(rows, name), there) for name, there in wanted.items()}
     beside = {name: None if values is None else values[inside] for name, values in beside.items()}
-    y = np.ascontiguousarray(rows.y, dtype=np.float64)[inside]
+    y = np.ascontiguousarray(real_numbers(rows.y, "y", rows.start), dtype=np.float64)[inside]
     return here, Rows(rows.start, taken, y, beside["weights"], beside["offset"], beside["censored"])
 
 
@@ -259,7 +267,7 @@ def _beside(rows: Rows, what: str, values: Any, wanted: bool) -> np.ndarray | No
         )
     if values is None:
         return None
-    array = np.ascontiguousarray(values, dtype=np.float64)
+    array = np.ascontiguousarray(real_numbers(values, what, rows.start), dtype=np.float64)
     if array.shape != (len(rows.y),):
         raise ValueError(f"rows from {rows.start} on are {len(rows.y)}, but their {what} have shape {array.shape}.")
     return array
@@ -279,12 +287,8 @@ def _look(blocks: Blocks, check: Callable[[np.ndarray], None], names: list[str] 
     if seen.censored is not None and not np.isin(seen.censored, (-1.0, 0.0, 1.0)).all():
         row = int(np.argmax(~np.isin(seen.censored, (-1.0, 0.0, 1.0))))
         raise ValueError(f"censored must be 0, 1 or -1, but row {rows.start + row} has {seen.censored[row]:g}.")
-    if isinstance(rows.X, Factored):
-        if rows.X.values is not None:
-            refuse_non_finite(np.asarray(rows.X.values), "the values of X", rows.start)
-        positions = np.asarray(rows.X.positions)
-        if positions.size and not (positions.min() >= -1 and positions.max() < blocks.dim):
-            raise ValueError(f"rows from {rows.start} on have positions of levels outside -1 to {blocks.dim - 1}.")
+    if isinstance(rows.X, Factored) and rows.X.values is not None:
+        refuse_non_finite(np.asarray(rows.X.values), "the values of X", rows.start)
     try:
         check(seen.y)
     except ValueError as error:

@@ -26,16 +26,19 @@ from .doubts import doubts, names_along, proved_proper, refuse_positions, search
 from .expanding import expanded, firefly
 from .families import Family
 from .families.several import SeveralFamily
+from .flat_positive import refuse_unproved
 from .glm_rows import own_numbers
 from .layouts import pack_hyper
 from .many_starts import modes_from_many_starts
 from .observe import Beside, check_weights, observe
 from .one_predictor import OnePredictor
 from .parts import Parts
+from .recentred import recentrings
 from .regression import Regression
 from .rivals import rival_modes
 from .separation import separating_direction
 from .several_predictors import SeveralPredictors
+from .sound import impossible
 from .taylor import TaylorTarget
 
 Result = TypeVar("Result")
@@ -112,6 +115,9 @@ class GLM(Regression):
             check_weights(self.given_rows, temper)
         family_of_rows = given if trials is None else given.for_trials()  # type: ignore[attr-defined]
         self.arranged = arranged = arrange(self.given_rows, family_of_rows, temper)
+        self.recentred = recentrings(self.given_rows, len(arranged.names), arranged.extras)
+        if self.recentred:
+            self.arranged = arranged._replace(start=self._recentred_out(np.asarray(arranged.start)))
         observations, row_family, names = arranged[:3]
         self.observations, self.family = observations, row_family
         self.terms = (
@@ -125,6 +131,7 @@ class GLM(Regression):
         refuse_positions(X, list(self.given_rows.names or ()), prior)
         self.coefficient_prior = as_prior(prior, names).bind(len(names))
         ready = self.coefficient_prior
+        refuse_unproved(arranged, ready)
         if form is not None:
             ready = closed_form(form, ready, list(arranged.laws), np.asarray(arranged.start))
         labels = [label for extra in arranged.extras for label in extra.labels or (extra.name,)]
@@ -167,11 +174,23 @@ class GLM(Regression):
 
     def natural(self, points: np.ndarray) -> np.ndarray:
         form = self.arranged.form
-        return points if form is None else form.natural(points)
+        return self._recentred_out(points if form is None else form.natural(points))
 
     def walking(self, point: np.ndarray) -> np.ndarray:
         form = self.arranged.form
+        for one in self.recentred:
+            point = one.back(point)
         return point if form is None else form.walking(point)
+
+    def _recentred_out(self, points: np.ndarray) -> np.ndarray:
+        for one in self.recentred:
+            points = one.out(points)
+        return points
+
+    @property
+    def walks_linearly(self) -> bool:
+        """Whether `natural` is a linear map."""
+        return self.arranged.form is None or self.arranged.form.linear
 
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:
@@ -228,6 +247,9 @@ class GLM(Regression):
         modes = searched(self)
         if modes[0].slow and self.separating_direction() is None:
             modes[0] = find_mode(self, start=modes[0].point, patient=True)
+        if self._astray(modes[0]):
+            again = [find_mode(self, start=start, patient=True) for start in self.search_starts()]
+            modes[0] = min([modes[0], *again], key=lambda mode: (self._astray(mode), mode.posterior.energy))
         if np.isfinite(modes[0].posterior.energy):
             self._supported_point = modes[0].point
         own = self._prior.own and self.arranged.form is None
@@ -237,6 +259,13 @@ class GLM(Regression):
             alone = find_mode(without_prior)
             modes = [alone] if alone.found else modes
         return modes
+
+    def _astray(self, mode: Mode) -> bool:
+        """Whether the Laplace law there cannot be that of a mode (`tunamh.targets.sound`)."""
+        if not (np.isfinite(mode.posterior.energy) and np.isfinite(mode.posterior.hessian).all()):
+            return False
+        width = np.linalg.norm(mode.posterior.metric().factor, axis=1)
+        return impossible(width, self._prior, self.convex)
 
     def supported_point(self) -> np.ndarray | None:
         return self._supported_point

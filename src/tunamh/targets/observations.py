@@ -86,7 +86,8 @@ class InMemory(Sample):
     """Arrays, which are not copied; the seal notices when they are changed. A sample has none.
 
     ``others`` are further designs, ``other_names`` their columns' names, ``described`` the parameters they describe.
-    ``classes`` are the names of responses 0, 1, ... where a user gave these by name.
+    ``other_priors`` and ``other_origins`` are those of `NamedDesign`. ``classes`` are the names of responses 0, 1, ...
+    where a user gave these by name.
     """
 
     design: Design
@@ -98,9 +99,13 @@ class InMemory(Sample):
     others: tuple[Design, ...] = ()
     other_names: tuple[Sequence[str] | None, ...] = ()
     described: tuple[str, ...] = ()
+    other_priors: tuple[Any, ...] = ()
+    other_origins: tuple[np.ndarray | None, ...] = ()
     classes: tuple[str, ...] | None = None
     digest: str = ""
     """Of the data that distinct rows were taken from."""
+    origin: tuple[np.ndarray, int] | None = None
+    """Of which given row each row is a part, and how many were given: where one became two."""
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]

@@ -16,6 +16,7 @@ from ..data.source import Rows, Source
 from ..data.tables import aligned, as_vector
 from ..data.tables_source import SomeColumns, Tables
 from .designs import as_design
+from .designs.reading import NamedDesign
 from .designs.shifted import ShiftedDesign
 from .from_source import FromSource, looked_through
 from .observations import InMemory, Observations
@@ -88,6 +89,9 @@ def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
         return family.of_trials(InMemory(design, y, weights, names, seal), trials)
     found = InMemory(design, y, weights, names, seal, censored, tuple(one for one, _ in given_columns))
     found.classes = names_of_classes
+    ready = [table if isinstance(table, NamedDesign) else None for table in tables.values()]
+    found.other_priors = tuple(None if one is None else one.prior for one in ready)
+    found.other_origins = tuple(None if one is None else one.origin for one in ready)
     found.other_names, found.described = tuple(labels for _, labels in given_columns), tuple(beside.predictors or ())
     return found
 

@@ -9,6 +9,7 @@ import numpy as np
 from .._jit import helper
 from .._vector import copy_into
 from ..priors.laws import NORMAL, Laws
+from ..priors.potential import PriorExpansion
 from .forms import Form
 
 
@@ -204,20 +205,53 @@ def fill_cutpoints(theta, natural, hyper, at):
 
 
 class Cutpoints(Form):
-    """Ordered categories: what depends on the distances between cutpoints only (spec 5l)."""
+    """Ordered categories: what depends on the distances between cutpoints only (spec 5l).
+
+    Rows have the columns ``x - origin``, so that ``c_k - origin.theta`` is walked in the place of the cutpoint ``c_k``,
+    and has its prior. With ``g`` the distance of two cutpoints and ``n`` the weight of the category between them, the
+    potential is ``V = -n log(1 - e^-g)``; its derivatives are ``-n / (e^g - 1)``, ``B = n / (4 sinh^2(g/2))`` and
+    ``-B coth(g/2)``.
+    """
 
     fill = staticmethod(fill_cutpoints)
+    linear = True
 
-    def __init__(self, coefficients: int, between: np.ndarray):
-        super().__init__(coefficients, len(between) + 1)
-        self.between = between  # weights of the categories between two cutpoints
+    def __init__(self, between: np.ndarray, origin: np.ndarray):
+        super().__init__(len(origin), len(between) + 1)
+        self.between, self.origin = between, origin
 
     @property
     def numbers(self) -> list[float]:
         return [float(len(self.between) + 1), *self.between]
 
+    def _moved(self, points: np.ndarray, sign: float) -> np.ndarray:
+        if not self.origin.any():
+            return points
+        theta, cuts = points[..., : self.coefficients], points[..., self.coefficients :]
+        return np.concatenate([theta, cuts + sign * (theta @ self.origin)[..., None]], axis=-1)
+
     def natural(self, points: np.ndarray) -> np.ndarray:
-        return points
+        return self._moved(points, 1.0)
 
     def walking(self, point: np.ndarray) -> np.ndarray:
-        return point
+        return self._moved(point, -1.0)
+
+    def expansion(self, theta: np.ndarray) -> PriorExpansion:
+        at, gaps = self.extra_at, np.diff(theta[self.extra_at])
+        gradient, hessian = np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
+        if not (gaps > 0).all():
+            return PriorExpansion(np.inf, gradient, hessian)
+        n, apart = self.between, np.diff(np.eye(len(at)), axis=0)  # (gaps, cutpoints)
+        with np.errstate(over="ignore"):
+            slope, bend = -n / np.expm1(gaps), n / (4 * np.sinh(gaps / 2) ** 2)
+        gradient[at], hessian[np.ix_(at, at)] = apart.T @ slope, apart.T @ (bend[:, None] * apart)
+        return PriorExpansion(-float(n @ np.log(-np.expm1(-gaps))), gradient, hessian)
+
+    def thirds(self, theta: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        at, gaps = self.extra_at, np.diff(theta[self.extra_at])
+        white = np.diff(factor[at], axis=0)  # gaps in whitened coordinates
+        if not (gaps > 0).all():
+            return np.zeros(factor.shape[1])
+        with np.errstate(over="ignore"):
+            third = -self.between / (4 * np.sinh(gaps / 2) ** 2 * np.tanh(gaps / 2))
+        return (third * np.einsum("gj,gj->g", white, white)) @ white

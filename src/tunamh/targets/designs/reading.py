@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...data.classes import categories
+from ...data.sparse import checked_rows, is_sparse
 from ...data.tables import as_matrix, column_names
 from .base import Design
 from .dense import DenseDesign
@@ -20,10 +21,16 @@ from .gathered import NOWHERE, GatheredDesign
 
 @dataclass(frozen=True, eq=False)
 class NamedDesign:
-    """A design that is ready, with its parameters' names, in the place of a table."""
+    """A design that is ready, with its parameters' names, in the place of a table.
+
+    Of a further predictor also the prior of its coefficients, where its family has none, and what was subtracted from
+    its columns (`tunamh.targets.recentred`).
+    """
 
     design: Design
     names: list[str]
+    prior: Any = None
+    origin: np.ndarray | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -34,7 +41,7 @@ def as_design(X: Any, what: str = "X") -> tuple[Design, list[str] | None]:
     """The design of a table, which errors call ``what``, and its parameters' names where it has any."""
     if isinstance(X, NamedDesign):
         return X.design, X.names
-    if hasattr(X, "tocsr") and hasattr(X, "nnz"):
+    if is_sparse(X):
         return _sparse(X, what), None
     names = column_names(X)
     labels = [] if names is None else list(getattr(X, "column_names", None) or X.columns)
@@ -52,7 +59,7 @@ def as_design(X: Any, what: str = "X") -> tuple[Design, list[str] | None]:
 
 def _sparse(X: Any, what: str) -> GatheredDesign:
     """Rows padded to the longest: positions, and values unless all of them are 1."""
-    rows = X.tocsr(copy=True)
+    rows = checked_rows(X, what)
     rows.sum_duplicates()
     rows.eliminate_zeros()
     n_rows, dim = rows.shape

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._arguments import settle, shown
 from ...priors.independent import IndependentPrior, Normal
-from ...priors.positive import Exponential, HalfNormal, LogNormal, PositivePrior, known_or_prior
+from ...priors.positive import Exponential, HalfNormal, LogNormal, PositivePrior, known_or_prior, refuse_flat
 from ...priors.positive import Gamma as GammaPrior
 from ..arrange import Arrangement, Extra, column_names, rough_fit, shared_scalar, two_designs
 from ..forms import Form, Same
@@ -32,7 +32,7 @@ def one_number(
 ) -> Arrangement:
     """A positive parameter that all rows share."""
     names = column_names(observations)
-    begin = np.append(np.zeros(len(names)), start)
+    begin = np.append(np.zeros(len(names)), prior.inside(start))
     rows = shared_scalar(observations)
     return Arrangement(rows, rows_family, names, form, (Extra(name),), (prior.law(),), begin)
 
@@ -61,10 +61,18 @@ def by_columns(observations: Observations, rows_family: Any, name: str, prior: A
         )
     d, more = observations.design.dim, second.dim
     named = tuple(str(j) for j in range(more)) if labels is None else tuple(labels)
-    laws = (COEFFICIENTS if prior is None else prior).laws(more)
+    laws = prior_of_columns(observations, 0, prior).laws(more)
     form, names = Same(d, more), column_names(observations)
     rows = two_designs(observations, (second.numbers, more))
     return Arrangement(rows, rows_family, names, form, (Extra(name, named),), (laws,), start)
+
+
+def prior_of_columns(observations: Observations, which: int, prior: IndependentPrior | None) -> IndependentPrior:
+    """The family's prior of the coefficients, that of the columns (a formula's), or the default."""
+    if prior is not None:
+        return prior
+    own = getattr(observations, "other_priors", ())
+    return own[which] if which < len(own) and own[which] is not None else COEFFICIENTS
 
 
 def described_by_columns(observations: Observations) -> bool:
@@ -144,6 +152,7 @@ class Beta:
     described = ("precision",)
 
     def __post_init__(self) -> None:
+        refuse_flat("precision", self.precision)
         if not isinstance(self.precision, IndependentPrior):
             settle(self, precision=known_or_prior("precision", self.precision))
 

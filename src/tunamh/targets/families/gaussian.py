@@ -10,7 +10,7 @@ import numpy as np
 from ..._arguments import settle
 from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
 from ...priors.independent import IndependentPrior
-from ...priors.positive import known_or_prior
+from ...priors.positive import known_or_prior, refuse_flat
 from ..arrange import Arrangement, known_scale
 from ..observations import Observations
 from .base import LowerBound, Suprema, nearby, same_for_all
@@ -55,6 +55,7 @@ class Gaussian(OfReals):
     """Whether residuals count by their squares, however large."""
 
     def __post_init__(self) -> None:
+        refuse_flat("scale", self.scale)
         if not isinstance(self.scale, IndependentPrior):  # one of coefficients, where columns describe the scale
             settle(self, scale=known_or_prior("scale", self.scale))
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,9 +13,12 @@ from ..._arguments import shown
 from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
 from ..._vector import softplus, softplus_rise
 from ...data.classes import Coded
-from ...priors.independent import IndependentPrior, StudentT
+from ...data.source import Rows
+from ...priors.independent import Flat, IndependentPrior, StudentT
 from ...priors.laws import Laws
 from ..arrange import Arrangement, Extra, column_names, two_cutpoints
+from ..designs.gathered import GatheredBlock
+from ..designs.shifted import ShiftedBlock
 from ..observations import Observations
 from ..shared_forms import Cutpoints
 from .base import SIGMOID_THIRD, sigmoids
@@ -91,9 +95,14 @@ _MOST_CATEGORIES = 200
 class Ordinal:
     """Ordered categories 1, ..., J: ``p(y <= k) = 1 / (1 + e^{x.theta - c_k})``, unknown cutpoints ``c_1 < c_2 < ...``.
 
-    The cutpoints are the intercepts: give no column of ones. ``cutpoint`` is their prior, one law for all of them; left
-    out, Student-t with 3 degrees of freedom and scale 2.5. Categories may also be numbered from 0, or be an ordered
-    categorical of pandas, a polars Enum or an ordered dictionary of pyarrow, whose names then label the cutpoints.
+    The cutpoints are the intercepts: give no column of ones. ``cutpoint`` is a prior of the cutpoints as results have
+    them, one law for all of them: of where the categories part in a row whose columns are all zero. Left out, Student-t
+    with 3 degrees of freedom and scale 2.5 is the law of where they part in a typical row, ``c_k - o.theta``: ``o_j``
+    is the mean of column ``j``, or the lower one of its values where it has two (the reference level of a category),
+    and zero for columns of a sparse matrix. So the default does not depend on where a column has its zero.
+
+    Categories may also be numbered from 0, or be an ordered categorical of pandas, a polars Enum or an ordered
+    dictionary of pyarrow, whose names then label the cutpoints.
     """
 
     cutpoint: Any = None
@@ -132,21 +141,23 @@ class Ordinal:
         ]
 
     def arrange(self, observations: Observations, temper: float) -> Arrangement:
-        counts = _weights_of_categories(observations, temper)
+        counts, origin = _looked_at(observations, temper)
+        if not (self.cutpoint is None or isinstance(self.cutpoint, Flat)):
+            origin = np.zeros_like(origin)
         first = 0 if counts[0] > 0 else 1
         counts = np.trim_zeros(counts[first:], "b")
         if len(counts) < 2 or (counts == 0).any():
             missing = f"none has {first + int(np.argmin(counts))}" if len(counts) > 1 else "all rows have the same"
             raise ValueError(f"every category from {first} to {first + len(counts) - 1} must occur, but {missing}.")
-        cuts, d = len(counts) - 1, observations.design.dim
-        rows = two_cutpoints(observations, cuts, first)
+        cuts = len(counts) - 1
+        rows = two_cutpoints(observations, cuts, first, origin)
         called = getattr(observations, "classes", None) or [str(first + k) for k in range(cuts + 1)]
         labels = tuple(f"{low}|{high}" for low, high in pairwise(called))
         prior = StudentT(df=3.0, scale=2.5) if self.cutpoint is None else self.cutpoint
         laws: Laws = prior.laws(cuts)
         below = np.cumsum(counts)[:-1] / counts.sum()
-        start = np.concatenate([np.zeros(d), np.log(below / (1 - below))])
-        form = Cutpoints(d, counts[1:-1])
+        start = np.concatenate([np.zeros(len(origin)), np.log(below / (1 - below))])
+        form = Cutpoints(counts[1:-1], origin)
         names = column_names(observations)
         return Arrangement(rows, OrdinalRows(), names, form, (Extra("cutpoint", labels),), (laws,), start)
 
@@ -163,8 +174,40 @@ def _constant_columns(observations: Observations) -> list[str]:
     return [column_names(observations)[k] for k in suspects[constant]]
 
 
-def _weights_of_categories(observations: Observations, temper: float) -> np.ndarray:
-    def terms(rows: Any) -> tuple[np.ndarray]:
-        return (np.bincount(rows.y.astype(np.int64), weights=rows.weights, minlength=_MOST_CATEGORIES + 1),)
+class _Look(NamedTuple):
+    """What a block of rows tells: the weights of categories, and of each whole column its sum and extreme values.
 
-    return temper * observations.sums(terms)[0].astype(np.float64)
+    ``others`` says whether a column has values beside these two.
+    """
+
+    categories: np.ndarray
+    total: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    others: np.ndarray
+
+    def beside(self, more: _Look) -> _Look:
+        low, high = np.minimum(self.low, more.low), np.maximum(self.high, more.high)
+        others = self.others | more.others
+        for values in (self.low, self.high, more.low, more.high):
+            others = others | (np.isfinite(values) & (values != low) & (values != high))
+        return _Look(self.categories + more.categories, self.total + more.total, low, high, others)
+
+
+def _look(rows: Rows) -> _Look:
+    weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
+    categories = np.bincount(rows.y.astype(np.int64), weights=weights, minlength=_MOST_CATEGORIES + 1)
+    block: Any = rows.X.block if isinstance(rows.X, ShiftedBlock) else rows.X
+    X = block.whole if isinstance(block, GatheredBlock) else block.dense()
+    X, weights = X[weights > 0], weights[weights > 0]
+    low, high = X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
+    return _Look(categories, weights @ X, low, high, ((low != X) & (high != X)).any(axis=0))
+
+
+def _looked_at(observations: Observations, temper: float) -> tuple[np.ndarray, np.ndarray]:
+    """The weights of the categories, and the columns' origins, in one pass."""
+    found = reduce(_Look.beside, observations.map(_look))
+    origin = np.zeros(observations.design.dim)
+    typical = np.where(found.others, found.total / max(found.categories.sum(), 1e-300), found.low)
+    origin[: len(typical)] = np.where(found.high > found.low, typical, 0.0)
+    return temper * found.categories, origin

@@ -14,7 +14,7 @@ from ..arrange import Arrangement, Extra, column_names
 from ..designs.several import SeveralBlock, SeveralLayout, Term
 from ..forms import Same
 from ..observations import Arranged, Observations
-from .described import COEFFICIENTS
+from .described import prior_of_columns
 from .from_energy import family as rows_family
 
 
@@ -35,7 +35,7 @@ class OwnFamily:
         blocks: list[Any] = [(design.numbers, design.dim)]
         terms, at, extras, laws = [Term(0, 0, 0)], design.dim, [], []
         for k, name in enumerate(self.described, start=1):
-            prior = self.shared.get(name, COEFFICIENTS)
+            prior = self.shared.get(name)
             size, labels = 1, None
             if name in keys:
                 which = keys.index(name)
@@ -45,7 +45,8 @@ class OwnFamily:
             blocks.append(None if labels is None else (second.numbers, size))
             terms.append(Term(k, k, at))
             extras.append(Extra(name, labels))
-            laws.append(prior.laws(size))
+            which = keys.index(name) if name in keys else len(keys)
+            laws.append(prior_of_columns(observations, which, prior).laws(size))
             at += size
         layout = SeveralLayout(blocks, terms, self.rows.predictors)
         order = [keys.index(name) if name in keys else None for name in self.described]

@@ -41,4 +41,4 @@ def as_two_rows(found: InMemory, trials: np.ndarray) -> InMemory:
     weights = weights if doubled.weights is None else weights * doubled.weights
     y = 1.0 - label
     seal = Seal({**doubled.design.arrays(), "y": y, "weights": weights}, {"X": found.names})  # these rows are a copy
-    return replace(doubled, y=y, weights=weights, seal=seal)
+    return replace(doubled, y=y, weights=weights, seal=seal, origin=(index, len(trials)))

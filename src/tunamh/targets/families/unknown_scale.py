@@ -13,7 +13,7 @@ import numpy as np
 from ..._arguments import shown
 from ...data.source import Rows
 from ...errors import ImproperPosterior
-from ...priors.positive import HalfStudentT, InverseGamma, LogNormal, PositivePrior
+from ...priors.positive import HalfStudentT, PositivePrior
 from ..arrange import Arrangement, Extra, beside, column_names, known_scale, no_codes, rough_fit, shared_scalar
 from ..forms import Df, Scale, ScaleAndDf
 from ..observations import Observations
@@ -76,15 +76,15 @@ def with_unknown_scale(
     if prior is not None and not isinstance(prior, PositivePrior):
         raise TypeError(f"the prior of a {name} is one of a positive parameter, got {shown(prior)}.")
     fit = rough_fit(observations, response)
-    if fit.exact and not isinstance(prior, InverseGamma | LogNormal):  # these vanish fast enough at scale 0
+    if fit.exact and not (prior is not None and prior.vanishes_at_zero):
         refuse_perfect_fit(observations, response, fit.b0, name, "give a known scale")
     rows, tau_at = beside(observations, response, no_codes, fit.b0)
     weight = uncensored_weight(observations, temper)
     form = Scale(fit.b0, tau_at, 1 / fit.scale, weight, shape=name == "shape")
-    law = (default_scale_prior(observations, response, shape=name == "shape") if prior is None else prior).law()
-    start = np.append(fit.b0, 1 / fit.scale if name == "shape" else fit.scale)
+    law: PositivePrior = default_scale_prior(observations, response, shape=name == "shape") if prior is None else prior
+    start = np.append(fit.b0, law.inside(1 / fit.scale if name == "shape" else fit.scale))
     names = column_names(observations)
-    return Arrangement(rows, rows_family, names, form, (Extra(name),), (law,), start)
+    return Arrangement(rows, rows_family, names, form, (Extra(name),), (law.law(),), start)
 
 
 def with_unknown_scale_and_df(

@@ -16,7 +16,7 @@ from ..forms import Form
 from ..observations import Arranged, Observations
 from ..shared_forms import Dispersion, Probability, ProbabilityAndDispersion
 from .counts import NegativeBinomial, Poisson, check_counts
-from .described import COEFFICIENTS, WIDE, by_columns, described_by_columns, positive_counts, start_at
+from .described import WIDE, by_columns, described_by_columns, positive_counts, prior_of_columns, start_at
 from .two_predictors import HurdlePoissonRows, ZeroInflatedNegativeBinomialRows, ZeroInflatedPoissonRows
 
 
@@ -103,7 +103,7 @@ def _with_dispersion(observations: Observations, temper: float, dispersion: Any,
         columns = second.numbers, second.dim
         names = tuple(str(j) for j in range(second.dim)) if labels is None else tuple(labels)
         form: Form = Dispersion(d, *values, between=second.dim)
-        inflation, laws = Extra("inflation", names), (COEFFICIENTS if prior is None else prior).laws(second.dim)
+        inflation, laws = Extra("inflation", names), prior_of_columns(observations, 0, prior).laws(second.dim)
         start = np.append(start_at(observations), 1.0)
     else:
         form, inflation, laws = ProbabilityAndDispersion(d, *values), Extra("inflation"), Probability.uniform()

@@ -1,0 +1,63 @@
+"""Further predictors of a family in a formula: columns about their means, and priors in the units of the data.
+
+The rule is that of the main predictor: ``Normal(scale=2.5 / sd(x))`` for a number, ``Normal(scale=2.5)`` for a level.
+Such predictors stand behind a link, and data may hardly hold their intercept (where there is no zero too many, any low
+inflation will do), so that it has a proper prior: ``Normal(scale=2.5)``, of a row whose numbers have their means. That
+of the log scale of real responses is about the logarithm of their standard deviation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..priors import Normal
+from ..targets.designs.reading import NamedDesign
+from .errors import FormulaError, listed
+from .evaluate import Values
+from .learn import Learned
+from .priors import INTERCEPT, named_terms, prior_of
+
+_WIDTH = 2.5
+
+
+def split_further(prior: Any, further: Mapping[str, Any], terms: set[str]) -> tuple[Any, dict[str, dict[str, Any]]]:
+    """Priors of the main predictor, and of others, which are named ``inflation year``: the parameter, then the term."""
+    found: dict[str, dict[str, Any]] = {name: {} for name in further}
+    if not isinstance(prior, Mapping):
+        return prior, found
+    main = {}
+    for name, given in prior.items():
+        parameter, _, term = str(name).partition(" ")
+        if str(name) not in terms and parameter in found and term:
+            found[parameter][term] = given
+        else:
+            main[name] = given
+    return main, found
+
+
+def described_by(name: str, of: Learned, values: Values, given: Mapping[str, Any], family: Any, unit: float) -> Any:
+    """The columns of one further predictor, with their origin and their prior."""
+    side, columns = of.side, of.side.columns(values)
+    own = getattr(family, "shared", {}).get(name, getattr(family, name, None))
+    if own is not None:
+        if given:
+            told = listed([f"{name} {term}" for term in given])
+            raise FormulaError(
+                f"{name} has the prior of the family, {own!r}, and that of {told}: leave one of them out."
+            )
+        return NamedDesign(columns.design(), side.names)
+    level = float(f"{np.log(unit):.3g}") if name == "scale" else 0.0
+    try:
+        prior = prior_of(given or None, side, of.spreads, 1.0, intercept=Normal(mean=level, scale=_WIDTH))
+        about_zero = INTERCEPT not in side.names or INTERCEPT in named_terms(given, side)
+    except FormulaError as error:
+        raise FormulaError(f"of the predictor of {name}: {error}") from None
+    origin = np.zeros(side.dim)
+    if not about_zero:
+        means = [0.0 if mean is None else mean for mean in of.means[: len(side.whole)]]
+        origin[: len(means)] = means
+    moved = columns._replace(whole=columns.whole - origin[: columns.whole.shape[1]])
+    return NamedDesign(moved.design(), side.names, prior, origin)

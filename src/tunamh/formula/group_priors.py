@@ -1,0 +1,70 @@
+"""Priors of the scales of group effects, found by the name of their term: ``(1 | g)``, ``(1 + x || g)``, ``g``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..priors import PositivePrior
+from .errors import FormulaError, listed
+from .model import GroupSide
+from .parse import parse
+from .syntax import label
+from .terms import GroupTerm, Term, Terms, term_label, terms_of
+
+Key = tuple[tuple[str, ...], bool, frozenset[str]]
+"""The factor, whether it has intercepts, and the other columns of its effects."""
+
+
+def parts_of(group: GroupTerm) -> list[Terms]:
+    """The columns of each factor that a term makes: ``(1 + x || g)`` is one for every column."""
+    columns = group.columns
+    if group.together:
+        return [columns]
+    intercepts = [Terms(intercept=True)] if columns.has_intercept else []
+    return intercepts + [Terms(fixed=(term,), intercept=False) for term in columns.fixed]
+
+
+def _key(by: Term, columns: Terms) -> Key:
+    return tuple(sorted(map(label, by))), columns.has_intercept, frozenset(map(term_label, columns.fixed))
+
+
+def _asked(text: str) -> Iterator[Key]:
+    """The factors that a text names, as a term of a formula does."""
+    bare = text.strip()
+    term = bare if bare.startswith("(") and bare.endswith(")") else f"({bare})"
+    for group in terms_of(parse(f"~ {term}").right).groups:
+        for columns in parts_of(group):
+            yield _key(group.by, columns)
+
+
+def split_scales(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, dict[str, Any]]:
+    """Priors of coefficients, and those of the scales of group effects by the factor's name."""
+    if not isinstance(prior, Mapping):
+        return prior, {}
+    by_key = {_key(one.by, one.columns.terms): one.name for one in groups}
+    by_name = {one.name.replace(" ", ""): one.name for one in groups}
+    coefficients: dict[Any, Any] = {}
+    scales: dict[str, Any] = {}
+    for name, given in prior.items():
+        text = str(name)
+        called = by_name.get(text.replace(" ", "").removeprefix("(").removesuffix(")"))
+        if "|" not in text:
+            if called is not None and isinstance(given, PositivePrior):
+                scales[called] = given
+            else:
+                coefficients[name] = given
+            continue
+        found = [called] if called is not None else [by_key.get(key) for key in _asked(text)]
+        if not found or None in found:
+            known = listed([f"({_written(one)})" for one in groups], 20) if groups else "none"
+            raise FormulaError(f"prior names {text!r}, which is no group term of the formula; these are {known}.")
+        scales |= dict.fromkeys(found, given)  # type: ignore[arg-type]
+    return coefficients, scales
+
+
+def _written(one: GroupSide) -> str:
+    """A factor as a formula would say it."""
+    columns = one.columns.terms
+    parts = [*(["1"] if columns.has_intercept else ["0"]), *map(term_label, columns.fixed)]
+    return f"{' + '.join(parts)} | {term_label(one.by)}"

@@ -1,0 +1,48 @@
+"""Coefficients of a further predictor as a user knows them, where its columns are taken about their means.
+
+Rows have ``z - o`` in the place of ``z``, so that the intercept ``a`` belongs to a typical row and has its prior there.
+Of the columns as they are, the intercept is ``a - o.gamma``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Recentred(NamedTuple):
+    """Of one predictor: the place of its intercept, those of all its coefficients, and their origins."""
+
+    intercept: int
+    coefficients: slice
+    origin: np.ndarray
+
+    def out(self, points: np.ndarray) -> np.ndarray:
+        """From the coordinates of the rows to a user's."""
+        return self._moved(points, -1.0)
+
+    def back(self, points: np.ndarray) -> np.ndarray:
+        return self._moved(points, 1.0)
+
+    def _moved(self, points: np.ndarray, sign: float) -> np.ndarray:
+        """The intercept's own origin is zero, so that it does not matter which one is in the sum."""
+        found = np.array(points)
+        found[..., self.intercept] += sign * (points[..., self.coefficients] @ self.origin)
+        return found
+
+
+def recentrings(given: Any, coefficients: int, extras: tuple[Any, ...]) -> list[Recentred]:
+    """Of further predictors whose columns came with an origin (`NamedDesign.origin`)."""
+    starts, at = {}, coefficients
+    for extra in extras:
+        starts[extra.name] = at
+        at += extra.size
+    found = []
+    described = zip(getattr(given, "described", ()), getattr(given, "other_origins", ()), strict=False)
+    for name, origin in described:
+        if origin is not None and origin.any():
+            first = starts[name]
+            intercept = first + list(extras[[extra.name for extra in extras].index(name)].labels).index("Intercept")
+            found.append(Recentred(intercept, slice(first, first + len(origin)), origin))
+    return found

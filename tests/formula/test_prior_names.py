@@ -1,0 +1,89 @@
+"""How the terms of a formula are named in ``prior=``."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tunamh
+from tunamh.formula.errors import FormulaError
+
+_rng = np.random.default_rng(0)
+TABLE = pd.DataFrame(
+    {
+        "y": _rng.normal(size=60),
+        "a": _rng.normal(size=60),
+        "x": _rng.normal(size=60),
+        "Intercept": _rng.normal(size=60),
+        "ones": np.ones(60),
+        "g": np.arange(60) % 6,
+        "h": np.arange(60) % 4,
+    }
+)
+NARROW, SMALL = tunamh.Normal(scale=0.01), tunamh.HalfNormal(0.01)
+
+
+def made(formula, prior=None, table=TABLE):
+    return tunamh.regression(formula, table, family=tunamh.Gaussian(), prior=prior)
+
+
+@pytest.mark.parametrize(
+    ("formula", "name"),
+    [
+        ("y ~ I(a-0.5) + x", "I(a-0.5)"),
+        ("y ~ I(a - 0.5) + x", "I( a -0.5 )"),
+        ("y ~ a:x", "x:a"),
+        ("y ~ C(g, ref='2') + x", "C(g, ref='2')"),
+        ("y ~ (a > 0.5) + x", "(a>0.5)"),
+    ],
+)
+def test_terms_are_found_as_they_were_typed(formula, name):
+    found = made(formula, {name: NARROW}).prior.priors
+    assert [prior for prior in found.values() if prior == NARROW] == [NARROW]
+
+
+@pytest.mark.parametrize(
+    ("formula", "name", "narrow"),
+    [
+        ("y ~ a + (1 + x || g)", "(1 + x || g)", ["Intercept | g", "x | g"]),
+        ("y ~ a + (1 + x || g)", "(x||g)", ["Intercept | g", "x | g"]),
+        ("y ~ a + (1 + x || g)", "(0 + x | g)", ["x | g"]),
+        ("y ~ a + (1 + x || g)", "(1 | g)", ["Intercept | g"]),
+        ("y ~ a + (0 + x | g)", "(0 + x | g)", ["g"]),
+        ("y ~ a + (0+x|g) + (1|h)", "0 + x | g", ["g"]),
+        ("y ~ a + (x | g)", "(1 + x | g)", ["g"]),
+        ("y ~ a + (1 | g/h)", "(1 | g/h)", ["g", "g:h"]),
+        ("y ~ a + (1 | g:h)", "(1 | h:g)", ["g:h"]),
+        ("y ~ a + (1 | g)", "g", ["g"]),
+    ],
+)
+def test_scales_of_groups_are_named_as_the_formula_does(formula, name, narrow):
+    groupings = made(formula, {name: SMALL}).groupings
+    assert [one.name for one in groupings if (one.laws.scale == 0.01).all()] == narrow
+
+
+def test_other_group_terms_are_refused_as_such():
+    with pytest.raises(FormulaError, match=r"no group term of the formula; these are \(1 \| g\)"):
+        made("y ~ a + (1 | g)", {"(1 | h)": SMALL})
+    with pytest.raises(TypeError, match="scale must be a prior of a positive parameter"):
+        made("y ~ a + (1 | g)", {"(1 | g)": NARROW})
+
+
+def test_a_column_called_intercept_is_refused_beside_the_intercept():
+    words = TABLE.assign(Intercept=np.where(np.arange(60) % 2, "p", "q"))
+    for formula, table in (
+        ("y ~ Intercept + x", TABLE),
+        ("y ~ 0 + Intercept + x", TABLE),
+        ("y ~ .", TABLE),
+        ("y ~ x + Intercept", words),
+        ("y ~ a + (Intercept | g)", TABLE),
+    ):
+        with pytest.raises(FormulaError, match=r"a column is called Intercept.*rename"):
+            made(formula, table=table)
+    kept = made("y ~ 0 + Intercept + x", table=TABLE.assign(Intercept=1.0))
+    assert kept.formula.side.names == ["Intercept", "x"]
+
+
+def test_a_feature_called_intercept_is_refused():
+    X = TABLE[["a", "Intercept"]]
+    with pytest.raises(ValueError, match="a feature is called Intercept"):
+        tunamh.BayesianLogisticRegression(draws=20, tune=20).fit(X, TABLE["y"] > 0)

@@ -1,0 +1,134 @@
+"""Negative controls: a defect put into every kernel must be found. Some of them were there once.
+
+A defect is a line of the library that is replaced by another, in a copy of the sources; the test runs on that copy in a
+process of its own, since compiled code must be compiled anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+SOURCES = Path(__file__).parent.parent.parent / "src" / "tunamh"
+
+
+@dataclass(frozen=True)
+class Defect:
+    """In ``file``, ``right`` becomes ``wrong``; the cell of the table that must notice."""
+
+    file: str
+    right: str
+    wrong: str
+    cell: str
+
+
+DEFECTS: dict[str, Defect] = {
+    "groups' own move knows the convex rows' curvature alone (once there)": Defect(
+        "mixed/single.py",
+        "        log_ratios[g] -= 0.5 * (true[g] - H[g])",
+        "        log_ratios[g] -= 0.0 * (true[g] - H[g])",
+        "groups, known scale | Student-t, known | groups' own move",
+    ),
+    "the same of slopes (once there)": Defect(
+        "mixed/move_effects.py",
+        "        log_ratios[g] += bent_beside(hyper, factor, g, state, at) - bent_beside(hyper, factor, g, there, at)",
+        "        log_ratios[g] += 0.0",
+        "slopes, known scales | Student-t, known | groups' own move",
+    ),
+    "a known group scale in units of the errors' (once there)": Defect(
+        "mixed/given.py",
+        "        tau = tau_of(state, common)\n        for a in range(factor.q):",
+        "        tau = 1.0\n        for a in range(factor.q):",
+        "groups, known scale | Gaussian | common move",
+    ),
+    "moves that rounding decides (once there)": Defect(
+        "acceptance/grouped.py", "_FARTHEST = 1e12", "_FARTHEST = 1e300", "groups | Cauchy, known | common move"
+    ),
+    "common move with another slope at its end": Defect(
+        "mixed/single.py",
+        "        effects[g] = v\n        energy += free[g] * (k[g] * d",
+        "        effects[g] = v\n        energy += free[g] * (1.1 * k[g] * d",
+        "groups | logistic | common move",
+    ),
+    "scales' move without the Jacobian of the logarithm": Defect(
+        "mixed/given.py",
+        "        total += state[at + a] - math.log(tau)",
+        "        total += 0.0",
+        "groups | logistic | scales' move",
+    ),
+    "minibatches by another rate": Defect(
+        "acceptance/thinned.py",
+        "            ratio = rate(-x[b], beta, gamma) / forward",
+        "            ratio = 0.8 * rate(-x[b], beta, gamma) / forward + 0.2",
+        "columns | Poisson | joint, minibatch",
+    ),
+    "proposals without their ratio, all rows": Defect(
+        "proposals/autoregressive.py",
+        "        log_q += 0.5 * (there[j] - here[j]) * (there[j] + here[j])\n    return log_q",
+        "        log_q += 0.5 * (there[j] - here[j]) * (there[j] + here[j])\n    return 0.9 * log_q",
+        "columns | logistic | joint, all rows",
+    ),
+    "between modes without the proposal's density": Defect(
+        "modes.py",
+        "    return _log_density(here, knobs) - _log_density(there, knobs)",
+        "    return 0.7 * (_log_density(here, knobs) - _log_density(there, knobs))",
+        "columns | Student-t, known | across modes",
+    ),
+    "trajectories without their kinetic energy": Defect(
+        "hamiltonian/trajectory.py",
+        "        log_ratio = memory[_ENERGY] - energy + motion - motion_after",
+        "        log_ratio = memory[_ENERGY] - energy",
+        "columns | logistic | trajectories",
+    ),
+    "local scales of the horseshoe by another shape": Defect(
+        "priors/mixtures.py",
+        "                here[d + j] = _within(_inverse_gamma(rng, 1.0, 1.0 / wide + 0.5 * square / here[2 * d]))",
+        "                here[d + j] = _within(_inverse_gamma(rng, 1.2, 1.0 / wide + 0.5 * square / here[2 * d]))",
+        "horseshoe | logistic | scales in turn",
+    ),
+    "bright rows that never go dark": Defect(
+        "acceptance/firefly.py",
+        "        if accepts(rng, math.log(q) - _log_brightness(gap[slot])):",
+        "        if accepts(rng, math.log(0.5 * q) - _log_brightness(gap[slot])):",
+        "columns | logistic | FlyMC",
+    ),
+    "gathered rows that are all the same": Defect(
+        "data/pool.py",
+        "        ring[k] = position - cursor[3] + k\n",
+        "        ring[k] = position - cursor[3]\n",
+        "rows that are gathered | Poisson | gathered rows",
+    ),
+    "levels of a regression under another prior": Defect(
+        "mixed/levels.py",
+        "laws.scale[members] ** -2.0)",
+        "(1.2 * laws.scale[members]) ** -2.0)",
+        "levels | logistic | levels as groups",
+    ),
+}
+
+
+def score_with(defect: Defect, folder: Path, points: int) -> float:
+    """The largest score of the defect's cell, with the defect in a copy of the sources below ``folder``."""
+    package = folder / "src" / "tunamh"
+    shutil.copytree(SOURCES, package, ignore=shutil.ignore_patterns("__pycache__"))
+    file = package / defect.file
+    text = file.read_text()
+    assert text.count(defect.right) == 1, f"{defect.file} has changed: {defect.right!r}"
+    file.write_text(text.replace(defect.right, defect.wrong))
+    out = folder / "found.json"
+    only = "^" + "".join(f"\\{c}" if c in "|().+" else c for c in defect.cell) + "$"
+    command = [sys.executable, str(Path(__file__).parent / "run.py"), "--points", str(points), "--processes", "1"]
+    subprocess.run(
+        [*command, "--only", only, "--json", str(out)],
+        env={**os.environ, "PYTHONPATH": str(folder / "src")},
+        check=False,
+        capture_output=True,
+    )
+    lines = json.loads(out.read_text())
+    assert len(lines) == 1, f"no cell is called {defect.cell!r}"
+    return float("inf") if "error" in lines[0] else float(lines[0]["largest"])

@@ -1,0 +1,157 @@
+"""Does a kernel leave the posterior as it is? (Gandy and Scott 2020, "Unit testing for MCMC and other Monte Carlo
+methods").
+
+A draw from the posterior, moved by some steps of an exact kernel, is again a draw from the posterior. So: make draws by
+a method that shares nothing with the library, move each of them by the kernel, and compare. Nothing needs to converge,
+and a wrong law shows however slowly the kernel would move towards it. A data set is set up once, thousands of draws are
+moved, and every data set will do, the hard ones too. (Parameters from the prior and data from the model, one draw for
+each data set, is the same test averaged over data sets.)
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from tunamh.chain import ChainState, Kernel, advance, compile_parts, kernel_of, new_record
+from tunamh.data.stream import open_stream
+from tunamh.session import Choices
+
+# ------------------------------------------------------------------------------------------------- reference draws
+
+_POOL, _STEPS = 50_000, 400
+
+
+def reference_draws(problem: Any, wanted: int, rng: np.random.Generator, steps: int = _STEPS) -> np.ndarray:
+    """Draws from the posterior of ``problem``, in NumPy and without the library.
+
+    The parameters are functions of standard normals ``xi``. Of a large pool of these, ``wanted`` are drawn by their
+    likelihood; then each is moved by Metropolis-Hastings steps that keep the normal law, ``xi' = sqrt(1 - s^2) xi + s
+    eta`` on some of the coordinates, accepted with probability ``min(1, L' / L)``. What the pool lacks, the steps mend.
+    If they did not, the test would find fault with a kernel that is right, and not the other way round.
+    """
+    xi = rng.standard_normal((_POOL, problem.dim))
+    value = _likelihood(problem, xi)
+    chance = np.exp(value - value.max())
+    chosen = rng.choice(_POOL, wanted, p=chance / chance.sum())
+    xi, value = xi[chosen], value[chosen]
+    for _ in range(steps):
+        moving = rng.random(xi.shape) < rng.choice([0.3, 1.0])
+        size = np.exp(rng.uniform(-3.5, 0.0, (wanted, 1)))
+        there = np.where(moving, np.sqrt(1 - size * size) * xi + size * rng.standard_normal(xi.shape), xi)
+        proposed = _likelihood(problem, there)
+        accepted = np.log(rng.random(wanted)) < proposed - value
+        xi, value = np.where(accepted[:, None], there, xi), np.where(accepted, proposed, value)
+    return problem.points(xi)
+
+
+def _likelihood(problem: Any, xi: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        value = problem.log_likelihood(problem.points(xi))
+    return np.where(np.isnan(value), -np.inf, value)
+
+
+# ---------------------------------------------------------------------------------------------------- moving them
+
+
+@dataclass
+class Mover:
+    """A target set up once, with the kernel that is to be tried: moves points, as a user knows them, by some steps."""
+
+    target: Any
+    kernel: Kernel
+    to_state: Callable[[np.ndarray], np.ndarray]
+
+    @classmethod
+    def of(cls, target: Any, test: Any = None, proposal: Any = None, control: Any = None, knobs: Any = None) -> Mover:
+        """What `tunamh.sample` would set up; all None: what it would choose."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = Choices(target, test, proposal, control).checked().made()
+        return cls.ready(made, target, knobs)
+
+    @classmethod
+    def ready(cls, made: Any, target: Any, knobs: Any = None) -> Mover:
+        ready = made.ready_test if knobs is None else made.ready_test._replace(knobs=knobs(made.ready_test.knobs))
+        kernel = kernel_of(made.target, made.ready_proposal, ready, np.random.SeedSequence(0))
+        compile_parts(kernel)
+        return cls(made.target, kernel, lambda point: made.target.state_at(target.walking(point)))
+
+    def moved(self, points: np.ndarray, steps: int, seed: int) -> np.ndarray:
+        """Every point after ``steps`` steps from it; one stream of random numbers for all of them."""
+        seeds = np.random.SeedSequence(seed).spawn(2)
+        rng, stream = np.random.default_rng(seeds[0]), open_stream(seeds[1], self.kernel.test.supply)
+        size = len(self.target.recorded)
+        ends, record = np.empty((len(points), size)), new_record(1)
+        for k, point in enumerate(points):
+            state = ChainState(self.to_state(point), rng, stream, self.kernel.test.memory.copy())
+            self.begin(state.here, state.memory, rng)
+            advance(state, self.kernel, ends[k : k + 1], record, steps)
+        return self.target.natural(ends)
+
+    def begin(self, state: np.ndarray, memory: np.ndarray, rng: np.random.Generator) -> None:
+        """What else the state of a kernel has begins as a draw given the parameters; most have nothing."""
+
+
+# -------------------------------------------------------------------------------------------------------- comparing
+
+
+def features(points: np.ndarray, extra: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Bounded functions of the parameters: what the test compares the means of.
+
+    With ``u`` a number's share among reference draws: ``u - 1/2`` of every parameter and of the energy, its square, the
+    products of pairs, and whether ``u`` lies in the outer 2 % on either side.
+    """
+    columns = np.column_stack([points, extra])
+    ranks = [np.searchsorted(np.sort(ref), column) for ref, column in zip(reference.T, columns.T, strict=True)]
+    u = np.array(ranks).T / len(reference) - 0.5
+    d = points.shape[1]
+    pairs = [u[:, i] * u[:, j] for i in range(min(d, 6)) for j in range(i)]
+    return np.column_stack([u, u * u, *pairs, u < -0.48, u > 0.48])
+
+
+_LEAST_CHANGED = 25  # points whose feature changed, for a sum to be nearly normal
+
+
+def scores(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """``z`` of every feature's mean change; 0 where it changed in too few points to tell."""
+    change = after - before
+    n = len(change)
+    spread = np.std(change, axis=0, ddof=1)
+    enough = (np.count_nonzero(change, axis=0) >= _LEAST_CHANGED) & (spread > 0)
+    return np.where(enough, change.mean(axis=0) / np.where(enough, spread, 1.0) * np.sqrt(n), 0.0)
+
+
+def limit(tests: int, chance: float = 1e-3) -> float:
+    """A score that one of so many tests exceeds with a small chance where all laws are right."""
+    return float(stats.norm.isf(chance / (2 * max(tests, 1))))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The largest score, of how many, and whose; how many of the points moved."""
+
+    largest: float
+    tests: int
+    feature: int
+    moved: float
+
+
+def verdict(mover: Mover, problem: Any, points: np.ndarray, steps: int, seed: int) -> Verdict:
+    """Move the second half of ``points``; the first are what shares are counted among."""
+    half = len(points) // 3
+    reference, before = points[:half], points[half:]
+    after = mover.moved(before, steps, seed)[:, : points.shape[1]]
+    columns = [np.column_stack([p, problem.log_likelihood(p)]) for p in (reference, before, after)]
+    z = scores(features(*_apart(columns[1]), columns[0]), features(*_apart(columns[2]), columns[0]))
+    worst = int(np.argmax(np.abs(z)))
+    return Verdict(float(abs(z[worst])), np.count_nonzero(z), worst, float((after != before).any(axis=1).mean()))
+
+
+def _apart(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return columns[:, :-1], columns[:, -1]

@@ -1,0 +1,218 @@
+"""Every exact kernel of the library, made ready for a posterior on a few rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from harness import Mover
+
+import tunamh
+from problems import STRUCTURES, Problem
+from tunamh._jit import NO_FAULT, Decide, Decision, fixed, part
+from tunamh._vector import copy_into
+from tunamh.acceptance.base import failure
+from tunamh.acceptance.firefly import FlyMC
+from tunamh.hamiltonian.target import HamiltonianRegression, may_have_trajectories
+from tunamh.mixed.groups_given import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
+from tunamh.mixed.layout import common_of, factor_of
+from tunamh.mixed.levels import LeveledRegression, may_have_groups
+from tunamh.mixed.move_common import move_common
+from tunamh.mixed.move_effects import move_effects
+from tunamh.mixed.move_scales import move_scales
+from tunamh.mixed.sweep import _lengths_of, _slope_given_others
+from tunamh.priors.mixtures import HORSESHOE
+from tunamh.targets.given_scales import GivenScalesTarget
+
+
+class LeftOut(Exception):
+    """`sample` would refuse this kernel for this posterior, or nothing is left for it to move."""
+
+
+Ready = Callable[[Problem], Mover]
+
+_MANY = 50.0  # times all rows: with so few of them, tests would else read all in the place of a minibatch
+
+# ------------------------------------------------------------------------------------- columns: all parameters together
+
+
+def joint(test: Any, proposal: Any, order: int | None) -> Ready:
+    def ready(problem: Problem) -> Mover:
+        control = None if order is None else tunamh.Taylor(order)
+        return Mover.of(problem.target, test, proposal, control)
+
+    return ready
+
+
+def across_modes(problem: Problem) -> Mover:
+    return Mover.of(problem.target, tunamh.MH(), tunamh.AcrossModes.of(problem.target.modes))
+
+
+def trajectories(problem: Problem) -> Mover:
+    if not may_have_trajectories(problem.target):
+        raise LeftOut
+    return _swept(HamiltonianRegression(problem.target), problem.target)
+
+
+def levels_as_groups(problem: Problem) -> Mover:
+    if not may_have_groups(problem.target):
+        raise LeftOut
+    return _swept(LeveledRegression(problem.target, [[problem.columns, problem.columns + 1]]), problem.target)
+
+
+def _swept(target: Any, given: Any, **parts: Any) -> Mover:
+    """By the kernels of a target's own; ``parts`` of its test are replaced."""
+    test, proposal, _ = target.sweep()
+    ready = test.bind(target)._replace(**parts)
+    return Mover.ready(SimpleNamespace(target=target, ready_test=ready, ready_proposal=proposal.bind(target)), given)
+
+
+def scales_in_turn(problem: Problem) -> Mover:
+    """A prior that is Gaussian given scales; what is kept of these lies behind the parameters, squared."""
+    mover = joint(None, None, None)(problem)
+    target = mover.target
+    if not isinstance(target, GivenScalesTarget):
+        raise LeftOut
+    d, mixture, to_state = target.dim, target.mixture, mover.to_state
+    at = [*np.flatnonzero(mixture.mixed), len(mixture.start) - 1] if mixture.arrangement == HORSESHOE else slice(None)
+
+    def with_scales(point: np.ndarray) -> np.ndarray:
+        state = to_state(point[:d])
+        if mixture.variables:
+            state[d:][at] = np.square(point[d:])
+        return state
+
+    mover.to_state = with_scales
+    return mover
+
+
+def gathered(problem: Problem) -> Mover:
+    mover = joint(tunamh.MHSS(delayed=False, full_share=_MANY), tunamh.Autoregressive(), 2)(problem)
+    assert mover.target.gathered is not None
+    mover.target.gathered.begin()
+    return mover
+
+
+class _Firefly(Mover):
+    """The bright rows are part of the state: they begin as a draw given the parameters."""
+
+    def begin(self, state: np.ndarray, memory: np.ndarray, rng: np.random.Generator) -> None:
+        model, n = self.kernel.model, self.target.n_rows
+        energy = np.empty(n)
+        model.energies(state, np.arange(n), n, model.data, energy)
+        bright = rng.random(n) < -np.expm1(np.minimum(energy, 0.0))  # 1 - e^-gap, the energies being -gap
+        order = np.concatenate([np.flatnonzero(bright), np.flatnonzero(~bright)])
+        memory[0] = bright.sum()
+        memory[1 : 1 + n], memory[1 + n : 1 + 2 * n] = order, -energy[order]
+
+
+def firefly(problem: Problem) -> Mover:
+    return _Firefly.of(problem.target, FlyMC(q=0.3), tunamh.RandomWalk())
+
+
+# ------------------------------------------------------------------------------------------------------------- groups
+
+_COMMON, _EFFECTS, _SCALES = 1.0, 2.0, 3.0
+
+
+@part(Decide, cache=False)
+def _one_move(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
+    """What `tunamh.mixed.sweep` does for every factor, but one of the three moves alone: that of ``knobs[2]``."""
+    hyper = model.data.hyper
+    common = common_of(hyper)
+    state, there = prop, prop.copy()
+    moved, lengths = np.zeros((common.all_groups, common.most)), np.zeros(common.all_groups)
+    slope, b, rows = np.empty(common.p), np.empty(common.p), 0
+    for f in range(common.factors):
+        factor = factor_of(hyper, f)
+        kappa, away = np.empty((factor.q, factor.groups)), np.zeros(factor.all_cells)
+        given, fault = new_given(factor), NO_FAULT
+        if common.factors > 1:
+            displacements(state, common, hyper, moved)
+            _lengths_of(common, moved, hyper, lengths)
+            displaced_by_others(hyper, factor, lengths, away)
+        slopes_given_others(hyper, factor, common, moved, kappa)
+        _slope_given_others(f, common, moved, hyper, slope)
+        if knobs[2] == _COMMON:
+            move = move_common(
+                rng, hyper, factor, common, state, there, kappa, slope, given, away, knobs[1], False, model, work
+            )
+            rows, fault = rows + move.rows, move.fault
+        elif knobs[2] == _EFFECTS:
+            for j in range(common.p):
+                b[j] = state[j] - common.centre[j]
+            fill_given(hyper, factor, kappa, b, common.p, given)
+            move = move_effects(rng, hyper, factor, common, state, there, given, away, False, model, work)
+            rows, fault = rows + move.rows, move.fault
+        elif not factor.known:
+            fault = move_scales(rng, hyper, factor, common, state)
+            copy_into(there, state)
+        if fault != NO_FAULT:
+            copy_into(theta, state)
+            copy_into(prop, there)
+            return failure(fault)
+    return Decision(True, 0.0, rows, False, 0.0, np.nan, np.nan, NO_FAULT)
+
+
+def one_move(which: float) -> Ready:
+    def ready(problem: Problem) -> Mover:
+        if which == _SCALES and all(known for _, _, known in problem.structure.factors):
+            raise LeftOut
+        return _swept(problem.target, problem.target, decide=_one_move, knobs=fixed([0.0, 0.0, which]))
+
+    return ready
+
+
+def sweep(*, full: bool = False, rho: float = 0.0) -> Ready:
+    return lambda problem: _swept(problem.target, problem.target, knobs=fixed([float(full), rho]))
+
+
+# ---------------------------------------------------------------------------------------------------------- the tables
+
+OF_COLUMNS: dict[str, Ready] = {
+    "as chosen": joint(None, None, None),
+    "joint, minibatch": joint(tunamh.MHSS(delayed=False, full_share=_MANY), tunamh.Autoregressive(), 2),
+    "joint, all rows": joint(tunamh.MH(), tunamh.Autoregressive(), 2),
+    "TunaMH, order 1": joint(tunamh.TunaMH(full_share=_MANY), tunamh.RandomWalk(), 1),
+    "factorized, order 2": joint(tunamh.FactorizedMH(full_share=_MANY), tunamh.RandomWalk(), 2),
+    "walk, all rows": joint(tunamh.MH(), tunamh.RandomWalk(), None),
+    "walk, TunaMH": joint(tunamh.TunaMH(full_share=_MANY), tunamh.RandomWalk(), None),
+    "across modes": across_modes,
+    "trajectories": trajectories,
+    "FlyMC": firefly,
+}
+OF_GROUPS: dict[str, Ready] = {
+    "sweep": sweep(),
+    "sweep, nearer": sweep(rho=0.7),
+    "sweep, all rows": sweep(full=True),
+    "common move": one_move(_COMMON),
+    "groups' own move": one_move(_EFFECTS),
+    "scales' move": one_move(_SCALES),
+}
+OF_MIXTURES: dict[str, Ready] = {"scales in turn": scales_in_turn}
+OF_SOURCES: dict[str, Ready] = {"gathered rows": gathered}
+OF_LEVELS: dict[str, Ready] = {"levels as groups": levels_as_groups}
+
+
+def made_ready(ready: Ready, problem: Problem) -> Mover:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ready(problem)
+        except tunamh.NotApplicable as error:
+            raise LeftOut from error
+
+
+def kernels_for(where: str) -> dict[str, Ready]:
+    """The kernels that a structure of `problems.STRUCTURES` is moved by."""
+    structure = STRUCTURES[where]
+    if structure.factors:
+        return OF_GROUPS
+    if structure.levels:
+        return OF_LEVELS
+    if structure.gathered:
+        return OF_SOURCES
+    return OF_COLUMNS if structure.prior == "normal" else OF_MIXTURES

@@ -1,0 +1,230 @@
+"""Posteriors to be left as they are: a family, its rows, and what its coefficients belong to (columns, groups, levels).
+
+A point is a vector of the parameters as a user knows them, in the order of the result's variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from families import COLUMN, FAMILIES, N_ROWS, OFFSET, RESPONSES, WEIGHTS, Family, log_normal
+from scipy import special, stats
+
+import tunamh
+from tunamh import GroupEffects, priors
+from tunamh.extend import Rows
+
+CODES = np.array([0, 0, 0, 0, 1, 2, 2, 1, 2, 1, 2, 1])  # lumps at both ends, low responses, high ones
+OTHERS = np.array([0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 0, 1])
+LEVELS = np.array([0, 1, 0, 0, 2, 0, 0, 1, 0, 2, 0, 0])
+KNOWN = 2.0
+GROUP_SCALE, GROUP_SCALE_AT = log_normal(0.2, 0.8)
+
+
+@dataclass(frozen=True)
+class Structure:
+    """``factors``: codes, columns per group, whether the scale is known. ``levels``: a column of levels as groups."""
+
+    factors: tuple[tuple[np.ndarray, int, bool], ...] = ()
+    levels: bool = False
+    beside: tuple[str, ...] = ()  # of weights, offset, temper
+    prior: str = "normal"  # of PRIORS
+    gathered: bool = False  # no row is kept in memory
+
+
+@dataclass(frozen=True)
+class PriorOf:
+    """Of ``d`` coefficients, as a function of standard normals: they, and what is kept of their prior's scales."""
+
+    prior: Callable[[float], Any]
+    more: Callable[[int], int]  # further numbers
+    at: Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray]]
+
+
+def _half_cauchy(z: np.ndarray) -> np.ndarray:
+    return np.tan(0.5 * np.pi * special.ndtr(z))
+
+
+def _horseshoe_at(z: np.ndarray, more: np.ndarray, spread: float) -> tuple[np.ndarray, np.ndarray]:
+    """Local scales and the global one."""
+    scales = _half_cauchy(more)
+    scales[:, -1] *= 0.5
+    return scales[:, :-1] * scales[:, -1:] * z, scales
+
+
+def _grouped_at(z: np.ndarray, more: np.ndarray, spread: float) -> tuple[np.ndarray, np.ndarray]:
+    scales = _half_cauchy(more)
+    return scales * z, scales
+
+
+PRIORS: dict[str, PriorOf] = {
+    "normal": PriorOf(lambda spread: tunamh.Normal(scale=spread), lambda d: 0, lambda z, more, s: (s * z, more)),
+    "Student-t": PriorOf(
+        lambda spread: priors.StudentT(df=2.0, scale=0.5),
+        lambda d: 0,
+        lambda z, more, s: (0.5 * stats.t(2.0).ppf(special.ndtr(z)), more),
+    ),
+    "Laplace": PriorOf(
+        lambda spread: priors.Laplace(scale=0.5),
+        lambda d: 0,
+        lambda z, more, s: (stats.laplace(scale=0.5).ppf(special.ndtr(z)), more),
+    ),
+    "horseshoe": PriorOf(lambda spread: priors.Horseshoe(0.5), lambda d: d + 1, _horseshoe_at),
+    "grouped": PriorOf(lambda spread: priors.Grouped(scale=tunamh.HalfCauchy(1.0)), lambda d: 1, _grouped_at),
+}
+
+
+STRUCTURES = {
+    "columns": Structure(),
+    "weights, offset, temper": Structure(beside=("weights", "offset", "temper")),
+    "rows that are gathered": Structure(gathered=True),
+    "horseshoe": Structure(prior="horseshoe"),
+    "grouped prior": Structure(prior="grouped"),
+    "Student-t prior": Structure(prior="Student-t"),
+    "Laplace prior": Structure(prior="Laplace"),
+    "levels": Structure(levels=True),
+    "groups": Structure(((CODES, 1, False),)),
+    "groups, known scale": Structure(((CODES, 1, True),)),
+    "groups, weights, offset": Structure(((CODES, 1, False),), beside=("weights", "offset")),
+    "slopes": Structure(((CODES, 2, False),)),
+    "slopes, known scales": Structure(((CODES, 2, True),)),
+    "crossed": Structure(((CODES, 1, False), (OTHERS, 1, False))),
+}
+
+
+class OutOfMemory:
+    """A source whose rows may not be held: those that a chain draws are gathered ahead of it."""
+
+    memory, names, fingerprint = 1, None, "a few rows"
+
+    def __init__(self, X: np.ndarray, y: np.ndarray):
+        self.X, self.y, self.n_rows = X, y, len(y)
+
+    def map(self, function: Callable[[Rows], Any]) -> Iterator[Any]:
+        for start in range(0, self.n_rows, 5):
+            yield function(Rows(start, self.X[start : start + 5], self.y[start : start + 5]))
+
+
+@dataclass
+class Problem:
+    """One posterior: ``target``, draws from its prior, and the log-likelihood of its rows."""
+
+    name: str
+    where: str
+    family: Family = field(init=False)
+    structure: Structure = field(init=False)
+    target: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.family, self.structure = FAMILIES[self.name], STRUCTURES[self.where]
+        self.y = RESPONSES[self.family.hard]
+        self.columns = 2 if self.family.intercept else 1
+        self.X = np.column_stack([np.ones(N_ROWS), COLUMN])[:, -self.columns :]
+        if self.structure.levels:
+            dummies = (LEVELS[:, None] == [1, 2]).astype(float)
+            self.X = np.column_stack([self.X, dummies])
+        self.target = self._target()
+
+    # ------------------------------------------------------------------------------------------------ the target
+
+    def _target(self) -> Any:
+        family, beside = self.family, self.structure.beside
+        more = dict(family.more)
+        if family.described:
+            more["predictors"] = {family.described: np.ones((N_ROWS, 1))}
+        if "weights" in beside:
+            more["weights"] = WEIGHTS
+        if "offset" in beside:
+            more["offset"] = OFFSET
+        prior = PRIORS[self.structure.prior].prior(self.spread)
+        if self.structure.gathered:
+            return tunamh.GLM(OutOfMemory(self.X, self.y), family=family.family, prior=prior, **more)
+        if not self.structure.factors:
+            temper = 0.6 if "temper" in beside else 1.0
+            return tunamh.GLM(self.X, self.y, family.family, prior=prior, temper=temper, **more)
+        groups = []
+        for k, (codes, q, known) in enumerate(self.structure.factors):
+            scale: Any = KNOWN if known else GROUP_SCALE
+            Z = None if q == 1 else np.column_stack([np.ones(N_ROWS), COLUMN])
+            groups.append(GroupEffects(codes, Z, name=f"f{k}", scale=[scale] * q if q > 1 else scale))
+        return tunamh.MixedModel(self.X, self.y, family.family, groups, prior=prior, **more)
+
+    @property
+    def spread(self) -> float:
+        return self.family.spread if not self.structure.factors else 0.7 * self.family.spread
+
+    # ------------------------------------------------------------------------------------------------- its prior
+
+    @cached_property
+    def dim(self) -> int:
+        return sum(self._sizes) + sum(self._effects)
+
+    def points(self, xi: np.ndarray) -> np.ndarray:
+        """The parameters at standard normals: coefficients, the family's own, group scales, correlations, effects."""
+        beta, *unknown, rest = np.split(xi, np.cumsum(self._sizes[:-1]), axis=1)
+        rest, *effects = self._of_factors(rest)
+        kind = PRIORS[self.structure.prior]
+        beta, of_prior = kind.at(*np.split(beta, [self._coefficients], axis=1), self.spread)
+        own = [one.at(z) for one, z in zip(self.family.unknown, unknown, strict=True)]
+        parts = [beta, *own, of_prior]
+        free = [q for _, q, known in self.structure.factors if not known]
+        scales, related = np.split(rest, [sum(free)], axis=1)
+        scales, related = GROUP_SCALE_AT(scales), 2 * special.ndtr(related) - 1  # LKJ(1) of two effects
+        parts += [scales, related]
+        at = pair = 0
+        for (_, q, known), z in zip(self.structure.factors, effects, strict=True):
+            v = z.reshape(len(xi), -1, q).copy()
+            if known:
+                v *= KNOWN
+            else:
+                if q == 2:
+                    r = related[:, pair, None]
+                    v[..., 1] = r * v[..., 0] + np.sqrt(1 - r * r) * v[..., 1]
+                    pair += 1
+                v *= scales[:, None, at : at + q]
+                at += q
+            parts.append(v.reshape(len(xi), -1))
+        return np.concatenate(parts, axis=1)
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        """Of coefficients, of every own parameter, of all scales and correlations."""
+        free = sum(q + q * (q - 1) // 2 for _, q, known in self.structure.factors if not known)
+        more = PRIORS[self.structure.prior].more(self._coefficients)
+        return [self._coefficients + more, *(one.size for one in self.family.unknown), free]
+
+    @property
+    def _coefficients(self) -> int:
+        return max(self.family.classes, 1) * self.X.shape[1]
+
+    def _of_factors(self, rest: np.ndarray) -> list[np.ndarray]:
+        """Scales with correlations (those of a prior, where there are no groups), and the effects of every factor."""
+        return np.split(rest, np.cumsum([self._sizes[-1], *self._effects]), axis=1)[:-1]
+
+    @cached_property
+    def _effects(self) -> list[int]:
+        return [int(codes.max() + 1) * q for codes, q, _ in self.structure.factors]
+
+    # -------------------------------------------------------------------------------------------- its likelihood
+
+    def log_likelihood(self, points: np.ndarray) -> np.ndarray:
+        """Of all rows at every point, weights and temper included."""
+        beta, *unknown, rest = np.split(points, np.cumsum([self._coefficients, *self._sizes[1:-1]]), axis=1)
+        effects = self._of_factors(rest)[1:]
+        if self.family.classes:
+            d = self.X.shape[1]
+            rows = self.family.rows([beta[:, k * d : (k + 1) * d] @ self.X.T for k in range(2)], self.y)
+        else:
+            eta = beta @ self.X.T + (OFFSET if "offset" in self.structure.beside else 0.0)
+            for (codes, q, _), values in zip(self.structure.factors, effects, strict=True):
+                v = values.reshape(len(points), -1, q)[:, codes]
+                eta = eta + v[..., 0] + (v[..., 1] * COLUMN if q == 2 else 0.0)
+            given = [value[:, j : j + 1] for value in unknown for j in range(value.shape[1])]
+            rows = self.family.given_all(eta, self.y, *given)
+        if "weights" in self.structure.beside:
+            rows = np.where(WEIGHTS > 0, rows, 0.0) * WEIGHTS
+        return rows.sum(axis=1) * (0.6 if "temper" in self.structure.beside else 1.0)

@@ -66,8 +66,8 @@ def _lengths(codes, Z, X, lean, metric, unroot, reach, width):
 def _tilts(one: Grouping, centre: Centre, f: int) -> np.ndarray:
     """``A^-1 T A^-1`` of every group, ``T = sum f'' z z'``, ``A = 2 H - T >= |T|``; zero where there are no effects.
 
-    ``H`` is that of the convex rows. ``tilt h`` is the regression of x on z where all rows are convex, as ``T = A``, and
-    no steeper where they are not and ``T`` may be near zero.
+    ``H`` is that of the convex rows. ``tilt h`` is the regression of x on z where all rows are convex, as ``T = A``,
+    and no steeper where they are not and ``T`` may be near zero.
     """
     true, convex = centre.sums.factors[f].curvature, convex_factors(centre.sums)[f].curvature
     size = 2.0 * convex - true

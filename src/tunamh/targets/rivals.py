@@ -56,7 +56,7 @@ def _home(target: GLM, sample: GLM, known: Mode) -> Mode | None:
     if not (known.found and known.posterior.metric().positive_definite):
         return None
     ends = _ends(sample, known.point[None, :])
-    noise = _NOISE * np.sqrt(target.dim * max(target.n_rows / sample.n_rows - 1, 0.1))
+    noise = _NOISE * np.sqrt(max(target.n_rows / sample.n_rows - 1, 0.1))
     return ends[0] if ends and near(ends[0].point, known, noise) else None
 
 

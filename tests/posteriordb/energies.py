@@ -1,13 +1,13 @@
 """Models that are no regressions, as energies of one's own: all data are one row, and every step reads it.
 
 An energy is minus the log of the whole posterior density (data, priors, and the change of variables), in coordinates
-without ends: logarithms of positive numbers and of gaps, logits of shares. A Gaussian walk with the curvature at the
-mode does the moving.
+without ends: logarithms of positive numbers and of gaps, logits of shares. A Gaussian walk does the moving.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from scipy import optimize, special
 
-from tunamh import MH, EnergyTarget, RandomWalk
+from tunamh import MH, ConvergenceWarning, EnergyTarget, RandomWalk, sample
 
 
 class Walked(NamedTuple):
@@ -30,12 +30,18 @@ class Walked(NamedTuple):
 def walked(
     energy: Callable, row: np.ndarray, start: list[float], natural: Callable[[np.ndarray], dict[str, np.ndarray]]
 ) -> tuple[EnergyTarget, Callable[[Any], dict[str, np.ndarray]], dict[str, Any]]:
-    """Target, parameters and settings."""
-    mode, dim = _mode(energy, row, start), len(start)
-    steps = 2.4 / math.sqrt(dim) * np.linalg.cholesky(np.linalg.inv(_curvature(energy, row, mode)))
-    settings = {"test": MH(), "proposal": RandomWalk(steps), "init": mode, "draws": 5_000, "thin": 10 * dim}
-    target = EnergyTarget(energy, row[None], math.inf, dim=dim)
+    """Target, parameters and settings. Steps have the covariance of a first run, whose own are those of the mode."""
+    target, mode = EnergyTarget(energy, row[None], math.inf, dim=len(start)), _mode(energy, row, start)
+    settings = {"test": MH(), "proposal": _steps(np.linalg.inv(_curvature(energy, row, mode))), "thin": 10 * len(start)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        first = sample(target, init=mode, draws=2_000, rng=0, progressbar=False, **settings).posterior["theta"].values
+    settings |= {"proposal": _steps(np.cov(first.reshape(-1, len(start)).T)), "init": first[:, -1], "draws": 5_000}
     return target, lambda draws: natural(draws["theta"].values), settings
+
+
+def _steps(covariance: np.ndarray) -> RandomWalk:
+    return RandomWalk(2.4 / math.sqrt(len(covariance)) * np.linalg.cholesky(covariance))
 
 
 def _mode(energy: Callable, row: np.ndarray, start: list[float]) -> np.ndarray:

@@ -44,9 +44,7 @@ def described(line: dict[str, Any]) -> str:
 
 
 def table(lines: list[dict[str, Any]]) -> str:
-    head = (
-        "| posterior | parameters | comparisons | effective draws | rms z | largest z |\n|---|---:|---:|---:|---:|---:|"
-    )
+    head = "| posterior | parameters | comparisons | effective draws | rms z | largest z |"
     rows = (
         f"| {line['posterior']} | {line['parameters']} | {line['comparisons']} | {line['effective']:,} | "
         f"{line['rms']:.2f} | {line['largest']:.2f} |"

@@ -68,7 +68,7 @@ def test_the_known_posterior_agrees(root):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"scale": tunamh.priors.OnVariance(tunamh.HalfNormal(3))}, {"prior": tunamh.Normal(scale=2)}]
+    "wrong", [{"scale": tunamh.priors.OnVariance(tunamh.HalfNormal(3))}, {"prior": tunamh.Normal(scale=1)}]
 )
 def test_a_wrong_prior_is_found(root, monkeypatch, wrong):
     monkeypatch.setitem(MODELS, "earn_height", lambda d: regression(d.earn, ones_and(d.height), **wrong))

@@ -51,3 +51,15 @@ def test_arviz_draws_our_results():
     for plot in (arviz_plots.plot_trace, arviz_plots.plot_forest):
         plot(tree, backend="matplotlib")
     pyplot.close("all")
+
+
+@pytest.mark.parametrize("given", ["target", "name", "dict", "nothing"])
+def test_a_summary_of_no_draws_says_what_is_wanted(given):
+    wrong = {
+        "target": tunamh.LogisticRegression([[0.0], [1.0]], [0, 1]),
+        "name": "run.nc",
+        "dict": {"posterior": {"theta": [1.0]}},
+        "nothing": None,
+    }
+    with pytest.raises(TypeError, match=r"a summary is one of draws: give what tunamh.sample\(target\) returned.*got"):
+        tunamh.summary(wrong[given])

@@ -130,7 +130,7 @@ def _refuse_improper_columns(target: Regression) -> None:
     Energies of several predictors are not convex: what is known at their mode proves nothing, so that rows are asked.
     """
     refuse_dependent_columns(target)
-    if target.predictors > 1 or target.modes[0].slow:  # only where a proof says so
+    if (target.predictors > 1 and not target.convex) or target.modes[0].slow:  # only where a proof says so
         refuse_separated(target)
 
 
@@ -227,7 +227,8 @@ def _without_expansion(target: Regression, why: str) -> Choice:
     if target.effective_rows < 0.25 * target.n_rows and np.isfinite(target.total_bound):
         return Choice(target, TunaMH(), target.default_proposal(), f"a random walk on minibatches, since {why}")
     mode = target.modes[0]
-    if np.isfinite(mode.posterior.energy) and mode.posterior.metric().positive_definite:
+    finite = np.isfinite(mode.posterior.energy) and np.isfinite(mode.posterior.hessian).all()
+    if finite and mode.posterior.metric().positive_definite:
         said = f"Student-t proposals about the mode and a random walk, each checked on {_all_rows(target)}, since {why}"
         return Choice(target, MH(), AcrossModes.of([mode]), said)
     return Choice(target, MH(), target.default_proposal(), f"a random walk on {_all_rows(target)}, since {why}")

@@ -23,9 +23,11 @@ class Regression(Target, Examined):
 
 def why_unsafe(target: Regression, mode: Mode) -> str | None:
     """Why the Laplace law is not to be trusted, if so."""
-    prior, along = target._prior, flat_direction(mode.posterior.hessian)
     if not np.isfinite(mode.posterior.energy):
         return "no point was found at which the prior and all energies are finite"
+    if not np.isfinite(mode.posterior.hessian).all():
+        return "derivatives are not finite where the search for a mode stopped"
+    prior, along = target._prior, flat_direction(mode.posterior.hessian)
     if along is not None:
         frame = mode.posterior.frame
         along = along if frame is None else frame.columns @ along

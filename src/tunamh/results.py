@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._arguments import shown as shown_value
 from ._version import __version__
 from .chain import ACCEPTED, FULL, RATE, REPORT, ROWS, WORST
 from .convergence import Convergence, label
@@ -31,7 +32,7 @@ def summary(tree: Any, **settings: Any) -> Any:
 
     from .table import SummaryTable
 
-    posterior = tree["posterior"]
+    posterior = _posterior_in(tree)
     shown, left_out = _shown(tree, settings)
     with np.errstate(invalid="ignore", divide="ignore"):  # of a parameter that never moved
         table = table_of(tree, **{"round_to": "none", **shown})
@@ -49,6 +50,20 @@ def summary(tree: Any, **settings: Any) -> Any:
         table.attrs["laplace"] = distance.line
         table.attrs["notes"].append(distance.line)
     return table
+
+
+def _posterior_in(tree: Any) -> Any:
+    """The group of draws; raises for what has none."""
+    try:
+        posterior = tree["posterior"]
+    except (TypeError, LookupError, AttributeError, ValueError):
+        posterior = None
+    if not hasattr(posterior, "data_vars"):
+        raise TypeError(
+            "a summary is one of draws: give what tunamh.sample(target) returned, what tunamh.read_store(folder) or "
+            f"xarray.open_datatree(file) reads, got {shown_value(tree)}."
+        )
+    return posterior
 
 
 def _shown(tree: Any, settings: dict[str, Any]) -> tuple[dict[str, Any], str]:

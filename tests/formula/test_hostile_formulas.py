@@ -10,6 +10,8 @@ import pytest
 import tunamh
 from tunamh.errors import ImproperPosterior
 from tunamh.formula import FormulaError
+from tunamh.formula.parse import parse
+from tunamh.formula.terms import columns_of, term_label, terms_of
 
 RNG = np.random.default_rng(2)
 N = 300
@@ -193,3 +195,39 @@ def test_data_that_are_no_table(data):
 def test_choices_that_mean_nothing(settings, said):
     with pytest.raises((TypeError, ValueError), match=said):
         tunamh.regression("y ~ x", TABLE, **settings)
+
+
+def test_formulas_of_thousands_of_terms():
+    """As many coefficients as are promised may be written down; none of the walks through a formula calls itself."""
+    names = [f"x{j}" for j in range(4_000)]
+    formula = f"y ~ {' + '.join(names)} - x3999"
+    parsed = parse(formula)
+    assert str(parsed) == formula
+    assert str(parse(str(parsed))) == formula
+    terms = terms_of(parsed.right)
+    assert [term_label(term) for term in terms.fixed] == names[:-1]
+    assert columns_of(terms) == names[:-1]
+    products = parse(f"~ ({' + '.join(names[:500])}) : g").right
+    assert len(terms_of(products).fixed) == 500
+    assert len(terms_of(parse(f"~ {':'.join(names[:900])}").right).fixed[0]) == 900
+
+
+def test_a_regression_of_hundreds_of_written_terms():
+    table = {f"x{j}": RNG.standard_normal(600) for j in range(450)} | {"y": RNG.standard_normal(600)}
+    target = tunamh.regression(f"y ~ {' + '.join(list(table)[:-1])}", table, family=tunamh.Gaussian(1.0))
+    assert target.dim == 451
+
+
+def test_arithmetic_of_thousands_of_operations():
+    table = {"x": np.arange(5.0), "y": np.zeros(5)}
+    long = f"I({' + '.join(['x'] * 3_000)} - 2 * x)"
+    model = tunamh.regression(f"y ~ {long}", table, family=tunamh.Gaussian(1.0))
+    np.testing.assert_allclose(model.given_rows.design.block(slice(None)).dense()[:, 1], 2_998 * np.arange(5.0))
+
+
+@pytest.mark.parametrize(
+    "formula",
+    ["~ (a + b) * c - d", "~ a - (b - c)", "~ (a | g) + b", "~ -1 + a", "~ a**2 / b", "~ I((a + b) * c**(-2))"],
+)
+def test_parentheses_stay_where_they_are_needed(formula):
+    assert str(parse(formula)) == formula

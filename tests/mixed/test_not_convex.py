@@ -128,10 +128,10 @@ def test_groups_of_concave_rows_lean_as_far_as_their_columns():
     groups = GroupEffects(codes, scale=0.5)
     model = MixedModel(x[:, None], y, tunamh.StudentT(2, 1.0), groups, prior=Normal(scale=1.0))
     numbers, sums = model.factors[0], model.centre.sums.factors[0]
-    assert (numbers.convex[2] == 0).all()
+    assert (numbers.curvature[2] < 0).all()
     lean = (numbers.tilt @ sums.cross)[:, 0, 0]
     assert np.abs(lean).max() <= np.abs(x).max()
-    assert lean[2] == pytest.approx(sums.cross[2, 0, 0] / sums.curvature[2, 0, 0], rel=1e-6)
+    assert 0 < lean[2] / (sums.cross[2, 0, 0] / sums.curvature[2, 0, 0]) <= 1
     assert tunamh.check_bounds(model, pairs=30, rng=1) <= 1
 
 
@@ -147,3 +147,19 @@ def test_zero_inflated_counts_of_many_groups_without_counts(seed):
     posterior = tunamh.sample(model, draws=2000, tune=200, chains=2, rng=seed).posterior
     assert np.abs(posterior["theta"].values).max() < 10
     assert effective(posterior["theta"].values[..., 1]) > 100
+
+
+FEW = [(1, tunamh.StudentT(2)), (3, tunamh.StudentT(4, 1.0)), (8, tunamh.StudentT()), (10, tunamh.StudentT(df=None))]
+
+
+@pytest.mark.parametrize(("seed", "family"), FEW)
+def test_many_groups_of_one_row_with_student_t_errors(seed, family):
+    """A gradient without curvature, under a wide scale: starts at 10^4, a table without mass, ratios of +infinity."""
+    rng = np.random.default_rng(seed)
+    codes, x = np.minimum(np.arange(500), 59), rng.standard_normal(500)
+    X = np.column_stack([np.ones(500), x])
+    y = X @ [0.5, 1.0] + rng.standard_normal(60)[codes] + rng.standard_t(2 if seed % 2 else 4, 500)
+    model = MixedModel(X, y, family, GroupEffects(codes))
+    posterior = tunamh.sample(model, draws=500, tune=200, chains=2, rng=seed).posterior
+    assert np.abs(posterior["theta"].values - [0.5, 1.0]).max() < 2.5
+    assert posterior["group_scale"].values.max() < 5

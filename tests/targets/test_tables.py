@@ -15,6 +15,8 @@ import tunamh
 from conftest import logistic_data
 from tunamh import GLM, EnergyTarget, FlyMC, LogisticRegression, Normal, Taylor, TunaMH, sample
 from tunamh.data.tables import as_matrix
+from tunamh.rows.blocks import chosen
+from tunamh.targets.designs import as_design
 
 X, Y = logistic_data(200, 3)
 NAMES = ["age", "dose", "weight"]
@@ -203,3 +205,32 @@ def test_a_frame_of_mixed_columns_costs_one_copy(library):
     tracemalloc.stop()
     assert np.array_equal(matrix[7, [0, 38, 39]], [0, 38, 7])
     assert peak < 1.25 * 20_000 * 40 * 8
+
+
+class Wide:
+    """A table of many columns, to be asked for all of them at once: polars makes a list of all for any."""
+
+    def __init__(self, n):
+        self.names, self.asked = [f"x{j}" for j in range(n)], 0
+
+    @property
+    def columns(self):
+        self.asked += 1
+        return list(self.names)
+
+    def get_columns(self):
+        self.asked += 1
+        return [np.arange(3.0) for _ in self.names]
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, which):
+        return np.arange(3.0) if isinstance(which, str) else self
+
+
+def test_tables_of_many_columns_are_not_asked_once_for_each():
+    for read in (lambda table: as_matrix(table, "X"), as_design, lambda table: chosen(table, table.names)):
+        table = Wide(300)
+        read(table)
+        assert table.asked < 10

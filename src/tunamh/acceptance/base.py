@@ -87,7 +87,10 @@ def within_rounding(theta, prop, model, row, rise, bound):
 
 @helper
 def sum_of_rises(theta, prop, model, work, distance):
-    """``sum_i U_i(prop) - U_i(theta)`` over all rows, each held against its bound: ``(sum, worst ratio, fault)``."""
+    """``sum_i U_i(prop) - U_i(theta)`` over all rows, each held against its bound: ``(sum, worst ratio, fault)``.
+
+    Where a move has no bound, a rise of +infinity is one to a density of zero: the sum is +infinity, and no fault.
+    """
     if model.elsewhere != 0:
         return _ask_elsewhere(ALL_ROWS_RISE, theta, prop, model, distance)
     n_rows = model.n_rows
@@ -98,6 +101,8 @@ def sum_of_rises(theta, prop, model, work, distance):
         block_total = 0.0
         for b in range(n):
             rise, bound = work.rise[b], work.bound[b] * distance if distance < np.inf else np.inf
+            if rise == np.inf and bound == np.inf:
+                return rise, worst, NO_FAULT
             if not abs(rise) <= bound and not within_rounding(theta, prop, model, start + b, rise, bound):
                 return total, worst, start + b
             if bound > 0.0:

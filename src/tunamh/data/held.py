@@ -40,11 +40,7 @@ class HeldTable:
     """Columns by name, as a data frame offers them."""
 
     def __init__(self, held: dict[str, np.ndarray | Levels]):
-        self._held = held
-
-    @property
-    def columns(self) -> list[str]:
-        return list(self._held)
+        self._held, self.columns = held, list(held)
 
     def __len__(self) -> int:
         return len(next(iter(self._held.values())))

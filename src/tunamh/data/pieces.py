@@ -17,7 +17,7 @@ from .._arguments import shown as shown_value
 from ..errors import SourceError, TunaMHError
 from .executors import between_blocks, in_order
 from .passes import ROWS_AT_ONCE, shown
-from .tables import column_names
+from .tables import column_names, repeated
 from .tables_source import SomeColumns, TableBlock
 
 Result = TypeVar("Result")
@@ -186,7 +186,8 @@ def arrays_in(table: Any) -> dict[str, np.ndarray]:
     of the time that reading them took.
     """
     names = list(getattr(table, "column_names", ()))
-    columns = {name: table.column(k) for k, name in enumerate(names) if names.count(name) == 1}
+    twice = set(repeated(names))
+    columns = {name: table.column(k) for k, name in enumerate(names) if name not in twice}
     return {name: column.chunk(0).to_numpy() for name, column in columns.items() if _is_plain(column)}
 
 

@@ -6,6 +6,8 @@ libraries of data frames are recognised by what their objects offer, none of the
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,11 @@ def column_names(table: Any) -> list[str] | None:
         if names is not None and not callable(names):
             return [str(name) for name in names]
     return None
+
+
+def repeated(names: Sequence[str]) -> list[str]:
+    """Those that occur more than once, sorted."""
+    return sorted(name for name, times in Counter(names).items() if times > 1)
 
 
 def as_matrix(table: Any, what: str, *, or_vector: bool = False) -> np.ndarray:
@@ -130,19 +137,20 @@ def _is_lazy(table: Any) -> bool:
 
 def _frame(table: Any, what: str, names: list[str]) -> np.ndarray:
     """One matrix from a data frame; float32 if all columns are, else float64."""
-    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    twice = repeated(names)
     if twice:
         raise ValueError(f"{what} has more than one column of the name {_listed(twice)}: rename or drop columns.")
     whole = _single_block(table)
     if whole is not None:
         return whole
-    n_rows, single = len(table), [_is_single(_column(table, j)) for j in range(len(names))]
+    held = _columns(table, len(names))
+    n_rows, single = len(table), [_is_single(column) for column in held]
     dtype = np.float32 if single and all(single) else np.float64
     matrix, wrong = np.empty((n_rows, len(names)), dtype, order="F"), dict[str, list[str]]()
     reasons = dict[str, str]()
     for j, name in enumerate(names):
         try:
-            matrix[:, j] = read_column(_column(table, j), what, name)
+            matrix[:, j] = read_column(held[j], what, name)
         except Unreadable as error:
             wrong.setdefault(error.kind, []).append(name)
             reasons.setdefault(error.kind, error.advice)
@@ -161,10 +169,11 @@ def _single_block(table: Any) -> np.ndarray | None:
     return None
 
 
-def _column(table: Any, j: int) -> Any:
+def _columns(table: Any, n: int) -> list[Any]:
+    """All at once: to ask for one of them costs some libraries as much as all."""
     if hasattr(table, "iloc"):
-        return table.iloc[:, j]
-    return table.column(j) if hasattr(table, "column") else table.get_columns()[j]
+        return [column for _, column in table.items()]
+    return [table.column(j) for j in range(n)] if hasattr(table, "column") else table.get_columns()
 
 
 def _is_single(column: Any) -> bool:

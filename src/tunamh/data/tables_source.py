@@ -61,7 +61,8 @@ class SomeColumns:
     """Columns of tables chosen by name, as ``tables[["distance", "hour"]]`` gives them."""
 
     def __init__(self, tables: Any, columns: Sequence[str]):
-        unknown = [name for name in columns if name not in tables.names]
+        there = set(tables.names)
+        unknown = [name for name in columns if name not in there]
         if unknown:
             known = ", ".join(map(str, tables.names))
             raise KeyError(f"no column {unknown[0]!r} in these rows, whose columns are {known}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,20 @@ import numpy as np
 from .columns import Factor, Numbers, Variable
 from .errors import FormulaError, listed
 from .functions import ELEMENTWISE, LEARNED, apply_learned
-from .syntax import COMPARISONS, Call, Name, Node, Number, Operation, Text, columns_in
+from .syntax import COMPARISONS, Call, Name, Node, Number, Operation, Text, columns_in, spine
 
 States = Mapping[str, Mapping[str, float]]
 """What functions have learned, by their text."""
 
 _COMPARE = {">": np.greater, "<": np.less, ">=": np.greater_equal, "<=": np.less_equal}
 _COMPARE |= {"==": np.equal, "!=": np.not_equal}
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": np.true_divide,
+    "**": lambda base, exponent: np.power(np.asarray(base, dtype=np.float64), exponent),
+}
 
 
 class Values:
@@ -81,18 +89,13 @@ class Values:
             return -self._number(node.right)
         if node.operator in COMPARISONS:
             return self._compared(node)
-        left, right = self._number(node.left), self._number(node.right)
-        if node.operator == "+":
-            return left + right
-        if node.operator == "-":
-            return left - right
-        if node.operator == "*":
-            return left * right
-        if node.operator == "/":
-            return np.true_divide(left, right)
-        if node.operator == "**":
-            return np.power(np.asarray(left, dtype=np.float64), right)
-        raise FormulaError(f"{node}: {node.operator} stands between terms, not inside arithmetic.")
+        first, operations = spine(node, _ARITHMETIC)
+        if not operations:
+            raise FormulaError(f"{node}: {node.operator} stands between terms, not inside arithmetic.")
+        found = self._number(first)
+        for one in operations:
+            found = _ARITHMETIC[one.operator](found, self._number(one.right))
+        return found
 
     def _call(self, node: Call) -> Any:
         if node.function not in ELEMENTWISE and node.function not in (*LEARNED, "I"):
@@ -169,5 +172,7 @@ def learned_calls(node: Node | None) -> list[Call]:
         only_argument(node)
         return [node]
     if isinstance(node, Operation):
-        return [*learned_calls(node.left), *learned_calls(node.right)]
+        first, operations = spine(node)
+        sides = [first.right if isinstance(first, Operation) else first, *(one.right for one in operations)]
+        return [call for side in sides for call in learned_calls(side)]
     return []

@@ -11,7 +11,7 @@ from .columns import Factor, Numbers
 from .errors import FormulaError, listed
 from .evaluate import Values, as_factor, only_argument
 from .parse import parse_expression
-from .syntax import Call, Node, Operation, label
+from .syntax import Call, Node, Operation, label, spine
 
 _ARGUMENT = {"trials": "trials", "weights": "weights", "cens": "censored"}
 
@@ -40,8 +40,9 @@ def left_side(node: Node | None) -> LeftSide:
 
 
 def _parts(node: Node) -> list[Node]:
-    if isinstance(node, Operation) and node.operator == "+" and node.left is not None:
-        return [*_parts(node.left), *_parts(node.right)]
+    first, operations = spine(node, ("+",))
+    if operations:
+        return [part for side in (first, *(one.right for one in operations)) for part in _parts(side)]
     return [node]
 
 

@@ -20,7 +20,7 @@ from .errors import FormulaError
 from .functions import KNOWN
 from .syntax import COMPARISONS, Call, Name, Node, Number, Operation, Text
 
-LONGEST = 20_000
+LONGEST = 200_000
 """Characters."""
 
 _DEEPEST = 60  # parentheses inside each other

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 _PLAIN = re.compile(r"[^\W\d]\w*(\.\w+)*")
@@ -52,20 +52,36 @@ class Call:
         return f"{self.function}({', '.join(inside)})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Operation:
-    """Two sides and what stands between them; the left one of a sign is None."""
+    """Two sides and what stands between them; the left one of a sign is None.
+
+    A chain such as ``a + b + c`` leans to the left and may be thousands of operations long: whoever walks through one
+    goes along its `spine`, as Python does not call itself so often. Two are equal if their texts are.
+    """
 
     operator: str
     left: Node | None
     right: Node
 
     def __str__(self) -> str:
-        if self.left is None:
+        first, operations = spine(self)
+        if not operations:
             return f"{self.operator}{_inside(self.right, self)}"
-        tight = self.operator in ("**", ":")
-        between = self.operator if tight else f" {self.operator} "
-        return f"{_inside(self.left, self)}{between}{_inside(self.right, self, right=True)}"
+        parts, inner = [_inside(first, operations[0])], first
+        for outer in operations:
+            if inner is not first and _in_parentheses(inner, outer):
+                parts = ["(", *parts, ")"]
+            between = outer.operator if outer.operator in ("**", ":") else f" {outer.operator} "
+            parts += [between, _inside(outer.right, outer, right=True)]
+            inner = outer
+        return "".join(parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Operation) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
 
 
 Node = Name | Number | Text | Call | Operation
@@ -80,12 +96,25 @@ def _strength(node: Operation) -> int:
     return _SIGN if node.left is None else _BINDS[node.operator]
 
 
-def _inside(node: Node, outer: Operation, right: bool = False) -> str:
-    """In parentheses where it would read otherwise without."""
+def _in_parentheses(node: Node, outer: Operation, right: bool = False) -> bool:
+    """Whether it would read otherwise without."""
     if not isinstance(node, Operation):
-        return str(node)
+        return False
     own, of_outer = _strength(node), _strength(outer)
-    return f"({node})" if own < of_outer or (own == of_outer and (right or own == 7)) or own == 1 else str(node)
+    return own < of_outer or (own == of_outer and (right or own == 7)) or own == 1
+
+
+def _inside(node: Node, outer: Operation, right: bool = False) -> str:
+    return f"({node})" if _in_parentheses(node, outer, right) else str(node)
+
+
+def spine(node: Node, operators: Container[str] = _BINDS) -> tuple[Node, list[Operation]]:
+    """The first operand of a chain of such operators, and its operations from left to right."""
+    found = []
+    while isinstance(node, Operation) and node.left is not None and node.operator in operators:
+        found.append(node)
+        node = node.left
+    return node, found[::-1]
 
 
 def label(node: Node) -> str:
@@ -101,5 +130,7 @@ def columns_in(node: Node | None) -> Iterator[str]:
         for one in (*node.arguments, *(value for _, value in node.named)):
             yield from columns_in(one)
     elif isinstance(node, Operation):
-        yield from columns_in(node.left)
-        yield from columns_in(node.right)
+        first, operations = spine(node)
+        yield from columns_in(first.right if isinstance(first, Operation) else first)
+        for one in operations:
+            yield from columns_in(one.right)

@@ -5,12 +5,12 @@ A term is a tuple of atoms that are multiplied with each other; the empty tuple 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import NamedTuple
 
 from .errors import FormulaError
 from .functions import BESIDE
-from .syntax import COMPARISONS, Call, Name, Node, Number, Operation, Text, columns_in, label
+from .syntax import COMPARISONS, Call, Name, Node, Number, Operation, Text, columns_in, label, spine
 
 Term = tuple[Node, ...]
 
@@ -59,11 +59,8 @@ def _sum(node: Node, others: Sequence[str]) -> Terms:
             )
         return Terms(intercept=node.value == 1.0)
     if isinstance(node, Operation):
-        if node.operator in ("+", "-") and node.left is not None:
-            left, right = _sum(node.left, others), _sum(node.right, others)
-            return _joined(left, right) if node.operator == "+" else _without(left, right)
-        if node.operator == "-":
-            return _without(Terms(), _sum(node.right, others))
+        if node.operator in ("+", "-"):
+            return _added_up(node, others)
         if node.operator in ("|", "||"):
             return Terms(groups=tuple(_groups(node, others)))
     if isinstance(node, Call) and node.function == "offset":
@@ -73,18 +70,30 @@ def _sum(node: Node, others: Sequence[str]) -> Terms:
     return Terms(fixed=_distinct(_product(node, others)))
 
 
-def _joined(left: Terms, right: Terms) -> Terms:
-    fixed = _distinct([*left.fixed, *right.fixed])
-    intercept = left.intercept if right.intercept is None else right.intercept
-    return Terms(fixed, intercept, (*left.offsets, *right.offsets), (*left.groups, *right.groups))
-
-
-def _without(left: Terms, right: Terms) -> Terms:
-    if right.offsets or right.groups:
-        raise FormulaError("offsets and group effects cannot be taken away with a minus: leave them out.")
-    gone = {_key(term) for term in right.fixed}
-    fixed = tuple(term for term in left.fixed if _key(term) not in gone)
-    return left._replace(fixed=fixed, intercept=left.intercept if right.intercept is None else not right.intercept)
+def _added_up(node: Operation, others: Sequence[str]) -> Terms:
+    """A sum or a sign: what is added and taken away from left to right, each term once, as it was written first."""
+    first, operations = spine(node, ("+", "-"))
+    signed = [("+", first), *((one.operator, one.right) for one in operations)]
+    if not operations:
+        signed = [("-", node.right)]
+    fixed, intercept = dict[frozenset[str], Term](), None
+    offsets, groups = list[Node](), list[GroupTerm]()
+    for sign, part in signed:
+        one = _sum(part, others)
+        if sign == "-":
+            if one.offsets or one.groups:
+                raise FormulaError("offsets and group effects cannot be taken away with a minus: leave them out.")
+            for term in one.fixed:
+                fixed.pop(_key(term), None)
+            intercept = intercept if one.intercept is None else not one.intercept
+            continue
+        for term in one.fixed:
+            fixed.setdefault(_key(term), term)
+        intercept = intercept if one.intercept is None else one.intercept
+        offsets += one.offsets
+        groups += one.groups
+    _refuse_too_many(fixed)
+    return Terms(tuple(fixed.values()), intercept, tuple(offsets), tuple(groups))
 
 
 def _key(term: Term) -> frozenset[str]:
@@ -97,15 +106,24 @@ def _distinct(terms: Sequence[Term]) -> tuple[Term, ...]:
     found: dict[frozenset[str], Term] = {}
     for term in terms:
         found.setdefault(_key(term), term)
-    if len(found) > _MOST_TERMS:
-        raise FormulaError(f"the formula has more than {_MOST_TERMS:,} terms: write fewer.")
+    _refuse_too_many(found)
     return tuple(found.values())
+
+
+def _refuse_too_many(terms: Sized) -> None:
+    if len(terms) > _MOST_TERMS:
+        raise FormulaError(f"the formula has more than {_MOST_TERMS:,} terms: write fewer.")
 
 
 def _product(node: Node, others: Sequence[str]) -> list[Term]:
     """The terms of anything but a sum with intercepts, offsets or groups."""
+    first, operations = spine(node, _PRODUCTS)
+    if operations:
+        found = _product(first, others)
+        for one in operations:
+            found = _multiplied(found, one, others)
+        return found
     if isinstance(node, Operation) and node.left is not None:
-        left, right = node.left, node.right
         if node.operator in ("+", "-"):
             inside = _sum(node, others)
             if inside.offsets or inside.groups or inside.intercept is not None:
@@ -113,22 +131,27 @@ def _product(node: Node, others: Sequence[str]) -> list[Term]:
                     f"({node}): 0, 1, offsets and group effects stand beside other terms, not in products."
                 )
             return list(inside.fixed)
-        if node.operator == ":":
-            return _times(_product(left, others), _product(right, others))
-        if node.operator == "*":
-            a, b = _product(left, others), _product(right, others)
-            return [*a, *b, *_times(a, b)]
-        if node.operator == "/":
-            a, b = _product(left, others), _product(right, others)
-            together: Term = tuple(dict.fromkeys(atom for term in a for atom in term))
-            return [*a, *_times([together], b)]
-        if node.operator == "**":
-            return _power(_product(left, others), right)
         if node.operator in ("|", "||"):
             raise FormulaError(f"({node}): group effects stand beside other terms, not in products.")
     if isinstance(node, Name) and node.name == ".":
         return [(Name(name),) for name in others]
     return [(_atom(node),)]
+
+
+_PRODUCTS = (":", "*", "/", "**")
+
+
+def _multiplied(a: list[Term], operation: Operation, others: Sequence[str]) -> list[Term]:
+    """``a`` with what stands right of it."""
+    if operation.operator == "**":
+        return _power(a, operation.right)
+    b = _product(operation.right, others)
+    if operation.operator == ":":
+        return _times(a, b)
+    if operation.operator == "*":
+        return [*a, *b, *_times(a, b)]
+    together: Term = tuple(dict.fromkeys(atom for term in a for atom in term))
+    return [*a, *_times([together], b)]
 
 
 def _times(left: list[Term], right: list[Term]) -> list[Term]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.tables import column_names
+from ..data.tables import column_names, repeated
 from .columns import Factor, Numbers, Variable, join_levels, variable
 from .errors import FormulaError, listed
 
@@ -27,13 +27,13 @@ def _columns(table: Any) -> dict[str, Any]:
         raise TypeError("the data are a lazy frame, which has no rows yet: pass data.collect().")
     names = column_names(table)
     if names is not None:
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = repeated(names)
         if twice:
             raise FormulaError(
                 f"the data have more than one column of the name {listed(twice)}: rename or drop columns."
             )
         if hasattr(table, "iloc"):
-            return {name: table.iloc[:, j] for j, name in enumerate(names)}
+            return {str(name): column for name, column in table.items()}
         return {name: table[name] for name in names}
     if isinstance(table, Mapping):
         columns = {str(name): column for name, column in table.items()}
@@ -72,7 +72,8 @@ def read(columns: Mapping[str, Any], names: list[str]) -> dict[str, Variable]:
 
 def refuse_unknown(names: list[str], there: list[str]) -> None:
     """Raise for columns that a table does not have."""
-    absent = [name for name in names if name not in there]
+    known = set(there)
+    absent = [name for name in names if name not in known]
     if not absent:
         return
     import difflib

@@ -64,10 +64,10 @@ def _lengths(codes, Z, X, lean, metric, unroot, reach, width):
 
 
 def _tilts(one: Grouping, centre: Centre, f: int) -> np.ndarray:
-    """``A^-1 T A^-1`` of every group, ``T = sum f'' z z'`` and ``A = sum |f''| z z'``; zero where there are no effects.
+    """``A^-1 T A^-1`` of every group, ``T = sum f'' z z'``, ``A = 2 H - T >= |T|``; zero where there are no effects.
 
-    ``tilt h`` is then the regression of x on z where all rows are convex (``T = A``), or all are concave (``T = -A``),
-    and no steeper where rows are of both kinds and ``T`` may be near zero.
+    ``H`` is that of the convex rows. ``tilt h`` is the regression of x on z where all rows are convex, as ``T = A``,
+    and no steeper where they are not and ``T`` may be near zero.
     """
     true, convex = centre.sums.factors[f].curvature, convex_factors(centre.sums)[f].curvature
     size = 2.0 * convex - true

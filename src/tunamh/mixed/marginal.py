@@ -14,8 +14,8 @@ _WIDEST, _ROUNDING = 1e-7, 1e-9  # the precision of scales beyond all doubt, and
 class Marginal:
     """``E(b, lambda)`` of one factor, its effects integrated out of the quadratic, the others at the centre.
 
-    Where rows are not convex, their own quadratic may fall for ever in ``b`` at wide scales. Then that of their convex
-    parts is taken, with the same gradient: it says where proposals go, not what is decided about.
+    Where rows are not convex, their own quadratic may fall for ever at wide scales. Then that of their convex parts is
+    taken, with the same gradient: it says where proposals go, not what is decided about.
     """
 
     def __init__(self, rows: GroupedRows, f: int, at: Point, sums: DataSums, priors: ScalePriors):
@@ -34,7 +34,9 @@ class Marginal:
         self.bend = sums.hessian + self.prior_hessian
 
     def _holds(self) -> bool:
-        """Whether the Hessian in ``b`` is not negative at scales so wide that effects take all they can."""
+        """Whether no group is concave, and the Hessian in ``b`` not negative where wide effects take all of it."""
+        if np.linalg.eigvalsh(self.of.curvature).min(initial=0.0) < 0.0:
+            return False
         Q = _WIDEST * np.eye(self.one.q) if self.one.known is None or self.priors.tau_at >= 0 else self.one.known
         inverse = inverses(self.convex.curvature, Q)
         left = self.bend - np.einsum("gaj,gab,gbk->jk", self.of.cross, inverse, self.of.cross)
@@ -62,7 +64,11 @@ class Marginal:
         return energy, b, hessian
 
     def energy(self, scales: np.ndarray) -> float:
-        """With the scales' prior."""
+        """With the scales' prior; infinite where a search has gone so far that rounding leaves no law."""
         if not np.abs(scales).max(initial=0.0) < 30.0:
             return np.inf
-        return self.solve(scales)[0] + self.priors.energy(self.f, scales, self.at.common)
+        try:
+            value = self.solve(scales)[0] + self.priors.energy(self.f, scales, self.at.common)
+        except np.linalg.LinAlgError:
+            return np.inf
+        return value if np.isfinite(value) else np.inf

@@ -27,7 +27,7 @@ from ..targets.observe import Beside
 from ..targets.parts import no_distance
 from .approximation import SharedParameters, law_of_shared
 from .asked import groupings_of, in_order, listed, refuse, unit
-from .centre import Centre, find_centre
+from .centre import Centre
 from .flat_scales import refuse_flat_scales
 from .groups import GroupEffects, Grouping, warn_of_single_rows
 from .layout import Common, FactorNumbers, pack
@@ -38,6 +38,7 @@ from .parameters import GroupedParameters
 from .priors import ScalePriors
 from .quadratic import precision_at
 from .rows import with_groups
+from .sound import trusted_centre
 from .sums import GroupedRows, Point
 from .sweep import LaplaceByGroups, Sweep
 
@@ -161,7 +162,7 @@ class MixedModel(GroupedParameters):
             mode = base.modes[0]
             common = np.array(mode.point if np.isfinite(mode.posterior.energy) else base._prior.mean, dtype=np.float64)
             start = Point(common, [np.zeros((one.groups, one.q)) for one in self.groupings])
-        return find_centre(self.grouped, self.scale_priors, start)
+        return trusted_centre(base, self.grouped, self.scale_priors, start)
 
     @cached_property
     def factors(self) -> list[FactorNumbers]:

@@ -56,6 +56,8 @@ def scale_law(marginal: Marginal, scales: np.ndarray, width: float) -> np.ndarra
     coarse = scales[0] + np.arange(-_FAR_LEFT, _FAR_RIGHT + 1.0)
     seen = np.array([log_mass(at(x)) for x in coarse])
     seen = np.where(np.isfinite(seen), seen, -np.inf)
+    if not np.isfinite(seen.max()):
+        return np.zeros(1)
     near = np.flatnonzero(seen > seen.max() - _NEGLIGIBLE)
     low, high = coarse[near[0]] - 1.0, coarse[near[-1]] + 1.0
     step = (high - low) / _CELLS

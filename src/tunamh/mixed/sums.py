@@ -76,6 +76,22 @@ class DataSums(NamedTuple):
     convex: tuple[np.ndarray, list[OfFactor]] | None
 
 
+_MOST_FALL = 4.0  # of a group's energy, by its quadratic
+
+
+def _lifted(of: OfFactor) -> OfFactor:
+    """With so much more curvature along the gradient that no group's quadratic falls by more than a few units.
+
+    Concave rows have a gradient and no curvature: what they say of effects under a wide prior would fall for ever.
+    """
+    H, g = of.curvature, of.gradient
+    tiny = 1e-12 * (np.einsum("gaa->g", H) + np.square(g).sum(axis=1) + 1e-300)
+    with np.errstate(over="ignore", invalid="ignore"):
+        solved = np.linalg.solve(H + tiny[:, None, None] * np.eye(H.shape[1]), g[:, :, None])[:, :, 0]
+        steep = ~(0.5 * np.einsum("ga,ga->g", g, solved) <= _MOST_FALL)
+    return of._replace(curvature=H + (0.5 / _MOST_FALL) * steep[:, None, None] * g[:, :, None] * g[:, None, :])
+
+
 class GroupedRows:
     """The rows of a regression, and the groups that each of them belongs to."""
 
@@ -126,7 +142,8 @@ class GroupedRows:
         factors, convex = (
             [OfFactor(*each[3 * f : 3 * f + 3]) for f in range(len(each) // 3)] for each in (own, beside[1:])
         )
-        return DataSums(float(energy), gradient, hessian, factors, (beside[0], convex) if beside else None)
+        positive = (beside[0], [_lifted(one) for one in convex]) if beside else None
+        return DataSums(float(energy), gradient, hessian, factors, positive)
 
     def _second(self, rows: Rows, of: Sums) -> list[np.ndarray]:
         """Gradient, curvature and cross derivatives of every factor, one behind the other."""

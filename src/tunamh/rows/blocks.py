@@ -56,9 +56,10 @@ def chosen(table: Any, columns: Sequence[str] | None) -> Any:
     """Some columns of a table, in this order."""
     if columns is None:
         return table
-    lacking = [name for name in columns if name not in names_of(table)]
+    there = dict.fromkeys(names_of(table))
+    lacking = [name for name in columns if name not in there]
     if lacking:
-        raise KeyError(f"it has no column {lacking[0]!r}, only {', '.join(names_of(table))}")
+        raise KeyError(f"it has no column {lacking[0]!r}, only {', '.join(there)}")
     if isinstance(table, dict):
         return {name: table[name] for name in columns}
     return table.select(list(columns)) if hasattr(table, "select") else table[list(columns)]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _CANCELLED = 1e-11  # of what does not cancel, the share that rounding leaves
 _FAR_BELOW = 1e-10
+_TOO_SMALL = 1e-150
 
 
 def rows_for_columns(n_rows: int, dim: int) -> np.ndarray:
@@ -26,7 +27,21 @@ def rows_for_columns(n_rows: int, dim: int) -> np.ndarray:
 def columns_of(target: Regression, rows: Rows) -> Columns:
     """What a sample of the rows tells about the columns, and coordinates in which they are well conditioned."""
     counts = target.weight(rows) > 0
-    return examine_columns(_below_each_other(rows.X.dense(), counts if counts.any() else ~counts))
+    seen = _below_each_other(rows.X.dense(), counts if counts.any() else ~counts)
+    refuse_tiny(seen, target.walking_names)
+    return examine_columns(seen)
+
+
+def refuse_tiny(X: np.ndarray, names: list[str]) -> None:
+    """Columns of numbers whose squares are lost, and which would pass for columns of zeros."""
+    largest = np.abs(X).max(axis=0, initial=0.0)
+    tiny = np.flatnonzero((largest > 0) & (largest < _TOO_SMALL))
+    if len(tiny):
+        name, most = names[int(tiny[0])], largest[tiny[0]]
+        raise ValueError(
+            f"column {name} has no number above {most:.3g}, which is too small to compute with (below {_TOO_SMALL:g}): "
+            "rescale the column."
+        )
 
 
 def _below_each_other(X: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -38,6 +38,7 @@ from .regression import Regression
 from .rivals import rival_modes
 from .separation import separating_direction
 from .several_predictors import SeveralPredictors
+from .sound import impossible
 from .taylor import TaylorTarget
 
 Result = TypeVar("Result")
@@ -246,6 +247,9 @@ class GLM(Regression):
         modes = searched(self)
         if modes[0].slow and self.separating_direction() is None:
             modes[0] = find_mode(self, start=modes[0].point, patient=True)
+        if self._astray(modes[0]):
+            again = [find_mode(self, start=start, patient=True) for start in self.search_starts()]
+            modes[0] = min([modes[0], *again], key=lambda mode: (self._astray(mode), mode.posterior.energy))
         if np.isfinite(modes[0].posterior.energy):
             self._supported_point = modes[0].point
         own = self._prior.own and self.arranged.form is None
@@ -255,6 +259,13 @@ class GLM(Regression):
             alone = find_mode(without_prior)
             modes = [alone] if alone.found else modes
         return modes
+
+    def _astray(self, mode: Mode) -> bool:
+        """Whether the Laplace law there cannot be that of a mode (`tunamh.targets.sound`)."""
+        if not (np.isfinite(mode.posterior.energy) and np.isfinite(mode.posterior.hessian).all()):
+            return False
+        width = np.linalg.norm(mode.posterior.metric().factor, axis=1)
+        return impossible(width, self._prior, self.convex)
 
     def supported_point(self) -> np.ndarray | None:
         return self._supported_point
@@ -292,7 +303,10 @@ class GLM(Regression):
 
     def _dominated(self, laws: Laws) -> bool:
         """Whether a posterior is about as wide as a Student-t or Laplace law, or has no Laplace law of its own."""
-        point, metric = self.modes[0].point, self.modes[0].posterior.metric()
+        point, posterior = self.modes[0].point, self.modes[0].posterior
+        if not np.isfinite(posterior.hessian).all():
+            return False
+        metric = posterior.metric()
         if self.arranged.form is not None and not metric.positive_definite:
             return True
         width = np.linalg.norm(metric.factor, axis=1)

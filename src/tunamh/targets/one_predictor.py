@@ -102,8 +102,8 @@ class OnePredictor:
     def _constants(self, y: np.ndarray, eta: np.ndarray, size: np.ndarray, order: int, radius: float) -> np.ndarray:
         """Per row, a bound on ``|f''|`` (order 1) or the slope constant (order 2) while ``|eta' - eta| <= size r``."""
         if order == 2 and hasattr(self.family, "slope_constants"):
-            return self.family.slope_constants(y, eta, radius * size)
-        return self.family.suprema_near(y, eta, radius * size)[order]  # type: ignore[attr-defined]
+            return self.family.slope_constants(y, eta, _reach(radius, size))
+        return self.family.suprema_near(y, eta, _reach(radius, size))[order]  # type: ignore[attr-defined]
 
     def bounds(self, order: int, trust: Trust) -> Bounds:
         return bounds_of_regression(order, trust)
@@ -119,7 +119,7 @@ class OnePredictor:
         own, factors = at.ladder.constants(
             lambda radius: self._constants(y, eta, size, order, radius),
             everywhere,
-            (lambda radius: self.family.rough_bounds(y, eta, radius * size)) if costly else None,  # type: ignore[attr-defined]
+            (lambda radius: self.family.rough_bounds(y, eta, _reach(radius, size))) if costly else None,  # type: ignore[attr-defined]
         )
         if not np.isfinite(own).all():
             row = start + int(np.argmax(~np.isfinite(own)))
@@ -133,3 +133,8 @@ class OnePredictor:
         leverage = float(np.max(weight * np.abs(second) * square))
         thirds = X.moment(weight * third * square) @ at.factor
         return RowSums(factors, leverage, float(size.max()), thirds)
+
+
+def _reach(radius: float, size: np.ndarray) -> np.ndarray:
+    """How far predictors of rows of this ``size`` may move; a row of zeros stays, however large the radius."""
+    return np.multiply(radius, size, out=np.zeros_like(size), where=size > 0)

@@ -1,13 +1,13 @@
 """Models that are no regressions, as energies of one's own: all data are one row, and every step reads it.
 
 An energy is minus the log of the whole posterior density (data, priors, and the change of variables), in coordinates
-without ends: logarithms of positive numbers and of gaps, logits of shares. A Gaussian walk does the moving.
+without ends: logarithms of positive numbers and of gaps, logits of shares. A Gaussian walk does the moving, and
+warm-up learns the shape of its steps.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from scipy import optimize, special
 
-from tunamh import MH, ConvergenceWarning, EnergyTarget, RandomWalk, sample
+from tunamh import MH, EnergyTarget
 
 
 class Walked(NamedTuple):
@@ -30,22 +30,14 @@ class Walked(NamedTuple):
 def walked(
     energy: Callable, row: np.ndarray, start: list[float], natural: Callable[[np.ndarray], dict[str, np.ndarray]]
 ) -> tuple[EnergyTarget, Callable[[Any], dict[str, np.ndarray]], dict[str, Any]]:
-    """Target, parameters and settings. Steps have the covariance of a first run, whose own are those of the mode."""
+    """Target, parameters and settings; warm-up learns the shape of the walk's steps."""
     target, mode = EnergyTarget(energy, row[None], math.inf, dim=len(start)), _mode(energy, row, start)
-    settings = {"test": MH(), "proposal": _steps(np.linalg.inv(_curvature(energy, row, mode))), "thin": 10 * len(start)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        first = sample(target, init=mode, draws=2_000, rng=0, progressbar=False, **settings).posterior["theta"].values
-    settings |= {"proposal": _steps(np.cov(first.reshape(-1, len(start)).T)), "init": first[:, -1], "draws": 5_000}
+    settings = {"test": MH(), "init": mode, "tune": 20_000, "draws": 5_000, "thin": 10 * len(start)}
     return target, lambda draws: natural(draws["theta"].values), settings
 
 
-def _steps(covariance: np.ndarray) -> RandomWalk:
-    return RandomWalk(2.4 / math.sqrt(len(covariance)) * np.linalg.cholesky(covariance))
-
-
 def _mode(energy: Callable, row: np.ndarray, start: list[float]) -> np.ndarray:
-    """Near enough: it decides how fast the walk is, not where it goes to."""
+    """Near enough: chains begin there, and go where they go."""
     found = np.array(start)
     for method in ("BFGS", "Nelder-Mead", "BFGS"):
         with np.errstate(all="ignore"):
@@ -53,17 +45,6 @@ def _mode(energy: Callable, row: np.ndarray, start: list[float]) -> np.ndarray:
         if energy(tried, row) < energy(found, row):
             found = tried
     return found
-
-
-def _curvature(energy: Callable, row: np.ndarray, at: np.ndarray, width: float = 1e-3) -> np.ndarray:
-    """By differences."""
-    shifts = width * np.eye(at.size)
-    four = [
-        [sign * energy(at + a + side * b, row) for sign, a, side in ((1, i, 1), (-1, i, -1), (-1, -i, 1), (1, -i, -1))]
-        for i in shifts
-        for b in shifts
-    ]
-    return np.sum(four, axis=1).reshape(at.size, at.size) / (4 * width**2)
 
 
 def positive(names: list[str]) -> Callable[[np.ndarray], dict[str, np.ndarray]]:

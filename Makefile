@@ -9,7 +9,8 @@ PEERS := benchmarks/.peers-venv
 help:
 	@echo "make demo    a million rows, sampled exactly in seconds: table and picture in demo/"
 	@echo "make test    the test suite"
-	@echo "make exactness  every family in every kernel, an hour: the tables of docs/exact.md"
+	@echo "make exactness  every family in every kernel, an hour: the tables of docs/exact.md;"
+	@echo "                POSTERIORDB=path: also against the reference draws in that copy of posteriordb"
 	@echo "make check   linters, types, import rules"
 	@echo "make docs    the documentation, its pages run: docs/_build/html"
 	@echo "make package wheel and sdist, installed in fresh environments and tried"
@@ -32,6 +33,9 @@ test: $(VENV)/installed
 
 exactness: $(VENV)/installed
 	$(BIN)/python tests/invariance/run.py --points 3000 --processes 2 --defects --page docs/exact.md
+ifdef POSTERIORDB
+	$(BIN)/python tests/posteriordb/run.py --posteriordb $(POSTERIORDB) --page docs/exact.md
+endif
 
 check: $(VENV)/installed
 	$(BIN)/ruff check .

@@ -1,5 +1,6 @@
 """The command line on files: what it writes, what it says, and that nothing is lost."""
 
+import contextlib
 import io
 import json
 import os
@@ -310,10 +311,15 @@ def test_draws_are_saved_whoever_reads_what_is_printed(here, monkeypatch, capsys
     if first == "resume":
         assert run(*SAMPLE, *SHORT, "--store", "run").exit_code == 0
     arguments = {"sample": (*SAMPLE, *SHORT, "--out", "run.nc"), "resume": ("resume", "run", "--out", "run.nc")}[first]
-    stream, code, told = STREAMS[name]
-    monkeypatch.setattr(sys, "stdout", stream())
-    with pytest.raises(SystemExit) as ended:
-        app([str(one) for one in arguments])
+    make, code, told = STREAMS[name]
+    stream = make()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", stream)
+        with pytest.raises(SystemExit) as ended:
+            app([str(one) for one in arguments])
+    with contextlib.suppress(OSError):
+        if stream is not None:
+            stream.close()
     assert ended.value.code == code
     assert saved_draws("run.nc") == 100
     assert told in capsys.readouterr().err

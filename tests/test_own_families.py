@@ -87,3 +87,18 @@ def test_a_log_likelihood_in_the_place_of_an_energy_is_called_one(name, prior):
     energy, y = WRONG_SIGN[name]
     with pytest.raises(ValueError, match="looks like a log likelihood: return its negative"):
         sample(GLM(X, y, tunamh.family(energy), prior=prior), rng=1, progressbar=False)
+
+
+TOO_LARGE = {
+    "a constant": lambda eta, y: 1e16 + 0.5 * (y - eta) ** 2,
+    "a constant inside": lambda eta, y: -np.logaddexp(1e16 - 0.5 * (y - eta) ** 2, 1e16 - 2.0 * (y - eta) ** 2),
+    "what cancels": lambda eta, y: (1e8 + eta - y) ** 2 - 1e16 - 2e8 * (eta - y),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_an_energy_that_loses_its_digits_is_refused(name):
+    """Its differences are rounding, and the Hessian of the second is 0."""
+    with pytest.raises(ValueError, match=r"is rounded by .* leave that out"):
+        GLM(X, RNG.normal(size=N), tunamh.family(TOO_LARGE[name]))
+    GLM(X, 1e9 + RNG.normal(size=N), tunamh.family(log_normal_density))  # large responses are no large constants

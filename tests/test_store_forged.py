@@ -226,6 +226,30 @@ def test_a_forged_netcdf_file_is_one_sentence(tmp_path, forge):
         tunamh.report(path, tmp_path / "report.html")
 
 
+@pytest.mark.parametrize(
+    "change", [{"family": None}, {"family": []}, {"groups": 3}, {"factors": [1]}, {"dim": "x"}, {"groups": [{}]}]
+)
+def test_a_forged_model_is_one_sentence(whole, change):
+    tree = tunamh.read_store(whole)
+    model = json.loads(tree["posterior"].attrs["model"])
+    tree["posterior"].attrs["model"] = json.dumps(model | change)
+    with pytest.raises(tunamh.NotApplicable, match="prediction needs a result"):
+        tunamh.predict(tree, np.zeros((2, 3)))
+
+
+def test_columns_outside_a_forged_model_do_not_reach_compiled_code():
+    from tunamh.formula import FormulaError
+    from tunamh.formula.right_side import Columns
+
+    for columns in (
+        Columns(np.zeros((2, 0)), np.array([[10**9], [0]], np.int32), None, 3),
+        Columns(np.zeros((2, 0)), np.array([[-2], [0]], np.int32), None, 3),
+        Columns(np.zeros((2, 5)), np.zeros((2, 0), np.int32), None, 3),
+    ):
+        with pytest.raises(FormulaError, match="columns outside its 3"):
+            columns.dense()
+
+
 def test_a_pipe_is_no_result(tmp_path):
     os.mkfifo(tmp_path / "pipe.nc")
     with pytest.raises(ValueError, match="no file that holds bytes"):

@@ -4,12 +4,13 @@ import json
 import math
 import sys
 
+import arviz_stats
 import numba
 import numpy as np
 import pytest
 
 from conftest import logistic_data
-from tunamh import MH, EnergyTarget, FlyMC, LogisticRegression, RandomWalk, TunaMH, sample
+from tunamh import MH, ConvergenceWarning, EnergyTarget, FlyMC, LogisticRegression, RandomWalk, TunaMH, sample
 from tunamh._jit import Goals, Learned
 from tunamh.acceptance.thinning import Thinning
 from tunamh.chain import MOVE_BOUND, RATE, REPORT, ChainState, Kernel, advance, new_record
@@ -63,11 +64,12 @@ def test_update_changes_nothing_it_was_given(rng):
     assert np.array_equal(record, copy)
 
 
+@pytest.mark.parametrize("learn_shape", [False, True])
 @pytest.mark.parametrize("steps", [1, 7, 10, 205])
-def test_windows_one_by_one_or_all_at_once(target, steps):
+def test_windows_one_by_one_or_all_at_once(target, steps, learn_shape):
     ends = []
     for windows in (1, 3, 1000):
-        kernel, state = opened(target, TunaMH(), RandomWalk())
+        kernel, state = opened(target, TunaMH(), RandomWalk(learn_shape=learn_shape))
         goals = goals_of(kernel.proposal, steps)
         while steps_left(state, goals):
             warm_up(state, kernel, goals, windows)
@@ -135,3 +137,43 @@ def test_chi_is_not_adapted_to_a_proposal_without_a_bound():
     assert 1 / 300 < chi < 1 / 30  # 1 / (C M), C = 300 and M below 1
     tree = sample(target, test=TunaMH(), proposal=RandomWalk(1.0), draws=200, tune=200, chains=1, init=[0.0], rng=1)
     assert json.loads(tree.posterior.attrs["settings"])["knobs"]
+
+
+@numba.njit
+def stretched_energy(theta, row):
+    """Gaussian of 100 rows, of which the last coordinate is known a hundred times better, the first two together."""
+    total = 0.005 * (theta[0] - theta[1]) ** 2 / 0.04
+    for j in range(theta.size):
+        total += 0.005 * theta[j] ** 2 * (1e4 if j == theta.size - 1 else 1.0)
+    return total + 0.0 * row[0]
+
+
+def stretched(dim):
+    return EnergyTarget(stretched_energy, np.zeros(100), np.inf, dim=dim)
+
+
+@pytest.mark.parametrize("dim", [3, 25])
+def test_the_shape_of_steps_is_learned_and_frozen(dim):
+    """By coordinate and, of few coordinates, with correlations: with one number for all, the longest never moves."""
+    target = stretched(dim)
+    walk = target.default_proposal()
+    tree = sample(target, test=MH(), proposal=walk, draws=6000, tune=6000, chains=2, init=np.zeros(dim), rng=1)
+    values = tree.posterior["theta"].values
+    precision = np.diag([1.0] * (dim - 1) + [1e4])
+    precision[:2, :2] += np.array([[1.0, -1.0], [-1.0, 1.0]]) / 0.04
+    truth = np.sqrt(np.diag(np.linalg.inv(precision)))
+    for j in (0, 1, 2) if dim == 3 else (2, dim - 1):
+        effective = float(arviz_stats.ess(values[:, :, j]))
+        assert effective > (300 if dim == 3 else 40)
+        assert abs(values[:, :, j].mean()) < 4.5 * truth[j] / np.sqrt(effective)
+        assert values[:, :, j].std() == pytest.approx(truth[j], rel=4.5 / np.sqrt(2 * effective))
+
+
+def test_one_number_for_all_coordinates_does_not_do():
+    """The negative control of the test above."""
+    with pytest.warns(ConvergenceWarning):
+        tree = sample(
+            stretched(3), test=MH(), proposal=RandomWalk(), draws=6000, tune=6000, chains=2, init=[0.0] * 3, rng=1
+        )
+    values = tree.posterior["theta"].values
+    assert float(arviz_stats.ess(values[:, :, 0])) < 50

@@ -130,7 +130,7 @@ def _refuse_improper_columns(target: Regression) -> None:
     Energies of several predictors are not convex: what is known at their mode proves nothing, so that rows are asked.
     """
     refuse_dependent_columns(target)
-    if target.predictors > 1 or target.modes[0].slow:  # only where a proof says so
+    if (target.predictors > 1 and not target.convex) or target.modes[0].slow:  # only where a proof says so
         refuse_separated(target)
 
 

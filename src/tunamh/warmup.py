@@ -117,7 +117,11 @@ def warm_up(state: RunState, kernel: Kernel, goals: Goals, windows: int) -> int:
     """
     before = state.learned.done
     whole = min(windows, steps_left(state, goals) // WINDOW)
-    _learn(state, kernel, goals, whole, WINDOW)
+    if kernel.proposal.learn is None:
+        _learn(state, kernel, goals, whole, WINDOW)
+    else:
+        for _ in range(whole):
+            _learn(state, kernel, goals, 1, WINDOW)
     if whole < windows and steps_left(state, goals):
         _learn(state, kernel, goals, 1, steps_left(state, goals))
     steps = state.learned.done - before
@@ -127,18 +131,24 @@ def warm_up(state: RunState, kernel: Kernel, goals: Goals, windows: int) -> int:
 
 
 def _learn(state: RunState, kernel: Kernel, goals: Goals, windows: int, length: int) -> None:
-    """``windows`` windows of ``length`` steps, in compiled code."""
+    """``windows`` windows of ``length`` steps, in compiled code; a proposal may learn from the draws of one."""
     chain, model, test = state.chain, kernel.model, kernel.test
     theta, prop = (parameters_at(point, model) for point in (chain.here, chain.there))
+    draws = np.empty((length, chain.here.size))
     outcome, state.learned = _run_windows(
         *(windows, run_chain, chain.rng, chain.stream.of(test.supply), chain.here, chain.there, theta, prop),
         *(chain.memory, model, kernel.proposal.propose, state.proposal_knobs, test.decide, state.test_knobs),
-        *(kernel.work, np.empty((length, chain.here.size)), new_record(length)),
+        *(kernel.work, draws, new_record(length)),
         *(test.adapt or nothing_to_adapt, goals, state.learned),
     )
     chain.steps += outcome.steps
     if outcome.fault != NO_FAULT:
         raise explain(outcome.fault, chain.here, chain.there, model, chain.steps, kernel.pool)
+    if kernel.proposal.learn is not None and windows == 1:
+        step = kernel.proposal.learn(state.proposal_knobs, draws, state.learned.done, goals.steps)
+        if step is not None:
+            state.proposal_knobs[0] = step
+            state.learned = state.learned._replace(log_step=math.log(step))
 
 
 def _freeze(state: RunState, kernel: Kernel) -> None:

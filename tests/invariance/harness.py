@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from tunamh.chain import ChainState, Kernel, advance, compile_parts, kernel_of, new_record
 from tunamh.data.stream import open_stream
@@ -125,11 +124,6 @@ def scores(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     spread = np.std(change, axis=0, ddof=1)
     enough = (np.count_nonzero(change, axis=0) >= _LEAST_CHANGED) & (spread > 0)
     return np.where(enough, change.mean(axis=0) / np.where(enough, spread, 1.0) * np.sqrt(n), 0.0)
-
-
-def limit(tests: int, chance: float = 1e-3) -> float:
-    """A score that one of so many tests exceeds with a small chance where all laws are right."""
-    return float(stats.norm.isf(chance / (2 * max(tests, 1))))
 
 
 @dataclass(frozen=True)

@@ -177,7 +177,7 @@ OF_COLUMNS: dict[str, Ready] = {
     "joint, minibatch": joint(tunamh.MHSS(delayed=False, full_share=_MANY), tunamh.Autoregressive(), 2),
     "joint, all rows": joint(tunamh.MH(), tunamh.Autoregressive(), 2),
     "TunaMH, order 1": joint(tunamh.TunaMH(full_share=_MANY), tunamh.RandomWalk(), 1),
-    "factorized, order 2": joint(tunamh.FactorizedMH(full_share=_MANY), tunamh.RandomWalk(), 2),
+    "factorized, order 2": joint(tunamh.FactorizedMH(), tunamh.RandomWalk(), 2),
     "walk, all rows": joint(tunamh.MH(), tunamh.RandomWalk(), None),
     "walk, TunaMH": joint(tunamh.TunaMH(full_share=_MANY), tunamh.RandomWalk(), None),
     "across modes": across_modes,

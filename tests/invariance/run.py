@@ -22,13 +22,15 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 from families import FAMILIES
-from harness import limit, reference_draws, verdict
+from harness import reference_draws, verdict
 from kernels import LeftOut, kernels_for, made_ready
 
+from long_form import limit, write_page
 from problems import STRUCTURES, Problem
 
 STEPS = 8
@@ -160,15 +162,6 @@ def table_of_defects(found: dict[str, float]) -> str:
     return "\n".join(rows)
 
 
-_BEGINS, _ENDS = "<!-- invariance: begin -->", "<!-- invariance: end -->"
-
-
-def write_page(path: Path, text: str) -> None:
-    page = path.read_text()
-    before, rest = page.split(_BEGINS)
-    path.write_text(f"{before}{_BEGINS}\n{text}\n{_ENDS}{rest.split(_ENDS)[1]}")
-
-
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--points", type=int, default=3000, help="draws of every posterior; two thirds are moved")
@@ -189,7 +182,7 @@ def main() -> None:
     if given.json:
         given.json.write_text(json.dumps(lines, indent=1))
     if given.page:
-        write_page(given.page, text)
+        write_page(given.page, "invariance", text)
     tests = sum(line.get("tests", 0) for line in lines)
     wrong = [line for line in lines if "error" in line or line["largest"] > limit(tests)]
     missed = [name for name, value in found.items() if not value > limit(tests)]

@@ -14,8 +14,8 @@ from made import write
 import tunamh
 from tunamh import clock
 from tunamh.acceptance import elsewhere
+from tunamh.data import executors, gathering
 from tunamh.data import gathered_rows as batches
-from tunamh.data import gathering
 from tunamh.data.passes import watching
 from tunamh.errors import PassGivenUp
 
@@ -34,8 +34,15 @@ class Slow:
         self.calls += 1
         if self.calls == 3:
             self.end()
-        time.sleep(0.05)
+        if self.calls >= 3:
+            wait_until_given_up()
         return block.start
+
+
+def wait_until_given_up():
+    """In a thread that computes: until nobody wants what it computes any more, however long that takes."""
+    pass_given_up = getattr(executors._of_thread, "given_up", None)
+    assert pass_given_up is None or pass_given_up.wait(60)
 
 
 def ctrl_c():
@@ -127,7 +134,7 @@ class Held:
                         time.sleep(0.01)
                     self.end()
                 assert self.gathered.given_up.wait(60)
-                time.sleep(0.3)  # longer than it takes until somebody looks
+                wait_until_given_up()
             return compute(task, block)
 
         def begun(gathered, *later):

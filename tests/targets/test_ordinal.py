@@ -72,7 +72,27 @@ def test_levels_have_their_reference_for_an_origin_however_they_are_given():
     ]
     mean = np.average(X[:, 0] + 30, weights=weights)
     np.testing.assert_allclose(origins, [[mean, 0.0], [mean, 0.0], [mean, 7.0]])
-    assert not GLM(sparse.csr_array(by_hand), Y, tunamh.Ordinal()).arranged.form.origin.any()
+
+
+def test_sparse_columns_have_the_same_posterior():
+    """They are not taken about their origin, but the cutpoints' prior is: energies, derivatives and questions agree."""
+    columns = np.column_stack([X[:, 0] + 30, np.where(np.arange(N) % 4 == 0, 1 + X[:, 1], 0.0), np.arange(N) % 2])
+    targets = [GLM(made, Y, tunamh.Ordinal()) for made in (columns, sparse.csr_array(columns))]
+    np.testing.assert_allclose(targets[1].arranged.form.lean, targets[0].arranged.form.origin)
+    points = np.array([[0.4, -0.2, 0.1, 11.0, 12.5, 14.0], [0.1, 0.2, 0.3, 2.0, 3.5, 6.0]])
+    energies = [[natural_energy(target, p) for p in points] for target in targets]
+    assert np.diff(energies[1]) == pytest.approx(np.diff(energies[0]), abs=1e-8)
+    modes = [target.natural(find_mode(target, tolerance=1e-10).point) for target in targets]
+    np.testing.assert_allclose(modes[1], modes[0], atol=1e-4)
+    at, step = targets[1].walking(points[0]), 1e-4
+    prior = targets[1]._prior
+    found = prior.expansion(at, np.full(6, 0.01))
+    slope = optimize.approx_fprime(at, lambda p: -prior.log_prior(np.ascontiguousarray(p), prior.hyper), step)
+    np.testing.assert_allclose(found.gradient, slope, rtol=1e-2, atol=1e-2)
+    shares = np.column_stack([columns[:, 1], 1 - columns[:, 1]])  # which add up to a constant
+    for made in (shares, sparse.csr_array(shares)):
+        with pytest.raises(tunamh.ImproperPosterior):
+            sample(GLM(made, Y, tunamh.Ordinal()), draws=10, progressbar=False)
 
 
 def test_a_shift_of_the_columns_leaves_the_draws_of_slopes():

@@ -7,6 +7,7 @@ from .convexity import curved_downwards
 from .derivatives import Derivatives, derivatives
 from .interval import Interval
 from .jet import Jet
+from .rounding import least_rounding
 from .traced import CannotBound
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "box_bound",
     "curved_downwards",
     "derivatives",
+    "least_rounding",
     "slope_constant",
     "supremum_near",
 ]

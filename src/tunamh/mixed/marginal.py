@@ -64,7 +64,11 @@ class Marginal:
         return energy, b, hessian
 
     def energy(self, scales: np.ndarray) -> float:
-        """With the scales' prior."""
+        """With the scales' prior; infinite where a search has gone so far that rounding leaves no law."""
         if not np.abs(scales).max(initial=0.0) < 30.0:
             return np.inf
-        return self.solve(scales)[0] + self.priors.energy(self.f, scales, self.at.common)
+        try:
+            value = self.solve(scales)[0] + self.priors.energy(self.f, scales, self.at.common)
+        except np.linalg.LinAlgError:
+            return np.inf
+        return value if np.isfinite(value) else np.inf

@@ -51,7 +51,9 @@ class Fitted:
             text = posterior.attrs["model"]
             about = json.loads(text)
             kinds = [(about.get(key, empty), type(empty)) for key, empty in _PARTS.items()]
-            if int(about["dim"]) < 0 or not all(isinstance(part or kind(), kind) for part, kind in kinds):
+            if int(about["dim"]) < 0 or not all(part is None or isinstance(part, kind) for part, kind in kinds):
+                raise ValueError
+            if not isinstance(about["family"], dict):
                 raise ValueError
             for one in about.get("groups") or ():
                 if not isinstance(one["name"], str) or not isinstance(one["columns"], list) or int(one["levels"]) < 1:

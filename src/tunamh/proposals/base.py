@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -39,6 +40,9 @@ class ReadyProposal(NamedTuple):
     tuned: bool
     acceptance: float
     largest: float = math.inf
+    learn: Callable[[np.ndarray, np.ndarray, int, int], float | None] | None = None
+    """``learn(knobs, draws, done, total)``: turns knobs, in place, after a window of warm-up; a new step size, or None.
+    """
 
 
 class Proposal:

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import has_row_labels, number_between, numbers, settle, shown
+from .._arguments import flag, has_row_labels, number_between, numbers, settle, shown
 from .._jit import Propose, fixed, part
 from .._vector import copy_into
 from ..errors import NotApplicable
 from .base import OPTIMAL_WALK, Proposal, ReadyProposal, Space
+from .shaping import MOST_CORRELATED, learn_shape, unshaped
 
 
 @part(Propose)
@@ -52,13 +53,20 @@ class RandomWalk(Proposal):
         ``F F'`` the covariance of a step. None: one number, tuned in warm-up by Robbins-Monro.
     acceptance : float
         The acceptance rate that the tuning aims at. Efficiency is flat between 0.2 and 0.35.
+    learn_shape : bool
+        With ``scale=None``: warm-up learns lengths of steps by coordinate too and, of up to 20 coordinates, how they
+        are correlated. `EnergyTarget` has it by default.
     """
 
     scale: Any = None
     acceptance: float = 0.25
+    learn_shape: bool = False
 
     def __post_init__(self) -> None:
         settle(self, acceptance=number_between("acceptance", self.acceptance, 0, 1))
+        settle(self, learn_shape=flag("learn_shape", self.learn_shape))
+        if self.scale is not None and self.learn_shape:
+            raise ValueError("learn_shape is for a walk without a scale of its own: leave scale= out.")
         if self.scale is None:
             return
         if has_row_labels(self.scale):
@@ -72,11 +80,18 @@ class RandomWalk(Proposal):
             raise ValueError("scale is a singular matrix: the walk would stay in a subspace.")
         settle(self, scale=float(scale) if scale.ndim == 0 else self.scale)
 
+    def __repr__(self) -> str:
+        learned = ", learn_shape=True" if self.learn_shape else ""
+        return f"RandomWalk(scale={self.scale!r}, acceptance={self.acceptance!r}{learned})"
+
     def bind(self, space: Space) -> ReadyProposal:
         if space.states is not None:
             raise NotApplicable("RandomWalk steps in continuous space, but this target has states: use NeighbourWalk()")
         if self.scale is None:
-            guess = OPTIMAL_WALK / math.sqrt(space.precision_trace)
+            guess, d = OPTIMAL_WALK / math.sqrt(space.precision_trace), space.dim
+            if self.learn_shape and d > 1:
+                walk = _correlated if d <= MOST_CORRELATED else _by_coordinate
+                return ReadyProposal(walk, fixed(unshaped(guess, d)), True, self.acceptance, learn=learn_shape)
             return ReadyProposal(_isotropic, fixed([guess]), True, self.acceptance)
         scale = np.asarray(self.scale, dtype=np.float64)
         if scale.ndim == 0:

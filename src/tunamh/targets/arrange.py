@@ -12,7 +12,7 @@ from .columns import refuse_tiny
 from .designs import DenseDesign, GatheredDesign
 from .designs.base import Block, DesignNumbers
 from .designs.dense_block import DenseBlock
-from .designs.gathered import NOWHERE, GatheredBlock
+from .designs.gathered import GatheredBlock
 from .designs.several import SeveralBlock, SeveralLayout, Term
 from .designs.shifted import ShiftedBlock, ShiftedDesign
 from .forms import Form
@@ -205,10 +205,12 @@ def about_origin(block: Block, origin: np.ndarray, numbers: DesignNumbers) -> Bl
     return DenseBlock(np.ascontiguousarray(block.dense() - origin))
 
 
-def two_cutpoints(observations: Observations, cuts: int, first: int, origin: np.ndarray) -> Arranged:
+def two_cutpoints(observations: Observations, cuts: int, first: int, origin: np.ndarray, lean: np.ndarray) -> Arranged:
     """Predictors ``(x - origin).theta - c_y`` and ``... - c_{y-1}``: cutpoints are gathered by the category.
 
-    The response becomes -1 in the lowest category, which has no lower cutpoint, 1 in the highest, and 0 between.
+    The response becomes -1 in the lowest category, which has no lower cutpoint, 1 in the highest, and 0 between: there
+    one of the predictors does not count, and is the same as the other. Along a coefficient on which the cutpoints' laws
+    ``lean``, these move with it.
     """
     own, d = observations.design.numbers, observations.design.dim
     moved = bool(origin.any())
@@ -220,12 +222,14 @@ def two_cutpoints(observations: Observations, cuts: int, first: int, origin: np.
 
     def several(rows: Rows) -> Rows:
         n, category = len(rows.y), rows.y.astype(np.int32) - first + 1  # 1, ..., J
-        upper = np.where(category <= cuts, category - 1, NOWHERE).astype(np.int32)[:, None]
-        lower = np.where(category > 1, category - 2, NOWHERE).astype(np.int32)[:, None]
+        upper = np.minimum(category - 1, cuts - 1).astype(np.int32)[:, None]
+        lower = np.maximum(category - 2, 0).astype(np.int32)[:, None]
         minus, none = np.full((n, 1), -1.0), np.empty((n, 0))
         columns = about_origin(rows.X, origin, own) if moved else rows.X
         blocks = columns, *(GatheredBlock(none, positions, minus, cuts) for positions in (upper, lower))
         code = np.where(category == 1, -1.0, np.where(category > cuts, 1.0, 0.0))
         return rows._replace(X=SeveralBlock(blocks, layout, n), y=code)
 
-    return Arranged(observations, layout, several)
+    along = np.eye(d + cuts)
+    along[d:, :d] = lean
+    return Arranged(observations, layout, several, along if lean.any() else None)

@@ -210,7 +210,8 @@ class ReadyClosed(ReadyPrior):
     @property
     def _involved(self) -> np.ndarray:
         """The coordinates that the potential depends on."""
-        return self.form.extra_at if self.coefficients.flat.all() else np.arange(self.form.dim)
+        alone = self.coefficients.flat.all() and not getattr(self.form, "lean", np.zeros(0)).any()
+        return self.form.extra_at if alone else np.arange(self.form.dim)
 
     def expansion(self, theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
         """By differences over steps about as long as the posterior is wide, where a term of size N bends by 5 at most.
@@ -233,14 +234,15 @@ class ReadyClosed(ReadyPrior):
         return PriorExpansion(found.energy, gradient, hessian)
 
     def _with_laws_of_parts(self, form: PriorExpansion, theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
-        """A form's expansion and those of the priors, of parameters that are walked as they are."""
-        energy, gradient, hessian = form.energy, form.gradient.copy(), form.hessian.copy()
-        for prior, at in ((self.coefficients, self.form.coefficients_at), (ready(self.extras), self.form.extra_at)):
-            found = prior.expansion(theta[at], width[at])
-            energy += found.energy
-            gradient[at] += found.gradient
-            hessian[np.ix_(at, at)] += found.hessian
-        return PriorExpansion(energy, gradient, hessian)
+        """A form's expansion and those of the priors."""
+        at, linear = self.form.coefficients_at, self.form.laws_of
+        own = self.coefficients.expansion(theta[at], width[at])
+        extras = ready(self.extras).expansion(linear @ theta, width[self.form.extra_at])
+        gradient = form.gradient + linear.T @ extras.gradient
+        hessian = form.hessian + linear.T @ extras.hessian @ linear
+        gradient[at] += own.gradient
+        hessian[np.ix_(at, at)] += own.hessian
+        return PriorExpansion(form.energy + own.energy + extras.energy, gradient, hessian)
 
     def thirds(self, theta: np.ndarray, width: np.ndarray, factor: np.ndarray) -> np.ndarray:
         """Of the extra parameters, on which terms of the data's size depend: differences of their Hessian."""

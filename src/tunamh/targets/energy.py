@@ -14,6 +14,7 @@ from ..data.packed import packed_rows
 from ..data.passes import blocks
 from ..data.tables import aligned, as_matrix, as_vector, column_names, refuse_non_finite
 from ..errors import NotApplicable
+from ..proposals import RandomWalk
 from .base import Expansion, Target, checked_temper
 from .bounds import bounds_in_general
 from .energy_rows import Numbers, block_parts, distance_part, no_hessian, sums_of, taylor_parts
@@ -112,6 +113,10 @@ class EnergyTarget(Target):
         shapes = {"energy": (energy, ()), "gradient": (gradient, (dim,)), "hessian": (hessian, (dim, dim))}
         audits = [RowAudit(f, name, self.rows, width, out) for name, (f, out) in shapes.items() if f is not None]
         self._audits = audit_rows(audits, dim)
+
+    def default_proposal(self) -> RandomWalk:
+        """Nothing is known of its coordinates before warm-up."""
+        return RandomWalk(learn_shape=True)
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
         self._audit(theta)

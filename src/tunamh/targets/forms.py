@@ -59,9 +59,14 @@ class Form(ABC):
     def expansion(self, theta: np.ndarray) -> PriorExpansion | None:
         """Of minus the closed part, exactly; None where only differences are known.
 
-        A form that has it walks in the parameters that have laws.
+        Under a form that has it, coefficients are walked as they are, and what has laws beside them is linear.
         """
         return None
+
+    @property
+    def laws_of(self) -> np.ndarray:
+        """Of a form that has `expansion`: the linear functions of what is walked that the extras' laws are of."""
+        return np.eye(self.dim)[self.extra_at]
 
     def thirds(self, theta: np.ndarray, factor: np.ndarray) -> np.ndarray:
         """``sum_k d^3 V / dz_j dz_k^2`` of a form that has `expansion`, ``theta = m + factor z``."""

@@ -150,10 +150,15 @@ class InMemory(Sample):
 
 
 class Arranged(Sample):
-    """Rows of other observations, each block turned into one of another design by ``change``."""
+    """Rows of other observations, each block turned into one of another design by ``change``.
 
-    def __init__(self, base: Observations, design: Any, change: Callable[[Rows], Rows]):
-        self.base, self.design, self.change = base, design, change
+    ``along`` are the directions in which questions about single parameters look; None: their own.
+    """
+
+    def __init__(
+        self, base: Observations, design: Any, change: Callable[[Rows], Rows], along: np.ndarray | None = None
+    ):
+        self.base, self.design, self.change, self.along = base, design, change, along
         self.n_rows, self.names, self.weighted = base.n_rows, base.names, base.weighted
 
     @property
@@ -179,17 +184,19 @@ class Arranged(Sample):
         return self.change(self.base.rows())  # type: ignore[attr-defined]
 
     def take(self, index: np.ndarray) -> Sample:
-        return Arranged(self.base.take(index), self.design, self.change)
+        return Arranged(self.base.take(index), self.design, self.change, self.along)
 
     def take_each(self, indices: list[np.ndarray]) -> Iterator[Sample]:
-        return (Arranged(taken, self.design, self.change) for taken in self.base.take_each(indices))
+        return (Arranged(taken, self.design, self.change, self.along) for taken in self.base.take_each(indices))
 
     def weighted_up(self, factor: float) -> Sample:
-        return Arranged(self.base.weighted_up(factor), self.design, self.change)  # type: ignore[attr-defined]
+        return Arranged(self.base.weighted_up(factor), self.design, self.change, self.along)  # type: ignore[attr-defined]
 
     def on_columns(self, which: np.ndarray) -> Observations:
         """Of the other design's columns, which are more than those of the base where classes share them."""
-        return Arranged(self.base, self.design, partial(_changed, self.change, partial(_on_columns, which=which)))
+        kind: Any = _SomeColumns if self.along is None else partial(_SomeDirections, self.along[:, which])
+        chosen = partial(_on_columns, kind=kind, which=which)
+        return Arranged(self.base, self.design, partial(_changed, self.change, chosen))
 
     def check(self, rows: Rows) -> None:
         self.base.check(rows)
@@ -226,5 +233,26 @@ class _SomeColumns:
         return self.block.squares(kept)[self.which]
 
 
-def _on_columns(rows: Rows, which: np.ndarray) -> Rows:
-    return rows._replace(X=_SomeColumns(rows.X, which))
+class _SomeDirections(_SomeColumns):
+    """The same along directions, the columns of a matrix, in the place of single parameters."""
+
+    def __init__(self, directions: np.ndarray, block: Any, which: np.ndarray):
+        super().__init__(block, which)
+        self.directions = directions
+
+    def _whole(self, part: np.ndarray) -> np.ndarray:
+        return self.directions @ part
+
+    def dense(self) -> np.ndarray:
+        return self.block.times(self.directions)
+
+    def reach(self, vector: np.ndarray) -> np.ndarray:
+        return self.block.reach(np.abs(self.directions) @ np.abs(vector))
+
+    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+        X = self.dense()
+        return np.einsum("kij,kij->j", X, X) if kept is None else np.einsum("kij,kij->j", X[:, kept], X[:, kept])
+
+
+def _on_columns(rows: Rows, kind: Any, which: np.ndarray) -> Rows:
+    return rows._replace(X=kind(rows.X, which))

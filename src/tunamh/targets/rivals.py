@@ -29,6 +29,7 @@ _OTHER_EXTRAS = 0.0, 2.0, -2.0  # logarithms and logits of what rows share, besi
 _NOISE = 5.0  # times what a mode moves by when some rows stand for all
 _GRID = np.r_[-np.geomspace(1e4, 0.02, 80), 0.0, np.geomspace(0.02, 1e4, 80)]
 _ONE_SIDED = 2.0  # where a row's energy falls for ever, a predictor that says so
+_WAY = np.linspace(0.0, 1.0, 9)
 _MOST_COEFFICIENTS = 1000  # beyond, fits to subsamples take too much memory
 
 
@@ -55,7 +56,7 @@ def _home(target: GLM, sample: GLM, known: Mode) -> Mode | None:
     if not (known.found and known.posterior.metric().positive_definite):
         return None
     ends = _ends(sample, known.point[None, :])
-    noise = _NOISE * np.sqrt(target.dim * max(target.n_rows / sample.n_rows - 1, 0.1))
+    noise = _NOISE * np.sqrt(max(target.n_rows / sample.n_rows - 1, 0.1))
     return ends[0] if ends and near(ends[0].point, known, noise) else None
 
 
@@ -63,11 +64,19 @@ def _ends(target: GLM, starts: np.ndarray) -> list[Mode]:
     """Minima that the starts lead to, each once."""
     found: list[Mode] = []
     for start in starts:
+        if any(_downhill(target, start, mode) for mode in found):
+            continue
         mode = descend(target, start, _STEPS)
         finite = mode.found and np.isfinite(mode.posterior.hessian).all()
         if finite and mode.posterior.metric().positive_definite and not any(near(mode.point, other) for other in found):
             found.append(mode)
     return found
+
+
+def _downhill(target: GLM, start: np.ndarray, mode: Mode) -> bool:
+    """Whether the straight way from a start to a mode leads downhill all along: far cheaper than a descent."""
+    way = start + _WAY[:, None] * (mode.point - start)
+    return bool((np.diff(target.energies_at(way)) < 0).all())
 
 
 # ------------------------------------------------------------------------------------------------------- starts
@@ -78,7 +87,8 @@ def _lower_than_neighbours(target: GLM, starts: np.ndarray) -> np.ndarray:
     starts = np.unique(_rounded(starts), axis=0)
     energies = target.energies_at(starts)
     kept = np.isfinite(energies)
-    starts, energies = starts[kept], energies[kept]
+    order = np.flatnonzero(kept)[np.argsort(energies[kept])]
+    starts, energies = starts[order], energies[order]
     if len(starts) <= _MOST_FOLLOWED:
         return starts
     rows = _given(target.observations)
@@ -87,7 +97,7 @@ def _lower_than_neighbours(target: GLM, starts: np.ndarray) -> np.ndarray:
     seen = np.array([rows.X.dot(point)[::step] for point in coefficients])
     nearest = np.array([np.argsort(np.median(np.abs(seen - one), axis=1))[1 : 1 + _NEIGHBOURS] for one in seen])
     lowest = energies <= energies[nearest].min(axis=1)
-    return starts[lowest][np.argsort(energies[lowest])][:_MOST_FOLLOWED]
+    return starts[lowest][:_MOST_FOLLOWED]
 
 
 def _rounded(points: np.ndarray) -> np.ndarray:

@@ -192,10 +192,17 @@ class ProbabilityAndDispersion(Dispersion):
 
 @helper
 def fill_cutpoints(theta, natural, hyper, at):
-    """``sum_{1<y<J} n_y log(1 - e^{-(c_y - c_{y-1})})``; outside the support unless cutpoints increase."""
+    """``sum_{1<y<J} n_y log(1 - e^{-(c_y - c_{y-1})})``; outside the support unless cutpoints increase.
+
+    Laws are of cutpoints less ``lean.theta``.
+    """
     copy_into(natural, theta)
     cuts = int(hyper[at])
-    first, value = theta.size - cuts, 0.0
+    first, value, lean = theta.size - cuts, 0.0, 0.0
+    for j in range(int(hyper[at + cuts])):
+        lean += hyper[at + cuts + 1 + j] * theta[j]
+    for k in range(cuts):
+        natural[first + k] -= lean
     for k in range(1, cuts):
         gap = theta[first + k] - theta[first + k - 1]
         if not gap > 0.0:
@@ -207,22 +214,32 @@ def fill_cutpoints(theta, natural, hyper, at):
 class Cutpoints(Form):
     """Ordered categories: what depends on the distances between cutpoints only (spec 5l).
 
-    Rows have the columns ``x - origin``, so that ``c_k - origin.theta`` is walked in the place of the cutpoint ``c_k``,
-    and has its prior. With ``g`` the distance of two cutpoints and ``n`` the weight of the category between them, the
-    potential is ``V = -n log(1 - e^-g)``; its derivatives are ``-n / (e^g - 1)``, ``B = n / (4 sinh^2(g/2))`` and
-    ``-B coth(g/2)``.
+    Rows have the columns ``x - origin``, so that ``b_k = c_k - origin.theta`` is walked in the place of the cutpoint
+    ``c_k``. Columns of which a row stores few are left as they are, but have an origin too, ``lean``: the prior is one
+    of ``b_k - lean.theta``.
+
+    With ``g`` the distance of two cutpoints and ``n`` the weight of the category between them, the potential is
+    ``V = -n log(1 - e^-g)``; its derivatives are ``-n / (e^g - 1)``, ``B = n / (4 sinh^2(g/2))``, ``-B coth(g/2)``.
     """
 
     fill = staticmethod(fill_cutpoints)
     linear = True
 
-    def __init__(self, between: np.ndarray, origin: np.ndarray):
+    def __init__(self, between: np.ndarray, origin: np.ndarray, lean: np.ndarray | None = None):
         super().__init__(len(origin), len(between) + 1)
         self.between, self.origin = between, origin
+        self.lean = np.zeros(len(origin)) if lean is None else lean
 
     @property
     def numbers(self) -> list[float]:
-        return [float(len(self.between) + 1), *self.between]
+        lean = self.lean.tolist() if self.lean.any() else []
+        return [float(len(self.between) + 1), *self.between, float(len(lean)), *lean]
+
+    @property
+    def laws_of(self) -> np.ndarray:
+        found = super().laws_of
+        found[:, : self.coefficients] = -self.lean
+        return found
 
     def _moved(self, points: np.ndarray, sign: float) -> np.ndarray:
         if not self.origin.any():

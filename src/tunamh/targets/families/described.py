@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._arguments import settle, shown
 from ...priors.independent import IndependentPrior, Normal
-from ...priors.positive import Exponential, HalfNormal, LogNormal, PositivePrior, known_or_prior, refuse_flat
+from ...priors.positive import Exponential, HalfNormal, LogNormal, PositivePrior, Uniform, known_or_prior, refuse_flat
 from ...priors.positive import Gamma as GammaPrior
 from ..arrange import Arrangement, Extra, column_names, rough_fit, shared_scalar, two_designs
 from ..forms import Form, Same
@@ -37,7 +37,7 @@ def one_number(
     return Arrangement(rows, rows_family, names, form, (Extra(name),), (prior.law(),), begin)
 
 
-_FALLS_FAST = GammaPrior, Exponential, HalfNormal
+_FALLS_FAST = GammaPrior, Exponential, HalfNormal, Uniform
 """Priors of a positive parameter that outweigh any power of it far to the right."""
 
 

@@ -21,7 +21,8 @@ from .frozen import Frozen, frozen
 
 _MOST_PREDICTORS = 3
 
-_RESPONSES_TRIED = 64  # at which convex=True is tried
+_RESPONSES_TRIED = 64  # at which an energy is looked at before it is sampled
+_MOST_ROUNDING = 0.05  # of one row's energy
 
 _GRAIN = 16.0
 """Of a rise by difference: what cancels inside the user's formula is not seen in the energies."""
@@ -58,8 +59,24 @@ class _FromFunction:
     def check(self, y: np.ndarray) -> None:
         if self._check is not None:
             self._check(y)
+        some = np.unique(y[:: max(1, y.size // _RESPONSES_TRIED)])
+        self._refuse_lost_digits(some)
         if self.convex:
-            self._refuse_downward_curve(np.unique(y[:: max(1, y.size // _RESPONSES_TRIED)]))
+            self._refuse_downward_curve(some)
+
+    def _refuse_lost_digits(self, y: np.ndarray) -> None:
+        """An energy that is a number plus something that its digits do not hold."""
+        from ...jets import least_rounding
+
+        rounding = least_rounding(self.formula, self.predictors, y)
+        lost = np.isfinite(rounding) & (rounding > _MOST_ROUNDING)
+        if lost.any():
+            row = int(lost.argmax())
+            raise ValueError(
+                f"the energy of {self!r} is rounded by {rounding[row]:.2g} or more at y = {y[row]:g}, whatever the "
+                "predictor: constants, or terms that cancel, are too large. An energy is minus a log-likelihood up to "
+                "a constant: leave that out."
+            )
 
     def _refuse_downward_curve(self, y: np.ndarray) -> None:
         from ...jets import curved_downwards

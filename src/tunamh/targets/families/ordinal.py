@@ -17,7 +17,7 @@ from ...data.source import Rows
 from ...priors.independent import Flat, IndependentPrior, StudentT
 from ...priors.laws import Laws
 from ..arrange import Arrangement, Extra, column_names, two_cutpoints
-from ..designs.gathered import GatheredBlock
+from ..designs.gathered import NOWHERE, GatheredBlock
 from ..designs.shifted import ShiftedBlock
 from ..observations import Observations
 from ..shared_forms import Cutpoints
@@ -98,8 +98,8 @@ class Ordinal:
     The cutpoints are the intercepts: give no column of ones. ``cutpoint`` is a prior of the cutpoints as results have
     them, one law for all of them: of where the categories part in a row whose columns are all zero. Left out, Student-t
     with 3 degrees of freedom and scale 2.5 is the law of where they part in a typical row, ``c_k - o.theta``: ``o_j``
-    is the mean of column ``j``, or the lower one of its values where it has two (the reference level of a category),
-    and zero for columns of a sparse matrix. So the default does not depend on where a column has its zero.
+    is the mean of column ``j``, or the lower one of its values where it has two (the reference level of a category).
+    So the default does not depend on where a column has its zero.
 
     Categories may also be numbered from 0, or be an ordered categorical of pandas, a polars Enum or an ordered
     dictionary of pyarrow, whose names then label the cutpoints.
@@ -150,14 +150,16 @@ class Ordinal:
             missing = f"none has {first + int(np.argmin(counts))}" if len(counts) > 1 else "all rows have the same"
             raise ValueError(f"every category from {first} to {first + len(counts) - 1} must occur, but {missing}.")
         cuts = len(counts) - 1
-        rows = two_cutpoints(observations, cuts, first, origin)
+        whole = np.arange(len(origin)) < _whole_columns(observations)
+        origin, lean = np.where(whole, origin, 0.0), np.where(whole, 0.0, origin)
+        rows = two_cutpoints(observations, cuts, first, origin, lean)
         called = getattr(observations, "classes", None) or [str(first + k) for k in range(cuts + 1)]
         labels = tuple(f"{low}|{high}" for low, high in pairwise(called))
         prior = StudentT(df=3.0, scale=2.5) if self.cutpoint is None else self.cutpoint
         laws: Laws = prior.laws(cuts)
         below = np.cumsum(counts)[:-1] / counts.sum()
         start = np.concatenate([np.zeros(len(origin)), np.log(below / (1 - below))])
-        form = Cutpoints(counts[1:-1], origin)
+        form = Cutpoints(counts[1:-1], origin, lean)
         names = column_names(observations)
         return Arrangement(rows, OrdinalRows(), names, form, (Extra("cutpoint", labels),), (laws,), start)
 
@@ -175,7 +177,7 @@ def _constant_columns(observations: Observations) -> list[str]:
 
 
 class _Look(NamedTuple):
-    """What a block of rows tells: the weights of categories, and of each whole column its sum and extreme values.
+    """What a block of rows tells: the weights of categories, and of each column its sum and extreme values.
 
     ``others`` says whether a column has values beside these two.
     """
@@ -198,16 +200,40 @@ def _look(rows: Rows) -> _Look:
     weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
     categories = np.bincount(rows.y.astype(np.int64), weights=weights, minlength=_MOST_CATEGORIES + 1)
     block: Any = rows.X.block if isinstance(rows.X, ShiftedBlock) else rows.X
-    X = block.whole if isinstance(block, GatheredBlock) else block.dense()
-    X, weights = X[weights > 0], weights[weights > 0]
-    low, high = X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
-    return _Look(categories, weights @ X, low, high, ((low != X) & (high != X)).any(axis=0))
+    gathered = isinstance(block, GatheredBlock)
+    X, counts = block.whole if gathered else block.dense(), weights > 0
+    some = X[counts]
+    low, high = some.min(axis=0, initial=np.inf), some.max(axis=0, initial=-np.inf)
+    found = _Look(categories, weights @ X, low, high, ((low != some) & (high != some)).any(axis=0))
+    return _with_gathered(found, block, weights) if gathered else found
+
+
+def _with_gathered(found: _Look, block: GatheredBlock, weights: np.ndarray) -> _Look:
+    """With columns of which a row stores few; levels, which are 0 and 1, count as constant: their origin is zero."""
+    first = block.whole.shape[1]
+    low, high, others = np.zeros(block.dim), np.zeros(block.dim), np.zeros(block.dim, bool)
+    total = block.moment(weights)
+    if block.values.size:
+        kept = (weights > 0)[:, None] & (block.positions != NOWHERE)
+        at, values = block.positions[kept], block.values[kept]
+        absent = np.bincount(at, minlength=block.dim) < np.count_nonzero(weights > 0)
+        low, high = np.where(absent, 0.0, np.inf), np.where(absent, 0.0, -np.inf)
+        np.minimum.at(low, at, values)
+        np.maximum.at(high, at, values)
+        others[at[(values != low[at]) & (values != high[at])]] = True
+        others |= absent & (low < 0) & (high > 0)
+    joined = ((own, more[first:]) for own, more in zip(found[1:], (total, low, high, others), strict=True))
+    return _Look(found.categories, *(np.concatenate(pair) for pair in joined))
+
+
+def _whole_columns(observations: Observations) -> int:
+    """How many columns every row stores."""
+    of = observations.design.numbers
+    return int(of.columns) if of.positions else observations.design.dim
 
 
 def _looked_at(observations: Observations, temper: float) -> tuple[np.ndarray, np.ndarray]:
     """The weights of the categories, and the columns' origins, in one pass."""
     found = reduce(_Look.beside, observations.map(_look))
-    origin = np.zeros(observations.design.dim)
     typical = np.where(found.others, found.total / max(found.categories.sum(), 1e-300), found.low)
-    origin[: len(typical)] = np.where(found.high > found.low, typical, 0.0)
-    return temper * found.categories, origin
+    return temper * found.categories, np.where(found.high > found.low, typical, 0.0)

@@ -52,7 +52,7 @@ def reference_draws(problem: Any, wanted: int, rng: np.random.Generator, steps: 
 def _likelihood(problem: Any, xi: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         value = problem.log_likelihood(problem.points(xi))
-    return np.where(np.isnan(value), -np.inf, value)
+    return np.where(np.isfinite(value), value, -np.inf)  # so far out that SciPy's densities are no numbers
 
 
 # ---------------------------------------------------------------------------------------------------- moving them

@@ -144,7 +144,7 @@ def verdict(mover: Mover, problem: Any, points: np.ndarray, steps: int, seed: in
     columns = [np.column_stack([p, problem.log_likelihood(p)]) for p in (reference, before, after)]
     z = scores(features(*_apart(columns[1]), columns[0]), features(*_apart(columns[2]), columns[0]))
     worst = int(np.argmax(np.abs(z)))
-    return Verdict(float(abs(z[worst])), np.count_nonzero(z), worst, float((after != before).any(axis=1).mean()))
+    return Verdict(float(abs(z[worst])), int(np.count_nonzero(z)), worst, float((after != before).any(axis=1).mean()))
 
 
 def _apart(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

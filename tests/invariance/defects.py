@@ -65,7 +65,7 @@ DEFECTS: dict[str, Defect] = {
         "acceptance/thinned.py",
         "            ratio = rate(-x[b], beta, gamma) / forward",
         "            ratio = 0.8 * rate(-x[b], beta, gamma) / forward + 0.2",
-        "columns | Poisson | joint, minibatch",
+        "columns | logistic | walk, TunaMH",
     ),
     "proposals without their ratio, all rows": Defect(
         "proposals/autoregressive.py",

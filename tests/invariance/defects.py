@@ -70,7 +70,7 @@ DEFECTS: dict[str, Defect] = {
     "proposals without their ratio, all rows": Defect(
         "proposals/autoregressive.py",
         "        log_q += 0.5 * (there[j] - here[j]) * (there[j] + here[j])\n    return log_q",
-        "        log_q += 0.5 * (there[j] - here[j]) * (there[j] + here[j])\n    return 0.9 * log_q",
+        "        log_q += 0.5 * (there[j] - here[j]) * (there[j] + here[j])\n    return 0.5 * log_q",
         "columns | logistic | joint, all rows",
     ),
     "between modes without the proposal's density": Defect(

@@ -470,3 +470,16 @@ def test_without_data_scales_have_their_priors():
     for values in logs:
         assert abs(score(values, 0.0)) < 4.5
         assert abs(score(values**2, 0.25)) < 4.5
+
+
+def test_levels_are_groups_where_rows_are_as_given():
+    """Logarithms of responses are made block by block: groups, which take columns apart, ended in an AttributeError."""
+    from tunamh.mixed.levels import may_have_groups
+
+    rng = np.random.default_rng(1)
+    X = np.column_stack([np.ones(50), rng.standard_normal(50)])
+    y = np.exp(rng.standard_normal(50))
+    prior = tunamh.Normal(scale=2.0)
+    assert may_have_groups(tunamh.GLM(X, np.floor(y), tunamh.Poisson(), prior=prior))
+    assert not may_have_groups(tunamh.GLM(X, y, tunamh.LogNormal(0.9), prior=prior))
+    assert not may_have_groups(tunamh.GLM(X, y, tunamh.Weibull(1.4), prior=prior))

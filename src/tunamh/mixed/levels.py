@@ -17,6 +17,7 @@ from ..data.source import Rows
 from ..laplace_law import LaplaceLaw, law_at_mode
 from ..priors.laws import FLAT, NORMAL, Laws, ReadyIndependent, ready
 from ..targets.glm import GLM
+from ..targets.observations import InMemory
 from ..targets.regression import ResultsOfRegression, plain_rows_in_memory
 from ..targets.taylor import TaylorTarget
 from .groups import Grouping
@@ -172,9 +173,10 @@ class LeveledRegression(ResultsOfRegression, MixedModel):
 
 
 def may_have_groups(target: Any) -> bool:
-    """Whether a regression's columns can be taken apart: one predictor, nothing unknown beside, independent priors."""
+    """Whether columns can be taken apart: one predictor of rows as given, no unknown beside it, independent priors."""
     plain = offers(target, Separable) and plain_rows_in_memory(target)
-    return plain and isinstance(target._prior, ReadyIndependent)
+    as_given = plain and isinstance(target.observations, InMemory)  # else responses are turned, block by block
+    return as_given and isinstance(target._prior, ReadyIndependent)
 
 
 def as_groups(target: Any, costly: Costly) -> LeveledRegression | None:

@@ -138,14 +138,18 @@ def test_an_infinite_bound_allows_no_infinite_rise(test):
         sample(finite, proposal=RandomWalk(0.3), draws=20_000, **settings)
 
 
-def test_an_infinite_distance_allows_no_infinite_rise():
+def test_an_infinite_rise_of_a_move_without_a_bound_is_rejected():
+    """A density of zero at the proposal; an energy of -infinity there is still an error."""
+
     @numba.njit
     def endless(theta, prop):
         return np.inf
 
-    target = EnergyTarget(WALLS[np.inf], ROWS, 1.0, dim=1, distance=endless)
+    settings = {"test": TunaMH(chi=0.5), "proposal": RandomWalk(0.3), "tune": 0, "init": [0.0], "rng": 1}
+    draws = sample(EnergyTarget(WALLS[np.inf], ROWS, 1.0, dim=1, distance=endless), **settings).posterior["theta"]
+    assert draws.max() <= 0.3
     with pytest.raises(NonFiniteEnergy, match="inf"):
-        sample(target, test=TunaMH(chi=0.5), proposal=RandomWalk(0.3), tune=0, init=[0.0], rng=1)
+        sample(EnergyTarget(WALLS[-np.inf], ROWS, 1.0, dim=1, distance=endless), **settings)
 
 
 def test_a_sum_beyond_all_numbers_is_named():

@@ -74,7 +74,7 @@ def test_gaussian_responses_under_an_own_prior_far_from_the_data():
     X, _, rng = design(20_000)
     y = X[:, 1] + rng.standard_normal(20_000)
     tree = sample(GLM(X, y, Gaussian(scale=1.0), prior=far_prior), draws=2000, rng=1)
-    assert tree.sample_stats["acceptance_rate"].mean() > 0.9
+    assert tree.sample_stats["acceptance_rate"].mean() > 0.85  # a share of steps are dilations
     precision = X.T @ X + np.eye(4) / 0.05**2
     mean = np.linalg.solve(precision, X.T @ y + 30 / 0.05**2)
     theta = tree.posterior["theta"].values.reshape(-1, 4)

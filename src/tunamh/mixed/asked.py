@@ -30,11 +30,9 @@ def refuse(base: GLM, form: Any) -> None:
 
 def groupings_of(base: GLM, given: list[GroupEffects], unit: float) -> list[Grouping]:
     """Every factor's codes of the rows that a regression has: a count of trials may have become two rows."""
-    origin = getattr(base.given_rows, "origin", None)
-    if origin is None:
-        return read_groups(given, base.n_rows, unit)
-    index, n_given = origin
-    return [replace(one, codes=one.codes[index], Z=one.Z[index]) for one in read_groups(given, n_given, unit)]
+    index, n_given = getattr(base.given_rows, "origin", None) or (slice(None), base.n_rows)
+    divided = base.arranged.unit  # as the columns of the coefficients are
+    return [replace(one, codes=one.codes[index], Z=one.Z[index] / divided) for one in read_groups(given, n_given, unit)]
 
 
 _UNITS = 2.5  # residual deviations: the scale of default priors of effects on real responses

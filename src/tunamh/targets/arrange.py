@@ -37,7 +37,8 @@ class Arrangement(NamedTuple):
 
     ``names`` are the coefficients'; ``form`` says what else there is and in which coordinates all are walked, None
     where there are coefficients only. ``extras`` and the laws of their priors are in the order of the form, and
-    ``start`` is where the search for a mode begins, as a user knows the parameters.
+    ``start`` is where the search for a mode begins, as a user knows the parameters. Columns are divided by ``unit``,
+    and those of group effects must be too.
     """
 
     observations: Observations
@@ -47,6 +48,7 @@ class Arrangement(NamedTuple):
     extras: tuple[Extra, ...] = ()
     laws: tuple[Any, ...] = ()
     start: np.ndarray | None = None
+    unit: float = 1.0
 
 
 def column_names(observations: Observations) -> list[str]:
@@ -150,7 +152,7 @@ def known_scale(observations: Observations, scale: float, response: Any, family:
         shifted = ShiftedBlock(scaled, minus, layout.numbers.width)
         return rows._replace(X=shifted, y=no_codes(rows), censored=None)
 
-    return Arrangement(Arranged(observations, layout, change), family, column_names(observations))
+    return Arrangement(Arranged(observations, layout, change), family, column_names(observations), unit=scale)
 
 
 def no_codes(rows: Rows) -> np.ndarray:

@@ -91,7 +91,7 @@ DEFECTS: dict[str, Defect] = {
         "                here[d + j] = _within(_inverse_gamma(rng, 1.2, 1.0 / wide + 0.5 * square / here[2 * d]))",
         "horseshoe | logistic | scales in turn",
     ),
-    "bright rows that never go dark": Defect(
+    "bright rows that go dark half as often as they should": Defect(
         "acceptance/firefly.py",
         "        if accepts(rng, math.log(q) - _log_brightness(gap[slot])):",
         "        if accepts(rng, math.log(0.5 * q) - _log_brightness(gap[slot])):",

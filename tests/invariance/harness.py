@@ -137,9 +137,9 @@ class Verdict:
 
 
 def verdict(mover: Mover, problem: Any, points: np.ndarray, steps: int, seed: int) -> Verdict:
-    """Move the second half of ``points``; the first are what shares are counted among."""
-    half = len(points) // 3
-    reference, before = points[:half], points[half:]
+    """Move two thirds of ``points``; shares are counted among the others."""
+    third = len(points) // 3
+    reference, before = points[:third], points[third:]
     after = mover.moved(before, steps, seed)[:, : points.shape[1]]
     columns = [np.column_stack([p, problem.log_likelihood(p)]) for p in (reference, before, after)]
     z = scores(features(*_apart(columns[1]), columns[0]), features(*_apart(columns[2]), columns[0]))

@@ -55,6 +55,12 @@ DEFECTS: dict[str, Defect] = {
         "        effects[g] = v\n        energy += free[g] * (1.1 * k[g] * d",
         "groups | logistic | common move",
     ),
+    "walks of a shared number that prefer one side": Defect(
+        "mixed/move_common.py",
+        "    there[k] += width * math.exp(_NARROWEST + (_WIDEST - _NARROWEST) * rng.random()) * rng.standard_normal()",
+        "    there[k] += width * math.exp(_NARROWEST + (_WIDEST - _NARROWEST) * rng.random()) * rng.random()",
+        "groups | zero-inflated | common move",
+    ),
     "scales' move without the Jacobian of the logarithm": Defect(
         "mixed/given.py",
         "        total += state[at + a] - math.log(tau)",

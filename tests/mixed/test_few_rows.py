@@ -105,3 +105,21 @@ def test_a_mode_with_an_impossible_law_is_looked_for_again(monkeypatch):
     lost = right.posterior._replace(hessian=1e-4 * right.posterior.hessian)
     monkeypatch.setattr("tunamh.targets.glm.searched", lambda target: [right._replace(posterior=lost)])
     assert model.modes[0].posterior.hessian == pytest.approx(right.posterior.hessian, rel=0.05)
+
+
+def test_an_inflation_near_zero_with_groups_mixes():
+    """In the shape of R's Salamanders, simulated: 12 effective draws of 8,000 before the inflation had walks of its own."""
+    rng = np.random.default_rng(8)
+    site = np.repeat(np.arange(23), 28)
+    mined, kind = (site < 11).astype(float), np.tile(np.arange(7), 92)
+    effect = np.array([0.0, -0.5, -0.4, -1.4, -0.2, -0.8, -2.0])
+    mean = np.exp(1.4 - 2.3 * mined + effect[kind] + 0.6 * rng.normal(size=23)[site])
+    counts = rng.poisson(mean * rng.gamma(1.1, 1 / 1.1, size=644)) * (rng.random(644) > 0.05)
+    table = pd.DataFrame({"count": counts, "mined": mined, "kind": kind.astype(str), "site": site})
+    family = tunamh.ZeroInflated(tunamh.NegativeBinomial())
+    model = tunamh.regression("count ~ mined + kind + (1 | site)", table, family=family)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of chains this short
+        posterior = tunamh.sample(model, draws=1000, rng=1, progressbar=False)
+    effective = tunamh.summary(posterior, var_names=["inflation"]).ess_bulk["inflation"]
+    assert effective > 80

@@ -133,7 +133,10 @@ class Factor(NamedTuple):
 
 
 class Common(NamedTuple):
-    """What all factors share; ``tau_at`` is where one over the residuals' scale is walked, -1 where it is known."""
+    """What all factors share; ``tau_at`` is where one over the residuals' scale is walked, -1 where it is known.
+
+    Common parameters from ``shared_at`` on are numbers that all rows share: a log dispersion, a logit of inflation.
+    """
 
     factors: Any
     p: Any
@@ -141,14 +144,14 @@ class Common(NamedTuple):
     all_groups: Any
     most: Any  # effects per group
     tau_at: Any
+    shared_at: Any
     centre: Any
     gradient: Any
     hessian: Any
 
 
-_COMMON = (
-    9  # order 2.0, factors, p, scales, all groups, most, tau_at, where the factors' entries begin, where arrays do
-)
+# Order 2.0, factors, p, scales, all groups, most, tau_at, shared_at, where the factors' entries begin, where arrays do.
+_COMMON = 10
 
 
 def pack(common: Common, factors: list[tuple[dict[str, float], FactorNumbers]], begins: int) -> np.ndarray:
@@ -167,14 +170,15 @@ def pack(common: Common, factors: list[tuple[dict[str, float], FactorNumbers]], 
             table += [float(at), float(flat.size)]
             arrays.append(flat)
             at += flat.size
-    first = [2.0, F, p, common.scales, common.all_groups, common.most, common.tau_at, entries, data_at]
+    sizes = [F, p, common.scales, common.all_groups, common.most, common.tau_at, common.shared_at]
+    first = [2.0, *sizes, entries, data_at]
     return np.concatenate([first, table, *arrays])
 
 
 @helper(inline=True)
 def common_of(hyper):
     at = int(hyper[0])
-    p, data = int(hyper[at + 2]), int(hyper[at + 8])
+    p, data = int(hyper[at + 2]), int(hyper[at + 9])
     return Common(
         int(hyper[at + 1]),
         p,
@@ -182,6 +186,7 @@ def common_of(hyper):
         int(hyper[at + 4]),
         int(hyper[at + 5]),
         int(hyper[at + 6]),
+        int(hyper[at + 7]),
         window(hyper, data, p),
         window(hyper, data + p, p),
         matrix_window(hyper, data + 2 * p, p, p),
@@ -190,7 +195,7 @@ def common_of(hyper):
 
 @helper(inline=True)
 def factor_of(hyper, f):
-    e = int(hyper[int(hyper[0]) + 7]) + f * _ENTRY
+    e = int(hyper[int(hyper[0]) + 8]) + f * _ENTRY
     t = e + _HEADS
     return Factor(
         int(hyper[e]), int(hyper[e + 1]), int(hyper[e + 2]), int(hyper[e + 3]), int(hyper[e + 4]), int(hyper[e + 5]),

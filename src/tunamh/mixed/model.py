@@ -201,8 +201,10 @@ class MixedModel(GroupedParameters):
         p, most = self.p, max(one.q for one in self.groupings)
         all_groups = sum(one.groups for one in self.groupings)
         tau_at = -1 if self.form is None else self.form.tau_at
+        form = self.base.arranged.form
+        shared_at = p if form is None or isinstance(form, Scale) else form.coefficients
         common = Common(
-            len(self.groupings), p, self.m, all_groups, most, tau_at,
+            len(self.groupings), p, self.m, all_groups, most, tau_at, shared_at,
             centre.at.common, centre.sums.gradient, centre.sums.hessian,
         )  # fmt: skip
         heads, scales_at, effects_at, group_at = [], p, p + self.m, 0

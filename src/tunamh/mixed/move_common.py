@@ -23,6 +23,9 @@ _SCALES, _NEARBY = 0.03, 0.1  # shares of (A): walks of the scales alone, and of
 _BY_TABLE = 0.5  # share of draws from the table of a scale's law, where there is one
 _GIVEN_SCALES = 0.3  # share of common parameters given scales that are known badly, where there is no table
 _SCALES_OF_FEW, _NEARBY_OF_FEW = 0.25, 0.25  # the shares there
+_SHARED_ALONE = 0.3  # share of walks of one number that all rows share, where there is one that is known badly
+_TIMES = 4  # moves of (A) in a sweep there
+_NARROWEST, _WIDEST = -1.5, 2.5  # logarithms of their lengths, in standard deviations of the Gaussian law
 
 
 @helper
@@ -38,12 +41,43 @@ def _quadratic(slope, H, b, p):
 
 
 @helper
-def _width_of_scale(hyper, factor, p, n):
-    """The standard deviation of the first log scale under the Gaussian law."""
+def _width(hyper, factor, k, n):
+    """The standard deviation of number ``k`` of ``(b, lambda)`` under the Gaussian law."""
     total = 0.0
     for j in range(n):
-        total += hyper[factor.root + p * n + j] ** 2
+        total += hyper[factor.root + k * n + j] ** 2
     return math.sqrt(total)
+
+
+@helper
+def times_common(hyper, factor, common):
+    """How often (A) is made in a sweep: more than once where a number that all rows share is known badly.
+
+    Such data are few, and the Gaussian law is far off (a share of zeros near zero, cutpoints of 72 rows).
+    """
+    n = common.p + factor.m
+    for k in range(common.shared_at, common.p):
+        if _width(hyper, factor, k, n) > WIDE:
+            return _TIMES
+    return 1
+
+
+@helper
+def _walk_shared(rng, hyper, factor, common, n, there):
+    """One number that all rows share (a logit of inflation, a log dispersion) by a walk of its own, the rest stays.
+
+    Such a number may have a tail far longer than the Gaussian law's: a share of zeros near zero is known by its prior
+    alone. Returns whether there was one that is known as badly; the walk is symmetric, its length apart from the state.
+    """
+    shared = common.p - common.shared_at
+    if shared == 0:
+        return False
+    k = common.shared_at + min(int(rng.random() * shared), shared - 1)
+    width = _width(hyper, factor, k, n)
+    if not width > WIDE:
+        return False
+    there[k] += width * math.exp(_NARROWEST + (_WIDEST - _NARROWEST) * rng.random()) * rng.standard_normal()
+    return True
 
 
 @helper
@@ -67,7 +101,7 @@ def _propose_common(rng, hyper, factor, common, state, shift, rho, there):
     before = 0.0
     for i in range(n):
         before += y[i] * y[i]
-    kind, few = rng.random(), m > 0 and _width_of_scale(hyper, factor, p, n) > WIDE
+    kind, few = rng.random(), m > 0 and _width(hyper, factor, p, n) > WIDE
     scales, nearby = (_SCALES_OF_FEW, _NEARBY_OF_FEW) if few else (_SCALES * (m > 0), _NEARBY)
     after = 0.0
     if kind < scales + nearby:  # a walk, of the scales alone or of all: where the law has other tails than a Gaussian
@@ -173,11 +207,14 @@ def _is_finite(hyper, factor, common, at):
 
 @helper
 def _propose(rng, hyper, factor, common, state, kappa, slope, eps, Q, rho, there):
-    """By one of three laws; returns the log ratio of proposing back and forth, and whether it was the Laplace law."""
+    """By one of four laws; returns the log ratio of proposing back and forth, and whether it was the Laplace law."""
     n = common.p + factor.m
+    if common.shared_at < common.p and rng.random() < _SHARED_ALONE:
+        if _walk_shared(rng, hyper, factor, common, n, there):
+            return 0.0, False
     gradient, shift = np.empty(n), np.empty(n)
     fill_shift(hyper, factor, common, kappa, slope, eps, gradient, shift)
-    wide = not factor.known and _width_of_scale(hyper, factor, common.p, n) > WIDE
+    wide = not factor.known and _width(hyper, factor, common.p, n) > WIDE
     tabled = hyper[factor.scale_law] > 0.0
     if tabled and rng.random() < _BY_TABLE:
         return propose_by_table(rng, hyper, factor, common, state, gradient, there), False

@@ -22,7 +22,7 @@ from ..proposals import Staying
 from .given import tau_of
 from .groups_given import displaced_by_others, displacements, new_given, slopes_given_others
 from .layout import common_of, factor_of, over_groups, square
-from .move_common import move_common
+from .move_common import move_common, times_common
 from .move_effects import move_effects
 from .move_scales import move_scales
 from .small import norm
@@ -92,13 +92,22 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
             displaced_by_others(hyper, factor, lengths, away)
         slopes_given_others(hyper, factor, common, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
-        first = move_common(
-            rng, hyper, factor, common, state, there, kappa, slope, given, away, knobs[_RHO], full, model, work
-        )
-        if first.fault != NO_FAULT:
-            copy_into(theta, state)
-            copy_into(prop, there)
-            return failure(first.fault)
+        times = times_common(hyper, factor, common)
+        for _ in range(times):
+            first = move_common(
+                rng, hyper, factor, common, state, there, kappa, slope, given, away, knobs[_RHO], full, model, work
+            )
+            if first.fault != NO_FAULT:
+                copy_into(theta, state)
+                copy_into(prop, there)
+                return failure(first.fault)
+            chance = math.exp(min(0.0, first.log_ratio))
+            rate += chance / (times * common.factors)
+            if first.laplace:
+                laplace_rate += chance
+                laplace_moves += 1.0
+            rows += first.rows
+            worst = max(worst, first.worst)
         second = move_effects(rng, hyper, factor, common, state, there, given, away, full, model, work)
         if second.fault != NO_FAULT:
             copy_into(theta, state)
@@ -109,14 +118,9 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
             if fault != NO_FAULT:
                 return failure(fault)
             copy_into(there, state)
-        chance = math.exp(min(0.0, first.log_ratio))
-        rate += chance / common.factors
-        if first.laplace:
-            laplace_rate += chance
-            laplace_moves += 1.0
         effects += second.accepted / common.factors
-        rows += first.rows + second.rows
-        worst = max(worst, first.worst, second.worst)
+        rows += second.rows
+        worst = max(worst, second.worst)
     if memory.size > 0:
         _add_to_summary(state, common, memory)
     of_laplace = laplace_rate / laplace_moves if laplace_moves > 0.0 else np.nan

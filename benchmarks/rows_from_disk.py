@@ -28,7 +28,7 @@ import numpy as np
 import tunamh
 from common import RESULTS, machine, print_table, write_json
 from tunamh.clock import SetUp
-from tunamh.data.passes import Report
+from tunamh._stages import Report
 from tunamh.run import ChainRun
 
 COLUMNS = [f"x{j}" for j in range(10)]

@@ -14,7 +14,8 @@ import tunamh
 from conftest import logistic_data
 from tunamh import LogisticRegression, progress, sample
 from tunamh.clock import Clock
-from tunamh.data.passes import ROWS_AT_ONCE, announce, over_blocks, watching
+from tunamh.data.passes import ROWS_AT_ONCE, over_blocks
+from tunamh._stages import announce, watching
 
 X, Y = logistic_data(2000, 3)
 ROWS = 3 * ROWS_AT_ONCE + 5

@@ -28,7 +28,7 @@ from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .report import report
 from .results import summary
 from .resume import resume
-from .rows import open_rows
+from .rows.opening import open_rows
 from .sample import sample
 from .store import StoreError, read_store
 from .targets import (

@@ -121,6 +121,14 @@ def numbers(name: str, value: Any) -> np.ndarray:
     return array
 
 
+def parameters(name: str, value: Any, dim: int) -> np.ndarray:
+    """A point of parameter space: ``dim`` numbers."""
+    point = numbers(name, value)
+    if point.shape != (dim,):
+        raise ValueError(f"{name} must be {dim} numbers, one per parameter, got shape {point.shape}.")
+    return point
+
+
 def has_row_labels(value: Any) -> bool:
     """Whether this is a pandas object: its ``index`` is not the method of a list."""
     return hasattr(getattr(value, "index", None), "equals")

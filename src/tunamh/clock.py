@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._compile import seconds_compiling
-from .data.passes import Report
+from ._stages import Report
 from .errors import NoDraws
 from .progress import Progress
 

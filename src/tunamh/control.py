@@ -6,9 +6,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ._arguments import flag, numbers, settle, shown, whole_number
+from ._arguments import flag, numbers, parameters, settle, shown, whole_number
 from .capabilities import Examined, Expandable, offers
 from .errors import NotApplicable
 from .laplace import Mode, find_mode
@@ -69,7 +67,7 @@ class Taylor:
                     stacklevel=3,
                 )
         else:
-            centre = checked_centre(self.centre, target)
+            centre = parameters("centre", self.centre, target.dim)
             at_centre = target.expansion(centre)
         return target.taylor(self.order, centre, at_centre, whiten=self.whiten, original_bounds=self.original_bounds)
 
@@ -77,13 +75,3 @@ class Taylor:
 def _best_mode(target: Target) -> Mode:
     """The mode with the largest share of the posterior."""
     return target.modes[0] if offers(target, Examined) else find_mode(target)
-
-
-def checked_centre(centre: Any, target: Target) -> np.ndarray:
-    """The user's centre, or a mode of the posterior when there is none."""
-    if centre is None:
-        return _best_mode(target).point
-    point = numbers("centre", centre)
-    if point.shape != (target.dim,):
-        raise ValueError(f"centre must be {target.dim} numbers, one per parameter, got shape {point.shape}.")
-    return point

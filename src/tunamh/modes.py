@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ._jit import Propose, fixed, helper, part
 from ._vector import copy_into
 from .errors import NotApplicable
-from .laplace import Mode
 from .proposals import OPTIMAL_WALK, Proposal, ReadyProposal, Space
+
+if TYPE_CHECKING:
+    from .laplace import Mode
 
 _FREEDOM = 5
 _WALK_SHARE = 0.3

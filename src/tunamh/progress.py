@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from ._notebook import NotebookCell, in_notebook
-from .data import passes
+from . import _stages as stages
 
 _SECONDS_BETWEEN_LINES = 5.0
 
@@ -97,7 +97,7 @@ class Progress:
             self._cell.stop()
 
 
-passes.show_unwatched = Progress
+stages.show_unwatched = Progress
 
 
 def _is_terminal(stream: Any) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ._linear import flat_direction
 from .capabilities import Examined
-from .data.passes import announce
+from ._stages import announce
 from .errors import ImproperPosterior
 from .laplace import Mode
 from .targets.base import Target

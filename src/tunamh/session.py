@@ -18,7 +18,7 @@ from .acceptance.base import AcceptanceTest
 from .capabilities import Swept, offers
 from .choose import choose
 from .clock import Clock, SetUp
-from .data.passes import Report, announce, watching
+from ._stages import Report, announce, watching
 from .data.supply import NO_ROWS
 from .ending import attempt, ended, warn
 from .errors import NoDraws, PassGivenUp

@@ -16,7 +16,7 @@ from tunamh import clock
 from tunamh.acceptance import elsewhere
 from tunamh.data import executors, gathering
 from tunamh.data import gathered_rows as batches
-from tunamh.data.passes import watching
+from tunamh._stages import watching
 from tunamh.errors import PassGivenUp
 
 STEPS = {"test": tunamh.MHSS(floor=40, delayed=False), "proposal": tunamh.Autoregressive(rho=0.0)}

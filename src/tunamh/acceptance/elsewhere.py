@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._jit import BLOCK, NO_FAULT, FullPass, Model, Work, fixed, part
-from ..data.passes import ended_by
+from .._stages import ended_by
 from .base import sum_of_energies, sum_of_rises
 
 

@@ -15,10 +15,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arguments import flag, number_between, numbers, settle
+from .._arguments import flag, number_between, numbers, parameters, settle
 from .._jit import BLOCK, NO_FAULT, Decide, Decision, fixed, helper, part
 from ..capabilities import LowerBounded, offers
-from ..control import checked_centre
 from ..data.supply import NO_ROWS
 from ..errors import NotApplicable
 from ..theory import FiniteProblem
@@ -170,7 +169,8 @@ class FlyMC:
             )
         if not self.tuned and self.centre is None:
             return target.firefly(None)
-        return target.firefly(checked_centre(self.centre, target))
+        centre = target.modes[0].point if self.centre is None else parameters("centre", self.centre, target.dim)
+        return target.firefly(centre)
 
     def bind(self, target: Any) -> ReadyTest:
         n_rows = len(target.rows)  # all of them must be in memory

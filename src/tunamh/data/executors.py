@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 from .._arguments import shown
 from ..errors import PassGivenUp, SourceError
-from .passes import in_own_thread, look, threads
+from .passes import in_own_thread, threads
+from .._stages import look
 
 _AHEAD = 4  # tasks for each processor that are submitted before their results are asked for
 _PATIENCE = 0.1  # seconds between two looks at whoever may give a pass up

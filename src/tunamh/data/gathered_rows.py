@@ -18,7 +18,7 @@ from ..errors import SourceError
 from .executors import waited_for
 from .gathering import SERVING, OfPackedBlock, Plan, Served, Wanted
 from .packed import packed_rows, packed_size
-from .passes import ended_by
+from .._stages import ended_by
 from .pool import Pool
 from .source import Rows
 

@@ -3,9 +3,7 @@
 Each block is one task with one BLAS thread, and blocks do not depend on the number of threads: a sum of the results
 has the same bits on any machine with the same BLAS.
 
-Passes can be watched. Inside ``with watching(callback)`` every pass reports how far it is, and code that makes several
-names what it is about by ``announce("looking for the mode")``. A callback that raises ends the pass: it is called after
-every block, and every tenth of a second while one is waited for (`look`).
+Passes can be watched (`tunamh.process.stages`).
 """
 
 from __future__ import annotations
@@ -20,72 +18,14 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeVar
 
+from .. import _stages as stages
 from .._blas import one_blas_thread
-from ..errors import PassGivenUp
+from .._stages import Watch, watcher
 
 Result = TypeVar("Result")
 
 ROWS_AT_ONCE = 1 << 13
 """Rows in a block: its temporaries stay in the cache, and small whatever the length of the data."""
-
-
-class Report(NamedTuple):
-    """Where set-up is."""
-
-    stage: str  # what was announced last
-    passes: int  # passes begun, over all rows or over a sample of them
-    share: float  # of the newest pass
-    rows: int  # read in all passes so far
-
-
-class _Watch:
-    """Counts passes for one callback."""
-
-    def __init__(self, callback: Callable[[Report], None]):
-        self.callback, self.report = callback, Report("", 0, 0.0, 0)
-
-    def tell(self, **changes: Any) -> None:
-        self.report = self.report._replace(**changes)
-        self.callback(self.report)
-
-
-_watch: ContextVar[_Watch | None] = ContextVar("tunamh_watch", default=None)
-
-
-@contextlib.contextmanager
-def watching(callback: Callable[[Report], None]) -> Iterator[None]:
-    """Have passes reported to ``callback``, in the thread that asked for them."""
-    token = _watch.set(_Watch(callback))
-    try:
-        yield
-    finally:
-        _watch.reset(token)
-
-
-def announce(stage: str) -> None:
-    """Say what the next passes are for; nobody may be listening."""
-    watch = _watch.get()
-    if watch is not None:
-        watch.tell(stage=stage)
-
-
-def look() -> None:
-    """While a result is waited for: whoever watches may end the pass."""
-    watch = _watch.get()
-    if watch is not None:
-        watch.tell()
-
-
-@contextlib.contextmanager
-def ended_by(given_up: threading.Event) -> Iterator[None]:
-    """Passes of this thread that nobody watches end when ``given_up`` is set, by `PassGivenUp`."""
-
-    def refuse(report: Report) -> None:
-        if given_up.is_set():
-            raise PassGivenUp("the run was ended while rows were read.")
-
-    with contextlib.nullcontext() if _watch.get() is not None else watching(refuse):
-        yield
 
 
 def blocks(n_rows: int) -> Iterator[slice]:
@@ -110,21 +50,16 @@ def over_blocks(function: Callable[[slice], Result], n_rows: int) -> Iterator[Re
 
 def reported(results: Iterator[tuple[int, Result]], n_rows: int) -> Iterator[Result]:
     """The results of a pass that come with the number of rows behind them, which whoever is watching is told."""
-    watch = _watch.get()
+    watch = watcher()
     return (result for _, result in results) if watch is None else _watched(results, n_rows, watch)
-
-
-show_unwatched: Callable[[str], Any] | None = None
-"""A context manager with ``update(share, remark)`` for long passes that nobody watches, such as those that open rows;
-`tunamh.progress` puts it here."""
 
 
 def shown(results: Iterator[tuple[int, Result]], n_rows: int, doing: str) -> Iterator[Result]:
     """As `reported`; a pass that nobody watches is shown to the user."""
-    if _watch.get() is not None or show_unwatched is None:
+    if watcher() is not None or stages.show_unwatched is None:
         yield from reported(results, n_rows)
         return
-    with show_unwatched(doing) as progress:
+    with stages.show_unwatched(doing) as progress:
         for done, result in results:
             yield result
             progress.update(done / max(n_rows, 1), f"{done:,} of {n_rows:,}")
@@ -143,7 +78,7 @@ def added_up(found: Iterator[tuple]) -> list:
     return totals
 
 
-def _watched(results: Iterator[tuple[int, Result]], n_rows: int, watch: _Watch) -> Iterator[Result]:
+def _watched(results: Iterator[tuple[int, Result]], n_rows: int, watch: Watch) -> Iterator[Result]:
     before = watch.report.rows
     watch.tell(passes=watch.report.passes + 1, share=0.0)
     for done, result in results:

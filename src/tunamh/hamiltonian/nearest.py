@@ -15,7 +15,7 @@ import numpy as np
 import scipy  # its parts are loaded when they are asked for, not at import
 
 from .._jit import helper
-from ..data.passes import announce
+from .._stages import announce
 from ..priors.potential import ReadyPrior
 from ..targets.one_predictor import OnePredictor
 from .rows import ShortRows

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._jit import Model
 from ..capabilities import Separable, offers
-from ..data.passes import announce
+from .._stages import announce
 from ..laplace_law import LaplaceLaw, law_at_mode
 from ..priors import Flat
 from ..targets.base import Target

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy  # its parts are loaded when they are asked for, not at import
 
-from ..data.passes import announce
+from .._stages import announce
 from ..errors import NotApplicable
 from .marginal import Marginal
 from .priors import ScalePriors

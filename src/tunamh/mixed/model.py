@@ -11,7 +11,7 @@ from .._arguments import flag
 from .._jit import Model
 from ..acceptance.grouped import BOUND, ROW
 from ..data.gathered_rows import GatheredRows
-from ..data.passes import announce
+from .._stages import announce
 from ..data.source import Rows
 from ..data.tables_source import SomeColumns, Tables
 from ..errors import NotApplicable

@@ -1,5 +1,1 @@
-"""Rows from anywhere: Parquet files, blocks of your own, data frames of a cluster."""
-
-from .opening import open_rows
-
-__all__ = ["open_rows"]
+"""Where rows come from and how they are drawn: sources of rows, passes over them, packed rows, supplies of rows."""

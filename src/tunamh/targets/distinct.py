@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..data.passes import announce
+from .._stages import announce
 from ..data.source import Rows
 from .observations import Arranged, InMemory, Observations
 

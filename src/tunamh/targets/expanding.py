@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.passes import announce
+from .._stages import announce
 from ..data.source import Rows
 from ..errors import NotApplicable
 from .base import Expansion

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._arguments import shown
 from .._jit import Part
-from ..data.passes import announce
+from .._stages import announce
 from ..laplace import Mode, find_mode
 from ..priors import Flat, as_prior
 from ..priors.laws import LAPLACE, NORMAL, Laws, ReadyIndependent

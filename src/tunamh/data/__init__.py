@@ -1,1 +1,0 @@
-"""Sources of rows: reading tables, packing rows, drawing rows."""

@@ -56,7 +56,7 @@ package:
 	.ci/package
 
 reproduce: $(VENV)/installed
-	$(BIN)/tunamh reproduce all $(OPTIONS)
+	$(BIN)/python -m paper all $(OPTIONS)
 
 $(PEERS)/installed: benchmarks/peers-requirements.txt
 	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)

@@ -66,7 +66,7 @@ def measured(target: tunamh.LogisticRegression, wanted: float, seconds: float) -
 
 def entries(target: tunamh.LogisticRegression) -> dict:
     """Of the columns of levels, as they are and in the basis of whole numbers."""
-    from tunamh.hamiltonian.rows import short_rows, sparse_of
+    from tunamh.trajectories.sparse_rows import short_rows, sparse_of
 
     given = sum(sparse_of(block).nnz for block in target.observations.map(lambda rows: rows.X))
     short = short_rows(target)

@@ -30,7 +30,7 @@ _THREAD_COUNTS = (
 
 def machine() -> dict:
     """Processor, cores, versions and date: what a figure means nothing without."""
-    from tunamh._records import processor  # here, not at the top: the peers' environment has no tunamh
+    from tunamh.cli.demo.records import processor  # here, not at the top: the peers' environment has no tunamh
 
     return {
         "processor": processor(),
@@ -78,7 +78,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def write_json(path: Path, report: dict) -> None:
-    from tunamh import _records
+    from tunamh.cli.demo import records as _records
 
     _records.write_json(path, report)
 

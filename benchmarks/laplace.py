@@ -19,7 +19,7 @@ import tunamh
 from common import RESULTS, machine, min_ess, print_table, write_json
 from problems import make
 from tunamh import MHSS, Autoregressive
-from tunamh.laplace import find_mode
+from tunamh.targets.search.newton import find_mode
 
 MINIBATCH = MHSS(delayed=False)
 PROBLEMS = ["logistic-1e4x50", "logistic-2e3x50", "mnist79", "student-1e4x50"]

@@ -20,7 +20,7 @@ from arviz_stats import ess
 import tunamh
 from common import RESULTS, machine, write_json
 from tunamh import MH, MHSS, AustereMH, Autoregressive, FactorizedMH, FlyMC, MHMinibatch, PoissonMH, Taylor, TunaMH
-from tunamh.examples import mixture_data
+from tunamh.cli.demo.paper_mixture import mixture_data
 
 
 def robust_regression() -> tunamh.Target:

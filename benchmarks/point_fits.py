@@ -102,10 +102,10 @@ def fixed_cost(calls: int = 20) -> dict:
     their parts add up to more than the whole when there are several cores.
     """
     import tunamh
-    from tunamh.run import ChainRun
+    from tunamh.sampling.run import ChainRun
 
     problem = make("logistic-1e4x20")
-    session, ending = sys.modules["tunamh.session"], sys.modules["tunamh.ending"]
+    session, ending = sys.modules["tunamh.sampling.session"], sys.modules["tunamh.sampling.completion"]
     seconds = dict[str, float]()
 
     def timed(owner: Any, name: str, label: str) -> None:

@@ -109,7 +109,7 @@ def _student(eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
 
 def mnist79() -> tuple[np.ndarray, np.ndarray]:
     """The training images' features, which ship with the library's experiments."""
-    from tunamh.experiments.make_mnist import load  # here, not at the top: the peers' environment has no tunamh
+    from paper.make_mnist import load  # here, not at the top: the peers' environment has no tunamh
 
     digits = load()
     return digits.X, digits.y

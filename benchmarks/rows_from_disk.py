@@ -27,9 +27,9 @@ import numpy as np
 
 import tunamh
 from common import RESULTS, machine, print_table, write_json
-from tunamh.clock import SetUp
-from tunamh._stages import Report
-from tunamh.run import ChainRun
+from tunamh.process.stages import Report
+from tunamh.sampling.clock import SetUp
+from tunamh.sampling.run import ChainRun
 
 COLUMNS = [f"x{j}" for j in range(10)]
 GROUP = 1 << 20
@@ -99,7 +99,7 @@ def measured(path: Path, draws: int) -> dict[str, Any]:
     load_compiled_code()
     rows = tunamh.open_rows(path, memory=MEMORY)
     read = [reading_alone(rows) for _ in range(5)]
-    tunamh.session.SetUp = Timed
+    tunamh.sampling.session.SetUp = Timed
     started, used = time.perf_counter(), time.process_time()
     target = tunamh.LogisticRegression(rows[COLUMNS], y="y")
     looked = time.process_time() - used

@@ -19,11 +19,11 @@ import numpy as np
 import tunamh
 from common import RESULTS, machine, print_table, write_json
 from problems import make
-from tunamh._jit import borrowed
-from tunamh.chain import ROWS, ChainState, Kernel, advance, new_record
-from tunamh.choose import Choice, choose
-from tunamh.data.stream import open_stream
-from tunamh.guard import new_work, parameters_at
+from tunamh.chains.guard import new_work, parameters_at
+from tunamh.chains.loop import ROWS, ChainState, Kernel, advance, new_record
+from tunamh.compiled import borrowed
+from tunamh.rows.stream import open_stream
+from tunamh.sampling.choose import Choice, choose
 
 PROBLEMS = ["logistic-1e4x10", "logistic-1e5x50", "logistic-1e6x50", "student-1e5x100"]
 REPEATS = 7

@@ -27,8 +27,8 @@ def hears_ctrl_c():
 @pytest.fixture
 def seconds_are_draws(monkeypatch):
     """``max_seconds`` counts the draws that every chain has: a run then ends there on a fast and on a busy machine."""
-    from tunamh import session
-    from tunamh.clock import Clock
+    from tunamh.sampling import session
+    from tunamh.sampling.clock import Clock
 
     class ClockOfDraws(Clock):
         runs = ()
@@ -50,7 +50,7 @@ def seconds_are_draws(monkeypatch):
 @pytest.fixture
 def ctrl_c_when(monkeypatch, hears_ctrl_c):
     """A function: once its condition holds for all ``chains``, each after some work, Ctrl-C is sent, so many times."""
-    from tunamh.run import ChainRun
+    from tunamh.sampling.run import ChainRun
 
     work, seen, left = ChainRun._work, {}, [0]
 
@@ -73,7 +73,7 @@ def ctrl_c_when(monkeypatch, hears_ctrl_c):
 @pytest.fixture
 def path(tmp_path, monkeypatch):
     """A folder for a stored run, which is then written in many small chunks."""
-    from tunamh import stored
+    from tunamh.sampling import destination as stored
     from tunamh.store import folder
 
     monkeypatch.setattr(stored, "chunk_draws_for", lambda *sizes: 16)

@@ -13,8 +13,8 @@ import pytest
 import tunamh
 from conftest import logistic_data
 from tunamh import MH, MHSS, TunaMH, check_bounds, extend
-from tunamh.data.passes import ROWS_AT_ONCE
-from tunamh._stages import watching
+from tunamh.process.stages import watching
+from tunamh.rows.passes import ROWS_AT_ONCE
 from tunamh.theory import FiniteProblem, acceptance, detailed_balance_error, transition_matrix
 
 PAGE = Path(__file__).parent.parent / "docs" / "extend.md"

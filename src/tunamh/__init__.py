@@ -3,8 +3,7 @@
 from . import priors, theory
 from ._version import __version__
 from .acceptance import MH, MHSS, AustereMH, FactorizedMH, FlyMC, MHMinibatch, PoissonMH, TunaMH
-from .approximation import LaplaceApproximation, laplace
-from .control import Taylor
+from .chains.guard import check_bounds
 from .errors import (
     BoundViolation,
     ChainsDisagree,
@@ -19,17 +18,18 @@ from .errors import (
     TunaMHError,
 )
 from .formula import FormulaError, regression
-from .guard import check_bounds
-from .mixed import GroupEffects, MixedModel
-from .modes import AcrossModes
+from .groups import GroupEffects, MixedModel
 from .prediction import loo, predict, replicate
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
+from .proposals.across_modes import AcrossModes
 from .report import report
-from .results import summary
-from .resume import resume
-from .rows.opening import open_rows
-from .sample import sample
+from .results.tree import summary
+from .results.until import Until
+from .rows.open import open_rows
+from .sampling.laplace import LaplaceApproximation, laplace
+from .sampling.resume import resume
+from .sampling.sample import sample
 from .store import StoreError, read_store
 from .targets import (
     GLM,
@@ -61,7 +61,7 @@ from .targets import (
     ZeroInflated,
     family,
 )
-from .until import Until
+from .targets.expansion.control import Taylor
 
 _ESTIMATORS = ("BayesianGLM", "BayesianLogisticRegression", "BayesianRobustRegression")
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 import numpy as np
 
 if TYPE_CHECKING:
-    from .laplace import Mode
     from .targets.base import Expansion, Target
+    from .targets.search.newton import Mode
 
 
 def offers(target: Any, capability: type) -> TypeGuard[Any]:

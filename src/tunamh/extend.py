@@ -120,8 +120,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import _jit
-from ._jit import (
+from . import compiled as _jit
+from .acceptance.base import (
+    AcceptanceTest,
+    ReadyTest,
+    accepts,
+    failure,
+    sum_of_energies,
+    sum_of_rises,
+    verdict,
+    within_rounding,
+)
+from .compiled import (
     BAD_DISTANCE,
     BLOCK,
     CONTRACT,
@@ -138,24 +148,14 @@ from ._jit import (
     Propose,
     fixed,
 )
-from ._random import poisson
-from .acceptance.base import (
-    AcceptanceTest,
-    ReadyTest,
-    accepts,
-    failure,
-    sum_of_energies,
-    sum_of_rises,
-    verdict,
-    within_rounding,
-)
-from .data.source import Factored, Rows, Source
-from .data.stream import draw_rows
-from .data.supply import NO_ROWS, Supply
-from .data.tables_source import RowsOfTables, TableBlock, Tables
+from .compiled.random import poisson
 from .errors import NotApplicable
 from .priors import Prior, PriorExpansion, ReadyPrior, UserPrior
 from .proposals import Proposal, ReadyProposal, Space
+from .rows.source import Factored, Rows, Source
+from .rows.stream import draw_rows
+from .rows.supply import NO_ROWS, Supply
+from .rows.table_source import RowsOfTables, TableBlock, Tables
 from .targets.families.base import Family, FamilyWithLowerBound, LowerBound, Suprema, WellKnownFamily
 from .theory import FiniteProblem
 

@@ -7,10 +7,10 @@ from finite import neighbour_matrix, table_prior
 from test_groups import REPEATS, _frequency, table_of, transition
 
 import tunamh
-from tunamh._jit import NO_FAULT
 from tunamh.acceptance.base import accepts
 from tunamh.acceptance.grouped import finite_acceptance, group_in_order, read_groups
-from tunamh.guard import new_work
+from tunamh.chains.guard import new_work
+from tunamh.compiled import NO_FAULT
 from tunamh.theory import FiniteProblem
 
 

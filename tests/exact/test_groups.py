@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from finite import neighbour_problem
 
-from tunamh._jit import NO_FAULT
 from tunamh.acceptance.base import accepts
 from tunamh.acceptance.grouped import GroupRows, finite_acceptance, read_groups
-from tunamh.guard import new_work
-from tunamh.mixed.cells import places_of
+from tunamh.chains.guard import new_work
+from tunamh.compiled import NO_FAULT
+from tunamh.groups.cells import places_of
 from tunamh.theory import FiniteProblem, thinned_acceptance
 
 BETAS = [1.0, 4.0]

@@ -7,8 +7,8 @@ from scipy import stats
 
 import tunamh
 from tunamh import GroupEffects, MixedModel, Normal
-from tunamh.mixed.layout import common_of, factor_of
-from tunamh.mixed.scale_law import propose_by_table
+from tunamh.groups.layout import common_of, factor_of
+from tunamh.groups.scale_table import propose_by_table
 
 DRAWS = 40_000
 

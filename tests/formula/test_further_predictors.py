@@ -6,7 +6,7 @@ import pytest
 
 import tunamh
 from tunamh.formula.errors import FormulaError
-from tunamh.laplace import find_mode
+from tunamh.targets.search.newton import find_mode
 
 N = 400
 _rng = np.random.default_rng(3)

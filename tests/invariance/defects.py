@@ -29,19 +29,19 @@ class Defect:
 
 DEFECTS: dict[str, Defect] = {
     "groups' own move knows the convex rows' curvature alone (once there)": Defect(
-        "mixed/single.py",
+        "groups/one_effect.py",
         "        log_ratios[g] -= 0.5 * (true[g] - H[g])",
         "        log_ratios[g] -= 0.0 * (true[g] - H[g])",
         "groups, known scale | Student-t, known | groups' own move",
     ),
     "the same of slopes (once there)": Defect(
-        "mixed/move_effects.py",
+        "groups/move_effects.py",
         "        log_ratios[g] += bent_beside(hyper, factor, g, state, at) - bent_beside(hyper, factor, g, there, at)",
         "        log_ratios[g] += 0.0",
         "slopes, known scales | Student-t, known | groups' own move",
     ),
     "a known group scale in units of the errors' (once there)": Defect(
-        "mixed/given.py",
+        "groups/kernel_common.py",
         "        tau = tau_of(state, common)\n        for a in range(factor.q):",
         "        tau = 1.0\n        for a in range(factor.q):",
         "groups, known scale | Gaussian | common move",
@@ -50,19 +50,19 @@ DEFECTS: dict[str, Defect] = {
         "acceptance/grouped.py", "_FARTHEST = 1e12", "_FARTHEST = 1e300", "groups | Cauchy, known | common move"
     ),
     "common move with another slope at its end": Defect(
-        "mixed/single.py",
+        "groups/one_effect.py",
         "        effects[g] = v\n        energy += free[g] * (k[g] * d",
         "        effects[g] = v\n        energy += free[g] * (1.1 * k[g] * d",
         "groups | logistic | common move",
     ),
     "walks of a shared number that prefer one side": Defect(
-        "mixed/move_common.py",
+        "groups/move_common.py",
         "    there[k] += width * math.exp(_NARROWEST + (_WIDEST - _NARROWEST) * rng.random()) * rng.standard_normal()",
         "    there[k] += width * math.exp(_NARROWEST + (_WIDEST - _NARROWEST) * rng.random()) * rng.random()",
         "groups | zero-inflated | common move",
     ),
     "scales' move without the Jacobian of the logarithm": Defect(
-        "mixed/given.py",
+        "groups/kernel_common.py",
         "        total += state[at + a] - math.log(tau)",
         "        total += 0.0",
         "groups | logistic | scales' move",
@@ -80,13 +80,13 @@ DEFECTS: dict[str, Defect] = {
         "columns | logistic | joint, all rows",
     ),
     "between modes without the proposal's density": Defect(
-        "modes.py",
+        "proposals/across_modes.py",
         "    return _log_density(here, knobs) - _log_density(there, knobs)",
         "    return 0.7 * (_log_density(here, knobs) - _log_density(there, knobs))",
         "columns | Student-t, known | across modes",
     ),
     "trajectories without their kinetic energy": Defect(
-        "hamiltonian/trajectory.py",
+        "trajectories/trajectory.py",
         "        log_ratio = memory[_ENERGY] - energy + motion - motion_after",
         "        log_ratio = memory[_ENERGY] - energy",
         "columns | logistic | trajectories",
@@ -104,13 +104,13 @@ DEFECTS: dict[str, Defect] = {
         "columns | logistic | FlyMC",
     ),
     "gathered rows that are all the same": Defect(
-        "data/pool.py",
+        "rows/pool.py",
         "        ring[k] = position - cursor[3] + k\n",
         "        ring[k] = position - cursor[3]\n",
         "rows that are gathered | Poisson | gathered rows",
     ),
     "levels of a regression under another prior": Defect(
-        "mixed/levels.py",
+        "groups/levels.py",
         "laws.scale[members] ** -2.0)",
         "(1.2 * laws.scale[members]) ** -2.0)",
         "levels | logistic | levels as groups",

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from tunamh.chain import ChainState, Kernel, advance, compile_parts, kernel_of, new_record
-from tunamh.data.stream import open_stream
-from tunamh.session import Choices
+from tunamh.chains.loop import ChainState, Kernel, advance, compile_parts, kernel_of, new_record
+from tunamh.rows.stream import open_stream
+from tunamh.sampling.session import Choices
 
 # ------------------------------------------------------------------------------------------------- reference draws
 

@@ -12,20 +12,20 @@ from harness import Mover
 
 import tunamh
 from problems import STRUCTURES, Problem
-from tunamh._jit import NO_FAULT, Decide, Decision, fixed, part
-from tunamh._vector import copy_into
 from tunamh.acceptance.base import failure
 from tunamh.acceptance.firefly import FlyMC
-from tunamh.hamiltonian.target import HamiltonianRegression, may_have_trajectories
-from tunamh.mixed.groups_given import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
-from tunamh.mixed.layout import common_of, factor_of
-from tunamh.mixed.levels import LeveledRegression, may_have_groups
-from tunamh.mixed.move_common import move_common
-from tunamh.mixed.move_effects import move_effects
-from tunamh.mixed.move_scales import move_scales
-from tunamh.mixed.sweep import _lengths_of, _slope_given_others
+from tunamh.compiled import NO_FAULT, Decide, Decision, fixed, part
+from tunamh.compiled.vector import copy_into
+from tunamh.groups.conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
+from tunamh.groups.layout import common_of, factor_of
+from tunamh.groups.levels import LeveledRegression, may_have_groups
+from tunamh.groups.move_common import move_common
+from tunamh.groups.move_effects import move_effects
+from tunamh.groups.move_scales import move_scales
+from tunamh.groups.sweep import _lengths_of, _slope_given_others
 from tunamh.priors.mixtures import HORSESHOE
-from tunamh.targets.given_scales import GivenScalesTarget
+from tunamh.targets.scale_mixtures.known_error import GivenScalesTarget
+from tunamh.trajectories.target import HamiltonianRegression, may_have_trajectories
 
 
 class LeftOut(Exception):
@@ -120,7 +120,7 @@ _COMMON, _EFFECTS, _SCALES = 1.0, 2.0, 3.0
 
 @part(Decide, cache=False)
 def _one_move(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
-    """What `tunamh.mixed.sweep` does for every factor, but one of the three moves alone: that of ``knobs[2]``."""
+    """What `tunamh.groups.sweep` does for every factor, but one of the three moves alone: that of ``knobs[2]``."""
     hyper = model.data.hyper
     common = common_of(hyper)
     state, there = prop, prop.copy()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 from defects import DEFECTS, score_with
-from run import described, posteriors, run_posterior
 
 from long_form import limit
+from run import described, posteriors, run_posterior
 
 POINTS = 1500
 TESTS = 10_000  # in all, about

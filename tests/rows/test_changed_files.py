@@ -8,8 +8,8 @@ import pytest
 from made import TABLE, N, X
 
 import tunamh
-from tunamh.data.seal import digest_of
 from tunamh.rows import parquet
+from tunamh.rows.seal import digest_of
 
 
 def written(path):

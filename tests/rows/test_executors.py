@@ -12,8 +12,8 @@ import pytest
 from made import BOUNDS, LATE, TABLE, X, read_and_die_once, read_slice, write
 
 import tunamh
-from tunamh import session
-from tunamh.data import executors
+from tunamh.rows import executors
+from tunamh.sampling import session
 
 COLUMNS = ["a", "b", "carrier"]
 STEPS = {"test": tunamh.MHSS(floor=40, delayed=False), "proposal": tunamh.Autoregressive(rho=0.0)}
@@ -166,7 +166,7 @@ def test_a_lost_worker_of_a_cluster_changes_nothing(expected, client, tmp_path):
     assert marker.exists()
     target = tunamh.LogisticRegression(rows[COLUMNS], y="late")
     target.modes
-    gathered, batch = [], tunamh.data.gathered_rows.Batch
+    gathered, batch = [], tunamh.rows.gathered_rows.Batch
 
     def dying(source, k, streams):
         if not gathered:
@@ -175,7 +175,7 @@ def test_a_lost_worker_of_a_cluster_changes_nothing(expected, client, tmp_path):
         return batch(source, k, streams)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tunamh.data.gathered_rows.Batch", dying)
+        patch.setattr("tunamh.rows.gathered_rows.Batch", dying)
         found = tunamh.sample(target, draws=40, chains=2, rng=1, **STEPS).posterior["theta"].values
     assert marker.exists()
     assert gathered[0] == 0
@@ -276,7 +276,7 @@ def test_an_executor_that_never_answers_does_not_outlive_the_time(path, monkeypa
     pool = Strange()
     target = tunamh.LogisticRegression(tunamh.open_rows(path, executor=pool, memory="1MiB")[COLUMNS], y="late")
     settings = {"draws": 300, "tune": 100, "chains": 2, "rng": 1, **STEPS}
-    monkeypatch.setattr("tunamh.clock.Clock.over", property(lambda clock: over.is_set()))
+    monkeypatch.setattr("tunamh.sampling.clock.Clock.over", property(lambda clock: over.is_set()))
     ended, pool.spoil = session.ended, silent
 
     def from_now_on(*arguments):

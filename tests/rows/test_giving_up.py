@@ -12,12 +12,13 @@ import pytest
 from made import write
 
 import tunamh
-from tunamh import clock
-from tunamh.acceptance import elsewhere
-from tunamh.data import executors, gathering
-from tunamh.data import gathered_rows as batches
-from tunamh._stages import watching
+from tunamh.acceptance import out_of_core as elsewhere
 from tunamh.errors import PassGivenUp
+from tunamh.process.stages import watching
+from tunamh.rows import executors
+from tunamh.rows import gather as gathering
+from tunamh.rows import gathered_rows as batches
+from tunamh.sampling import clock
 
 STEPS = {"test": tunamh.MHSS(floor=40, delayed=False), "proposal": tunamh.Autoregressive(rho=0.0)}
 BLOCKS = 400

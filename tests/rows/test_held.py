@@ -7,7 +7,7 @@ import pytest
 from made import CARRIER, LATE, NOISY, TABLE, WEIGHTS, N, X, write
 
 import tunamh
-from tunamh.data.held import hold
+from tunamh.rows.in_memory import hold
 
 FRAME = TABLE.to_pandas()
 

@@ -5,10 +5,10 @@ import pytest
 from made import LATE, N, X, write
 
 import tunamh
-from tunamh.data.pieces import InPieces
-from tunamh.laplace import corrected, find_mode
-from tunamh.run import ChainRun
-from tunamh.session import Choices
+from tunamh.rows.pieces import InPieces
+from tunamh.sampling.run import ChainRun
+from tunamh.sampling.session import Choices
+from tunamh.targets.search.newton import corrected, find_mode
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 from made import BOUNDS, CARRIER, LATE, NOISY, TABLE, WEIGHTS, N, X, read_or_fail, read_slice, write
 
 import tunamh
-from tunamh.data.pieces import rows_of
-from tunamh.data.tables_source import RowsOfTables
 from tunamh.extend import Rows
+from tunamh.rows.pieces import rows_of
+from tunamh.rows.table_source import RowsOfTables
 
 
 def draws(target, n=30, **given):

@@ -8,10 +8,10 @@ from made import CARRIER, LATE, N, X, write
 from scipy import stats
 
 import tunamh
-from tunamh.chain import advance, kernel_of, new_record
-from tunamh.data import gathered_rows as batches
-from tunamh.data.gathering import SERVING, Plan, Served, by_cumulated
-from tunamh.run import ChainRun
+from tunamh.chains.loop import advance, kernel_of, new_record
+from tunamh.rows import gathered_rows as batches
+from tunamh.rows.gather import SERVING, Plan, Served, by_cumulated
+from tunamh.sampling.run import ChainRun
 
 STEPS = {"test": tunamh.MHSS(floor=40, delayed=False), "proposal": tunamh.Autoregressive(rho=0.0)}
 """Forty rows a step, decided with noise: a wrong law of rows shows."""
@@ -125,7 +125,7 @@ def far_from_truth(memory):
 def test_rows_by_another_law_change_the_posterior(monkeypatch):
     """Without a control variate every row speaks. Negative control: uniform rows in the place of c_i / C."""
     assert far_from_truth("100KiB") < 0.5
-    monkeypatch.setattr("tunamh.data.gathering.by_cumulated", lambda c, uniforms: (uniforms * len(c)).astype(int))
+    monkeypatch.setattr("tunamh.rows.gather.by_cumulated", lambda c, uniforms: (uniforms * len(c)).astype(int))
     assert far_from_truth("100KiB") > 3
 
 

@@ -5,8 +5,8 @@ import pytest
 from made import LATE, X, write
 
 import tunamh
-from tunamh import choose
-from tunamh.data import gathered_rows
+from tunamh.rows import gathered_rows
+from tunamh.sampling import choose
 
 
 @pytest.fixture(scope="module")

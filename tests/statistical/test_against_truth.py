@@ -19,10 +19,10 @@ from tunamh import (
     RobustRegression,
     Taylor,
     TunaMH,
-    sample,
 )
-from tunamh.examples import mixture_data
-from tunamh.laplace import find_mode
+from tunamh.cli.demo.paper_mixture import mixture_data
+from tunamh.sampling import sample
+from tunamh.targets.search.newton import find_mode
 
 
 def standard_scores(tree, functions, truths):

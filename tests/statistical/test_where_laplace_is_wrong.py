@@ -5,19 +5,8 @@ import pytest
 import test_against_truth
 from test_against_truth import standard_scores
 
-from tunamh import (
-    GLM,
-    MH,
-    MHSS,
-    Autoregressive,
-    Huber,
-    LogisticRegression,
-    Probit,
-    RobustRegression,
-    Taylor,
-    TunaMH,
-    sample,
-)
+from tunamh import GLM, MH, MHSS, Autoregressive, Huber, LogisticRegression, Probit, RobustRegression, Taylor, TunaMH
+from tunamh.sampling import sample
 
 RNG = np.random.default_rng(24)
 X = RNG.standard_normal((25, 2)) * [1.0, 1.5]
@@ -67,7 +56,7 @@ WAYS = {
 
 def test_the_posterior_is_skewed():
     """The mean lies half a standard deviation and more from the mode, and the Laplace law is too narrow."""
-    from tunamh.laplace import find_mode
+    from tunamh.targets.search.newton import find_mode
 
     mode = find_mode(LOGISTIC, tolerance=1e-10)
     laplace = np.sqrt(np.diag(np.linalg.inv(mode.expansion.hessian)))

@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 import tunamh
-from tunamh import GLM, Normal, sample
+from tunamh import GLM, Normal
+from tunamh.sampling import sample
 
 N = 80
 RNG = np.random.default_rng(31)

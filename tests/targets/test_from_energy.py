@@ -11,9 +11,9 @@ from scipy import special
 from scipy.special import expit, log_ndtr
 
 import tunamh
-import tunamh._scipy_overloads
+import tunamh.compiled.scipy_overloads
 from tunamh import GLM
-from tunamh._jit import fixed
+from tunamh.compiled import fixed
 from tunamh.jets import CannotBound
 from tunamh.targets.families import Logistic, NegativeBinomial, Probit, StudentT
 from tunamh.targets.families.from_energy import OneFunction, SeveralFunction, family

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tunamh.data.packed import packed_rows
+from tunamh.rows.packing import packed_rows
 from tunamh.targets.designs import DenseDesign
 from tunamh.targets.designs.dense_block import DenseBlock
 from tunamh.targets.designs.narrow import MOST_COLUMNS, NarrowBlock

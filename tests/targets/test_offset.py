@@ -8,7 +8,8 @@ import pytest
 import scipy.sparse
 
 import tunamh
-from tunamh import GLM, MH, MHSS, FlyMC, Gaussian, Huber, Logistic, Normal, Probit, StudentT, Taylor, TunaMH, sample
+from tunamh import GLM, MH, MHSS, FlyMC, Gaussian, Huber, Logistic, Normal, Probit, StudentT, Taylor, TunaMH
+from tunamh.sampling import sample
 
 RNG = np.random.default_rng(11)
 N = 600

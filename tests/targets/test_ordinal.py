@@ -7,9 +7,10 @@ from scipy import optimize, sparse, stats
 from scipy.special import expit
 
 import tunamh
-from tunamh import GLM, GroupEffects, MixedModel, sample
-from tunamh.laplace import find_mode
-from tunamh.targets.shared_forms import Cutpoints
+from tunamh import GLM, GroupEffects, MixedModel
+from tunamh.sampling import sample
+from tunamh.targets.coordinates.shared import Cutpoints
+from tunamh.targets.search.newton import find_mode
 
 N = 400
 _rng = np.random.default_rng(4)

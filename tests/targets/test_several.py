@@ -11,17 +11,18 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 import tunamh
-from tunamh import GLM, MH, MHSS, BoundViolation, Logistic, Normal, Taylor, TunaMH, check_bounds, sample
-from tunamh._jit import fixed
+from tunamh import GLM, MH, MHSS, BoundViolation, Logistic, Normal, Taylor, TunaMH, check_bounds
 from tunamh._linear import Frame
-from tunamh.targets.arrange import one_stretch_per_class
+from tunamh.compiled import fixed
+from tunamh.sampling import sample
 from tunamh.targets.designs import DenseDesign, GatheredDesign
-from tunamh.targets.designs.several import SeveralBlock, SeveralLayout, Term
-from tunamh.targets.designs.shifted import ShiftedDesign
+from tunamh.targets.designs.multi_predictor import SeveralBlock, SeveralLayout, Term
+from tunamh.targets.designs.with_offset import ShiftedDesign
 from tunamh.targets.families.base import SIGMOID_THIRD
 from tunamh.targets.families.categorical import Categorical, Softmax
 from tunamh.targets.glm_rows import own_numbers
 from tunamh.targets.layouts import OWN
+from tunamh.targets.observations.row_layout import one_stretch_per_class
 from tunamh.theory import FiniteProblem
 
 RNG = np.random.default_rng(12)

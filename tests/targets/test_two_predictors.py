@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from tunamh._jit import fixed
+from tunamh.compiled import fixed
 from tunamh.jets import box_bound
-from tunamh.targets.bounds import Ladder
+from tunamh.targets.expansion.bounds import Ladder
+from tunamh.targets.expansion.one_predictor import Whitening
+from tunamh.targets.expansion.several_predictors import SeveralPredictors
 from tunamh.targets.families.closed import cubic_roots
 from tunamh.targets.families.several import SeveralFamily, largest_cubic
 from tunamh.targets.families.two_predictors import (
@@ -25,8 +27,6 @@ from tunamh.targets.families.two_predictors import (
     ZeroInflatedPoissonRows,
 )
 from tunamh.targets.layouts import RUNGS
-from tunamh.targets.one_predictor import Whitening
-from tunamh.targets.several_predictors import SeveralPredictors
 
 long = np.longdouble
 

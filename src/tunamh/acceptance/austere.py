@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arguments import number_between, settle, whole_number
-from .._jit import NO_FAULT, Decide, Decision, fixed, part
-from ..data.supply import NO_ROWS
+from ..compiled import NO_FAULT, Decide, Decision, fixed, part
+from ..rows.supply import NO_ROWS
 from ..theory import FiniteProblem, subset_acceptance
 from .base import ReadyTest, failure, verdict
 from .subsets import grow

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arguments import positive_number, settle, whole_number
-from .._jit import NO_FAULT, Decide, Decision, fixed, part
-from ..data.supply import NO_ROWS
+from ..compiled import NO_FAULT, Decide, Decision, fixed, part
+from ..rows.supply import NO_ROWS
 from ..theory import FiniteProblem, correction_atoms, subset_acceptance
 from .base import ReadyTest, failure, verdict
 from .subsets import grow

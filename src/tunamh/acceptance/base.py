@@ -7,9 +7,9 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from .._jit import BLOCK, NO_FAULT, NO_ROWS_CAME, Decision, Part, call_back, helper
-from ..data.pool import ALL_ROWS_ENERGY, ALL_ROWS_RISE
-from ..data.supply import Supply
+from ..compiled import BLOCK, NO_FAULT, NO_ROWS_CAME, Decision, Part, call_back, helper
+from ..rows.pool import ALL_ROWS_ENERGY, ALL_ROWS_RISE
+from ..rows.supply import Supply
 from ..theory import FiniteProblem
 
 

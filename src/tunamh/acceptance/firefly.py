@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arguments import flag, number_between, numbers, parameters, settle
-from .._jit import BLOCK, NO_FAULT, Decide, Decision, fixed, helper, part
 from ..capabilities import LowerBounded, offers
-from ..data.supply import NO_ROWS
+from ..compiled import BLOCK, NO_FAULT, Decide, Decision, fixed, helper, part
 from ..errors import NotApplicable
+from ..rows.supply import NO_ROWS
 from ..theory import FiniteProblem
 from .base import ReadyTest, accepts, failure, rounding_at
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._jit import NO_FAULT, Decide, fixed, part
-from ..data.supply import NO_ROWS
+from ..compiled import NO_FAULT, Decide, fixed, part
+from ..rows.supply import NO_ROWS
 from ..theory import FiniteProblem, full_acceptance
 from .base import ReadyTest, failure, sum_of_energies, verdict
 

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._jit import BLOCK, NO_FAULT, helper
-from .._vector import prefetch
+from ..compiled import BLOCK, NO_FAULT, helper
+from ..compiled.vector import prefetch
 from ..theory import FiniteProblem, thinned_acceptance
 from .base import within_rounding
 from .thinned import FULL_PASS_SHARE, rate

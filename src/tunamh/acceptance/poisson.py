@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arguments import positive_number, settle
-from .._jit import BLOCK, Decide, fixed, helper, part
-from .._random import poisson
 from ..capabilities import GloballyBounded, offers
-from ..data.stream import draw_rows
-from ..data.supply import random_access
+from ..compiled import BLOCK, Decide, fixed, helper, part
+from ..compiled.random import poisson
 from ..errors import NotApplicable
+from ..rows.stream import draw_rows
+from ..rows.supply import random_access
 from ..theory import FiniteProblem, poisson_acceptance
 from .base import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, ReadyTest, failure, verdict
 from .thinning import LARGEST_BATCH

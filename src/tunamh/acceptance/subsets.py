@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .._jit import BLOCK, NO_FAULT, helper
+from ..compiled import BLOCK, NO_FAULT, helper
 from .base import within_rounding
 
 

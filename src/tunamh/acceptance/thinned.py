@@ -28,10 +28,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arguments import flag, not_negative, number_between, positive_number, settle
-from .._jit import BAD_DISTANCE, BLOCK, NO_FAULT, REASSOCIATE, Adapt, Decide, Decision, Part, fixed, helper, part
-from .._random import poisson
-from ..data.stream import draw_rows
+from ..compiled import BAD_DISTANCE, BLOCK, NO_FAULT, REASSOCIATE, Adapt, Decide, Decision, Part, fixed, helper, part
+from ..compiled.random import poisson
 from ..errors import NotApplicable
+from ..rows.stream import draw_rows
 from ..theory import FiniteProblem, chi_for_gap
 from .base import ReadyTest, accepts, failure, sum_of_rises, verdict, within_rounding
 from .thinning import LARGEST_BATCH, Thinning

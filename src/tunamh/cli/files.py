@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..saved import as_bytes, read_saved
+from ..results.netcdf import as_bytes, read_saved
 from .app import Refused
 
 KINDS = ".parquet, .csv, .tsv (also .gz), .npy or .npz"
@@ -24,7 +24,7 @@ def read_table(path: Path, memory: str | None = None) -> Any:
     if memory is not None and not parquet:
         raise Refused(f"--memory is for Parquet files, which are read block by block, and {path} is none.")
     if _in_blocks(path) or (memory is not None and path.exists()):
-        from ..rows.opening import open_rows
+        from ..rows.open import open_rows
 
         return open_rows(str(path)) if memory is None else open_rows(str(path), memory=memory)
     if not path.exists():

@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ..data.sparse import checked_rows, is_sparse
-from ..sample import sample
-from ..targets.designs.reading import NamedDesign, as_design
+from ..sampling.sample import sample
+from ..tables.sparse import checked_rows, is_sparse
+from ..targets.designs.from_tables import NamedDesign, as_design
 from ..targets.glm import GLM
 from .default_prior import INTERCEPT, columns_of, prior_of
 

@@ -19,7 +19,7 @@ from .base import MOST_DRAWS, PosteriorEstimator, tails_of
 from .responses import LABELS, REAL, centre_and_unit, has_positive_responses, known_numbers, law_of_responses, name_of
 
 if TYPE_CHECKING:
-    from ..prediction.laws import Law
+    from ..prediction.response_distributions import Law
 
 _SMALLEST_ERRORS = 1e-3  # of the unit of linear predictors
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..targets.describe import family_as_json
+from ..targets.description import family_as_json
 from ..targets.families import Categorical
 
 if TYPE_CHECKING:
-    from ..prediction.laws import Law
+    from ..prediction.response_distributions import Law
 
 REAL = ("Gaussian", "StudentT", "Huber", "LogisticErrors")
 """Families whose responses are their predictors and an error: the mean is the predictor."""

@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from .._blas import one_blas_thread
-from ..mixed import GroupEffects, MixedModel
+from ..groups import GroupEffects, MixedModel
 from ..priors import Flat
+from ..process.blas import one_blas_thread
 from ..targets import GLM
-from ..targets.designs.reading import NamedDesign
+from ..targets.designs.from_tables import NamedDesign
 from ..targets.families.ordinal import Ordinal
 from .columns import Factor
 from .errors import FormulaError, listed
 from .evaluate import Values
 from .further import described_by, split_further
 from .group_priors import parts_of, split_scales
-from .learn import Learned, completed, first_look, learned, second_look
+from .learning import Learned, completed, first_look, learned, second_look
 from .left_side import learned_response
 from .model import FormulaModel, GroupSide, group_name
+from .needed_rows import Read, RowsOf
 from .priors import prior_of
-from .reading import Read, RowsOf
 from .scales import response_unit
 from .syntax import label
 from .tables import target_of_tables

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data.classes import categories
-from ..data.columns import Unreadable, read_column
-from ..data.tables import LARGEST
+from ..tables.columns import Unreadable, read_column
+from ..tables.levels import categories
+from ..tables.matrices import LARGEST
 from .errors import FormulaError
 
 
@@ -53,7 +53,7 @@ class Factor:
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """With this name, what reads columns of categories reads a factor too (`tunamh.data.classes`)."""
+        """With this name, what reads columns of categories reads a factor too (`tunamh.tables.levels`)."""
         return self.levels
 
     def recoded(self, levels: tuple[str, ...]) -> np.ndarray:

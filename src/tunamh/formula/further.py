@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from ..priors import Normal
-from ..targets.designs.reading import NamedDesign
+from ..targets.designs.from_tables import NamedDesign
 from .errors import FormulaError, listed
 from .evaluate import Values
-from .learn import Learned
+from .learning import Learned
 from .priors import INTERCEPT, named_terms, prior_of
 
 _WIDTH = 2.5

@@ -21,7 +21,7 @@ from ..priors.independent import IndependentPrior
 from ..priors.laws import Laws
 from ..priors.mixtures import MixturePrior
 from .errors import FormulaError, listed
-from .learn import INTERCEPT
+from .learning import INTERCEPT
 from .parse import parse
 from .right_side import RightSide
 from .syntax import label

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._arguments import shown
-from ..data.tables_source import Tables
-from ..mixed import MixedModel
+from ..groups import MixedModel
+from ..rows.table_source import Tables
 from ..targets import GLM
 from ..targets.glm import checked_family
 from .build import learned_model, regression_of_tables, target_of
-from .reading import read_formula, rows_of
+from .needed_rows import read_formula, rows_of
 from .tables import in_memory, may_be_held
 from .variables import as_columns, refuse_unknown
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..targets.designs import DenseDesign, GatheredDesign
-from ..targets.designs.gathered import NOWHERE, GatheredBlock
+from ..targets.designs.indexed import NOWHERE, GatheredBlock
 from .coding import Block, blocks_of
 from .errors import FormulaError, listed
 from .evaluate import Values, as_factor

@@ -15,21 +15,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.held import every_block, fits
-from ..data.source import Factored, Rows
-from ..data.tables_source import RowsOfTables, TableBlock, Tables
-from ..data.trials import counted, first_wrong
-from ..mixed.named import BYTES_OF_AN_EFFECT
+from ..groups.from_tables import BYTES_OF_AN_EFFECT
+from ..rows.in_memory import every_block, fits
+from ..rows.source import Factored, Rows
+from ..rows.table_source import RowsOfTables, TableBlock, Tables
+from ..rows.trials import counted, first_wrong
 from ..targets import GLM
-from ..targets.designs.gathered import NOWHERE
+from ..targets.designs.indexed import NOWHERE
 from .columns import Factor, Variable, join_levels
 from .errors import FormulaError
 from .evaluate import Values
-from .learn import FirstLook, Learned, Moments, SecondLook, completed, first_look, learned, second_look
+from .learning import FirstLook, Learned, Moments, SecondLook, completed, first_look, learned, second_look
 from .left_side import Response, response_of_levels
 from .model import FormulaModel
+from .needed_rows import Read, missing_told
 from .priors import prior_of
-from .reading import Read, missing_told
 from .scales import unit_of
 from .syntax import label
 from .variables import as_columns, joined_variables, read, rows_in

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.tables import column_names, repeated
+from ..tables.matrices import column_names, repeated
 from .columns import Factor, Numbers, Variable, join_levels, variable
 from .errors import FormulaError, listed
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
-from .laws import (
+from .response_distributions import (
     Classes,
     Distribution,
     HuberLaw,

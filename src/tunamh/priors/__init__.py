@@ -8,10 +8,9 @@ Each is a potential with an expansion (`tunamh.priors.potential`); a new one is 
 """
 
 from .by_name import ByName
-from .given import as_prior
+from .coerce import as_prior
 from .independent import Cauchy, Flat, Laplace, Logistic, Normal, StudentT
 from .mixtures import Grouped, Horseshoe
-from .own import UserPrior
 from .positive import (
     Exponential,
     FlatPositive,
@@ -27,6 +26,7 @@ from .positive import (
     Uniform,
 )
 from .potential import Prior, PriorExpansion, ReadyPrior
+from .user import UserPrior
 
 __all__ = [
     "ByName",

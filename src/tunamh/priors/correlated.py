@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._jit import LogPrior, fixed, part
+from ..compiled import LogPrior, fixed, part
 from .potential import PriorExpansion, ReadyPrior, nothing
 
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import LogPrior, fixed, helper, part
+from ..compiled import LogPrior, fixed, helper, part
 from .potential import PriorExpansion, ReadyPrior, nothing
 
 FLAT, NORMAL, STUDENT_T, LAPLACE, LOGISTIC, GAMMA, INVERSE_GAMMA, LOG_NORMAL, UNIFORM, FLAT_POSITIVE = range(10)

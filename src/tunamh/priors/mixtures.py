@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arguments import moderate_number, settle, shown
-from .._jit import Part, Refresh, fixed, helper, part
+from ..compiled import Part, Refresh, fixed, helper, part
 from .laws import FLAT, LAPLACE, NORMAL, Laws, ReadyIndependent, ready, records
 from .positive import HalfCauchy, HalfStudentT, PositivePrior
 from .potential import Prior, ReadyPrior

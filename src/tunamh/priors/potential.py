@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .._jit import LogPrior, Part, part
+from ..compiled import LogPrior, Part, part
 
 
 class PriorExpansion(NamedTuple):

@@ -4,7 +4,7 @@ from .autoregressive import Autoregressive
 from .base import OPTIMAL_WALK, Proposal, ReadyProposal, Space
 from .independent import IndependentGaussian
 from .staying import Staying
-from .users import UserProposal, as_proposal
+from .user import UserProposal, as_proposal
 from .walks import NeighbourWalk, RandomWalk
 
 __all__ = [

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._arguments import number_between, settle
-from .._jit import Propose, fixed, helper, part
 from ..capabilities import Whitenable, offers
+from ..compiled import Propose, fixed, helper, part
 from ..errors import NotApplicable
 from .base import OPTIMAL_WALK, Proposal, ReadyProposal, Space
-from .dilating import log_dilation
+from .dilation import log_dilation
 
 # knobs of the autoregressive proposal: sqrt(1 - rho^2), robust share, length of a random-walk step, rho's sign,
 # spread of the logarithm of that length.

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from .._jit import Part
+from ..compiled import Part
 from ..errors import NotApplicable
 
 OPTIMAL_WALK = 2.38

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._jit import REASSOCIATE, Propose, fixed, helper, part
+from ..compiled import REASSOCIATE, Propose, fixed, helper, part
 from ..errors import NotApplicable
 from .base import Proposal, ReadyProposal, Space
 
@@ -43,7 +43,7 @@ def _independent(rng, here, there, knobs):
 class IndependentGaussian(Proposal):
     """Independent draws from ``N(mean, factor factor')``, in the chain's own coordinates.
 
-    Its mean acceptance bounds how far the posterior is from that law (`tunamh.laplace_distance`).
+    Its mean acceptance bounds how far the posterior is from that law (`tunamh.laplace.distance`).
     """
 
     mean: np.ndarray = field(repr=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._jit import Propose, fixed, part
-from .._vector import copy_into
+from ..compiled import Propose, fixed, part
+from ..compiled.vector import copy_into
 from .base import ReadyProposal
 
 

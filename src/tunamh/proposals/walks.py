@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from .._arguments import flag, has_row_labels, number_between, numbers, settle, shown
-from .._jit import Propose, fixed, part
-from .._vector import copy_into
+from ..compiled import Propose, fixed, part
+from ..compiled.vector import copy_into
 from ..errors import NotApplicable
 from .base import OPTIMAL_WALK, Proposal, ReadyProposal, Space
-from .shaping import MOST_CORRELATED, learn_shape, unshaped
+from .learned_shape import MOST_CORRELATED, learn_shape, unshaped
 
 
 @part(Propose)

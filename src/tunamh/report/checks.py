@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..convergence import ESS_PER_CHAIN, R_HAT_LIMIT
+from ..results.convergence import ESS_PER_CHAIN, R_HAT_LIMIT
+from .metadata import Told, statistic
 from .numbers import Variable
-from .told import Told, statistic
 
 GOOD, LOOK, BAD, UNKNOWN, NOTE = "good", "look", "bad", "unknown", "note"
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from ..laplace_distance import WIDEST
+from ..laplace.distance import WIDEST
 from .checks import Check, checks_of, verdict, worst_of
 from .costs import Cost, cost_of, count
 from .effects import Effects, effects_of
+from .metadata import Told, told_by
 from .numbers import Variable, variables_of
 from .pictures import InOrder, Interval, Panel, finite, in_order, panels, paths, strip
 from .tables import Table, table_of
-from .told import Told, told_by
 
 _MOST_IN_A_PICTURE = 60
 _CHOSEN = 40  # of more

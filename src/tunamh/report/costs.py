@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .told import Told, statistic
+from .metadata import Told, statistic
 
 
 @dataclass(frozen=True)

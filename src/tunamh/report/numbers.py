@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..convergence import FEWEST_TO_JUDGE, diagnose, worst_of
+from ..results.convergence import FEWEST_TO_JUDGE, diagnose, worst_of
 
 UNKNOWN = "\N{EN DASH}"
 """In the place of a number."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .metadata import Told
 from .numbers import UNKNOWN, Variable, text
-from .told import Told
 
 SHOWN = 100
 _MOST = 20_000  # rows of a page

@@ -9,7 +9,7 @@ from typing import Any
 
 from .._arguments import flag, shown
 from .contents import contents_of
-from .opened import opened
+from .load import opened
 from .page import GENERATOR, rendered
 
 

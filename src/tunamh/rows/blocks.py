@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arguments import shown
-from ..data.pieces import InPieces, Reading, names_of, survey
-from ..data.tables import column_names
+from ..tables.matrices import column_names
+from .pieces import InPieces, Reading, names_of, survey
 
 
 class HeldPiece(NamedTuple):

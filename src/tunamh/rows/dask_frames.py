@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._arguments import shown
-from ..data.executors import pickled, run_pickled, waited_for
-from ..data.pieces import InPieces, OfBlocks, Reading, Survey
-from ..data.tables_source import TableBlock
 from ..errors import SourceError
 from .blocks import HeldPiece
+from .executors import pickled, run_pickled, waited_for
+from .pieces import InPieces, OfBlocks, Reading, Survey
+from .table_source import TableBlock
 
 Result = TypeVar("Result")
 

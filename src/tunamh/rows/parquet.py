@@ -8,8 +8,8 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..data.pieces import InPieces, Reading, survey
 from ..errors import SourceError
+from .pieces import InPieces, Reading, survey
 
 _WHOLE = 1 << 21  # rows of a row group that are read at once,
 _PART = 1 << 20  # and of a part of a larger one

@@ -21,6 +21,6 @@ from .errors import StoreError
 from .folder import Store
 from .header import Header
 from .identity import first_steps, refuse_another
-from .reading import read_store
+from .read import read_store
 
 __all__ = ["Header", "Store", "StoreError", "first_steps", "read_store", "refuse_another"]

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chain import REPORT
-from ..results import ChainResult
-from ..state import RunState
+from ..chains.loop import REPORT
+from ..chains.state import RunState
+from ..results.tree import ChainResult
 from .errors import StoreError
 from .files import read_whole
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from .._arguments import shown
-from ..results import ChainResult
-from ..state import RunState
+from ..chains.state import RunState
+from ..results.tree import ChainResult
 from .chunks import Chunk, file_name, packed, read_chunk
 from .errors import StoreError
 from .files import Lock, remove_unfinished, write_whole

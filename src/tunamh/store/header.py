@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import whole_number
-from ..until import Until
+from ..results.until import Until
 from .errors import StoreError
 from .files import read_whole, write_whole
 
@@ -64,7 +64,7 @@ class Header:
     variables : list
         Names of variables, with labels where they are vectors.
     exact, extra, settings
-        As `tunamh.results.to_datatree` takes them.
+        As `tunamh.results.tree.to_datatree` takes them.
     identity : dict
         What a run must find again to go on with the same draws (`identity`).
     """

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from .._version import DRAWS, __version__
-from ..chain import ROWS, Kernel, advance, new_record
-from ..state import RunState
+from ..chains.loop import ROWS, Kernel, advance, new_record
+from ..chains.state import RunState
 from .errors import StoreError
 
 _STEPS = 10

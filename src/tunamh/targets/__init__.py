@@ -27,7 +27,7 @@ from .families import (
 )
 from .glm import GLM
 from .mixture import GaussianMixture
-from .named import LogisticRegression, RobustRegression
+from .named_regressions import LogisticRegression, RobustRegression
 from .walk import FiniteWalk
 
 __all__ = [

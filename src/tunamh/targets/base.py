@@ -10,24 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._arguments import moderate_number
-from .._jit import (
-    BLOCK,
-    Data,
-    Model,
-    fixed,
-    nothing_to_refresh,
-)
 from .._linear import Frame, Metric, metric
-from ..data.gathered_rows import GatheredRows
-from ..data.supply import GATHERED, Supply, random_access
+from ..compiled import BLOCK, Data, Model, fixed, nothing_to_refresh
 from ..errors import NotApplicable
 from ..priors import PriorExpansion, ReadyPrior, as_prior
 from ..proposals import RandomWalk
+from ..rows.gathered_rows import GatheredRows
+from ..rows.supply import GATHERED, Supply, random_access
 from .layouts import pack_hyper
 from .parts import Parts
 
 if TYPE_CHECKING:
-    from ..laplace import Mode
+    from .search.newton import Mode
 
 
 class Expansion(NamedTuple):
@@ -164,7 +158,7 @@ class Target:
         return rows
 
     def _pack(self) -> np.ndarray | GatheredRows:
-        """An (N, width) float64 matrix in C order (`tunamh.data.packed`): for a target that gave only its row count."""
+        """An (N, width) float64 matrix in C order (`tunamh.rows.packing`): for a target that gave only its row count."""
         raise NotImplementedError
 
     @property

@@ -9,17 +9,17 @@ from typing import Any, cast
 import numpy as np
 
 from .._arguments import number, shown, whole_number
-from .._users import RowAudit, audit, audit_rows, kept, refuse_uncompiled
-from ..data.packed import packed_rows
-from ..data.passes import blocks
-from ..data.tables import aligned, as_matrix, as_vector, column_names, refuse_non_finite
+from ..compiled.user_functions import RowAudit, audit, audit_rows, kept, refuse_uncompiled
 from ..errors import NotApplicable
 from ..proposals import RandomWalk
+from ..rows.packing import packed_rows
+from ..rows.passes import blocks
+from ..tables.matrices import aligned, as_matrix, as_vector, column_names, refuse_non_finite
 from .base import Expansion, Target, checked_temper
-from .bounds import bounds_in_general
 from .energy_rows import Numbers, block_parts, distance_part, no_hessian, sums_of, taylor_parts
+from .expansion.bounds import bounds_in_general
+from .expansion.taylor import Remainders, TaylorTarget, polynomial_offset
 from .parts import Parts, euclidean
-from .taylor import Remainders, TaylorTarget, polynomial_offset
 
 
 class EnergyTarget(Target):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._jit import Differences, Distance, Energies, Part, compile_now, helper, part, read_only
+from ..compiled import Differences, Distance, Energies, Part, compile_now, helper, part, read_only
 from .layouts import OWN, centre_of, order_of
 
 # Layout of a packed row: the user's row, c.

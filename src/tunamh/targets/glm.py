@@ -10,36 +10,36 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._arguments import shown
-from .._jit import Part
-from .._stages import announce
-from ..laplace import Mode, find_mode
+from ..compiled import Part
 from ..priors import Flat, as_prior
 from ..priors.laws import LAPLACE, NORMAL, Laws, ReadyIndependent
 from ..priors.mixtures import mixture_of_laws
-from .arrange import arrange
+from ..process.stages import announce
 from .base import Expansion, checked_temper
-from .closed import ReadyClosed, closed_form
-from .columns import dependent_columns
-from .describe import regression_as_json
-from .distinct import distinct
-from .doubts import doubts, names_along, proved_proper, refuse_positions, searched
-from .expanding import expanded, firefly
+from .checks.conditioning import dependent_columns
+from .checks.flat_positive import refuse_unproved
+from .checks.model_warnings import doubts, names_along, proved_proper, refuse_positions, searched
+from .checks.separation import separating_direction
+from .checks.soundness import impossible
+from .coordinates.closed_form_prior import ReadyClosed, closed_form
+from .coordinates.recentred import recentrings
+from .description import regression_as_json
+from .expansion.expanded_rows import expanded, firefly
+from .expansion.one_predictor import OnePredictor
+from .expansion.several_predictors import SeveralPredictors
+from .expansion.taylor import TaylorTarget
 from .families import Family
 from .families.several import SeveralFamily
-from .flat_positive import refuse_unproved
 from .glm_rows import own_numbers
 from .layouts import pack_hyper
-from .many_starts import modes_from_many_starts
-from .observe import Beside, check_weights, observe
-from .one_predictor import OnePredictor
+from .observations.distinct import distinct
+from .observations.inputs import Beside, check_weights, observe
+from .observations.row_layout import arrange
 from .parts import Parts
-from .recentred import recentrings
 from .regression import Regression
-from .rivals import rival_modes
-from .separation import separating_direction
-from .several_predictors import SeveralPredictors
-from .sound import impossible
-from .taylor import TaylorTarget
+from .search.many_starts import modes_from_many_starts
+from .search.newton import Mode, find_mode
+from .search.rivals import rival_modes
 
 Result = TypeVar("Result")
 
@@ -261,7 +261,7 @@ class GLM(Regression):
         return modes
 
     def _astray(self, mode: Mode) -> bool:
-        """Whether the Laplace law there cannot be that of a mode (`tunamh.targets.sound`)."""
+        """Whether the Laplace law there cannot be that of a mode (`tunamh.targets.checks.soundness`)."""
         if not (np.isfinite(mode.posterior.energy) and np.isfinite(mode.posterior.hessian).all()):
             return False
         width = np.linalg.norm(mode.posterior.metric().factor, axis=1)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._jit import Differences, Energies, helper, part
+from ..compiled import Differences, Energies, helper, part
 from .designs.base import DesignNumbers, design_of
 from .layouts import OWN, order_of
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._jit import fixed, helper
-from .._jit.windows import matrix_window, window
+from ..compiled import fixed, helper
+from ..compiled.windows import matrix_window, window
 
 OWN = 1
 """Where a target's own numbers begin; before them, where the expansion's do (0: there is none)."""

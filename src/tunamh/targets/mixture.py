@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arguments import flag, moderate_number
-from .._jit import CONTRACT, Differences, Energies, Offset, helper, part
-from .._vector import softplus, softplus_rise
-from ..data.packed import packed_rows
-from ..data.passes import sums_over_blocks
-from ..data.tables import as_vector
+from ..compiled import CONTRACT, Differences, Energies, Offset, helper, part
+from ..compiled.vector import softplus, softplus_rise
 from ..errors import NotApplicable
+from ..rows.packing import packed_rows
+from ..rows.passes import sums_over_blocks
+from ..tables.matrices import as_vector
 from .base import Expansion, Target, checked_temper
-from .bounds import NO_BOUNDS, bounds_in_general
+from .expansion.bounds import NO_BOUNDS, bounds_in_general
+from .expansion.taylor import Remainders, TaylorTarget, no_differences, polynomial_fall
 from .layouts import OWN, centre_of
 from .parts import Parts
-from .taylor import Remainders, TaylorTarget, no_differences, polynomial_fall
 
 # Layout of a packed row: x, c.
 

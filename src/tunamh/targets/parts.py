@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import (
+from ..compiled import (
     Distance,
     Dot,
     Dots,

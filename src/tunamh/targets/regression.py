@@ -10,18 +10,18 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from .._linear import Columns
-from ..data.gathered_rows import GatheredRows
-from ..data.packed import packed_rows, packed_size
-from ..data.source import Rows
 from ..priors import Flat
-from .arrange import Arrangement
+from ..rows.gathered_rows import GatheredRows
+from ..rows.packing import packed_rows, packed_size
+from ..rows.source import Rows
 from .base import Expansion, Target
-from .columns import columns_of, rows_for_columns
+from .checks.conditioning import columns_of, rows_for_columns
 from .designs import Block
-from .observations import Observations, Sample
-from .one_predictor import OnePredictor
-from .packing import Packing, weight_of
-from .several_predictors import SeveralPredictors
+from .expansion.one_predictor import OnePredictor
+from .expansion.several_predictors import SeveralPredictors
+from .observations.observed import Observations, Sample
+from .observations.packing import Packing, weight_of
+from .observations.row_layout import Arrangement
 
 Result = TypeVar("Result")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import Differences, Energies, helper, part
+from ..compiled import Differences, Energies, helper, part
 from .designs.base import design_of
 from .glm_rows import FIRST, apply_weights, family_rises, predictors, regression_of
 from .layouts import order_of

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arguments import whole_number
-from .._jit import Differences, Energies, Offset, helper, part
-from ..data.packed import packed_rows
-from ..data.tables import as_matrix, as_vector, refuse_non_finite
+from ..compiled import Differences, Energies, Offset, helper, part
 from ..proposals import NeighbourWalk
+from ..rows.packing import packed_rows
+from ..tables.matrices import as_matrix, as_vector, refuse_non_finite
 from .base import Target, checked_temper
 from .layouts import OWN
 from .parts import Parts

@@ -6,7 +6,7 @@ of rows need (`Block`). The rest of the library does not know which kind it has.
 
 from .base import Block, Design
 from .dense import DenseDesign
-from .gathered import GatheredDesign
-from .reading import as_design
+from .from_tables import as_design
+from .indexed import GatheredDesign
 
 __all__ = ["Block", "DenseDesign", "Design", "GatheredDesign", "as_design"]

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..._jit import REASSOCIATE, Part, helper
 from ..._linear import Frame
+from ...compiled import REASSOCIATE, Part, helper
 from ..layouts import OWN
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._jit import REASSOCIATE, Dot, Dots, Sizes, helper, part
-from ..._vector import prefetch_row
-from ...data.stream import ROWS_AHEAD
+from ...compiled import REASSOCIATE, Dot, Dots, Sizes, helper, part
+from ...compiled.vector import prefetch_row
+from ...rows.stream import ROWS_AHEAD
 from .base import DesignNumbers, DesignParts, rows_in_double
 from .dense_block import DenseBlock
 from .narrow import MOST_COLUMNS, NarrowBlock, as_columns

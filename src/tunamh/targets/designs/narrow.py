@@ -11,9 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ..._jit import REASSOCIATE, helper
-from ..._jit.windows import window
 from ..._linear import Frame
+from ...compiled import REASSOCIATE, helper
+from ...compiled.windows import window
 from .base import fill_rows
 from .dense_block import DenseBlock
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from ..._arguments import shown
-from ..._jit import Part, fixed
+from ...compiled import Part, fixed
 
 _PREDICTORS = 0.0, 0.7, -1.1, 1.9
 _RESPONSES = 1.0, 0.0, 2.0, 0.5, -1.0

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..._jit import Part
+from ...compiled import Part
 
 
 class Suprema(NamedTuple):

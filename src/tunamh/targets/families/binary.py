@@ -7,24 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, helper, part
-from ..._vector import (
-    exp_negative,
-    log_quotient,
-    normal_tail,
-    softplus,
-    softplus_rise,
-)
-from ..observations import InMemory
-from .base import (
-    SIGMOID_SLOPE_PEAKS,
-    SIGMOID_THIRD,
-    SIGMOID_THIRD_PEAKS,
-    LowerBound,
-    Suprema,
-    nearby,
-    same_for_all,
-)
+from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, helper, part
+from ...compiled.vector import exp_negative, log_quotient, normal_tail, softplus, softplus_rise
+from ..observations.observed import InMemory
+from .base import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, LowerBound, Suprema, nearby, same_for_all
 from .bends import logistic_bends
 from .slopes import logistic_slopes, slope_near, vectors_of_one_shape
 from .trials import as_fractions, as_two_rows

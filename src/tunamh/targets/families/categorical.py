@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._jit import FamilyEnergy, FamilyRise, helper, part
-from ...data.classes import Coded
-from ..arrange import Arrangement, one_stretch_per_class
-from ..observations import Arranged, Observations
+from ...compiled import FamilyEnergy, FamilyRise, helper, part
+from ...tables.levels import Coded
+from ..observations.observed import Arranged, Observations
+from ..observations.row_layout import Arrangement, one_stretch_per_class
 from .base import SIGMOID_THIRD
 from .several import SeveralFamily
 

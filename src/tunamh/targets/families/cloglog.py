@@ -7,17 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, helper, part
-from ..._vector import (
-    exp_any,
-    exp_rise,
-    twice_atanh,
-)
-from .base import (
-    Suprema,
-    largest,
-    reach_of,
-)
+from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, helper, part
+from ...compiled.vector import exp_any, exp_rise, twice_atanh
+from .base import Suprema, largest, reach_of
 from .binary import OfLabels
 from .slopes import exponential_slopes, slope_near
 

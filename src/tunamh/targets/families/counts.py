@@ -9,20 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..._arguments import settle
-from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
-from ..._vector import exp_any, exp_rise, softplus, softplus_rise
+from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
+from ...compiled.vector import exp_any, exp_rise, softplus, softplus_rise
 from ...priors.positive import known_or_prior
-from ..arrange import Arrangement, column_names
-from ..observations import Observations
-from .base import (
-    SIGMOID_SLOPE_PEAKS,
-    SIGMOID_THIRD,
-    SIGMOID_THIRD_PEAKS,
-    Suprema,
-    nearby,
-    same_for_all,
-    sigmoids,
-)
+from ..observations.observed import Observations
+from ..observations.row_layout import Arrangement, column_names
+from .base import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, Suprema, nearby, same_for_all, sigmoids
 from .bends import exponential_bends
 from .slopes import exponential_slopes, logistic_slopes
 

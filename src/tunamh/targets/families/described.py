@@ -11,10 +11,10 @@ from ..._arguments import settle, shown
 from ...priors.independent import IndependentPrior, Normal
 from ...priors.positive import Exponential, HalfNormal, LogNormal, PositivePrior, Uniform, known_or_prior, refuse_flat
 from ...priors.positive import Gamma as GammaPrior
-from ..arrange import Arrangement, Extra, column_names, rough_fit, shared_scalar, two_designs
-from ..forms import Form, Same
-from ..observations import Observations
-from ..shared_forms import Dispersion, GammaShape, Logarithm
+from ..coordinates.base import Form, Same
+from ..coordinates.shared import Dispersion, GammaShape, Logarithm
+from ..observations.observed import Observations
+from ..observations.row_layout import Arrangement, Extra, column_names, rough_fit, shared_scalar, two_designs
 from .counts import NegativeBinomial
 from .positive import GammaRows
 from .two_predictors import BetaRows, GammaRows2, HeteroscedasticGaussianRows, NegativeBinomialRows

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._jit import FamilyEnergy, FamilyRise, part
-from ..._vector import softplus, softplus_rise
+from ...compiled import FamilyEnergy, FamilyRise, part
+from ...compiled.vector import softplus, softplus_rise
 from .base import sigmoids
 from .closed import largest_of, positive_check, ranges, symmetric
 from .counts import check_counts

@@ -14,7 +14,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from ..._arguments import flag, shown
-from ..._jit import FamilyEnergy, FamilyRise, Part, compile_now, part
+from ...compiled import FamilyEnergy, FamilyRise, Part, compile_now, part
 from .base import Suprema
 from .formulas import Formulas
 from .frozen import Frozen, frozen
@@ -208,7 +208,7 @@ def _parameters(energy: Any) -> tuple[str, ...]:
 
 
 def _compiled_parts(copies: Frozen, size: int, call: str) -> tuple[Part, Part]:
-    from ... import _scipy_overloads  # noqa: F401  # teaches Numba scipy.special
+    from ...compiled import scipy_overloads as _scipy_overloads  # noqa: F401  # teaches Numba scipy.special
 
     energy, rise = (_one_predictor, _two_predictors, _three_predictors)[size - 1](copies.compiled)
     try:

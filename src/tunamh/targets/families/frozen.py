@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from ..._users import _names as names_in
+from ...compiled.user_functions import _names as names_in
 
 _MEMO = "_tunamh_energy"
 _LIBRARIES = {"numpy", "scipy", "math", "numba", "builtins", "tunamh"}

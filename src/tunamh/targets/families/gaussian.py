@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..._arguments import settle
-from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
+from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
 from ...priors.independent import IndependentPrior
 from ...priors.positive import known_or_prior, refuse_flat
-from ..arrange import Arrangement, known_scale
-from ..observations import Observations
+from ..observations.observed import Observations
+from ..observations.row_layout import Arrangement, known_scale
 from .base import LowerBound, Suprema, nearby, same_for_all
 from .robust import OfReals
 from .unknown_scale import with_unknown_scale

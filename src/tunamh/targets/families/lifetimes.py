@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..._arguments import settle
-from ...data.source import Rows
 from ...priors.positive import known_or_prior
-from ..arrange import Arrangement, known_scale
-from ..observations import Observations
+from ...rows.source import Rows
+from ..observations.observed import Observations
+from ..observations.row_layout import Arrangement, known_scale
 from .gaussian import Gaussian
 from .survival import LogisticRows, NormalRows, WeibullRows
 from .unknown_scale import with_unknown_scale

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._arguments import shown
-from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
-from ..._vector import softplus, softplus_rise
-from ...data.classes import Coded
-from ...data.source import Rows
+from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
+from ...compiled.vector import softplus, softplus_rise
 from ...priors.independent import Flat, IndependentPrior, StudentT
 from ...priors.laws import Laws
-from ..arrange import Arrangement, Extra, column_names, two_cutpoints
-from ..designs.gathered import NOWHERE, GatheredBlock
-from ..designs.shifted import ShiftedBlock
-from ..observations import Observations
-from ..shared_forms import Cutpoints
+from ...rows.source import Rows
+from ...tables.levels import Coded
+from ..coordinates.shared import Cutpoints
+from ..designs.indexed import NOWHERE, GatheredBlock
+from ..designs.with_offset import ShiftedBlock
+from ..observations.observed import Observations
+from ..observations.row_layout import Arrangement, Extra, column_names, two_cutpoints
 from .base import SIGMOID_THIRD, sigmoids
 from .binary import Logistic
 from .several import SeveralFamily
@@ -49,7 +49,7 @@ class OrdinalRows(SeveralFamily):
 
     ``eta_1 = x.theta - c_y`` and ``eta_2 = x.theta - c_{y-1}``. Since ``s(a) - s(b) = s(a) s(-b) (1 - e^{-(a-b)})`` for
     the logistic function, the likelihood of a category is a product of two logistic ones and of a factor that depends
-    on cutpoints only, which `tunamh.targets.forms.Cutpoints` has.
+    on cutpoints only, which `tunamh.targets.coordinates.base.Cutpoints` has.
     """
 
     predictors = 2

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..._arguments import shown
-from ...data.source import Rows
 from ...priors.independent import IndependentPrior
-from ..arrange import Arrangement, Extra, column_names
-from ..designs.several import SeveralBlock, SeveralLayout, Term
-from ..forms import Same
-from ..observations import Arranged, Observations
+from ...rows.source import Rows
+from ..coordinates.base import Same
+from ..designs.multi_predictor import SeveralBlock, SeveralLayout, Term
+from ..observations.observed import Arranged, Observations
+from ..observations.row_layout import Arrangement, Extra, column_names
 from .described import prior_of_columns
 from .from_energy import family as rows_family
 

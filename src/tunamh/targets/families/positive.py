@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._arguments import moderate_number, settle
-from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
-from ..._vector import exp_any, exp_rise
-from ..arrange import Arrangement, column_names, known_scale
-from ..observations import Observations
+from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
+from ...compiled.vector import exp_any, exp_rise
+from ..observations.observed import Observations
+from ..observations.row_layout import Arrangement, column_names, known_scale
 from .base import Suprema, nearby, same_for_all
 from .slopes import exponential_slopes
 from .survival import WeibullRows

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..._arguments import moderate_number, settle
-from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
-from ..._vector import log_quotient
+from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
+from ...compiled.vector import log_quotient
 from ...priors.positive import Gamma, known_or_prior
-from ..arrange import Arrangement
-from ..observations import Observations
+from ..observations.observed import Observations
+from ..observations.row_layout import Arrangement
 from .base import LowerBound, Peaks, Suprema, nearby, reach_of, same_for_all
 from .slopes import slope_near
 from .unknown_scale import UnknownScale, with_unknown_df, with_unknown_scale_and_df

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._jit import FamilyEnergy, FamilyRise, part
+from ...compiled import FamilyEnergy, FamilyRise, part
 from .closed import cubic_roots, largest_of, ranges, symmetric
 from .several import SeveralFamily
 

@@ -7,7 +7,7 @@ from math import cos, pi
 
 import numpy as np
 
-from ..._jit import Part
+from ...compiled import Part
 
 
 class SeveralFamily(ABC):

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._jit import FamilyEnergy, FamilyRise, helper, part
-from ..._vector import softplus, softplus_rise
+from ...compiled import FamilyEnergy, FamilyRise, helper, part
+from ...compiled.vector import softplus, softplus_rise
 from .binary import Logistic
 from .closed import ranges, share_check, symmetric
 from .formulas import Formulas

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..._jit import CONTRACT, helper
-from ..._jit.windows import window
-from ..._vector import exp_any, exp_negative, twice_atanh
+from ...compiled import CONTRACT, helper
+from ...compiled.vector import exp_any, exp_negative, twice_atanh
+from ...compiled.windows import window
 from .base import ENDLESS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, SLACK, Peaks, reach_of
 
 Derivatives = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]

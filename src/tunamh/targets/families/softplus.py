@@ -6,18 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, helper, part
-from ..._vector import exp_negative, log_quotient, softplus, softplus_rise, twice_atanh
-from .base import (
-    SIGMOID_SLOPE_PEAKS,
-    SIGMOID_THIRD,
-    SIGMOID_THIRD_PEAKS,
-    Peaks,
-    Suprema,
-    largest,
-    reach_of,
-    sigmoids,
-)
+from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, helper, part
+from ...compiled.vector import exp_negative, log_quotient, softplus, softplus_rise, twice_atanh
+from .base import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, Peaks, Suprema, largest, reach_of, sigmoids
 from .counts import check_counts
 from .slopes import logistic_slopes, slope_near
 

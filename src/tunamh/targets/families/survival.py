@@ -11,18 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._jit import CONTRACT, FamilyEnergy, FamilyRise, part
-from ..._vector import exp_any, exp_rise, softplus, softplus_rise
-from .base import (
-    SIGMOID_SLOPE_PEAKS,
-    SIGMOID_THIRD,
-    SIGMOID_THIRD_PEAKS,
-    Suprema,
-    largest,
-    nearby,
-    reach_of,
-    sigmoids,
-)
+from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
+from ...compiled.vector import exp_any, exp_rise, softplus, softplus_rise
+from .base import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, Suprema, largest, nearby, reach_of, sigmoids
 from .binary import Probit, probit_energy, probit_rise
 from .cloglog import HIT_SLOPE_PEAKS, HIT_SUPREMA, HIT_THIRD_PEAKS, hit_derivatives, hit_energy, hit_rise
 from .slopes import exponential_slopes, logistic_slopes, slope_near

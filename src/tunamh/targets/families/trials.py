@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...data.seal import Seal
-from ...data.trials import fractions
-from ..observations import InMemory
+from ...rows.seal import Seal
+from ...rows.trials import fractions
+from ..observations.observed import InMemory
 
 
 def _checked(y: np.ndarray, trials: np.ndarray) -> None:

@@ -1,6 +1,6 @@
 """Linear regression whose scale is unknown: what its families have in common (spec 5l).
 
-With ``y_i = x_i.beta + scale eps_i`` the rows are those of scale 1 in the coordinates of `tunamh.targets.forms.Scale`.
+With ``y_i = x_i.beta + scale eps_i`` the rows are those of scale 1 in the coordinates of `tunamh.targets.coordinates.base.Scale`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,21 @@ from typing import Any
 import numpy as np
 
 from ..._arguments import shown
-from ...data.source import Rows
 from ...errors import ImproperPosterior
 from ...priors.positive import HalfStudentT, PositivePrior
-from ..arrange import Arrangement, Extra, beside, column_names, known_scale, no_codes, rough_fit, shared_scalar
-from ..forms import Df, Scale, ScaleAndDf
-from ..observations import Observations
+from ...rows.source import Rows
+from ..coordinates.base import Df, Scale, ScaleAndDf
+from ..observations.observed import Observations
+from ..observations.row_layout import (
+    Arrangement,
+    Extra,
+    beside,
+    column_names,
+    known_scale,
+    no_codes,
+    rough_fit,
+    shared_scalar,
+)
 from .scaled import StudentRows
 
 _PRIOR_DF, _PRIOR_WIDTH = 3.0, 2.5

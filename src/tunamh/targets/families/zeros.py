@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..._arguments import shown
-from ...data.source import Rows
 from ...priors.independent import IndependentPrior
-from ..arrange import Arrangement, Extra, column_names, shared_scalar
-from ..designs.several import SeveralBlock, SeveralLayout, Term
-from ..forms import Form
-from ..observations import Arranged, Observations
-from ..shared_forms import Dispersion, Probability, ProbabilityAndDispersion
+from ...rows.source import Rows
+from ..coordinates.base import Form
+from ..coordinates.shared import Dispersion, Probability, ProbabilityAndDispersion
+from ..designs.multi_predictor import SeveralBlock, SeveralLayout, Term
+from ..observations.observed import Arranged, Observations
+from ..observations.row_layout import Arrangement, Extra, column_names, shared_scalar
 from .counts import NegativeBinomial, Poisson, check_counts
 from .described import WIDE, by_columns, described_by_columns, positive_counts, prior_of_columns, start_at
 from .two_predictors import HurdlePoissonRows, ZeroInflatedNegativeBinomialRows, ZeroInflatedPoissonRows

@@ -1,0 +1,1 @@
+"""A chain: the compiled loop, its state, and the errors that name what it saw."""

@@ -1,0 +1,102 @@
+"""``tunamh check``: whether data and formula are fit for sampling, before any draw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from .app import command
+from .request import Asked
+from .sample import CENSORED, DATA, FAMILY, FORMULA, MISSING, PREDICTORS, PRIOR, REDUNDANT, TRIALS, WEIGHTS
+
+
+@command
+def check(
+    data: DATA,
+    formula: FORMULA,
+    family: FAMILY,
+    prior: PRIOR = [],  # noqa: B006
+    weights: WEIGHTS = None,
+    trials: TRIALS = None,
+    censored: CENSORED = None,
+    predictors: PREDICTORS = [],  # noqa: B006
+    missing: MISSING = "error",
+    redundant: REDUNDANT = "error",
+) -> None:
+    """Look at data and formula before sampling: rows, missing values, levels, collinear columns, separation.
+
+    Exit code 0 says that sampling can begin, 2 that something must be mended.
+
+    Example:
+
+        tunamh check flights.csv "late ~ distance + C(carrier)" --family logistic
+    """
+    asked = Asked(str(Path(data)), formula, family, prior, weights, trials, censored, predictors, missing, redundant)
+    table = asked.table()
+    _columns(asked, table)
+    target = asked.target(table)
+    _model(target)
+    problems = list(_separation(target))
+    for line in problems:
+        print(f"problem: {line}")
+    if problems:
+        raise typer.Exit(2)
+    print("ready: sampling can begin")
+
+
+def _columns(asked: Asked, table: Any) -> None:
+    """Every column that the formula needs."""
+    from ..formula.columns import Numbers
+    from ..formula.needed_rows import read_formula
+    from ..formula.variables import as_columns, read, rows_in
+    from ..rows.table_source import Tables
+    from .names import predictors_named
+
+    in_blocks = isinstance(table, Tables)
+    columns = dict.fromkeys(table.names) if in_blocks else as_columns(table)
+    beside = {"weights": asked.weights, "trials": asked.trials, "censored": asked.censored}
+    wanted = read_formula(asked.formula, columns, beside, predictors_named(asked.predictors)).names
+    n_rows = table.n_rows if in_blocks else rows_in(columns)
+    print(f"{n_rows:,} rows, {len(columns)} columns, of which the formula needs {len(wanted)}:")
+    if in_blocks:
+        print(f"  {', '.join(wanted)}, read block by block")
+        return
+    for name, one in read(columns, wanted).items():
+        holes = int(one.missing.sum())
+        told = f", {holes:,} missing" if holes else ""
+        if isinstance(one, Numbers):
+            there = one.values[~one.missing]
+            spread = f"{there.min():g} to {there.max():g}, mean {there.mean():.4g}" if len(there) else "no values"
+            print(f"  {name}: numbers, {spread}{told}")
+        else:
+            counts = np.bincount(one.codes[one.codes >= 0], minlength=len(one.levels))
+            rarest = int(np.argmin(counts))
+            rare = f"the rarest {one.levels[rarest]!r} ({counts[rarest]:,} rows)"
+            print(f"  {name}: {len(one.levels):,} levels, {rare}{told}")
+
+
+def _model(target: Any) -> None:
+    model = target.formula
+    print(f"response {model.response.told}; {target.n_rows:,} rows in use, {model.dropped:,} left out")
+    shown = ", ".join(model.side.names[:12]) + ", ..." * (len(model.side.names) > 12)
+    print(f"{model.side.dim:,} coefficients: {shown}")
+    for one in getattr(target, "groupings", ()):
+        print(f"group effects of {one.name}: {one.groups:,} groups")
+
+
+def _separation(target: Any) -> Any:
+    """Rows that flat priors leave without a posterior; under proper ones it is a remark."""
+    base = getattr(target, "base", target)
+    direction = base.separating_direction()
+    if direction is not None:
+        names = ", ".join(base.names_along(direction)[:8])
+        yield f"the responses are separated along {names}, so that there is no posterior: give these terms priors."
+    elif base.arranged.form is None:
+        flat = base.on_columns(np.ones(base.dim, bool))
+        direction = flat.separating_direction()
+        if direction is not None:
+            names = ", ".join(flat.names_along(direction)[:8])
+            print(f"remark: the responses are separated along {names}: priors alone keep these coefficients finite")

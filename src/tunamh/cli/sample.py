@@ -1,0 +1,152 @@
+"""``tunamh sample``, ``tunamh resume`` and ``tunamh check``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .app import Refused, command
+from .files import refuse_existing, save
+from .names import FAMILIES, PRIORS
+from .request import Asked
+
+DATA = Annotated[
+    Path,
+    typer.Argument(help="Data: .parquet (also a folder, or 'folder/*.parquet'), .csv, .tsv (also .gz), .npy or .npz."),
+]
+FORMULA = Annotated[str, typer.Argument(help='Such as "late ~ distance + C(carrier) + (1 | airport)".')]
+FAMILY = Annotated[str, typer.Option(help=f"What the responses are: {FAMILIES}.")]
+PRIOR = Annotated[list[str], typer.Option("--prior", help=f"Of a term, and again for others: {PRIORS}.")]
+WEIGHTS = Annotated[str | None, typer.Option(help="Column of weights.")]
+TRIALS = Annotated[str | None, typer.Option(help="Column of trials, for counts of successes.")]
+CENSORED = Annotated[str | None, typer.Option(help="Column of 0, 1 (the response is larger) and -1 (smaller).")]
+PREDICTORS = Annotated[list[str], typer.Option(help="Of another parameter, such as 'scale=~ distance'.")]
+MISSING = Annotated[str, typer.Option(help="Rows with missing values: error, or drop.")]
+REDUNDANT = Annotated[str, typer.Option(help="Columns that are sums of others: error, or keep (priors decide).")]
+DRAWS = Annotated[int, typer.Option(min=1, help="Kept draws per chain.")]
+OUT = Annotated[Path | None, typer.Option(help="Where the result goes, a new file that ends in .nc.")]
+MEMORY = Annotated[
+    str | None, typer.Option(help="Of Parquet files, what may be held at once, such as 8GiB (else 2GiB).")
+]
+SECONDS = Annotated[float | None, typer.Option(min=0.001, help="Stop after so many seconds.")]
+
+
+@command
+def sample(
+    data: DATA,
+    formula: FORMULA,
+    family: FAMILY,
+    out: OUT = None,
+    store: Annotated[Path | None, typer.Option(help="A new folder; the run is written there as it goes.")] = None,
+    draws: DRAWS = 1000,
+    tune: Annotated[int, typer.Option(min=0, help="Warm-up steps per chain.")] = 1000,
+    chains: Annotated[int, typer.Option(min=1, help="Chains.")] = 4,
+    seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same draws.")] = None,
+    until_ess: Annotated[float | None, typer.Option(min=1, help="Stop at so many effective draws.")] = None,
+    prior: PRIOR = [],  # noqa: B006
+    weights: WEIGHTS = None,
+    trials: TRIALS = None,
+    censored: CENSORED = None,
+    predictors: PREDICTORS = [],  # noqa: B006
+    missing: MISSING = "error",
+    redundant: REDUNDANT = "error",
+    memory: MEMORY = None,
+    max_seconds: SECONDS = None,
+) -> None:
+    """Draw from the posterior of a regression, print a summary, and save the draws.
+
+    Examples:
+
+        tunamh sample flights.csv "late ~ distance + C(carrier)" --family logistic --missing drop --out run.nc
+
+        tunamh sample flights.parquet "delay ~ log(distance) + (1 | carrier)" --family student-t --store run
+
+        tunamh sample claims.csv "n ~ age + offset(log(years))" --family poisson --prior "age=normal(0, 1)" --out n.nc
+    """
+    import tunamh
+
+    if out is None and store is None:
+        raise Refused("say where the draws go: --out run.nc, or --store run for a folder that can be resumed.")
+    if out is not None:
+        refuse_existing(out, ".nc")
+    if store is not None:
+        refuse_existing(store)
+    asked = Asked(str(data), formula, family, prior, weights, trials, censored, predictors, missing, redundant, memory)
+    target = asked.target(asked.table())
+    _tell(target)
+    until = None if until_ess is None else tunamh.Until(ess=until_ess)
+    settings: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "rng": seed, "until": until}
+    _finish(lambda: tunamh.sample(target, store=store, max_seconds=max_seconds, **settings), out, store)
+
+
+@command
+def resume(
+    store: Annotated[Path, typer.Argument(help="The folder that --store named.")],
+    draws: Annotated[int | None, typer.Option(min=1, help="More draws per chain than before.")] = None,
+    data: Annotated[Path | None, typer.Option(help="The file of data, if it was moved.")] = None,
+    out: OUT = None,
+    max_seconds: SECONDS = None,
+) -> None:
+    """Go on with a run that tunamh sample --store began, with the draws of a run that was never interrupted.
+
+    Examples:
+
+        tunamh resume run
+
+        tunamh resume run --draws 5000 --out longer.nc
+    """
+    import tunamh
+
+    from ..store import Store
+
+    if out is not None:
+        refuse_existing(out, ".nc")
+    asked = Asked.of_run(Store.open(store).header)
+    if data is not None:
+        asked = dataclasses.replace(asked, data=str(data))
+    print(f"going on with {asked.formula!r} on {asked.data}")
+    target = asked.target(asked.table())
+    _finish(lambda: tunamh.resume(store, target, draws=draws, max_seconds=max_seconds), out, store)
+
+
+def _tell(target: Any) -> None:
+    """What was made of the data, in a few lines."""
+    model = target.formula
+    kept = f"{target.n_rows:,} rows"
+    if model.dropped:
+        kept += f" ({model.dropped:,} with missing values left out)"
+    print(f"{kept}, {model.side.dim:,} coefficients; response {model.response.told}")
+    for name, levels in model.side.levels.items():
+        print(f"{name}: {len(levels):,} levels, the reference is {levels[0]!r}")
+
+
+def _finish(draw: Callable[[], Any], out: Path | None, store: Path | None) -> None:
+    """Draw, save, and only then print; a warning that a filter makes an error comes last, as it carries the draws."""
+    import tunamh
+
+    from .results import shown_table
+
+    complaint = None
+    try:
+        tree = draw()
+    except Warning as error:
+        if not hasattr(error, "posterior"):
+            raise
+        tree, complaint = error.posterior, error
+    if out is not None:
+        print(f"wrote {save(tree, out)}")
+    if store is not None:
+        print(f"the run is in {store}: tunamh resume {store} --draws ... extends it")
+    print(shown_table(tunamh.summary(tree, var_names=_without_effects(tree))))
+    if complaint is not None:
+        raise complaint
+
+
+def _without_effects(tree: Any) -> list[str] | None:
+    """Of many groups there are many effects: they are in the file."""
+    names = [name for name in tree["posterior"].data_vars if name != "group_effect"]
+    return names if len(names) < len(tree["posterior"].data_vars) else None

@@ -1,0 +1,211 @@
+"""How functions are compiled and handed over: helpers, parts, and views that cost nothing.
+
+A part (a model's block of rows, a proposal, an acceptance test) is a plain function compiled for the signature of its
+role (`tunamh.compiled.roles`) and handed to the chain as a pointer. The chain is therefore compiled once, cached on disk,
+and works with parts that it has never seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.core.errors import NumbaError
+from numba.core.imputils import impl_ret_borrowed
+from numba.extending import intrinsic as _numba_intrinsic
+from numba.extending import typeof_impl
+
+from ..process.forks import compiler_lock
+from .compiler import compiled
+
+intrinsic: Any = _numba_intrinsic  # its calls look nothing like its definition to a type checker
+
+_FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+
+REASSOCIATE = {"reassoc", "contract", "nsz"}
+"""Lets the compiler reorder a sum over columns into vector lanes. NaN and infinity keep their meaning."""
+
+CONTRACT = {"contract", "nsz"}
+"""Fused multiply-add only: safe for the hand-written rounding in `_vector`."""
+
+
+_NOTHING_COMPILED = {"cli", "estimators", "formula", "prediction", "report", "store"}
+"""Packages above all compiled code: none of them compiles a function, and no compiled function imports from them."""
+
+
+def _cache_folder() -> str:
+    """Compiled code is kept apart for every state of the sources that it may depend on.
+
+    Numba notices a change in a function's own file only: after an edit or an update of another file it would go on
+    calling old code.
+    """
+    package = Path(__file__).parent.parent
+    digest = hashlib.sha1()
+    for path in sorted(package.rglob("*.py")):
+        if path.relative_to(package).parts[0] not in _NOTHING_COMPILED:
+            digest.update(path.read_bytes())
+    base = Path(os.environ.get("NUMBA_CACHE_DIR") or package / "__pycache__")
+    return str(base / f"tunamh-{digest.hexdigest()[:16]}")
+
+
+_CACHE = _cache_folder()
+
+
+def nothing_compiled_yet() -> bool:
+    """Whether the chain's loop is still to be compiled, in this installation: that takes a while."""
+    return not any(Path(_CACHE).rglob("chain*.nbi"))
+
+
+def helper(function: Callable | None = None, *, fastmath: Any = False, inline: bool = False, cache: bool = True) -> Any:
+    """Compile a function that other compiled functions call; cached on disk where a folder is writable.
+
+    ``inline`` forces LLVM to inline it: a call inside a loop, however short, keeps the loop scalar. A function whose
+    sums may be reordered is always inlined. It would else exist twice, by itself and inside its caller, with other
+    roundings: code just compiled calls the one and code from the cache the other, so that the first draws after an
+    installation would differ from all later ones.
+    """
+
+    def decorate(function: Callable) -> Any:
+        forced = inline or bool(fastmath)
+        return compiled(function, _CACHE, cache=cache, fastmath=fastmath, forceinline=forced, **_FLAGS)
+
+    return decorate if function is None else decorate(function)
+
+
+class Part(types.WrapperAddressProtocol):
+    """A function in a role: compiled, or loaded from the cache, when it is first handed over.
+
+    Numba sees the object as a value of the role's function type, so a bundle that holds it has the same type
+    whatever the function is.
+    """
+
+    def __init__(self, function: Callable, role: Any, *, fastmath: Any = False, cache: bool = True):
+        self.__doc__ = function.__doc__
+        self.role = role
+        self._made_of = function, fastmath, cache
+        self.dispatcher = helper(function, fastmath=fastmath, cache=cache)
+        self._address: int | None = None
+
+    def __reduce__(self) -> Any:
+        """By its name where it has one in a module, else by what it was made of: parts are sent to other processes."""
+        function, fastmath, cache = self._made_of
+        plain = getattr(function, "py_func", function)
+        if getattr(sys.modules.get(plain.__module__), plain.__name__, None) is self:
+            return _found, (plain.__module__, plain.__name__)
+        return _made_again, (function, self.role, fastmath, cache)
+
+    def _compile(self) -> None:
+        with compiler_lock:  # chains in threads may hand over the same part at once
+            if self._address is not None:
+                return
+            self.dispatcher.compile(self.role.signature)
+            self.dispatcher.disable_compile()  # another type would be a mistake, not a new version
+            result = self.dispatcher.get_compile_result(self.role.signature)
+            self._entry_point = result.entry_point
+            self._address = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
+
+    def __wrapper_address__(self) -> int:
+        self._compile()
+        return cast(int, self._address)
+
+    def signature(self) -> Any:
+        return self.role.signature
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._address is None:
+            self._compile()
+        return self.dispatcher(*arguments)
+
+    def trusted(self, *arguments: Any) -> Any:
+        """A call whose arguments are taken to be of the role's types: to look at a bundle takes longer than a block."""
+        if self._address is None:
+            self._compile()
+        return self._entry_point(*arguments)
+
+
+@typeof_impl.register(Part)
+def _role_of(part: Part, context: Any) -> Any:
+    """Its role is its type. Left to itself, Numba makes the type anew from the signature, for every part of a bundle
+    and at every call: half a millisecond for a model."""
+    return part.role
+
+
+def _found(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
+
+
+def _made_again(function: Callable, role: Any, fastmath: Any, cache: bool) -> Part:
+    return Part(function, role, fastmath=fastmath, cache=cache)
+
+
+def compile_now(part: Part, call: str) -> Part:
+    """Compile a part made of a user's function at once, so that a mistake shows where it was made."""
+    try:
+        part.__wrapper_address__()
+    except NumbaError as error:
+        raise does_not_compile(call, error) from None
+    return part
+
+
+def does_not_compile(call: str, error: NumbaError) -> TypeError:
+    """What to say of a user's function that Numba refuses."""
+    return TypeError(
+        f"{call} does not compile. Decorate it with plain @numba.njit, no signature; theta, prop, row are float64 "
+        f"vectors, of which only a proposal's prop may be written to; the result must be a number.\n{error}"
+    )
+
+
+def part(role: Any, *, fastmath: Any = False, cache: bool = True) -> Callable[[Callable], Part]:
+    """Decorator: this function plays ``role``."""
+    return lambda function: Part(function, role, fastmath=fastmath, cache=cache)
+
+
+@intrinsic
+def borrowed(typing, bundle):
+    """The same array, or bundle of arrays, without reference counters; the caller keeps the arrays alive.
+
+    Handing a bundle to a part counts every array in it up and down again by atomic operations. In the chain loop that
+    was a third of the time of a step with few rows.
+    """
+
+    def strip(context, builder, kind, value):
+        if isinstance(kind, types.Array):
+            array = cgutils.create_struct_proxy(kind)(context, builder, value=value)
+            array.meminfo = cgutils.get_null_value(array.meminfo.type)
+            array.parent = cgutils.get_null_value(array.parent.type)
+            return array._getvalue()
+        if isinstance(kind, types.BaseTuple):
+            for position, member in enumerate(cast(Any, kind).types):
+                stripped = strip(context, builder, member, builder.extract_value(value, position))
+                value = builder.insert_value(value, stripped, position)
+        return value
+
+    def emit(context, builder, signature, arguments):
+        return strip(context, builder, signature.args[0], arguments[0])
+
+    return bundle(bundle), emit
+
+
+@intrinsic
+def read_only(typing, array):
+    """The same array with a type that forbids writing: what a user's own function is given of the chain's state."""
+
+    def emit(context, builder, signature, arguments):
+        return impl_ret_borrowed(context, builder, signature.return_type, arguments[0])
+
+    return types.Array(array.dtype, array.ndim, array.layout, readonly=True)(array), emit
+
+
+def fixed(values: Any) -> np.ndarray:
+    """A read-only, contiguous float64 vector, as the roles' ``hyper`` and ``knobs`` want it."""
+    array = np.array(values, dtype=np.float64).ravel()
+    array.flags.writeable = False
+    return array

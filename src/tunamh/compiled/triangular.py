@@ -1,0 +1,53 @@
+"""Algebra of the small matrices of one group, ``q`` by ``q``, in compiled loops."""
+
+from __future__ import annotations
+
+import math
+
+from . import helper
+
+
+@helper(inline=True)
+def cholesky(C, q):
+    """In the place of the lower half of ``P``, its root: ``C C' = P``."""
+    for i in range(q):
+        for j in range(i + 1):
+            total = C[i, j]
+            for k in range(j):
+                total -= C[i, k] * C[j, k]
+            if i == j:
+                C[i, i] = math.sqrt(total)
+            else:
+                C[i, j] = total / C[j, j]
+
+
+@helper(inline=True)
+def solve(C, q, x):
+    """``x <- (C C')^-1 x``."""
+    for i in range(q):
+        total = x[i]
+        for k in range(i):
+            total -= C[i, k] * x[k]
+        x[i] = total / C[i, i]
+    back(C, q, x)
+
+
+@helper(inline=True)
+def back(C, q, x):
+    """``x <- C'^-1 x``."""
+    for m in range(q):
+        i = q - 1 - m
+        total = x[i]
+        for k in range(i + 1, q):
+            total -= C[k, i] * x[k]
+        x[i] = total / C[i, i]
+
+
+@helper(inline=True)
+def norm(H, q, x):
+    """``sqrt(x'Hx)``."""
+    total = 0.0
+    for a in range(q):
+        for b in range(q):
+            total += x[a] * H[a, b] * x[b]
+    return math.sqrt(max(total, 0.0))

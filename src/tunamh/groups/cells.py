@@ -1,0 +1,286 @@
+"""How far the rows of a group can pull: cells of rows of like displacement, and their bounds (spec 5r)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..acceptance.grouped import BOUND, CUBIC_PLACE, KEEP, OTHER, PLACE, ROW, THIRD
+from ..compiled import helper
+from ..errors import NotApplicable
+from ..rows.source import Rows
+from ..rows.supply import fill_alias
+from .centre import Centre
+from .grouping import Grouping
+from .layout import RADII, RUNGS
+from .quadratic import convex_factors, inverses, precision_at
+from .sums import GroupedRows, Point
+
+_LEAST = (0.0, 0.0, 1.0, 0.03, 1e-4, 1e-6, 1e-8)  # of a row's constants within the radii, that its law keeps
+
+
+_TRUSTED, _USUAL = 0.63, 0.5  # of the first radius, and of that: where third and fourth order are compared
+
+
+_LONGER = 2.0  # than without a lean, which a regression on rows of one kind never makes them
+
+
+class Extent(NamedTuple):
+    """How rows lie in their groups: ``e_i`` and ``m_i`` of every row; the groups' lean, ``tilt h``, and spread."""
+
+    reach: np.ndarray
+    width: np.ndarray
+    tilt: np.ndarray
+    lean: np.ndarray
+    spread: np.ndarray
+
+
+@helper
+def _lengths(codes, Z, X, lean, metric, unroot, reach, width):
+    """``|L'(x - lean'z)|`` and ``|spread^-1/2 z|`` of every row; ``metric`` is ``L``."""
+    p, q = X.shape[1], Z.shape[1]
+    left = np.empty(p)
+    for i in range(codes.size):
+        g = codes[i]
+        for j in range(p):
+            left[j] = X[i, j]
+            for a in range(q):
+                left[j] -= lean[g, a, j] * Z[i, a]
+        total = 0.0
+        for k in range(p):
+            value = 0.0
+            for j in range(p):
+                value += metric[j, k] * left[j]
+            total += value * value
+        reach[i] = np.sqrt(total)
+        total = 0.0
+        for k in range(q):
+            value = 0.0
+            for a in range(q):
+                value += unroot[g, k, a] * Z[i, a]
+            total += value * value
+        width[i] = np.sqrt(total)
+
+
+def _tilts(one: Grouping, centre: Centre, f: int) -> np.ndarray:
+    """``A^-1 T A^-1`` of every group, ``T = sum f'' z z'``, ``A = 2 H - T >= |T|``; zero where there are no effects.
+
+    ``H`` is that of the convex rows. ``tilt h`` is the regression of x on z where all rows are convex, as ``T = A``,
+    and no steeper where they are not and ``T`` may be near zero.
+    """
+    true, convex = centre.sums.factors[f].curvature, convex_factors(centre.sums)[f].curvature
+    size = 2.0 * convex - true
+    size = size + 1e-9 * (np.einsum("gaa->g", size) + 1e-12)[:, None, None] * np.eye(one.q)
+    inverse = np.linalg.inv(size)
+    tilt = inverse @ true @ inverse
+    tilt[~one.free] = 0.0
+    return tilt
+
+
+def _spreads(one: Grouping) -> np.ndarray:
+    """``sum z z'`` of every group."""
+    q = one.q
+    spread = np.zeros((one.groups, q, q))
+    for a in range(q):
+        for c in range(q):
+            spread[:, a, c] = np.bincount(one.codes, one.Z[:, a] * one.Z[:, c], minlength=one.groups)
+    ridge = np.einsum("gaa->ga", spread) + 1e-12
+    return spread + 1e-9 * ridge[:, :, None] * np.eye(q)
+
+
+def extent_of(rows: GroupedRows, f: int, centre: Centre, covariance_root: np.ndarray) -> Extent:
+    """One pass, or two: where rows are not all convex, groups go without a lean that makes their rows longer."""
+    one, seen = rows.groupings[f], rows.seen
+    spread, tilt = _spreads(one), _tilts(one, centre, f)
+    unroot = np.ascontiguousarray(np.linalg.inv(np.linalg.cholesky(spread)))
+    cross = centre.sums.factors[f].cross
+
+    def lengths(lean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        reach, width = np.empty((len(seen.by_effects), len(one.codes))), np.empty(len(one.codes))
+
+        def fill(block: Rows) -> None:
+            which = slice(block.start, block.start + len(block.y))
+            for k, (X, s) in enumerate(zip(seen.columns(block), seen.by_effects, strict=True)):
+                places = one.codes[which], one.Z[which]
+                _lengths(*places, X, s * lean, covariance_root, unroot, reach[k, which], width[which])
+
+        for _ in rows.base.observations.map(fill):
+            pass
+        return np.sqrt(np.square(reach).sum(axis=0)), float(np.linalg.norm(seen.by_effects)) * width
+
+    reach, width = lengths(tilt @ cross)
+    if not seen.convex:
+        plain, _ = lengths(np.zeros_like(cross))
+        longest, usual = (largest(values, one.codes, one.groups) for values in (reach, plain))
+        worse = ~(longest <= _LONGER * usual)
+        tilt[worse] = 0.0
+        reach = np.where(worse[one.codes], plain, reach)
+    return Extent(reach, width, tilt, tilt @ cross, spread)
+
+
+def largest(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:
+    out = np.zeros(groups)
+    np.maximum.at(out, codes, values)
+    return out
+
+
+def usual_lengths(one: Grouping, extent: Extent, centre: Centre, f: int, root: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Of every group, in its metric: how wide its effects are given the rest, and how little they follow ``b``."""
+    Q, _ = precision_at(one, centre.scales[f])
+    P = inverses(convex_factors(centre.sums)[f].curvature, Q)
+    P[~one.free] = 0.0
+    half = np.linalg.cholesky(extent.spread)
+    own = np.sqrt(np.abs(np.einsum("gab,gbc,gca->g", np.swapaxes(half, 1, 2), P, half)))
+    followed = np.einsum("gab,gbj->gaj", P, centre.sums.factors[f].cross)
+    off = np.einsum("gba,gbj,jk->gak", half, extent.lean - followed * one.free[:, None, None], root)
+    return own, np.sqrt(np.einsum("gak,gak->g", off, off))
+
+
+def usual_away(groupings: list[Grouping], f: int, centre: Centre) -> np.ndarray:
+    """Of every row: how far other factors usually displace it, the sum of their effects' standard deviations."""
+    total = np.zeros(len(groupings[f].codes))
+    for k, one in enumerate(groupings):
+        if k != f:
+            Q, _ = precision_at(one, centre.scales[k])
+            P = inverses(convex_factors(centre.sums)[k].curvature, Q)
+            P[~one.free] = 0.0
+            spread = np.sqrt(np.maximum(np.einsum("na,nab,nb->n", one.Z, P[one.codes], one.Z), 0.0))
+            total += spread
+    return total
+
+
+class Cells(NamedTuple):
+    """Rows of a group of like displacement: every row's cell, where each group's cells begin, a cell's group."""
+
+    of_row: np.ndarray
+    begins: np.ndarray
+    group: np.ndarray
+
+    @property
+    def number(self) -> int:
+        return len(self.group)
+
+
+_BANDS = np.array([0.25, 0.5, 1.0, 2.0, 4.0])  # of a row's usual displacement by what is not its group's
+_ROWS_FOR_CELLS = 64  # a group with fewer is one cell
+
+
+def cells_of(one: Grouping, size: np.ndarray) -> Cells:
+    """Bands of ``size``, how far a row is usually displaced by common parameters and other factors."""
+    band = np.searchsorted(_BANDS, size)
+    few = np.bincount(one.codes, minlength=one.groups) < _ROWS_FOR_CELLS
+    band[few[one.codes]] = 0
+    key = one.codes * (len(_BANDS) + 1) + band
+    used, of_row = np.unique(key, return_inverse=True)
+    group = used // (len(_BANDS) + 1)
+    begins = np.searchsorted(group, np.arange(one.groups + 1))
+    return Cells(of_row, begins, group)
+
+
+@helper
+def _fill_aliases(first, places):
+    """Walker's table within every cell, from the bounds."""
+    for c in range(first.size - 1):
+        start, end = first[c], first[c + 1]
+        bounds, table, total = np.empty((end - start, 1)), np.empty((end - start, 2)), 0.0
+        for k in range(end - start):
+            bounds[k, 0] = places[start + k, BOUND]
+            total += bounds[k, 0]
+        if total > 0.0:
+            fill_alias(bounds, 0, total, table)
+        for k in range(end - start):
+            places[start + k, KEEP] = table[k, 0] if total > 0.0 else 1.0
+            places[start + k, OTHER] = table[k, 1] if total > 0.0 else 0.0
+
+
+def places_of(
+    of_row: np.ndarray, constants: np.ndarray, cells: int, cubic: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where each cell begins, and its rows with constants and alias tables; ``cubic`` has three numbers more."""
+    order = np.argsort(of_row, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=cells))]).astype(np.int64)
+    places = np.empty((len(order), PLACE if cubic is None else CUBIC_PLACE))
+    places[:, ROW], places[:, BOUND] = order, constants[order]
+    if cubic is not None:
+        places[:, THIRD:] = cubic[order]
+    _fill_aliases(first, places)
+    return first, places
+
+
+class CellBounds(NamedTuple):
+    """Rows in the order of their cells, with their bounds and alias tables, every cell's ladder, and `cubic_groups`."""
+
+    first: np.ndarray
+    places: np.ndarray
+    total: np.ndarray
+    rungs: np.ndarray
+    cubic: np.ndarray
+
+
+def cubic_groups(rows: GroupedRows, f: int, at: Point, radius: np.ndarray) -> np.ndarray:
+    """Which groups' energies are better without their cubic part too (spec 5r); one pass.
+
+    With ``z`` a usual displacement, rows are bounded by ``L4 z^4 / 24`` without and by ``L3 z^3 / 6`` with it. Far from
+    the centre, as at levels of one class, a polynomial of higher order is a worse one.
+    """
+    one, seen = rows.groupings[f], rows.seen
+    if len(rows.groupings) > 1 or one.q > 1 or not seen.knows_bends:
+        return np.zeros(one.groups, bool)
+
+    def compare(block: Rows, eta: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        codes = one.codes[block.start : block.start + len(block.y)]
+        far = radius[codes]
+        with np.errstate(over="ignore", invalid="ignore"):
+            more = seen.constants(block.y, eta, far) - 0.25 * _USUAL * far * seen.bends(block.y, eta, far)
+        return np.bincount(codes, weight * np.where(np.isfinite(more), more, 0.0), minlength=one.groups)
+
+    return np.asarray(sum(rows.map(compare, at)) > 0)
+
+
+def bounds_of_cells(
+    rows: GroupedRows, f: int, at: Point, extent: Extent, cells: Cells, sizes: tuple[np.ndarray, ...]
+) -> CellBounds:
+    """Slope constants of every row within its cell's radii, of the third order where the cubic part is taken out.
+
+    ``sizes`` are ``e``, ``m`` and the first radius of every cell. A row with smaller ``e_i`` and ``m_i`` moves by a
+    share ``t_i`` of what the cell's bound allows for: with one factor its constant is smaller by ``t_i^3``, with
+    several, which displace it too, by ``t_i``.
+    """
+    of_row, (e, m, radii), one, alone = cells.of_row, sizes, rows.groupings[f], len(rows.groupings) == 1
+    shares = [
+        np.divide(values, largest[of_row], out=np.zeros_like(values), where=largest[of_row] > 0)
+        for values, largest in ((extent.reach, e), (extent.width, m))
+    ]
+    share, seen = np.maximum(*shares), rows.seen
+    cubic = cubic_groups(rows, f, at, _TRUSTED * largest(radii, cells.group, one.groups))
+    constants, rungs = np.empty(len(share)), np.zeros((cells.number, RUNGS))
+    removed = np.zeros((len(share) if cubic.any() else 0, CUBIC_PLACE - PLACE))
+
+    def fill(block: Rows, eta: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        which = slice(block.start, block.start + len(block.y))
+        cell, without = of_row[which], cubic[one.codes[which]]
+        radius = radii[cell] * (share[which] if alone else 1.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            each = [seen.constants_of(block.y, eta, r * radius, without) for r in RADII]
+            own = np.zeros(len(block.y))
+            if cubic.any():
+                third = np.where(without, seen.thirds(block, eta, np.ones(len(block.y)))[0], 0.0)
+                own, column = np.abs(third), one.Z[which, 0]
+                removed[which] = np.stack([weight * third * column**2, column, eta[0]], axis=1)
+            for constants_of, least in zip(each, _LEAST, strict=True):
+                own = np.maximum(own, np.where(np.isfinite(constants_of), constants_of, 0.0) * least)
+            if not np.isfinite(own).all():
+                row = block.start + int(np.argmax(~np.isfinite(own)))
+                raise NotApplicable(f"{seen.family!r} has no bounded third derivative near the centre in row {row}.")
+            found = np.zeros((cells.number, RUNGS))
+            for k in range(RUNGS):
+                ratio = np.divide(each[k], own, out=np.zeros_like(own), where=each[k] > 0)
+                np.maximum.at(found[:, k], cell, np.where(np.isnan(ratio), np.inf, ratio))
+        constants[which] = weight * own * share[which] ** (3 if alone else 1)
+        return found
+
+    for found in rows.map(fill, at):
+        np.maximum(rungs, found, out=rungs)
+    first, places = places_of(of_row, constants, cells.number, removed if cubic.any() else None)
+    return CellBounds(first, places, np.bincount(of_row, constants, minlength=cells.number), rungs, cubic)

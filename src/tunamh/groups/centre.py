@@ -1,0 +1,253 @@
+"""The centre about which rows are expanded: a mode of the effects and common parameters, given good scales (spec 5q).
+
+Any centre and any scales are exact. Newton's steps over common parameters and effects alternate with steps of each
+factor's scales on the closed form that integrates its effects out (Laplace-EM).
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy  # its parts are loaded when they are asked for, not at import
+
+from ..errors import NotApplicable
+from ..process.stages import announce
+from .marginal import Marginal
+from .quadratic import all_convex, convex_factors, inverses, least, positive, precision_at
+from .scale_priors import ScalePriors
+from .sums import DataSums, GroupedRows, Point
+
+_MOST_STEPS = 40
+_CLOSE = 0.02  # of a step, in standard deviations, and of log scales
+_HALVINGS = 12
+
+
+class Centre(NamedTuple):
+    """Where the search ended: the point, every factor's scales, and the data's sums there."""
+
+    at: Point
+    scales: list[np.ndarray]
+    sums: DataSums
+    shares: dict[tuple[int, int], Any]
+
+
+def find_centre(rows: GroupedRows, priors: ScalePriors, at: Point) -> Centre:
+    """From a point."""
+    groupings = rows.groupings
+    scales = [
+        _inside(priors, f, np.where(np.arange(one.scales) < one.q, np.log(0.5), 0.0), at.common)
+        if one.known is None
+        else priors.known_scales(at.common)
+        for f, one in enumerate(groupings)
+    ]
+    sums = rows.sums(at)
+    if not np.isfinite(sums.energy):
+        raise NotApplicable("no point was found at which all energies are finite.")
+    several = len(groupings) > 1
+    for k in range(_MOST_STEPS):
+        announce(f"looking for the mode, step {k + 1}")
+        shares = rows.shares(at) if several else {}
+        lower = _downhill(rows, at, scales, sums, shares, priors.pushed(sum(pushes(rows, at, scales, sums))))
+        if lower is None:
+            break
+        at, sums, length, half = lower
+        before = [s.copy() for s in scales]
+        for f, one in enumerate(groupings):
+            if one.known is not None:
+                scales[f] = priors.known_scales(at.common)
+            else:
+                scales[f] = _better_scales(rows, f, at, scales, sums, priors)
+        moved = max((float(np.abs(a - b).max()) for a, b in zip(before, scales, strict=True) if a.size), default=0.0)
+        if length < _CLOSE * np.sqrt(rows.p + 1) and moved < _CLOSE and half == 0:
+            break
+    return Centre(at, scales, sums, rows.shares(at) if several else {})
+
+
+def _inside(priors: ScalePriors, f: int, scales: np.ndarray, common: np.ndarray) -> np.ndarray:
+    """Scales at which the prior's density is positive: those given, or others of the same shape."""
+    if not scales.size or np.isfinite(priors.energy(f, scales, common)):
+        return scales
+    q = priors.groupings[f].q
+    tries = [np.where(np.arange(scales.size) < q, scales + shift, scales) for shift in np.arange(-30.0, 30.0, 0.25)]
+    energies = [priors.energy(f, one, common) for one in tries]
+    return tries[int(np.argmin(energies))]
+
+
+def pushes(rows: GroupedRows, at: Point, scales: list[np.ndarray], sums: DataSums) -> list[float]:
+    """Of every factor: the slope in ``tau`` of its known scales, its effects integrated out; else 0.
+
+    Effects are walked in units of the errors' scale, ``N(0, tau^2 Sigma)``: ``(G q - sum_g tr Q (v v' + P^-1)) / tau``.
+    """
+    found = []
+    for v, s, one, of in zip(at.effects, scales, rows.groupings, convex_factors(sums), strict=True):
+        if one.known is None or not s.size:
+            found.append(0.0)
+            continue
+        Q, _ = precision_at(one, s)
+        own = v[one.free]
+        spread = own.T @ own + inverses(of.curvature[one.free], Q).sum(axis=0)
+        found.append(float((own.size - np.sum(Q * spread)) * np.exp(-s[0])))
+    return found
+
+
+def _downhill(
+    rows: GroupedRows,
+    at: Point,
+    scales: list[np.ndarray],
+    sums: DataSums,
+    shares: dict[tuple[int, int], Any],
+    priors: ScalePriors,
+) -> tuple[Point, DataSums, float, int] | None:
+    """Where Newton's step leads, shortened until the energy does not rise, its length, and how often it was halved.
+
+    Energies of several predictors need not be convex in all of them together. Where the step leads uphill, numbers that
+    all rows share take a step of their own: either kind of step then has a positive definite Hessian.
+    """
+    now = _energy(rows, at, scales, sums.energy, priors)
+    for apart in (False, True) if rows.seen.shared.any() else (False,):
+        step, length = _newton(rows, at, scales, sums, shares, priors, apart=apart)
+        for half in range(_HALVINGS):
+            there = at.moved(step, 0.5**half)
+            new = rows.sums(there)
+            if _energy(rows, there, scales, new.energy, priors) <= now + 1e-9 * abs(now) + 1e-6:
+                return there, new, length, half
+    return None
+
+
+def _energy(rows: GroupedRows, at: Point, scales: list[np.ndarray], data: float, priors: ScalePriors) -> float:
+    total = data + priors.common_energy(at.common)
+    for v, s, one in zip(at.effects, scales, rows.groupings, strict=True):
+        Q, _ = precision_at(one, s)
+        total += 0.5 * float(np.einsum("ga,ab,gb->", v[one.free], Q, v[one.free]))
+    return total if np.isfinite(total) else np.inf
+
+
+def _newton(
+    rows: GroupedRows,
+    at: Point,
+    scales: list[np.ndarray],
+    sums: DataSums,
+    shares: dict[tuple[int, int], Any],
+    priors: ScalePriors,
+    *,
+    apart: bool = False,
+) -> tuple[Point, float]:
+    """A Newton step at fixed scales, and its length in standard deviations of the common parameters.
+
+    ``apart``: as if numbers that all rows share had nothing to do with coefficients and effects.
+    """
+    gradient, hessian = priors.common_expansion(at.common, sums.hessian)
+    gradient, hessian = gradient + sums.gradient, hessian + sums.hessian
+    joined = rows.seen.shared[:, None] == rows.seen.shared[None, :] if apart else 1.0
+    hessian = positive(hessian * joined)
+    slopes = []
+    for v, s, one, of in zip(at.effects, scales, rows.groupings, sums.factors, strict=True):
+        slope = of.gradient + v @ precision_at(one, s)[0]
+        slope[~one.free] = 0.0
+        slopes.append(slope)
+    inverse, cross = _of_effects(rows, scales, sums)
+    if apart:
+        cross = [h * ~rows.seen.shared for h in cross]
+    if len(slopes) == 1:
+        leaned = np.einsum("gab,gbj->gaj", inverse[0], cross[0])
+        schur = hessian - np.einsum("gaj,gak->jk", cross[0], leaned)
+        if sums.convex is not None and not least(schur, hessian) > 0.0:
+            return _newton(rows, at, scales, all_convex(sums), shares, priors, apart=apart)
+        schur = positive(schur)
+        rest = gradient - np.einsum("gaj,ga->j", leaned, slopes[0])
+        b = -np.linalg.solve(schur, rest)
+        effects = [-np.einsum("gab,gb->ga", inverse[0], slopes[0] + cross[0] @ b)]
+        return Point(b, effects), float(np.sqrt(max(b @ schur @ b, 0.0)))
+    right = -np.concatenate([gradient, *(slope.ravel() for slope in slopes)])
+    found = CrossedSystem(hessian, inverse, cross, shares).solve(right)
+    return found, float(np.sqrt(max(found.common @ hessian @ found.common, 0.0)))
+
+
+def _of_effects(
+    rows: GroupedRows, scales: list[np.ndarray], sums: DataSums
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Per factor: ``(H_g + Q)^-1`` of every group, and its cross derivatives with the common parameters."""
+    inverse, cross = [], []
+    for s, one, of, convex in zip(scales, rows.groupings, sums.factors, convex_factors(sums), strict=True):
+        P = inverses(convex.curvature, precision_at(one, s)[0])
+        P[~one.free] = 0.0
+        inverse.append(P)
+        cross.append(of.cross * one.free[:, None, None])
+    return inverse, cross
+
+
+class CrossedSystem:
+    """The Hessian over common parameters and the effects of crossed factors, sparse: solved by conjugate gradients."""
+
+    def __init__(
+        self,
+        hessian: np.ndarray,
+        inverse: list[np.ndarray],
+        cross: list[np.ndarray],
+        shares: dict[tuple[int, int], Any],
+    ):
+        self.hessian, self.inverse, self.shares, self.p = hessian, inverse, shares, len(hessian)
+        self.shapes = [inv.shape[:2] for inv in inverse]
+        self.begins = np.concatenate([[0], np.cumsum([self.p, *(g * q for g, q in self.shapes)])])
+        self.flat = [h.reshape(-1, self.p) for h in cross]
+        self.free = [inv.reshape(len(inv), -1).any(axis=1).repeat(inv.shape[1]) for inv in inverse]
+        self.blocks = [np.linalg.pinv(inv, hermitian=True) for inv in inverse]
+        self.common_inverse = np.linalg.inv(hessian)
+
+    @classmethod
+    def at(cls, rows: GroupedRows, centre: Centre, priors: ScalePriors) -> CrossedSystem:
+        hessian = positive(priors.common_expansion(centre.at.common, centre.sums.hessian)[1] + centre.sums.hessian)
+        return cls(hessian, *_of_effects(rows, centre.scales, centre.sums), centre.shares)
+
+    def _parts(self, x: np.ndarray) -> list[np.ndarray]:
+        return [x[a:b] for a, b in itertools.pairwise(self.begins)]
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        parts, free = self._parts(x), self.free
+        out = [self.hessian @ parts[0]]
+        for h, v, P, kept in zip(self.flat, parts[1:], self.blocks, free, strict=True):
+            v = v * kept
+            out[0] = out[0] + h.T @ v
+            out.append(h @ parts[0] * kept + np.einsum("gab,gb->ga", P, v.reshape(len(P), -1)).ravel())
+        for (f, k), share in self.shares.items():
+            out[f + 1] = out[f + 1] + free[f] * (share @ (parts[k + 1] * free[k]))
+            out[k + 1] = out[k + 1] + free[k] * (share.T @ (parts[f + 1] * free[f]))
+        for f, kept in enumerate(free):  # levels without effects stay
+            out[f + 1] = np.where(kept, out[f + 1], parts[f + 1])
+        return np.concatenate(out)
+
+    def _nearly(self, x: np.ndarray) -> np.ndarray:
+        """By the inverses of the blocks: the preconditioner."""
+        parts = self._parts(x)
+        solved = [
+            np.einsum("gab,gb->ga", P, v.reshape(len(P), -1)).ravel()
+            for P, v in zip(self.inverse, parts[1:], strict=True)
+        ]
+        solved = [np.where(kept, s, v) for s, v, kept in zip(solved, parts[1:], self.free, strict=True)]
+        return np.concatenate([self.common_inverse @ parts[0], *solved])
+
+    def solve(self, right: np.ndarray) -> Point:
+        from scipy.sparse.linalg import LinearOperator, cg
+
+        n = len(right)
+        operator, nearly = LinearOperator((n, n), self.times), LinearOperator((n, n), self._nearly)
+        found, _ = cg(operator, right, rtol=1e-6, maxiter=500, M=nearly)
+        parts = self._parts(found)
+        return Point(parts[0], [v.reshape(shape) for v, shape in zip(parts[1:], self.shapes, strict=True)])
+
+    def covariance_of_common(self) -> np.ndarray:
+        """Of the common parameters, effects integrated out."""
+        unit = np.eye(self.p, int(self.begins[-1]))
+        return np.array([self.solve(one).common for one in unit])
+
+
+def _better_scales(
+    rows: GroupedRows, f: int, at: Point, scales: list[np.ndarray], sums: DataSums, priors: ScalePriors
+) -> np.ndarray:
+    marginal = Marginal(rows, f, at, sums, priors)
+    found = scipy.optimize.minimize(
+        marginal.energy, scales[f], method="Nelder-Mead", options={"xatol": 0.005, "fatol": 0.005, "maxiter": 200}
+    )
+    return np.clip(found.x, scales[f] - 2.0, scales[f] + 2.0) if np.isfinite(found.fun) else scales[f]

@@ -1,0 +1,47 @@
+"""Group effects of rows from a source: columns by name, read once and held (`tunamh.rows.in_memory`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._arguments import shown
+from ..rows.in_memory import HeldTable, fits, hold
+from ..rows.table_source import SomeColumns, Tables
+from ..targets.observations.inputs import Beside, by_name, columns_named
+from .grouping import GroupEffects
+
+BYTES_OF_AN_EFFECT = 320
+"""Of memory that set-up needs at its peak for each row and each column of effects (measured, one factor)."""
+
+
+def from_tables(
+    X: SomeColumns | Tables, y: Any, beside: Beside, groups: Any
+) -> tuple[HeldTable, Any, Beside, list[GroupEffects]]:
+    """All columns in memory: what a model with groups takes where a user names them."""
+    tables: Tables = X.tables if isinstance(X, SomeColumns) else X
+    given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in _listed(groups)]
+    codes = [_name(tables, one.codes, f"the codes of groups[{k}]") for k, one in enumerate(given)]
+    columns = [
+        [] if one.X is None else columns_named(tables, one.X, f"X of groups[{k}]") for k, one in enumerate(given)
+    ]
+    named = by_name(X, y, beside, apart=codes)
+    wanted = list(dict.fromkeys([*named.columns, *codes, *(name for each in columns for name in each)]))
+    effects = sum(max(1, len(each)) for each in columns)
+    fits(tables, wanted, more=BYTES_OF_AN_EFFECT * effects, needed_by="group effects")
+    table = hold(tables, wanted)
+    found = [
+        GroupEffects(table[name], table[each] if each else None, one.name or name, one.scale, one.correlation)
+        for one, name, each in zip(given, codes, columns, strict=True)
+    ]
+    return *named.at_hand(table), found
+
+
+def _listed(groups: Any) -> list[Any]:
+    return list(groups) if isinstance(groups, list | tuple) else [groups]
+
+
+def _name(tables: Tables, codes: Any, what: str) -> str:
+    names = columns_named(tables, codes, what)
+    if len(names) != 1:
+        raise TypeError(f"{what} must be the name of one column, such as 'carrier', got {shown(codes)}.")
+    return names[0]

@@ -1,0 +1,230 @@
+"""Groups of rows, as a user gives them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arguments import moderate_number, settle, shown
+from ..priors.laws import Laws
+from ..priors.positive import HalfNormal, PositivePrior, refuse_flat
+from ..tables.levels import categories
+from ..tables.matrices import as_matrix, column_names
+from .covariance import scale_count
+
+_UNCENTRED = 10.0  # standard deviations of a column from zero
+
+
+@dataclass(frozen=True, eq=False)
+class GroupEffects:
+    """Effects that the rows of a group share: ``v_g`` (random intercepts), or ``z_i.v_g`` (random slopes).
+
+    The effects are normal, ``v_g ~ N(0, Sigma)``, with unknown scales and, where there are several columns, unknown
+    correlations.
+
+    Parameters
+    ----------
+    codes : (N,)
+        The group of every row: text, integers, or a column of categories (pandas, polars, pyarrow); of rows from
+        `tunamh.open_rows`, the name of such a column.
+    X : (N, q) table, optional
+        The columns whose coefficients vary from group to group. None: a column of ones, random intercepts. No column
+        of ones is added: give one for intercepts and slopes together.
+    name : str, optional
+        By which results call the factor; by default that of a pandas or polars column, else ``group``.
+    scale : prior of a positive parameter, or a list of them
+        Of the standard deviations of the effects. A number is a known scale. By default half-normal: of scale 1 for
+        intercepts behind a link (log, logit, ...), of 2.5 times the residuals' typical deviation for real responses and
+        the logarithms of times; for a column that varies, divided by its standard deviation.
+    correlation : float
+        ``eta`` of the LKJ prior of the correlations; 1: all correlation matrices alike.
+    """
+
+    codes: Any
+    X: Any = None
+    name: str | None = None
+    scale: Any = None
+    correlation: float = 1.0
+
+    def __post_init__(self) -> None:
+        settle(self, correlation=moderate_number("correlation", self.correlation, 0.1, 1e6))
+        if self.codes is None or isinstance(self.codes, bytes | dict):
+            raise _no_column(self.codes)
+        if self.name is not None and not (isinstance(self.name, str) and self.name):
+            raise TypeError(f"name must be a text that is not empty, got {shown(self.name)}.")
+        for one in self.scale if isinstance(self.scale, list | tuple) else [self.scale]:
+            refuse_flat("scale", one)
+            if not (one is None or isinstance(one, PositivePrior)) and not isinstance(one, int | float):
+                raise TypeError(
+                    "scale must be a prior of a positive parameter such as tunamh.HalfNormal(1), a number (known), or "
+                    f"a list of priors, one per column of X, got {shown(one)}."
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """One factor, read: codes 0 to G - 1, the levels' names, the columns of effects, and the scales' priors.
+
+    ``known`` is the precision of the effects where it is known, else None. ``pinned`` levels have no effects.
+    """
+
+    name: str
+    codes: np.ndarray
+    levels: list[str]
+    Z: np.ndarray
+    columns: list[str]
+    laws: Laws | None
+    correlation: float
+    known: np.ndarray | None = None
+    pinned: np.ndarray | None = None
+
+    @property
+    def q(self) -> int:
+        return self.Z.shape[1]
+
+    @property
+    def groups(self) -> int:
+        return len(self.levels)
+
+    @property
+    def scales(self) -> int:
+        """Unknown coordinates of the covariance."""
+        return 0 if self.known is not None else scale_count(self.q)
+
+    @property
+    def free(self) -> np.ndarray:
+        """Which levels have effects."""
+        return np.ones(self.groups, bool) if self.pinned is None else ~self.pinned
+
+
+def read_groups(given: Any, n_rows: int, unit: float = 1.0) -> list[Grouping]:
+    """Every factor, with names that differ; ``unit`` is the scale of default priors."""
+    listed = given if isinstance(given, list | tuple) else [given]
+    if not listed:
+        raise ValueError("groups is empty: give at least one tunamh.GroupEffects(codes), or use tunamh.GLM.")
+    found: list[Grouping] = []
+    for k, one in enumerate(listed):
+        effects = one if isinstance(one, GroupEffects) else GroupEffects(one)
+        fallback = "group" if len(listed) == 1 else f"group{k + 1}"
+        found.append(_read(effects, n_rows, fallback, unit))
+    names = [one.name for one in found]
+    if len(set(names)) < len(names):
+        raise ValueError(f"groups have the names {', '.join(names)}: give every factor a name of its own (name=).")
+    return found
+
+
+def _no_column(codes: Any) -> TypeError:
+    return TypeError(
+        f"the codes of a group must be a column, one entry per row, such as df['airport'], got {shown(codes)}."
+    )
+
+
+def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Grouping:
+    if isinstance(effects.codes, str):
+        raise _no_column(effects.codes)
+    given_names = column_names(effects.codes)
+    own = given_names[0] if given_names is not None and len(given_names) == 1 else None
+    name = effects.name or own or getattr(effects.codes, "name", None) or fallback
+    codes, levels = _codes(effects.codes, str(name), n_rows)
+    if effects.X is None:
+        Z, columns = np.ones((n_rows, 1)), [""]
+    else:
+        Z = np.ascontiguousarray(as_matrix(effects.X, f"X of {name}", or_vector=True), dtype=np.float64)
+        if len(Z) != n_rows:
+            raise ValueError(f"X of {name} has {len(Z)} rows, but there are {n_rows}.")
+        if not np.isfinite(Z).all():
+            row, column = np.argwhere(~np.isfinite(Z))[0]
+            named = (column_names(effects.X) or [str(j) for j in range(Z.shape[1])])[int(column)]
+            raise ValueError(f"X of {name} has {Z[row, column]:g} in row {row}, column {named}; drop or fill it first.")
+        label = getattr(effects.X, "name", None) if Z.shape[1] == 1 else None
+        columns = column_names(effects.X) or ([str(label)] if label else [str(j) for j in range(Z.shape[1])])
+    q = Z.shape[1]
+    given = list(effects.scale) if isinstance(effects.scale, list | tuple) else [effects.scale] * q
+    if len(given) != q:
+        raise ValueError(f"scale of {name} has {len(given)} priors, but there are {q} columns of effects.")
+    if all(isinstance(one, int | float) for one in given):
+        sizes = np.array([moderate_number(f"scale of {name}", one) for one in given])
+        return Grouping(str(name), codes, levels, Z, columns, None, effects.correlation, np.diag(sizes**-2.0))
+    if any(isinstance(one, int | float) for one in given):
+        raise TypeError(f"scale of {name} mixes numbers and priors: give one kind for all columns.")
+    _warn_of_uncentred(str(name), Z, columns)
+    sizes = np.where(np.ptp(Z, axis=0) > 0, np.std(Z, axis=0), np.maximum(np.abs(Z[0]), 1e-300))
+    laws = [
+        (HalfNormal(float(f"{unit / size:.3g}")) if one is None else one).law()
+        for one, size in zip(given, sizes, strict=True)
+    ]
+    joined = Laws(*(np.concatenate(parts) for parts in zip(*laws, strict=True)))
+    return Grouping(str(name), codes, levels, Z, columns, joined, effects.correlation)
+
+
+def _codes(values: Any, name: str, n_rows: int) -> tuple[np.ndarray, list[str]]:
+    """Codes of the levels that occur, and these, in their order."""
+    category = categories(values, f"the codes of {name}")
+    if category is not None:
+        found = category.codes, category.levels
+    else:
+        array = np.asarray(values)
+        if array.ndim == 2 and array.shape[1] == 1:
+            array = array[:, 0]
+        if array.ndim != 1:
+            hint = "; for several factors give a list, groups=[df['a'], df['b']]" if array.ndim == 2 else ""
+            raise ValueError(f"the codes of {name} must be one column, got shape {array.shape}{hint}.")
+        missing = np.array([_is_missing(value) for value in array]) if array.dtype.kind in "OfmM" else None
+        if missing is not None and missing.any():
+            raise ValueError(
+                f"the codes of {name} have a missing value in row {int(np.argmax(missing))}: drop such rows, or give "
+                "them a level of their own."
+            )
+        if array.dtype.kind == "O":
+            array = array.astype(str)
+        used, packed = np.unique(array, return_inverse=True)
+        whole = array.dtype.kind == "f" and (used == np.floor(used)).all()
+        found = packed, [str(int(level) if whole else level) for level in used.tolist()]
+    codes, levels = found
+    if len(codes) != n_rows:
+        raise ValueError(f"the codes of {name} have {len(codes)} entries, but there are {n_rows} rows.")
+    if len(levels) == 1:
+        raise ValueError(
+            f"{name} has one level, {levels[0]!r}, in all rows: its effect and an intercept cannot be told apart. "
+            "Leave the factor out."
+        )
+    return np.ascontiguousarray(codes, dtype=np.int64), levels
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, NaT, and the missing value of pandas, which equals nothing and says so by raising."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
+def warn_of_single_rows(groupings: list[Grouping]) -> None:
+    """Where the data hardly tell effects of single rows from errors: beside an unknown scale, and of single labels.
+
+    Elsewhere they are a model of their own: counts that vary more than their law has it, errors of known size.
+    """
+    for one in groupings:
+        if one.groups == len(one.codes):
+            warnings.warn(
+                f"every row is a group of its own in {one.name}: the data hardly tell its effects from the errors, and "
+                "chains move slowly. Are these the codes you meant?",
+                stacklevel=4,
+            )
+
+
+def _warn_of_uncentred(name: str, Z: np.ndarray, columns: list[str]) -> None:
+    if Z.shape[1] < 2:
+        return
+    spread = np.std(Z, axis=0)
+    far = (spread > 0) & (np.abs(np.mean(Z, axis=0)) > _UNCENTRED * spread)
+    if far.any():
+        column = columns[int(np.argmax(far))]
+        warnings.warn(
+            f"column {column} of the effects of {name} lies far from zero for its spread: its slopes and the "
+            "intercepts are then almost one, and chains move slowly. Centre the column.",
+            stacklevel=6,
+        )

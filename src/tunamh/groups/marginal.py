@@ -1,0 +1,74 @@
+"""The energy of common parameters and one factor's scales, its effects integrated out of the quadratic (spec 5q)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .quadratic import all_convex, convex_factors, inverses, least, positive, precision_at
+from .scale_priors import ScalePriors
+from .sums import DataSums, GroupedRows, OfFactor, Point
+
+_WIDEST, _ROUNDING = 1e-7, 1e-9  # the precision of scales beyond all doubt, and what its sums may be off
+
+
+class Marginal:
+    """``E(b, lambda)`` of one factor, its effects integrated out of the quadratic, the others at the centre.
+
+    Where rows are not convex, their own quadratic may fall for ever at wide scales. Then that of their convex parts is
+    taken, with the same gradient: it says where proposals go, not what is decided about.
+    """
+
+    def __init__(self, rows: GroupedRows, f: int, at: Point, sums: DataSums, priors: ScalePriors):
+        self.one, self.at, self.priors, self.f, self.p = rows.groupings[f], at, priors, f, rows.p
+        self.v = at.effects[f][self.one.free]
+        gradient, self.prior_hessian = priors.common_expansion(at.common, sums.hessian)
+        self.slope = sums.gradient + gradient
+        self._take(sums)
+        if sums.convex is not None and not self._holds():
+            self._take(all_convex(sums))
+
+    def _take(self, sums: DataSums) -> None:
+        free, f = self.one.free, self.f
+        self.of = OfFactor(*(array[free] for array in sums.factors[f]))
+        self.convex = OfFactor(*(array[free] for array in convex_factors(sums)[f]))
+        self.bend = sums.hessian + self.prior_hessian
+
+    def _holds(self) -> bool:
+        """Whether no group is concave, and the Hessian in ``b`` not negative where wide effects take all of it."""
+        if np.linalg.eigvalsh(self.of.curvature).min(initial=0.0) < 0.0:
+            return False
+        Q = _WIDEST * np.eye(self.one.q) if self.one.known is None or self.priors.tau_at >= 0 else self.one.known
+        inverse = inverses(self.convex.curvature, Q)
+        left = self.bend - np.einsum("gaj,gab,gbk->jk", self.of.cross, inverse, self.of.cross)
+        return bool(least(left, self.bend) > -_ROUNDING)
+
+    def inverse(self, scales: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        Q, logdet = precision_at(self.one, scales)
+        return inverses(self.convex.curvature, Q), Q, logdet
+
+    def solve(self, scales: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """At the best ``b``: the energy without the scales' prior, ``b``, and the Hessian in ``b``."""
+        P, Q, logdet = self.inverse(scales)
+        H = self.convex.curvature
+        middle = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", H, self.v) - self.of.gradient)
+        leaned = np.einsum("gab,gbj->gaj", P, self.of.cross)
+        hessian = positive(self.bend - np.einsum("gaj,gak->jk", self.of.cross, leaned))
+        slope = self.slope + np.einsum("gaj,ga->j", self.of.cross, middle - self.v)
+        b = -np.linalg.solve(hessian, slope)
+        u = middle - leaned @ b
+        d = u - self.v
+        k = self.of.gradient + self.of.cross @ b
+        energy = self.slope @ b + 0.5 * b @ self.bend @ b + float(np.einsum("ga,ga->", k, d))
+        energy += 0.5 * float(np.einsum("ga,gab,gb->", d, self.of.curvature, d) + np.einsum("ga,ab,gb->", u, Q, u))
+        energy += 0.5 * len(self.v) * logdet - 0.5 * float(np.linalg.slogdet(P)[1].sum())
+        return energy, b, hessian
+
+    def energy(self, scales: np.ndarray) -> float:
+        """With the scales' prior; infinite where a search has gone so far that rounding leaves no law."""
+        if not np.abs(scales).max(initial=0.0) < 30.0:
+            return np.inf
+        try:
+            value = self.solve(scales)[0] + self.priors.energy(self.f, scales, self.at.common)
+        except np.linalg.LinAlgError:
+            return np.inf
+        return value if np.isfinite(value) else np.inf

@@ -1,0 +1,291 @@
+"""Regressions whose rows lie in groups with effects of their own (spec 5q)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._arguments import flag
+from ..acceptance.grouped import BOUND, ROW
+from ..compiled import Model
+from ..errors import NotApplicable
+from ..laplace.gaussian import LaplaceLaw
+from ..priors import Flat
+from ..process.stages import announce
+from ..rows.gathered_rows import GatheredRows
+from ..rows.source import Rows
+from ..rows.table_source import SomeColumns, Tables
+from ..targets.base import Target
+from ..targets.coordinates.base import Scale
+from ..targets.description import mixed_as_json
+from ..targets.glm import GLM
+from ..targets.glm_rows import own_numbers
+from ..targets.layouts import OWN, pack_hyper
+from ..targets.observations.inputs import Beside
+from ..targets.parts import no_distance
+from .centre import Centre
+from .effect_columns import with_groups
+from .factor_setup import factor_numbers
+from .flat_scales import refuse_flat_scales
+from .from_tables import from_tables
+from .grouping import GroupEffects, Grouping, warn_of_single_rows
+from .labels import effect_names, scale_names
+from .laplace import SharedParameters, law_of_shared
+from .layout import Common, FactorNumbers, pack
+from .parameters import GroupedParameters
+from .quadratic import precision_at
+from .request import groupings_of, in_order, listed, refuse, unit
+from .scale_priors import ScalePriors
+from .soundness import trusted_centre
+from .sums import GroupedRows, Point
+from .sweep import LaplaceByGroups, Sweep
+
+_MOST_KEPT = 100_000  # effects
+
+
+class MixedModel(GroupedParameters):
+    """A regression with group effects: ``eta_i = x_i.theta + sum_f z_fi.v_f,g(i)``, ``v_f,g ~ N(0, Sigma_f)``.
+
+    Parameters
+    ----------
+    X, y, family, prior, weights, offset, trials, censored
+        As of `GLM`: the coefficients that all rows share. Every family but `Categorical`, unknown scales, dispersions,
+        shapes and cutpoints included. Rows of `tunamh.open_rows` are read once and held, if its ``memory`` allows.
+    groups : GroupEffects, or a list of them
+        One for every factor; crossed and nested factors alike (a nested one has codes of its own, such as
+        ``school + "/" + class``). A plain column of codes stands for random intercepts. Where ``X`` is of `open_rows`,
+        codes and columns are given by name: ``groups="carrier"``, ``GroupEffects("carrier", ["distance"])``.
+    keep_effects : bool, optional
+        Whether draws of all effects are kept. If not, results have a group ``group_effects`` with the mean and standard
+        deviation of every effect over all kept steps, chain by chain. None: up to 100,000 effects are kept.
+
+    Results have ``theta``, the family's own parameters, ``group_scale``, ``group_correlation`` where effects have
+    several columns, and ``group_effect``, named by factor and level.
+    """
+
+    search_start: Point | None = None
+    """Where the search for a mode begins; None: at the mode without groups."""
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        family: Any,
+        groups: Any,
+        *,
+        prior: Any = None,
+        weights: Any = None,
+        offset: Any = None,
+        trials: Any = None,
+        censored: Any = None,
+        keep_effects: bool | None = None,
+    ):
+        beside = Beside(weights, offset, trials, censored)
+        if isinstance(X, SomeColumns | Tables):
+            X, y, beside, groups = from_tables(X, y, beside, groups)
+        given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed(groups)]
+        given = in_order(X, given)
+        base = GLM(X, y, family, prior=prior, **beside._asdict())
+        if base.given_rows.memory is not None:
+            raise NotApplicable(
+                "group effects need rows in memory in any order, and a source of your own gives them block by block: "
+                "give X and y as arrays, or columns of tunamh.open_rows by name."
+            )
+        form = base.arranged.form
+        refuse(base, form)
+        form = form if isinstance(form, Scale) else None  # what else there is, effects do not depend on
+        self._set_up(base, groupings_of(base, given, unit(base, form)), form)
+        of_labels = hasattr(base.given_family, "of_trials") and beside.trials is None
+        if (form is not None or of_labels) and beside.weights is None:
+            warn_of_single_rows(self.groupings)
+        if keep_effects is not None:
+            self.keeps_effects = flag("keep_effects", keep_effects)
+        self.given_family = base.given_family
+
+    def _set_up(self, base: GLM, groupings: list[Grouping], form: Scale | None) -> None:
+        """Of the common columns' regression and the groups; nothing is read yet."""
+        self.base, self.groupings, self.form = base, groupings, form
+        refuse_flat_scales(base, groupings)
+        self.effects = sum(one.groups * one.q for one in groupings)
+        self.keeps_effects = self.effects <= _MOST_KEPT
+        p, m = base.dim, sum(one.scales for one in self.groupings)
+        self.p, self.m = p, m
+        self.grouped = GroupedRows(base, self.groupings)
+        self.scale_priors = ScalePriors(base._prior, self.groupings, -1 if form is None else form.tau_at)
+        design, arranged = with_groups(base, self.groupings, p + m)
+        self.rows_of = base._with(arranged)
+        self.rows_of.y_column = design.numbers.width
+        effects = [name for one in self.groupings for name in effect_names(one)]
+        scales = [f"log group_scale[{name}]" for one in self.groupings for name in scale_names(one)]
+        Target.__init__(
+            self,
+            rows=base.n_rows,
+            bound_column=design.numbers.width + 1,
+            hyper=own_numbers(
+                design.numbers,
+                temper=base.temper,
+                weighted=arranged.weighted,
+                grain=getattr(base.family, "grain", 1.0),
+                table=getattr(design, "table", ()),
+            ),
+            family_hyper=list(base._family_hyper),
+            parts=base.parts_with(*base.terms.taylor_parts)._replace(**design.parts._asdict(), distance=no_distance),
+            dim=p + m + len(effects),
+            names=[*base.walking_names, *scales, *effects],
+            prior=None,
+            ready=Flat().bind(p + m + len(effects)),
+            temper=base.temper,
+        )
+        self.prior = base.prior
+        self.predictors = base.predictors
+
+    formula: Any = None
+    """What a formula has learned from the data, of a target that was made from one."""
+
+    origin: dict[str, Any] | None = None
+    """Where a target comes from, in plain values that are kept with its results."""
+
+    @property
+    def description(self) -> dict[str, Any] | None:
+        return mixed_as_json(self)
+
+    # ------------------------------------------------------------------------------------------------- the set-up
+
+    @cached_property
+    def centre(self) -> Centre:
+        base = self.base
+        start = self.search_start
+        if start is None:
+            announce("looking for a start")
+            mode = base.modes[0]
+            common = np.array(mode.point if np.isfinite(mode.posterior.energy) else base._prior.mean, dtype=np.float64)
+            start = Point(common, [np.zeros((one.groups, one.q)) for one in self.groupings])
+        return trusted_centre(base, self.grouped, self.scale_priors, start)
+
+    @cached_property
+    def factors(self) -> list[FactorNumbers]:
+        centre = self.centre
+        announce("bounding every row")
+        thirds = self.grouped.thirds(centre.at)
+        return [
+            factor_numbers(self.grouped, f, centre, self.scale_priors, thirds[f]) for f in range(len(self.groupings))
+        ]
+
+    def _pack(self) -> np.ndarray | GatheredRows:
+        centre, factors = self.centre, self.factors
+        c = self._bound_column
+        first = factors[0]
+        bounds = np.empty(self.n_rows)
+        bounds[first.places[:, ROW].astype(np.int64)] = first.places[:, BOUND]
+        at = centre.at
+        state = np.concatenate([at.common, np.zeros(self.m), *(effects.ravel() for effects in at.effects)])
+
+        def fill(rows: np.ndarray, block: Rows) -> None:
+            which = slice(block.start, block.start + len(block.y))
+            rows[:, c] = bounds[which]
+            self.grouped.seen.fill_centre(rows[:, c + 1 :], self.grouped.seen.of(block, state), block.y)
+
+        return self.rows_of.packed(self.base.terms.centre_columns, fill)
+
+    def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Model:
+        self._hyper = self._packed_hyper
+        plain = super().model(rows, elsewhere)
+        prior = self.base._prior
+        return plain._replace(common_prior=prior.log_prior, common_hyper=prior.hyper)
+
+    @cached_property
+    def _packed_hyper(self) -> np.ndarray:
+        centre = self.centre
+        p, most = self.p, max(one.q for one in self.groupings)
+        all_groups = sum(one.groups for one in self.groupings)
+        tau_at = -1 if self.form is None else self.form.tau_at
+        form = self.base.arranged.form
+        shared_at = p if form is None or isinstance(form, Scale) else form.coefficients
+        common = Common(
+            len(self.groupings), p, self.m, all_groups, most, tau_at, shared_at,
+            centre.at.common, centre.sums.gradient, centre.sums.hessian,
+        )  # fmt: skip
+        heads, scales_at, effects_at, group_at = [], p, p + self.m, 0
+        for one, numbers in zip(self.groupings, self.factors, strict=True):
+            head = {
+                "groups": one.groups,
+                "q": one.q,
+                "m": one.scales,
+                "scales_at": scales_at,
+                "effects_at": effects_at,
+                "group_at": group_at,
+                "free_groups": one.free.sum(),
+                "place": numbers.places.shape[1],
+                "correlation": one.correlation,
+                "known": one.known is not None,
+            }
+            heads.append((head, numbers))
+            scales_at, effects_at, group_at = (
+                scales_at + one.scales, effects_at + one.groups * one.q, group_at + one.groups
+            )  # fmt: skip
+        return pack_hyper(self.own_numbers, pack(common, heads, OWN + len(self.own_numbers)))
+
+    @property
+    def total_bound(self) -> float:
+        return float(sum(numbers.total.sum() for numbers in self.factors))
+
+    @property
+    def fingerprint(self) -> str:
+        return self.base.fingerprint
+
+    def check_data(self) -> None:
+        self.base.check_data()
+
+    def sweep(self) -> tuple[Sweep, LaplaceByGroups, str]:
+        """The test and the proposal by which the model is sampled, and why."""
+        groups = " and ".join(f"{one.groups:,} of {one.name}" for one in self.groupings)
+        return Sweep(), LaplaceByGroups(), f"common parameters and scales together, then each group by itself: {groups}"
+
+    def audit(self, sweeps: int, rng: np.random.Generator) -> float:
+        from .trial_sweeps import try_sweeps
+
+        return try_sweeps(self, sweeps, rng, full=True).worst
+
+    def laplace_law(self) -> tuple[LaplaceLaw | None, Any]:
+        return law_of_shared(self), SharedParameters(self)
+
+    def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
+        """Twice as wide as the Laplace law of common parameters and scales; effects by their laws given these."""
+        state = np.empty(self.dim)
+        p, scales_at, effects_at = self.p, self.p, self.p + self.m
+        for k, (one, numbers) in enumerate(zip(self.groupings, self.factors, strict=True)):
+            away = numbers.root @ rng.standard_normal(p + one.scales)
+            if k == 0:
+                state[:p] = self.centre.at.common + 2.0 * away[:p]
+                prior = self.base._prior
+                if not prior.log_prior(state[:p], prior.hyper) > -np.inf:  # scales are positive, cutpoints in order
+                    state[:p] = self.centre.at.common
+            known = one.known is not None
+            scales = (
+                self.scale_priors.known_scales(state)
+                if known
+                else self._supported_scales(k, self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3), state[:p])
+            )
+            P = np.linalg.pinv(numbers.convex + precision_at(one, scales)[0])
+            slope = numbers.gradient + np.einsum("ajg,j->ga", numbers.cross, state[:p] - self.centre.at.common)
+            drawn = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", numbers.convex, numbers.mode) - slope)
+            drawn += np.sqrt(np.einsum("gaa->ga", P)) * rng.standard_normal(drawn.shape)
+            drawn[~one.free] = 0.0
+            state[scales_at : scales_at + one.scales] = scales[: one.scales]
+            state[effects_at : effects_at + drawn.size] = drawn.ravel()
+            scales_at, effects_at = scales_at + one.scales, effects_at + drawn.size
+        return state
+
+    def _supported_scales(self, k: int, scales: np.ndarray, common: np.ndarray) -> np.ndarray:
+        """Scales where their prior's density is positive: those given, or those of the centre as a user knows them."""
+        priors, centre = self.scale_priors, self.centre
+        if not scales.size or np.isfinite(priors.energy(k, scales, common)):
+            return scales
+        size = np.log(priors.tau(common) / priors.tau(centre.at.common))
+        return centre.scales[k] + np.where(np.arange(scales.size) < self.groupings[k].q, size, 0.0)
+
+    def __repr__(self) -> str:
+        groups = ", ".join(f"{one.groups} groups of {one.name}" for one in self.groupings)
+        return f"MixedModel({self.n_rows} rows, {self.given_family!r}, {self.p} common parameters, {groups})"

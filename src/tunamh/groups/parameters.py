@@ -1,0 +1,80 @@
+"""What a user calls the parameters of a model with groups, and what chains walk in."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..targets.base import Target
+from ..targets.coordinates.base import Scale
+from ..targets.glm import GLM
+from .covariance import coordinates_of, correlations
+from .grouping import Grouping
+from .labels import correlation_names, effect_names, scale_names
+
+
+class GroupedParameters(Target):
+    """A state is ``(common, lambda, effects)``, the latter in units of the errors' scale where that is unknown."""
+
+    base: GLM
+    form: Scale | None
+    groupings: list[Grouping]
+    p: int
+    m: int
+    keeps_effects: bool
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        p = self.p
+        tau = 1.0 if self.form is None else points[..., self.form.tau_at, None]
+        parts = [self.base.natural(points[..., :p])]
+        scales, related, at = [], [], p
+        for one in self.groupings:
+            if one.scales:
+                own = points[..., at : at + one.scales]
+                scales.append(np.exp(own[..., : one.q]) / tau)
+                related.append(correlations(own, one.q))
+            at += one.scales
+        return np.concatenate([*parts, *scales, *related, points[..., at:] / tau], axis=-1)
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        """Of theta, the family's parameters, scales, correlations and effects, in this order."""
+        p = self.p
+        common, rest = self.base.walking(point[:p]), point[p:]
+        tau = 1.0 if self.form is None else float(common[self.form.tau_at])
+        unknown = [one for one in self.groupings if one.scales]
+        scales, rest = np.split(rest, [sum(one.q for one in unknown)])
+        related, effects = np.split(rest, [sum(one.scales - one.q for one in unknown)])
+        parts = [common]
+        for one in unknown:
+            own, scales = np.split(scales, [one.q])
+            of_own, related = np.split(related, [one.scales - one.q])
+            parts.append(coordinates_of(own * tau, of_own))
+        return np.concatenate([*parts, effects * tau])
+
+    @property
+    def recorded(self) -> list[str]:
+        return self.names if self.keeps_effects else self.names[: self.p + self.m]
+
+    def summaries(self, memories: list[np.ndarray]) -> dict[str, np.ndarray] | None:
+        """Mean and standard deviation of every effect, (chains, effects), where draws of them are not kept."""
+        if self.keeps_effects:
+            return None
+        counts = np.array([[memory[0]] for memory in memories])
+        squares = np.array([memory[2::2] for memory in memories])
+        return {"mean": np.array([memory[1::2] for memory in memories]), "sd": np.sqrt(squares / counts)}
+
+    @property
+    def variables(self) -> list[tuple[str, list[str] | None]]:
+        found = list(self.base.variables)
+        unknown = [one for one in self.groupings if one.scales]
+        if unknown:
+            found.append(("group_scale", [name for one in unknown for name in scale_names(one)[: one.q]]))
+        related = [name for one in unknown for name in correlation_names(one)]
+        if related:
+            found.append(("group_correlation", related))
+        if self.keeps_effects:
+            found.append(("group_effect", self.effect_labels))
+        return found
+
+    @property
+    def effect_labels(self) -> list[str]:
+        return [name for one in self.groupings for name in effect_names(one)]

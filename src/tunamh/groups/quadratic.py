@@ -1,0 +1,53 @@
+"""Of the groups' quadratics: their precisions, the convex parts of rows, and Hessians that are positive (spec 5q)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .covariance import precision_of
+from .grouping import Grouping
+from .sums import DataSums, OfFactor
+
+
+def precision_at(one: Grouping, scales: np.ndarray) -> tuple[np.ndarray, float]:
+    """``Sigma^-1`` and ``log det Sigma`` of a factor, up to a constant where it is known.
+
+    Effects are walked in units of the errors' scale where that is unknown. Known scales move then with it: ``scales``
+    is their one coordinate, ``log tau``, and empty where nothing moves.
+    """
+    if one.known is None:
+        return precision_of(scales, one.q)
+    moved = float(scales.sum())
+    return one.known * np.exp(-2.0 * moved), 2.0 * one.q * moved
+
+
+def inverses(H: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """``(H_g + Q)^-1`` of every group."""
+    return np.linalg.inv(H + Q)
+
+
+def convex_factors(sums: DataSums) -> list[OfFactor]:
+    return sums.factors if sums.convex is None else sums.convex[1]
+
+
+def all_convex(sums: DataSums) -> DataSums:
+    """With the gradients of all rows, and the curvatures of their convex parts."""
+    assert sums.convex is not None
+    hessian, factors = sums.convex
+    return sums._replace(hessian=hessian, factors=factors, convex=None)
+
+
+def least(schur: np.ndarray, hessian: np.ndarray) -> float:
+    """The least eigenvalue of what is left of a Hessian, in units of its diagonal."""
+    unit = 1 / np.sqrt(np.maximum(np.abs(np.diag(hessian)), 1e-300))
+    return float(np.linalg.eigvalsh(schur * np.outer(unit, unit))[0])
+
+
+def positive(matrix: np.ndarray) -> np.ndarray:
+    """The matrix with eigenvalues that are not positive lifted, in units of its diagonal."""
+    unit = 1 / np.sqrt(np.maximum(np.abs(np.diag(matrix)), 1e-300))
+    values, vectors = np.linalg.eigh(matrix * np.outer(unit, unit))
+    if values[0] > 1e-10:
+        return matrix
+    lifted = (vectors * np.maximum(np.abs(values), 1e-6)) @ vectors.T
+    return lifted / np.outer(unit, unit)

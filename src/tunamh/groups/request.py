@@ -1,0 +1,71 @@
+"""What a model with groups was asked for: the factors, one by one, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import NotApplicable
+from ..tables.matrices import aligned
+from ..targets.coordinates.base import Df, Scale
+from ..targets.glm import GLM
+from ..targets.observations.row_layout import rough_fit
+from .grouping import GroupEffects, Grouping, read_groups
+
+
+def refuse(base: GLM, form: Any) -> None:
+    """What a sweep does not sample."""
+    if isinstance(form, Df):
+        raise NotApplicable(
+            f"group effects beside unknown degrees of freedom ask for an unknown scale: {base.given_family!r}."
+        )
+    if getattr(base._prior, "mixture", None) is not None:
+        raise NotApplicable(
+            "priors.Horseshoe and priors.Grouped have scales of their own, which are not sampled beside group effects. "
+            "Give the coefficients priors.Normal, priors.StudentT or priors.Laplace; or use tunamh.GLM without groups=."
+        )
+
+
+def groupings_of(base: GLM, given: list[GroupEffects], unit: float) -> list[Grouping]:
+    """Every factor's codes of the rows that a regression has: a count of trials may have become two rows."""
+    index, n_given = getattr(base.given_rows, "origin", None) or (slice(None), base.n_rows)
+    divided = base.arranged.unit  # as the columns of the coefficients are
+    return [replace(one, codes=one.codes[index], Z=one.Z[index] / divided) for one in read_groups(given, n_given, unit)]
+
+
+_UNITS = 2.5  # residual deviations: the scale of default priors of effects on real responses
+
+
+def unit(base: GLM, form: Scale | None) -> float:
+    """The scale of default priors: that of the responses where they are real, 1 behind a link."""
+    if form is not None:
+        return _UNITS / form.tau_0
+    if hasattr(base.family, "with_scale"):
+        return _UNITS * rough_fit(base.given_rows, lambda rows: rows.y).scale
+    return 1.0
+
+
+def listed(groups: Any) -> list[Any]:
+    """One entry per factor."""
+    if groups is None:
+        raise TypeError("groups is None: give at least one tunamh.GroupEffects(codes), or use tunamh.GLM.")
+    if not isinstance(groups, list | tuple):
+        return [groups]
+    single = [one for one in groups if not isinstance(one, GroupEffects) and np.ndim(one) == 0]
+    if single:
+        raise TypeError(
+            f"groups is a list with single values such as {single[0]!r}: give one column of codes per factor, "
+            "groups=[df['airport']], not names of columns or a list of labels."
+        )
+    return list(groups)
+
+
+def in_order(X: Any, listed: list[GroupEffects]) -> list[GroupEffects]:
+    """pandas objects are paired with ``X`` by their row labels."""
+    found = []
+    for k, one in enumerate(listed):
+        codes, Z = aligned(X, "X", **{f"the codes of groups[{k}]": one.codes, f"X of groups[{k}]": one.X})
+        found.append(GroupEffects(codes, Z, one.name, one.scale, one.correlation))
+    return found

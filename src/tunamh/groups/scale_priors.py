@@ -1,0 +1,70 @@
+"""Priors of a model with groups, outside compiled code: of the common parameters and of the scales (spec 5q)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compiled import helper
+from ..priors.laws import laws_at, records
+from ..priors.potential import ReadyPrior
+from .covariance import log_correlations
+from .grouping import Grouping
+
+
+@helper
+def _log_laws(natural, numbers):
+    return laws_at(natural, numbers, 0, numbers.size)
+
+
+class ScalePriors:
+    """The potential of the common parameters, and of every factor's scales as a user knows them, ``e^lambda / tau``."""
+
+    push: float = 0.0
+    """A slope in ``tau`` beside: what scales that are known say of it, to the first order."""
+
+    def __init__(self, common: ReadyPrior, groupings: list[Grouping], tau_at: int):
+        self.common, self.groupings, self.tau_at = common, groupings, tau_at
+
+    def pushed(self, push: float) -> ScalePriors:
+        found = ScalePriors(self.common, self.groupings, self.tau_at)
+        found.push = push
+        return found
+
+    def common_energy(self, point: np.ndarray) -> float:
+        return self.push * self.tau(point) - float(self.common.log_prior(point, self.common.hyper))
+
+    def common_expansion(self, point: np.ndarray, hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient and Hessian of the potential; the data's Hessian tells over which width a kink is bent."""
+        curvature = np.abs(np.diag(hessian))
+        width = np.divide(1.0, np.sqrt(curvature), out=np.full(len(point), np.inf), where=curvature > 0)
+        found = self.common.expansion(point, width)
+        gradient = np.array(found.gradient)
+        gradient[self.tau_at] += self.push  # without an unknown scale there is none
+        return gradient, found.hessian
+
+    def tau(self, common: np.ndarray) -> float:
+        return 1.0 if self.tau_at < 0 else float(common[self.tau_at])
+
+    def known_scales(self, common: np.ndarray) -> np.ndarray:
+        """Of a factor whose scales are known: the coordinate by which these move in units of the errors' scale."""
+        return np.zeros(0) if self.tau_at < 0 else np.log([self.tau(common)])
+
+    def energy(self, f: int, scales: np.ndarray, common: np.ndarray) -> float:
+        """Minus the log density of ``lambda``."""
+        one = self.groupings[f]
+        if one.laws is None:
+            return 0.0
+        tau = self.tau(common)
+        if not tau > 0:
+            return np.inf
+        natural = np.exp(scales[: one.q]) / tau
+        own = float(_log_laws(natural, self.records(f))) + float(scales[: one.q].sum()) - one.q * np.log(tau)
+        return -(own + log_correlations(np.ascontiguousarray(scales), 0, one.q, one.correlation))
+
+    def records(self, f: int) -> np.ndarray:
+        """The laws of a factor's scales, as compiled code reads them."""
+        laws = self.groupings[f].laws
+        if laws is None:
+            return np.zeros(0)
+        zero = np.zeros(len(laws.kind))
+        return np.ravel(records(laws, laws.kind > 0, zero, zero, zero))

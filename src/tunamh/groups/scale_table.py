@@ -1,0 +1,135 @@
+"""The law of a log scale that is known badly, by a table (spec 5q).
+
+Where groups are few, or hardly differ, the law of ``lambda = log s`` is far from normal: to the left it falls no
+faster than its prior, like ``e^lambda`` under a half-normal one. But with the effects integrated out of the quadratic,
+``E`` is quadratic in ``b`` given this one number. So (A) can draw both from a law of its own, made once:
+
+    q(b, lambda) ~ w_k exp(-J phi_k) N(b; m_k - S_k J_b, S_k),     lambda in the k-th of K cells of one width,
+
+``w_k`` the mass of ``exp(-E)`` in the cell, ``m_k`` and ``S_k`` mean and covariance of ``b`` in its middle. ``J`` is
+what the groups' ``eps`` add to the slope at the centre through the rows' third and fourth derivatives (`.shift`); in
+``x``, the distance of ``lambda`` from the centre, they grow about like ``e^3x``: ``phi = (e^3x - 1) / 3`` to the left
+and ``min(x, 1)`` to the right. Any such law is exact; beyond the table, where less than a millionth of the mass lies,
+walks go.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..compiled import helper
+from ..compiled.triangular import back, solve
+from ..compiled.windows import matrix_window, window
+from .marginal import Marginal
+
+_CELLS = 96
+_FAR_LEFT, _FAR_RIGHT = 18, 8  # of the centre, where the law is looked at first
+_NEGLIGIBLE = 14.0  # energies above the lowest
+_STEP = 0.02  # of a difference in lambda
+_MOST_COMMON = 40  # common parameters; a cell has a matrix of them
+
+WIDE = 0.12
+"""The standard deviation of a log scale above which its law is far from normal."""
+
+# Numbers of a table: cells, where they begin, their width, the slope of E in lambda at the centre; of every cell log w;
+# of every cell phi; of every cell log det R, m, and the lower triangular R with R R' = S^-1.
+_HEAD = 4
+
+
+def scale_law(marginal: Marginal, scales: np.ndarray, width: float) -> np.ndarray:
+    """The table, empty where the law is narrow, where there are several scales, or many common parameters."""
+    p = marginal.p
+    if len(scales) != 1 or not width > WIDE or p > _MOST_COMMON:
+        return np.zeros(1)
+
+    def at(log_scale: float) -> tuple[float, np.ndarray, np.ndarray]:
+        point = np.array([log_scale])
+        energy, b, hessian = marginal.solve(point)
+        root = np.linalg.cholesky(hessian)
+        return energy + marginal.priors.energy(marginal.f, point, marginal.at.common), b, root
+
+    def log_mass(found: tuple[float, np.ndarray, np.ndarray]) -> float:
+        return -found[0] - float(np.log(np.diag(found[2])).sum())
+
+    coarse = scales[0] + np.arange(-_FAR_LEFT, _FAR_RIGHT + 1.0)
+    seen = np.array([log_mass(at(x)) for x in coarse])
+    seen = np.where(np.isfinite(seen), seen, -np.inf)
+    if not np.isfinite(seen.max()):
+        return np.zeros(1)
+    near = np.flatnonzero(seen > seen.max() - _NEGLIGIBLE)
+    low, high = coarse[near[0]] - 1.0, coarse[near[-1]] + 1.0
+    step = (high - low) / _CELLS
+    cells = [at(low + (k + 0.5) * step) for k in range(_CELLS)]
+    masses = np.array([log_mass(cell) for cell in cells])
+    if not np.isfinite(masses).all():
+        return np.zeros(1)
+    masses -= np.log(np.exp(masses - masses.max()).sum()) + masses.max()
+    x = low + (np.arange(_CELLS) + 0.5) * step - scales[0]
+    phi = np.where(x < 0, np.expm1(3 * np.minimum(x, 0)) / 3, np.minimum(x, 1))
+    slope = (at(scales[0] + _STEP)[0] - at(scales[0] - _STEP)[0]) / (2 * _STEP)
+    records = [np.concatenate([[np.log(np.diag(root)).sum()], b, root.ravel()]) for _, b, root in cells]
+    return np.concatenate([[_CELLS, low, step, slope], masses, phi, *records])
+
+
+@helper
+def _standing(hyper, at, b, gradient, p, away):
+    """``log q`` of ``b`` in the cell whose record begins at ``at``, its middle shifted by ``-S gradient``."""
+    R, m = matrix_window(hyper, at + 1 + p, p, p), window(hyper, at + 1, p)
+    for i in range(p):
+        away[i] = gradient[i]
+    solve(R, p, away)
+    total = hyper[at]
+    for i in range(p):
+        away[i] += b[i] - m[i]
+    for i in range(p):
+        value = 0.0
+        for j in range(i, p):
+            value += R[j, i] * away[j]
+        total -= 0.5 * value * value
+    return total
+
+
+@helper
+def propose_by_table(rng, hyper, factor, common, state, gradient, there):
+    """Common parameters and log scale of ``there`` by the table; returns the log ratio of proposing back and forth.
+
+    ``gradient`` is that of `.shift` at the centre. Outside of the table nothing moves: it is never reached by this move
+    either.
+    """
+    p, table, first = common.p, factor.scale_law, factor.scale_law + _HEAD
+    cells, low, step = int(hyper[table]), hyper[table + 1], hyper[table + 2]
+    size, records, tilt = 1 + p + p * p, first + 2 * cells, gradient[p] - hyper[table + 3]
+    place = (state[factor.scales_at] - low) / step
+    if not (place >= 0.0 and place < cells and math.isfinite(tilt)):
+        return 0.0
+    here = int(place)
+    tilted, largest, total = np.empty(cells), -np.inf, 0.0
+    for k in range(cells):
+        tilted[k] = hyper[first + k] - tilt * hyper[first + cells + k]
+        largest = max(largest, tilted[k])
+    for k in range(cells):
+        total += math.exp(tilted[k] - largest)
+    left, k = total * rng.random(), 0
+    while k < cells - 1:
+        left -= math.exp(tilted[k] - largest)
+        if left < 0.0:
+            break
+        k += 1
+    there[factor.scales_at] = low + (k + rng.random()) * step
+    xi, b = np.empty(p), np.empty(p)
+    at = records + k * size
+    R, m = matrix_window(hyper, at + 1 + p, p, p), window(hyper, at + 1, p)
+    for i in range(p):
+        b[i] = gradient[i]
+        xi[i] = rng.standard_normal()
+    solve(R, p, b)
+    back(R, p, xi)
+    for i in range(p):
+        b[i] = m[i] - b[i] + xi[i]
+        there[i] = common.centre[i] + b[i]
+    forth = tilted[k] + _standing(hyper, at, b, gradient, p, xi)
+    for i in range(p):
+        b[i] = state[i] - common.centre[i]
+    return tilted[here] + _standing(hyper, records + here * size, b, gradient, p, xi) - forth

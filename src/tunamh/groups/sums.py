@@ -1,0 +1,198 @@
+"""Passes over the rows of a model with groups: sums per group, and what a Newton step needs (spec 5q)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy  # its parts are loaded when they are asked for, not at import
+
+from ..compiled import helper
+from ..rows.source import Rows
+from ..targets.regression import Regression
+from .grouping import Grouping
+from .predictors import Predictors, Sums
+
+
+@helper
+def _add_second(codes, Z, first, second, mixed, gradient, curvature, cross):
+    """``sum f' z``, ``sum f'' z z'`` and ``sum f'' z x'`` of every group; ``mixed`` is ``f'' x``."""
+    for i in range(codes.size):
+        g = codes[i]
+        for a in range(Z.shape[1]):
+            gradient[g, a] += first[i] * Z[i, a]
+            bent = second[i] * Z[i, a]
+            for c in range(Z.shape[1]):
+                curvature[g, a, c] += bent * Z[i, c]
+            for j in range(mixed.shape[1]):
+                cross[g, a, j] += Z[i, a] * mixed[i, j]
+
+
+@helper
+def _add_third(codes, Z, third, mixed, thirds, cross_thirds):
+    """``sum f''' z z z`` and ``sum f''' z z x'`` of every group; ``mixed`` is ``f''' x``."""
+    for i in range(codes.size):
+        g = codes[i]
+        for a in range(Z.shape[1]):
+            for c in range(Z.shape[1]):
+                both = Z[i, a] * Z[i, c]
+                for e in range(Z.shape[1]):
+                    thirds[g, a, c, e] += third[i] * both * Z[i, e]
+                for j in range(mixed.shape[1]):
+                    cross_thirds[g, a, c, j] += both * mixed[i, j]
+
+
+class Point(NamedTuple):
+    """Common parameters, as walked, and the effects of every factor, (G, q) each."""
+
+    common: np.ndarray
+    effects: list[np.ndarray]
+
+    def moved(self, step: Point, length: float = 1.0) -> Point:
+        effects = [v + length * d for v, d in zip(self.effects, step.effects, strict=True)]
+        return Point(self.common + length * step.common, effects)
+
+
+class OfFactor(NamedTuple):
+    """Sums over the rows of every group of a factor; see `tunamh.groups.layout.FactorNumbers`."""
+
+    gradient: np.ndarray
+    curvature: np.ndarray
+    cross: np.ndarray
+
+
+class DataSums(NamedTuple):
+    """The data's energy at a point, its gradient and Hessian in the common parameters, and what each factor adds.
+
+    ``convex`` are Hessian and factors of the positive parts of all rows' curvatures: they are the Hessian of a convex
+    function of common parameters and effects together. None where all rows are convex.
+    """
+
+    energy: float
+    gradient: np.ndarray
+    hessian: np.ndarray
+    factors: list[OfFactor]
+    convex: tuple[np.ndarray, list[OfFactor]] | None
+
+
+_MOST_FALL = 4.0  # of a group's energy, by its quadratic
+
+
+def _lifted(of: OfFactor) -> OfFactor:
+    """With so much more curvature along the gradient that no group's quadratic falls by more than a few units.
+
+    Concave rows have a gradient and no curvature: what they say of effects under a wide prior would fall for ever.
+    """
+    H, g = of.curvature, of.gradient
+    tiny = 1e-12 * (np.einsum("gaa->g", H) + np.square(g).sum(axis=1) + 1e-300)
+    with np.errstate(over="ignore", invalid="ignore"):
+        solved = np.linalg.solve(H + tiny[:, None, None] * np.eye(H.shape[1]), g[:, :, None])[:, :, 0]
+        steep = ~(0.5 * np.einsum("ga,ga->g", g, solved) <= _MOST_FALL)
+    return of._replace(curvature=H + (0.5 / _MOST_FALL) * steep[:, None, None] * g[:, :, None] * g[:, None, :])
+
+
+class GroupedRows:
+    """The rows of a regression, and the groups that each of them belongs to."""
+
+    def __init__(self, base: Regression, groupings: list[Grouping]):
+        self.base, self.groupings, self.p = base, groupings, base.dim
+        self.seen = Predictors(base)
+
+    def of(self, rows: Rows) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Codes and columns of effects of a block of rows, factor by factor."""
+        which = slice(rows.start, rows.start + len(rows.y))
+        return [(one.codes[which], one.Z[which]) for one in self.groupings]
+
+    def predictor(self, rows: Rows, at: Point) -> np.ndarray:
+        """All K of them, (K, n)."""
+        eta = self.seen.of(rows, at.common)
+        for (codes, Z), effects in zip(self.of(rows), at.effects, strict=True):
+            eta += self.seen.by_effects[:, None] * np.einsum("ij,ij->i", Z, effects[codes])
+        return eta
+
+    def map(self, function: Callable[[Rows, np.ndarray, np.ndarray], Any], at: Point) -> Any:
+        """``function(rows, eta, weight)`` of every block."""
+        return self.base.observations.map(lambda rows: function(rows, self.predictor(rows, at), self.base.weight(rows)))
+
+    def energy(self, at: Point) -> float:
+        energies = self.seen.energies
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(sum(self.map(lambda rows, eta, weight: float(weight @ energies(eta, rows.y)), at)))
+
+    def sums(self, at: Point) -> DataSums:
+        """One pass."""
+        seen, F = self.seen, len(self.groupings)
+
+        def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> list[Any]:
+            sums = seen.sums(rows, eta, weight)
+            found = [sums.energy, sums.gradient, sums.hessian, *self._second(rows, sums)]
+            if not seen.convex:
+                bent = seen.sums(rows, eta, weight, convex=True)
+                found += [bent.hessian, *self._second(rows, bent)]
+            return found
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = list(next(results := iter(self.map(terms, at))))
+            for more in results:
+                for k, value in enumerate(more):
+                    total[k] = total[k] + value
+        energy, gradient, hessian, *rest = total
+        own, beside = rest[: 3 * F], rest[3 * F :]
+        factors, convex = (
+            [OfFactor(*each[3 * f : 3 * f + 3]) for f in range(len(each) // 3)] for each in (own, beside[1:])
+        )
+        positive = (beside[0], [_lifted(one) for one in convex]) if beside else None
+        return DataSums(float(energy), gradient, hessian, factors, positive)
+
+    def _second(self, rows: Rows, of: Sums) -> list[np.ndarray]:
+        """Gradient, curvature and cross derivatives of every factor, one behind the other."""
+        found: list[np.ndarray] = []
+        for (codes, Z), one in zip(self.of(rows), self.groupings, strict=True):
+            G, q = one.groups, one.q
+            sums = OfFactor(np.zeros((G, q)), np.zeros((G, q, q)), np.zeros((G, q, self.p)))
+            _add_second(codes, Z, of.first, of.second, of.mixed, *sums)
+            found += sums
+        return found
+
+    def thirds(self, at: Point) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Per factor: third derivatives, these with the common columns, fourth derivatives (of single effects)."""
+
+        def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> list[np.ndarray]:
+            third, mixed, fourth = self.seen.thirds(rows, eta, weight)
+            found: list[np.ndarray] = []
+            for (codes, Z), one in zip(self.of(rows), self.groupings, strict=True):
+                G, q = one.groups, one.q
+                sums = np.zeros((G, q, q, q)), np.zeros((G, q, q, self.p))
+                _add_third(codes, Z, third, mixed, *sums)
+                found += [*sums, np.bincount(codes, fourth * Z[:, 0] ** 4, minlength=G)]
+            return found
+
+        total: list[np.ndarray] = []
+        for more in self.map(terms, at):
+            total = [a + b for a, b in zip(total, more, strict=True)] if total else list(more)
+        return [(total[k], total[k + 1], total[k + 2]) for k in range(0, len(total), 3)]
+
+    def shares(self, at: Point) -> dict[tuple[int, int], Any]:
+        """``sum f'' z_f z_k'`` of every two factors ``f < k``: sparse, (G_f q_f, G_k q_k)."""
+        pairs = [(f, k) for f in range(len(self.groupings)) for k in range(f + 1, len(self.groupings))]
+
+        def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> list[Any]:
+            second = weight * self.seen.second(eta, rows.y)
+            of = self.of(rows)
+            return [self._share(of, f, k, second) for f, k in pairs]
+
+        total: list[Any] = []
+        for more in self.map(terms, at) if pairs else ():
+            total = [a + b for a, b in zip(total, more, strict=True)] if total else list(more)
+        return dict(zip(pairs, total, strict=True))
+
+    def _share(self, of: list[tuple[np.ndarray, np.ndarray]], f: int, k: int, second: np.ndarray) -> Any:
+        (codes, Z), (others, Y) = of[f], of[k]
+        one, other = self.groupings[f], self.groupings[k]
+        q, r = one.q, other.q
+        rows = (codes[:, None, None] * q + np.arange(q)[None, :, None]) + np.zeros((1, 1, r), np.int64)
+        columns = (others[:, None, None] * r + np.arange(r)[None, None, :]) + np.zeros((1, q, 1), np.int64)
+        values = second[:, None, None] * Z[:, :, None] * Y[:, None, :]
+        shape = one.groups * q, other.groups * r
+        return scipy.sparse.coo_matrix((values.ravel(), (rows.ravel(), columns.ravel())), shape).tocsr()

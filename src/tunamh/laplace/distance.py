@@ -1,0 +1,116 @@
+"""How far a posterior is from Laplace's approximation, as a value and in words: whether that would have done.
+
+It comes from `tunamh.laplace.measure` and lives in the attributes of a result.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+WIDEST = 0.1
+"""Up to here Laplace's approximation will do: a bound, a shift in standard deviations, a ratio of them less 1."""
+
+_CERTAIN = 3.0  # Monte Carlo errors, beyond which a number is off and no accident
+
+
+@dataclass(frozen=True, eq=False)
+class LaplaceDistance:
+    """Per natural parameter, with Monte Carlo errors: ``shift = (mean - Laplace's mean) / sd``, ``ratio = sd /
+    Laplace's sd``. ``total_variation`` is a bound, two Monte Carlo errors included; None where it was not measured.
+    """
+
+    names: list[str]
+    total_variation: float | None
+    shift: np.ndarray
+    shift_error: np.ndarray
+    ratio: np.ndarray
+    ratio_error: np.ndarray
+
+    _PREFIX = "laplace_"
+    _BY_NAME = ("mean_shift", "mean_shift_error", "sd_ratio", "sd_ratio_error")
+
+    def attributes(self) -> dict[str, Any]:
+        """As attributes of a data set: what is known by parameter is JSON, which every file format can hold."""
+        values = (self.shift, self.shift_error, self.ratio, self.ratio_error)
+        found: dict[str, Any] = {
+            self._PREFIX + key: json.dumps({n: float(f"{v:.4g}") for n, v in zip(self.names, by_name, strict=True)})
+            for key, by_name in zip(self._BY_NAME, values, strict=True)
+        }
+        if self.total_variation is not None:
+            found[self._PREFIX + "total_variation_bound"] = self.total_variation
+        return found
+
+    @classmethod
+    def from_attributes(cls, attributes: Any) -> LaplaceDistance | None:
+        """What `attributes` gave; None where there is nothing of it."""
+        if any(cls._PREFIX + key not in attributes for key in cls._BY_NAME):
+            return None
+        by_name = [json.loads(attributes[cls._PREFIX + key]) for key in cls._BY_NAME]
+        bound = attributes.get(cls._PREFIX + "total_variation_bound")
+        values = (np.array(list(found.values())) for found in by_name)
+        return cls(list(by_name[0]), None if bound is None else float(bound), *values)
+
+    @property
+    def off(self) -> list[str]:
+        """What is off beyond Monte Carlo error, the worst mean and the worst standard deviation, in sentences."""
+        said = []
+        beyond = np.abs(self.shift) - _CERTAIN * self.shift_error
+        if beyond.max() > WIDEST:
+            j = int(beyond.argmax())
+            side = "above" if self.shift[j] > 0 else "below"
+            said.append(
+                f"the mean of {self.names[j]} is {abs(self.shift[j]):.2f} posterior standard deviations {side} "
+                f"Laplace's (Monte Carlo error {self.shift_error[j]:.2g})"
+            )
+        beyond = np.abs(self.ratio - 1.0) - _CERTAIN * self.ratio_error
+        if beyond.max() > WIDEST:
+            j = int(beyond.argmax())
+            said.append(
+                f"the standard deviation of {self.names[j]} is {self.ratio[j]:.2f} times Laplace's (Monte Carlo error "
+                f"{self.ratio_error[j]:.2g})"
+            )
+        return said
+
+    @property
+    def complaint(self) -> str | None:
+        """What a person who would use the approximation must be told, if anything."""
+        said, bound = self.off, self.total_variation
+        if bound is not None and bound > WIDEST:
+            said = [f"its total variation distance from the posterior is bounded by {_bound(bound)} only", *said]
+        return "; ".join(said) if said else None
+
+    @property
+    def line(self) -> str:
+        """One line for a summary."""
+        j = int(np.abs(self.shift).argmax())
+        bound = self.total_variation
+        near = "" if bound is None else f"total variation distance at most {_bound(bound)}; "
+        if len(self.names) > 1:
+            low, high = f"{self.ratio.min():.2f}", f"{self.ratio.max():.2f}"
+            spread = f"standard deviations are {low if low == high else f'{low} to {high}'} times Laplace's"
+            mean = f"furthest off is the mean of {self.names[j]}, by"
+        else:
+            spread, mean = f"the standard deviation is {self.ratio[0]:.2f} times Laplace's", "the mean is off by"
+        return (
+            f"Laplace's approximation: {near}{mean} {abs(self.shift[j]):.2f} posterior standard deviations "
+            f"(Monte Carlo error {self.shift_error[j]:.2f}); {spread}. {self.verdict}"
+        )
+
+    @property
+    def verdict(self) -> str:
+        if self.off:
+            return "It would not have done."
+        if 2.0 * max(self.shift_error.max(), self.ratio_error.max()) > WIDEST:
+            return "More draws would tell whether it would have done."
+        if self.total_variation is None or self.total_variation > WIDEST:
+            return "For means and standard deviations it would have done."
+        return "It would have done."
+
+
+def _bound(value: float) -> str:
+    """Rounded up, so that it stays one."""
+    return f"{np.ceil(100 * value - 1e-9) / 100:.2f}" if value > 0.01 else "0.01"

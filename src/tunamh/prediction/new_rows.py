@@ -1,0 +1,228 @@
+"""New rows, a chunk at a time, as the columns of a fitted model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arguments import number
+from ..formula.columns import Factor, variable
+from ..formula.errors import FormulaError, listed
+from ..formula.evaluate import Values, as_factor
+from ..formula.model import FormulaModel
+from ..formula.right_side import Columns, known_codes
+from ..formula.syntax import Name, columns_in
+from ..formula.variables import as_columns, refuse_unknown, rows_in
+from ..rows.table_source import TableBlock, Tables
+from ..tables.matrices import as_matrix, as_vector, column_names, refuse_non_finite
+from ..targets.designs.indexed import NOWHERE
+from .fitted import Fitted
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some rows: common columns, offset, columns of further parameters, and each factor's group and columns."""
+
+    first: int
+    columns: Columns
+    offset: np.ndarray | None
+    others: dict[str, np.ndarray]
+    groups: list[tuple[Factor, np.ndarray]]
+    trials: np.ndarray | None
+    y: np.ndarray | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.columns.whole)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a user gives beside the rows: for all of them, or None."""
+
+    offset: Any = None
+    trials: Any = None
+    groups: Any = None
+    predictors: Any = None
+
+
+class NewRows:
+    """Rows of a table, of which every chunk is read when it is asked for."""
+
+    def __init__(self, fitted: Fitted, table: Any, given: Given, with_response: bool = False):
+        self.fitted, self.given, self.with_response = fitted, given, with_response
+        formula = fitted.formula
+        self.tables = table if isinstance(table, Tables) else None
+        if formula is not None:
+            _refuse_beside_a_formula(given)
+            self.table: dict[str, Any] = as_columns(table) if self.tables is None else dict.fromkeys(table.names)
+            self.n_rows = rows_in(self.table) if self.tables is None else table.n_rows
+        elif self.tables is not None:
+            raise TypeError("tables in blocks are predicted by formula: make the target with tunamh.regression.")
+        else:
+            self.plain = _plain_columns(fitted, table)
+            self.n_rows = len(self.plain.whole)
+        if self.n_rows == 0:
+            raise FormulaError("the new data have no rows.")
+
+    def chunks(self, size: int) -> Iterator[Chunk]:
+        formula = self.fitted.formula
+        if formula is None:
+            for first in range(0, self.n_rows, size):
+                yield self._from_arrays(slice(first, min(first + size, self.n_rows)))
+            return
+        names, more = self._names(formula)
+        refuse_unknown(names, list(self.table))
+        for start, part in self._parts(names, size):
+            n = rows_in(part)
+            values = formula.values(part or {"row": np.arange(self.n_rows)}, names, start)
+            yield self._from_formula(formula, values, slice(start, start + (n or self.n_rows)), more)
+
+    def _names(self, formula: FormulaModel) -> tuple[list[str], list[str]]:
+        """The columns to be read, and those of them that are there for trials or responses only."""
+        trials = formula.beside.get("trials")
+        more: list[str] = []
+        if trials is not None and self.given.trials is None:
+            more = [name for name in columns_in(trials) if name in self.table]
+        if self.with_response:
+            more += list(columns_in(formula.response.node))
+        return list(dict.fromkeys([*formula.predictor_columns, *more])), more
+
+    def _parts(self, names: list[str], size: int) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Columns of so many rows at a time, and the number of the first."""
+        there = [name for name in names if name in self.table]
+        if self.tables is None and not there:
+            yield 0, {}
+        elif self.tables is None:
+            for first in range(0, self.n_rows, size):
+                which = slice(first, min(first + size, self.n_rows))
+                yield first, {name: _slice(self.table[name], which) for name in there}
+        else:
+            for start, table in self.tables.map(_rows_of_block, there):
+                columns = as_columns(table)
+                n = rows_in(columns)
+                for first in range(0, n, size):
+                    which = slice(first, min(first + size, n))
+                    yield start + first, {name: _slice(columns[name], which) for name in there}
+
+    def _from_formula(self, formula: FormulaModel, values: Values, which: slice, more: list[str]) -> Chunk:
+        trials, counted = formula.beside.get("trials"), None
+        if self.given.trials is not None:
+            counted = _vector(self.given.trials, "trials", self.n_rows)[which]
+        elif trials is not None and more:
+            counted = values.numbers(trials)
+        return Chunk(
+            which.start,
+            formula.side.columns(values),
+            formula.offset(values),
+            {name: side.columns(values).dense() for name, side in formula.others.items()},
+            [(one.labels(values), one.columns.columns(values).dense()) for one in formula.groups],
+            counted,
+            formula.response.values(values) if self.with_response else None,
+        )
+
+    def _from_arrays(self, which: slice) -> Chunk:
+        about, given, n = self.fitted.about, self.given, self.n_rows
+        if about.get("offset") and given.offset is None:
+            raise ValueError("the model was fitted with offset=: give the new rows' offset= too.")
+        offset = None if given.offset is None else _vector(given.offset, "offset", n)[which]
+        trials = None if given.trials is None else _vector(given.trials, "trials", n)[which]
+        others = {}
+        for name in about["predictors"]:
+            if not given.predictors or name not in given.predictors:
+                raise ValueError(f"the model describes {name} by columns: give predictors={{{name!r}: Z}} too.")
+            others[name] = np.asarray(as_matrix(given.predictors[name], f"predictors[{name!r}]"), dtype=np.float64)[
+                which
+            ]
+        plain = self.plain
+        values = None if plain.values is None else plain.values[which]
+        columns = Columns(plain.whole[which], plain.positions[which], values, plain.dim)
+        return Chunk(which.start, columns, offset, others, self._groups(which), trials)
+
+    def _groups(self, which: slice) -> list[tuple[Factor, np.ndarray]]:
+        wanted = self.fitted.about.get("groups", [])
+        if not wanted:
+            return []
+        given = self.given.groups
+        listed_groups = list(given) if isinstance(given, list | tuple) else [given]
+        if given is None or len(listed_groups) != len(wanted):
+            names = ", ".join(str(one["name"]) for one in wanted)
+            raise ValueError(f"the model has group effects of {names}: give groups=, as to tunamh.MixedModel.")
+        found = []
+        for about, one in zip(wanted, listed_groups, strict=True):
+            codes = variable(_slice(getattr(one, "codes", one), which), str(about["name"]))
+            Z = getattr(one, "X", None)
+            matrix = (
+                np.ones((which.stop - which.start, 1))
+                if Z is None
+                else as_matrix(Z, "X of groups", or_vector=True)[which]
+            )
+            if matrix.shape[1] != len(about["columns"]):
+                raise ValueError(
+                    f"effects of {about['name']} have {len(about['columns'])} columns, got {matrix.shape[1]}."
+                )
+            found.append((as_factor(codes, str(about["name"])), np.asarray(matrix, dtype=np.float64)))
+        return found
+
+
+def _rows_of_block(block: TableBlock) -> tuple[int, Any]:
+    return block.start, block.table
+
+
+def _refuse_beside_a_formula(given: Given) -> None:
+    for name in ("offset", "groups", "predictors"):
+        if getattr(given, name) is not None:
+            raise TypeError(f"the model was made from a formula, which has its own {name}: leave {name}= out.")
+
+
+def _slice(column: Any, which: slice) -> Any:
+    if hasattr(column, "iloc"):
+        return column.iloc[which]
+    if hasattr(column, "slice"):  # polars, pyarrow
+        return column.slice(which.start, which.stop - which.start)
+    return column[which]
+
+
+def _vector(values: Any, name: str, n_rows: int) -> np.ndarray:
+    if np.ndim(values) == 0 and not hasattr(values, "__len__"):
+        return np.full(n_rows, number(name, values))
+    return as_vector(values, name, n_rows)
+
+
+def _plain_columns(fitted: Fitted, table: Any) -> Columns:
+    """Of a target that was made from a matrix or a table: by position, or by name."""
+    about = fitted.about
+    names, dim, factors = about.get("columns"), int(about["dim"]), about.get("factors") or {}
+    given = column_names(table)
+    if given is not None and names is not None:
+        return _named_columns(table, [str(name) for name in names], factors, dim)
+    if factors:
+        raise TypeError("the model was fitted to a table with categories: give the new rows as a table, too.")
+    matrix = np.asarray(as_matrix(table, "the new data"), dtype=np.float64)
+    if matrix.shape[1] != dim:
+        raise ValueError(f"the new data have {matrix.shape[1]} columns, but the model was fitted to {dim}.")
+    refuse_non_finite(matrix, "the new data")
+    return Columns(matrix, np.empty((len(matrix), 0), dtype=np.int32), None, dim)
+
+
+def _named_columns(table: Any, names: list[str], factors: dict[str, list[str]], dim: int) -> Columns:
+    of_levels = {f"{name}[{level}]" for name, levels in factors.items() for level in levels[1:]}
+    whole = [name for name in names if name not in of_levels]
+    columns = as_columns(table)
+    absent = [name for name in (*whole, *factors) if name not in columns]
+    if absent:
+        raise FormulaError(f"the new data have no column {listed(absent)}, to which the model was fitted.")
+    values = Values({name: variable(columns[name], name) for name in (*whole, *factors)}, rows_in(columns), {})
+    for name, one in values.variables.items():
+        if one.missing.any():
+            raise FormulaError(f"column {name} has a missing value in row {int(np.argmax(one.missing))}.")
+    matrix = np.column_stack([values.numbers(Name(name)) for name in whole]) if whole else np.empty((values.n_rows, 0))
+    positions, begin = np.empty((values.n_rows, len(factors)), dtype=np.int32), len(whole)
+    for k, (name, levels) in enumerate(factors.items()):
+        codes = known_codes(values, Name(name), tuple(levels))
+        positions[:, k] = np.where(codes > 0, begin + codes - 1, NOWHERE)
+        begin += len(levels) - 1
+    return Columns(matrix, positions, None, dim)

@@ -1,0 +1,190 @@
+"""Predictions of new rows from draws of a posterior, in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._arguments import number_between, shown, whole_number
+from ..errors import NotApplicable
+from ..formula.errors import FormulaError, listed
+from .fitted import Fitted, Groups
+from .new_rows import Chunk, Given, NewRows
+
+_NUMBERS_AT_ONCE = 4_000_000
+_KINDS = ("mean", "response", "linear")
+_NEW_LEVELS = ("error", "population", "draw")
+
+
+def predict(
+    posterior: Any,
+    new_data: Any,
+    *,
+    kind: str = "mean",
+    draws: int | None = None,
+    quantiles: Sequence[float] | None = (0.05, 0.5, 0.95),
+    new_levels: str = "error",
+    trials: Any = None,
+    offset: Any = None,
+    groups: Any = None,
+    predictors: Any = None,
+    rng: Any = None,
+) -> Any:
+    """What a fitted regression says of new rows.
+
+    Parameters
+    ----------
+    posterior : DataTree
+        Of `tunamh.sample`, `tunamh.read_store`, or read back from a file.
+    new_data : table
+        With the columns that the formula needs; for a target made from ``X``, a matrix or table of the same columns.
+    kind : "mean", "response" or "linear"
+        The mean of the response, which is the probability of a label and the probabilities of classes; random
+        responses, with the noise that single ones have; or linear predictors. A response that a formula transforms,
+        such as ``log(y)``, stays transformed.
+    draws : int, optional
+        How many of the posterior's draws are used, evenly spread; None: up to 1000.
+    quantiles : sequence, optional
+        Of the draws, row by row. None: the draws themselves are returned, which takes memory for rows times draws.
+    new_levels : "error", "population" or "draw"
+        What to do with groups that were not there: refuse them by name, leave their effect at zero (a typical group),
+        or draw effects from the law of groups.
+    trials, offset, groups, predictors
+        As they were given to the target, for the new rows; a formula has its own.
+    rng : seed, optional
+        For random responses and effects.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``mean``, ``sd`` and ``quantile`` by ``row`` (and ``class``); or, with ``quantiles=None``, a DataArray of draws
+        (sample, row).
+    """
+    for name, value, known in (("kind", kind, _KINDS), ("new_levels", new_levels, _NEW_LEVELS)):
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {shown(value)}.")
+    wanted = None if draws is None else whole_number("draws", draws, 1)
+    at = None if quantiles is None else [number_between("quantiles", q, 0.0, 1.0, ends="both") for q in quantiles]
+    fitted = Fitted.open(posterior, wanted)
+    rows = NewRows(fitted, new_data, Given(offset, trials, groups, predictors))
+    predictor = Predictor(fitted, new_levels, np.random.default_rng(rng))
+    found = [_chunk(predictor, chunk, kind, at) for chunk in rows.chunks(predictor.rows_at_once)]
+    return _as_xarray(found, fitted, kind, at)
+
+
+class Predictor:
+    """Linear predictors and parameters of chunks of rows."""
+
+    def __init__(self, fitted: Fitted, new_levels: str, rng: np.random.Generator):
+        self.fitted, self.new_levels, self.rng = fitted, new_levels, rng
+        self._unseen: dict[tuple[str, str], np.ndarray] = {}
+        self.classes = fitted.theta.shape[1] // int(fitted.about["dim"])
+
+    @property
+    def rows_at_once(self) -> int:
+        return max(1, _NUMBERS_AT_ONCE // (len(self.fitted.picked) * (self.classes + 1)))
+
+    def linear(self, chunk: Chunk) -> np.ndarray:
+        """(draws, rows), or (draws, rows, classes - 1)."""
+        columns, theta, dim = chunk.columns, self.fitted.theta, int(self.fitted.about["dim"])
+        if columns.dim != dim:
+            raise FormulaError(f"the formula makes {columns.dim} columns, and the result has coefficients of {dim}.")
+        block = columns.block()
+        parts = [block.times(np.ascontiguousarray(theta[:, k * dim : (k + 1) * dim].T)).T for k in range(self.classes)]
+        eta = parts[0] if self.fitted.about["family"].get("name") != "Categorical" else np.stack(parts, axis=-1)
+        if chunk.offset is not None:
+            eta = eta + (chunk.offset if eta.ndim == 2 else chunk.offset[:, None])
+        for group, (codes, Z) in zip(self.fitted.groups, chunk.groups, strict=True):
+            eta = eta + np.einsum("nq,snq->sn", Z, self._effects(group, codes.levels)[:, codes.codes])
+        return eta
+
+    def _effects(self, group: Groups, levels: tuple[str, ...]) -> np.ndarray:
+        """Of some levels, (draws, levels, columns)."""
+        if group.effects is None and self.new_levels == "error":
+            raise NotApplicable(
+                f"the run kept no draws of the effects of {group.name} (keep_effects): new_levels='population' or "
+                "'draw' predicts rows of groups that are not known."
+            )
+        place = {level: k for k, level in enumerate(group.levels)} if group.effects is not None else {}
+        unknown = [level for level in levels if level not in place]
+        if unknown and self.new_levels == "error":
+            raise FormulaError(
+                f"{group.name} has the levels {listed([repr(level) for level in unknown])}, which the data did not "
+                "have to which the model was fitted: say new_levels='population' (no effect) or 'draw' (a new group's)."
+            )
+        n, q = len(self.fitted.picked), len(group.columns)
+        found = np.zeros((n, len(levels), q))
+        for k, level in enumerate(levels):
+            if level in place:
+                found[:, k] = group.effects[:, place[level]]  # type: ignore[index]
+            elif self.new_levels == "draw":
+                found[:, k] = self._drawn(group, level)
+        return found
+
+    def _drawn(self, group: Groups, level: str) -> np.ndarray:
+        """The same effects wherever the level comes again."""
+        key = group.name, level
+        if key not in self._unseen:
+            root = np.linalg.cholesky(group.covariance + 1e-300 * np.eye(len(group.columns)))
+            standard = self.rng.standard_normal((len(root), len(group.columns)))
+            self._unseen[key] = np.einsum("sab,sb->sa", root, standard)
+        return self._unseen[key]
+
+    def parameters(self, chunk: Chunk) -> dict[str, Any]:
+        from .by_family import LINKED
+
+        found = dict(self.fitted.parameters)
+        for name, Z in chunk.others.items():
+            gamma = self.fitted.draws(name)
+            if gamma.ndim != 2 or gamma.shape[1] != Z.shape[1]:
+                raise ValueError(f"columns of {name} are {Z.shape[1]}, where the model has {gamma.shape[-1]}.")
+            found[name] = LINKED[name](gamma @ Z.T)
+        if chunk.trials is not None:
+            found["trials"] = chunk.trials
+        return found
+
+
+def _chunk(predictor: Predictor, chunk: Chunk, kind: str, at: list[float] | None) -> Any:
+    eta = predictor.linear(chunk)
+    if kind == "linear":
+        values = eta
+    else:
+        law, p = predictor.fitted.law, predictor.parameters(chunk)
+        values = law.mean(eta, p) if kind == "mean" else law.draw(predictor.rng, eta, p)
+    if at is None:
+        return values
+    with np.errstate(invalid="ignore"):
+        return values.mean(axis=0), values.std(axis=0), np.quantile(values, at, axis=0)
+
+
+def _as_xarray(found: list[Any], fitted: Fitted, kind: str, at: list[float] | None) -> Any:
+    import xarray
+
+    classes = fitted.about.get("classes")
+    coords: dict[str, Any] = {}
+    first = found[0] if at is None else found[0][0][None]
+    dims: tuple[str, ...] = ("row",)
+    if first.ndim == 3:
+        dims = ("row", "class")
+        named = classes or [str(k) for k in range(first.shape[-1])]
+        coords["class"] = list(named)[-first.shape[-1] :]
+    attrs = {"kind": kind, "draws": len(fitted.picked)}
+    if kind == "response" and classes is not None:
+        attrs["classes"] = ", ".join(classes)
+    if at is None:
+        values = np.concatenate(found, axis=1)
+        return xarray.DataArray(values, dims=("sample", *dims), coords=coords, name=kind, attrs=attrs)
+    mean, sd = (np.concatenate([one[k] for one in found]) for k in (0, 1))
+    table = {
+        "mean": (dims, mean),
+        "sd": (dims, sd),
+        "quantile": (("probability", *dims), np.concatenate([one[2] for one in found], axis=1)),
+    }
+    return xarray.Dataset(table, coords={**coords, "probability": at}, attrs=attrs)
+
+
+def chunks_of(rows: NewRows, predictor: Predictor) -> Iterator[Chunk]:
+    """As many rows at once as fit."""
+    return rows.chunks(predictor.rows_at_once)

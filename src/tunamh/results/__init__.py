@@ -1,0 +1,1 @@
+"""From chains to results: the DataTree, its summary, R-hat and effective draws, files."""

@@ -1,0 +1,271 @@
+"""Have the chains converged? Rank-normalised split R-hat and bulk effective draws (Vehtari et al. 2021).
+
+All parameters at once, in arrays of shape (parameter, chain, draw); the numbers are those of ``arviz_stats.rhat`` and
+``arviz_stats.ess``. With ``z`` the normal scores of the ranks over all chains, each chain split in halves of n draws,
+
+    R-hat = sqrt((n - 1) / n + var(means of z) / mean(variances of z)),
+
+the larger of that for the draws and for their distances from the median, and
+
+    ESS = total / tau,   tau = -1 + 2 sum of the autocorrelations, cut off by Geyer's initial monotone sequence.
+
+In the tails: the smaller ESS of whether draws lie below their 5 % and below their 95 % quantile. A chain may go about
+its middle quickly and hardly ever come to a heavy tail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compiled import helper
+
+R_HAT_LIMIT = 1.01
+ESS_PER_CHAIN = 100
+FEWEST_TO_JUDGE = 100  # draws per chain, below which R-hat is noise
+
+_TAILS = 0.05, 0.95
+_ENOUGH_DRAWS = 1000  # per chain, by which the worst parameters are found
+_ENOUGH_PARAMETERS = 50  # that are looked at closely
+_SUSPECTS = 16  # of them by each coarse rule
+_MOST_VALUES = 400_000  # of the worst parameter alone
+_MOST_NAMED = 6  # parameters in one sentence
+
+
+class Convergence(NamedTuple):
+    """The parameter that is worst by each rule, and how bad it is.
+
+    ``stuck`` lists the chains that never moved, ``frozen`` the parameters that never moved in some other chain.
+    """
+
+    r_hat: float
+    r_hat_of: int
+    ess: float
+    ess_of: int
+    stuck: list[int]
+    chains: int
+    frozen: list[int]
+    tail_ess: float = np.inf
+    tail_ess_of: int = 0
+
+    def complaint(self, names: list[str], draws: int) -> str | None:
+        """What a person must be told, if anything."""
+        if self.stuck:
+            which = f"chain{'s' * (len(self.stuck) > 1)} {', '.join(map(str, self.stuck))}"
+            return (
+                f"{which} (of {self.chains}, counted from 0) never moved: {draws:,} identical draws, no proposal was "
+                "accepted. They tell nothing about the posterior. Take shorter steps (proposal=, or leave it to "
+                "tunamh), a longer tune=, or other starts (init=)."
+            )
+        faults = []
+        if self.frozen:
+            named = ", ".join(label(names[j]) for j in self.frozen[:_MOST_NAMED])
+            more = len(self.frozen) - _MOST_NAMED
+            named += f" and {more:,} more" if more > 0 else ""
+            faults.append(f"{named} never moved ({draws:,} identical draws in at least one chain)")
+        if self.r_hat > R_HAT_LIMIT and not self._is_frozen(self.r_hat_of):
+            shown = f"{self.r_hat:.3f}" if self.r_hat < 1.1 else f"{self.r_hat:.2f}"
+            faults.append(f"R-hat {shown} for {label(names[self.r_hat_of])}, where {R_HAT_LIMIT} is the limit")
+        if self.ess < ESS_PER_CHAIN * self.chains and not self._is_frozen(self.ess_of):
+            name = label(names[self.ess_of])
+            faults.append(f"{self.ess:,.0f} effective draws of {name}, where {ESS_PER_CHAIN} per chain are wanted")
+        elif self.tail_ess < ESS_PER_CHAIN * self.chains:
+            name, wanted = label(names[self.tail_ess_of]), f"{ESS_PER_CHAIN} per chain are wanted"
+            faults.append(f"{self.tail_ess:,.0f} effective draws in the tails of {name}, where {wanted}")
+        if not faults:
+            return None
+        return (
+            f"the chains have not converged: {'; '.join(faults)}. Run longer (draws=, thin=, tune=); "
+            "tunamh.summary(posterior) shows all parameters."
+        )
+
+    def _is_frozen(self, j: int) -> bool:
+        return j in self.frozen
+
+
+def label(name: str) -> str:
+    """The name of a parameter in a sentence: a column without a name has a number only."""
+    return f"theta[{name}]" if name.isdigit() else name
+
+
+def judge(draws: np.ndarray) -> Convergence | None:
+    """The worst R-hat and the worst number of effective draws; None when there are too few draws to tell.
+
+    ``draws`` has the shape (chain, draw, parameter). The cost is bounded. The worst parameters are found from a
+    thousand draws per chain, evenly spaced; of more than 50 parameters only those are compared that look worst by the
+    means of half chains, the means of short batches, or the distances between neighbours. The numbers returned are
+    then those of all draws of the parameters found, or of four hundred thousand of them, evenly spaced.
+    """
+    chains, n, d = draws.shape
+    if n < FEWEST_TO_JUDGE:
+        return None
+    constant = (draws == draws[:, :1]).all(axis=1)
+    stuck = constant.all(axis=1)
+    frozen = np.flatnonzero(constant[~stuck].any(axis=0))
+    worst = worst_of(lambda every, which: draws[:, ::every, which], chains, n, d)
+    return Convergence(*worst, np.flatnonzero(stuck).tolist(), chains, frozen.tolist(), *_worst_tail(draws))
+
+
+Take = Callable[[int, Any], np.ndarray]
+"""Every so-and-so-manieth draw of some parameters, in the shape (chain, draw, parameter)."""
+
+
+def worst_of(take: Take, chains: int, n: int, d: int) -> tuple[float, int, float, int]:
+    """The worst R-hat and whose it is, the fewest effective draws and whose they are, as `judge` finds them.
+
+    The draws themselves may lie elsewhere: ``take`` is asked at most twice, for some draws of all parameters and for
+    many of at most two.
+    """
+    every = max(1, n // _ENOUGH_DRAWS)
+    some = np.ascontiguousarray(take(every, slice(None)).transpose(2, 0, 1))
+    chosen = np.arange(d) if d <= _ENOUGH_PARAMETERS else _suspects(some)
+    found, effective = diagnose(some[chosen])
+    worst, least = int(found.argmax()), int(effective.argmin())
+    r_hat, ess = float(found[worst]), float(effective[least])
+    if some.shape[2] < n:
+        pair = np.unique([chosen[worst], chosen[least]])
+        kept = take(max(1, chains * n // _MOST_VALUES), pair).transpose(2, 0, 1)
+        found, effective = diagnose(kept)
+        r_hat, ess = float(found[pair == chosen[worst]][0]), float(effective[pair == chosen[least]][0])
+    return r_hat, int(chosen[worst]), ess, int(chosen[least])
+
+
+def _worst_tail(draws: np.ndarray) -> tuple[float, int]:
+    """The fewest effective draws in the tails and whose they are, found as `worst_of` finds the others."""
+    chains, n, d = draws.shape
+    some = np.ascontiguousarray(draws[:, :: max(1, n // _ENOUGH_DRAWS)].transpose(2, 0, 1))
+    chosen = np.arange(d) if d <= _ENOUGH_PARAMETERS else _suspects(some)
+    worst = int(chosen[in_the_tails(some[chosen]).argmin()])
+    kept = draws[:, :: max(1, chains * n // _MOST_VALUES), worst][None]
+    return float(in_the_tails(kept)[0]), worst
+
+
+def in_the_tails(values: np.ndarray) -> np.ndarray:
+    """Effective draws in the tails of every parameter; ``values`` has the shape (parameter, chain, draw)."""
+    half = values.shape[2] // 2
+    halves = np.concatenate([values[:, :, :half], values[:, :, values.shape[2] - half :]], axis=1)
+    ends = np.quantile(values, _TAILS, axis=(1, 2))
+    return np.min([_effective((halves <= end[:, None, None]).astype(np.float64)) for end in ends], axis=0)
+
+
+def diagnose(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """R-hat and effective draws of every parameter; ``values`` has the shape (parameter, chain, draw).
+
+    A parameter that never moved tells nothing, even where all chains agree: its R-hat is infinite, and it has no
+    effective draw.
+    """
+    d, _, n = values.shape
+    half = n // 2
+    halves = np.concatenate([values[:, :, :half], values[:, :, n - half :]], axis=1)
+    flat = halves.reshape(d, -1)
+    order = np.argsort(flat, axis=1)
+    distances, their_order = np.empty_like(flat), np.empty_like(order)
+    _fold(flat, order, distances, their_order)
+    scores, folded = (_normal_scores(*pair).reshape(halves.shape) for pair in ((flat, order), (distances, their_order)))
+    r_hat = np.maximum(_split_r_hat(scores), _split_r_hat(folded))
+    frozen = (values == values[:, :, :1]).all(axis=(1, 2))
+    return np.where(frozen, np.inf, r_hat), np.where(frozen, 0.0, _effective(scores))
+
+
+@helper
+def _fold(values, order, distances, their_order):
+    """Distances from the median of each row, and their order.
+
+    That order merges the values below the median, read backwards, with those above: no second sort.
+    """
+    size = values.shape[1]
+    for j in range(values.shape[0]):
+        below, above = size // 2 - 1, size // 2
+        middle = 0.5 * (values[j, order[j, below]] + values[j, order[j, above]])
+        for k in range(size):
+            distances[j, k] = abs(values[j, k] - middle)
+        for k in range(size):
+            if above == size or (below >= 0 and distances[j, order[j, below]] <= distances[j, order[j, above]]):
+                their_order[j, k] = order[j, below]
+                below -= 1
+            else:
+                their_order[j, k] = order[j, above]
+                above += 1
+
+
+def _normal_scores(values: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Blom's normal scores of the ranks in each row, ties sharing their mean rank.
+
+    Twice a mean rank is an integer, so the scores come from a table.
+    """
+    from scipy.special import ndtri
+
+    size = values.shape[1]
+    table = ndtri((0.5 * np.arange(2, 2 * size + 1) - 0.375) / (size + 0.25))
+    scores = np.empty_like(values)
+    _look_up(values, order, table, scores)
+    return scores
+
+
+@helper
+def _look_up(values, order, table, scores):
+    """``scores = table[first + last]``, the two ends of each run of equal values in the order of the row."""
+    size = values.shape[1]
+    for j in range(values.shape[0]):
+        first = 0
+        while first < size:
+            last = first
+            while last + 1 < size and values[j, order[j, last + 1]] == values[j, order[j, first]]:
+                last += 1
+            for k in range(first, last + 1):
+                scores[j, order[j, k]] = table[first + last]
+            first = last + 1
+
+
+def _split_r_hat(scores: np.ndarray) -> np.ndarray:
+    n = scores.shape[2]
+    between = scores.mean(axis=2).var(axis=1, ddof=1)
+    within = scores.var(axis=2, ddof=1).mean(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r_hat = np.sqrt((between / within) + (n - 1) / n)
+    return np.where(between > 0, r_hat, 1.0)
+
+
+def _effective(scores: np.ndarray) -> np.ndarray:
+    """Effective draws by Geyer's initial monotone sequence over pairs of lags (2k, 2k + 1)."""
+    d, chains, n = scores.shape
+    centred = scores - scores.mean(axis=2, keepdims=True)
+    spectrum = np.fft.rfft(centred, n=1 << (2 * n - 1).bit_length(), axis=2)
+    power = (spectrum.real**2 + spectrum.imag**2).mean(axis=1)
+    covariance = np.fft.irfft(power, axis=1)[:, :n] / n
+    within = covariance[:, :1] * n / (n - 1)
+    total = within * (n - 1) / n + scores.mean(axis=2).var(axis=1, ddof=1)[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = 1.0 - (within - covariance) / total
+    correlation[:, 0] = 1.0
+    pairs = (n - 1) // 2
+    even = correlation[:, 0 : 2 * pairs : 2]
+    sums = even + correlation[:, 1 : 2 * pairs : 2]
+    stops = ~(sums > 0)
+    stops[:, -1] = True
+    stop = stops.argmax(axis=1)
+    falling = np.minimum.accumulate(sums, axis=1)
+    before = np.where(np.arange(pairs) < stop[:, None], falling, 0.0).sum(axis=1)
+    rows = np.arange(d)
+    at_stop, sum_at_stop = even[rows, stop], sums[rows, stop]
+    last = np.where((at_stop > 0) | (sum_at_stop >= 0), at_stop, 0.0)
+    tau = np.maximum(-1.0 + 2.0 * before + last, 1.0 / np.log10(chains * n))
+    return chains * n / tau
+
+
+def _suspects(values: np.ndarray) -> np.ndarray:
+    """The parameters that look worst by three cheap rules; ``values`` has the shape (parameter, chain, draw)."""
+    d, chains, n = values.shape
+    spread = values.var(axis=(1, 2)) + 1e-300
+
+    def between(pieces: int) -> np.ndarray:
+        """The variance of means of pieces of the chains: large where these drift or stay apart."""
+        length = n // pieces
+        means = values[:, :, : length * pieces].reshape(d, chains * pieces, length).mean(axis=2)
+        return length * means.var(axis=1) / spread
+
+    step = np.square(np.diff(values, axis=2)).mean(axis=(1, 2)) / spread
+    rules = [between(2), between(max(2, n // 30)), -step]
+    return np.unique([np.argsort(rule)[-_SUSPECTS:] for rule in rules])

@@ -1,0 +1,70 @@
+"""When a run has enough draws: a rule about the draws themselves, held against them at fixed numbers of draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .._arguments import number, number_between, settle, shown
+from .convergence import FEWEST_TO_JUDGE, Take, worst_of
+
+MOST_EFFECTIVE = 200_000
+"""That a rule may ask for: of more than 400,000 draws, that many are looked at."""
+
+_GROWTH = 1.2  # from one look at the draws to the next
+
+
+@dataclass(frozen=True)
+class Until:
+    """Stop when the worst parameter has so many effective draws, or such an R-hat; with both, when both hold.
+
+    The draws are looked at when there are 100 per chain, 120, 144, ...: at fixed numbers and not by the clock, so that
+    the same seed stops at the same draw. A rule that stops on what the draws show has a small bias of its own: the
+    numbers it waits for are estimates, and it stops where they happen to look good. Ask for a few hundred effective
+    draws at least.
+
+    Parameters
+    ----------
+    ess : float, optional
+        Effective draws (bulk, all chains together) of the parameter with the fewest; at most 200,000.
+    r_hat : float, optional
+        Rank-normalised split R-hat of the parameter with the largest.
+
+    Examples
+    --------
+    >>> tunamh.sample(target, draws=1_000_000, until=tunamh.Until(ess=4000, r_hat=1.01))
+    """
+
+    ess: float | None = None
+    r_hat: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.ess is None and self.r_hat is None:
+            raise ValueError("Until needs a number of effective draws (ess=), an R-hat (r_hat=) or both.")
+        ess = None if self.ess is None else number_between("ess", self.ess, 0, MOST_EFFECTIVE, ends="high")
+        r_hat = None if self.r_hat is None else number("r_hat", self.r_hat)
+        if r_hat is not None and not r_hat > 1:
+            raise ValueError(f"r_hat must be above 1, which only endless chains reach, got {r_hat:g}.")
+        settle(self, ess=ess, r_hat=r_hat)
+
+    def looks(self, draws: int) -> Iterator[int]:
+        """At how many draws per chain the rule is asked, ``draws`` the last."""
+        n = FEWEST_TO_JUDGE
+        while n < draws:
+            yield n
+            n = max(n + 1, int(_GROWTH * n))
+        yield draws
+
+    def holds(self, take: Take, chains: int, n: int, d: int) -> bool:
+        """Whether ``n`` draws of each chain are enough; ``take`` hands them over, as `worst_of` asks for them."""
+        if n < FEWEST_TO_JUDGE:
+            return False
+        r_hat, _, ess, _ = worst_of(take, chains, n, d)
+        return (self.ess is None or ess >= self.ess) and (self.r_hat is None or r_hat <= self.r_hat)
+
+
+def checked_rule(until: Any) -> Until | None:
+    if until is not None and not isinstance(until, Until):
+        raise TypeError(f"until must be a rule such as Until(ess=1000), got {shown(until)}.")
+    return until

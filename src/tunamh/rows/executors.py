@@ -1,0 +1,191 @@
+"""Tasks in any `concurrent.futures.Executor`: threads, processes, a cluster. Results come in the order of the tasks.
+
+Only ``submit`` is asked of it, and of futures ``result``, ``done`` and ``cancel``. An executor of other processes is
+sent the function as bytes, made by cloudpickle, since functions inside functions do not pickle otherwise; a process
+unpickles it once for all its tasks.
+
+Whoever gives a pass up, by an error, Ctrl-C or the end of the time, does not wait for it: tasks that have not begun are
+cancelled, those in threads of this process end after the block that they are at, others where they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor, wait
+from typing import Any, NamedTuple
+
+from .._arguments import shown
+from ..errors import PassGivenUp, SourceError
+from ..process.stages import look
+from .passes import in_own_thread, threads
+
+_AHEAD = 4  # tasks for each processor that are submitted before their results are asked for
+_PATIENCE = 0.1  # seconds between two looks at whoever may give a pass up
+_LONGEST_BLOCK = 10.0  # seconds, after which a task that is not wanted any more hangs
+_ELSEWHERE = 64  # the same where the number of workers is not known: a task waits at its executor, not in memory
+
+
+def in_order(executor: Any, function: Callable[..., Any], tasks: Iterable[tuple]) -> Iterator[Any]:
+    """``function(*task)`` of every task, whose first part has a ``place``, by which an error names what was lost."""
+    given_up = threading.Event()
+    executor, call, ahead = _called(executor, function, given_up)
+    if executor is None:
+        yield from (function(*task) for task in tasks)
+        return
+    waiting: deque[tuple[Future, str]] = deque()
+    try:
+        for task in tasks:
+            waiting.append((_submitted(executor, call, task), task[0].place))
+            if len(waiting) >= ahead:
+                yield _result(*waiting.popleft())
+        while waiting:
+            yield _result(*waiting.popleft())
+    finally:
+        given_up.set()
+        running = [future for future, _ in waiting if not future.cancel()]
+        if isinstance(executor, ThreadPoolExecutor):
+            wait(running, timeout=_LONGEST_BLOCK)  # nothing may run on behind one's back: it ends after a block
+
+
+def _called(executor: Any, function: Callable[..., Any], given_up: threading.Event) -> tuple[Any, tuple, int]:
+    """The executor to be used, what to submit before a task's own arguments, and how many tasks ahead."""
+    if executor is None:
+        if in_own_thread() or (os.cpu_count() or 1) == 1:
+            return None, (function,), 1
+        return threads(), (_until, given_up, function), _AHEAD * (os.cpu_count() or 1)
+    if isinstance(executor, ThreadPoolExecutor):
+        return executor, (_until, given_up, function), _ELSEWHERE
+    return executor, (_answered, pickled(function)), _ELSEWHERE
+
+
+class Answer(NamedTuple):
+    """What a worker computed of the piece at a place: by it, anything else that an executor gives back is told."""
+
+    place: str
+    result: Any
+
+
+def _submitted(executor: Any, call: tuple, task: tuple) -> Any:
+    place = task[0].place
+    try:
+        future = executor.submit(*call, *task)
+    except BrokenExecutor as error:
+        raise _lost(place, error) from error
+    except Exception as error:
+        raise SourceError(
+            f"the executor did not take on {place} ({type(error).__name__}: {error}). Where it was shut down, open the "
+            f"rows again with another one. {_GOES_ON}"
+        ) from error
+    if not all(callable(getattr(future, name, None)) for name in ("result", "done", "cancel")):
+        raise TypeError(
+            f"the executor's submit must return a future, with result, done and cancel, got {shown(future)}."
+        )
+    return future
+
+
+def _result(future: Any, place: str) -> Any:
+    _wait(future)
+    try:
+        answer = future.result()
+    except (BrokenExecutor, CancelledError) as error:
+        raise _lost(place, error) from error
+    except Exception as error:
+        if getattr(error, "in_task", False):  # of the user's rows or functions
+            raise
+        raise SourceError(f"the executor failed on {place} ({type(error).__name__}: {error}). {_GOES_ON}") from error
+    if not isinstance(answer, Answer) or answer.place != place:
+        raise SourceError(
+            f"the executor gave back {shown(answer)} in the place of what was computed of {place}: its futures must "
+            "return what the function returned."
+        )
+    return answer.result
+
+
+def waited_for(future: Any) -> Any:
+    """Its result; meanwhile whoever watches passes may give this one up."""
+    _wait(future)
+    return future.result()
+
+
+def _wait(future: Any) -> None:
+    while not future.done():
+        try:
+            future.result(timeout=_PATIENCE)
+        except TimeoutError:  # of waiting or, if it is done by now, maybe the task's own
+            look()
+        except (Exception, CancelledError):
+            return  # it is asked for again
+
+
+_of_thread = threading.local()
+
+
+def _until(given_up: threading.Event, function: Callable[..., Any], *task: Any) -> Any:
+    """In a thread of this process: ``function``, which may ask between blocks whether it is still wanted."""
+    _of_thread.given_up = given_up
+    try:
+        return Answer(task[0].place, _done(function, task))
+    finally:
+        _of_thread.given_up = None
+
+
+def _answered(function: bytes, *task: Any) -> Answer:
+    """In a worker: the function that the bytes are, of one task."""
+    return Answer(task[0].place, _done(_unpickled(function), task))
+
+
+def _done(function: Callable[..., Any], task: tuple) -> Any:
+    try:
+        return function(*task)
+    except Exception as error:
+        error.in_task = True  # type: ignore[attr-defined]
+        raise
+
+
+def between_blocks() -> None:
+    """Raise if nobody wants what this thread computes any more; the error is seen by nobody."""
+    given_up = getattr(_of_thread, "given_up", None)
+    if given_up is not None and given_up.is_set():
+        raise PassGivenUp("the pass was given up.")
+
+
+def _lost(place: str, error: BaseException) -> SourceError:
+    return SourceError(
+        f"a worker of the executor was lost while it read {place} ({type(error).__name__}: {error}). Mostly it ran out "
+        f"of memory: give each worker more, or make the blocks smaller. {_GOES_ON}"
+    )
+
+
+_GOES_ON = "With a store the run goes on where it was, with a new executor: tunamh.resume(store, target)."
+
+
+def pickled(function: Callable[..., Any]) -> bytes:
+    """A function as bytes, with what it has around it."""
+    try:
+        import cloudpickle
+    except ImportError:
+        raise ImportError(
+            "an executor of other processes needs cloudpickle, by which functions are sent to them: "
+            "pip install cloudpickle."
+        ) from None
+    return cloudpickle.dumps(function)
+
+
+@functools.lru_cache(maxsize=4)
+def _unpickled(function: bytes) -> Callable[..., Any]:
+    import pickle
+
+    with _unpickling:
+        return pickle.loads(function)
+
+
+_unpickling = threading.RLock()
+
+
+def run_pickled(function: bytes, *task: Any) -> Any:
+    """In a worker: the function that the bytes are, of one task."""
+    return _unpickled(function)(*task)

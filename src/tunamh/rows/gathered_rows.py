@@ -1,0 +1,214 @@
+"""Packed rows of which only those are held that chains draw.
+
+All chains' rows are gathered together, a batch at a time, since every batch reads the data once. Batches grow, since
+most runs need few rows. The memory of a run is that of two batches for each chain and of the blocks under way.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from ..errors import SourceError
+from ..process.stages import ended_by
+from .executors import waited_for
+from .gather import SERVING, OfPackedBlock, Plan, Served, Wanted
+from .packing import packed_rows, packed_size
+from .pool import Pool
+from .source import Rows
+
+FIRST_BATCH = 16  # servings; every batch has eight times as many as the one before, up to what the memory allows
+FIRST_ROWS = FIRST_BATCH * SERVING
+"""Rows of each chain that the first map gathers."""
+_GROWTH = 8
+_BESIDE_ROWS = 48  # bytes that a gathered row takes for a while besides its own: its number, place and uniform
+
+
+class GatheredRows:
+    """Packed rows of which only those are held that chains draw.
+
+    Parameters
+    ----------
+    map : callable
+        Of the observations: a function of every block.
+    pack : callable
+        From a block to its packed rows, ``c_i`` in ``column``.
+    starts, sums : (B,) arrays
+        For each block the number of its first row and the sum of its ``c``.
+    squares : float
+        The sum of ``c_i^2``.
+
+    When ``given_up`` is set, maps that a run waits for end after the block that they are at.
+    """
+
+    def __init__(
+        self,
+        map: Callable[[Callable[[Rows], Any]], Iterator[Any]],
+        pack: Callable[[Rows], np.ndarray],
+        column: int,
+        starts: np.ndarray,
+        sums: np.ndarray,
+        squares: float,
+        *,
+        width: int,
+        n_rows: int,
+        memory: int,
+    ):
+        self.map, self.pack, self.column, self.starts, self.sums, self.squares = (
+            map,
+            pack,
+            column,
+            starts,
+            sums,
+            squares,
+        )
+        self.width, self.n_rows, self.memory = width, n_rows, memory
+        self.total = float(np.sum(sums))
+        self._pools: list[Pool] = []
+        self._jobs: dict[int, Future] = {}
+        self.expect(1)
+        self._lock, self.given_up, self._first = threading.Lock(), threading.Event(), threading.Lock()
+        self._thread: ThreadPoolExecutor | None = None
+
+    @property
+    def packed_size(self) -> int:
+        """Bytes that all rows would take."""
+        return packed_size(self.n_rows, self.width)
+
+    def expect(self, chains: int) -> None:
+        """Before their pools are made: so many chains share the memory."""
+        self.chains, self._begins, self._next_size = chains, [0], FIRST_BATCH
+        self.gathered = 0  # rows so far, for all chains
+        self._due: list[Served] | None = None
+        self._pools.clear()
+        self._jobs.clear()
+
+    def extent(self, k: int) -> tuple[int, int]:
+        """The first serving of batch ``k``, and their number."""
+        while len(self._begins) < k + 2:
+            size = min(self._next_size, self.most_servings())
+            self._begins.append(self._begins[-1] + size)
+            self._next_size = _GROWTH * size
+        return self._begins[k], self._begins[k + 1] - self._begins[k]
+
+    def most_servings(self) -> int:
+        """Of one batch of one chain: half of the memory for two batches of every chain."""
+        row = 8 * self.width + _BESIDE_ROWS
+        return max(1, self.memory // 2 // (2 * self.chains * row * SERVING))
+
+    def pool(self, seed: np.random.SeedSequence, all_rows: Callable[..., Any]) -> Pool:
+        """That of one more chain; ``all_rows`` are passes over all rows."""
+        made = Pool(self, Served.by(seed), all_rows)
+        with self._lock:
+            self._pools.append(made)
+        return made
+
+    # ------------------------------------------------------------------------------------------------- batches
+
+    def begin(self, *later: np.random.SeedSequence) -> None:
+        """Have the first batch of all chains, and of streams that will be asked for later, gathered by the next map.
+
+        That is the audit at a chain's start, or else what asks for the first rows.
+        """
+        if 0 < self.total < np.inf:  # else no test draws by such a law
+            self._due = [*(pool.served for pool in self._pools), *map(Served.by, later)]
+
+    def over_all(self, task: Callable[[int, np.ndarray], Any] | None) -> Iterator[Any]:
+        """``task(start, packed)`` of every block; where the first batch is due, it is gathered by the same map."""
+        due = self._due
+        if due is None:
+            yield from (said for _, said in self.map(OfPackedBlock(self.pack, self.column, task=task)))
+            return
+        batch, job = Batch(self, 0, due), Future[Any]()
+        for found, said in self.map(OfPackedBlock(self.pack, self.column, batch.plan, task)):
+            batch.add(found)
+            yield said
+        job.set_result(batch.of_streams())
+        with self._lock:
+            self._jobs[0], self._due = job, None
+
+    def _gather_what_is_due(self) -> None:
+        with self._first, ended_by(self.given_up):
+            if self._due is not None:
+                deque(self.over_all(None), maxlen=0)
+
+    def ahead(self, k: int) -> None:
+        """Begin to gather batch ``k`` in the background, for all chains that are not there yet."""
+        with self._lock:
+            if k in self._jobs:
+                return
+            wanting = [pool.served for pool in self._pools if pool.batch < k]
+            if wanting:
+                self._jobs[k] = self._background().submit(self._gather, k, wanting)
+
+    def take(self, k: int, pool: Pool) -> tuple[np.ndarray, np.ndarray]:
+        """Batch ``k`` of a chain, waiting for it if need be."""
+        self._gather_what_is_due()
+        self.ahead(k)
+        with self._lock:
+            job = self._jobs.get(k)
+        found = {} if job is None else waited_for(job)
+        if pool.served not in found:  # a chain that came later, or came back
+            found = self._gather(k, [pool.served])
+        rows = found.pop(pool.served)
+        with self._lock:
+            if job is not None and not found and self._jobs.get(k) is job:
+                del self._jobs[k]
+        return rows
+
+    def _gather(self, k: int, wanting: list[Served]) -> dict[Served, tuple[np.ndarray, np.ndarray]]:
+        """One map: for every stream its packed rows and their numbers."""
+        batch = Batch(self, k, wanting)
+        with ended_by(self.given_up):
+            for found, _ in self.map(OfPackedBlock(self.pack, self.column, batch.plan)):
+                batch.add(found)
+        return batch.of_streams()
+
+    def _background(self) -> ThreadPoolExecutor:
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, "tunamh-gather")
+        return self._thread
+
+    def end(self) -> None:
+        """Give up what is being gathered, and forget what waits."""
+        self.given_up.set()
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.shutdown(wait=True, cancel_futures=True)
+        with self._lock:
+            self._jobs.clear()
+            self._pools.clear()
+        self.given_up.clear()
+
+
+class Batch:
+    """A batch of some streams while its rows come in, block by block."""
+
+    def __init__(self, source: GatheredRows, k: int, streams: list[Served]):
+        (first, count), self.source, self.streams = source.extent(k), source, tuple(streams)
+        self.plan, self.size, self.filled = (
+            Plan(source.starts, source.sums, self.streams, first, count),
+            count * SERVING,
+            0,
+        )
+        n_rows = len(streams) * self.size
+        self.rows, self.numbers = packed_rows(n_rows, source.width), np.empty(n_rows, np.int64)
+
+    def add(self, found: Wanted | None) -> None:
+        if found is not None:
+            self.rows[found.places], self.numbers[found.places] = found.rows, found.numbers
+            self.filled += len(found.places)
+
+    def of_streams(self) -> dict[Served, tuple[np.ndarray, np.ndarray]]:
+        """For every stream its packed rows and their numbers."""
+        lacking = len(self.numbers) - self.filled
+        if lacking:
+            raise SourceError(f"{lacking} rows that were drawn were in no block: the data changed.")
+        self.source.gathered += self.filled
+        parts = [slice(j * self.size, (j + 1) * self.size) for j in range(len(self.streams))]
+        return {stream: (self.rows[part], self.numbers[part]) for stream, part in zip(self.streams, parts, strict=True)}

@@ -1,0 +1,227 @@
+"""Tables in pieces that are read by themselves: row groups of files, or what a reader of your own returns.
+
+A piece is one task. Its rows are cut into blocks of 8192, so that what is computed from a block stays in the cache,
+however large the piece, and so that rows in files give the sums, bit for bit, that the same rows in arrays give.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from .._arguments import shown as shown_value
+from ..errors import SourceError, TunaMHError
+from ..tables.matrices import column_names, repeated
+from .executors import between_blocks, in_order
+from .passes import ROWS_AT_ONCE, shown
+from .table_source import SomeColumns, TableBlock
+
+Result = TypeVar("Result")
+
+
+class Piece(Protocol):
+    """Some rows, to be read where the work is done: the piece is sent there, the rows are not."""
+
+    @property
+    def place(self) -> str:
+        """Where the rows come from, as an error says it."""
+
+    def tables(self, columns: Sequence[str] | None) -> Iterable[Any]:
+        """The rows, as one table or as several of the same columns."""
+
+
+class Reading(NamedTuple):
+    """How pieces are read: which columns before ``change``, a function of each table, sees them."""
+
+    columns: tuple[str, ...] | None = None
+    change: Callable[[Any], Any] | None = None
+
+    def tables(self, piece: Piece, columns: Sequence[str] | None) -> Iterator[Any]:
+        """The tables of a piece; errors in reading or changing them say where that was."""
+        try:
+            for table in piece.tables(columns if self.change is None else self.columns):
+                yield table if self.change is None else self.change(table)
+        except (TunaMHError, MemoryError):
+            raise
+        except Exception as error:
+            doing = "reading" if self.change is None else "reading or changing"
+            raise SourceError(f"{doing} {piece.place} failed: {type(error).__name__}: {error}") from error
+
+    def blocks(self, piece: Piece, start: int, columns: Sequence[str] | None) -> Iterator[TableBlock]:
+        """The rows of a piece in blocks."""
+        done = 0
+        for table in self.tables(piece, columns):
+            n, numbers = rows_of(table), arrays_in(table)
+            for first in range(0, n, ROWS_AT_ONCE):
+                part = slice(first, min(first + ROWS_AT_ONCE, n))
+                where = piece.place if done + first == 0 else f"{piece.place}, from its row {done + first} on"
+                some = table if n <= ROWS_AT_ONCE else sliced(table, part.start, part.stop)
+                yield TableBlock(start + done + first, some, where, {name: one[part] for name, one in numbers.items()})
+            done += n
+
+
+class InPieces:
+    """A source of tables (`Tables`) that is made of pieces of so many rows each, in a list or iterated over anew.
+
+    ``executor`` is where they are read, None the library's own threads.
+    """
+
+    def __init__(
+        self,
+        pieces: Iterable[Piece],
+        lengths: Sequence[int],
+        names: Sequence[str] | None,
+        fingerprint: str,
+        *,
+        reading: Reading | None = None,
+        executor: Any = None,
+        memory: int | None = None,
+    ):
+        self._reading, self.executor, self.memory = reading or Reading(), executor, memory
+        self.pieces, self.lengths = pieces, [int(length) for length in lengths]
+        self.starts = [0, *np.cumsum(self.lengths).tolist()][:-1]
+        self.n_rows, self.fingerprint = sum(self.lengths), fingerprint
+        if self.n_rows == 0:
+            raise ValueError("there are no rows in these tables.")
+        self.names = tuple(names_of(self.first().table) if names is None else names)
+
+    def first(self, columns: Sequence[str] | None = None) -> TableBlock:
+        piece = next(piece for piece, length in zip(self.pieces, self.lengths, strict=True) if length > 0)
+        return next(self._reading.blocks(piece, 0, columns))
+
+    def map(self, function: Callable[[TableBlock], Result], columns: Sequence[str] | None = None) -> Iterator[Result]:
+        task = OfBlocks(function, self._reading, None if columns is None else tuple(columns))
+        tasks = (each for each in zip(self.pieces, self.starts, self.lengths, strict=True) if each[2] > 0)
+        for results in in_order(self.executor, task, tasks):
+            yield from results
+
+    def __getitem__(self, columns: Any) -> SomeColumns:
+        names = [columns] if isinstance(columns, str) else columns
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            raise TypeError(
+                f"columns are chosen by name, as in tables[['distance', 'hour']], got {shown_value(columns)}."
+            )
+        return SomeColumns(self, list(names))
+
+    def __repr__(self) -> str:
+        return f"tables({self.n_rows:,} rows, {len(self.names)} columns, {len(self.lengths):,} pieces)"
+
+
+@dataclass(frozen=True)
+class OfBlocks:
+    """A function of every block of a piece: what a worker does."""
+
+    function: Callable[[TableBlock], Any]
+    reading: Reading
+    columns: tuple[str, ...] | None
+
+    def __call__(self, piece: Piece, start: int, length: int) -> list[Any]:
+        results, done = [], 0
+        for block in self.reading.blocks(piece, start, self.columns):
+            between_blocks()
+            try:
+                results.append(self.function(block))
+            except Exception as error:
+                error.add_note(f"This was in {block.place}; its first row is row {block.start} of all.")
+                raise
+            done += rows_of(block.table)
+        if done != length:
+            raise SourceError(
+                f"{piece.place} has {done} rows now and had {length} when it was opened: the data changed in between. "
+                "Open the rows again and make a new target."
+            )
+        return results
+
+
+class Surveyed(NamedTuple):
+    """What one map over all pieces finds: their numbers of rows and hashes of what is in them."""
+
+    lengths: list[int]
+    digests: list[str]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The number of rows of a piece, and a hash of what is in it."""
+
+    reading: Reading
+
+    def __call__(self, piece: Piece) -> tuple[int, str]:
+        n, digest = 0, hashlib.blake2b(digest_size=8)
+        for table in self.reading.tables(piece, None):
+            n += rows_of(table)
+            digest.update(_bytes_of(table))
+        return n, digest.hexdigest()
+
+
+def survey(pieces: Iterable[Piece], reading: Reading, executor: Any) -> Surveyed:
+    """Read everything once: for pieces that do not say how many rows they have."""
+    found = in_order(executor, Survey(reading), ((piece,) for piece in pieces))
+    number = len(pieces) if isinstance(pieces, Sized) else 1 << 20
+    lengths, digests = [], []
+    for length, digest in shown(enumerate(found, 1), number, "counting the rows of blocks"):
+        lengths.append(length)
+        digests.append(digest)
+    return Surveyed(lengths, digests)
+
+
+# ------------------------------------------------------------------------------------------------- any kind of table
+
+
+def rows_of(table: Any) -> int:
+    """How many rows a table has: pyarrow, pandas, polars or a dict of arrays."""
+    if isinstance(table, dict):
+        return len(next(iter(table.values()))) if table else 0
+    return int(table.num_rows) if hasattr(table, "num_rows") else len(table)
+
+
+def arrays_in(table: Any) -> dict[str, np.ndarray]:
+    """The columns of a pyarrow table that are numbers without gaps in one piece, as arrays, without a copy.
+
+    A slice of an array costs next to nothing. To ask a slice of a table for its columns, in every block, took a third
+    of the time that reading them took.
+    """
+    names = list(getattr(table, "column_names", ()))
+    twice = set(repeated(names))
+    columns = {name: table.column(k) for k, name in enumerate(names) if name not in twice}
+    return {name: column.chunk(0).to_numpy() for name, column in columns.items() if _is_plain(column)}
+
+
+def _is_plain(column: Any) -> bool:
+    whole = column.null_count == 0 and getattr(column, "num_chunks", 0) == 1
+    return whole and str(column.type).startswith(("float", "double", "int", "uint"))
+
+
+def sliced(table: Any, first: int, stop: int) -> Any:
+    """Rows ``first`` to ``stop``, without a copy where the library of the table can."""
+    if isinstance(table, dict):
+        return {name: values[first:stop] for name, values in table.items()}
+    if hasattr(table, "iloc"):
+        return table.iloc[first:stop]
+    return table.slice(first, stop - first)
+
+
+def names_of(table: Any) -> list[str]:
+    """The columns' names; a matrix has numbers for names."""
+    if isinstance(table, dict):
+        return [str(name) for name in table]
+    names = column_names(table)
+    if names is None:
+        raise TypeError(f"a block must be a table with columns by name or a dict of arrays, not {type(table)}.")
+    return names
+
+
+def _bytes_of(table: Any) -> bytes:
+    """Something that differs for different tables."""
+    parts = []
+    for name in names_of(table):
+        values = table[name]
+        array = np.asarray(values.to_numpy(zero_copy_only=False) if hasattr(values, "type") else values)
+        known = array.dtype.kind in "biufmM"
+        parts.append(f"{name}{array.dtype}".encode())
+        parts.append(np.ascontiguousarray(array).tobytes() if known else repr(array.tolist()).encode())
+    return b"".join(parts)

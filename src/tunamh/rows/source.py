@@ -1,0 +1,102 @@
+"""Where rows come from. One primitive serves every pass: a map over blocks of rows, its results in their order.
+
+The search for a mode, Hessians, bounds, audits and packing are all maps with small results, so a source may read arrays
+in threads, files one after the other, or hand the function to other machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from ..process.blas import one_blas_thread
+from .passes import shown
+
+Result = TypeVar("Result")
+
+
+NOWHERE = -1
+"""The position of a level that has no parameter."""
+
+
+class Factored(NamedTuple):
+    """Features of rows of which some are levels: ``numbers`` (n, k) are the first k columns of ``X`` as they are.
+
+    Of the other columns, ``dim`` in all, a row has a 1 in those numbered ``positions`` (n, F), one for each factor, and
+    zeros elsewhere; -1 is the level without a parameter. With ``values`` (n, F) it has these in the place of ones.
+    """
+
+    numbers: np.ndarray
+    positions: np.ndarray
+    dim: int
+    values: np.ndarray | None = None
+
+
+class Rows(NamedTuple):
+    """Consecutive rows, the first of which has the number ``start``.
+
+    A source of your own gives ``X`` as an array (n, d), or as `Factored` columns. Inside the library it is a block of a
+    design (`tunamh.targets.designs`), and ``others`` are blocks of further designs. No weights: every row counts once.
+    No offset: it is zero. ``censored`` is 1 where a response is known to be larger than ``y``, -1 where it is smaller.
+    """
+
+    start: int
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray | None = None
+    offset: np.ndarray | None = None
+    censored: np.ndarray | None = None
+    others: tuple = ()
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Rows that are read block by block, as often as asked for and always the same.
+
+    Blocks come in the order of the rows, cover all of them, and have at least one row each. Draws depend on how rows
+    are cut into blocks, by the rounding of sums; they do not depend on where and when a block is read.
+    """
+
+    n_rows: int
+    names: Sequence[str] | None
+    """Of the columns of ``X``."""
+
+    fingerprint: str
+    """A short text that differs for different data."""
+
+    # A source may have ``memory: int``, the bytes that a run may hold of its rows. Where they take more, packed, the
+    # rows that a chain draws are gathered ahead of it (`tunamh.rows.gathered_rows`).
+
+    def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
+        """``function`` of every block, in the order of the blocks. An exception in ``function`` must come through."""
+
+
+def watched_map(source: Source, function: Callable[[Rows], Result]) -> Iterator[Result]:
+    """``source.map`` as the library calls it: one BLAS thread for each block, reported to whoever watches passes."""
+
+    return shown(source.map(partial(_alone, function)), source.n_rows, "reading rows")
+
+
+def _alone(function: Callable[[Rows], Result], rows: Rows) -> tuple[int, Result]:
+    with one_blas_thread():
+        return rows.start + len(rows.y), function(rows)
+
+
+def real_numbers(values: Any, what: str, start: int) -> np.ndarray:
+    """Of a block's ``values`` an array of which NumPy drops nothing: of complex numbers it would drop a part."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biufO":
+        raise TypeError(f"rows from {start} on have {what} of type {array.dtype}: real numbers expected.")
+    return array
+
+
+def refuse_outside(X: Factored, dim: int, start: int) -> None:
+    """In every map: a source may give other positions than it did, and compiled code would read outside ``theta``."""
+    positions = np.asarray(X.positions)
+    if positions.dtype.kind not in "iu" or X.dim != dim:
+        raise ValueError(f"rows from {start} on have positions of levels that are no whole numbers, or another dim.")
+    if positions.size and not (positions.min() >= NOWHERE and positions.max() < dim):
+        raise ValueError(f"rows from {start} on have positions of levels outside {NOWHERE} to {dim - 1}.")

@@ -1,0 +1,123 @@
+"""Tables that come in blocks: Parquet files, blocks of your own, partitions of a cluster's data frame.
+
+A source of *tables* knows columns by name and no model. What a target reads is a source of `Rows`, numbers in the order
+of the coefficients; `RowsOfTables` makes one from the other by a function of a block, so that anything can sit between
+the two: named columns (`tunamh.rows.named_columns`), or a formula.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from .source import Rows
+
+Result = TypeVar("Result")
+
+
+class TableBlock(NamedTuple):
+    """Consecutive rows of a table, the first of which has the number ``start``.
+
+    ``table`` is a pyarrow, pandas or polars table or a dict of arrays: ``table[name]`` is a column. ``place`` says
+    where the rows come from, for errors: ``row group 3 of flights/2020.parquet, from its row 8192 on``. ``numbers`` are
+    those columns, if any, that could be had as arrays for many blocks at once.
+    """
+
+    start: int
+    table: Any
+    place: str
+    numbers: Mapping[str, np.ndarray] = {}
+
+
+@runtime_checkable
+class Tables(Protocol):
+    """Tables with the same columns, block by block, as often as asked for and always the same.
+
+    ``memory`` are the bytes that a run may hold of them (None: as many as there are rows).
+    """
+
+    n_rows: int
+    names: Sequence[str]
+    fingerprint: str
+    memory: int | None
+
+    def __getitem__(self, columns: Any) -> SomeColumns:
+        """Columns by name."""
+
+    def first(self, columns: Sequence[str] | None = None) -> TableBlock:
+        """Some rows from the beginning: names and types of columns."""
+
+    def map(self, function: Callable[[TableBlock], Result], columns: Sequence[str] | None = None) -> Iterator[Result]:
+        """``function`` of every block, in their order, with only these columns read.
+
+        The function may be sent to other processes: it must not hold data.
+        """
+
+
+class SomeColumns:
+    """Columns of tables chosen by name, as ``tables[["distance", "hour"]]`` gives them."""
+
+    def __init__(self, tables: Any, columns: Sequence[str]):
+        there = set(tables.names)
+        unknown = [name for name in columns if name not in there]
+        if unknown:
+            known = ", ".join(map(str, tables.names))
+            raise KeyError(f"no column {unknown[0]!r} in these rows, whose columns are {known}")
+        self.tables, self.columns = tables, list(columns)
+
+    def __repr__(self) -> str:
+        return f"{self.tables!r}[{self.columns!r}]"
+
+
+class _Read:
+    """A function of rows as one of a block of tables: small, so that it can be sent to where the block is."""
+
+    def __init__(self, read: Callable[[TableBlock], Rows], function: Callable[[Rows], Any]):
+        self.read, self.function = read, function
+
+    def __call__(self, block: TableBlock) -> Any:
+        return self.function(self.read(block))
+
+
+class RowsOfTables:
+    """A source of rows made from one of tables.
+
+    Parameters
+    ----------
+    tables : Tables
+    read : callable
+        From a `TableBlock` to its `Rows`: ``Rows(block.start, X, y, ...)``. It may be sent to other processes.
+    names : sequence of str
+        Of the coefficients.
+    columns : sequence of str, optional
+        Those that ``read`` needs; no others are read from disk.
+    each : int
+        Rows that ``read`` makes of each row of a table; a block that begins at row ``k`` then begins at ``each * k``.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        read: Callable[[TableBlock], Rows],
+        names: Sequence[str] | None,
+        columns: Sequence[str] | None = None,
+        each: int = 1,
+    ):
+        self.tables, self.read, self.names = tables, read, names
+        self.columns = None if columns is None else list(dict.fromkeys(columns))
+        self.n_rows, self.memory = each * tables.n_rows, tables.memory
+        about = hashlib.blake2b(repr((self.names, self.columns, repr(read))).encode(), digest_size=4)
+        self.fingerprint = f"{tables.fingerprint}-{about.hexdigest()}"
+
+    def first(self) -> Rows:
+        """Some rows from the beginning."""
+        return self.read(self.tables.first(self.columns))
+
+    def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
+        return self.tables.map(_Read(self.read, function), self.columns)
+
+    def __repr__(self) -> str:
+        return f"rows of {self.tables!r}"

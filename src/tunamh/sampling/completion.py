@@ -1,0 +1,68 @@
+"""After the last draw: nothing may take the draws any more, and what fails becomes a warning."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import ConvergenceWarning
+from ..process.progress import Progress
+from ..results.convergence import judge
+from ..results.tree import ChainResult, closing_line, to_datatree, to_plain_dict
+from ..targets.base import Target
+
+
+def ended(
+    results: list[ChainResult],
+    target: Target,
+    about: dict[str, Any],
+    from_laplace: Callable[[], dict[str, Any]],
+    seconds: float,
+    progress: Progress,
+) -> tuple[Any, list[Warning]]:
+    """The draws as a DataTree, and what to warn of. What fails here becomes a warning: the draws must not be lost."""
+    complaints: list[Warning] = []
+    kept = min(len(result.draws) for result in results)
+    laplace: dict[str, Any] = {}
+    try:
+        laplace = from_laplace()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        complaints.append(UserWarning(f"the distance from Laplace's approximation could not be measured ({reason})"))
+    try:
+        posterior = to_datatree(results, target.variables, laplace=laplace, **about)
+    except Exception as error:
+        posterior = to_plain_dict(results)
+        reason = f"{type(error).__name__}: {error}"
+        complaints.append(UserWarning(f"no DataTree could be made ({reason}): the draws are in a plain dictionary"))
+    try:
+        convergence = judge(np.stack([result.draws[:kept] for result in results]))
+        progress.say(closing_line(results, convergence, target, about["settings"]["thin"], seconds))
+        told = None if convergence is None else convergence.complaint(target.reported, kept)
+        if told is not None:
+            complaints.append(ConvergenceWarning(told))
+    except Exception as error:
+        complaints.append(UserWarning(f"convergence could not be judged ({type(error).__name__}: {error})"))
+    return posterior, complaints
+
+
+def attempt(what: str, action: Callable[[], Any]) -> list[Warning]:
+    """Do what can be left out: nothing, or a warning that it failed."""
+    try:
+        action()
+    except Exception as error:
+        return [UserWarning(f"{what} ({type(error).__name__}: {error})")]
+    return []
+
+
+def warn(complaint: Warning, posterior: Any) -> None:
+    """Warn the caller of `sample`; if a filter makes an error of it, the error carries the draws."""
+    try:
+        warnings.warn(complaint, stacklevel=4)
+    except Warning as error:
+        error.posterior = posterior  # type: ignore[attr-defined]
+        error.add_note("The draws are in the attribute `posterior` of this error.")
+        raise

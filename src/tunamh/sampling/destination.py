@@ -1,0 +1,154 @@
+"""Where the draws of a session go: into memory, into a new store, or behind what a store has already."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._version import DRAWS
+from ..acceptance.base import AcceptanceTest, ReadyTest
+from ..process.interrupts import HeldInterrupts
+from ..process.progress import Progress
+from ..results.until import Until
+from ..store import Header, Store, StoreError, first_steps, refuse_another
+from ..store.chunks import Chunk
+from ..store.folder import chunk_draws_for
+from ..store.header import seed_as_dict
+from ..store.identity import described, identity_of
+from ..targets.base import Target
+from .clock import Clock
+from .run import ChainRun, run_all
+
+
+class Task(NamedTuple):
+    """How much is to be drawn, and from where on."""
+
+    draws: int
+    tune: int
+    chains: int
+    thin: int
+    seed: np.random.SeedSequence
+    points: list[np.ndarray | None]
+    until: Until | None
+
+
+class Made(NamedTuple):
+    """What set-up made of a user's target: the one that is sampled, and how."""
+
+    given: Target
+    target: Target
+    test: AcceptanceTest
+    proposal: Any
+    ready_test: ReadyTest
+    ready_proposal: Any
+    why: str
+    about: str  # how the target describes itself, before tests and proposals prepared it
+
+    def identity(self, run: ChainRun) -> dict[str, str]:
+        """What a run must find again; ``run`` is its first chain, just opened."""
+        steps = first_steps(run.state, run.kernel)
+        return identity_of(self.given, _all_data(self.given), self.about, self.test, self.proposal, steps)
+
+
+def _all_data(target: Target) -> str:
+    """The target's fingerprint; of those that look at some rows only, with a hash of all of them."""
+    known = target.fingerprint
+    if type(target).fingerprint is not Target.fingerprint or hasattr(target, "base"):
+        return known
+    return f"{known}-{hashlib.blake2b(np.ascontiguousarray(target.rows).data, digest_size=8).hexdigest()}"
+
+
+class NewStore:
+    """A folder to be made, or none (``path=None``): draws are then kept in memory."""
+
+    def __init__(self, path: Path | None):
+        self.path = path
+
+    def check_early(self, target: Target, stack: ExitStack) -> None:
+        """What can be refused before a long set-up; what is to be held until the end of the session."""
+
+    def begin(self, made: Made, task: Task, settings: dict[str, Any], run: ChainRun, stack: ExitStack) -> Store | None:
+        """The store, with its header written, once set-up is done and the first chain is open."""
+        if self.path is None:
+            return None
+        target, walked = made.target, run.draws.shape[1]
+        natural = sum(1 if labels is None else len(labels) for _, labels in target.variables)
+        bytes_of_state = sum(array.nbytes for array in run.state.to_arrays().values())
+        header = Header(
+            run=secrets.token_hex(16),
+            draws=task.draws,
+            tune=task.tune,
+            thin=task.thin,
+            chains=task.chains,
+            seed=seed_as_dict(task.seed, task.chains),
+            points=[None if point is None else point.tolist() for point in task.points],
+            until=None if task.until is None else asdict(task.until),
+            chunk_draws=chunk_draws_for(walked + natural + run.record.shape[1] + 1, bytes_of_state),
+            columns=[walked, natural],
+            variables=[[name, None if labels is None else list(labels)] for name, labels in target.variables],
+            exact=made.test.exact,
+            extra=made.ready_test.reports,
+            settings=settings,
+            identity=made.identity(run),
+        )
+        store = Store.create(self.path, header)
+        stack.enter_context(store.lock())
+        return store
+
+
+class ExistingStore:
+    """A folder with a run that is to go on."""
+
+    def __init__(self, store: Store):
+        self.store = store
+
+    def check_early(self, target: Target, stack: ExitStack) -> None:
+        stack.enter_context(self.store.lock())
+        known = {"draws": DRAWS, "target as given": described(target), "data": _all_data(target)}
+        refuse_another(self.store.path, self.store.header.identity, known)
+
+    def begin(self, made: Made, task: Task, settings: dict[str, Any], run: ChainRun, stack: ExitStack) -> Store:
+        store, header = self.store, self.store.header
+        refuse_another(store.path, header.identity, made.identity(run))
+        until = None if task.until is None else asdict(task.until)
+        store.change(replace(header, draws=task.draws, until=until))
+        store.tidy()
+        return store
+
+
+def catch_up(store: Store, runs: list[ChainRun], clock: Clock, progress: Progress, ctrl_c: HeldInterrupts) -> None:
+    """Bring every chain to where the store has it; chunks that are missing in between are drawn again first."""
+    for run in runs:
+        run.write_to(store.writer(run.number, run.target.natural), store.header.chunk_draws)
+        goal = run.goal
+        missing, last = store.survey(run.number)
+        for before, stop in missing:
+            progress.say(f"chain {run.number}: draws before number {stop:,} are missing in the store and drawn again")
+            _go_on(run, before, store)
+            run.goal = stop
+            run_all([run], 1, clock, progress, ctrl_c)
+            if not run.finished:
+                return
+        run.goal = goal
+        if last is not None:
+            _go_on(run, last, store)
+
+
+def _go_on(run: ChainRun, chunk: Chunk | None, store: Store) -> None:
+    if chunk is None:
+        run.opened = False  # it is opened as it goes on, where Ctrl-C is heard
+        return
+    try:
+        run.resume(chunk.state, chunk.result, chunk.first, chunk.seconds)
+    except ValueError as error:
+        raise StoreError(
+            f"chain {run.number} of the run in {store.path} cannot go on from draw {chunk.stop:,}: {error} Move the "
+            "chain's last file away, and what was in it is drawn again from the one before.",
+            store.path,
+        ) from error

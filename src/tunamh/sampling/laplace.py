@@ -1,0 +1,181 @@
+"""`tunamh.laplace(target)`: Laplace's approximation itself, for whoever wants it, and a warning where it is off."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._arguments import flag, seed_sequence, shown, whole_number
+from ..capabilities import Examined, Expandable, Swept, Whitenable, offers
+from ..errors import LaplaceOff, NotApplicable
+from ..laplace.distance import LaplaceDistance
+from ..laplace.gaussian import LaplaceLaw, labels, laplace_law, law_is_of, moments, supported_draws
+from ..process.blas import one_blas_thread
+from ..proposals import Autoregressive
+from ..results.tree import attributes_of, posterior_of, summary
+from ..targets.base import Target
+from ..targets.expansion.control import Taylor
+from .choose import choose
+from .sample import sample
+
+_CHAINS, _DRAWS, _TUNE = 4, 1000, 500  # of the run against which the approximation is held
+
+
+@dataclass(frozen=True, eq=False)
+class LaplaceApproximation:
+    """The Gaussian law ``N(mode, Q^-1)``, ``Q`` being the Hessian of minus the log posterior density at the mode.
+
+    It is Gaussian in the coordinates in which chains walk. These are the parameters, unless a scale, a shape or the
+    like is unknown: then they are ones in which the posterior is nearer to Gaussian, and ``mode``, ``covariance`` and
+    draws are those of the law carried over to natural units. It is not the posterior: draws are marked as inexact.
+
+    Attributes
+    ----------
+    names : list of str
+        The parameters, in the order of ``mode`` and ``covariance``.
+    mode, mean, covariance, sd : arrays
+        In natural units; mode and mean are the same where chains walk in the parameters.
+    distance : LaplaceDistance or None
+        How far the posterior is from it: ``total_variation`` (a bound), ``shift`` and ``ratio`` by parameter. None
+        where that was not measured.
+    """
+
+    target: Any = field(repr=False)
+    law: LaplaceLaw = field(repr=False)
+    distance: LaplaceDistance | None = field(default=None, repr=False)
+
+    @property
+    def names(self) -> list[str]:
+        return labels(self.target)
+
+    @property
+    def mode(self) -> np.ndarray:
+        return self.target.natural(self.law.mean)
+
+    @cached_property
+    def _moments(self) -> tuple[np.ndarray, np.ndarray]:
+        return moments(self.target, self.law)
+
+    @property
+    def mean(self) -> np.ndarray:
+        return self._moments[0]
+
+    @property
+    def covariance(self) -> np.ndarray:
+        return self._moments[1]
+
+    @property
+    def sd(self) -> np.ndarray:
+        return np.sqrt(np.diag(self.covariance))
+
+    def sample(self, draws: int = 1000, rng: Any = None, chains: int = 4) -> Any:
+        """Independent draws as an ArviZ DataTree with the variables of `tunamh.sample`, marked as inexact."""
+        import xarray
+
+        draws, chains = whole_number("draws", draws, 1), whole_number("chains", chains, 1)
+        seed = seed_sequence("rng", rng)
+        walked = supported_draws(self.target, self.law, draws * chains, np.random.default_rng(seed))
+        posterior = posterior_of(self.target.natural(walked.reshape(chains, draws, -1)), self.target.variables)
+        settings = {
+            "target": repr(self.target),
+            "test": "no test",
+            "proposal": "Laplace's approximation",
+            "why": "independent draws from it, not from the posterior",
+            "seed": str(seed.entropy),
+            "draws": draws,
+            "rows": self.target.n_rows,
+            "data": self.target.fingerprint,
+            "model": getattr(self.target, "description", None),
+        }
+        posterior.attrs = attributes_of(False, settings)
+        return xarray.DataTree.from_dict({"posterior": posterior})
+
+    def summary(self, **settings: Any) -> Any:
+        """`tunamh.summary` of 4000 draws of a fixed seed, every parameter marked as inexact."""
+        return summary(self.sample(rng=0), **settings)
+
+    def __repr__(self) -> str:
+        told = "its distance from the posterior was not measured" if self.distance is None else self.distance.line
+        return f"LaplaceApproximation({len(self.names)} parameters of {self.target!r}). {told}"
+
+
+def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceApproximation:
+    """Laplace's approximation of the posterior of ``target``, with a warning where it is off.
+
+    It is held against draws from the posterior itself: after the set-up of `sample`, 4000 of them cost little, as their
+    steps are decided on a few rows each.
+
+    Parameters
+    ----------
+    target : Target
+        A regression, with groups or without, or an `EnergyTarget` with derivatives and their bounds. With groups the
+        approximation is one of what they share: coefficients and, of a single factor, the scales of its effects.
+    check : bool
+        False: trust it, draw nothing.
+    rng : seed, SeedSequence or Generator
+        Of the draws against which it is held.
+
+    Warns
+    -----
+    LaplaceOff
+        The bound on the total variation distance exceeds 0.1, a mean is off by more than 0.1 posterior standard
+        deviations, or a standard deviation by more than a tenth, both beyond Monte Carlo error.
+
+    Raises
+    ------
+    NotApplicable
+        There is no such law: several modes, no mode that could be found, a prior with unknown scales, no derivatives.
+    ImproperPosterior
+        There is no posterior.
+
+    Examples
+    --------
+    >>> approximation = tunamh.laplace(tunamh.LogisticRegression(X, y))
+    >>> approximation.mode, approximation.covariance, approximation.sample(1000, rng=1)
+    """
+    if not isinstance(target, Target):
+        raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
+    check, seed = flag("check", check), seed_sequence("rng", rng)
+    target.check_data()
+    with one_blas_thread():
+        choice = choose(target, None, *_asked_of(target))
+        by_law = isinstance(choice.proposal, Autoregressive) or offers(choice.target, Swept)
+        law = laplace_law(choice.target) if by_law else None
+    if law is None:
+        raise NotApplicable(
+            f"there is no Laplace approximation of this posterior to rely on. What sample(target) does: {choice.why}."
+        )
+    base = law_is_of(choice.target)  # the approximation holds no copy of the rows
+    if not check:
+        return LaplaceApproximation(base, law)
+    kernels_of_its_own = offers(choice.target, Swept)
+    posterior = sample(
+        choice.target,
+        test=None if kernels_of_its_own else choice.test,
+        proposal=None if kernels_of_its_own else choice.proposal,
+        draws=_DRAWS,
+        tune=_TUNE,
+        chains=_CHAINS,
+        rng=seed,
+        progressbar=False,
+    )
+    distance = LaplaceDistance.from_attributes(posterior.posterior.attrs)
+    if distance is not None and distance.complaint is not None:
+        warnings.warn(
+            f"Laplace's approximation is off: {distance.complaint}. tunamh.sample(target) draws from the posterior "
+            "itself.",
+            LaplaceOff,
+            stacklevel=2,
+        )
+    return LaplaceApproximation(base, law, distance)
+
+
+def _asked_of(target: Target) -> tuple[Any, Any]:
+    """Proposal and control: as `sample` chooses for a regression; of your own energy, the expansion asked for here."""
+    if offers(target, Examined) or offers(target, Whitenable) or not offers(target, Expandable):
+        return None, None
+    return Autoregressive(), Taylor(order=2)

@@ -1,0 +1,154 @@
+"""The front door: check, and hand over to the session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._arguments import flag, has_row_labels, numbers, positive_number, seed_sequence, shown, whole_number
+from ..acceptance.base import AcceptanceTest
+from ..results.until import Until, checked_rule
+from ..store.folder import as_path, refuse_taken
+from ..targets.base import Target
+from .destination import NewStore, Task
+from .session import Choices, carry_out
+
+
+def sample(
+    target: Target,
+    *,
+    test: AcceptanceTest | None = None,
+    proposal: Any = None,
+    control: Callable[[Target], Target] | None = None,
+    draws: int = 1000,
+    tune: int = 1000,
+    chains: int = 4,
+    cores: int | None = None,
+    rng: Any = None,
+    thin: int = 1,
+    init: Any = None,
+    max_seconds: float | None = None,
+    store: Any = None,
+    until: Until | None = None,
+    progressbar: bool = True,
+) -> Any:
+    """Draw from the posterior of ``target``.
+
+    Numbers that you give are never adapted; those left None are tuned in warm-up and frozen before the first kept draw.
+
+    The same seed gives the same draws, bit for bit, on any number of cores and of BLAS threads, as long as processor
+    instructions and library versions are the same; elsewhere the last digits of sums may differ, and with them the
+    draws, but not their law. While it runs, BLAS uses one thread in the whole process.
+
+    Parameters
+    ----------
+    target : Target
+        `LogisticRegression`, `RobustRegression`, `GaussianMixture`, `FiniteWalk`, `EnergyTarget`, ...
+    test : acceptance test, optional
+        `TunaMH`, `MHSS`, `FactorizedMH`, `MH`, `PoissonMH`, `FlyMC`; docs/choose.md says which.
+    proposal : optional
+        `RandomWalk`, `Autoregressive` for regressions and other Taylor targets, `NeighbourWalk` for finite ones, or
+        your own ``@numba.njit`` function.
+    control : optional
+        A control variate such as `Taylor`: maps the target to one with the same posterior and smaller bounds. With none
+        of the three named, all are chosen for the target; else what is left out is `TunaMH`, `RandomWalk` and none.
+    draws : int
+        Kept draws per chain.
+    tune : int
+        Warm-up steps per chain, not kept. With 0 every step from ``init`` is kept.
+    chains, cores : int
+        Chains, and threads that run them (default: as many as the machine has). Draws do not depend on ``cores``.
+    rng : seed, SeedSequence or Generator, optional
+    thin : int
+        Steps per kept draw. ``acceptance_rate`` and ``batch_size`` are then means over these steps, ``accepted`` and
+        ``full_data_step`` tell whether any of them was, ``bound_ratio`` is their maximum.
+    init : (d,) or (chains, d), optional
+        Initial states. By default each chain starts from the target's overdispersed law: the Laplace law of its own
+        random subsample for regressions, wider than the Laplace law with a control variate, uniform on the box or the
+        states, standard normal for an `EnergyTarget`.
+    max_seconds : float, optional
+        Stop after this time, set-up and warm-up included, compiling not, and return what exists.
+    store : str or path, optional
+        A folder, not there yet, to which the run is written as it goes (docs/store.md). `tunamh.resume` goes on with it
+        after a kill, Ctrl-C or ``max_seconds``, with the same draws; `tunamh.read_store` reads it meanwhile. Until the
+        end, only a few megabytes of each chain are then in memory.
+    until : Until, optional
+        Stop earlier, when the worst parameter has enough effective draws or a small R-hat; ``draws`` is then the most.
+    progressbar : bool
+        Show set-up, the choice, sampling, and a closing line on stderr. Nothing is shown where the environment variable
+        ``CI`` is set.
+
+    Returns
+    -------
+    xarray.DataTree
+        Groups ``posterior`` (variable ``theta``: chain, draw, parameter; unknown scales and the like are variables of
+        their own) and ``sample_stats``. Where proposals come from Laplace's law, attributes ``laplace_...`` of the
+        posterior tell how far it is from that law (docs/choose.md). After Ctrl-C or ``max_seconds`` all chains are cut
+        to the shortest; ``stopped`` in the settings attribute tells which it was: ``"finished"``, ``"until"``,
+        ``"interrupted"`` or ``"max_seconds"``.
+
+    Warns
+    -----
+    ConvergenceWarning
+        The rank-normalised R-hat of a parameter exceeds 1.01, one has fewer than 100 effective draws per chain, or a
+        chain never moved; not for fewer than 100 draws per chain. Where a filter makes an error of it, the draws are in
+        its attribute ``posterior``.
+
+    Raises
+    ------
+    NoDraws
+        ``max_seconds`` ran out before every chain had a draw.
+    KeyboardInterrupt
+        Ctrl-C before every chain had a draw.
+    StoreError
+        ``store`` is taken, or could not be written to, on a full disk say; the text says what to do.
+
+    Examples
+    --------
+    >>> posterior = tunamh.sample(tunamh.LogisticRegression(X, y), draws=2000, rng=1)
+    >>> arviz_stats.summary(posterior)
+    """
+    choices = Choices(target, test, proposal, control).checked()
+    draws, tune = whole_number("draws", draws, 1), whole_number("tune", tune, 0)
+    chains, thin = whole_number("chains", chains, 1), whole_number("thin", thin, 1)
+    cores = None if cores is None else whole_number("cores", cores, 1)
+    max_seconds = None if max_seconds is None else positive_number("max_seconds", max_seconds, infinite=True)
+    progressbar, seed = flag("progressbar", progressbar), seed_sequence("rng", rng)
+    points = _initial_points(init, chains, target)
+    until = checked_rule(until)
+    path = None if store is None else as_path(store)
+    if path is not None:
+        refuse_taken(path)
+        if not isinstance(seed, np.random.SeedSequence):
+            raise TypeError(f"with store=, rng must be made from a seed that can be written down, got {shown(rng)}.")
+    task = Task(draws, tune, chains, thin, seed, points, until)
+    return carry_out(choices, task, NewStore(path), cores, max_seconds, progressbar)
+
+
+def _initial_points(init: Any, chains: int, target: Target) -> list[np.ndarray | None]:
+    """One point per chain; a dict, or a pandas Series whose labels are names of parameters, goes by name."""
+    if init is None:
+        return [None] * chains
+    names, dim = target.names, target.dim
+    if hasattr(init, "data_vars"):  # a data set of draws or of their means, one value of each variable
+        missing = [name for name, _ in target.variables if name not in init]
+        if missing:
+            raise ValueError(
+                f"init has no variable {', '.join(missing)}; the posterior's variables are wanted, by name."
+            )
+        init = np.concatenate([np.ravel(init[name].values) for name, _ in target.variables])
+    if has_row_labels(init) and init.index.is_unique and set(map(str, init.index)) == set(names):
+        init = dict(zip(map(str, init.index), init, strict=True))
+    if isinstance(init, dict):
+        if set(init) != set(names):
+            raise ValueError(f"init must name every parameter and no other: {', '.join(names[:10])}.")
+        init = [init[name] for name in names]
+    points = numbers("init", init)
+    if points.shape not in ((dim,), (chains, dim)):
+        raise ValueError(
+            f"init must have shape ({dim},), one number per parameter, or ({chains}, {dim}), one row per chain, "
+            f"got {points.shape}."
+        )
+    return [target.walking(point.copy()) for point in np.broadcast_to(points, (chains, dim))]

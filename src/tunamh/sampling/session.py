@@ -1,0 +1,224 @@
+"""One session of a run: set up, open the chains or go on with them, run them, collect."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._arguments import shown
+from ..acceptance.base import AcceptanceTest
+from ..capabilities import Swept, offers
+from ..compiled import nothing_compiled_yet
+from ..errors import NoDraws, PassGivenUp
+from ..laplace.measure import laplace_attributes, seeds_of_measure
+from ..process.blas import one_blas_thread
+from ..process.interrupts import HeldInterrupts
+from ..process.progress import Progress
+from ..process.stages import Report, announce, watching
+from ..results.tree import ChainResult, add_summaries, import_what_the_end_needs, refuse_unwritable
+from ..rows.supply import NO_ROWS
+from ..store import Store
+from ..targets.base import Target
+from .choose import choose
+from .clock import Clock, SetUp
+from .completion import attempt, ended, warn
+from .destination import ExistingStore, Made, NewStore, Task, catch_up
+from .run import ChainRun, run_all
+
+
+class Choices(NamedTuple):
+    """What a user said of how to sample; None is to be chosen."""
+
+    target: Target
+    test: AcceptanceTest | None
+    proposal: Any
+    control: Callable[[Target], Target] | None
+
+    def checked(self) -> Choices:
+        target, test, _, control = self
+        if not isinstance(target, Target):
+            raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
+        if test is not None and (isinstance(test, type) or not (hasattr(test, "bind") and hasattr(test, "exact"))):
+            raise TypeError(f"test must be an acceptance test such as TunaMH() or MH(), got {shown(test)}.")
+        if control is not None and (not callable(control) or isinstance(control, type)):
+            raise TypeError(f"control must be a control variate such as Taylor(order=2), got {shown(control)}.")
+        refuse_unwritable(target.variables)
+        return self
+
+    def made(self) -> Made:
+        """Choose what was left open, and make all parts ready."""
+        target, test, proposal, why = choose(*self, frames=2)
+        about = repr(target)
+        for part in (test, proposal):
+            if hasattr(part, "prepare"):
+                target = part.prepare(target)
+        return Made(self.target, target, test, proposal, test.bind(target), proposal.bind(target), why, about)
+
+
+def carry_out(
+    choices: Choices,
+    task: Task,
+    place: NewStore | ExistingStore,
+    cores: int | None,
+    max_seconds: float | None,
+    progressbar: bool,
+) -> Any:
+    """What `sample` and `resume` do once their arguments are checked."""
+    target, threads = choices.target, min(task.chains, cores or os.cpu_count() or 1)
+    target.check_data()
+    import_what_the_end_needs()
+    clock = Clock(max_seconds)
+    with ExitStack() as stack, one_blas_thread(), Progress("set-up", show=progressbar) as progress:
+        place.check_early(target, stack)
+        with watching(set_up := SetUp(target.n_rows, clock, progress)):
+            made = choices.made()
+            if made.target.gathered is not None:
+                stack.callback(made.target.gathered.end)
+            runs = _opened(made, task, progress, in_memory=isinstance(place, NewStore) and place.path is None)
+            settings = {**_settings(made, task), "set_up": set_up.cost}
+            store = place.begin(made, task, settings, runs[0], stack)
+        set_up_seconds = clock.seconds
+        progress.restart(f"{task.chains} chain{'s' * (task.chains > 1)}")
+        with HeldInterrupts() as ctrl_c:  # from here on nothing may take the draws
+            if store is not None:
+                catch_up(store, runs, clock, progress, ctrl_c)
+            enough = _run(runs, task, store, partial(run_all, runs, threads, clock, progress, ctrl_c))
+            seconds, results = clock.seconds, _results(runs, store, enough)
+            kept = min(len(result.draws) for result in results)
+            if kept == 0:
+                raise _no_draws(ctrl_c.heard, max_seconds, store)
+            reason = "interrupted" if ctrl_c.heard else "max_seconds"
+            finished = kept == (enough or task.draws)
+            settings["stopped"] = ("finished" if enough is None else "until") if finished else reason
+            settings["seconds"] = _seconds(set_up_seconds, seconds, clock.compiling)
+            if made.target.gathered is not None:
+                settings["rows_gathered"] = made.target.gathered.gathered
+            settings["knobs"] = [run.state.test_knobs[:8].tolist() for run in runs if run.opened]
+            told = f"{kept:,} of {task.draws:,} draws per chain are returned"
+            if settings["stopped"] == "max_seconds":
+                progress.say(f"max_seconds={max_seconds:g} ran out: {told}")
+            with _within(clock, ctrl_c, made.target.gathered):
+                posterior, complaints = _ended(made, task, results, settings, seconds, progress)
+            if offers(made.target, Swept) and all(run.opened for run in runs):
+                add = partial(add_summaries, posterior, made.target, [run.state.chain.memory for run in runs])
+                complaints += attempt("the group effects could not be summed up", add)
+            if settings["stopped"] == "interrupted":
+                complaints.insert(0, UserWarning(f"interrupted: {told}"))
+            if settings["stopped"] == "finished" and task.until is not None:
+                told = f"{task.until} does not hold after draws={task.draws}, which was the most: allow more draws"
+                complaints.append(UserWarning(told))
+            for complaint in complaints:
+                warn(complaint, posterior)
+    return posterior
+
+
+def _within(clock: Clock, ctrl_c: HeldInterrupts, gathered: Any) -> AbstractContextManager[Any]:
+    """What is read after the last draw of rows that are not in memory ends with the time, or by Ctrl-C."""
+
+    def refuse(report: Report) -> None:
+        if clock.over or ctrl_c.heard:
+            gathered.given_up.set()
+            raise PassGivenUp("the run was ended while rows were read.")
+
+    return nullcontext() if gathered is None else watching(refuse)
+
+
+def _opened(made: Made, task: Task, progress: Progress, in_memory: bool) -> list[ChainRun]:
+    """The chains; the first is opened, and everything compiled."""
+    parts, size = (made.target, made.ready_test, made.ready_proposal), (task.draws, task.tune, task.thin)
+    gathered = made.target.gathered
+    if gathered is not None:
+        gathered.expect(task.chains)
+    runs = [
+        ChainRun(*parts, child, number, point, *size, room=None if in_memory else 0)
+        for number, (child, point) in enumerate(zip(task.seed.spawn(task.chains), task.points, strict=True))
+    ]
+    progress.say(made.why)
+    announce("loading compiled code (first use compiles it)")
+    if nothing_compiled_yet():
+        progress.say("compiling, which the first use after an installation does: 10 to 30 seconds")
+    if gathered is not None and made.ready_test.supply is not NO_ROWS:
+        announce("gathering the first rows that chains will draw")
+        gathered.begin(seeds_of_measure(task.seed)[1])
+    runs[0].open()
+    runs[0].compile()
+    return runs
+
+
+def _settings(made: Made, task: Task) -> dict[str, Any]:
+    until = {} if task.until is None else {"until": repr(task.until)}
+    return {
+        "target": made.about,
+        "test": repr(made.test),
+        "proposal": repr(made.proposal),
+        "why": made.why,
+        "seed": str(task.seed.entropy),
+        "draws": task.draws,
+        "tune": task.tune,
+        "thin": task.thin,
+        "rows": made.target.n_rows,
+        "total_bound": made.target.total_bound,
+        "data": made.target.fingerprint,
+        "model": made.given.description,
+        **until,
+    }
+
+
+def _seconds(set_up: float, all_of_it: float, compiling: float) -> dict[str, float]:
+    """Wall time of a session by its stages; compiling counts in neither of the others."""
+    found = {"compiling": compiling, "set-up": set_up, "warm-up and draws": all_of_it - set_up}
+    return {stage: round(seconds, 4) for stage, seconds in found.items()}
+
+
+def _run(runs: list[ChainRun], task: Task, store: Store | None, go_on: Callable[[], None]) -> int | None:
+    """To the end, or to where ``task.until`` holds: how many draws per chain that took, None if it did not."""
+    until, d = task.until, len(runs[0].target.reported)
+    for n in [task.draws] if until is None else until.looks(task.draws):
+        for run in runs:
+            run.goal = n
+        go_on()
+        if not all(run.kept >= n for run in runs):
+            return None
+        take = partial(_taken, runs, n) if store is None else partial(store.take, n)
+        if until is not None and until.holds(take, len(runs), n, d):
+            return n
+    return None
+
+
+def _taken(runs: list[ChainRun], n: int, every: int, which: Any) -> np.ndarray:
+    """Some of the first ``n`` draws, from memory."""
+    return np.stack([run.target.natural(run.draws[:n])[::every, which] for run in runs])
+
+
+def _results(runs: list[ChainRun], store: Store | None, enough: int | None) -> list[ChainResult]:
+    if store is not None:
+        return [store.result(run.number, enough)[0] for run in runs]
+    return [run.result() for run in runs]
+
+
+def _no_draws(interrupted: bool, max_seconds: float | None, store: Store | None) -> BaseException:
+    later = (
+        "" if store is None or not store.is_there else f"; tunamh.resume({str(store.path)!r}, target) goes on from here"
+    )
+    if interrupted:
+        return KeyboardInterrupt(f"interrupted before every chain had a draw{later}")
+    hint = later or "; allow more time or less tune"
+    return NoDraws(f"max_seconds={max_seconds:g} ran out before every chain had a draw{hint}")
+
+
+def _ended(
+    made: Made, task: Task, results: list[ChainResult], settings: dict[str, Any], seconds: float, progress: Progress
+) -> tuple[Any, list[Warning]]:
+    target, test = made.target, made.test
+    walked = [result.draws for result in results], [result.record for result in results]
+    from_laplace = partial(
+        laplace_attributes, target, test, made.proposal, made.ready_test, *walked, task.thin, task.seed
+    )
+    natural = [result._replace(draws=target.natural(result.draws)) for result in results]
+    about = {"exact": test.exact, "extra": made.ready_test.reports, "settings": settings}
+    return ended(natural, target, about, from_laplace, seconds, progress)

@@ -1,0 +1,58 @@
+"""A stored run as a DataTree, from any process, also while it grows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import NoDraws
+from ..results.tree import to_datatree
+from .errors import StoreError
+from .folder import Store, as_path
+
+
+def read_store(store: Any) -> Any:
+    """The draws that a stored run has so far, as `tunamh.sample` returns them.
+
+    Any process may read a store while another writes to it: every file is there whole. Nothing in a store is executed
+    or unpickled, and nothing is written.
+
+    Parameters
+    ----------
+    store : str or path
+        The folder that was named by ``sample(..., store=)``.
+
+    Returns
+    -------
+    xarray.DataTree
+        Groups ``posterior`` and ``sample_stats``, all chains cut to the shortest; ``stopped`` in the settings attribute
+        is ``"finished"`` when all wanted draws are there, else ``"unfinished"``. The attributes ``laplace_...`` are
+        with the result of `tunamh.sample` and `tunamh.resume` only: they need the data.
+
+    Raises
+    ------
+    StoreError
+        There is no stored run, or a file of it is damaged; the text says which and what to do.
+    NoDraws
+        A chain has no draw yet.
+    """
+    run = Store.open(as_path(store))
+    header = run.header
+    results = []
+    for chain in range(header.chains):
+        walked, natural = run.result(chain)
+        if len(natural) == 0:
+            chunk = next(run.chunks(chain), None)
+            steps = 0 if chunk is None else chunk.state.chain.steps
+            raise NoDraws(
+                f"chain {chain} of the run in {run.path} has no draw yet, after {steps:,} steps, of which "
+                f"{header.tune:,} are warm-up: wait, or tunamh.resume it"
+            )
+        results.append(walked._replace(draws=natural))
+    finished = all(len(result.draws) >= header.draws for result in results)
+    settings = {**header.settings, "draws": header.draws, "stopped": "finished" if finished else "unfinished"}
+    variables = [(name, labels) for name, labels in header.variables]
+    try:
+        return to_datatree(results, variables, exact=header.exact, extra=header.extra, settings=settings)
+    except (ValueError, TypeError, LookupError) as error:
+        told = f"the names in {run.path} make no table of its draws ({error}): its header is damaged or forged."
+        raise StoreError(told, run.path) from error

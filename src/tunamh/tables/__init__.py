@@ -1,0 +1,1 @@
+"""Any data frame, array or sparse matrix, as columns of numbers and of codes."""

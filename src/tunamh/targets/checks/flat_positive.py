@@ -1,0 +1,50 @@
+"""Flat priors of positive parameters: taken where a posterior is proved, refused elsewhere (spec 5l)."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ...errors import ImproperPosterior
+from ...priors.laws import FLAT_POSITIVE
+from ...priors.potential import ReadyPrior
+from ..coordinates.base import Scale
+from ..observations.row_layout import Arrangement
+
+
+def is_flat(laws: Any) -> bool:
+    return bool((laws.kind == FLAT_POSITIVE).any())
+
+
+def weight_of_errors(form: Scale) -> float:
+    """What the rows whose response is known weigh: ``n`` of ``s^-n``."""
+    return form.exponent + form.coefficients + (0.0 if form.shape else 2.0)
+
+
+def without_prior(coefficients: ReadyPrior) -> int:
+    """How many coefficients have no prior; of a user's own function nothing is known."""
+    return len(coefficients.flat) if coefficients.own else int(np.sum(coefficients.flat))
+
+
+def refuse_unproved(arranged: Arrangement, coefficients: ReadyPrior) -> None:
+    """Raise unless a flat prior leaves a posterior.
+
+    The likelihood of ``n`` errors of scale ``s``, integrated over ``d`` coefficients without a prior, falls like
+    ``s^-(n - d)`` as ``s`` grows, and faster than any power towards zero unless columns explain every response.
+    """
+    for extra, laws in zip(arranged.extras, arranged.laws, strict=True):
+        if not is_flat(laws):
+            continue
+        form = arranged.form
+        if type(form) is not Scale or form.shape or extra.name != "scale":
+            refuse(extra.name, "the likelihood may stay positive as it grows without end")
+        if not weight_of_errors(form) - without_prior(coefficients) > 1.0:
+            refuse(extra.name, "there are too few rows for the coefficients that have no prior")
+
+
+def refuse(name: str, why: str) -> NoReturn:
+    raise ImproperPosterior(
+        f"FlatPositive() for {name}: {why}, so that no posterior is proved. Give a proper prior, such as "
+        "tunamh.priors.Uniform(0, 100) or tunamh.HalfNormal(10)."
+    )

@@ -1,0 +1,213 @@
+"""What a person should be told of a regression before it is sampled: units, and priors whose tails may be missed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..._linear import SMALLEST_CURVATURE, scaled_eigen
+from ...tables.matrices import column_names
+from ..search.newton import Mode, find_modes
+
+if TYPE_CHECKING:
+    from ..expansion.taylor import TaylorTarget
+    from ..glm import GLM
+
+_OTHER_SCALE = 2.0  # typical residuals this many times longer or shorter than the scale are another scale's
+_NARROW = 10.0  # times narrower than the likelihood: a prior whose tails, if it has any, are far from its peak
+_FAR, _LEAST_RISE = 100.0, 2.0  # standard deviations; an energy that is higher by less there does not rise
+_DIRECTIONS = 10  # along which the energy is curved least
+_FEW_ROWS = 2000
+_TYPICAL = 0.6745  # the median of the absolute value of a standard normal
+
+
+def doubts(target: GLM) -> Iterator[str]:
+    """Whole sentences, none where nothing is to be said."""
+    yield from _of_units(target)
+    if hasattr(target.given_family, "doubts"):
+        yield from target.given_family.doubts(target.given_rows)
+    if len(target.modes) == 1:
+        yield from _of_flat_likelihood(target)
+        yield from _of_narrow_prior(target)
+        yield from _of_heavy_prior(target)
+
+
+def _of_units(target: GLM) -> Iterator[str]:
+    """A known scale that is far from the residuals makes another model of the data than its owner means."""
+    scale = getattr(target.given_family, "scale", None)
+    if not isinstance(scale, float) or target.repeated:  # rows that differ are no sample of all
+        return
+    step, family = max(1, target.n_rows // 10_000), target.given_family
+    rows = target.given_rows.take(np.arange(0, target.n_rows, step)).rows()
+    response = getattr(family, "response", None)  # what is regressed, where that is not y
+    coefficients = target.natural(target.modes[0].point)[: len(target.arranged.names)]
+    y = rows.y if response is None else response(rows)
+    residuals = y - rows.X.dot(coefficients)
+    if rows.censored is not None:
+        y, residuals = y[rows.censored == 0], residuals[rows.censored == 0]
+    if len(y) <= 2 * target.dim or not np.isfinite(residuals).all():
+        return
+    typical = float(np.median(np.abs(residuals))) / getattr(family, "median_size", _TYPICAL)
+    if getattr(family, "squared", False) and rows.censored is None:
+        typical = float(np.sqrt(np.mean(residuals**2) * len(y) / (len(y) - target.dim)))
+    ratio = typical / scale
+    if ratio > _OTHER_SCALE or (0 < ratio < 1 / _OTHER_SCALE):
+        off = f"{ratio:.3g} times" if ratio > 1 else f"1/{1 / ratio:.3g} of"
+        yield (
+            f"a typical residual is {typical:.3g}, {off} the scale of {family!r}, which is taken as known: "
+            f"standard deviations will be too {'small' if ratio > 1 else 'large'}. Say scale={typical:.2g} or so, or "
+            "divide X and y by it."
+        )
+
+
+def _of_narrow_prior(target: GLM) -> Iterator[str]:
+    """A peak of the prior far narrower than the likelihood: its tails are rarely visited, and may be missed."""
+    mode = target.modes[0]
+    if target._prior.gaussian or not mode.found or target.arranged.form is not None:
+        return
+    data, both = np.diag(mode.expansion.plain_hessian), np.diag(mode.posterior.plain_hessian)
+    narrow = [target.walking_names[j] for j in np.flatnonzero((data > 0) & (both > _NARROW**2 * data))]
+    if narrow:
+        yield (
+            f"the prior is more than {_NARROW:g} times narrower than the likelihood for {listed(narrow)}: if it has "
+            "heavy tails, they are visited rarely and these draws may miss them. Compare with "
+            "sample(target, test=tunamh.MH(), thin=20), or take a wider prior."
+        )
+
+
+def _of_heavy_prior(target: GLM) -> Iterator[str]:
+    """Data that are separable along coefficients with heavy-tailed priors: nothing else holds these back."""
+    heavy = target._prior.heavy
+    if not heavy.any() or target.observations is not target.given_rows:
+        return
+    part = target.on_columns(heavy | target._prior.flat)
+    direction = part.separating_direction()
+    if direction is not None:
+        named = part.names_along(direction)
+        yield (
+            f"the data are separable along column{'s' * (len(named) > 1)} {listed(named)}, and only a prior without a "
+            "variance holds the posterior there: its tails are so heavy that its mean does not exist, and with flat "
+            "coefficients beside it there may be no posterior at all. Take a Normal, a Laplace or a StudentT prior "
+            "with df above 2."
+        )
+
+
+def _of_flat_likelihood(target: GLM) -> Iterator[str]:
+    """Under a flat prior a family that does not say where it rises (`rises`) may leave no posterior; nothing is proved.
+
+    Where there is one, energies a hundred standard deviations from the mode are higher: by thousands, where they are
+    nearly quadratic, and by the logarithm of the distance times the number of rows where tails are the heaviest.
+    """
+    family, mode = target.family, target.modes[0]
+    judged = hasattr(family, "rises") or hasattr(family, "contrasts")
+    if judged or not target._prior.flat.any() or not np.isfinite(mode.posterior.hessian).all():
+        return
+    scale, values, vectors = scaled_eigen(mode.posterior.plain_hessian)
+    few = np.argsort(np.abs(values))[:_DIRECTIONS]
+    widths = 1 / np.sqrt(np.maximum(np.abs(values[few]), SMALLEST_CURVATURE * np.abs(values).max()))
+    ways = list((vectors[:, few] / scale[:, None] * widths).T)
+    path = mode.point - target.search_starts()[0]
+    curved = float(path @ mode.posterior.plain_hessian @ path)
+    ways += [path / np.sqrt(curved)] if curved > 0 else []
+    points = np.array([mode.point + sign * _FAR * way for way in ways for sign in (-1.0, 1.0)])
+    rises = target.energies_at(points) - mode.posterior.energy
+    lowest = int(np.argmin(np.where(np.isnan(rises), np.inf, rises)))
+    if rises[lowest] < _LEAST_RISE:
+        named = names_along(target, points[lowest] - mode.point)
+        yield (
+            f"the energy of {target.given_family!r} does not rise along column{'s' * (len(named) > 1)} "
+            f"{listed(named)}, as far as {_FAR:g} standard deviations from its lowest point that was found: under a "
+            "flat prior there may be no posterior. Give a prior, such as prior=tunamh.Normal(scale=10), or drop "
+            "columns."
+        )
+
+
+def searched(target: GLM) -> list[Mode]:
+    """The modes; of a user's energy that has none, a word about its sign."""
+    own = hasattr(target.family, "formula")
+    with np.errstate(invalid="ignore") if own else nullcontext():
+        modes = find_modes(target)
+    if own and not (modes[0].found and _is_minimum(modes[0].posterior.hessian)):
+        _refuse_log_likelihood(target)
+    return modes
+
+
+def _refuse_log_likelihood(target: GLM) -> None:
+    """An energy without a minimum that falls on both sides of where the search begins, further and further.
+
+    A likelihood vanishes far away, so that its logarithm falls without end; an energy may do so on one side at most.
+    The start of a search may lie on a hill of an energy as well, but behind the hill that rises again.
+    """
+    some = target.sample_of(_FEW_ROWS, seed=5)
+    start = some.search_starts()[0]
+    hessian = some.expansion(start).plain_hessian
+    if not np.isfinite(hessian).all() or not (scaled_eigen(hessian)[1] < 0).all():
+        return
+    scale, values, vectors = scaled_eigen(hessian)
+    ways = (vectors / scale[:, None] / np.sqrt(np.abs(values))).T
+    for way in ways:
+        for sign in (-1.0, 1.0):
+            path = start + sign * _FAR ** np.arange(3)[:, None] * way
+            energies = some.energies_at(path) - some._prior_energies_at(path)
+            if (np.diff(energies[np.isfinite(energies)]) > 0).any():
+                return
+    raise ValueError(
+        f"the energy of {target.given_family!r} looks like a log likelihood: return its negative. It falls on both "
+        "sides in every direction and no lowest point was found; an energy is minus the log-likelihood of a row."
+    )
+
+
+def _is_minimum(hessian: np.ndarray) -> bool:
+    """Whether the curvature is positive in every direction, by more than rounding."""
+    if not np.isfinite(hessian).all():
+        return False
+    values = scaled_eigen(hessian)[1]
+    return bool(values.min() > SMALLEST_CURVATURE * values.max() > 0)
+
+
+def proved_proper(target: GLM, expanded: TaylorTarget, away: float) -> bool:
+    """Whether the energy is higher than at the centre all around it, so that a convex one rises in every direction.
+
+    At a distance ``r`` (in posterior standard deviations) within the trust radius it is higher by at least
+    ``-away r + r^2/2 - C r^3/6``, C the sum of the bounds of order 2; at ``r = 4 away`` that is positive if
+    ``8/3 C away < 1``. Where ``|f'''| <= f''``, ``away max_i |L'x_i| < 1`` will do (spec 5i). On separated data
+    Newton's steps shrink so that neither product ever becomes small.
+    """
+    if target._prior.proper:
+        return True
+    if getattr(target.family, "self_concordant", False) and expanded.longest * away < 1:
+        return True
+    near_enough = 16 * away**2 <= expanded.trust.radii_squared[0]
+    return expanded.order == 2 and near_enough and 8 / 3 * expanded.total_bound * away < 1
+
+
+def names_along(target: GLM, direction: np.ndarray) -> list[str]:
+    """The columns that a direction is made of, in the units of the columns."""
+    squares = target.sums(lambda X, y, weight: (X.squares(weight > 0),))[0]
+    share = np.abs(direction) * np.sqrt(squares)
+    if not share.any():
+        share = np.abs(direction)
+    leading = sorted(j for j in np.argsort(-share) if share[j] > 0.1 * share.max())
+    return [target.walking_names[j] for j in leading]
+
+
+def refuse_positions(X: Any, names: list[str], prior: Any) -> None:
+    """Numbers of a prior in the order of the columns mean another coefficient where categories changed places."""
+    labels = column_names(X)
+    given = getattr(prior, "__dict__", {}).values()
+    if labels is None or not any(isinstance(value, tuple) and value for value in given):
+        return
+    of_levels = (name if name in labels else name[: max(name.rfind("["), 0)] for name in names)
+    order = [labels.index(label) for label in of_levels if label in labels]
+    if order != sorted(order):
+        raise ValueError(
+            f"columns of categories come behind the others, so that the coefficients are {listed(names)}: give the "
+            "prior's numbers by name (a dict, or tunamh.priors.ByName), or put the columns of numbers first."
+        )
+
+
+def listed(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} others" if len(names) > 5 else "")

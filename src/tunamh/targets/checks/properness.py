@@ -1,0 +1,85 @@
+"""Whether there is a posterior, and whether its Laplace law is to be trusted."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import numpy as np
+
+from ..._linear import flat_direction
+from ...capabilities import Examined
+from ...errors import ImproperPosterior
+from ...process.stages import announce
+from ..base import Target
+from ..search.newton import Mode
+from .model_warnings import listed
+
+_LEAST_WEIGHT = 5.0  # rows per parameter, below which nothing is known of a Laplace law under a flat prior
+
+
+class Regression(Target, Examined):
+    """For type checkers: a target that offers what is asked of it here."""
+
+
+def why_unsafe(target: Regression, mode: Mode) -> str | None:
+    """Why the Laplace law is not to be trusted, if so."""
+    if not np.isfinite(mode.posterior.energy):
+        return "no point was found at which the prior and all energies are finite"
+    if not np.isfinite(mode.posterior.hessian).all():
+        return "derivatives are not finite where the search for a mode stopped"
+    prior, along = target._prior, flat_direction(mode.posterior.hessian)
+    if along is not None:
+        frame = mode.posterior.frame
+        along = along if frame is None else frame.columns @ along
+        return f"the likelihood is flat along {named_along(target, along)} where the search for a mode stopped"
+    if not mode.posterior.metric().positive_definite:
+        return "the Hessian is indefinite where the search for a mode stopped"
+    if not mode.found:
+        return f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next point"
+    if target.effective_rows < _LEAST_WEIGHT * target.dim and not prior.proper:
+        return f"the rows weigh no more than {target.effective_rows:.3g} together, for {target.dim} parameters"
+    return None
+
+
+def refuse_dependent_columns(target: Regression) -> None:
+    """Under a flat prior: name every group of columns that depend on each other."""
+    if target._prior.proper:
+        return
+    groups = target.dependent_columns()
+    if not groups:
+        return
+    said = []
+    for group in groups:
+        names = [target.walking_names[j] for j in group]
+        if len(group) == 1:
+            said.append(f"column {names[0]} is zero in every row")
+        else:
+            said.append(f"columns {listed(names)} are collinear: one of them is a combination of the others")
+    _refuse("; ".join(said))
+
+
+def refuse_separated(target: Regression) -> None:
+    """Under a flat prior: name the columns along which the likelihood never falls."""
+    if target._prior.proper:
+        return
+    announce("looking for separated data")
+    direction = target.separating_direction()
+    if direction is not None:
+        along = named_along(target, direction)
+        _refuse(
+            f"the likelihood rises without end along {along}: the data are separable there, one side of it holding "
+            "a single class or no counts"
+        )
+
+
+def _refuse(what: str) -> NoReturn:
+    raise ImproperPosterior(
+        f"{what}. Under a flat prior there is then no posterior. Give a prior, such as prior=tunamh.Normal(scale=10), "
+        "or drop columns."
+    )
+
+
+def named_along(target: Regression, direction: np.ndarray) -> str:
+    """The columns that a direction is made of, in a sentence."""
+    named = target.names_along(direction)
+    return f"column{'s' * (len(named) > 1)} {listed(named)}"

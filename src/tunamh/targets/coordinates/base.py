@@ -1,0 +1,224 @@
+"""What a posterior has in closed form beside its rows and its prior, in coordinates of its own (spec 5l, 5n).
+
+A chain may walk in other coordinates than a user knows the parameters by: ``tau = 1 / scale`` and ``(beta - b0) tau``
+make the rows' energies linear in what is walked. A form says how the one becomes the other, and what the density has
+gained: the Jacobian, and terms that depend on a few parameters and on counts of the data only.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...compiled import helper
+from ...compiled.vector import copy_into
+from ...priors.potential import PriorExpansion
+
+# A compiled form is ``fill(theta, natural, hyper, at)``: it fills ``natural`` with the parameters as a user knows them,
+# coefficients first, and returns the log of the density's closed part, -inf outside the support. Its numbers begin at
+# ``hyper[at]``.
+
+
+class Form(ABC):
+    """``coefficients`` of the ``dim`` parameters belong to columns; the others, ``extras``, come behind them."""
+
+    fill: ClassVar[Any]
+
+    def __init__(self, coefficients: int, extras: int):
+        self.coefficients, self.dim = coefficients, coefficients + extras
+
+    @property
+    @abstractmethod
+    def numbers(self) -> list[float]:
+        """What ``fill`` reads."""
+
+    @property
+    def extra_at(self) -> np.ndarray:
+        """Where the extra parameters are walked."""
+        return np.arange(self.coefficients, self.dim)
+
+    @property
+    def coefficients_at(self) -> np.ndarray:
+        """Where the coefficients are."""
+        return np.arange(self.coefficients)
+
+    @abstractmethod
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        """Points (..., dim) as a user knows them."""
+
+    @abstractmethod
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        """A user's point in the coordinates that are walked."""
+
+    linear: ClassVar[bool] = False
+    """Whether `natural` is."""
+
+    def expansion(self, theta: np.ndarray) -> PriorExpansion | None:
+        """Of minus the closed part, exactly; None where only differences are known.
+
+        Under a form that has it, coefficients are walked as they are, and what has laws beside them is linear.
+        """
+        return None
+
+    @property
+    def laws_of(self) -> np.ndarray:
+        """Of a form that has `expansion`: the linear functions of what is walked that the extras' laws are of."""
+        return np.eye(self.dim)[self.extra_at]
+
+    def thirds(self, theta: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        """``sum_k d^3 V / dz_j dz_k^2`` of a form that has `expansion`, ``theta = m + factor z``."""
+        raise NotImplementedError
+
+
+# ------------------------------------------------------------------------------------------------- nothing at all
+
+
+@helper
+def fill_same(theta, natural, hyper, at):
+    copy_into(natural, theta)
+    return 0.0
+
+
+class Same(Form):
+    """All parameters are walked as they are."""
+
+    fill = staticmethod(fill_same)
+
+    @property
+    def numbers(self) -> list[float]:
+        return []
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return points
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        return point
+
+
+# ------------------------------------------------------------------------------------------------ an unknown scale
+
+
+@helper
+def fill_scale(theta, natural, hyper, at):
+    """``beta = b0 + eta / tau``, ``scale = 1 / tau`` (or a shape, tau itself); ``exponent log(tau / tau_0)``."""
+    tau_at, exponent, tau_0, shape = int(hyper[at]), hyper[at + 1], hyper[at + 2], hyper[at + 3] > 0.0
+    d = int(hyper[at + 4])
+    tau = theta[tau_at]
+    if not tau > 0.0:
+        return -np.inf if tau <= 0.0 else np.nan
+    for j in range(d):
+        natural[j] = hyper[at + 5 + j] + theta[j + 1 if j >= tau_at else j] / tau
+    natural[d] = tau if shape else 1.0 / tau
+    return exponent * math.log1p((tau - tau_0) / tau_0)
+
+
+class Scale(Form):
+    """A linear regression with unknown scale: rows ``rho(tau e_i - x_i.eta)``, ``e_i = y_i - x_i.b0`` (spec 5l).
+
+    With ``n`` the weight of the rows that are not censored, the density of ``(eta, tau)`` has the factor ``tau^(n - d -
+    2)``: one power for each such row, and the Jacobian of ``(beta, scale)``, or of ``(beta, tau)`` where the parameter
+    is a shape: two powers less.
+    """
+
+    fill = staticmethod(fill_scale)
+
+    def __init__(self, b0: np.ndarray, tau_at: int, tau_0: float, weight: float, *, shape: bool = False):
+        super().__init__(len(b0), 1)
+        self.b0, self.tau_at, self.tau_0, self.shape = b0, tau_at, tau_0, shape
+        self.exponent = weight - len(b0) - (0.0 if shape else 2.0)
+
+    @property
+    def numbers(self) -> list[float]:
+        return [self.tau_at, self.exponent, self.tau_0, self.shape, self.coefficients, *self.b0]
+
+    @property
+    def extra_at(self) -> np.ndarray:
+        return np.array([self.tau_at])
+
+    @property
+    def coefficients_at(self) -> np.ndarray:
+        return np.delete(np.arange(self.coefficients + 1), self.tau_at)
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        tau = points[..., self.tau_at, None]
+        beta = self.b0 + points[..., self.coefficients_at] / tau
+        return np.concatenate([beta, tau if self.shape else 1 / tau], axis=-1)
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        tau = point[-1] if self.shape else 1 / point[-1]
+        return np.insert((point[: self.coefficients] - self.b0) * tau, self.tau_at, tau)
+
+
+# ------------------------------------------------------------------- degrees of freedom, alone and beside a scale
+
+
+@helper
+def _fill_last_df(theta, natural, weight):
+    """The last parameter is walked as ``kappa = log df``; the constants of ``weight`` rows, and the Jacobian."""
+    kappa = theta[theta.size - 1]
+    if not abs(kappa) < 50.0:
+        return -np.inf
+    df = math.exp(kappa)
+    natural[theta.size - 1] = df
+    return kappa + weight * (math.lgamma(0.5 * (df + 1.0)) - math.lgamma(0.5 * df) - 0.5 * kappa)
+
+
+@helper
+def fill_df(theta, natural, hyper, at):
+    """``df = e^kappa``: the constants of the Student-t density, and the Jacobian ``kappa``."""
+    copy_into(natural, theta)
+    return _fill_last_df(theta, natural, hyper[at])
+
+
+class Df(Form):
+    """Student-t errors of a known scale and unknown degrees of freedom (spec 5n)."""
+
+    fill = staticmethod(fill_df)
+
+    def __init__(self, coefficients: int, weight: float):
+        super().__init__(coefficients, 1)
+        self.weight = weight
+
+    @property
+    def numbers(self) -> list[float]:
+        return [self.weight]
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return np.concatenate([points[..., :-1], np.exp(points[..., -1:])], axis=-1)
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        return np.append(point[:-1], np.log(point[-1]))
+
+
+@helper
+def fill_scale_and_df(theta, natural, hyper, at):
+    """As `fill_scale`, and ``df = e^kappa``: the constants of the Student-t density, and the Jacobian ``kappa``."""
+    value = fill_scale(theta, natural, hyper, at + 1)
+    return value + _fill_last_df(theta, natural, hyper[at]) if value > -np.inf else value
+
+
+class ScaleAndDf(Scale):
+    """Student-t errors with unknown scale and degrees of freedom (spec 5n)."""
+
+    fill = staticmethod(fill_scale_and_df)
+
+    def __init__(self, b0: np.ndarray, tau_at: int, tau_0: float, weight: float):
+        super().__init__(b0, tau_at, tau_0, weight)
+        self.dim, self.weight = len(b0) + 2, weight
+
+    @property
+    def numbers(self) -> list[float]:
+        return [self.weight, *super().numbers]
+
+    @property
+    def extra_at(self) -> np.ndarray:
+        return np.array([self.tau_at, self.dim - 1])
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return np.concatenate([super().natural(points[..., :-1]), np.exp(points[..., -1:])], axis=-1)
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        return np.append(super().walking(point[:-1]), np.log(point[-1]))

@@ -1,0 +1,306 @@
+"""A closed form and priors together, as the potential that the rest of the library knows (spec 5l)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...compiled import LogPrior, Part, fixed, helper, part
+from ...priors.differences import by_differences
+from ...priors.laws import Laws, ReadyIndependent, laws_at, ready, records
+from ...priors.mixtures import Mixture, ReadyMixture
+from ...priors.potential import PriorExpansion, ReadyPrior
+from .base import Form, Same, fill_df, fill_same, fill_scale, fill_scale_and_df
+from .shared import (
+    fill_cutpoints,
+    fill_dispersion,
+    fill_dispersion_of_large,
+    fill_log,
+    fill_probability,
+    fill_probability_and_dispersion,
+    fill_probability_and_dispersion_of_large,
+    fill_shape,
+)
+
+# hyper: how many coordinates the quadratic has, where the form's numbers begin, where the laws' records begin, where
+# they end; the quadratic's coordinates, centre, gradient and Hessian; the form's numbers; the records; and the numbers
+# of the coefficients' own prior, where that is no set of independent laws.
+_QUADRATIC = 4
+
+
+@helper
+def _quadratic(theta, hyper):
+    """``g.u + u'Hu / 2`` in a few coordinates: what was accounted for elsewhere."""
+    q, at = int(hyper[0]), _QUADRATIC
+    total = 0.0
+    for a in range(q):
+        slope = hyper[at + 2 * q + a]
+        for b in range(q):
+            away = theta[int(hyper[at + b])] - hyper[at + q + b]
+            slope += 0.5 * hyper[at + 3 * q + a * q + b] * away
+        total += slope * (theta[int(hyper[at + a])] - hyper[at + q + a])
+    return total
+
+
+@helper
+def _with_laws(theta, natural, value, hyper):
+    """A form's value, the laws of the natural parameters, and the quadratic."""
+    if not value > -np.inf:
+        return value
+    return value + laws_at(natural, hyper, int(hyper[2]), int(hyper[3])) + _quadratic(theta, hyper)
+
+
+@part(LogPrior)
+def _same(theta, hyper):
+    natural = np.empty(theta.size)
+    return _with_laws(theta, natural, fill_same(theta, natural, hyper, int(hyper[1])), hyper)
+
+
+@part(LogPrior)
+def _scale(theta, hyper):
+    natural = np.empty(theta.size)
+    return _with_laws(theta, natural, fill_scale(theta, natural, hyper, int(hyper[1])), hyper)
+
+
+@part(LogPrior)
+def _df(theta, hyper):
+    natural = np.empty(theta.size)
+    return _with_laws(theta, natural, fill_df(theta, natural, hyper, int(hyper[1])), hyper)
+
+
+@part(LogPrior)
+def _scale_and_df(theta, hyper):
+    natural = np.empty(theta.size)
+    return _with_laws(theta, natural, fill_scale_and_df(theta, natural, hyper, int(hyper[1])), hyper)
+
+
+@part(LogPrior)
+def _log(theta, hyper):
+    natural = np.empty(theta.size)
+    return _with_laws(theta, natural, fill_log(theta, natural, hyper, int(hyper[1])), hyper)
+
+
+@part(LogPrior)
+def _dispersion(theta, hyper):
+    natural = np.empty(theta.size)
+    return _with_laws(theta, natural, fill_dispersion(theta, natural, hyper, int(hyper[1])), hyper)
+
+
+@part(LogPrior)
+def _large_dispersion(theta, hyper):
+    natural = np.empty(theta.size)
+    return _with_laws(theta, natural, fill_dispersion_of_large(theta, natural, hyper, int(hyper[1])), hyper)
+
+
+@part(LogPrior)
+def _shape(theta, hyper):
+    natural = np.empty(theta.size)
+    return _with_laws(theta, natural, fill_shape(theta, natural, hyper, int(hyper[1])), hyper)
+
+
+@part(LogPrior)
+def _probability(theta, hyper):
+    natural = np.empty(theta.size)
+    return _with_laws(theta, natural, fill_probability(theta, natural, hyper, int(hyper[1])), hyper)
+
+
+@part(LogPrior)
+def _probability_and_dispersion(theta, hyper):
+    natural = np.empty(theta.size)
+    return _with_laws(theta, natural, fill_probability_and_dispersion(theta, natural, hyper, int(hyper[1])), hyper)
+
+
+@part(LogPrior)
+def _probability_and_large_dispersion(theta, hyper):
+    natural = np.empty(theta.size)
+    value = fill_probability_and_dispersion_of_large(theta, natural, hyper, int(hyper[1]))
+    return _with_laws(theta, natural, value, hyper)
+
+
+@part(LogPrior)
+def _cutpoints(theta, hyper):
+    natural = np.empty(theta.size)
+    return _with_laws(theta, natural, fill_cutpoints(theta, natural, hyper, int(hyper[1])), hyper)
+
+
+# One part for each form, spelled out: Numba keeps these on disk, but no function made by another, such as those of
+# `_with_prior`, which are compiled anew in every process.
+_PARTS = {
+    fill_same: _same,
+    fill_scale: _scale,
+    fill_df: _df,
+    fill_scale_and_df: _scale_and_df,
+    fill_log: _log,
+    fill_dispersion: _dispersion,
+    fill_dispersion_of_large: _large_dispersion,
+    fill_shape: _shape,
+    fill_probability: _probability,
+    fill_probability_and_dispersion: _probability_and_dispersion,
+    fill_probability_and_dispersion_of_large: _probability_and_large_dispersion,
+    fill_cutpoints: _cutpoints,
+}
+
+
+@cache
+def _with_prior(fill: Any, prior: Part) -> Part:
+    """With a prior of the coefficients that is a part of its own, the user's or a correlated one."""
+    prior.__wrapper_address__()
+    log_prior = prior.dispatcher
+
+    @part(LogPrior, cache=False)
+    def log_density(theta, hyper):
+        natural = np.empty(theta.size)
+        value = fill(theta, natural, hyper, int(hyper[1]))
+        if not value > -np.inf:
+            return value
+        end = int(hyper[3])
+        own = log_prior(natural[: int(hyper[end])], hyper[end + 1 :])
+        return value + own + laws_at(natural, hyper, int(hyper[2]), end) + _quadratic(theta, hyper)
+
+    return log_density
+
+
+# --------------------------------------------------------------------------------------------------- the potential
+
+_MILD = 0.05  # of `ReadyPrior.tails`: a form is smooth, and narrow where there are many rows
+
+
+@dataclass(frozen=True, eq=False)
+class ReadyClosed(ReadyPrior):
+    """Minus the logarithm of a form's density and of the priors, in the coordinates that are walked."""
+
+    form: Form
+    coefficients: ReadyPrior
+    extras: Laws
+
+    @property
+    def own(self) -> bool:  # type: ignore[override]
+        return self.coefficients.own
+
+    @property
+    def heavy(self) -> np.ndarray:
+        heavy = np.zeros_like(self.flat)
+        heavy[self.form.coefficients_at] = self.coefficients.heavy
+        return heavy
+
+    @property
+    def gaussian(self) -> bool:
+        return False
+
+    @property
+    def tails(self) -> float:
+        return max(self.coefficients.tails, _MILD)
+
+    @property
+    def mixture(self) -> Mixture | None:
+        """Of coefficients that are Gaussian given unknown scales, among the parameters as they are walked."""
+        if not isinstance(self.coefficients, ReadyMixture):
+            return None
+        return self.coefficients.mixture.among(self.form.coefficients_at, self.form.dim)
+
+    def without_coefficients(self) -> ReadyClosed:
+        """The form and the priors of the extra parameters alone."""
+        none, flat = ready(_no_laws(self.form.coefficients)), self.flat.copy()
+        flat[self.form.coefficients_at] = True
+        return replace(self, coefficients=none, hyper=_packed(self.form, none, self.extras), flat=flat)
+
+    @property
+    def _involved(self) -> np.ndarray:
+        """The coordinates that the potential depends on."""
+        alone = self.coefficients.flat.all() and not getattr(self.form, "lean", np.zeros(0)).any()
+        return self.form.extra_at if alone else np.arange(self.form.dim)
+
+    def expansion(self, theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
+        """By differences over steps about as long as the posterior is wide, where a term of size N bends by 5 at most.
+
+        Its rounding is that of one energy of the data, and what it leaves of the fourth derivative is of size 1 / N.
+        """
+        exact = self.form.expansion(theta)
+        if exact is not None:
+            return self._with_laws_of_parts(exact, theta, width)
+        which, whole = self._involved, replace(self, hyper=_packed(self.form, self.coefficients, self.extras)).hyper
+
+        def energy(some: np.ndarray) -> float:
+            point = theta.copy()
+            point[which] = some
+            return -float(self.log_prior(point, whole))
+
+        found = by_differences(energy, theta[which], width[which])
+        gradient, hessian = np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
+        gradient[which], hessian[np.ix_(which, which)] = found.gradient, found.hessian
+        return PriorExpansion(found.energy, gradient, hessian)
+
+    def _with_laws_of_parts(self, form: PriorExpansion, theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
+        """A form's expansion and those of the priors."""
+        at, linear = self.form.coefficients_at, self.form.laws_of
+        own = self.coefficients.expansion(theta[at], width[at])
+        extras = ready(self.extras).expansion(linear @ theta, width[self.form.extra_at])
+        gradient = form.gradient + linear.T @ extras.gradient
+        hessian = form.hessian + linear.T @ extras.hessian @ linear
+        gradient[at] += own.gradient
+        hessian[np.ix_(at, at)] += own.hessian
+        return PriorExpansion(form.energy + own.energy + extras.energy, gradient, hessian)
+
+    def thirds(self, theta: np.ndarray, width: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        """Of the extra parameters, on which terms of the data's size depend: differences of their Hessian."""
+        if self.form.expansion(theta) is not None:
+            return self.form.thirds(theta, factor)
+        which, whole = self.form.extra_at, _packed(self.form, self.coefficients, self.extras)
+
+        def hessian(shift: np.ndarray) -> np.ndarray:
+            def energy(some: np.ndarray) -> float:
+                point = theta.copy()
+                point[which] = some
+                return -float(self.log_prior(point, whole))
+
+            return by_differences(energy, theta[which] + shift, width[which]).hessian
+
+        covariance, total = factor[which] @ factor[which].T, np.zeros(len(theta))
+        step = np.sqrt(np.diag(covariance))
+        for a, e in enumerate(np.eye(len(which))):
+            change = (hessian(step * e) - hessian(-step * e)) / (2 * step[a])
+            if np.isfinite(change).all():
+                total += float(np.sum(covariance * change)) * factor[which[a]]
+        return total
+
+    def without(self, at: np.ndarray, expansion: PriorExpansion) -> ReadyPrior:
+        which = self._involved
+        quadratic = which, at[which], expansion.gradient[which], expansion.hessian[np.ix_(which, which)]
+        return replace(self, hyper=_packed(self.form, self.coefficients, self.extras, quadratic))
+
+
+def _packed(form: Form, coefficients: ReadyPrior, extras: Laws, quadratic: tuple = ((), (), (), ())) -> np.ndarray:
+    """``hyper`` of the compiled side."""
+    numbers = form.numbers
+    independent = isinstance(coefficients, ReadyIndependent)
+    before = coefficients.laws if independent else _no_laws(form.coefficients)  # type: ignore[attr-defined]
+    laws = Laws(*(np.concatenate(pair) for pair in zip(before, extras, strict=True)))
+    zero = np.zeros(len(laws.kind))
+    each = records(laws, laws.kind > 0, zero, zero, zero)
+    begins = _QUADRATIC + sum(np.size(array) for array in quadratic)
+    starts = [len(quadratic[0]), begins, begins + len(numbers), begins + len(numbers) + len(each)]
+    tail = [] if independent else [float(form.coefficients), *coefficients.hyper]
+    return fixed(np.concatenate([starts, *(np.ravel(array) for array in quadratic), numbers, each, tail]))
+
+
+def _no_laws(dim: int) -> Laws:
+    return Laws(np.zeros(dim), np.zeros(dim), np.ones(dim), np.ones(dim))
+
+
+def closed_form(form: Form, coefficients: ReadyPrior, extras: list[Laws], start: np.ndarray) -> ReadyPrior:
+    """The potential of a form and priors; ``start`` is where a search begins, as a user knows the parameters."""
+    laws = Laws(*(np.concatenate(numbers) for numbers in zip(*extras, strict=True)))
+    mixed = isinstance(coefficients, ReadyMixture)
+    if isinstance(form, Same) and isinstance(coefficients, ReadyIndependent) and not mixed:  # nothing but laws
+        return ready(Laws(*(np.concatenate(pair) for pair in zip(coefficients.laws, laws, strict=True))))
+    flat = np.zeros(form.dim, bool)
+    flat[form.coefficients_at] = coefficients.flat
+    flat[form.extra_at] = laws.kind == 0
+    cheap = isinstance(coefficients, ReadyIndependent)
+    log_prior = _PARTS[form.fill] if cheap else _with_prior(form.fill, coefficients.log_prior)
+    zero = np.zeros(form.dim)
+    hyper = _packed(form, coefficients, laws)
+    return ReadyClosed(log_prior, hyper, form.walking(start), zero, flat, form, coefficients, laws)

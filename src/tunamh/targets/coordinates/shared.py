@@ -1,0 +1,274 @@
+"""Closed forms of parameters that all rows share: dispersions, shapes, probabilities, cutpoints (spec 5l)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...compiled import helper
+from ...compiled.vector import copy_into
+from ...priors.laws import NORMAL, Laws
+from ...priors.potential import PriorExpansion
+from .base import Form
+
+
+@helper
+def fill_log(theta, natural, hyper, at):
+    """The last parameter is walked as its logarithm."""
+    last = theta.size - 1
+    copy_into(natural, theta)
+    if not abs(theta[last]) < 300.0:
+        return -np.inf
+    natural[last] = math.exp(theta[last])
+    return theta[last]
+
+
+class Logarithm(Form):
+    """A positive parameter that all rows share; their energies hold all that the data say.
+
+    It is the last one, and ``between`` it and the coefficients may be others, walked as they are.
+    """
+
+    fill = staticmethod(fill_log)
+
+    def __init__(self, coefficients: int, between: int = 0):
+        super().__init__(coefficients, between + 1)
+
+    @property
+    def numbers(self) -> list[float]:
+        return []
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return np.concatenate([points[..., :-1], np.exp(points[..., -1:])], axis=-1)
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        return np.append(point[:-1], np.log(point[-1]))
+
+
+@helper
+def fill_dispersion(theta, natural, hyper, at):
+    """``sum_k m_k log(r + k)``, of which ``m_k`` rows have a count above ``k``."""
+    value, r = fill_log(theta, natural, hyper, at), 0.0
+    if value > -np.inf:
+        r = natural[theta.size - 1]
+        for k in range(int(hyper[at])):
+            value += hyper[at + 1 + k] * math.log(r + k)
+    return value
+
+
+@helper
+def fill_dispersion_of_large(theta, natural, hyper, at):
+    """``sum_v n_v (lgamma(r + v) - lgamma(r))`` over the counts ``v`` that occur: shorter where counts are large."""
+    value = fill_log(theta, natural, hyper, at)
+    if value > -np.inf:
+        r, n = natural[theta.size - 1], int(hyper[at])
+        base = math.lgamma(r)
+        for k in range(n):
+            value += hyper[at + 1 + n + k] * (math.lgamma(r + hyper[at + 1 + k]) - base)
+    return value
+
+
+class Dispersion(Logarithm):
+    """Negative binomial counts: ``prod_i Gamma(r + y_i) / Gamma(r)`` depends on counts of counts only (spec 5n)."""
+
+    fill = staticmethod(fill_dispersion)
+
+    def __init__(self, coefficients: int, values: np.ndarray, weights: np.ndarray, between: int = 0):
+        super().__init__(coefficients, between)
+        above = np.zeros(int(values.max(initial=0)) if values.max(initial=0) <= 4 * len(values) + 100 else 0)
+        if len(above) == values.max(initial=0):
+            for value, weight in zip(values.astype(np.int64), weights, strict=True):
+                above[:value] += weight
+            self._numbers = [float(len(above)), *above]
+        else:
+            self.fill = fill_dispersion_of_large  # type: ignore[misc]
+            self._numbers = [float(len(values)), *values, *weights]
+
+    @property
+    def numbers(self) -> list[float]:
+        return self._numbers
+
+
+@helper
+def fill_shape(theta, natural, hyper, at):
+    """``W (a log a - a - lgamma a)``, W the weight of all rows."""
+    value = fill_log(theta, natural, hyper, at)
+    if value > -np.inf:
+        a = natural[theta.size - 1]
+        value += hyper[at] * (a * (theta[theta.size - 1] - 1.0) - math.lgamma(a))
+    return value
+
+
+class GammaShape(Logarithm):
+    """Gamma responses: the part of the density's constant that depends on the shape alone."""
+
+    fill = staticmethod(fill_shape)
+
+    def __init__(self, coefficients: int, weight: float):
+        super().__init__(coefficients)
+        self.weight = weight
+
+    @property
+    def numbers(self) -> list[float]:
+        return [self.weight]
+
+
+# --------------------------------------------------------------------------------------------------- a probability
+
+
+@helper
+def _from_logit(theta, natural, j):
+    """Parameter ``j`` is walked as its logit: the Jacobian is ``p (1 - p)``, whose logarithm is returned."""
+    small = math.exp(-abs(theta[j]))
+    natural[j] = 1.0 / (1.0 + small) if theta[j] > 0.0 else small / (1.0 + small)
+    return -abs(theta[j]) - 2.0 * math.log1p(small)
+
+
+@helper
+def fill_probability(theta, natural, hyper, at):
+    """The last parameter is walked as its logit."""
+    copy_into(natural, theta)
+    return _from_logit(theta, natural, theta.size - 1)
+
+
+class Probability(Form):
+    """A probability that all rows share, with a uniform prior."""
+
+    fill = staticmethod(fill_probability)
+
+    def __init__(self, coefficients: int):
+        super().__init__(coefficients, 1)
+
+    @property
+    def numbers(self) -> list[float]:
+        return []
+
+    @staticmethod
+    def uniform() -> Laws:
+        """So wide a normal law that it is flat between 0 and 1."""
+        return Laws(*(np.array([value]) for value in (float(NORMAL), 0.5, 1e6, 1.0)))
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return np.concatenate([points[..., :-1], 1 / (1 + np.exp(-points[..., -1:]))], axis=-1)
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        return np.append(point[:-1], np.log(point[-1] / (1 - point[-1])))
+
+
+@helper
+def fill_probability_and_dispersion(theta, natural, hyper, at):
+    """As `fill_dispersion`, and the parameter before the dispersion by its logit."""
+    return fill_dispersion(theta, natural, hyper, at) + _from_logit(theta, natural, theta.size - 2)
+
+
+@helper
+def fill_probability_and_dispersion_of_large(theta, natural, hyper, at):
+    """As `fill_dispersion_of_large`, and the parameter before the dispersion by its logit."""
+    return fill_dispersion_of_large(theta, natural, hyper, at) + _from_logit(theta, natural, theta.size - 2)
+
+
+class ProbabilityAndDispersion(Dispersion):
+    """Zero-inflated negative binomial counts: a probability with a uniform prior, and a dispersion behind it."""
+
+    def __init__(self, coefficients: int, values: np.ndarray, weights: np.ndarray):
+        super().__init__(coefficients, values, weights, between=1)
+        large = self.fill is fill_dispersion_of_large
+        self.fill = fill_probability_and_dispersion_of_large if large else fill_probability_and_dispersion  # type: ignore[misc]
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        found = super().natural(points)
+        found[..., -2] = 1 / (1 + np.exp(-points[..., -2]))
+        return found
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        found = super().walking(point)
+        found[-2] = np.log(point[-2] / (1 - point[-2]))
+        return found
+
+
+# ------------------------------------------------------------------------------------------------------- cutpoints
+
+
+@helper
+def fill_cutpoints(theta, natural, hyper, at):
+    """``sum_{1<y<J} n_y log(1 - e^{-(c_y - c_{y-1})})``; outside the support unless cutpoints increase.
+
+    Laws are of cutpoints less ``lean.theta``.
+    """
+    copy_into(natural, theta)
+    cuts = int(hyper[at])
+    first, value, lean = theta.size - cuts, 0.0, 0.0
+    for j in range(int(hyper[at + cuts])):
+        lean += hyper[at + cuts + 1 + j] * theta[j]
+    for k in range(cuts):
+        natural[first + k] -= lean
+    for k in range(1, cuts):
+        gap = theta[first + k] - theta[first + k - 1]
+        if not gap > 0.0:
+            return -np.inf
+        value += hyper[at + k] * math.log(-math.expm1(-gap))
+    return value
+
+
+class Cutpoints(Form):
+    """Ordered categories: what depends on the distances between cutpoints only (spec 5l).
+
+    Rows have the columns ``x - origin``, so that ``b_k = c_k - origin.theta`` is walked in the place of the cutpoint
+    ``c_k``. Columns of which a row stores few are left as they are, but have an origin too, ``lean``: the prior is one
+    of ``b_k - lean.theta``.
+
+    With ``g`` the distance of two cutpoints and ``n`` the weight of the category between them, the potential is
+    ``V = -n log(1 - e^-g)``; its derivatives are ``-n / (e^g - 1)``, ``B = n / (4 sinh^2(g/2))``, ``-B coth(g/2)``.
+    """
+
+    fill = staticmethod(fill_cutpoints)
+    linear = True
+
+    def __init__(self, between: np.ndarray, origin: np.ndarray, lean: np.ndarray | None = None):
+        super().__init__(len(origin), len(between) + 1)
+        self.between, self.origin = between, origin
+        self.lean = np.zeros(len(origin)) if lean is None else lean
+
+    @property
+    def numbers(self) -> list[float]:
+        lean = self.lean.tolist() if self.lean.any() else []
+        return [float(len(self.between) + 1), *self.between, float(len(lean)), *lean]
+
+    @property
+    def laws_of(self) -> np.ndarray:
+        found = super().laws_of
+        found[:, : self.coefficients] = -self.lean
+        return found
+
+    def _moved(self, points: np.ndarray, sign: float) -> np.ndarray:
+        if not self.origin.any():
+            return points
+        theta, cuts = points[..., : self.coefficients], points[..., self.coefficients :]
+        return np.concatenate([theta, cuts + sign * (theta @ self.origin)[..., None]], axis=-1)
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return self._moved(points, 1.0)
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        return self._moved(point, -1.0)
+
+    def expansion(self, theta: np.ndarray) -> PriorExpansion:
+        at, gaps = self.extra_at, np.diff(theta[self.extra_at])
+        gradient, hessian = np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
+        if not (gaps > 0).all():
+            return PriorExpansion(np.inf, gradient, hessian)
+        n, apart = self.between, np.diff(np.eye(len(at)), axis=0)  # (gaps, cutpoints)
+        with np.errstate(over="ignore"):
+            slope, bend = -n / np.expm1(gaps), n / (4 * np.sinh(gaps / 2) ** 2)
+        gradient[at], hessian[np.ix_(at, at)] = apart.T @ slope, apart.T @ (bend[:, None] * apart)
+        return PriorExpansion(-float(n @ np.log(-np.expm1(-gaps))), gradient, hessian)
+
+    def thirds(self, theta: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        at, gaps = self.extra_at, np.diff(theta[self.extra_at])
+        white = np.diff(factor[at], axis=0)  # gaps in whitened coordinates
+        if not (gaps > 0).all():
+            return np.zeros(factor.shape[1])
+        with np.errstate(over="ignore"):
+            third = -self.between / (4 * np.sinh(gaps / 2) ** 2 * np.tanh(gaps / 2))
+        return (third * np.einsum("gj,gj->g", white, white)) @ white

@@ -1,0 +1,235 @@
+"""Columns of which a row has few: levels of factors, and sparse matrices.
+
+A row holds some columns whole and, for the others, the positions in ``theta`` of those that are not zero, with their
+values unless all of these are 1. A factor is then one gather ``theta[position]``, whatever its number of levels; a row
+at a factor's reference level has no position there (-1). Parameters come in the order: whole columns, then the others.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._linear import Frame
+from ...compiled import REASSOCIATE, Dot, Dots, Sizes, helper, part
+from ...compiled.vector import prefetch_row
+from ...rows.source import NOWHERE
+from ...rows.stream import ROWS_AHEAD
+from .base import DesignNumbers, DesignParts, design_of, lengths_of_rows, rows_in_double
+
+# Layout of a packed row's features: whole columns, positions (32-bit integers, two in the place of one number), values.
+
+
+@part(Dots, fastmath=REASSOCIATE)
+def _dots(theta, prop, rows, index, start, n, hyper, eta, eta_prop):
+    at = design_of(hyper)
+    positions, first = rows.view(np.int32), 2 * at.columns
+    values = at.columns + (at.positions + 1) // 2
+    for b in range(n):
+        if start + b + ROWS_AHEAD < index.size:
+            prefetch_row(rows, index[start + b + ROWS_AHEAD])
+        i = index[start + b]
+        here, there = 0.0, 0.0
+        for j in range(at.columns):
+            here += rows[i, j] * theta[j]
+            there += rows[i, j] * prop[j]
+        for k in range(at.positions):
+            j = positions[i, first + k]
+            if j >= 0:
+                value = rows[i, values + k] if at.valued else 1.0
+                here += value * theta[j]
+                there += value * prop[j]
+        eta[b], eta_prop[b] = here, there
+
+
+@part(Dot, fastmath=REASSOCIATE)
+def _dot(theta, rows, index, n, hyper, eta):
+    at = design_of(hyper)
+    positions, first = rows.view(np.int32), 2 * at.columns
+    values = at.columns + (at.positions + 1) // 2
+    for b in range(n):
+        i = index[b]
+        here = 0.0
+        for j in range(at.columns):
+            here += rows[i, j] * theta[j]
+        for k in range(at.positions):
+            j = positions[i, first + k]
+            if j >= 0:
+                here += (rows[i, values + k] if at.valued else 1.0) * theta[j]
+        eta[b] = here
+
+
+@part(Sizes)
+def _sizes(theta, rows, i, hyper):
+    at = design_of(hyper)
+    positions, first = rows.view(np.int32), 2 * at.columns
+    values = at.columns + (at.positions + 1) // 2
+    terms, squares = 0.0, 0.0
+    for j in range(at.columns):
+        terms += abs(rows[i, j] * theta[j])
+        squares += rows[i, j] * rows[i, j]
+    for k in range(at.positions):
+        j = positions[i, first + k]
+        if j >= 0:
+            value = rows[i, values + k] if at.valued else 1.0
+            terms += abs(value * theta[j])
+            squares += value * value
+    return terms * (1.0 + (at.columns + at.positions) / 32.0), np.sqrt(squares)
+
+
+# ---------------------------------------------------------------------------------------- sums over blocks of rows
+
+
+@helper
+def _gather(positions, values, matrix, out):
+    """``out_i += sum_k value_ik matrix[position_ik]``."""
+    for i in range(positions.shape[0]):
+        for k in range(positions.shape[1]):
+            j = positions[i, k]
+            if j >= 0:
+                value = values[i, k] if values.size > 0 else 1.0
+                for m in range(matrix.shape[1]):
+                    out[i, m] += value * matrix[j, m]
+
+
+@helper
+def _scatter(positions, values, weights, out):
+    """``out[position_ik] += value_ik weights_i`` for every column of ``weights``."""
+    for i in range(positions.shape[0]):
+        for k in range(positions.shape[1]):
+            j = positions[i, k]
+            if j >= 0:
+                value = values[i, k] if values.size > 0 else 1.0
+                for m in range(weights.shape[1]):
+                    out[j, m] += value * weights[i, m]
+
+
+@helper
+def _pairs(positions, values, weight, out):
+    """``out[position_ik, position_il] += w_i value_ik value_il``: a count of pairs of levels."""
+    for i in range(positions.shape[0]):
+        for k in range(positions.shape[1]):
+            a = positions[i, k]
+            if a >= 0:
+                scaled = weight[i] * (values[i, k] if values.size > 0 else 1.0)
+                for m in range(positions.shape[1]):
+                    b = positions[i, m]
+                    if b >= 0:
+                        out[a, b] += scaled * (values[i, m] if values.size > 0 else 1.0)
+
+
+class GatheredBlock(NamedTuple):
+    """Whole columns, positions and values (none: all 1) of some rows, and the number of parameters."""
+
+    whole: np.ndarray
+    positions: np.ndarray
+    values: np.ndarray
+    dim: int
+
+    def dense(self) -> np.ndarray:
+        return self.times(np.eye(self.dim))
+
+    def pack(self, rows: np.ndarray) -> None:
+        columns, count = self.whole.shape[1], self.positions.shape[1]
+        values = columns + (count + 1) // 2
+        rows[:, :columns] = self.whole
+        packed = rows.view(np.int32)
+        packed[:, 2 * columns + count : 2 * values] = 0  # the other half of an odd position
+        packed[:, 2 * columns : 2 * columns + count] = self.positions
+        rows[:, values : values + self.values.shape[1]] = self.values
+
+    def dot(self, theta: np.ndarray) -> np.ndarray:
+        return self.times(theta[:, None])[:, 0]
+
+    def dots(self, points: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(self.times(points.T).T)
+
+    def times(self, matrix: np.ndarray) -> np.ndarray:
+        columns = self.whole.shape[1]
+        out = np.ascontiguousarray(self.whole @ matrix[:columns])
+        _gather(self.positions, self.values, np.ascontiguousarray(matrix, dtype=np.float64), out)
+        return out
+
+    def reach(self, vector: np.ndarray) -> np.ndarray:
+        sizes = GatheredBlock(np.abs(self.whole), self.positions, np.abs(self.values), self.dim)
+        return sizes.dot(np.abs(vector))
+
+    def moment(self, values: np.ndarray) -> np.ndarray:
+        columns = self.whole.shape[1]
+        out = np.zeros((self.dim, 1))
+        out[:columns, 0] = values @ self.whole
+        _scatter(self.positions, self.values, np.ascontiguousarray(values, dtype=np.float64)[:, None], out)
+        return out[:, 0]
+
+    def sandwich(self, weight: np.ndarray, frame: Frame | None = None) -> np.ndarray:
+        if frame is not None:
+            Z = self.times(frame.columns)
+            return Z.T @ (weight[:, None] * Z)
+        columns, weighted = self.whole.shape[1], weight[:, None] * self.whole
+        out = np.zeros((self.dim, self.dim))
+        _pairs(self.positions, self.values, np.ascontiguousarray(weight), out)
+        mixed = np.zeros((self.dim, columns))
+        _scatter(self.positions, self.values, np.ascontiguousarray(weighted), mixed)
+        out[:, :columns] += mixed
+        out[:columns, :] += mixed.T
+        out[:columns, :columns] += self.whole.T @ weighted
+        return out
+
+    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+        chosen = np.ones(len(self.whole)) if kept is None else kept.astype(np.float64)
+        return GatheredBlock(self.whole**2, self.positions, self.values**2, self.dim).moment(chosen)
+
+    def lengths(self) -> np.ndarray:
+        return np.sqrt(GatheredBlock(self.whole**2, self.positions, self.values**2, self.dim).dot(np.ones(self.dim)))
+
+    def norms(self, factor: np.ndarray) -> np.ndarray:
+        return lengths_of_rows(self.times(factor))
+
+    def largest(self) -> np.ndarray:
+        there = self.positions != NOWHERE
+        values = np.where(there, np.abs(self.values) if self.values.size else 1.0, 0.0)
+        return np.maximum(np.abs(self.whole).max(axis=1, initial=0.0), values.max(axis=1, initial=0.0))
+
+
+class GatheredDesign:
+    """Whole columns (N, k), positions (N, F) of the others in ``theta``, and their values (none: all 1)."""
+
+    parts = DesignParts(_dots, _dot, _sizes)
+
+    factors: dict[str, list[str]] | None = None
+    """Of a table with columns of categories: their levels, the reference first."""
+
+    def __init__(self, whole: np.ndarray, positions: np.ndarray, values: np.ndarray | None, dim: int):
+        self.whole, self.dim, self.n_rows = np.asarray(whole, dtype=np.float64), dim, len(whole)
+        self.positions = np.ascontiguousarray(positions, dtype=np.int32)
+        self.values = np.empty((self.n_rows, 0)) if values is None else np.ascontiguousarray(values, dtype=np.float64)
+        columns, count = self.whole.shape[1], self.positions.shape[1]
+        width = columns + (count + 1) // 2 + self.values.shape[1]
+        self.numbers = DesignNumbers(width, False, columns, count, values is not None)
+
+    def block(self, rows: Any) -> GatheredBlock:
+        return GatheredBlock(
+            rows_in_double(self.whole[rows]),
+            np.ascontiguousarray(self.positions[rows]),
+            np.ascontiguousarray(self.values[rows]),
+            self.dim,
+        )
+
+    def take(self, index: np.ndarray) -> GatheredDesign:
+        values = self.values[index] if self.numbers.valued else None
+        return GatheredDesign(self.whole[index], self.positions[index], values, self.dim)
+
+    def on_columns(self, which: np.ndarray) -> GatheredDesign:
+        new = np.where(which, np.cumsum(which) - 1, NOWHERE).astype(np.int32)
+        positions = np.where(self.positions == NOWHERE, NOWHERE, new[self.positions])
+        values = self.values if self.numbers.valued else None
+        return GatheredDesign(self.whole[:, which[: self.whole.shape[1]]], positions, values, int(which.sum()))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        held: dict[str, np.ndarray] = {
+            "X": self.whole,
+            "the levels of X": self.positions,
+            "the values of X": self.values,
+        }
+        return {name: array for name, array in held.items() if array.shape[1] > 0}

@@ -1,0 +1,1 @@
+"""Taylor expansions of the rows: sums in closed form, remainders, and bounds of these."""

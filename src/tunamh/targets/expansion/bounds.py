@@ -1,0 +1,267 @@
+"""How far a remainder can move: distances ``M`` with ``|R_i(prop) - R_i(theta)| <= c_i M`` (spec 5a, 5d).
+
+With ``u`` and ``v`` the displacements of the two points from the centre, ``p = v - u`` and ``w = v + u``, every
+distance is a function of ``|p|^2``, ``|w|^2`` and ``p.w``, in the parameters' own coordinates or in whitened ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ...compiled import REASSOCIATE, Distance, Part, helper, part
+from ..layouts import RUNGS, Trust, expanded_of, white_of
+from ..parts import euclidean
+
+_OUTSIDE = 1e-6
+
+
+def trust_radius_of(dim: int) -> float:
+    """The radius that a standard normal vector exceeds with probability 1e-6 (1.35 sqrt(d) in spec 5d, for large d)."""
+    from scipy.special import chdtri
+
+    return float(np.sqrt(chdtri(dim, _OUTSIDE)))
+
+
+class Ladder(NamedTuple):
+    """Radii about the centre at which bounds are taken, each twice the one before (spec 5m); one infinite: no ladder.
+
+    With ``L_i(r)`` the constant of row ``i`` within the radius ``r``, its bound is made of ``L_i = max(L_i(r_0),
+    L_i(2 r_0) / 10)``, and the factor of a radius is ``max(1, max_i L_i(r_k) / L_i)``. A tenth of the second rung costs
+    little and keeps proposals that land there cheap.
+    """
+
+    radii: np.ndarray
+
+    def constants(
+        self,
+        at: Callable[[float], np.ndarray],
+        everywhere: np.ndarray | None,
+        rough: Callable[[float], np.ndarray] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """``L_i`` of a block's rows, and the factors they need.
+
+        ``at(radius)`` gives the constants within a radius, ``everywhere`` those for all radii, None where there are
+        none. Where these are finite in every row they serve from the third rung on. ``rough``, if given, takes the
+        place of ``at`` beyond the first rung, and the largest radius that of the third.
+        """
+        known = everywhere is not None and bool(np.isfinite(everywhere).all())
+        if not np.isfinite(self.radii[0]) and everywhere is not None:
+            return everywhere, np.ones(RUNGS + 1)
+        if rough is None:
+            rungs = [at(radius) for radius in self.radii[: 2 if known else RUNGS]]
+        else:
+            rungs = [at(self.radii[0]), rough(self.radii[1])]
+            rungs += [] if known else [rough(self.radii[-1])] * (RUNGS - 2)
+        if everywhere is not None and known:
+            rungs = [np.minimum(rung, everywhere) for rung in rungs] + [everywhere] * (RUNGS - 1)
+        own = rungs[0]
+        if rough is None:  # a rough bound may be so loose that a tenth of it would cost more than it saves
+            own = np.maximum(own, 0.1 * np.where(np.isfinite(rungs[1]), rungs[1], 0.0))
+        factors = np.full(RUNGS + 1, np.inf)
+        factors[0] = 1.0
+        for k in range(1, len(rungs)):
+            rung = rungs[k]
+            if rung is rungs[k - 1]:
+                factors[k] = factors[k - 1]
+                continue
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+                factors[k] = np.fmax.reduce(rung / own, initial=1.0)  # 0 / 0: a bound of 0 that stays needs no factor
+        return own, factors
+
+    def trust(self, factors: np.ndarray) -> Trust:
+        return Trust(tuple(self.radii**2), tuple(factors))
+
+
+def ladder_of(dim: int, *, local: bool) -> Ladder:
+    """For so many parameters; without local bounds one rung reaches everywhere."""
+    first = trust_radius_of(dim) if local else np.inf
+    return Ladder(first * 2.0 ** np.arange(RUNGS))
+
+
+@helper
+def on_ladder(distance, pp, ww, pw, trust):
+    """Local bounds hold within a radius: beyond, the distance makes up for them (spec 5m). Symmetric in u and v."""
+    farthest = 0.25 * (pp + ww) + 0.5 * abs(pw)  # the larger of |u|^2 and |v|^2
+    if distance == 0.0:
+        return 0.0
+    for k in range(RUNGS):
+        if farthest <= trust.radii_squared[k]:
+            return distance * trust.factors[k]
+    return distance * trust.factors[RUNGS]
+
+
+@helper
+def first_order(pp, ww, pw):
+    """The sharp M1 of spec 5a for energies of a linear predictor; ``u.v >= 0`` is ``|w| >= |p|``."""
+    if ww >= pp:
+        return (abs(pw) + np.sqrt(pp * ww)) / 4.0
+    return (0.5 * (pp + ww) + np.sqrt(pw * pw + 0.25 * (ww - pp) ** 2)) / 4.0
+
+
+@helper
+def second_order(pp, ww, pw):
+    """M2 of spec 5a, ``|p| (3 |w|^2 D2 + |p|^2) / 24`` with ``D2`` the largest ``|x.p^| (x.w^)^2`` of a unit ``x``."""
+    if pp == 0.0:
+        return 0.0
+    cosine = min(1.0, abs(pw) / np.sqrt(pp * ww)) if ww > 0.0 else 0.0
+    k = np.sqrt(2.0 + 0.25 * cosine * cosine) - 0.5 * cosine
+    largest = (2.0 + cosine * k) ** 1.5 / (3.0**1.5 * k)
+    return np.sqrt(pp) * (3.0 * ww * largest + pp) / 24.0
+
+
+@helper
+def first_order_general(pp, ww, pw):
+    """For any energy whose Hessian has a bounded norm: ``min(|p| (|u| + |v|), |u|^2 + |v|^2) / 2``."""
+    uu, vv = max(0.25 * (pp + ww - 2.0 * pw), 0.0), max(0.25 * (pp + ww + 2.0 * pw), 0.0)
+    return 0.5 * min(np.sqrt(pp) * (np.sqrt(uu) + np.sqrt(vv)), uu + vv)
+
+
+@helper
+def second_order_general(pp, ww, pw):
+    """For any energy with a Lipschitz Hessian: ``|p| (|u|^2 + u.v + |v|^2) / 6 = |p| (3 |w|^2 + |p|^2) / 24``."""
+    return np.sqrt(pp) * (3.0 * ww + pp) / 24.0
+
+
+@helper(fastmath=REASSOCIATE)
+def products(here, there, centre, root):
+    """``|p|^2, |w|^2, p.w`` after multiplication by ``root``."""
+    d = centre.size
+    pp, ww, pw = 0.0, 0.0, 0.0
+    for j in range(d):
+        p, w = 0.0, 0.0
+        for k in range(d):
+            p += root[j, k] * (there[k] - here[k])
+            w += root[j, k] * (there[k] + here[k] - 2.0 * centre[k])
+        pp += p * p
+        ww += w * w
+        pw += p * w
+    return pp, ww, pw
+
+
+@helper(fastmath=REASSOCIATE)
+def _plain_products(here, there, centre):
+    """``|p|^2, |w|^2, p.w``, where the metric is the identity."""
+    d = here.size
+    pp, ww, pw = 0.0, 0.0, 0.0
+    for j in range(d):
+        p, w = there[j] - here[j], there[j] + here[j] - 2.0 * centre[j]
+        pp += p * p
+        ww += w * w
+        pw += p * w
+    return pp, ww, pw
+
+
+@part(Distance)
+def _first(theta, prop, hyper):
+    at = expanded_of(hyper, theta.size)
+    pp, ww, pw = products(theta, prop, at.centre, at.root)
+    return on_ladder(first_order(pp, ww, pw), pp, ww, pw, at.trust)
+
+
+@part(Distance)
+def _second(theta, prop, hyper):
+    at = expanded_of(hyper, theta.size)
+    pp, ww, pw = products(theta, prop, at.centre, at.root)
+    return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at.trust)
+
+
+@part(Distance)
+def _first_general(theta, prop, hyper):
+    at = expanded_of(hyper, theta.size)
+    pp, ww, pw = products(theta, prop, at.centre, at.root)
+    return first_order_general(pp, ww, pw)
+
+
+@part(Distance)
+def _second_general(theta, prop, hyper):
+    at = expanded_of(hyper, theta.size)
+    pp, ww, pw = products(theta, prop, at.centre, at.root)
+    return second_order_general(pp, ww, pw)
+
+
+@part(Distance)
+def _white_first(here, there, hyper):
+    at = white_of(hyper, here.size)
+    pp, ww, pw = _plain_products(here, there, at.centre_state)
+    return on_ladder(first_order(pp, ww, pw), pp, ww, pw, at.trust)
+
+
+@part(Distance)
+def _white_second(here, there, hyper):
+    at = white_of(hyper, here.size)
+    pp, ww, pw = _plain_products(here, there, at.centre_state)
+    return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at.trust)
+
+
+@part(Distance)
+def _second_several(theta, prop, hyper):
+    at = expanded_of(hyper, theta.size)
+    pp, ww, pw = products(theta, prop, at.centre, at.root)
+    return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at.trust)
+
+
+@part(Distance)
+def _white_second_several(here, there, hyper):
+    at = white_of(hyper, here.size)
+    pp, ww, pw = _plain_products(here, there, at.centre_state)
+    return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at.trust)
+
+
+@part(Distance)
+def _white_first_general(here, there, hyper):
+    at = white_of(hyper, here.size)
+    pp, ww, pw = products(here, there, at.centre_state, at.factor)
+    return first_order_general(pp, ww, pw)
+
+
+@part(Distance)
+def _white_second_general(here, there, hyper):
+    at = white_of(hyper, here.size)
+    pp, ww, pw = products(here, there, at.centre_state, at.factor)
+    return second_order_general(pp, ww, pw)
+
+
+@part(Distance)
+def _original(theta, prop, hyper):
+    """SMH's own bound, ``(|u|_1^{k+1} + |v|_1^{k+1}) / (k+1)!`` (spec 2.6)."""
+    at = expanded_of(hyper, theta.size)
+    u, v = 0.0, 0.0
+    for j in range(theta.size):
+        u += abs(theta[j] - at.centre[j])
+        v += abs(prop[j] - at.centre[j])
+    return (u ** (at.order + 1.0) + v ** (at.order + 1.0)) / (2.0 if at.order == 1.0 else 6.0)
+
+
+class Bounds(NamedTuple):
+    """A distance as a function of parameters and, where there is one, of whitened states; and where it is trusted.
+
+    ``needs_white_root``: in whitened states the distance is right only if the parameters' own is whitened, too.
+    """
+
+    distance: Part
+    white_distance: Part | None
+    trust: Trust = Trust()
+    needs_white_root: bool = False
+
+
+def bounds_of_regression(order: int, trust: Trust) -> Bounds:
+    """For energies of a linear predictor."""
+    return Bounds(*((_first, _white_first), (_second, _white_second))[order - 1], trust, needs_white_root=True)
+
+
+def bounds_of_several(trust: Trust) -> Bounds:
+    """For energies of several linear predictors, expanded to the second order (spec 5n)."""
+    return Bounds(_second_several, _white_second_several, trust, needs_white_root=True)
+
+
+def bounds_in_general(order: int) -> Bounds:
+    """For any energy; distances are Euclidean, whatever the chain's coordinates."""
+    return Bounds(*((_first_general, _white_first_general), (_second_general, _white_second_general))[order - 1])
+
+
+ORIGINAL = Bounds(_original, None)
+NO_BOUNDS = Bounds(euclidean, euclidean)
+"""Of firefly targets, whose test asks for no distance."""

@@ -1,0 +1,89 @@
+"""A regression with its rows expanded: by Taylor polynomials, or around lower bounds of the likelihood."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import NotApplicable
+from ...process.stages import announce
+from ...rows.source import Rows
+from ..base import Expansion
+from ..glm_rows import firefly_energies, firefly_scales
+from ..layouts import RUNGS
+from ..observations.packing import weight_of
+from .bounds import NO_BOUNDS, ORIGINAL, ladder_of
+from .one_predictor import RowSums, Whitening
+from .taylor import Remainders, Shape, TaylorTarget, mean_of_skewed, no_differences, polynomial_offset
+
+if TYPE_CHECKING:
+    from ..glm import GLM
+
+
+def expanded(
+    target: GLM, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
+) -> TaylorTarget:
+    """The target with its Taylor part in the offset (spec 5a, 5d)."""
+    announce("expanding every row about the centre")
+    d, c, terms = target.dim, target.y_column + 1, target.terms
+    white = whiten and not original_bounds
+    prior = target._prior.expansion(centre, at_centre.width)
+    frame = at_centre.plus(prior).metric()
+    factor, root = (frame.factor, frame.inverse) if white else (np.eye(d), np.eye(d))
+    ladder = ladder_of(d, local=white and terms.local())
+    at = Whitening(order, centre, factor, ladder, original_bounds)
+    found = RowSums(np.ones(RUNGS + 1), 0.0, 0.0, np.zeros(d))
+
+    fill = partial(_fill, terms, at, c, target.temper)
+
+    def take(of_block: RowSums) -> None:
+        nonlocal found
+        found = found.joined(of_block)
+
+    rows = target.packed(terms.centre_columns, fill, take)
+    of_prior = target._prior.thirds(centre, at_centre.width, factor)
+    parts = target.parts_with(*terms.taylor_parts, offset=polynomial_offset)
+    return TaylorTarget(
+        target,
+        order,
+        centre,
+        at_centre,
+        remainders=Remainders(rows, c, parts),
+        bounds=ORIGINAL if original_bounds else terms.bounds(order, ladder.trust(found.factors)),
+        root=root,
+        shape=Shape(mean_of_skewed(found.thirds + of_prior), found.leverage, found.longest) if white else None,
+    )
+
+
+def _fill(terms: Any, at: Whitening, c: int, temper: float, rows: np.ndarray, block: Rows) -> RowSums:
+    return terms.remainders(rows[:, c:], at, block.X, block.y, weight_of(block, temper), block.start)
+
+
+def firefly(target: GLM, centre: np.ndarray | None) -> TaylorTarget:
+    """The target around lower bounds of its likelihood, tight at ``centre``; their sum is a quadratic in theta."""
+    lower_bound = getattr(target.family, "lower_bound", None)
+    if lower_bound is None:
+        raise NotApplicable(f"FlyMC needs a lower bound of the likelihood; {target.family!r} offers none")
+    d, c, temper = target.dim, target.y_column + 1, target.temper
+
+    def fill(rows: np.ndarray, block: Rows) -> tuple[np.ndarray, np.ndarray]:
+        X, y, weight = block.X, block.y, weight_of(block, temper)
+        below = lower_bound(y, None if centre is None else X.dot(centre))
+        rows[:, c] = 0.0
+        rows[:, c + 1 : c + 5] = np.column_stack(below)
+        from_offset = below.anchor - X.dot(np.zeros(d))  # bounds are tight at eta = anchor, x.theta + offset
+        return X.moment(weight * (2 * below.a * from_offset - below.b)), X.sandwich(-2 * weight * below.a)
+
+    slope, curvature = np.zeros(d), np.zeros((d, d))
+
+    def take(of_block: tuple[np.ndarray, np.ndarray]) -> None:
+        np.add(slope, of_block[0], out=slope)
+        np.add(curvature, of_block[1], out=curvature)
+
+    rows = target.packed(4, fill, take)
+    parts = target.parts_with(no_differences, firefly_energies, firefly_scales, offset=polynomial_offset)
+    at_centre, remainders = Expansion(0.0, slope, curvature), Remainders(rows, c, parts)
+    start = target.start
+    return TaylorTarget(target, 2, np.zeros(d), at_centre, remainders=remainders, bounds=NO_BOUNDS, start=start)

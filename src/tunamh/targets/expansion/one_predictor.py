@@ -1,0 +1,140 @@
+"""What blocks of rows with one linear predictor each contribute to sums, and how their remainders are bounded."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._linear import Frame
+from ...compiled import fixed
+from ...errors import NotApplicable
+from ..designs import Block
+from ..families import Family
+from ..glm_rows import differences, energies, scales, taylor_differences, taylor_energies, taylor_scales
+from ..layouts import Trust
+from .bounds import Bounds, Ladder, bounds_of_regression
+
+
+class Whitening(NamedTuple):
+    """Where rows are expanded, to which order, and how: ``factor`` is the ``L`` by which distances are measured.
+
+    ``ladder`` has the radii at which bounds are taken; ``original`` asks for SMH's own bounds.
+    """
+
+    order: int
+    centre: np.ndarray
+    factor: np.ndarray
+    ladder: Ladder
+    original: bool
+
+
+class RowSums(NamedTuple):
+    """What the rows of a block say about an expansion: maxima, and the sum of third derivatives (spec 5g)."""
+
+    factors: np.ndarray
+    leverage: float
+    longest: float
+    thirds: np.ndarray
+
+    def joined(self, other: RowSums) -> RowSums:
+        return RowSums(
+            np.maximum(self.factors, other.factors),
+            max(self.leverage, other.leverage),
+            max(self.longest, other.longest),
+            self.thirds + other.thirds,
+        )
+
+
+class OnePredictor:
+    """Energies ``w f(x.theta, y)`` of a family of one predictor."""
+
+    plain_parts = differences, energies, scales
+    taylor_parts = taylor_differences, taylor_energies, taylor_scales
+    centre_columns = 3
+    """Columns of a packed row that hold what the remainder needs: ``eta``, ``f'`` and ``f''`` at the centre."""
+
+    def __init__(self, family: Family):
+        self.family, self._hyper = family, fixed(family.hyper)
+
+    def energies(self, eta: np.ndarray, y: np.ndarray) -> np.ndarray:
+        out = np.empty_like(eta)
+        self.family.energy(eta.size, eta, y, self._hyper, out)
+        return out
+
+    def energies_at(self, X: Block, points: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        return np.array([weight @ self.energies(eta, y) for eta in X.dots(points)])
+
+    def slope(self, X: Block, theta: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
+        """Energy and gradient."""
+        eta = X.dot(theta)
+        slopes = weight * self.family.derivatives(eta, y)[0]
+        return float(weight @ self.energies(eta, y)), X.moment(slopes)
+
+    def expansion(
+        self, X: Block, theta: np.ndarray, y: np.ndarray, weight: np.ndarray, frame: Frame | None
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """Energy, gradient and Hessian, the latter in the coordinates of ``frame``."""
+        eta = X.dot(theta)
+        first, second, _ = self.family.derivatives(eta, y)
+        energy = float(weight @ self.energies(eta, y))
+        return energy, X.moment(weight * first), X.sandwich(weight * second, frame)
+
+    def first_bounds(self, X: Block, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """``c_i = weight_i sup|f'| |x_i|``; what does not move has bound zero, however steep the family."""
+        size = weight * X.lengths()
+        return np.multiply(self.family.suprema(y).first, size, out=np.zeros(len(y)), where=size > 0)
+
+    @property
+    def known_order(self) -> int | None:
+        """The `highest_order` of any rows; None where the responses must be asked."""
+        return 2 if hasattr(self.family, "slope_constants") else None
+
+    def highest_order(self, y: np.ndarray) -> int:
+        """The highest order of expansion whose remainder is bounded in every row, near the centre; 0 where none is."""
+        finite = [bool(np.isfinite(values).all()) for values in self.family.suprema(y)]
+        return 2 if finite[2] else 1 if finite[1] else 0
+
+    def local(self) -> bool:
+        """Whether bounds near the centre are smaller than bounds everywhere."""
+        return hasattr(self.family, "suprema_near") or hasattr(self.family, "slope_constants")
+
+    def _constants(self, y: np.ndarray, eta: np.ndarray, size: np.ndarray, order: int, radius: float) -> np.ndarray:
+        """Per row, a bound on ``|f''|`` (order 1) or the slope constant (order 2) while ``|eta' - eta| <= size r``."""
+        if order == 2 and hasattr(self.family, "slope_constants"):
+            return self.family.slope_constants(y, eta, _reach(radius, size))
+        return self.family.suprema_near(y, eta, _reach(radius, size))[order]  # type: ignore[attr-defined]
+
+    def bounds(self, order: int, trust: Trust) -> Bounds:
+        return bounds_of_regression(order, trust)
+
+    def remainders(
+        self, rows: np.ndarray, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int
+    ) -> RowSums:
+        """Fill ``c_i = weight_i L |A^-1/2 x_i|^{order+1}`` and the centre's columns of packed rows (spec 5a, 5d)."""
+        order, eta = at.order, X.dot(at.centre)
+        size = X.largest() if at.original else X.norms(at.factor)
+        costly = order == 2 and getattr(self.family, "costly", False)
+        everywhere = None if costly else np.asarray(self.family.suprema(y)[order])
+        own, factors = at.ladder.constants(
+            lambda radius: self._constants(y, eta, size, order, radius),
+            everywhere,
+            (lambda radius: self.family.rough_bounds(y, eta, _reach(radius, size))) if costly else None,  # type: ignore[attr-defined]
+        )
+        if not np.isfinite(own).all():
+            row = start + int(np.argmax(~np.isfinite(own)))
+            raise NotApplicable(
+                f"Taylor(order={order}) needs bounded derivatives; {self.family!r} has none in row {row}"
+            )
+        square = size * size
+        first, second, third = self.family.derivatives(eta, y)
+        rows[:, 0] = weight * own * (square if order == 1 else square * size)
+        rows[:, 1], rows[:, 2], rows[:, 3] = eta, first, second
+        leverage = float(np.max(weight * np.abs(second) * square))
+        thirds = X.moment(weight * third * square) @ at.factor
+        return RowSums(factors, leverage, float(size.max()), thirds)
+
+
+def _reach(radius: float, size: np.ndarray) -> np.ndarray:
+    """How far predictors of rows of this ``size`` may move; a row of zeros stays, however large the radius."""
+    return np.multiply(radius, size, out=np.zeros_like(size), where=size > 0)

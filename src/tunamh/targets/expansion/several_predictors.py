@@ -1,0 +1,97 @@
+"""What blocks of rows with K predictors each contribute to sums, and how their remainders are bounded (spec 5n)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._linear import Frame
+from ...compiled import fixed
+from ...errors import NotApplicable
+from ..designs import Block
+from ..families.several import SeveralFamily
+from ..glm_rows import differences, energies, scales
+from ..layouts import Trust
+from ..several_rows import several_differences, several_energies, several_scales
+from .bounds import Bounds, bounds_of_regression, bounds_of_several
+from .one_predictor import RowSums, Whitening
+
+
+class SeveralPredictors:
+    """Energies ``w f(X_i theta, y)`` of a family of K predictors; arrays of predictors have the shape (K, n)."""
+
+    plain_parts = differences, energies, scales
+    taylor_parts = several_differences, several_energies, several_scales
+
+    def __init__(self, family: SeveralFamily):
+        self.family, self._hyper = family, fixed(family.hyper)
+        K = family.predictors
+        self.centre_columns = 2 * K + K * (K + 1) // 2
+
+    def energies(self, eta: np.ndarray, y: np.ndarray) -> np.ndarray:
+        out = np.empty_like(y)
+        self.family.energy(y.size, np.ravel(eta), y, self._hyper, out)
+        return out
+
+    def energies_at(self, X: Block, points: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        return np.array([weight @ self.energies(eta, y) for eta in X.dots(points)])
+
+    def slope(self, X: Block, theta: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
+        eta = X.dot(theta)
+        gradient = self.family.derivatives(eta, y)[0]
+        return float(weight @ self.energies(eta, y)), X.moment(weight * gradient)
+
+    def expansion(
+        self, X: Block, theta: np.ndarray, y: np.ndarray, weight: np.ndarray, frame: Frame | None
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        eta = X.dot(theta)
+        gradient, hessian, _ = self.family.derivatives(eta, y)
+        energy = float(weight @ self.energies(eta, y))
+        return energy, X.moment(weight * gradient), X.sandwich(weight * hessian, frame)
+
+    def first_bounds(self, X: Block, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """None: such energies are sampled with a control variate, or on all rows."""
+        return np.full(len(y), np.inf)
+
+    @property
+    def known_order(self) -> int | None:
+        return 2
+
+    def highest_order(self, y: np.ndarray) -> int:
+        return 2
+
+    def local(self) -> bool:
+        return not self.family.bounded_everywhere
+
+    def bounds(self, order: int, trust: Trust) -> Bounds:
+        return bounds_of_regression(order, trust) if self.family.separable else bounds_of_several(trust)
+
+    def remainders(
+        self, rows: np.ndarray, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int
+    ) -> RowSums:
+        """Fill ``c_i``, the bound of spec 5n times the weight, and the centre's columns of packed rows."""
+        if at.order != 2 or at.original:
+            raise NotApplicable(f"{self.family!r} has {self.family.predictors} predictors: only Taylor(order=2) serves")
+        eta = X.dot(at.centre)
+        gradient, hessian, third = self.family.derivatives(eta, y)
+        white = X.times(at.factor)
+        everywhere = self.family.cubic_bounds(y, eta, white, np.inf) if self.family.bounded_everywhere else None
+        bound, factors = at.ladder.constants(
+            lambda r: self.family.cubic_bounds(y, eta, white, r),
+            everywhere,
+            (lambda r: self.family.rough_bounds(y, eta, white, r)) if getattr(self.family, "costly", False) else None,  # type: ignore[attr-defined]
+        )
+        if not np.isfinite(bound).all():
+            row = start + int(np.argmax(~np.isfinite(bound)))
+            raise NotApplicable(f"{self.family!r} has no bounded third derivatives near the centre in row {row}")
+        K = len(eta)
+        rows[:, 0] = weight * bound
+        rows[:, 1 : 1 + K] = eta.T
+        rows[:, 1 + K : 1 + 2 * K] = gradient.T
+        lower = np.tril_indices(K)
+        rows[:, 1 + 2 * K : 1 + 2 * K + len(lower[0])] = hessian[lower].T
+        overlaps = np.einsum("bij,cij->bci", white, white)
+        thirds = np.einsum("abci,bci->ai", third, overlaps, optimize=True) * weight
+        sizes = np.sqrt(np.einsum("aai->i", overlaps))
+        curvature = np.einsum("abi,abi->i", np.abs(hessian), np.abs(overlaps))
+        skew = np.einsum("ai,aij->j", thirds, white)
+        return RowSums(factors, float(np.max(weight * curvature)), float(sizes.max()), skew)

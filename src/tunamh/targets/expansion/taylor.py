@@ -1,0 +1,265 @@
+"""What all Taylor targets share: the polynomial in the offset, and the rows' remainders (spec 5a).
+
+About a centre ``t`` write ``u = theta - t``. The sum of the rows' Taylor polynomials, ``g.u + u'Hu/2`` (order 1:
+``g.u``), is known in closed form and goes into the offset; the rows keep their remainders ``R_i``, with the bounds of
+`tunamh.targets.expansion.bounds`. The posterior is the same.
+
+A chain may walk in the parameters' own coordinates or in whitened ones, ``theta = m + L z`` with ``L L' = A^-1`` (spec
+5b): there the Laplace law is standard normal, and distance and offset cost O(d); the rows stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._linear import Metric
+from ...compiled import REASSOCIATE, Differences, Offset, helper, part
+from ...errors import NotApplicable
+from ...priors import PriorExpansion
+from ...rows.gathered_rows import GatheredRows
+from ..base import Expansion, Target
+from ..layouts import Expanded, Trust, expanded_of, pack_expanded, pack_hyper
+from ..parts import Parts
+from .bounds import Bounds
+
+
+@helper(fastmath=REASSOCIATE)
+def polynomial_fall(theta, prop, hyper):
+    return polynomial_fall_of(theta, prop, hyper, theta.size)
+
+
+@helper(fastmath=REASSOCIATE)
+def polynomial_fall_of(theta, prop, hyper, d):
+    """Minus the rise of the Taylor polynomial of ``d`` parameters, ``-p.(g + H w / 2)``."""
+    at = expanded_of(hyper, d)
+    second = at.order > 1.0
+    total = 0.0
+    for j in range(d):
+        slope = at.gradient[j]
+        if second:
+            for k in range(d):
+                slope += 0.5 * at.hessian[j, k] * (prop[k] + theta[k] - 2.0 * at.centre[k])
+        total -= (prop[j] - theta[j]) * slope
+    return total
+
+
+@part(Offset)
+def polynomial_offset(theta, prop, hyper):
+    return polynomial_fall(theta, prop, hyper)
+
+
+@part(Differences)
+def no_differences(theta, prop, index, start, n, data, rise, bound):
+    """For targets that only serve tests which ask for energies."""
+    for b in range(n):
+        rise[b], bound[b] = np.nan, np.nan
+
+
+class Remainders(NamedTuple):
+    """The packed rows of an expansion, the column of their bounds, and what compiled code makes of them."""
+
+    rows: np.ndarray | GatheredRows
+    bound_column: int
+    parts: Parts
+
+
+class Shape(NamedTuple):
+    """How far a posterior may be from its Laplace law, as the pass over the rows has seen it, in whitened coordinates.
+
+    ``skew`` estimates how far the mean lies from the mode; ``leverage`` is the largest share of one row in what is
+    known of any direction, ``longest`` the largest ``|L'x_i|``.
+    """
+
+    skew: np.ndarray
+    leverage: float
+    longest: float
+
+
+def mean_of_skewed(thirds: np.ndarray) -> np.ndarray:
+    """How far the mean of a posterior lies from its mode, in whitened coordinates: ``-thirds / 2`` to first order.
+
+    ``thirds_j = sum_k d^3 U / dz_j dz_k^2``, for a regression ``sum_i w_i f'''(eta_i) |L'x_i|^2 L'x_i``: the cubic term
+    pulls a standard normal ``z`` by half its mean square (Tierney and Kadane 1986). Cut to half the distance of a draw,
+    beyond which the first order says little.
+    """
+    shift, most = -0.5 * thirds, 0.5 * np.sqrt(thirds.size)
+    return shift * min(1.0, most / max(float(np.linalg.norm(shift)), 1e-300))
+
+
+class TaylorTarget(Target):
+    """The same posterior as ``base``, with a polynomial part of the energies moved into the offset.
+
+    Parameters
+    ----------
+    order, centre, at_centre
+        1 or 2; where the rows are expanded; the data's expansion there.
+    remainders, bounds
+        The rows, and how far they can move.
+    root : (d, d), optional
+        The matrix by which the parameters' distances are measured; None: the identity.
+    shape : optional
+        Given where ``root`` is that of the posterior precision, so that the target may be whitened.
+    start : optional
+        The law by which chains begin; None: wider than the Laplace law at the centre.
+    """
+
+    spread = 2.0
+    """Width of the law by which chains start, in widths of the Laplace law."""
+
+    def __init__(
+        self,
+        base: Target,
+        order: int,
+        centre: np.ndarray,
+        at_centre: Expansion,
+        *,
+        remainders: Remainders,
+        bounds: Bounds,
+        root: np.ndarray | None = None,
+        shape: Shape | None = None,
+        start: Callable[[np.random.Generator, int], np.ndarray] | None = None,
+    ):
+        d = base.dim
+        self._start = base.start if start is None and base.several_modes else start
+        self.base, self.order, self.centre, self.at_centre, self.bounds = base, order, centre, at_centre, bounds
+        self.gradient, self.hessian = at_centre.gradient, at_centre.plain_hessian
+        self.own_bounds, self.white = base.own_bounds, shape is not None
+        self.predictors = base.predictors
+        self._shape = Shape(np.zeros(d), 0.0, np.inf) if shape is None else shape
+        root = np.eye(d) if root is None else root
+        plain = Expanded(order, bounds.trust, centre, self.gradient, self.hessian, root)
+        super().__init__(
+            rows=remainders.rows,
+            bound_column=remainders.bound_column,
+            hyper=base.own_numbers,
+            family_hyper=list(base._family_hyper),
+            parts=remainders.parts._replace(distance=bounds.distance),
+            dim=d,
+            names=base.names,
+            prior=base.prior,
+            ready=base._prior,
+            temper=base.temper,
+        )
+        self._hyper = pack_hyper(self.own_numbers, pack_expanded(plain))
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return self.base.natural(points)
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        return self.base.walking(point)
+
+    @property
+    def variables(self) -> list[tuple[str, list[str] | None]]:
+        return self.base.variables
+
+    @property
+    def recorded(self) -> list[str]:
+        return self.base.recorded
+
+    @property
+    def skew(self) -> np.ndarray:
+        return self._shape.skew
+
+    @property
+    def leverage(self) -> float:
+        return self._shape.leverage
+
+    @property
+    def longest(self) -> float:
+        return self._shape.longest
+
+    @property
+    def trust(self) -> Trust:
+        return self.bounds.trust
+
+    def with_skew(self, skew: np.ndarray) -> TaylorTarget:
+        """The same target with another estimate of how far the mean lies from the mode: proposals sit there."""
+        other = copy(self)
+        other._shape = self._shape._replace(skew=np.asarray(skew, dtype=np.float64))
+        other.__dict__.pop("reference", None)
+        return other
+
+    @cached_property
+    def prior_at_centre(self) -> PriorExpansion:
+        return self._prior.expansion(self.centre, self.at_centre.width)
+
+    @cached_property
+    def metric(self) -> Metric:
+        """Of the posterior precision at the centre, the prior's included."""
+        return self.at_centre.plus(self.prior_at_centre).metric()
+
+    @property
+    def centre_gradient(self) -> np.ndarray:
+        """``G``, the gradient at the centre of energies and prior."""
+        return self.gradient + self.prior_at_centre.gradient
+
+    @cached_property
+    def reference(self) -> np.ndarray:
+        """The mean of the Gaussian ``N(m, L L')`` by which proposals are made.
+
+        ``t - A^-1 G`` with ``G`` the gradient at the centre, prior included, is the mode of the expansion (spec 5b). A
+        skewed posterior has its mean elsewhere, and from there proposals are accepted more often.
+        """
+        factor = self.metric.factor
+        return self.centre + factor @ (self.skew - factor.T @ self.centre_gradient)
+
+    @property
+    def effective_rows(self) -> float:
+        return self.base.effective_rows
+
+    @property
+    def non_gaussianity(self) -> float:
+        """How far the posterior is from its Laplace law, 0 to 1 or so.
+
+        By its skewness, by rows per parameter, and by the largest share of one row in what is known of any direction: a
+        direction that few rows inform has the tails of their likelihood. A prior of your own may have tails too.
+        """
+        skewness = 2.0 * float(np.linalg.norm(self.skew)) / np.sqrt(self.dim)
+        rows_each = np.sqrt(self.dim / self.effective_rows)
+        return max(skewness, rows_each, min(self.leverage, 1.0), self._prior.tails)
+
+    @property
+    def walk_spread(self) -> float:
+        """A prior that is not Gaussian may have a peak and tails of very different widths."""
+        return 0.0 if self._prior.tails < 0.1 else 1.5
+
+    def whitened(self) -> TaylorTarget:
+        """The same target for chains that walk in ``z``, ``theta = m + L z``: distance and offset cost O(d).
+
+        With ``u = L (z - z_c)`` the Taylor part of order 2 and the prior's expansion are, whatever the metric lifted,
+        ``L'G.(z - z_c) + sum_j kept_j (z - z_c)_j^2 / 2``, so the latter goes into the offset too; of order 1,
+        ``L'g.z``.
+        """
+        distance = self.bounds.white_distance
+        unfit = self.bounds.needs_white_root and not self.white
+        if distance is None or unfit or self.parts.offset is not polynomial_offset:
+            raise NotApplicable("Autoregressive needs whitened distances: control=Taylor(order=2) of a regression")
+        from .whitened import Whitened
+
+        return Whitened(self, distance)
+
+    @property
+    def precision_trace(self) -> float:
+        """The trace of the posterior precision, where the Hessian gives it; else the base target's estimate."""
+        trace = float(np.trace(self.hessian)) + float(np.trace(self.prior_at_centre.hessian))
+        return trace if trace > 0 else self.base.precision_trace
+
+    def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
+        """Wider than the Laplace law at the centre; a target that may have several modes keeps its own law."""
+        if self._start is not None:
+            return self._start(rng, chain)
+        return self.centre + self.spread * (self.metric.factor @ rng.standard_normal(self.dim))
+
+    def supported_point(self) -> np.ndarray | None:
+        return self.base.supported_point()
+
+    def default_proposal(self) -> Any:
+        return self.base.default_proposal()
+
+    def __repr__(self) -> str:
+        return f"Taylor(order={self.order})({self.base!r})"

@@ -1,0 +1,312 @@
+"""The rows of a regression from a source of blocks (`tunamh.rows.source`)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from ...errors import SourceError
+from ...rows.seal import digest_of
+from ...rows.source import Factored, Rows, Source, real_numbers, refuse_outside, watched_map
+from ...tables.matrices import as_matrix, refuse_non_finite
+from ...tables.sparse import is_sparse
+from ..designs import Block, Design
+from ..designs.dense import DenseDesign
+from ..designs.indexed import GatheredDesign
+from ..designs.with_offset import ShiftedDesign
+from .observed import InMemory, Observations
+
+Result = TypeVar("Result")
+
+_BYTES_OF_A_SAMPLE = 1 << 27  # whatever the memory that a source allows: draws must not depend on it
+
+
+class Blocks(NamedTuple):
+    """From rows as a source gives them to rows of a design; it travels with every function of a map.
+
+    ``columns`` numbers, of single precision if ``single``, and ``factors`` positions of levels, ``dim`` parameters in
+    all, of which a question may leave out some (``which``, a mask).
+    """
+
+    columns: int
+    single: bool
+    factors: int
+    dim: int
+    weighted: bool
+    shifted: bool
+    censored: bool
+    which: np.ndarray | None = None
+    valued: bool = False
+
+    @classmethod
+    def like(cls, rows: Rows) -> Blocks:
+        X = rows.X
+        if is_sparse(X):
+            raise TypeError("X of a block is a sparse matrix: give an array, or tunamh.extend.Factored with values.")
+        beside = rows.weights is not None, rows.offset is not None, rows.censored is not None
+        if isinstance(X, Factored):
+            found = cls(np.shape(X.numbers)[1], False, np.shape(X.positions)[1], int(X.dim), *beside)
+            return found._replace(valued=X.values is not None)
+        if len(np.shape(X)) != 2:
+            raise ValueError(f"X of a block must have two dimensions (rows, columns), got shape {np.shape(X)}.")
+        columns = np.shape(X)[1]
+        return cls(columns, np.asarray(X).dtype == np.float32, 0, columns, *beside)
+
+    def empty(self) -> Design:
+        """The design of no rows at all."""
+        numbers = np.empty((0, self.columns), np.float32 if self.single else np.float64)
+        values = np.empty((0, self.factors)) if self.valued else None
+        return self._design(numbers, np.empty((0, self.factors), np.int32), np.empty(0), values)
+
+    def design(self, X: Any, offset: Any, start: int, n: int) -> Design:
+        """Of the features of a block, which must be as in the first one."""
+        numbers, positions = (X.numbers, X.positions) if isinstance(X, Factored) else (X, np.empty((n, 0), np.int32))
+        numbers = real_numbers(numbers, "X", start)
+        if self.single and numbers.dtype.kind == "f" and numbers.dtype.itemsize > 4:
+            raise ValueError(
+                f"X of rows from {start} on is in double precision, unlike the first block: give all the same."
+            )
+        numbers = np.asarray(numbers, dtype=np.float32 if self.single else np.float64)
+        if numbers.shape != (n, self.columns) or np.shape(positions) != (n, self.factors):
+            raise ValueError(
+                f"rows from {start} on have X of shape {numbers.shape} and y of shape {(n,)}: the same rows in both "
+                f"and {self.columns} columns, as in the first block, expected."
+            )
+        if self.factors:
+            refuse_outside(X, self.dim, start)
+        values = getattr(X, "values", None) if self.factors else None
+        if (values is not None) != self.valued or (values is not None and np.shape(values) != np.shape(positions)):
+            raise ValueError(f"rows from {start} on have values of levels of another shape than the first block's.")
+        values = None if values is None else real_numbers(values, "values of levels", start)
+        return self._design(numbers, positions, offset, values)
+
+    def _design(self, numbers: np.ndarray, positions: np.ndarray, offset: Any, values: Any = None) -> Design:
+        design: Design = GatheredDesign(numbers, positions, values, self.dim) if self.factors else DenseDesign(numbers)
+        if self.which is not None:
+            design = design.on_columns(self.which)
+        return ShiftedDesign(design, np.asarray(offset, dtype=np.float64)) if self.shifted else design
+
+    def __call__(self, rows: Rows) -> Rows:
+        given = real_numbers(rows.y, "y", rows.start)
+        y = np.require(given, np.float64, ["C", "W"])  # compiled code is made for arrays that may be written to
+        if y.ndim != 1:
+            raise ValueError(f"rows from {rows.start} on have y of shape {y.shape}: one number for each row expected.")
+        weights = _beside(rows, "weights", rows.weights, self.weighted)
+        offset = _beside(rows, "offset", rows.offset, self.shifted)
+        censored = _beside(rows, "censored", rows.censored, self.censored)
+        block: Block = self.design(rows.X, offset, rows.start, len(y)).block(slice(None))
+        return Rows(rows.start, block, y, weights, offset, censored)
+
+
+def _of_block(blocks: Blocks, function: Callable[[Rows], Result], rows: Rows) -> Result:
+    return function(blocks(rows))
+
+
+def _digested(function: Callable[[Rows], Result], rows: Rows) -> tuple[int, int, Result]:
+    """With the number of the block's first row, and a digest of what is in it, once that is seen to be numbers."""
+    result = function(rows)
+    X = (rows.X.numbers, rows.X.positions, rows.X.values) if isinstance(rows.X, Factored) else (rows.X,)
+    digest = digest_of([*X, rows.y, rows.weights, rows.offset, rows.censored])
+    return rows.start, digest, result
+
+
+class FromSource(Observations):
+    """Rows that a source gives block by block. One map looks at all of them first (`looked_through`).
+
+    It notes a digest of every block, and each later map compares: data that change under a run are noticed, whatever
+    the source knows of itself.
+    """
+
+    in_process = False
+    digests: np.ndarray | None = None
+    """Of every block, in their order, once all have been looked at."""
+
+    def __init__(self, source: Source, blocks: Blocks | None = None):
+        self.source = source
+        self._blocks = _first_block(source) if blocks is None else blocks
+        self.n_rows, self.weighted = source.n_rows, self._blocks.weighted
+        self.design = self._blocks.empty()
+        names = None if source.names is None else [str(name) for name in source.names]
+        if names is not None and len(names) != self._blocks.dim:
+            raise ValueError(f"the source names {len(names)} columns, but its rows have {self._blocks.dim}.")
+        self.names = names
+        self.classes = getattr(source, "classes", None)
+
+    @property
+    def fingerprint(self) -> str:
+        if self.digests is None:
+            return self.source.fingerprint
+        return f"{self.source.fingerprint}-{hashlib.blake2b(self.digests.tobytes(), digest_size=8).hexdigest()}"
+
+    @property
+    def memory(self) -> int | None:  # type: ignore[override]
+        return getattr(self.source, "memory", None)
+
+    @property
+    def most_at_once(self) -> int | None:  # type: ignore[override]
+        if self.memory is None:
+            return None
+        return max(1000, _BYTES_OF_A_SAMPLE // (8 * (self.design.numbers.width + 3)))
+
+    def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
+        return self._each(partial(_of_block, self._blocks, function))
+
+    def _each(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
+        """``function`` of every block as the source gives it; raises at the first that is not what it was."""
+        for k, (start, digest, result) in enumerate(watched_map(self.source, partial(_digested, function))):
+            if self.digests is not None and (k >= len(self.digests) or digest != int(self.digests[k])):
+                raise SourceError(
+                    f"the rows from {start} on are not what they were when the target was made: the data changed in "
+                    "between. Open the rows again and make a new target; a stored run goes on by tunamh.resume once "
+                    "they are as they were."
+                )
+            yield result
+
+    def check(self, rows: Rows) -> None:
+        """Every map does."""
+
+    def check_some(self) -> None:
+        """Every map does."""
+
+    def take(self, index: np.ndarray) -> InMemory:
+        return next(self.take_each([index]))
+
+    def take_each(self, indices: list[np.ndarray]) -> Iterator[InMemory]:
+        """One map in which every block gives those of its rows that are asked for; all samples are then in memory."""
+        sorts = [None if (index[:-1] <= index[1:]).all() else np.argsort(index, kind="stable") for index in indices]
+        wanted = [index if sort is None else index[sort] for index, sort in zip(indices, sorts, strict=True)]
+        samples = [_Places(len(index), self._blocks) for index in indices]
+        for parts in self._each(partial(_chosen_each, self._blocks, wanted)):
+            for sample, sort, (here, rows) in zip(samples, sorts, parts, strict=True):
+                sample.put(here if sort is None else sort[here], rows)
+        samples.reverse()
+        while samples:
+            yield self._observed(samples.pop())
+
+    def _observed(self, sample: _Places) -> InMemory:
+        found: Any = sample.arrays.get
+        X, n = found("numbers"), sample.n_rows
+        if self._blocks.factors:
+            X = Factored(X, found("positions"), self._blocks.dim, found("values"))
+        design = self._blocks.design(X, found("offset"), 0, n)
+        return InMemory(design, found("y"), found("weights"), self.names, None, found("censored"))
+
+    def on_columns(self, which: np.ndarray) -> FromSource:
+        before = self._blocks.which
+        kept = which if before is None else before.copy()
+        if before is not None:
+            kept[before] = which
+        other = FromSource(self.source, self._blocks._replace(which=kept))
+        other.digests = self.digests
+        return other
+
+
+class _Places:
+    """Arrays of so many rows that come in parts: each part is written to its places, and none is held twice."""
+
+    def __init__(self, n_rows: int, blocks: Blocks):
+        self.n_rows, self.arrays = n_rows, dict[str, np.ndarray]()
+        self._types = {"numbers": np.float32 if blocks.single else np.float64, "positions": np.int32}
+
+    def put(self, places: Any, rows: Rows) -> None:
+        parts = {name: getattr(rows, name) for name in ("y", "weights", "offset", "censored")}
+        factored = isinstance(rows.X, Factored)
+        parts |= {"numbers": rows.X} if not factored else {name: getattr(rows.X, name) for name in _FACTORED}
+        for name, part in parts.items():
+            if part is None:
+                continue
+            if name not in self.arrays:
+                kind = self._types.get(name, np.float64)
+                self.arrays[name] = np.empty((self.n_rows, *part.shape[1:]), kind, order="F")  # as files have columns
+            self.arrays[name][places] = part
+
+
+_FACTORED = ("numbers", "positions", "values")
+
+
+def _chosen_each(blocks: Blocks, indices: list[np.ndarray], rows: Rows) -> list[tuple[slice, Rows]]:
+    return [_chosen(blocks, index, rows) for index in indices]
+
+
+def _chosen(blocks: Blocks, index: np.ndarray, rows: Rows) -> tuple[slice, Rows]:
+    """Where in ``index``, which is sorted, rows of this block are, and these rows."""
+    n = len(rows.y)
+    here = slice(*np.searchsorted(index, (rows.start, rows.start + n)).tolist())
+    inside = index[here] - rows.start
+    X = rows.X
+    blocks.design(X, np.zeros(n), rows.start, n)  # says what is wrong with its shape
+    taken: Any = np.asarray(X)[inside] if not isinstance(X, Factored) else None
+    if isinstance(X, Factored):
+        values = None if X.values is None else np.asarray(X.values)[inside]
+        taken = Factored(np.asarray(X.numbers)[inside], np.asarray(X.positions)[inside], X.dim, values)
+    wanted = {"weights": blocks.weighted, "offset": blocks.shifted, "censored": blocks.censored}
+    beside = {name: _beside(rows, name, getattr(rows, name), there) for name, there in wanted.items()}
+    beside = {name: None if values is None else values[inside] for name, values in beside.items()}
+    y = np.ascontiguousarray(real_numbers(rows.y, "y", rows.start), dtype=np.float64)[inside]
+    return here, Rows(rows.start, taken, y, beside["weights"], beside["offset"], beside["censored"])
+
+
+def _first_block(source: Source) -> Blocks:
+    """What the first block is like."""
+    if hasattr(source, "first"):
+        return Blocks.like(source.first())
+    for found in source.map(Blocks.like):
+        return found
+    raise ValueError("the source has no blocks: its map gave nothing.")
+
+
+def _beside(rows: Rows, what: str, values: Any, wanted: bool) -> np.ndarray | None:
+    """Numbers of a source's rows that all of its blocks have or none."""
+    if (values is not None) != wanted:
+        raise ValueError(
+            f"rows from {rows.start} on have {'no ' * wanted}{what}, unlike the first block: all blocks must, or none."
+        )
+    if values is None:
+        return None
+    array = np.ascontiguousarray(real_numbers(values, what, rows.start), dtype=np.float64)
+    if array.shape != (len(rows.y),):
+        raise ValueError(f"rows from {rows.start} on are {len(rows.y)}, but their {what} have shape {array.shape}.")
+    return array
+
+
+def _look(blocks: Blocks, check: Callable[[np.ndarray], None], names: list[str] | None, rows: Rows) -> int:
+    """Raise for numbers of a block that are no use."""
+    if len(rows.y) == 0:
+        raise ValueError(f"a block of the source, at row {rows.start}, is empty: leave such blocks out.")
+    numbers = np.asarray(rows.X.numbers if isinstance(rows.X, Factored) else rows.X)
+    seen = blocks(rows)
+    if numbers.shape[1] > 0:
+        refuse_non_finite(as_matrix(numbers, "X"), "X", rows.start, names)
+    for what in ("y", "weights", "offset", "censored"):
+        if getattr(seen, what) is not None:
+            refuse_non_finite(getattr(seen, what), what, rows.start)
+    if seen.censored is not None and not np.isin(seen.censored, (-1.0, 0.0, 1.0)).all():
+        row = int(np.argmax(~np.isin(seen.censored, (-1.0, 0.0, 1.0))))
+        raise ValueError(f"censored must be 0, 1 or -1, but row {rows.start + row} has {seen.censored[row]:g}.")
+    if isinstance(rows.X, Factored) and rows.X.values is not None:
+        refuse_non_finite(np.asarray(rows.X.values), "the values of X", rows.start)
+    try:
+        check(seen.y)
+    except ValueError as error:
+        raise ValueError(f"in the block of rows from {rows.start} on, counted from there: {error}") from None
+    return len(seen.y)
+
+
+def looked_through(found: FromSource, check: Callable[[np.ndarray], None]) -> FromSource:
+    """Raise for numbers that are no use, wherever they are, before anything rests on them."""
+    names = None if found.names is None else list(found.names)
+    counted, digests = 0, []
+    look = partial(_look, found._blocks, check, names)
+    for start, digest, n_rows in watched_map(found.source, partial(_digested, look)):
+        if start != counted:
+            raise ValueError(f"a block of the source says it starts at row {start}, but {counted} rows came before it.")
+        counted += n_rows
+        digests.append(digest)
+    if counted != found.n_rows:
+        raise ValueError(f"the source says it has {found.n_rows} rows, its blocks have {counted} together.")
+    found.digests = np.array(digests, dtype=np.uint64)
+    return found

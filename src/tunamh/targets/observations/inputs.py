@@ -1,0 +1,227 @@
+"""Whatever a user gives as ``X`` and ``y``, as observations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._arguments import shown
+from ...rows.in_memory import HeldTable, fits, hold
+from ...rows.named_columns import features_named, rows_by_columns
+from ...rows.seal import Seal
+from ...rows.source import Rows, Source
+from ...rows.table_source import SomeColumns, Tables
+from ...tables.levels import classes
+from ...tables.matrices import aligned, as_vector
+from ..designs import as_design
+from ..designs.from_tables import NamedDesign
+from ..designs.with_offset import ShiftedDesign
+from .from_source import FromSource, looked_through
+from .observed import InMemory, Observations
+
+_MOST_WEIGHT = 1e20  # with more, a posterior is narrower than the rounding of its parameters
+
+
+class Beside(NamedTuple):
+    """What a user may give beside ``X`` and ``y``."""
+
+    weights: Any = None
+    offset: Any = None
+    trials: Any = None
+    censored: Any = None
+    predictors: Any = None
+
+
+def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
+    """Whatever a user gives as ``X, y``, checked by the family."""
+    _refuse_what_means_nothing(beside, family)
+    if isinstance(X, SomeColumns | Tables):
+        named = by_name(X, y, beside)
+        if not fits(named.tables, named.columns, needed_by="further predictors" if named.predictors else None):
+            return _from_tables(named, family)
+        X, y, beside = named.at_hand(hold(named.tables, named.columns))
+    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
+        raise TypeError(
+            "X is a Dask collection: open it as rows with all its columns, tables = tunamh.open_rows(frame), then give "
+            "X=tables[['distance', 'hour']] and y='late' by name."
+        )
+    if isinstance(X, Source):
+        for name, given in {"y": y, **beside._asdict()}.items():
+            if given is not None:
+                raise TypeError(f"a source gives its own {name}: leave {name}= out, got {shown(given)}.")
+        return looked_through(FromSource(X), family.check)
+    if y is None:
+        raise TypeError("y is missing: give the responses, one per row of X, or a source that has them.")
+    beside = beside._replace(offset=_for_all(beside.offset, X), trials=_for_all(beside.trials, X))
+    vectors = {"y": y, **{name: getattr(beside, name) for name in ("weights", "offset", "trials", "censored")}}
+    tables = {f"predictors[{name!r}]": table for name, table in (beside.predictors or {}).items()}
+    y, *others = aligned(X, "X", **vectors, **tables)
+    others, tables = others[:4], dict(zip(beside.predictors or {}, others[4:], strict=True))
+    design, names = as_design(X)
+    n_rows = design.n_rows
+    y, names_of_classes = _responses(y, family)
+    y = as_vector(y, "y", n_rows)
+    weights, offset, trials, censored = (
+        None if given is None else as_vector(given, name, n_rows)
+        for name, given in zip(("weights", "offset", "trials", "censored"), others, strict=True)
+    )
+    if offset is not None:
+        design = ShiftedDesign(design, offset)
+    given_columns = [as_design(table, f"predictors[{name!r}]") for name, table in tables.items()]
+    for (one, _), name in zip(given_columns, beside.predictors or {}, strict=True):
+        if one.n_rows != n_rows:
+            raise ValueError(f"predictors[{name!r}] has {one.n_rows} rows, but X has {n_rows}.")
+    if trials is None:
+        family.check(y)
+    if censored is not None:
+        _check_codes(censored)
+    held = {"y": y, "weights": weights, "trials": trials, "censored": censored}
+    columns: dict[str, np.ndarray] = {}
+    labels = {"X": names}
+    for (one, of_one), name in zip(given_columns, tables, strict=True):
+        labels[f"predictors[{name!r}]"] = of_one
+        columns |= {held.replace("X", f"predictors[{name!r}]"): array for held, array in one.arrays().items()}
+    arrays = {name: array for name, array in held.items() if array is not None}
+    seal = Seal({**design.arrays(), **arrays, **columns}, labels)
+    if trials is not None:
+        return family.of_trials(InMemory(design, y, weights, names, seal), trials)
+    found = InMemory(design, y, weights, names, seal, censored, tuple(one for one, _ in given_columns))
+    found.classes = names_of_classes
+    ready = [table if isinstance(table, NamedDesign) else None for table in tables.values()]
+    found.other_priors = tuple(None if one is None else one.prior for one in ready)
+    found.other_origins = tuple(None if one is None else one.origin for one in ready)
+    found.other_names, found.described = tuple(labels for _, labels in given_columns), tuple(beside.predictors or ())
+    return found
+
+
+class Named(NamedTuple):
+    """Columns of tables by name: of ``X``, those beside it by their role, and those of further predictors."""
+
+    tables: Tables
+    X: list[str]
+    vectors: dict[str, str]
+    predictors: dict[str, list[str]]
+
+    @property
+    def columns(self) -> list[str]:
+        """All of them, each once."""
+        others = [name for columns in self.predictors.values() for name in columns]
+        return list(dict.fromkeys([*self.X, *self.vectors.values(), *others]))
+
+    def at_hand(self, table: HeldTable) -> tuple[HeldTable, Any, Beside]:
+        """``X``, ``y`` and what is beside them, from the columns in memory."""
+        given: Any = {role: table[name] for role, name in self.vectors.items()}
+        if self.predictors:
+            given["predictors"] = {name: table[columns] for name, columns in self.predictors.items()}
+        y = given.pop("y")
+        return table[self.X], y, Beside(**given)
+
+
+def by_name(X: Any, y: Any, beside: Beside, apart: Sequence[str] = ()) -> Named:
+    """What a user gives where ``X`` is of tables; columns ``apart`` are features only if named."""
+    if y is None:
+        raise TypeError("y is missing: give the name of the column that has the responses, such as y='late'.")
+    tables: Tables = X.tables if isinstance(X, SomeColumns) else X
+    given = {name: value for name, value in beside._asdict().items() if value is not None and name != "predictors"}
+    vectors = {"y": y, **given}
+    others = {*apart, *(name for name in vectors.values() if isinstance(name, str))}
+    predictors = {
+        str(name): columns_named(tables, of, f"predictors[{name!r}]") for name, of in (beside.predictors or {}).items()
+    }
+    features = X.columns if isinstance(X, SomeColumns) else [name for name in X.names if name not in others]
+    return Named(tables, features_named(tables, features, vectors), vectors, predictors)
+
+
+def columns_named(tables: Tables, given: Any, what: str) -> list[str]:
+    """Columns of the same tables: ``tables[["a", "b"]]``, a list of names, or one name."""
+    if isinstance(given, SomeColumns):
+        if given.tables is not tables:
+            raise ValueError(f"{what} are columns of other rows than X: choose them from the same open_rows.")
+        return list(given.columns)
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"{what} must name columns where X is one of tables, such as ['hour'], got {shown(given)}.")
+    return tables[list(names)].columns
+
+
+def _from_tables(named: Named, family: Any) -> Observations:
+    """Rows that are read block by block, as often as they are needed."""
+    of_trials = "trials" in named.vectors
+    linear = not of_trials or family.knows_fractions
+    rows = rows_by_columns(named.tables, named.X, dict(named.vectors), linear=linear)
+    return looked_through(FromSource(rows), (family.for_trials() if of_trials else family).check)
+
+
+def _for_all(given: Any, X: Any) -> Any:
+    """One number for all rows as a vector of it; anything else stays as it is."""
+    if isinstance(given, int | float | np.integer | np.floating) and not isinstance(given, bool):
+        return np.full(X.shape[0] if hasattr(X, "shape") else len(X), float(given))
+    return given
+
+
+def _responses(y: Any, family: Any) -> tuple[Any, tuple[str, ...] | None]:
+    """Numbers, and the names of classes where a family of classes was given any: text or categories."""
+    if hasattr(family, "of_trials"):
+        return y, None  # labels, of which errors have their own to say
+    found, kind = classes(y, "y"), type(family).__name__
+    if found is None:
+        return y, None
+    if not hasattr(family, "of_classes"):
+        convert = "convert numbers stored as text with astype(float)" if found.kind == "text" else "give their numbers"
+        raise TypeError(
+            f"y holds {found.kind}, and {kind} is for numbers: {convert}. Two classes, coded as 0 and 1, are for "
+            "Logistic(), more for Categorical(), ordered ones for Ordinal()."
+        )
+    return family.of_classes(found)
+
+
+def _refuse_what_means_nothing(beside: Beside, family: Any) -> None:
+    """Trials, censoring and further predictors are for families that know them."""
+    kind = type(family).__name__
+    if beside.trials is not None and not hasattr(family, "of_trials"):
+        raise TypeError(f"trials= counts labels, for Logistic(), Probit() and Cloglog(); {kind} has no labels.")
+    if beside.censored is not None and not getattr(family, "knows_censoring", False):
+        known = "Exponential, Gaussian, LogisticErrors, LogNormal, LogLogistic and Weibull"
+        raise TypeError(f"censored= is for {known} responses, not for {kind}.")
+    if beside.predictors is not None and not isinstance(beside.predictors, Mapping):
+        raise TypeError(
+            f"predictors must be a dict of tables by parameter, such as {{'scale': Z}}, got {shown(beside.predictors)}."
+        )
+    described = getattr(family, "described", ())
+    for name in beside.predictors or {}:
+        if name not in described:
+            named = ", ".join(described)
+            what = f"its parameters with predictors of their own are {named}" if described else "it has none"
+            raise ValueError(f"predictors names {name!r}, which {kind} does not describe by columns: {what}.")
+    if beside.predictors and beside.censored is not None:
+        raise ValueError("censored= and predictors= together are not offered: leave one of them out.")
+
+
+def _check_codes(censored: np.ndarray) -> None:
+    wrong = ~np.isin(censored, (-1.0, 0.0, 1.0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"censored must be 0 (observed), 1 (the response is larger) or -1 (smaller), but row {row} has "
+            f"{censored[row]:g}."
+        )
+
+
+def check_weights(observations: Observations, temper: float) -> None:
+    """Raise for weights that are negative, all zero, or too large to compute with."""
+
+    def look(rows: Rows) -> tuple[float, bool]:
+        weights = rows.weights
+        assert weights is not None
+        if (weights < 0).any():
+            row = int(np.argmax(weights < 0))
+            raise ValueError(f"weights must not be negative, but row {rows.start + row} has {weights[row]:g}.")
+        return float(weights.sum()), bool(weights.any())
+
+    total, some = observations.sums(look)
+    if temper * total > _MOST_WEIGHT:
+        raise ValueError(f"weights add up to {total:g}, too much to compute with: 1 is the weight of one row.")
+    if not some:
+        raise ValueError("weights are all zero, so that no row counts: at least one must be positive.")

@@ -1,0 +1,258 @@
+"""The rows of a regression, from arrays or from a source: a map over blocks, and samples in memory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ...rows.passes import added_up, over_blocks
+from ...rows.seal import Seal
+from ...rows.source import Rows
+from ..designs import Design
+
+Result = TypeVar("Result")
+
+
+class Observations(ABC):
+    """Rows of features, responses and, maybe, weights and offsets; ``design`` says how features are packed."""
+
+    n_rows: int
+    design: Design
+    names: Sequence[str] | None
+    weighted: bool
+
+    memory: int | None = None
+    """Bytes that may be held of the rows, packed; None: as many as they take."""
+
+    in_process: bool = True
+    """Whether functions of blocks run in this process and its threads, on rows that are in its memory."""
+
+    most_at_once: int | None = None
+    """Rows of a sample at most; None: as many as there are."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A short hash of the data: their shape and all numbers in them."""
+
+    @abstractmethod
+    def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
+        """``function`` of every block of rows, in their order; ``X`` of a block is one of the design's."""
+
+    def sums(self, terms: Callable[[Rows], tuple]) -> list:
+        """``terms`` of every block, added up in the order of the blocks."""
+        return added_up(self.map(terms))
+
+    @abstractmethod
+    def take(self, index: np.ndarray) -> Sample:
+        """The rows with these numbers, in this order."""
+
+    def take_each(self, indices: list[np.ndarray]) -> Iterator[Sample]:
+        """Several samples; where each would need a map, all of them in one."""
+        return map(self.take, indices)
+
+    @abstractmethod
+    def on_columns(self, which: np.ndarray) -> Observations:
+        """With some of the columns only, a mask."""
+
+    @abstractmethod
+    def check(self, rows: Rows) -> None:
+        """Raise unless these rows are as they were when the target was made."""
+
+    @abstractmethod
+    def check_some(self) -> None:
+        """The same for a few rows, spread over the data."""
+
+
+class Sample(Observations):
+    """Observations that are in memory as a whole."""
+
+    @abstractmethod
+    def rows(self) -> Rows:
+        """All of them."""
+
+    @abstractmethod
+    def weighted_up(self, factor: float) -> Sample:
+        """With all weights multiplied by ``factor``."""
+
+
+@dataclass
+class InMemory(Sample):
+    """Arrays, which are not copied; the seal notices when they are changed. A sample has none.
+
+    ``others`` are further designs, ``other_names`` their columns' names, ``described`` the parameters they describe.
+    ``other_priors`` and ``other_origins`` are those of `NamedDesign`. ``classes`` are the names of responses 0, 1, ...
+    where a user gave these by name.
+    """
+
+    design: Design
+    y: np.ndarray
+    weights: np.ndarray | None = None
+    names: Sequence[str] | None = None
+    seal: Seal | None = None
+    censored: np.ndarray | None = None
+    others: tuple[Design, ...] = ()
+    other_names: tuple[Sequence[str] | None, ...] = ()
+    described: tuple[str, ...] = ()
+    other_priors: tuple[Any, ...] = ()
+    other_origins: tuple[np.ndarray | None, ...] = ()
+    classes: tuple[str, ...] | None = None
+    digest: str = ""
+    """Of the data that distinct rows were taken from."""
+    origin: tuple[np.ndarray, int] | None = None
+    """Of which given row each row is a part, and how many were given: where one became two."""
+
+    @property
+    def n_rows(self) -> int:  # type: ignore[override]
+        return len(self.y)
+
+    @property
+    def weighted(self) -> bool:  # type: ignore[override]
+        return self.weights is not None
+
+    @property
+    def fingerprint(self) -> str:
+        return self.digest if self.seal is None else self.seal.digest
+
+    def rows(self, which: Any = slice(None), start: int = 0) -> Rows:
+        """The rows of a slice or of an array of row numbers."""
+        weights, censored = (None if values is None else values[which] for values in (self.weights, self.censored))
+        others = tuple(design.block(which) for design in self.others)
+        return Rows(start, self.design.block(which), self.y[which], weights, None, censored, others)
+
+    def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
+        return over_blocks(lambda block: function(self.rows(block, block.start)), self.n_rows)
+
+    def weighted_up(self, factor: float) -> InMemory:
+        weights = np.full(self.n_rows, factor)
+        return replace(self, weights=weights if self.weights is None else weights * self.weights)
+
+    def take(self, index: np.ndarray) -> InMemory:
+        weights, censored = (None if values is None else values[index] for values in (self.weights, self.censored))
+        others = tuple(design.take(index) for design in self.others)
+        return InMemory(self.design.take(index), self.y[index], weights, self.names, None, censored, others)
+
+    def on_columns(self, which: np.ndarray) -> InMemory:
+        return replace(self, design=self.design.on_columns(which))
+
+    def check(self, rows: Rows) -> None:
+        if self.seal is not None:
+            self.seal.check_block(slice(rows.start, rows.start + len(rows.y)))
+
+    def check_some(self) -> None:
+        if self.seal is not None:
+            self.seal.check_some()
+
+
+class Arranged(Sample):
+    """Rows of other observations, each block turned into one of another design by ``change``.
+
+    ``along`` are the directions in which questions about single parameters look; None: their own.
+    """
+
+    def __init__(
+        self, base: Observations, design: Any, change: Callable[[Rows], Rows], along: np.ndarray | None = None
+    ):
+        self.base, self.design, self.change, self.along = base, design, change, along
+        self.n_rows, self.names, self.weighted = base.n_rows, base.names, base.weighted
+
+    @property
+    def fingerprint(self) -> str:
+        return self.base.fingerprint
+
+    @property
+    def memory(self) -> int | None:  # type: ignore[override]
+        return self.base.memory
+
+    @property
+    def in_process(self) -> bool:  # type: ignore[override]
+        return self.base.in_process
+
+    @property
+    def most_at_once(self) -> int | None:  # type: ignore[override]
+        return self.base.most_at_once
+
+    def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
+        return self.base.map(partial(_changed, self.change, function))
+
+    def rows(self) -> Rows:
+        return self.change(self.base.rows())  # type: ignore[attr-defined]
+
+    def take(self, index: np.ndarray) -> Sample:
+        return Arranged(self.base.take(index), self.design, self.change, self.along)
+
+    def take_each(self, indices: list[np.ndarray]) -> Iterator[Sample]:
+        return (Arranged(taken, self.design, self.change, self.along) for taken in self.base.take_each(indices))
+
+    def weighted_up(self, factor: float) -> Sample:
+        return Arranged(self.base.weighted_up(factor), self.design, self.change, self.along)  # type: ignore[attr-defined]
+
+    def on_columns(self, which: np.ndarray) -> Observations:
+        """Of the other design's columns, which are more than those of the base where classes share them."""
+        kind: Any = _SomeColumns if self.along is None else partial(_SomeDirections, self.along[:, which])
+        chosen = partial(_on_columns, kind=kind, which=which)
+        return Arranged(self.base, self.design, partial(_changed, self.change, chosen))
+
+    def check(self, rows: Rows) -> None:
+        self.base.check(rows)
+
+    def check_some(self) -> None:
+        self.base.check_some()
+
+
+def _changed(change: Callable[[Rows], Rows], function: Callable[[Rows], Result], rows: Rows) -> Result:
+    return function(change(rows))
+
+
+class _SomeColumns:
+    """A block of several predictors of which some parameters stay at zero: what questions about a design ask."""
+
+    def __init__(self, block: Any, which: np.ndarray):
+        self.block, self.which = block, which
+
+    def _whole(self, part: np.ndarray) -> np.ndarray:
+        whole = np.zeros((len(self.which), *part.shape[1:]))
+        whole[self.which] = part
+        return whole
+
+    def dense(self) -> np.ndarray:
+        return self.block.dense()[..., self.which]
+
+    def times(self, matrix: np.ndarray) -> np.ndarray:
+        return self.block.times(self._whole(matrix))
+
+    def reach(self, vector: np.ndarray) -> np.ndarray:
+        return self.block.reach(self._whole(vector))
+
+    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+        return self.block.squares(kept)[self.which]
+
+
+class _SomeDirections(_SomeColumns):
+    """The same along directions, the columns of a matrix, in the place of single parameters."""
+
+    def __init__(self, directions: np.ndarray, block: Any, which: np.ndarray):
+        super().__init__(block, which)
+        self.directions = directions
+
+    def _whole(self, part: np.ndarray) -> np.ndarray:
+        return self.directions @ part
+
+    def dense(self) -> np.ndarray:
+        return self.block.times(self.directions)
+
+    def reach(self, vector: np.ndarray) -> np.ndarray:
+        return self.block.reach(np.abs(self.directions) @ np.abs(vector))
+
+    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+        X = self.dense()
+        return np.einsum("kij,kij->j", X, X) if kept is None else np.einsum("kij,kij->j", X[:, kept], X[:, kept])
+
+
+def _on_columns(rows: Rows, kind: Any, which: np.ndarray) -> Rows:
+    return rows._replace(X=kind(rows.X, which))

@@ -1,0 +1,237 @@
+"""From a user's data and family to rows as the compiled core sees them: columns, terms of predictors, responses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...rows.source import Rows
+from ..checks.conditioning import refuse_tiny
+from ..coordinates.base import Form
+from ..designs import DenseDesign, GatheredDesign
+from ..designs.base import Block, DesignNumbers
+from ..designs.dense_block import DenseBlock
+from ..designs.indexed import GatheredBlock
+from ..designs.multi_predictor import SeveralBlock, SeveralLayout, Term
+from ..designs.with_offset import ShiftedBlock, ShiftedDesign
+from .observed import Arranged, Observations
+
+_ROWS_FOR_A_FIT = 20_000
+
+
+class Extra(NamedTuple):
+    """Parameters beside the coefficients: a variable of its own in the results, with labels if it is a vector."""
+
+    name: str
+    labels: tuple[str, ...] | None = None
+
+    @property
+    def size(self) -> int:
+        return 1 if self.labels is None else len(self.labels)
+
+
+class Arrangement(NamedTuple):
+    """What a family makes of observations.
+
+    ``names`` are the coefficients'; ``form`` says what else there is and in which coordinates all are walked, None
+    where there are coefficients only. ``extras`` and the laws of their priors are in the order of the form, and
+    ``start`` is where the search for a mode begins, as a user knows the parameters. Columns are divided by ``unit``,
+    and those of group effects must be too.
+    """
+
+    observations: Observations
+    family: Any
+    names: list[str]
+    form: Form | None = None
+    extras: tuple[Extra, ...] = ()
+    laws: tuple[Any, ...] = ()
+    start: np.ndarray | None = None
+    unit: float = 1.0
+
+
+def column_names(observations: Observations) -> list[str]:
+    dim = observations.design.dim
+    return [str(j) for j in range(dim)] if observations.names is None else list(observations.names)
+
+
+def arrange(observations: Observations, family: Any, temper: float) -> Arrangement:
+    """As the family says, or one predictor ``x.theta`` and nothing unknown but its coefficients."""
+    if hasattr(family, "arrange"):
+        return family.arrange(observations, temper)
+    return Arrangement(observations, family, column_names(observations))
+
+
+# --------------------------------------------------------------------------------------------- an unknown scale
+
+
+class Fit(NamedTuple):
+    """A rough fit to a sample of the rows: any would do, since residuals from it only keep numbers small."""
+
+    b0: np.ndarray
+    scale: float
+    exact: bool = False  # whether nothing but rounding is left
+
+
+def rough_fit(observations: Observations, response: Any) -> Fit:
+    """Least squares on a sample, and the typical size of its residuals; ``response(rows)`` is what is regressed."""
+    n = min(observations.n_rows, _ROWS_FOR_A_FIT + 20 * observations.design.dim)
+    index = np.sort(np.random.default_rng(3).choice(observations.n_rows, size=n, replace=False))
+    rows = observations.take(index).rows()
+    if rows.weights is not None and (rows.weights > 0).any():
+        rows = observations.take(index[rows.weights > 0]).rows()
+    X, y = rows.X.dense(), response(rows) - rows.X.dot(np.zeros(observations.design.dim))
+    refuse_tiny(X, column_names(observations))
+    size = np.sqrt(np.einsum("ij,ij->j", X, X))
+    unit = np.where(size > 0, size, 1.0)
+    b0 = np.linalg.lstsq(X / unit, y, rcond=1e-10)[0] / unit
+    residuals = np.abs(y - X @ b0)
+    scale = float(np.median(residuals)) / 0.6745
+    scale = scale if scale > 1e-6 * float(residuals.max(initial=0.0)) else float(np.sqrt(np.mean(residuals**2)))
+    largest = float(np.abs(y).max(initial=0.0))
+    if not scale > 1e-12 * largest:
+        return Fit(b0, max(1e-3 * largest, 1e-3), exact=True)
+    return Fit(b0, scale)
+
+
+def beside(observations: Observations, response: Any, codes: Any, b0: np.ndarray) -> tuple[Arranged, int]:
+    """Rows ``(x_i, -e_i)``, ``e_i`` the residual of the response from ``b0``; and where the new column's parameter is.
+
+    The response of such a row is a code, `codes(rows)`, or zero.
+    """
+    design = observations.design
+    of = design.numbers
+    gathered = bool(of.positions)
+    at = int(of.columns) if gathered else design.dim
+    layout: Any
+    if gathered:
+        layout = GatheredDesign(np.empty((1, at + 1)), np.zeros((1, of.positions)), None, design.dim + 1)
+        if of.valued:
+            layout = GatheredDesign(
+                np.empty((1, at + 1)), np.zeros((1, of.positions)), np.zeros((1, of.positions)), design.dim + 1
+            )
+    else:
+        layout = DenseDesign(np.empty((1, at + 1)))
+
+    def change(rows: Rows) -> Rows:
+        minus = rows.X.dot(b0) - response(rows)
+        return rows._replace(X=with_column(rows.X, minus, at), y=codes(rows), censored=None)
+
+    return Arranged(observations, layout, change), at
+
+
+def with_column(block: Block, column: np.ndarray, at: int) -> Block:
+    """A block with one more column, whose parameter comes at position ``at``."""
+    block = block.block if isinstance(block, ShiftedBlock) else block
+    if isinstance(block, DenseBlock):
+        return DenseBlock(np.column_stack([block.X, column]))
+    assert isinstance(block, GatheredBlock)
+    positions = np.where(block.positions >= at, block.positions + 1, block.positions).astype(np.int32)
+    return GatheredBlock(np.column_stack([block.whole, column]), positions, block.values, block.dim + 1)
+
+
+def known_scale(observations: Observations, scale: float, response: Any, family: Any) -> Arrangement:
+    """Rows ``x_i / scale`` with the offset ``-y_i / scale``: the predictor is minus the standardised residual."""
+    design = observations.design
+    of, dim = design.numbers, design.dim
+    layout: Any = DenseDesign(np.empty((1, dim)))
+    if of.positions:
+        ones = np.ones((1, of.positions))
+        layout = GatheredDesign(np.empty((1, of.columns)), np.zeros((1, of.positions)), ones, dim)
+    layout = ShiftedDesign(layout, np.zeros(1))
+
+    def change(rows: Rows) -> Rows:
+        block: Any = rows.X.block if isinstance(rows.X, ShiftedBlock) else rows.X
+        minus = (rows.X.dot(np.zeros(dim)) - response(rows)) / scale
+        if isinstance(block, DenseBlock):
+            scaled: Block = DenseBlock(block.X / scale)
+        else:
+            values = block.values if block.values.size else np.ones(block.positions.shape)
+            scaled = GatheredBlock(block.whole / scale, block.positions, values / scale, dim)
+        shifted = ShiftedBlock(scaled, minus, layout.numbers.width)
+        return rows._replace(X=shifted, y=no_codes(rows), censored=None)
+
+    return Arrangement(Arranged(observations, layout, change), family, column_names(observations), unit=scale)
+
+
+def no_codes(rows: Rows) -> np.ndarray:
+    return np.zeros(len(rows.y)) if rows.censored is None else rows.censored
+
+
+# ------------------------------------------------------------------------------------------------ several predictors
+
+
+def one_stretch_per_class(observations: Observations, family: Any, classes: Sequence[str]) -> Arrangement:
+    """Predictors ``x.theta_k`` for every class but the first, all with the same columns (softmax)."""
+    design = observations.design
+    terms = [Term(k, 0, k * design.dim) for k in range(len(classes) - 1)]
+    layout = SeveralLayout([(design.numbers, design.dim)], terms, len(terms))
+
+    def several(rows: Rows) -> Rows:
+        return rows._replace(X=SeveralBlock((rows.X,), layout, len(rows.y)))
+
+    labels = [f"{name}[{label}]" for label in classes[1:] for name in column_names(observations)]
+    return Arrangement(Arranged(observations, layout, several), family, labels)
+
+
+def shared_scalar(observations: Observations) -> Arranged:
+    """Two predictors per row: ``x.theta``, and one number that all rows share, behind the coefficients."""
+    design = observations.design
+    layout = SeveralLayout([(design.numbers, design.dim), None], [Term(0, 0, 0), Term(1, 1, design.dim)], predictors=2)
+
+    def several(rows: Rows) -> Rows:
+        return rows._replace(X=SeveralBlock((rows.X, None), layout, len(rows.y)))
+
+    return Arranged(observations, layout, several)
+
+
+def two_designs(observations: Observations, other: tuple[DesignNumbers, int]) -> Arranged:
+    """Two predictors per row, each with columns of its own; the second's are the first of the rows' others."""
+    design = observations.design
+    layout = SeveralLayout([(design.numbers, design.dim), other], [Term(0, 0, 0), Term(1, 1, design.dim)], predictors=2)
+
+    def several(rows: Rows) -> Rows:
+        return rows._replace(X=SeveralBlock((rows.X, rows.others[0]), layout, len(rows.y)), others=())
+
+    return Arranged(observations, layout, several)
+
+
+def about_origin(block: Block, origin: np.ndarray, numbers: DesignNumbers) -> Block:
+    """The columns ``x - origin`` in double precision; ``origin`` is zero where columns are gathered."""
+    if isinstance(block, ShiftedBlock):
+        plain = numbers._replace(width=numbers.width - 1, shifted=False)
+        return ShiftedBlock(about_origin(block.block, origin, plain), block.offset, numbers.width)
+    if isinstance(block, GatheredBlock):
+        return block._replace(whole=block.whole - origin[: block.whole.shape[1]])
+    return DenseBlock(np.ascontiguousarray(block.dense() - origin))
+
+
+def two_cutpoints(observations: Observations, cuts: int, first: int, origin: np.ndarray, lean: np.ndarray) -> Arranged:
+    """Predictors ``(x - origin).theta - c_y`` and ``... - c_{y-1}``: cutpoints are gathered by the category.
+
+    The response becomes -1 in the lowest category, which has no lower cutpoint, 1 in the highest, and 0 between: there
+    one of the predictors does not count, and is the same as the other. Along a coefficient on which the cutpoints' laws
+    ``lean``, these move with it.
+    """
+    own, d = observations.design.numbers, observations.design.dim
+    moved = bool(origin.any())
+    if moved and own.single:
+        own = own._replace(width=d + int(own.shifted), single=False)
+    gather = DesignNumbers(2, False, 0, 1, True)
+    terms = [Term(0, 0, 0), Term(0, 1, d), Term(1, 0, 0), Term(1, 2, d)]
+    layout = SeveralLayout([(own, d), (gather, cuts), (gather, cuts)], terms, predictors=2)
+
+    def several(rows: Rows) -> Rows:
+        n, category = len(rows.y), rows.y.astype(np.int32) - first + 1  # 1, ..., J
+        upper = np.minimum(category - 1, cuts - 1).astype(np.int32)[:, None]
+        lower = np.maximum(category - 2, 0).astype(np.int32)[:, None]
+        minus, none = np.full((n, 1), -1.0), np.empty((n, 0))
+        columns = about_origin(rows.X, origin, own) if moved else rows.X
+        blocks = columns, *(GatheredBlock(none, positions, minus, cuts) for positions in (upper, lower))
+        code = np.where(category == 1, -1.0, np.where(category > cuts, 1.0, 0.0))
+        return rows._replace(X=SeveralBlock(blocks, layout, n), y=code)
+
+    along = np.eye(d + cuts)
+    along[d:, :d] = lean
+    return Arranged(observations, layout, several, along if lean.any() else None)

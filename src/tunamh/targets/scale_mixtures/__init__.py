@@ -1,0 +1,1 @@
+"""Regressions under priors that are Gaussian given unknown scales."""

@@ -1,0 +1,249 @@
+"""A regression under a prior that is Gaussian given unknown scales: two kernels in turn (spec 5o).
+
+A state is the coefficients followed by the scales. The scales are refreshed given the coefficients, without a look at
+the data. The coefficients are then proposed from the Gaussian law that the quadratic part of the data and the prior
+given the scales make together, ``N(m, Q^-1)``,
+
+    Q = H + D^-1,    m = Q^-1 (H t - g + D^-1 mean),    D = diag(variances),
+
+so that only the rows' remainders decide. These are bounded in a metric that stays, that of the centre: the law by which
+rows are drawn does not change. One Cholesky factor is made per step.
+
+Under Student-t and Laplace laws a share of steps dilates coefficients, their scales integrated out: a Gaussian proposal
+never reaches tails that fall as a power does.
+
+Other unknown parameters (a dispersion, cutpoints) are proposed together with the coefficients; what is closed of them
+counts whole, and its expansion joins ``H`` and ``g``. Beside an unknown scale see `tunamh.targets.scale_mixtures.unknown_error`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...compiled import REASSOCIATE, Distance, Locate, Offset, Propose, fixed, helper, part
+from ...compiled.vector import copy_into
+from ...priors.laws import RECORD, laws_at
+from ...priors.mixtures import HORSESHOE, Mixture
+from ...proposals import Proposal, ReadyProposal, Space
+from ...proposals.dilation import log_dilation
+from ..coordinates.base import Scale
+from ..coordinates.closed_form_prior import ReadyClosed
+from ..expansion.bounds import bounds_of_several, on_ladder, products, second_order, second_order_general
+from ..expansion.taylor import TaylorTarget, polynomial_fall_of
+from ..layouts import expanded_of, pack_hyper
+from .unknown_error import Scaled, numbers_at, variance_of
+
+
+@part(Locate)
+def _first(state, theta, hyper):
+    for j in range(theta.size):
+        theta[j] = state[j]
+
+
+@part(Distance)
+def _distance(here, there, hyper):
+    d = int(hyper[numbers_at(hyper)])
+    at = expanded_of(hyper, d)
+    pp, ww, pw = products(here, there, at.centre, at.root)
+    return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at.trust)
+
+
+@part(Distance)
+def _distance_of_several(here, there, hyper):
+    d = int(hyper[numbers_at(hyper)])
+    at = expanded_of(hyper, d)
+    pp, ww, pw = products(here, there, at.centre, at.root)
+    return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at.trust)
+
+
+@part(Offset)
+def _offset(here, there, hyper):
+    """Of the data's quadratic part and of the prior given the scales, which both states share."""
+    numbers = numbers_at(hyper)
+    d = int(hyper[numbers])
+    total = polynomial_fall_of(here, there, hyper, d)
+    for j in range(d):
+        mean, variance = hyper[numbers + 2 + d + j], variance_of(here, hyper, numbers, j)
+        total -= 0.5 * (there[j] - here[j]) * (there[j] + here[j] - 2.0 * mean) / variance
+    return total
+
+
+# ------------------------------------------------------------------------------------------------------ the proposal
+
+# knobs: the innovation, then d, arrangement, groups and means as above, then H t - g and H; then, of Student-t and
+# Laplace laws, the records of these.
+_DILATED_SHARE = 0.25  # of steps, under such laws
+_SHORTER_SHARE = 0.1  # of steps are shorter, by a uniform factor: tails of the likelihood must not trap a chain
+
+
+@helper(fastmath=REASSOCIATE)
+def _cholesky(Q):
+    """The lower factor, in place, row by row: what is summed lies side by side."""
+    for i in range(Q.shape[0]):
+        for j in range(i + 1):
+            total = Q[i, j]
+            for k in range(j):
+                total -= Q[i, k] * Q[j, k]
+            Q[i, j] = math.sqrt(total) if i == j else total / Q[j, j]
+
+
+@helper(fastmath=REASSOCIATE)
+def _solve_lower(L, x):
+    for i in range(x.size):
+        total = x[i]
+        for k in range(i):
+            total -= L[i, k] * x[k]
+        x[i] = total / L[i, i]
+
+
+@helper(fastmath=REASSOCIATE)
+def _solve_upper(L, x):
+    """With ``L'``."""
+    for i in range(x.size - 1, -1, -1):
+        x[i] /= L[i, i]
+        for k in range(i):
+            x[k] -= L[i, k] * x[i]
+
+
+@helper
+def _dilated(rng, here, there, knobs, records):
+    """``beta' = mean + e^s (beta - mean)``, of all coefficients that have such laws, or of one of them.
+
+    Their scales are integrated out: in the place of the prior given these, which the offset has, the laws decide. The
+    scales are drawn anew given the coefficients before anything looks at them.
+    """
+    d, count = int(knobs[1]), (knobs.size - records) // RECORD
+    s, only = log_dilation(rng), -1
+    if rng.random() < 0.5:
+        only = int(knobs[records + RECORD * int(count * rng.random())])
+    copy_into(there, here)
+    total = laws_at(there, knobs, records, knobs.size)
+    for k in range(count):
+        j = int(knobs[records + RECORD * k])
+        if only < 0 or j == only:
+            mean, variance = knobs[3 + d + j], variance_of(here, knobs, 1, j)
+            there[j] = mean + math.exp(s) * (here[j] - mean)
+            total -= s + 0.5 * (there[j] - here[j]) * (there[j] + here[j] - 2.0 * mean) / variance
+    return laws_at(there, knobs, records, knobs.size) - total
+
+
+@part(Propose)
+def _given_scales(rng, here, there, knobs):
+    """``z' = rho z + innovation xi`` about the mean, in the coordinates in which ``Q`` is the identity."""
+    d = int(knobs[1])
+    begins = 3 + 2 * d
+    records = begins + d + d * d
+    if records < knobs.size and rng.random() < _DILATED_SHARE:
+        return _dilated(rng, here, there, knobs, records)
+    Q, mean, z = np.empty((d, d)), np.empty(d), np.empty(d)
+    for j in range(d):
+        mean[j] = knobs[begins + j]
+        for k in range(j + 1):
+            Q[j, k] = knobs[begins + d + j * d + k]
+        variance = variance_of(here, knobs, 1, j)
+        if variance < np.inf:
+            Q[j, j] += 1.0 / variance
+            mean[j] += knobs[3 + d + j] / variance
+    _cholesky(Q)
+    _solve_lower(Q, mean)
+    _solve_upper(Q, mean)
+    innovation = knobs[0] if rng.random() >= _SHORTER_SHARE else knobs[0] * rng.random()
+    rho = math.sqrt(max(0.0, 1.0 - innovation * innovation))
+    z[:] = 0.0
+    for i in range(d):  # z = L'(beta - mean)
+        for j in range(i + 1):
+            z[j] += Q[i, j] * (here[i] - mean[i])
+    log_q = 0.0
+    for j in range(d):
+        before = z[j]
+        z[j] = rho * before + innovation * rng.standard_normal()
+        log_q += 0.5 * (z[j] - before) * (z[j] + before)
+    _solve_upper(Q, z)
+    for j in range(d):
+        there[j] = mean[j] + z[j]
+    for j in range(d, here.size):
+        there[j] = here[j]
+    return log_q
+
+
+@dataclass(frozen=True)
+class GivenScales(Proposal):
+    """Coefficients from their Gaussian law given the scales of the prior; `sample` chooses it for such priors."""
+
+    def bind(self, space: Space) -> ReadyProposal:
+        return ReadyProposal(_given_scales, space.proposal_knobs, True, 0.6, largest=1.0)  # type: ignore[attr-defined]
+
+
+class GivenScalesTarget(TaylorTarget):
+    """An expansion of a regression, for chains whose states hold the scales of the prior too."""
+
+    def __init__(self, expanded: TaylorTarget):
+        vars(self).update(vars(expanded))
+        prior: Any = expanded._prior
+        self.mixture: Mixture = prior.mixture
+        mixture = self.mixture
+        d, form = self.dim, expanded.base.arranged.form  # type: ignore[attr-defined]
+        self.scaled = scaled = Scaled(form) if isinstance(form, Scale) else None
+        group = np.where(mixture.mixed, mixture.groups, -mixture.fixed_variance)
+        numbers = [float(d), float(mixture.arrangement), *group, *mixture.mean]
+        begins = int(self._hyper[0])
+        known = [*numbers, *(() if scaled is None else scaled.numbers)]
+        self._hyper = pack_hyper([*self.own_numbers, *known, float(len(known))], self._hyper[begins:])
+        H, g, centre = self.hessian, self.gradient, self.centre
+        if isinstance(prior, ReadyClosed):
+            self._prior = prior.without_coefficients()
+            rest = self._prior.expansion(centre, self.at_centre.width)
+            H, g = H + rest.hessian, g + rest.gradient
+        else:
+            self._prior = prior.without(centre, self.prior_at_centre)  # all of it is in the offset
+        if scaled is not None:
+            H, g, centre = scaled.expansion(H, g, centre)
+        self.proposal_knobs = fixed([1.0, *numbers, *(H @ centre - g), *H.ravel(), *mixture.records])
+        several = expanded.bounds.distance is bounds_of_several(expanded.trust).distance
+        locate, distance, offset = _first, _distance_of_several if several else _distance, _offset
+        if scaled is not None:
+            locate, distance, offset = scaled.parts(several=several)
+        self.parts = self.parts._replace(locate=locate, distance=distance, offset=offset, refresh=mixture.refresh)
+        self.refresh_hyper = mixture.hyper
+
+    def state_at(self, theta: np.ndarray) -> np.ndarray:
+        first = theta[: self.dim] if self.scaled is None else self.scaled.state(theta[: self.dim])
+        return np.concatenate([first, self.mixture.start])
+
+    @property
+    def recorded(self) -> list[str]:
+        named = [
+            name if label is None else f"{name}[{label}]"
+            for name, labels in self.mixture.variables
+            for label in labels or (None,)
+        ]
+        return [*self.names, *(named or [f"scale[{name}]" for name in self.names])]
+
+    @property
+    def _reported(self) -> np.ndarray:
+        """Which numbers of a state are: not the scales of coefficients that have none."""
+        d, total = self.dim, self.dim + len(self.mixture.start)
+        if not self.mixture.variables:
+            return np.arange(d)
+        if self.mixture.arrangement == HORSESHOE:
+            return np.concatenate([np.arange(d), d + np.flatnonzero(self.mixture.mixed), [total - 1]])
+        return np.arange(total)
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        walked = self.base.natural(points[..., : self.dim])
+        natural = np.concatenate([walked, np.sqrt(points[..., self.dim :])], axis=-1)
+        return natural[..., self._reported]
+
+    @property
+    def variables(self) -> list[tuple[str, list[str] | None]]:
+        mixed = self.mixture.mixed
+        found = list(self.base.variables)
+        for name, labels in self.mixture.variables:
+            if labels is not None and self.mixture.arrangement == HORSESHOE:
+                labels = tuple(label for label, kept in zip(labels, mixed, strict=True) if kept)
+            found.append((name, None if labels is None else list(labels)))
+        return found

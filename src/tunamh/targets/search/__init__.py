@@ -1,0 +1,1 @@
+"""Searches for the modes of a posterior."""

@@ -1,0 +1,222 @@
+"""The centre of an expansion: a mode of the posterior, by damped Newton steps over growing samples of the rows.
+
+Any centre is exact; a good one makes the remainders small. So most of the way is done on samples of the rows, and full
+passes polish only while it pays. Every step over all rows goes downhill on all rows, the prior included: a sample that
+does not contain some column cannot send the search astray.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..base import Expansion, Target
+
+_MOST_STEPS = 100
+_MOST_STEPS_ON_A_SAMPLE = 20
+_MOST_CORRECTIONS = 3
+_MOST_LEFT = 4.0  # times what a correction is expected to leave of a decrement
+_START_TRIES = 100
+_CLOSE = 0.01
+_ARMIJO = 1e-4
+# Near a mode Newton decrements shrink quadratically. Several in a row that shrink by less are on the way to infinity.
+_LINEAR = 0.2
+_SLOW = 5
+_LENGTHS = np.concatenate([0.5 ** np.arange(1, 10), 0.125 ** np.arange(4, 21)])  # of a step, tried in one pass
+
+
+class Mode(NamedTuple):
+    """Where the search ended, with the expansions there of the data and of the posterior.
+
+    ``away`` is the length of the next Newton step in posterior standard deviations. ``slow`` tells that the search was
+    given up on a path that looks endless: there may be no mode under a flat prior.
+    """
+
+    point: np.ndarray
+    expansion: Expansion
+    posterior: Expansion
+    away: float
+    slow: bool = False
+
+    @property
+    def found(self) -> bool:
+        """Whether the point is near enough to a mode to be the centre of a Laplace law."""
+        return not self.slow and self.away < max(1.0, 0.1 * np.sqrt(self.point.size))
+
+    @property
+    def log_mass(self) -> float:
+        """Of the Laplace law at this mode, up to a constant that all modes of a posterior share."""
+        return self.posterior.metric().log_volume - self.posterior.energy
+
+
+def find_mode(
+    target: Target, start: np.ndarray | None = None, tolerance: float = _CLOSE, patient: bool = False
+) -> Mode:
+    """Damped Newton steps until the next one is shorter than ``sqrt(tolerance d)`` posterior standard deviations.
+
+    Since a draw lies ``sqrt(d)`` of them away from the mode, a nearer centre would not make the remainders smaller. On
+    many rows the search begins on a random hundredth of them and goes on with a tenth. A path that looks endless is
+    followed to its end only with ``patient``, or under a prior that is proper.
+    """
+    point = None if start is None else np.array(start, dtype=np.float64)
+    samples = list(target.samples()) if start is None else []
+    nearest, rows = None, 0
+    for sample in samples:
+        found = _descend(sample, _begin(sample, point), tolerance, _MOST_STEPS_ON_A_SAMPLE, patient)
+        if np.isfinite(found.posterior.energy):
+            nearest, point, rows = found, found.point, sample.n_rows
+    if nearest is not None:
+        point = corrected(target, nearest, rows, tolerance)
+    return _descend(target, _begin(target, point), tolerance, _MOST_STEPS, patient)
+
+
+def _look(target: Target, point: np.ndarray) -> tuple[Expansion, Expansion]:
+    """The expansions of the data and of the posterior; an energy that is no number counts as infinite."""
+    data: Expansion = target.expansion(point)  # type: ignore[attr-defined]
+    posterior = data.plus(target._prior.expansion(point, data.width))
+    if np.isnan(posterior.energy):
+        posterior = posterior._replace(energy=np.inf)
+    return data, posterior
+
+
+def _begin(target: Target, point: np.ndarray | None) -> np.ndarray:
+    """The point itself or, with none, the best of the target's guesses with a finite energy."""
+    if point is not None:
+        return point
+    guesses = target.search_starts()
+    energies = [_look(target, guess)[1].energy for guess in guesses]
+    if not np.isfinite(energies).any():
+        rng = np.random.default_rng(0)
+        for _ in range(_START_TRIES):
+            guess = rng.standard_normal(target.dim)
+            if np.isfinite(_look(target, guess)[1].energy):
+                return guess
+    return guesses[int(np.argmin(energies))]
+
+
+def corrected(target: Target, found: Mode, rows: int, tolerance: float = _CLOSE) -> np.ndarray:
+    """The mode of a sample of so many ``rows``, moved by the gradient of all in the metric of the sample's Hessian.
+
+    Such a pass costs a fraction of one that adds up a Hessian too. Each step leaves about ``sqrt(d / rows)`` of the way
+    to go; one after which hardly any way can be left is the last, without another pass: the Hessian of all rows is
+    asked for next, and it has the gradient with it. Directions that the sample does not know stay as they are, and a
+    step after which the energy of all rows is not lower is taken back.
+    """
+    left = _MOST_LEFT * target.dim / rows
+    metric = found.posterior.metric()
+    known = metric.factor * (metric.kept > 0.5)
+    point, best, before = found.point, (np.inf, found.point), np.inf
+    for _ in range(_MOST_CORRECTIONS):
+        energy, gradient = target.slope(point)  # type: ignore[attr-defined]
+        prior = target._prior.expansion(point, found.expansion.width)
+        energy, gradient = energy + prior.energy, gradient + prior.gradient
+        if not energy < best[0]:
+            return best[1]
+        best = energy, point
+        step = known @ (known.T @ gradient)
+        decrement = float(gradient @ step)
+        if decrement < tolerance * target.dim or not decrement < 0.5 * before:
+            return point
+        point, before = point - step, decrement
+        if left * decrement < tolerance * target.dim:
+            return point
+    energy = target.slope(point)[0] + target._prior.expansion(point, found.expansion.width).energy  # type: ignore[attr-defined]
+    return point if energy < best[0] else best[1]
+
+
+def _descend(target: Target, point: np.ndarray, tolerance: float, most_steps: int, patient: bool) -> Mode:
+    """Newton over all rows of ``target``, from ``point``.
+
+    Curvatures count by their size (`tunamh._linear.metric`). Where a full step does not bring the energy down, one pass
+    tries shorter ones.
+    """
+    data, posterior = _look(target, point)
+    decrement, linear, slow = np.inf, 0, False
+    patient = patient or target._prior.proper
+    for _ in range(most_steps):
+        if not np.isfinite(posterior.hessian).all():
+            break  # among infinities
+        metric = posterior.metric()
+        step = metric.factor @ (metric.factor.T @ posterior.gradient)
+        before, decrement = decrement, float(posterior.gradient @ step)
+        if not np.isfinite(decrement):
+            break
+        shrinks_slowly = _LINEAR * before < decrement < 1.0
+        linear = linear + 1 if shrinks_slowly else 0
+        if linear == _SLOW and not patient:
+            slow = True
+            break
+        if decrement < tolerance * target.dim and (not shrinks_slowly or decrement < 1e-10):
+            break
+        there, new = point - step, _look(target, point - step)
+        if not new[1].energy <= posterior.energy - _ARMIJO * decrement:
+            length = _shorter(target, point, step, posterior.energy, decrement)
+            if length == 0.0:
+                break  # rounding alone is left
+            there = point - length * step
+            new = _look(target, there)
+        point, (data, posterior) = there, new
+    nearest = target.nearest(point)
+    if not np.array_equal(nearest, point):
+        data, posterior = _look(target, nearest)
+    return Mode(nearest, data, posterior, float(np.sqrt(max(decrement, 0.0))), slow)
+
+
+def _shorter(target: Target, point: np.ndarray, step: np.ndarray, energy: float, decrement: float) -> float:
+    """The length at which the energy is lowest, 0 where none brings it down."""
+    energies = target.energies_at(point - _LENGTHS[:, None] * step)
+    energies = np.where(np.isfinite(energies), energies, np.inf)
+    enough = energies <= energy - _ARMIJO * _LENGTHS * decrement
+    return float(_LENGTHS[np.argmin(np.where(enough, energies, np.inf))]) if enough.any() else 0.0
+
+
+# ----------------------------------------------------------------------------------------------------- several modes
+
+_LEAST_SHARE = 1e-3
+"""Modes whose Laplace law holds less than this share of the posterior are left out."""
+
+_SAME = 0.5  # posterior standard deviations, below which two ends of the search are one mode
+_MOST_MODES = 30
+
+
+def find_modes(target: Target) -> list[Mode]:
+    """All modes that matter, by their share of the posterior; one for a posterior that is log-concave.
+
+    Energies that are not convex are searched from many starts, `Target.candidates`: fits to tiny random subsamples
+    find modes that least squares, pulled by bad rows, does not (Rousseeuw 1984). Where there are none, one search is
+    done as ever, and `Target.rivals` are the modes that it may have missed.
+    """
+    modes: list[Mode] = []
+    candidates = target.candidates()
+    if len(candidates) == 0:
+        first = find_mode(target)
+        candidates = target.rivals(first)
+        if len(candidates) == 0:
+            return [first]
+        modes = [first] if np.isfinite(first.posterior.hessian).all() else []
+    energies = target.energies_at(candidates)
+    order = np.argsort(energies)[:_MOST_MODES]
+    lowest = min([energies[order[0]], *(mode.posterior.energy for mode in modes)])
+    for k in order:
+        rough = energies[k] - lowest > target.candidates_slack  # type: ignore[attr-defined]
+        if rough or any(near(candidates[k], mode) for mode in modes):
+            continue
+        mode = _descend(target, candidates[k], _CLOSE if not modes else 0.1 * _CLOSE, _MOST_STEPS, False)
+        if not any(near(mode.point, other) for other in modes):
+            modes.append(mode)
+    minima = [mode for mode in modes if mode.found and mode.posterior.metric().positive_definite]
+    modes = sorted(minima or modes, key=lambda mode: -mode.log_mass)
+    return [mode for mode in modes if mode.log_mass >= modes[0].log_mass + np.log(_LEAST_SHARE)]
+
+
+def descend(target: Target, start: np.ndarray, most_steps: int) -> Mode:
+    """Newton's steps from a start, over all rows of ``target``."""
+    return _descend(target, np.array(start, dtype=np.float64), 0.1 * _CLOSE, most_steps, False)
+
+
+def near(point: np.ndarray, mode: Mode, within: float = _SAME) -> bool:
+    """Whether a point is a mode's own, up to so many standard deviations in every direction."""
+    off = mode.posterior.metric().inverse @ (point - mode.point)
+    return bool(np.linalg.norm(off) < within * np.sqrt(point.size))

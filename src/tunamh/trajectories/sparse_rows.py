@@ -1,0 +1,105 @@
+"""Rows of a regression for passes over all of them: short lists of whole columns, and what is left in full."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy  # its parts are loaded when they are asked for, not at import
+
+from ..rows.source import Rows
+from ..targets.designs.dense_block import DenseBlock
+from ..targets.designs.indexed import NOWHERE
+from ..targets.designs.with_offset import ShiftedBlock
+from ..targets.regression import Regression
+from .lattice_reduction import shorter_basis
+from .layout import Lists, pairs_of
+
+FEATURES = 3
+"""Where a row's columns in full begin: behind response, weight and offset."""
+
+
+class ShortRows(NamedTuple):
+    """``eta = offset + sum_k value_k phi[column_k] + full.phi[short:]`` with ``theta = basis phi``.
+
+    ``table`` (N, 3 + columns in full) holds responses, weights, offsets and these columns,
+    ``matrix`` the short lists, sparse.
+    """
+
+    table: np.ndarray
+    matrix: Any
+    basis: np.ndarray
+
+    @property
+    def short(self) -> int:
+        return self.matrix.shape[1]
+
+    def lists(self, which: np.ndarray | None = None) -> Lists:
+        """The short lists of some rows, or of all, as compiled code reads them."""
+        matrix = self.matrix if which is None else self.matrix[which]
+        return Lists(matrix.indptr.astype(np.float64), pairs_of(matrix.data, matrix.indices))
+
+    @property
+    def full(self) -> np.ndarray:
+        return self.table[:, FEATURES:]
+
+    def predictors(self, phi: np.ndarray) -> np.ndarray:
+        """``eta`` of all rows."""
+        return self.table[:, 2] + self.matrix @ phi[: self.short] + self.full @ phi[self.short :]
+
+
+def whole_columns(target: Regression) -> np.ndarray:
+    """Which columns hold zeros and ones only."""
+
+    def terms(rows: Rows) -> tuple[np.ndarray]:
+        X = sparse_of(rows.X)
+        others = abs(X.multiply(X) - X)  # zero where a value is 0 or 1
+        return (np.asarray(others.sum(axis=0)).ravel(),)
+
+    return target.observations.sums(terms)[0] == 0
+
+
+def sparse_of(block: Any) -> Any:
+    """A block of a design of one predictor as a sparse matrix, without its offset."""
+    block = block.block if isinstance(block, ShiftedBlock) else block
+    if isinstance(block, DenseBlock):
+        return scipy.sparse.csr_matrix(np.asarray(block.X, dtype=np.float64))
+    there = block.positions != NOWHERE
+    values = block.values if block.values.size else np.ones(block.positions.shape)
+    row = np.nonzero(there)[0]
+    shape = len(block.whole), block.dim
+    gathered = scipy.sparse.csr_matrix((values[there], (row, block.positions[there])), shape)
+    columns = block.whole.shape[1]
+    whole = scipy.sparse.csr_matrix(block.whole)
+    whole.resize(len(block.whole), block.dim)
+    return (gathered + whole).tocsr() if columns else gathered
+
+
+def short_rows(target: Regression) -> ShortRows:
+    """Three passes: which columns are whole, their products, and the rows themselves."""
+    whole = whole_columns(target)
+    full = np.flatnonzero(~whole)
+    levels = np.flatnonzero(whole)
+
+    def products(rows: Rows) -> tuple[np.ndarray]:
+        X = sparse_of(rows.X)[:, levels]
+        return ((X.T @ X).toarray(),)
+
+    within = shorter_basis(target.observations.sums(products)[0])
+    change = scipy.sparse.csr_matrix(within)
+    none = np.zeros(target.dim)
+
+    def terms(rows: Rows) -> tuple[np.ndarray, Any]:
+        X = sparse_of(rows.X)
+        short = (X[:, levels] @ change).tocsr()
+        short.eliminate_zeros()
+        offset = rows.X.dot(none)
+        return np.column_stack([rows.y, target.weight(rows), offset, X[:, full].toarray()]), short
+
+    tables, shorts = zip(*target.observations.map(terms), strict=True)
+    stacked = scipy.sparse.vstack(shorts).tocsr()
+    basis = np.zeros((target.dim, target.dim))
+    basis[np.ix_(levels, np.arange(len(levels)))] = within
+    basis[full, len(levels) + np.arange(len(full))] = 1.0
+    table = np.ascontiguousarray(np.concatenate(tables))
+    return ShortRows(table, stacked, basis)

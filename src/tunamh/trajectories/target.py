@@ -1,0 +1,138 @@
+"""A regression as a trajectory's kernel sees it: the same posterior, in the coordinates of the nearest Gaussian."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..capabilities import Separable, offers
+from ..compiled import Model
+from ..laplace.gaussian import LaplaceLaw, law_at_mode
+from ..priors import Flat
+from ..process.stages import announce
+from ..targets.base import Target
+from ..targets.layouts import pack_hyper
+from ..targets.parts import no_distance
+from ..targets.regression import ResultsOfRegression, plain_rows_in_memory
+from .driving_rows import near_rows
+from .gaussian_fit import NearestGaussian, nearest_gaussian
+from .layout import Numbers, pack
+from .sparse_rows import ShortRows, short_rows
+from .trajectory import Momentum, Trajectories, differences_of_rows, energies_of_rows
+
+
+def may_have_trajectories(target: Any) -> bool:
+    """One predictor, nothing unknown beside the coefficients, all rows in memory: what `short_rows` can read."""
+    return offers(target, Separable) and plain_rows_in_memory(target)
+
+
+class HamiltonianRegression(ResultsOfRegression, Target):
+    """The state is ``z``, ``theta = centre + L z``; results are the regression's own."""
+
+    def __init__(self, target: Any):
+        self.regression = self.base = target
+        super().__init__(
+            rows=target.n_rows,
+            bound_column=1,  # weights, which no test of its own asks for
+            hyper=target.own_numbers,
+            family_hyper=list(target._family_hyper),
+            parts=target.parts_with(differences_of_rows, energies_of_rows, energies_of_rows)._replace(
+                distance=no_distance
+            ),
+            dim=target.dim,
+            names=target.walking_names,
+            prior=None,
+            ready=Flat().bind(target.dim),
+            temper=target.temper,
+        )
+        self.prior = target.prior
+
+    @cached_property
+    def short(self) -> ShortRows:
+        announce("shortening rows")
+        return short_rows(self.regression)
+
+    def _pack(self) -> np.ndarray:
+        return self.short.table
+
+    @cached_property
+    def law(self) -> NearestGaussian:
+        mode, basis = self.regression.modes[0], self.short.basis
+        to_mode = np.linalg.solve(basis, np.column_stack([mode.point, mode.posterior.metric().factor]))
+        precision = np.linalg.inv(to_mode[:, 1:] @ to_mode[:, 1:].T)
+        terms, prior = self.regression.terms, self.regression._prior
+        return nearest_gaussian(self.short, terms, prior, to_mode[:, 0], precision)
+
+    @cached_property
+    def centre(self) -> np.ndarray:
+        return self.short.basis @ self.law.mean
+
+    @cached_property
+    def factor(self) -> np.ndarray:
+        return np.ascontiguousarray(self.short.basis @ self.law.factor)
+
+    @cached_property
+    def near(self) -> np.ndarray:
+        """Which rows' forces are taken as they are."""
+        return near_rows(self.regression.terms, self.law, self.short)
+
+    @cached_property
+    def _packed_hyper(self) -> np.ndarray:
+        short, law, near = self.short, self.law, self.near
+        expanded = np.column_stack([short.table[near], law.eta[near], law.first[near], law.second[near]])
+        numbers = Numbers(
+            short.short, self.centre, self.factor, law.mean, law.factor, short.lists(), expanded, short.lists(near)
+        )
+        return pack_hyper(self.own_numbers, pack(numbers))
+
+    def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Model:
+        self._hyper = self._packed_hyper
+        prior = self.regression._prior
+        plain = super().model(rows, elsewhere)
+        return plain._replace(common_prior=prior.log_prior, common_hyper=prior.hyper)
+
+    @property
+    def total_bound(self) -> float:
+        return np.inf
+
+    @property
+    def fingerprint(self) -> str:
+        return self.regression.fingerprint
+
+    def check_data(self) -> None:
+        self.regression.check_data()
+
+    # -------------------------------------------------------------------------------- what a target with kernels offers
+
+    def sweep(self) -> tuple[Trajectories, Momentum, str]:
+        why = (
+            f"Hamiltonian trajectories about the Gaussian nearest to the posterior, on {len(self.near):,} rows, each "
+            f"decided on all {self.n_rows:,}"
+        )
+        return Trajectories(), Momentum(), why
+
+    def summaries(self, memories: list[np.ndarray]) -> dict[str, np.ndarray] | None:
+        return None
+
+    def audit(self, sweeps: int, rng: np.random.Generator) -> float:
+        """There are no bounds to hold rows against."""
+        return 0.0
+
+    def laplace_law(self) -> tuple[LaplaceLaw | None, Any]:
+        return law_at_mode(self.regression.modes), self.regression
+
+    def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
+        """From half the width of the Gaussian, or its centre where a prior excludes that."""
+        prior, point = self.regression._prior, self.centre + 0.5 * (self.factor @ rng.standard_normal(self.dim))
+        return point if prior.log_prior(point, prior.hyper) > -np.inf else self.centre
+
+    def state_at(self, theta: np.ndarray) -> np.ndarray:
+        return np.linalg.solve(self.factor, theta - self.centre)
+
+    def natural(self, points: np.ndarray) -> np.ndarray:
+        return self.regression.natural(self.centre + points @ self.factor.T)
+
+    def walking(self, point: np.ndarray) -> np.ndarray:
+        return self.regression.walking(point)

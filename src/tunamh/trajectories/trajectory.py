@@ -1,0 +1,256 @@
+"""Hamiltonian dynamics about the Gaussian nearest to the posterior, decided on all rows (spec 5t).
+
+With ``theta = centre + L z`` the posterior is about standard normal in ``z``. A trajectory from ``z`` with a standard
+normal momentum ``p`` (Duane et al. 1987) turns ``(z, p)`` as a standard normal's would, exactly, and between the turns
+the rows that are far from their quadratics push ``p`` (Shahbaba et al. 2014). Turns and pushes keep volume and can be
+undone, whatever the push, so the end is accepted with probability ``min(1, exp(H(z, p) - H(z', p')))``,
+``H = U(z) + |p|^2 / 2``. ``U`` is exact: one pass over all rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..acceptance.base import ReadyTest, accepts, failure
+from ..compiled import (
+    BAD_RATIO,
+    BLOCK,
+    NO_FAULT,
+    REASSOCIATE,
+    Adapt,
+    Decide,
+    Decision,
+    Differences,
+    Energies,
+    fixed,
+    helper,
+    part,
+)
+from ..proposals import Staying
+from ..rows.supply import NO_ROWS
+from .layout import numbers_of
+from .sparse_rows import FEATURES
+
+_STEP = 0  # knob
+_H = 1e-4  # of differences that give slopes of energies
+_WANTED, _GAIN = 0.9, 1.5  # of what the steps alone would accept
+_SHORTEST, _LONGEST = 1.0, 2.1  # of a trajectory; pi / 2 makes a Gaussian's draws independent
+_SHORT_ONES, _DECADES = 0.2, 1.5  # the share of trajectories that are shorter, and by how many decades at most
+_MOST_STEPS = 32
+_FORBIDDEN = -10.0
+_KNOWN, _ENERGY, _NEAR, _FORCE = 0, 1, 2, 3  # memory: whether known, energy, that of near rows, their gradient
+
+
+@helper(fastmath=REASSOCIATE)
+def _times(matrix, vector, out):
+    """``out += matrix vector``."""
+    for i in range(matrix.shape[0]):
+        total = 0.0
+        for j in range(matrix.shape[1]):
+            total += matrix[i, j] * vector[j]
+        out[i] += total
+
+
+@helper(fastmath=REASSOCIATE)
+def _triangle_times(upper, vector, out):
+    """``out += upper vector`` of an upper triangle."""
+    for i in range(upper.shape[0]):
+        total = 0.0
+        for j in range(i, upper.shape[1]):
+            total += upper[i, j] * vector[j]
+        out[i] += total
+
+
+@helper
+def _transposed_triangle_times(upper, vector, out):
+    """``out += upper' vector`` of an upper triangle."""
+    for i in range(upper.shape[0]):
+        for j in range(i, upper.shape[1]):
+            out[j] += upper[i, j] * vector[i]
+
+
+@helper(fastmath=REASSOCIATE)
+def _predictor(i, rows, lists, short, phi):
+    total = rows[i, 2]
+    for k in range(int(lists.first[i]), int(lists.first[i + 1])):
+        total += lists.entries[2 * k] * phi[lists.entries[2 * k + 1]]
+    for j in range(phi.size - short):
+        total += rows[i, FEATURES + j] * phi[short + j]
+    return total
+
+
+@helper
+def energy_at(z, model, numbers):
+    """``U(z)``, the prior included: one pass over all rows. NaN and +inf are told as such."""
+    data = model.data
+    theta, phi = numbers.centre.copy(), numbers.origin.copy()
+    _times(numbers.factor, z, theta)
+    prior = model.common_prior(theta, model.common_hyper)
+    if not prior > -np.inf:
+        return -prior
+    _triangle_times(numbers.to_basis, z, phi)
+    total, eta, y, energy = -prior, np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    for start in range(0, model.n_rows, BLOCK):
+        n = min(BLOCK, model.n_rows - start)
+        for b in range(n):
+            i = start + b
+            eta[b], y[b] = _predictor(i, data.rows, numbers.lists, numbers.short, phi), data.rows[i, 0]
+        data.family_energy(n, eta, y, data.family_hyper, energy)
+        block = 0.0
+        for b in range(n):
+            block += data.rows[start + b, 1] * energy[b]
+        total += block
+    return total
+
+
+@helper
+def near_energy(z, model, numbers, gradient):
+    """Of the near rows, ``sum (f - quadratic)`` and its gradient in ``z``, about."""
+    data, near, lists, short, d = model.data, numbers.near, numbers.near_lists, numbers.short, z.size
+    phi, of_phi, expanded = numbers.origin.copy(), np.zeros(d), FEATURES + d - short
+    _triangle_times(numbers.to_basis, z, phi)
+    eta, above, below = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    total, energy, rise, y = 0.0, np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    for start in range(0, len(near), BLOCK):
+        n = min(BLOCK, len(near) - start)
+        for b in range(n):
+            eta[b], y[b] = _predictor(start + b, near, lists, short, phi), near[start + b, 0]
+            above[b], below[b] = eta[b] + _H, eta[b] - _H
+        data.family_energy(n, eta, y, data.family_hyper, energy)
+        data.family_rise(n, below, above, y, data.family_hyper, rise)
+        for b in range(n):
+            i = start + b
+            weight, first, second = near[i, 1], near[i, expanded + 1], near[i, expanded + 2]
+            away = eta[b] - near[i, expanded]
+            total += weight * (energy[b] - away * (first + 0.5 * second * away))
+            slope = weight * (rise[b] / (2.0 * _H) - first - second * away)
+            for k in range(int(lists.first[i]), int(lists.first[i + 1])):
+                of_phi[lists.entries[2 * k + 1]] += lists.entries[2 * k] * slope
+            for j in range(d - short):
+                of_phi[short + j] += near[i, FEATURES + j] * slope
+    gradient[:] = 0.0
+    _transposed_triangle_times(numbers.to_basis, of_phi, gradient)
+    return total
+
+
+@helper
+def _energies_at(z, index, start, n, data, out):
+    numbers = numbers_of(data.hyper)
+    phi, eta, y, one = numbers.origin.copy(), np.empty(1), np.empty(1), np.empty(1)
+    _triangle_times(numbers.to_basis, z, phi)
+    for b in range(n):
+        i = index[start + b]
+        eta[0], y[0] = _predictor(i, data.rows, numbers.lists, numbers.short, phi), data.rows[i, 0]
+        data.family_energy(1, eta, y, data.family_hyper, one)
+        out[b] = data.rows[i, 1] * one[0]
+
+
+@part(Energies)
+def energies_of_rows(z, index, n, data, out):
+    """For guards, which ask row by row."""
+    _energies_at(z, index, 0, n, data, out)
+
+
+@part(Differences)
+def differences_of_rows(z, there, index, start, n, data, rise, bound):
+    """For guards; nothing bounds them."""
+    before = np.empty(n)
+    _energies_at(z, index, start, n, data, before)
+    _energies_at(there, index, start, n, data, rise)
+    for b in range(n):
+        rise[b] -= before[b]
+        bound[b] = np.inf
+
+
+@helper
+def _squares(vector):
+    total = 0.0
+    for value in vector:
+        total += value * value
+    return total
+
+
+@helper
+def _length(rng):
+    """Of a trajectory. Some are short: they are accepted wherever a chain is, far from the Gaussian too."""
+    length = _SHORTEST + (_LONGEST - _SHORTEST) * rng.random()
+    return length if rng.random() > _SHORT_ONES else length * 10.0 ** (-_DECADES * rng.random())
+
+
+@part(Decide)
+def _trajectory(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
+    """Moves ``prop``, which is where the chain goes, to the end of a trajectory, or leaves it where it is."""
+    numbers, d = numbers_of(model.data.hyper), prop.size
+    rows, force = 0, memory[_FORCE:]
+    if memory[_KNOWN] == 0.0:
+        memory[_ENERGY] = energy_at(prop, model, numbers)
+        memory[_NEAR] = near_energy(prop, model, numbers, force)
+        rows += model.n_rows + len(numbers.near)
+        if not (math.isfinite(memory[_ENERGY]) and math.isfinite(memory[_NEAR])):
+            return failure(BAD_RATIO)
+        memory[_KNOWN] = 1.0
+    length = _length(rng)
+    step = knobs[_STEP] * (0.8 + 0.4 * rng.random())
+    steps = max(int(length / step + 0.5), 1)
+    if steps <= _MOST_STEPS:
+        step = length / steps
+    else:
+        steps = _MOST_STEPS
+    cosine, sine = math.cos(step), math.sin(step)
+    z, p, gradient = prop.copy(), np.empty(d), force.copy()
+    for j in range(d):
+        p[j] = rng.standard_normal()
+    motion, near = 0.5 * _squares(p), memory[_NEAR]
+    gaussian = motion + 0.5 * _squares(z)
+    for _ in range(steps):
+        for j in range(d):
+            pushed = p[j] - 0.5 * step * gradient[j]
+            z[j], p[j] = cosine * z[j] + sine * pushed, cosine * pushed - sine * z[j]
+        near = near_energy(z, model, numbers, gradient)
+        if not near < np.inf:
+            break
+        for j in range(d):
+            p[j] -= 0.5 * step * gradient[j]
+    energy = energy_at(z, model, numbers) if near < np.inf else near
+    rows += model.n_rows + steps * len(numbers.near)
+    if math.isnan(energy):
+        prop[:] = z
+        return failure(BAD_RATIO)
+    log_ratio, by_steps = -np.inf, 0.0
+    if energy < np.inf:  # by_steps: what is accepted of the near rows' energy; none where the others forbid the end
+        motion_after = 0.5 * _squares(p)
+        log_ratio = memory[_ENERGY] - energy + motion - motion_after
+        if log_ratio > _FORBIDDEN:
+            by_steps = math.exp(min(0.0, memory[_NEAR] - near + gaussian - motion_after - 0.5 * _squares(z)))
+    if accepts(rng, log_ratio):
+        prop[:] = z
+        memory[_ENERGY], memory[_NEAR] = energy, near
+        force[:] = gradient
+    return Decision(True, min(0.0, log_ratio), rows, True, np.nan, max(by_steps, 1e-6), float(steps), NO_FAULT)
+
+
+@part(Adapt)
+def _step_size(knobs, acceptance):
+    """What a trajectory reports in the place of a move bound is the acceptance if all rows were near."""
+    knobs[_STEP] = min(knobs[_STEP] * math.exp(_GAIN * (acceptance - _WANTED)), _LONGEST)
+
+
+@dataclass(frozen=True)
+class Trajectories:
+    """Hamiltonian trajectories, decided on all rows; warm-up learns the size of their steps."""
+
+    exact: ClassVar[bool] = True
+
+    def bind(self, target: Any) -> ReadyTest:
+        memory = np.zeros(_FORCE + target.dim)
+        first = fixed([target.dim**-0.25])
+        return ReadyTest(_trajectory, first, memory, NO_ROWS, _step_size, "leapfrog_steps", fresh=True)
+
+
+@dataclass(frozen=True)
+class Momentum(Staying):
+    """The proposals of `Trajectories`."""

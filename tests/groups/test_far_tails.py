@@ -1,0 +1,112 @@
+"""Proposals so far out that numbers overflow are rejected in every kernel of a sweep, and the law stays what it is."""
+
+import numpy as np
+import pytest
+from quadrature import moments_by_quadrature
+from test_mixed_model import effective, score, small_data
+
+import tunamh
+from tunamh import GroupEffects, MixedModel, Normal
+from tunamh.chains.guard import new_work
+from tunamh.compiled import BAD_RATIO, NO_FAULT
+from tunamh.groups.sweep import Sweep
+from tunamh.rows.stream import open_stream
+
+
+def model_of(kind="poisson", **groups):
+    x, y, codes, family, energy = small_data(kind, 0.5, 2)
+    model = MixedModel(x[:, None], y, family, GroupEffects(codes, **groups), prior=Normal(scale=2.0))
+    return model, (x, y, codes, energy)
+
+
+def widen(model, *, law=1.0, scales=1.0, table=1.0):
+    """The law of all, or of log scales alone, so many times as wide, and the cells of its table: any are exact.
+
+    Chains start by the law that they had before.
+    """
+    numbers, starts = model.factors[0], [model.start(np.random.default_rng(chain)) for chain in range(4)]
+    model.start = lambda rng, chain=0: starts[chain].copy()
+    numbers.root[:] *= law
+    numbers.root[model.p :] *= scales
+    numbers.unroot[:] = np.linalg.inv(numbers.root)
+    if numbers.scale_law[0] > 0:
+        numbers.scale_law[1] -= 0.5 * (table - 1) * numbers.scale_law[0] * numbers.scale_law[2]
+        numbers.scale_law[2] *= table
+
+
+WIDE = [("logistic", {"table": 60.0}), ("poisson", {"scales": 300.0}), ("poisson", {"table": 60.0})]
+
+
+@pytest.mark.parametrize(("kind", "how"), WIDE)
+def test_log_scales_of_thousands_are_rejected(kind, how):
+    model, (x, y, codes, energy) = model_of(kind, scale=tunamh.HalfNormal(1.0))
+    widen(model, **how)
+    posterior = tunamh.sample(model, draws=6000, tune=100, chains=4, rng=3).posterior
+    means, seconds = moments_by_quadrature(x, y, codes, energy, prior_sd=2.0, scale_sd=1.0)
+    parts = posterior["theta"].values, np.log(posterior["group_scale"].values), posterior["group_effect"].values
+    draws = np.concatenate(parts, axis=-1)
+    assert effective(draws[..., 0]) > 200
+    for j in range(draws.shape[-1]):
+        assert abs(score(draws[..., j], means[j])) < 4.5
+        assert abs(score(draws[..., j] ** 2, seconds[j])) < 4.5
+
+
+PRIORS = [
+    tunamh.HalfNormal(100.0),
+    tunamh.priors.HalfCauchy(10.0),
+    tunamh.priors.Gamma(0.5, 1.0),
+    tunamh.priors.InverseGamma(2.0, 1.0),
+    tunamh.priors.LogNormal(0.0, 3.0),
+]
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("slopes", [False, True])
+def test_every_prior_of_scales_at_proposals_far_out(prior, slopes):
+    x, y, codes, family, _ = small_data("poisson", 0.5, 2)
+    Z = np.column_stack([np.ones(len(x)), x]) if slopes else None
+    groups = GroupEffects(codes, X=Z, scale=prior)
+    model = MixedModel(x[:, None], y, family, groups, prior=Normal(scale=2.0))
+    widen(model, law=500.0, table=60.0)
+    posterior = tunamh.sample(model, draws=300, tune=50, chains=1, rng=3).posterior
+    assert all(np.isfinite(values.values).all() for values in posterior.values())
+
+
+@pytest.mark.parametrize("slopes", [False, True])
+def test_effects_of_1e200_are_rejected(slopes):
+    """Of a group whose curvature is said to be zero: (B) proposes by the prior alone, (A) carries its eps along."""
+    x, y, codes, family, _ = small_data("poisson", 0.5, 2)
+    Z = np.column_stack([np.ones(len(x)), x]) if slopes else None
+    model = MixedModel(x[:, None], y, family, GroupEffects(codes, X=Z, scale=1.0), prior=Normal(scale=2.0))
+    model.factors[0].convex[0], model.factors[0].precision[:] = 0.0, 1e-200 * np.eye(1 + slopes)
+    state, _, decision = sweep(model, 200)
+    assert decision.fault == NO_FAULT
+    assert np.abs(state).max() < 100
+
+
+def sweep(model, times, state=None, rng=1):
+    """Some sweeps from the centre, or a state, until one reports a fault."""
+    rng = np.random.default_rng(rng)
+    ready, compiled, stream = Sweep().bind(model), model.model(), open_stream(np.random.SeedSequence(0))
+    if state is None:
+        at = model.centre.at
+        state = np.concatenate([at.common, np.zeros(model.m), *(v.ravel() for v in at.effects)])
+    for _ in range(times):
+        there = state.copy()
+        decision = ready.decide(
+            *(rng, state, there, 0.0, 0.0, compiled, stream.of(ready.supply), ready.knobs, ready.memory, new_work())
+        )
+        if decision.fault != NO_FAULT:
+            return state, there, decision
+        state = there
+    return state, state, decision
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e200])
+@pytest.mark.parametrize("at", [0, 1, -1])
+def test_a_state_that_is_no_number_is_a_fault(wrong, at):
+    """Of a coefficient, a log scale or an effect: a chain is never there, and must not stay there in silence."""
+    model, _ = model_of(scale=tunamh.HalfNormal(1.0))
+    state = model.start(np.random.default_rng(1))
+    state[at] = wrong
+    assert sweep(model, 1, state)[2].fault == BAD_RATIO

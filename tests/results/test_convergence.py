@@ -1,0 +1,143 @@
+"""R-hat and effective draws: the numbers of ArviZ, and what a person is told."""
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import xarray
+from arviz_stats.base import array_stats
+
+import tunamh
+from conftest import logistic_data
+from tunamh import MH, LogisticRegression, RandomWalk
+from tunamh.results.convergence import diagnose, in_the_tails, judge
+from tunamh.results.tree import posterior_of
+from tunamh.results.until import Until
+from tunamh.sampling import sample
+
+X, Y = logistic_data(2000, 3)
+
+
+def autoregressive(rng, chains, draws, d, rho):
+    x = rng.standard_normal((chains, draws, d))
+    for k in range(1, draws):
+        x[:, k] = rho * x[:, k - 1] + np.sqrt(1 - np.square(rho)) * x[:, k]
+    return x
+
+
+@pytest.mark.parametrize("draws", [100, 101, 250, 1003])
+@pytest.mark.parametrize("chains", [2, 4])
+def test_the_numbers_of_arviz(rng, chains, draws):
+    """Over slow, antithetic, shifted, heavy-tailed, discrete and often repeated draws."""
+    x = autoregressive(rng, chains, draws, 8, np.array([0.0, 0.5, 0.9, 0.99, -0.5, -0.95, 0.3, 0.3]))
+    x[0, :, 0] += 0.3
+    x[0, :, 1] *= 2.0
+    x[:, :, 2] **= 3
+    x[:, :, 6] = np.round(x[:, :, 6])
+    x[:, 1::2] = x[:, : draws - 1 : 2]
+    values = np.ascontiguousarray(x.transpose(2, 0, 1))
+    r_hat, ess = diagnose(values)
+    for j, one in enumerate(values):
+        assert r_hat[j] == pytest.approx(array_stats.rhat(one, chain_axis=0, draw_axis=1), rel=1e-6)
+        assert ess[j] == pytest.approx(array_stats.ess(one, chain_axis=0, draw_axis=1), rel=1e-6)
+
+
+def test_tails_that_are_hardly_visited_are_told(rng):
+    """The numbers of ArviZ; and a middle that mixes at once does not hide a tail that a chain stays in for long."""
+    x = rng.standard_normal((4, 2000, 2))
+    away = autoregressive(rng, 4, 2000, 1, 0.995)[:, :, 0] > 1.4
+    x[:, :, 1] += 4 * away
+    values = np.ascontiguousarray(x.transpose(2, 0, 1))
+    for j, found in enumerate(in_the_tails(values)):
+        assert found == pytest.approx(
+            array_stats.ess(values[j], chain_axis=0, draw_axis=1, method="tail", prob=(0.05, 0.95)), rel=1e-6
+        )
+    assert judge(x[:, :, :1]).complaint(["a"], 2000) is None
+    assert "effective draws in the tails of b" in judge(x)._replace(r_hat=1.0, ess=1e4).complaint(["a", "b"], 2000)
+
+
+def test_the_worst_of_many_parameters_and_draws_is_found(rng):
+    x = autoregressive(rng, 4, 3000, 300, 0.2)
+    x[:, :, 77] = autoregressive(rng, 4, 3000, 1, 0.97)[:, :, 0]
+    x[2, :, 211] += 0.15
+    found = judge(x)
+    r_hat, ess = diagnose(np.ascontiguousarray(x.transpose(2, 0, 1)))
+    assert (found.r_hat_of, found.ess_of) == (r_hat.argmax(), ess.argmin())
+    assert (found.r_hat, found.ess) == pytest.approx((r_hat.max(), ess.min()))
+    assert found.complaint([f"parameter {j}" for j in range(300)], 3000).count("parameter 77") >= 1
+
+
+def test_good_chains_are_not_accused(rng):
+    for _ in range(20):
+        x = autoregressive(rng, 4, 1000, 20, 0.3)
+        assert judge(x).complaint([str(j) for j in range(20)], 1000) is None
+
+
+def test_a_slow_walk_is_told_by_name():
+    target = LogisticRegression(X, Y)
+    with pytest.warns(tunamh.ConvergenceWarning, match=r"have not converged: R-hat \d\.\d+ for theta\[\d\].*longer"):
+        sample(target, test=MH(), proposal=RandomWalk(0.004), draws=400, tune=200, rng=1)
+
+
+def test_a_r_hat_of_two_percent_is_enough(monkeypatch):
+    module = sys.modules["tunamh.sampling.completion"]
+    honest = module.judge
+    monkeypatch.setattr(module, "judge", lambda draws: honest(draws)._replace(r_hat=1.02, r_hat_of=1))
+    with pytest.warns(tunamh.ConvergenceWarning, match=r"R-hat 1\.020 for theta\[1\]"):
+        sample(LogisticRegression(X, Y), draws=1000, rng=1)
+
+
+def test_too_few_effective_draws_are_told():
+    """R-hat alone would not notice: 120 independent draws in two chains, of which 70 % are repeated."""
+    x = autoregressive(np.random.default_rng(1), 4, 120, 1, 0.0)
+    for k in range(1, 120):
+        x[:, k] = x[:, k - 1] if k % 3 else x[:, k]
+    assert "effective draws of slope" in judge(x).complaint(["slope"], 120)
+
+
+def test_chains_that_never_move_are_named():
+    target = LogisticRegression(X, Y)
+    with pytest.warns(tunamh.ConvergenceWarning, match=r"chains 0, 1, 2, 3 \(of 4.*\) never moved: 4,000 identical"):
+        tree = sample(target, test=MH(), proposal=RandomWalk(1e6), draws=4000, tune=0, rng=1)
+    assert not tree.sample_stats["accepted"].any()
+    x = np.random.default_rng(1).standard_normal((4, 500, 2))
+    x[2] = x[2, 0]
+    assert judge(x).complaint(["a", "b"], 500).startswith("chain 2 (of 4, counted from 0) never moved: 500")
+
+
+def test_a_parameter_that_never_moved_is_named(rng):
+    """Beside others that move, in all chains alike or in one of them."""
+    x = autoregressive(rng, 4, 500, 3, 0.0)
+    x[:, :, 1] = 2.1
+    found = judge(x)
+    assert found.frozen == [1]
+    assert "slope never moved (500 identical draws" in found.complaint(["a", "slope", "c"], 500)
+    assert not Until(ess=50).holds(lambda every, which: x[:, ::every, which], 4, 500, 3)
+    x[1:, :, 1] = rng.standard_normal((3, 500))
+    assert "slope never moved" in judge(x).complaint(["a", "slope", "c"], 500)
+    many = autoregressive(rng, 4, 300, 200, 0.3)
+    many[:, :, 50:90] = 1.0
+    assert "parameter 50," in judge(many).complaint([f"parameter {j}" for j in range(200)], 300)
+
+
+def test_the_summary_of_a_parameter_that_never_moved_has_no_diagnostics(rng):
+    x = autoregressive(rng, 4, 200, 2, 0.0)
+    x[:, :, 0] = 2.1
+    tree = xarray.DataTree.from_dict({"posterior": posterior_of(x, [("theta", ["frozen", "moving"])])})
+    table = tunamh.summary(tree)
+    assert table.loc["theta[frozen]", ["r_hat", "ess_bulk", "ess_tail"]].isna().all()
+    assert table.loc["theta[moving]", ["r_hat", "ess_bulk", "ess_tail"]].notna().all()
+
+
+def test_short_runs_and_good_runs_are_quiet():
+    target = LogisticRegression(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sample(target, test=MH(), proposal=RandomWalk(0.004), draws=99, tune=0, rng=1)
+        sample(target, draws=1000, rng=1)
+
+
+def test_the_old_name_still_catches_it():
+    assert tunamh.ChainsDisagree is tunamh.ConvergenceWarning
+    assert issubclass(tunamh.ConvergenceWarning, UserWarning)

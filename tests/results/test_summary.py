@@ -1,0 +1,67 @@
+"""What a person sees of a result: the table, the names in it and in warnings, and ArviZ's pictures."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import tunamh
+from conftest import logistic_data
+
+
+@pytest.fixture(scope="module")
+def grouped():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(2000), rng.standard_normal(2000)])
+    town = rng.integers(30, size=2000)
+    y = rng.random(2000) < 1 / (1 + np.exp(-X @ [0.5, 1.0] - rng.standard_normal(30)[town]))
+    import pandas as pd
+
+    table = pd.DataFrame(X, columns=["ones", "x"])
+    return tunamh.MixedModel(table, y, tunamh.Logistic(), groups=tunamh.GroupEffects(town, name="town"))
+
+
+def test_a_mixed_model_is_summed_up_without_its_effects(grouped):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tunamh.ConvergenceWarning)
+        tree = tunamh.sample(grouped, draws=200, rng=1)
+    table = tunamh.summary(tree)
+    assert list(table.index) == ["theta[ones]", "theta[x]", "group_scale[town]"]
+    assert "\n30 group effects are left out: tunamh.summary(posterior, var_names" in repr(table)
+    assert len(tunamh.summary(tree, var_names=["group_effect"])) == 30
+    assert "left out" not in repr(tunamh.summary(tree, var_names=["theta"]))
+
+
+def test_warnings_name_parameters_as_summaries_do(grouped):
+    with pytest.warns(tunamh.ConvergenceWarning) as told:
+        tree = tunamh.sample(grouped, draws=100, tune=10, chains=2, rng=1)
+    names = list(tunamh.summary(tree, var_names=["theta", "group_scale", "group_effect"]).index)
+    said = " ".join(str(warning.message) for warning in told)
+    assert any(f"for {name}," in said or f"of {name}," in said for name in names), said
+    assert grouped.reported == names
+
+
+def test_arviz_draws_our_results():
+    arviz_plots = pytest.importorskip("arviz_plots")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    tree = tunamh.sample(tunamh.LogisticRegression(*logistic_data(2000, 2)), draws=100, rng=1)
+    for plot in (arviz_plots.plot_trace, arviz_plots.plot_forest):
+        plot(tree, backend="matplotlib")
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("given", ["target", "name", "dict", "nothing"])
+def test_a_summary_of_no_draws_says_what_is_wanted(given):
+    wrong = {
+        "target": tunamh.LogisticRegression([[0.0], [1.0]], [0, 1]),
+        "name": "run.nc",
+        "dict": {"posterior": {"theta": [1.0]}},
+        "nothing": None,
+    }
+    with pytest.raises(
+        TypeError, match=r"a summary is one of draws: give what tunamh.sample\(target\) returned.*got"
+    ):
+        tunamh.summary(wrong[given])

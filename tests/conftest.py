@@ -86,3 +86,13 @@ def logistic_data(n_rows: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.nd
     X = rng.standard_normal((n_rows, d))
     y = (rng.random(n_rows) < 1 / (1 + np.exp(-X @ np.linspace(-1, 1, d)))).astype(float)
     return X, y
+
+
+def quantile_scores(draws, cdf):
+    """How many standard errors the shares of draws below true quantiles are off."""
+    from arviz_stats import ess
+
+    at = np.linspace(0.05, 0.95, 19)
+    below = cdf(draws)[..., None] < at
+    sizes = np.array([float(ess(below[..., k].astype(float))) for k in range(len(at))])
+    return (below.mean(axis=(0, 1)) - at) / np.sqrt(at * (1 - at) / sizes)

@@ -10,9 +10,8 @@ import pytest
 
 import tunamh
 from conftest import logistic_data
-from tunamh import MH, MHSS, Autoregressive, LogisticRegression, Normal, RandomWalk, StudentT, Taylor, TunaMH
+from tunamh import MH, MHSS, Autoregressive, LogisticRegression, Normal, RandomWalk, StudentT, Taylor, TunaMH, sample
 from tunamh._arguments import flag, moderate_number, number, number_between, numbers, positive_number, whole_number
-from tunamh.sampling import sample
 
 X, Y = logistic_data(200, 3)
 

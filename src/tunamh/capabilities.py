@@ -91,6 +91,10 @@ class LowerBounded(Protocol):
     """Quadratics below the rows' log likelihoods, for `FlyMC`."""
 
     @abstractmethod
+    def best_mode(self) -> Mode:
+        """The mode with the largest share of the posterior."""
+
+    @abstractmethod
     def firefly(self, centre: np.ndarray | None) -> Target:
         """The same posterior around lower bounds that are tight at ``centre``."""
 

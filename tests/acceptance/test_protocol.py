@@ -22,8 +22,8 @@ from tunamh import (
     RobustRegression,
     Taylor,
     TunaMH,
+    sample,
 )
-from tunamh.sampling import sample
 from tunamh.theory import correction_atoms
 
 X, Y = logistic_data(300, 2)

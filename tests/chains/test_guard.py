@@ -9,8 +9,7 @@ import pytest
 
 import tunamh
 from conftest import logistic_data
-from tunamh import MH, BoundViolation, EnergyTarget, NonFiniteEnergy, RandomWalk, TunaMH, check_bounds
-from tunamh.sampling import sample
+from tunamh import MH, BoundViolation, EnergyTarget, NonFiniteEnergy, RandomWalk, TunaMH, check_bounds, sample
 
 ROWS = np.random.default_rng(1).standard_normal(300)
 

@@ -25,9 +25,9 @@ from tunamh import (
     RandomWalk,
     TunaMH,
     check_bounds,
+    sample,
 )
 from tunamh.acceptance.poisson import _height
-from tunamh.sampling import sample
 
 ROWS = np.random.default_rng(1).standard_normal(300)
 TESTS = {

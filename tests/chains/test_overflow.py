@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import tunamh
-from tunamh import GLM, MHSS, Hurdle, NonFiniteEnergy, Normal, Poisson, RandomWalk, Taylor, ZeroInflated
-from tunamh.sampling import sample
+from tunamh import GLM, MHSS, Hurdle, NonFiniteEnergy, Normal, Poisson, RandomWalk, Taylor, ZeroInflated, sample
 
 N = 200
 RNG = np.random.default_rng(1)

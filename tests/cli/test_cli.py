@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -15,6 +16,12 @@ from tunamh.cli.demo.paper_mixture import mixture_data, true_density
 def tunamh_command(*arguments: str) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "tunamh.cli", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "COLUMNS": "100"})
+
+
+def paper_command(*arguments: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "paper", *arguments]
+    root = Path(__file__).parents[2]
+    return subprocess.run(command, capture_output=True, text=True, cwd=root, env={**os.environ, "COLUMNS": "100"})
 
 
 def test_demo_prints_a_table_and_draws_a_picture(tmp_path):

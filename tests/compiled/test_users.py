@@ -7,9 +7,8 @@ from numba.core import event
 
 import tunamh
 from conftest import logistic_data
-from tunamh import MH, EnergyTarget, RandomWalk, Taylor, TunaMH
+from tunamh import MH, EnergyTarget, RandomWalk, Taylor, TunaMH, sample
 from tunamh.proposals import UserProposal
-from tunamh.sampling import sample
 
 ROWS = np.random.default_rng(1).standard_normal((300, 2))
 

@@ -108,7 +108,7 @@ def test_a_mode_with_an_impossible_law_is_looked_for_again(monkeypatch):
 
 
 def test_an_inflation_near_zero_with_groups_mixes():
-    """In the shape of R's Salamanders, simulated: 12 effective draws of 8,000 before the inflation had walks of its own."""
+    """In the shape of R's Salamanders, simulated: 12 effective draws of 8,000 before it had walks of its own."""
     rng = np.random.default_rng(8)
     site = np.repeat(np.arange(23), 28)
     mined, kind = (site < 11).astype(float), np.tile(np.arange(7), 92)

@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from paper import batch_sizes, make_mnist, mixture, mnist, page, run, runs, settings
 from paper.claims import AGREES, DIFFERS, OPEN, judge
 from paper.claims_posterior import table_1
 
 import tunamh
+from paper import batch_sizes, make_mnist, mixture, mnist, page, run, runs, settings
 
 
 @pytest.fixture(scope="module")

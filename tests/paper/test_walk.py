@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from paper import acceptance_curve, walk
 
+from paper import acceptance_curve, walk
 from tunamh import AustereMH, MHMinibatch, theory
 
 

@@ -5,10 +5,9 @@ import pytest
 from scipy import stats
 
 import tunamh
-from tunamh import GLM, GroupEffects, MixedModel, priors
+from tunamh import GLM, GroupEffects, MixedModel, priors, sample
 from tunamh.groups.scale_priors import ScalePriors
 from tunamh.priors.laws import laws_at, records
-from tunamh.sampling import sample
 
 _rng = np.random.default_rng(2)
 N = 30

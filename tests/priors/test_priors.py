@@ -9,10 +9,9 @@ from scipy.stats import cauchy, laplace, multivariate_normal, norm
 from scipy.stats import t as student
 
 import tunamh
-from test_search import quantile_scores
-from tunamh import GLM, Gaussian, ImproperPosterior, LogisticRegression
+from conftest import quantile_scores
+from tunamh import GLM, Gaussian, ImproperPosterior, LogisticRegression, sample
 from tunamh.priors import ByName, Cauchy, Flat, Laplace, Normal, StudentT, UserPrior, as_prior
-from tunamh.sampling import sample
 from tunamh.sampling.choose import choose
 from tunamh.targets.search.newton import find_mode
 

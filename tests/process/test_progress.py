@@ -12,11 +12,10 @@ import pytest
 
 import tunamh
 from conftest import logistic_data
-from tunamh import LogisticRegression
+from tunamh import LogisticRegression, sample
 from tunamh.process import progress
 from tunamh.process.stages import announce, watching
 from tunamh.rows.passes import ROWS_AT_ONCE, over_blocks
-from tunamh.sampling import sample
 from tunamh.sampling.clock import Clock
 
 X, Y = logistic_data(2000, 3)

@@ -10,11 +10,10 @@ from arviz_stats.base import array_stats
 
 import tunamh
 from conftest import logistic_data
-from tunamh import MH, LogisticRegression, RandomWalk
+from tunamh import MH, LogisticRegression, RandomWalk, sample
 from tunamh.results.convergence import diagnose, in_the_tails, judge
 from tunamh.results.tree import posterior_of
 from tunamh.results.until import Until
-from tunamh.sampling import sample
 
 X, Y = logistic_data(2000, 3)
 

@@ -25,8 +25,8 @@ from tunamh import (
     RobustRegression,
     Taylor,
     TunaMH,
+    sample,
 )
-from tunamh.sampling import sample
 from tunamh.targets.search.newton import Mode
 
 X, Y = logistic_data(5000, 3)

@@ -13,8 +13,7 @@ import pytest
 
 import tunamh
 from conftest import logistic_data
-from tunamh import LogisticRegression
-from tunamh.sampling import sample
+from tunamh import LogisticRegression, sample
 
 ENDING = sys.modules["tunamh.sampling.completion"]
 X, Y = logistic_data(500, 3)

@@ -27,8 +27,8 @@ from tunamh import (
     Taylor,
     TunaMH,
     priors,
+    sample,
 )
-from tunamh.sampling import sample
 
 X, Y = logistic_data(200, 3)
 

@@ -20,8 +20,8 @@ from tunamh import (
     NotApplicable,
     RandomWalk,
     TunaMH,
+    sample,
 )
-from tunamh.sampling import sample
 
 X, Y = logistic_data(2000, 3)
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import tunamh
-from tunamh import GLM, priors
-from tunamh.sampling import sample
+from tunamh import GLM, priors, sample
 
 pandas = pytest.importorskip("pandas")
 rng = np.random.default_rng(0)

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from conftest import logistic_data
-from tunamh import MH, ConvergenceWarning, EnergyTarget, FlyMC, LogisticRegression, RandomWalk, TunaMH
+from tunamh import MH, ConvergenceWarning, EnergyTarget, FlyMC, LogisticRegression, RandomWalk, TunaMH, sample
 from tunamh.acceptance.thinning import Thinning
 from tunamh.chains.guard import new_work
 from tunamh.chains.loop import MOVE_BOUND, RATE, REPORT, ChainState, Kernel, advance, new_record
 from tunamh.compiled import Goals, Learned
 from tunamh.rows.stream import open_stream
-from tunamh.sampling import sample
 from tunamh.sampling.warmup import WINDOW, first_state, goals_of, steps_left, update, warm_up
 
 RUN, WARMUP = sys.modules["tunamh.sampling.run"], sys.modules["tunamh.sampling.warmup"]

@@ -19,9 +19,9 @@ from tunamh import (
     RobustRegression,
     Taylor,
     TunaMH,
+    sample,
 )
 from tunamh.cli.demo.paper_mixture import mixture_data
-from tunamh.sampling import sample
 from tunamh.targets.search.newton import find_mode
 
 

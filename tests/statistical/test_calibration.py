@@ -15,8 +15,7 @@ import pytest
 from scipy import stats
 
 import tunamh
-from tunamh import GLM, Logistic, Normal, StudentT, priors
-from tunamh.sampling import sample
+from tunamh import GLM, Logistic, Normal, StudentT, priors, sample
 
 DATA_SETS, DRAWS, BINS = 200, 99, 10
 N_ROWS, DIM = 150, 3

@@ -12,8 +12,7 @@ import pytest
 from scipy.special import log_ndtr
 
 import tunamh
-from tunamh import GLM, ConvergenceWarning, ImproperPosterior, Normal
-from tunamh.sampling import sample
+from tunamh import GLM, ConvergenceWarning, ImproperPosterior, Normal, sample
 
 CASES = int(os.environ.get("TUNAMH_FUZZ", "48"))
 PARTS = 4

@@ -14,8 +14,7 @@ from regressions import MODELS, Ready
 from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize
 
-from tunamh import MH
-from tunamh.sampling import sample
+from tunamh import MH, sample
 
 SEEDS = int(os.environ.get("TUNAMH_MODELS", "1"))
 LIMIT = 4.0 if SEEDS == 1 else 4.7  # of one score among some 500, or among 5000 and more

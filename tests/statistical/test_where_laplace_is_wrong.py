@@ -5,8 +5,19 @@ import pytest
 import test_against_truth
 from test_against_truth import standard_scores
 
-from tunamh import GLM, MH, MHSS, Autoregressive, Huber, LogisticRegression, Probit, RobustRegression, Taylor, TunaMH
-from tunamh.sampling import sample
+from tunamh import (
+    GLM,
+    MH,
+    MHSS,
+    Autoregressive,
+    Huber,
+    LogisticRegression,
+    Probit,
+    RobustRegression,
+    Taylor,
+    TunaMH,
+    sample,
+)
 
 RNG = np.random.default_rng(24)
 X = RNG.standard_normal((25, 2)) * [1.0, 1.5]

@@ -9,9 +9,9 @@ import zipfile
 
 import numpy as np
 import pytest
+from test_store import SIZE, new_target, same
 
 import tunamh
-from test_store import SIZE, new_target, same
 from tunamh.store import Store, StoreError
 from tunamh.store.chunks import Chunk, packed
 

@@ -8,9 +8,9 @@ import h5py
 import numpy as np
 import pytest
 import xarray
+from test_store import SIZE, new_target
 
 import tunamh
-from test_store import SIZE, new_target
 from tunamh.results.netcdf import read_saved
 from tunamh.store import Store, StoreError
 from tunamh.store.chunks import _checksum as chunk_checksum

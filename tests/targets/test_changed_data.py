@@ -5,8 +5,7 @@ import pytest
 
 import tunamh
 from conftest import logistic_data
-from tunamh import GLM, MH, FlyMC, LogisticRegression, RandomWalk, Taylor, TunaMH
-from tunamh.sampling import sample
+from tunamh import GLM, MH, FlyMC, LogisticRegression, RandomWalk, Taylor, TunaMH, sample
 
 N = 9000  # three blocks of rows
 QUICK = {"draws": 20, "tune": 20, "chains": 1, "rng": 1}

@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 import tunamh
-from tunamh import GLM, Normal
-from tunamh.sampling import sample
+from tunamh import GLM, Normal, sample
 
 N = 80
 RNG = np.random.default_rng(31)

@@ -24,9 +24,9 @@ from tunamh import (
     Taylor,
     TunaMH,
     check_bounds,
+    sample,
 )
 from tunamh.chains.guard import check_move, parameters_at
-from tunamh.sampling import sample
 from tunamh.targets.search.newton import find_mode
 from tunamh.theory import FiniteProblem, detailed_balance_error, stationary_law, transition_matrix
 

@@ -8,10 +8,9 @@ import pytest
 import scipy.sparse
 
 import tunamh
-from tunamh import GLM, MH, FlyMC, LogisticRegression, Normal, Taylor, TunaMH, check_bounds
+from tunamh import GLM, MH, FlyMC, LogisticRegression, Normal, Taylor, TunaMH, check_bounds, sample
 from tunamh._linear import Frame
 from tunamh.extend import Factored, Rows
-from tunamh.sampling import sample
 from tunamh.targets.designs import DenseDesign, GatheredDesign, as_design
 
 RNG = np.random.default_rng(3)

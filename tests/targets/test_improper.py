@@ -19,9 +19,9 @@ from tunamh import (
     Probit,
     SoftplusPoisson,
     ZeroInflated,
+    sample,
 )
 from tunamh.priors import Exponential
-from tunamh.sampling import sample
 from tunamh.sampling.choose import choose
 
 FAMILIES = {

@@ -17,8 +17,8 @@ from tunamh import (
     Normal,
     RobustRegression,
     TunaMH,
+    sample,
 )
-from tunamh.sampling import sample
 
 X, Y = logistic_data(200, 3)
 NAMES = ["age", "dose", "weight"]

@@ -4,9 +4,8 @@ import numba
 import numpy as np
 import pytest
 
-from test_search import quantile_scores
-from tunamh import LogisticRegression
-from tunamh.sampling import sample
+from conftest import quantile_scores
+from tunamh import LogisticRegression, sample
 
 RNG = np.random.default_rng(5)
 X = np.column_stack([np.ones(2000), RNG.normal(size=2000)])

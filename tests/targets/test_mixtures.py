@@ -7,10 +7,9 @@ import pytest
 from scipy import stats
 
 import tunamh
-from tunamh import GLM, LogisticRegression, priors
+from tunamh import GLM, LogisticRegression, priors, sample
 from tunamh.priors.laws import LAPLACE, STUDENT_T, Laws
 from tunamh.priors.mixtures import mixture_of_laws
-from tunamh.sampling import sample
 from tunamh.sampling.choose import choose
 
 rng = np.random.default_rng(4)

@@ -10,9 +10,8 @@ import pytest
 import scipy.sparse
 
 import tunamh
-from tunamh import GLM, MH, ConvergenceWarning, ImproperPosterior, Normal, Taylor, check_bounds, priors
+from tunamh import GLM, MH, ConvergenceWarning, ImproperPosterior, Normal, Taylor, check_bounds, priors, sample
 from tunamh.rows.source import Rows
-from tunamh.sampling import sample
 
 N = 80
 RNG = np.random.default_rng(31)

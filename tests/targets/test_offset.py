@@ -8,8 +8,7 @@ import pytest
 import scipy.sparse
 
 import tunamh
-from tunamh import GLM, MH, MHSS, FlyMC, Gaussian, Huber, Logistic, Normal, Probit, StudentT, Taylor, TunaMH
-from tunamh.sampling import sample
+from tunamh import GLM, MH, MHSS, FlyMC, Gaussian, Huber, Logistic, Normal, Probit, StudentT, Taylor, TunaMH, sample
 
 RNG = np.random.default_rng(11)
 N = 600

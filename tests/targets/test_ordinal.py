@@ -7,8 +7,7 @@ from scipy import optimize, sparse, stats
 from scipy.special import expit
 
 import tunamh
-from tunamh import GLM, GroupEffects, MixedModel
-from tunamh.sampling import sample
+from tunamh import GLM, GroupEffects, MixedModel, sample
 from tunamh.targets.coordinates.shared import Cutpoints
 from tunamh.targets.search.newton import find_mode
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import tunamh
-from tunamh import GLM
-from tunamh.sampling import sample
+from tunamh import GLM, sample
 
 N = 300
 RNG = np.random.default_rng(1)

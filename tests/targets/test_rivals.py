@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm
+from test_several_modes import location, quietly
 
 import tunamh
-from test_search import quantile_scores
-from test_several_modes import location, quietly
+from conftest import quantile_scores
 from tunamh import GLM, MixedModel, SeveralModes, StudentT
 
 

@@ -24,9 +24,9 @@ from tunamh import (
     Taylor,
     TunaMH,
     check_bounds,
+    sample,
 )
 from tunamh.chains.guard import check_move
-from tunamh.sampling import sample
 from tunamh.targets.families import Suprema
 from tunamh.targets.search.newton import find_mode
 

@@ -6,8 +6,8 @@ import pytest
 from scipy.stats import beta
 
 import tunamh
-from tunamh import GLM, Gaussian, ImproperPosterior, LogisticRegression, NegativeBinomial, Normal
-from tunamh.sampling import sample
+from conftest import quantile_scores
+from tunamh import GLM, Gaussian, ImproperPosterior, LogisticRegression, NegativeBinomial, Normal, sample
 from tunamh.targets.search.newton import find_mode
 
 
@@ -39,16 +39,6 @@ def design(n, seed=1):
     rng = np.random.default_rng(seed)
     X = np.column_stack([np.ones(n), rng.standard_normal((n, 3))])
     return X, (rng.random(n) < 1 / (1 + np.exp(1 - X[:, 1]))).astype(float), rng
-
-
-def quantile_scores(draws, cdf):
-    """How many standard errors the shares of draws below true quantiles are off."""
-    from arviz_stats import ess
-
-    at = np.linspace(0.05, 0.95, 19)
-    below = cdf(draws)[..., None] < at
-    sizes = np.array([float(ess(below[..., k].astype(float))) for k in range(len(at))])
-    return (below.mean(axis=(0, 1)) - at) / np.sqrt(at * (1 - at) / sizes)
 
 
 # ------------------------------------------------------------------------------------------------------- priors

@@ -11,10 +11,9 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 import tunamh
-from tunamh import GLM, MH, MHSS, BoundViolation, Logistic, Normal, Taylor, TunaMH, check_bounds
+from tunamh import GLM, MH, MHSS, BoundViolation, Logistic, Normal, Taylor, TunaMH, check_bounds, sample
 from tunamh._linear import Frame
 from tunamh.compiled import fixed
-from tunamh.sampling import sample
 from tunamh.targets.designs import DenseDesign, GatheredDesign
 from tunamh.targets.designs.multi_predictor import SeveralBlock, SeveralLayout, Term
 from tunamh.targets.designs.with_offset import ShiftedDesign

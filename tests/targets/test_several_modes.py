@@ -5,9 +5,17 @@ import warnings
 import numpy as np
 import pytest
 
-from test_search import quantile_scores
-from tunamh import MH, AcrossModes, ConvergenceWarning, LogisticRegression, RandomWalk, RobustRegression, SeveralModes
-from tunamh.sampling import sample
+from conftest import quantile_scores
+from tunamh import (
+    MH,
+    AcrossModes,
+    ConvergenceWarning,
+    LogisticRegression,
+    RandomWalk,
+    RobustRegression,
+    SeveralModes,
+    sample,
+)
 
 
 def energy(eta, y, df):

@@ -13,9 +13,8 @@ import pytest
 
 import tunamh
 from conftest import logistic_data
-from tunamh import GLM, EnergyTarget, FlyMC, LogisticRegression, Normal, Taylor, TunaMH
+from tunamh import GLM, EnergyTarget, FlyMC, LogisticRegression, Normal, Taylor, TunaMH, sample
 from tunamh.rows.blocks import chosen
-from tunamh.sampling import sample
 from tunamh.tables.matrices import as_matrix
 from tunamh.targets.designs import as_design
 

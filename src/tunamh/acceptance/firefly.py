@@ -169,7 +169,7 @@ class FlyMC:
             )
         if not self.tuned and self.centre is None:
             return target.firefly(None)
-        centre = target.modes[0].point if self.centre is None else parameters("centre", self.centre, target.dim)
+        centre = target.best_mode().point if self.centre is None else parameters("centre", self.centre, target.dim)
         return target.firefly(centre)
 
     def bind(self, target: Any) -> ReadyTest:

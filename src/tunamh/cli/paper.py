@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .app import command
+from .app import Refused, command
 
 
 @command
@@ -26,7 +26,7 @@ def demo(
 @command
 def reproduce() -> None:
     """Moved: the paper's experiments are in the repository; run ``make reproduce`` there."""
-    raise NotImplementedError(
+    raise Refused(
         "the paper's experiments are no longer part of the installed package. They are in the repository: run "
         "'make reproduce' or 'python -m paper --help' in a checkout."
     )

@@ -1,8 +1,8 @@
 """How functions are compiled and handed over: helpers, parts, and views that cost nothing.
 
 A part (a model's block of rows, a proposal, an acceptance test) is a plain function compiled for the signature of its
-role (`tunamh.compiled.roles`) and handed to the chain as a pointer. The chain is therefore compiled once, cached on disk,
-and works with parts that it has never seen.
+role (`tunamh.compiled.roles`) and handed to the chain as a pointer. The chain is therefore compiled once, cached on
+disk, and works with parts that it has never seen.
 """
 
 from __future__ import annotations

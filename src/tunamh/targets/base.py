@@ -157,8 +157,14 @@ class Target:
         rows.flags.writeable = False
         return rows
 
+    def best_mode(self) -> Mode:
+        """The mode with the largest share of the posterior."""
+        from .search.newton import best_mode  # which knows what an expansion is from here
+
+        return best_mode(self)
+
     def _pack(self) -> np.ndarray | GatheredRows:
-        """An (N, width) float64 matrix in C order (`tunamh.rows.packing`): for a target that gave only its row count."""
+        """An (N, width) float64 matrix in C order (`tunamh.rows.packing`): of a target that gave its row count only."""
         raise NotImplementedError
 
     @property

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..._arguments import flag, numbers, parameters, settle, shown, whole_number
-from ...capabilities import Examined, Expandable, offers
+from ...capabilities import Expandable, offers
 from ...errors import NotApplicable
-from ..search.newton import Mode, find_mode
+from ..search.newton import best_mode
 
 if TYPE_CHECKING:
     from ..base import Target
@@ -57,7 +57,7 @@ class Taylor:
                 f"{type(target).__name__} offers no derivatives, which Taylor(order={self.order}) needs."
             )
         if self.centre is None:
-            mode = _best_mode(target)
+            mode = best_mode(target)
             centre, at_centre = mode.point, mode.expansion
             if not mode.found:
                 warnings.warn(
@@ -70,8 +70,3 @@ class Taylor:
             centre = parameters("centre", self.centre, target.dim)
             at_centre = target.expansion(centre)
         return target.taylor(self.order, centre, at_centre, whiten=self.whiten, original_bounds=self.original_bounds)
-
-
-def _best_mode(target: Target) -> Mode:
-    """The mode with the largest share of the posterior."""
-    return target.modes[0] if offers(target, Examined) else find_mode(target)

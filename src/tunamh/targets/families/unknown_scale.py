@@ -1,6 +1,7 @@
 """Linear regression whose scale is unknown: what its families have in common (spec 5l).
 
-With ``y_i = x_i.beta + scale eps_i`` the rows are those of scale 1 in the coordinates of `tunamh.targets.coordinates.base.Scale`.
+With ``y_i = x_i.beta + scale eps_i`` the rows are those of scale 1 in the coordinates of
+`tunamh.targets.coordinates.base.Scale`.
 """
 
 from __future__ import annotations

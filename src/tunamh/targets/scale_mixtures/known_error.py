@@ -13,7 +13,8 @@ Under Student-t and Laplace laws a share of steps dilates coefficients, their sc
 never reaches tails that fall as a power does.
 
 Other unknown parameters (a dispersion, cutpoints) are proposed together with the coefficients; what is closed of them
-counts whole, and its expansion joins ``H`` and ``g``. Beside an unknown scale see `tunamh.targets.scale_mixtures.unknown_error`.
+counts whole, and its expansion joins ``H`` and ``g``. Beside an unknown scale see
+`tunamh.targets.scale_mixtures.unknown_error`.
 """
 
 from __future__ import annotations

@@ -220,3 +220,8 @@ def near(point: np.ndarray, mode: Mode, within: float = _SAME) -> bool:
     """Whether a point is a mode's own, up to so many standard deviations in every direction."""
     off = mode.posterior.metric().inverse @ (point - mode.point)
     return bool(np.linalg.norm(off) < within * np.sqrt(point.size))
+
+
+def best_mode(target: Target) -> Mode:
+    """The mode with the largest share of the posterior."""
+    return target.modes[0] if offers(target, Examined) else find_mode(target)

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := benchmarks/.peers-venv
 
-.PHONY: help demo test exactness check docs package bench reproduce clean
+.PHONY: help demo test exactness check shape docs package bench reproduce clean
 
 help:
 	@echo "make demo    a million rows, sampled exactly in seconds: table and picture in demo/"
@@ -12,6 +12,7 @@ help:
 	@echo "make exactness  every family in every kernel, an hour: the tables of docs/exact.md;"
 	@echo "                POSTERIORDB=path: also against the reference draws in that copy of posteriordb"
 	@echo "make check   linters, types, import rules"
+	@echo "make shape   the shape of the code: modules, layers, index arithmetic, files that a row crosses"
 	@echo "make docs    the documentation, its pages run: docs/_build/html"
 	@echo "make package wheel and sdist, installed in fresh environments and tried"
 	@echo "make reproduce  the paper's figures and tables, 40 minutes; OPTIONS=--quick: two minutes"
@@ -42,6 +43,9 @@ check: $(VENV)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+shape: $(VENV)/installed
+	$(BIN)/python benchmarks/shape.py
 
 $(VENV)/docs-installed: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'

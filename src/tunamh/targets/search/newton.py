@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ...capabilities import Examined, offers
+
 if TYPE_CHECKING:
     from ..base import Expansion, Target
 

@@ -11,7 +11,7 @@ from tunamh.compiled import machinery
 
 SAMPLE_AND_REPORT = """
 import numpy as np, tunamh
-from tunamh._jit import Part
+from tunamh.compiled import Part
 from tunamh import acceptance, chain, guard, priors
 from tunamh.acceptance import full, thinned
 from tunamh.proposals import walks
@@ -63,7 +63,7 @@ import numba.core.caching as caching
 def refuse(*arguments): raise RuntimeError("cannot cache function: no locator available")
 caching.CacheImpl.__init__ = refuse
 import numpy as np, tunamh
-from tunamh._vector import softplus
+from tunamh.compiled.vector import softplus
 print(softplus(0.0))
 """
     assert float(run(code)) == 0.6931471805599453
@@ -77,7 +77,7 @@ print(double(21.0))
 """
 
 MINE = """
-from tunamh._jit import helper
+from tunamh.compiled import helper
 
 @helper
 def double(x):

@@ -176,7 +176,7 @@ def test_a_forked_child_has_its_blas_threads_back():
     code = """
 import os, sys
 from threadpoolctl import threadpool_info, threadpool_limits
-from tunamh._blas import one_blas_thread
+from tunamh.process.blas import one_blas_thread
 def threads(): return {i["num_threads"] for i in threadpool_info() if i["user_api"] == "blas"}
 threadpool_limits(2, "blas")
 before = threads()

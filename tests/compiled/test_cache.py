@@ -12,7 +12,8 @@ from tunamh.compiled import machinery
 SAMPLE_AND_REPORT = """
 import numpy as np, tunamh
 from tunamh.compiled import Part
-from tunamh import acceptance, chain, guard, priors
+from tunamh import acceptance, priors
+from tunamh.chains import guard, loop
 from tunamh.acceptance import full, thinned
 from tunamh.proposals import walks
 from tunamh.targets import base, glm
@@ -20,7 +21,7 @@ from tunamh.targets.families import binary
 X = np.random.default_rng(0).standard_normal((500, 3))
 for test in (tunamh.TunaMH(), tunamh.MH()):
     tunamh.sample(tunamh.LogisticRegression(X, X[:, 0] > 0), test=test, draws=20, tune=20, chains=2, rng=1)
-parts = {id(p): p for m in (full, thinned, chain, guard, priors, walks, base, binary, glm)
+parts = {id(p): p for m in (full, thinned, loop, guard, priors, walks, base, binary, glm)
          for p in vars(m).values() if isinstance(p, Part) and p._address is not None}
 stats = [p.dispatcher.stats for p in parts.values()]
 print(sum(sum(s.cache_hits.values()) for s in stats), sum(sum(s.cache_misses.values()) for s in stats), len(parts))

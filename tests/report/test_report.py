@@ -68,7 +68,7 @@ def test_it_answers_judges_and_counts(tree, tmp_path):
     assert table.attrs["laplace"] in said
     assert "3 coefficients" in said
     assert "passes over the data" in said
-    assert "looking for the mode" in said
+    assert "set-up" in said  # its parts are shown where they took a millisecond, which is the machine's affair
     assert json.loads(tree.posterior.attrs["settings"])["why"][1:] in said
     assert page.count('<svg class="intervals"') == 1
     assert 'class="chain chain-3"' in page

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -141,7 +142,7 @@ def test_a_kill_at_each_moment_of_a_write(tmp_path, monkeypatch, moment, after):
 
 SCRIPT = """
 import sys
-sys.path.insert(0, {tests!r})
+sys.path[:0] = {tests!r}
 import test_store_kills as kills
 target = kills.new_target()
 import tunamh
@@ -168,7 +169,7 @@ def test_another_process_goes_on_where_one_was_killed(tmp_path):
     """Also with a proposal of the user's own, whose description has an address that no other process has."""
     path = tmp_path / "run"
     script = tmp_path / "script.py"
-    script.write_text(SCRIPT.format(tests=os.path.dirname(__file__), path=str(path)))
+    script.write_text(SCRIPT.format(tests=[str(Path(__file__).parent), str(Path(__file__).parents[1])], path=str(path)))
     process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
     while not steps_in(path):
         assert process.poll() is None

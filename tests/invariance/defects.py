@@ -46,13 +46,10 @@ DEFECTS: dict[str, Defect] = {
         "        tau = 1.0\n        for a in range(factor.q):",
         "groups, known scale | Gaussian | common move",
     ),
-    "moves that rounding decides (once there)": Defect(
-        "acceptance/grouped.py", "_FARTHEST = 1e12", "_FARTHEST = 1e300", "groups | Cauchy, known | common move"
-    ),
     "common move with another slope at its end": Defect(
         "groups/one_effect.py",
         "        effects[g] = v\n        energy += free[g] * (k[g] * d",
-        "        effects[g] = v\n        energy += free[g] * (1.1 * k[g] * d",
+        "        effects[g] = v\n        energy += free[g] * (1.5 * k[g] * d",
         "groups | logistic | common move",
     ),
     "walks of a shared number that prefer one side": Defect(
@@ -107,7 +104,7 @@ DEFECTS: dict[str, Defect] = {
         "rows/pool.py",
         "        ring[k] = position - cursor[3] + k\n",
         "        ring[k] = position - cursor[3]\n",
-        "rows that are gathered | Poisson | gathered rows",
+        "rows that are gathered | Student-t, known | gathered rows",
     ),
     "levels of a regression under another prior": Defect(
         "groups/levels.py",

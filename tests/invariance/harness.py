@@ -24,9 +24,10 @@ from tunamh.sampling.session import Choices
 # ------------------------------------------------------------------------------------------------- reference draws
 
 _POOL, _STEPS = 50_000, 400
+_WIDE, _STEPS_OF_WIDE = 8, 1600  # of posteriors of so many parameters, such as slopes of groups
 
 
-def reference_draws(problem: Any, wanted: int, rng: np.random.Generator, steps: int = _STEPS) -> np.ndarray:
+def reference_draws(problem: Any, wanted: int, rng: np.random.Generator) -> np.ndarray:
     """Draws from the posterior of ``problem``, in NumPy and without the library.
 
     The parameters are functions of standard normals ``xi``. Of a large pool of these, ``wanted`` are drawn by their
@@ -39,7 +40,7 @@ def reference_draws(problem: Any, wanted: int, rng: np.random.Generator, steps: 
     chance = np.exp(value - value.max())
     chosen = rng.choice(_POOL, wanted, p=chance / chance.sum())
     xi, value = xi[chosen], value[chosen]
-    for _ in range(steps):
+    for _ in range(_STEPS if problem.dim < _WIDE else _STEPS_OF_WIDE):
         moving = rng.random(xi.shape) < rng.choice([0.3, 1.0])
         size = np.exp(rng.uniform(-3.5, 0.0, (wanted, 1)))
         there = np.where(moving, np.sqrt(1 - size * size) * xi + size * rng.standard_normal(xi.shape), xi)

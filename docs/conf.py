@@ -44,7 +44,7 @@ napoleon_use_rtype = False
 
 
 def setup(app):
-    """The page that `tunamh reproduce` wrote stands beside the pages as it is, not as a download."""
+    """The page that `make reproduce` wrote stands beside the pages as it is, not as a download."""
     app.connect("build-finished", _copy_reproduction)
 
 

@@ -159,3 +159,20 @@ def test_what_cannot_be_read_is_told(text, said):
 def test_a_formula_is_a_text():
     with pytest.raises(TypeError, match="text such as"):
         parse(3)
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ("y ~ x + x^2", r"I\(x\*\*2\)"),
+        ("cbind(k, n - k) ~ x", r"k \| trials\(n\)"),
+        ("y ~ factor(g)", r"C\(x\)"),
+        ("y ~ C(g, Treatment('b'))", r"C\(x, ref="),
+        ("y ~ np.log(x)", r"write log\(x\)"),
+        ('y ~ Q("x")', "backticks"),
+    ],
+)
+def test_other_spellings_are_answered_with_the_one_that_is_known_here(written, hint):
+    table = {"y": [0.0, 1.0, 1.0], "x": [1.0, 2.0, 4.0], "g": ["a", "b", "a"], "k": [1, 2, 3], "n": [4, 4, 4]}
+    with pytest.raises(tunamh.FormulaError, match=hint):
+        tunamh.regression(written, table, family=tunamh.Gaussian())

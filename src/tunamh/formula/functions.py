@@ -32,6 +32,29 @@ BESIDE = ("trials", "weights", "cens")
 
 KNOWN = (*SPECIAL, *ELEMENTWISE, *LEARNED, *BESIDE)
 
+SPELLED_HERE = {
+    "cbind": "counts of successes are written 'k | trials(n) ~ ...', n being successes and failures together",
+    "factor": "levels are written C(x)",
+    "as.factor": "levels are written C(x)",
+    "categorical": "levels are written C(x)",
+    "relevel": 'the reference level is chosen by C(x, ref="...")',
+    "Treatment": 'the reference level is chosen by C(x, ref="...")',
+    "Q": "a column with an odd name is written in backticks, `odd name`",
+    "poly": "powers are written I(x**2)",
+    "s": "smooth terms are not offered yet; powers are written I(x**2)",
+    "bs": "splines are not offered yet; powers are written I(x**2)",
+    "ns": "splines are not offered yet; powers are written I(x**2)",
+}
+"""What other formula languages call it, and how it is written here."""
+
+
+def hint(function: str) -> str:
+    """How a function that is not known is written here; empty where nothing is alike."""
+    plain = function.rpartition(".")[2]
+    if function not in SPELLED_HERE and plain in ELEMENTWISE:
+        return f"write {plain}(x), without {function.rpartition('.')[0]!r}"
+    return SPELLED_HERE.get(function, "")
+
 
 def apply_learned(function: str, values: np.ndarray, state: dict[str, float]) -> np.ndarray:
     centred = values - state["mean"]

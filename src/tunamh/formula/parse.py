@@ -17,13 +17,14 @@ import unicodedata
 from typing import Any, NamedTuple
 
 from .errors import FormulaError
-from .functions import KNOWN
+from .functions import KNOWN, hint
 from .syntax import COMPARISONS, Call, Name, Node, Number, Operation, Text
 
 LONGEST = 200_000
 """Characters."""
 
 _DEEPEST = 60  # parentheses inside each other
+_KNOWN = f"known are {', '.join(KNOWN)}"
 _TOKEN = re.compile(
     r"""(?P<number>(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)
       | (?P<name>[^\W\d]\w*(\.\w+)*|\.(?!\w))
@@ -153,7 +154,7 @@ class _Reader:
     def call(self, function: str) -> Call:
         if function not in KNOWN:
             self.at -= 2
-            self.refuse(f"the function {function} is not known (known are {', '.join(KNOWN)})")
+            self.refuse(f"the function {function} is not known ({hint(function) or _KNOWN})")
         arguments, named = [], []
         while not self.takes(")"):
             begin = self.at

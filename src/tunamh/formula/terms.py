@@ -166,6 +166,12 @@ def _power(terms: list[Term], exponent: Node) -> list[Term]:
             f"** {exponent}: the power of terms is a whole number from 1 to {_HIGHEST_POWER}, and means all products "
             "of so many of them; the power of a column is I(x**2)."
         )
+    if len(terms) == 1 and exponent.value > 1:
+        term = ":".join(map(str, terms[0]))
+        raise FormulaError(
+            f"{term}**{exponent} would be {term} alone, since ** between terms means products of different ones. Write "
+            f"I({term}**{exponent}) for the power of a column."
+        )
     found = list(terms)
     for _ in range(int(exponent.value) - 1):
         found = list(_distinct([*found, *_times(found, terms)]))

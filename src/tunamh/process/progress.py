@@ -11,6 +11,7 @@ from . import stages
 from .notebook import NotebookCell, in_notebook
 
 _SECONDS_BETWEEN_LINES = 5.0
+_LEAST_SHARE = 0.01  # of the work, below which its beginning says nothing about the time that is left
 
 
 class Progress:
@@ -81,7 +82,7 @@ class Progress:
 
     def _left(self, share: float) -> str:
         elapsed = time.monotonic() - self._started
-        return f"about {elapsed * (1 / share - 1):.0f} s left" if share > 0 else "starting"
+        return f"about {elapsed * (1 / share - 1):.0f} s left" if share >= _LEAST_SHARE else "starting"
 
     def _write(self, line: str) -> None:
         if self.show:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tunamh
 from tunamh.formula import FormulaError, parse
 from tunamh.formula.parse import parse_expression
 from tunamh.formula.syntax import Call, Name, Number, Operation, Text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,7 +102,7 @@ def contents_of(tree: Any, *, title: str | None, level: float) -> Contents:
 def _question(told: Told, variables: list[Variable]) -> str:
     if told.formula is not None:
         return told.formula
-    rows = told.number("rows")
+    rows = told.number("data_rows") or told.number("rows")
     theta = next((v for v in variables if v.name == "theta"), None)
     about = f"{count(sum(v.size for v in variables))} parameters" if theta is None else _many(theta.size)
     return f"What do {rows:,.0f} rows say about {about}?" if rows else f"A posterior of {about}"
@@ -114,10 +113,21 @@ def _many(n: int) -> str:
 
 
 def _model(told: Told) -> str:
-    """The target as it describes itself, without what the sampler wrapped it in."""
-    text = str(told.settings.get("target", ""))[:2000]
-    wrapped = re.fullmatch(r"Taylor\(order=\d\)\((.*)\)", text, flags=re.S)
-    return wrapped[1] if wrapped else text
+    """Family and number of rows of a regression; of other targets, how they describe themselves."""
+    family = told.model.get("family")
+    if not isinstance(family, dict) or not isinstance(family.get("text"), str):
+        return str(told.settings.get("target", ""))[:2000]
+    return ", ".join(part for part in (family["text"][:500], _rows(told)) if part)
+
+
+def _rows(told: Told) -> str:
+    """The rows that the user gave; equal ones may have been taken once."""
+    used = told.number("rows")
+    given = told.number("data_rows") or used
+    if not given:
+        return ""
+    different = f" ({used:,.0f} different ones)" if used and used < given else ""
+    return f"{given:,.0f} rows{different}"
 
 
 def _made(told: Told) -> str:

@@ -162,6 +162,7 @@ def _settings(made: Made, task: Task) -> dict[str, Any]:
         "tune": task.tune,
         "thin": task.thin,
         "rows": made.target.n_rows,
+        "data_rows": made.given.n_rows,
         "total_bound": made.target.total_bound,
         "data": made.target.fingerprint,
         "model": made.given.description,

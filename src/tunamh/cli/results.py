@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..results.tree import effects_in
 from .app import command
 from .files import open_result, read_table, refuse_existing, write_new
 
@@ -35,7 +36,8 @@ def summary(
     import tunamh
 
     tree = open_result(run)
-    names = [name for name in tree["posterior"].data_vars if effects or name != "group_effect"]
+    hidden = [] if effects else effects_in(tree["posterior"])
+    names = [str(name) for name in tree["posterior"].data_vars if name not in hidden]
     print(shown_table(tunamh.summary(tree, var_names=names)))
 
 

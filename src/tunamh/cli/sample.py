@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..results.tree import effects_in
 from .app import Refused, command
 from .files import refuse_existing, save
 from .names import FAMILIES, PRIORS
@@ -148,5 +149,5 @@ def _finish(draw: Callable[[], Any], out: Path | None, store: Path | None) -> No
 
 def _without_effects(tree: Any) -> list[str] | None:
     """Of many groups there are many effects: they are in the file."""
-    names = [name for name in tree["posterior"].data_vars if name != "group_effect"]
-    return names if len(names) < len(tree["posterior"].data_vars) else None
+    effects = effects_in(tree["posterior"])
+    return [str(name) for name in tree["posterior"].data_vars if name not in effects] if effects else None

@@ -34,7 +34,7 @@ from ..proposals import Autoregressive, IndependentGaussian
 from ..rows.stream import open_stream
 from ..rows.supply import NO_ROWS
 from .distance import LaplaceDistance
-from .gaussian import LaplaceLaw, labels, laplace_law, law_is_of, moments
+from .gaussian import LaplaceLaw, laplace_law, law_is_of, moments
 
 FEWEST_DRAWS = 100
 """Of all chains together, below which nothing is said."""
@@ -57,11 +57,12 @@ def laplace_attributes(
     records: Sequence[np.ndarray],
     thin: int,
     seed: np.random.SeedSequence,
+    names: Sequence[str],
 ) -> dict[str, Any]:
     """What a run's result says of Laplace's law; nothing where proposals do not come from one, or draws are not exact.
 
-    ``draws`` and ``records`` are the chains', in walked coordinates. A test that prepares a target of its own (`FlyMC`)
-    has other rows than the law's.
+    ``draws`` and ``records`` are the chains', in walked coordinates; ``names`` those of the natural parameters. A test
+    that prepares a target of its own (`FlyMC`) has other rows than the law's.
     """
     swept = offers(target, Swept)
     if not (swept or isinstance(proposal, Autoregressive)) or not test.exact or hasattr(test, "prepare"):
@@ -80,10 +81,12 @@ def laplace_attributes(
     bound = None
     if not swept and steps >= _STARTS:
         bound = total_variation_bound(target, law, ready, walked, steps // _STARTS, seed)
-    return measured(target, law, walked, bound).attributes()
+    return measured(target, law, walked, bound, names).attributes()
 
 
-def measured(target: Any, law: LaplaceLaw, walked: np.ndarray, bound: float | None) -> LaplaceDistance:
+def measured(
+    target: Any, law: LaplaceLaw, walked: np.ndarray, bound: float | None, names: Sequence[str]
+) -> LaplaceDistance:
     """Means and standard deviations of draws (chain, draw, parameter) beside the law's, in natural units."""
     of = law_is_of(target)
     centre, covariance = moments(of, law)
@@ -93,7 +96,7 @@ def measured(target: Any, law: LaplaceLaw, walked: np.ndarray, bound: float | No
     ratio = sd / np.sqrt(np.diag(covariance))
     ratio_error = ratio * _monte_carlo_error(np.square(natural - mean)) / (2.0 * variance)
     shift, shift_error = (mean - centre) / sd, _monte_carlo_error(natural) / sd
-    return LaplaceDistance(labels(of), bound, shift, shift_error, ratio, ratio_error)
+    return LaplaceDistance(list(names[: len(centre)]), bound, shift, shift_error, ratio, ratio_error)
 
 
 def _monte_carlo_error(values: np.ndarray) -> np.ndarray:

@@ -137,7 +137,7 @@ class Predictor:
 
         found = dict(self.fitted.parameters)
         for name, Z in chunk.others.items():
-            gamma = self.fitted.draws(name)
+            gamma = self.fitted.further(name)
             if gamma.ndim != 2 or gamma.shape[1] != Z.shape[1]:
                 raise ValueError(f"columns of {name} are {Z.shape[1]}, where the model has {gamma.shape[-1]}.")
             found[name] = LINKED[name](gamma @ Z.T)

@@ -155,11 +155,7 @@ def _replicated(
         key: xarray.Dataset(found, coords=coords if key != "observed_data" else {"row": picked})
         for key, found in groups.items()
     }
-    theta = fitted.theta
-    tree["posterior"] = xarray.Dataset(
-        {"theta": (("chain", "draw", "parameter"), theta[None])},
-        coords={"chain": [0], "draw": coords["draw"], "parameter": fitted.posterior["parameter"].values},
-    )
+    tree["posterior"] = fitted.picked_posterior()
     return xarray.DataTree.from_dict(tree), n_rows, weights
 
 

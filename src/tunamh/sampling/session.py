@@ -20,7 +20,8 @@ from ..process.blas import one_blas_thread
 from ..process.interrupts import HeldInterrupts
 from ..process.progress import Progress
 from ..process.stages import Report, announce, watching
-from ..results.tree import ChainResult, add_summaries, import_what_the_end_needs, refuse_unwritable
+from ..results.layout import layout_of, refuse_unwritable
+from ..results.tree import ChainResult, add_summaries, import_what_the_end_needs
 from ..rows.supply import NO_ROWS
 from ..store import Store
 from ..targets.base import Target
@@ -47,7 +48,7 @@ class Choices(NamedTuple):
             raise TypeError(f"test must be an acceptance test such as TunaMH() or MH(), got {shown(test)}.")
         if control is not None and (not callable(control) or isinstance(control, type)):
             raise TypeError(f"control must be a control variate such as Taylor(order=2), got {shown(control)}.")
-        refuse_unwritable(target.variables)
+        refuse_unwritable(layout_of(target, target.variables))
         return self
 
     def made(self) -> Made:
@@ -105,7 +106,9 @@ def carry_out(
             with _within(clock, ctrl_c, made.target.gathered):
                 posterior, complaints = _ended(made, task, results, settings, seconds, progress)
             if offers(made.target, Swept) and all(run.opened for run in runs):
-                add = partial(add_summaries, posterior, made.target, [run.state.chain.memory for run in runs])
+                add = partial(
+                    add_summaries, posterior, made.given, made.target, [run.state.chain.memory for run in runs]
+                )
                 complaints += attempt("the group effects could not be summed up", add)
             if settings["stopped"] == "interrupted":
                 complaints.insert(0, UserWarning(f"interrupted: {told}"))
@@ -215,11 +218,11 @@ def _no_draws(interrupted: bool, max_seconds: float | None, store: Store | None)
 def _ended(
     made: Made, task: Task, results: list[ChainResult], settings: dict[str, Any], seconds: float, progress: Progress
 ) -> tuple[Any, list[Warning]]:
-    target, test = made.target, made.test
+    target, test, layout = made.target, made.test, made.layout
     walked = [result.draws for result in results], [result.record for result in results]
     from_laplace = partial(
-        laplace_attributes, target, test, made.proposal, made.ready_test, *walked, task.thin, task.seed
+        laplace_attributes, target, test, made.proposal, made.ready_test, *walked, task.thin, task.seed, layout.names
     )
     natural = [result._replace(draws=target.natural(result.draws)) for result in results]
     about = {"exact": test.exact, "extra": made.ready_test.reports, "settings": settings}
-    return ended(natural, target, about, from_laplace, seconds, progress)
+    return ended(natural, target, layout, about, from_laplace, seconds, progress)

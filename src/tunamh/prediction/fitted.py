@@ -209,12 +209,11 @@ class Fitted:
         found, at = [], 0
         kept = "group_effect" in self.posterior and bool(wanted)
         effects = self.draws("group_effect") if kept else None
-        labels = [str(level) for level in self.posterior["group_effect_level"].values] if kept else []
         for one in wanted:
             name, columns, count = str(one["name"]), [str(c) for c in one["columns"]], int(one["levels"])
             q = len(columns)
             mine = None if effects is None else effects[:, at : at + count * q].reshape(-1, count, q)
-            levels = tuple(labels[at : at + count * q : q])
+            levels = tuple(map(str, one.get("level_names", ())))
             found.append(Groups(name, columns, levels, mine, self._covariance(name, columns, one.get("known"))))
             at += count * q
         return found

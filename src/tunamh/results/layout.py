@@ -44,15 +44,10 @@ class Variable:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """All variables of a result.
-
-    ``labels`` are those of the dimensions. ``beside`` are further coordinates: by name, the dimension that they lie
-    along, and their values.
-    """
+    """All variables of a result, and the labels of their dimensions."""
 
     variables: tuple[Variable, ...]
     labels: Mapping[str, tuple[str, ...]]
-    beside: Mapping[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
 
     @cached_property
     def size(self) -> int:
@@ -73,21 +68,6 @@ class Layout:
             return iter([one.name])
         return (f"{one.name}[{', '.join(at)}]" for at in product(*(self.labels[dim] for dim in one.dimensions)))
 
-    def first(self, size: int) -> Layout:
-        """The variables that lie in the first ``size`` numbers of a draw."""
-        return self._of([one for one in self.variables if one.columns.max(initial=-1) < size])
-
-    def _of(self, kept: Sequence[Variable]) -> Layout:
-        used = {dim for one in kept for dim in one.dimensions}
-        labels = {dim: own for dim, own in self.labels.items() if dim in used}
-        return Layout(tuple(kept), labels, {name: own for name, own in self.beside.items() if own[0] in used})
-
-    def effects(self) -> Layout:
-        """The group effects, their places counted from the first of them."""
-        kept = [one for one in self.variables if one.attributes.get(ROLE) == EFFECT]
-        first = min(int(one.columns.min()) for one in kept)
-        return self._of([Variable(one.name, one.columns - first, one.dimensions, one.attributes) for one in kept])
-
     # --------------------------------------------------------------------------------------------- xarray and back
 
     def dataset(self, draws: np.ndarray, before: Mapping[str, Any]) -> Any:
@@ -99,7 +79,6 @@ class Layout:
             for one in self.variables
         }
         coords: dict[str, Any] = {**before, **{dim: list(labels) for dim, labels in self.labels.items()}}
-        coords |= {name: (dim, list(values)) for name, (dim, values) in self.beside.items()}
         return xarray.Dataset(found, coords=coords)
 
     def flat(self, dataset: Any) -> np.ndarray:
@@ -119,7 +98,6 @@ class Layout:
     def to_json(self) -> dict[str, Any]:
         return {
             "labels": {dim: list(labels) for dim, labels in self.labels.items()},
-            "beside": {name: [dim, list(values)] for name, (dim, values) in self.beside.items()},
             "variables": [
                 [one.name, list(one.dimensions), one.columns.ravel().tolist(), dict(one.attributes)]
                 for one in self.variables
@@ -130,14 +108,13 @@ class Layout:
     def from_json(cls, found: Any) -> Layout:
         """Of a stranger's file: raises TypeError or ValueError where it is none, or where numbers have no place."""
         labels = {_text(dim): _texts(own) for dim, own in _mapping(found["labels"]).items()}
-        beside = {_text(name): (_text(dim), _texts(own)) for name, (dim, own) in _mapping(found["beside"]).items()}
         variables = []
         for name, dims, columns, attributes in found["variables"]:
             shape = [len(labels[_text(dim)]) for dim in dims]
             at = np.array([whole_number("a column", one, 0) for one in columns], np.int64).reshape(shape)
             about = {_text(key): _text(value) for key, value in _mapping(attributes).items()}
             variables.append(Variable(_text(name), at, tuple(dims), about))
-        made = cls(tuple(variables), labels, beside)
+        made = cls(tuple(variables), labels)
         places = np.concatenate([one.columns.ravel() for one in variables]) if variables else np.empty(0, np.int64)
         if sorted(places.tolist()) != list(range(made.size)):
             raise ValueError("its variables do not share out the numbers of a draw")
@@ -168,11 +145,11 @@ def _mapping(value: Any) -> Mapping[Any, Any]:
 def layout_of(given: Any, variables: Variables) -> Layout:
     """The variables of a result: by term where the user's target comes from a formula, else as they lie."""
     formula, groupings = getattr(given, "formula", None), getattr(given, "groupings", ())
-    return plain_layout(variables, groupings) if formula is None else formula.layout(variables, groupings)
+    return plain_layout(variables) if formula is None else formula.layout(variables, groupings)
 
 
-def plain_layout(variables: Variables, groupings: Sequence[Any] = ()) -> Layout:
-    """Variables one behind the other; the factor, level and column of group effects are further coordinates."""
+def plain_layout(variables: Variables) -> Layout:
+    """Variables one behind the other."""
     found, labels, at = [], {}, 0
     for name, own in variables:
         about = {ROLE: _ROLES.get(name, PARAMETER)}
@@ -183,14 +160,7 @@ def plain_layout(variables: Variables, groupings: Sequence[Any] = ()) -> Layout:
         dim = "parameter" if name == "theta" else f"{name}_parameter"
         found.append(Variable(name, np.arange(at, at + len(own)), (dim,), about))
         labels[dim], at = tuple(own), at + len(own)
-    beside = _of_effects(groupings) if "group_effect" in dict(variables) else {}
-    return Layout(tuple(found), labels, beside)
-
-
-def _of_effects(groupings: Sequence[Any]) -> dict[str, tuple[str, tuple[str, ...]]]:
-    each = [(one.name, level, column) for one in groupings for level in one.levels for column in one.columns]
-    names = ("group_effect_factor", "group_effect_level", "group_effect_column")
-    return {name: ("group_effect_parameter", tuple(str(values[k]) for values in each)) for k, name in enumerate(names)}
+    return Layout(tuple(found), labels)
 
 
 def refuse_unwritable(layout: Layout) -> None:

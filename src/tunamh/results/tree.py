@@ -13,7 +13,7 @@ from .._arguments import shown as shown_value
 from .._version import __version__
 from ..chains.loop import ACCEPTED, FULL, RATE, REPORT, ROWS, WORST
 from ..laplace.distance import LaplaceDistance
-from .convergence import Convergence, label
+from .convergence import Convergence
 from .layout import EFFECT, ROLE, Layout, layout_of
 
 
@@ -149,7 +149,7 @@ def closing_line(
     if convergence is not None and convergence.stuck:
         parts.append(f"{len(convergence.stuck)} of {len(results)} chains never moved")
     elif convergence is not None:
-        named = [label(names[j]) for j in (convergence.ess_of, convergence.r_hat_of)]
+        named = [names[j] for j in (convergence.ess_of, convergence.r_hat_of)]
         parts.append(
             f"worst of {len(names)} parameters: {convergence.ess:,.0f} effective draws ({named[0]}), "
             f"R-hat {convergence.r_hat:.3f} ({named[1]})"

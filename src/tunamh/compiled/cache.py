@@ -78,10 +78,9 @@ class ContentCache:
         key = repr((contents, digest_of_types(arguments), versions, options))
         return where / f"{self._prefix}-{hashlib.sha256(key.encode()).hexdigest()[:32]}.nbc"
 
-    def holds(self, signature: Any, target_context: Any) -> bool:
-        """Whether machine code for these types is on disk."""
-        file = self._file(signature, target_context.codegen())
-        return file is not None and file.exists()
+    def file(self, signature: Any, target_context: Any) -> Path | None:
+        """Where machine code for these types is kept; None where none can be."""
+        return self._file(signature, target_context.codegen())
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         target_context.refresh()

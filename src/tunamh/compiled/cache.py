@@ -31,7 +31,7 @@ from .contents import NoDigest, digest_of, digest_of_types, options_of
 
 _PACKAGE = Path(__file__).parent.parent
 _SHIPPED = _PACKAGE / "_compiled"
-_MOST = 20  # versions of a function that are kept
+_MOST = 40  # versions of a function that are kept
 _PYTHON = sys.implementation.name, importlib.util.MAGIC_NUMBER.hex()  # whose bytecode functions are made of
 
 
@@ -69,7 +69,9 @@ class ContentCache:
 
     def __init__(self, dispatcher: Any):
         self._dispatcher = dispatcher
-        self._prefix = "".join(c for c in dispatcher.py_func.__qualname__ if c.isalnum() or c in "_.")
+        plain = dispatcher.py_func
+        name = f"{plain.__module__}.{plain.__qualname__}".removeprefix("tunamh.")
+        self._prefix = "".join(c for c in name if c.isalnum() or c in "_.")[-100:]
 
     @property
     def cache_path(self) -> str:

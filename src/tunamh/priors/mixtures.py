@@ -195,7 +195,11 @@ class Mixture(NamedTuple):
 class ReadyMixture(ReadyIndependent):
     """As far as the search for a centre goes, a normal prior as wide as the mixture's scales begin."""
 
-    mixture: Mixture
+    scales: Mixture
+
+    @property
+    def mixture(self) -> Mixture:
+        return self.scales
 
 
 class MixturePrior(Prior):

@@ -9,11 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..compiled import LogPrior, Part, part
+
+if TYPE_CHECKING:
+    from .mixtures import Mixture
 
 
 class PriorExpansion(NamedTuple):
@@ -40,6 +43,11 @@ class ReadyPrior(ABC):
 
     own: ClassVar[bool] = False
     """Whether it is a user's function, whose support may end anywhere."""
+
+    @property
+    def mixture(self) -> Mixture | None:
+        """The scales that are drawn in turn with the coefficients, where the prior is Gaussian given them."""
+        return None
 
     @property
     def proper(self) -> bool:

@@ -45,6 +45,13 @@ class Form(ABC):
         """Where the coefficients are."""
         return np.arange(self.coefficients)
 
+    def in_walked_order(self, names: list[str]) -> list[str]:
+        """Names of all parameters, the coefficients' first, in the order in which they are walked."""
+        found = list(names)
+        for at, name in zip([*self.coefficients_at, *self.extra_at], names, strict=True):
+            found[at] = name
+        return found
+
     @abstractmethod
     def natural(self, points: np.ndarray) -> np.ndarray:
         """Points (..., dim) as a user knows them."""

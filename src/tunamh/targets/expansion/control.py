@@ -69,4 +69,6 @@ class Taylor:
         else:
             centre = parameters("centre", self.centre, target.dim)
             at_centre = target.expansion(centre)
-        return target.taylor(self.order, centre, at_centre, whiten=self.whiten, original_bounds=self.original_bounds)
+        how = {"whiten": self.whiten, "original_bounds": self.original_bounds}
+        expanded = target.taylor(self.order, centre, at_centre, **how)
+        return expanded if self.centre is None else expanded.about_own_centre()

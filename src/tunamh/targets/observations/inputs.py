@@ -87,13 +87,21 @@ def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
     seal = Seal({**design.arrays(), **arrays, **columns}, labels)
     if trials is not None:
         return family.of_trials(InMemory(design, y, weights, names, seal), trials)
-    found = InMemory(design, y, weights, names, seal, censored, tuple(one for one, _ in given_columns))
-    found.classes = names_of_classes
     ready = [table if isinstance(table, NamedDesign) else None for table in tables.values()]
-    found.other_priors = tuple(None if one is None else one.prior for one in ready)
-    found.other_origins = tuple(None if one is None else one.origin for one in ready)
-    found.other_names, found.described = tuple(labels for _, labels in given_columns), tuple(beside.predictors or ())
-    return found
+    return InMemory(
+        design,
+        y,
+        weights,
+        names,
+        seal,
+        censored,
+        others=tuple(one for one, _ in given_columns),
+        other_names=tuple(labels for _, labels in given_columns),
+        described=tuple(beside.predictors or ()),
+        other_priors=tuple(None if one is None else one.prior for one in ready),
+        other_origins=tuple(None if one is None else one.origin for one in ready),
+        classes=names_of_classes,
+    )
 
 
 class Named(NamedTuple):

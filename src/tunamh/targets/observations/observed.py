@@ -81,7 +81,7 @@ class Sample(Observations):
         """With all weights multiplied by ``factor``."""
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class InMemory(Sample):
     """Arrays, which are not copied; the seal notices when they are changed. A sample has none.
 

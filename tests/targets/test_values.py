@@ -84,9 +84,9 @@ def test_rows_do_not_change():
 
 
 def test_a_formula_is_a_fact_of_another_target():
-    import pandas
+    import pandas as pd
 
-    table = pandas.DataFrame({"y": Y, "a": X[:, 0], "b": X[:, 1]})
+    table = pd.DataFrame({"y": Y, "a": X[:, 0], "b": X[:, 1]})
     target = tunamh.regression("y ~ a + b", table, family=Logistic())
     assert target.formula.formula == "y ~ a + b"
     assert target.known_columns is not None  # which the look for redundant columns found out

@@ -45,7 +45,9 @@ def run(tmp_path):
 
 
 def files(tmp_path, ending):
-    return sorted(path.name.split("-")[0] for path in (tmp_path / "cache" / "tunamh").glob(f"*.{ending}"))
+    return sorted(
+        path.name.split("-")[0].removeprefix("mine.") for path in (tmp_path / "cache" / "tunamh").glob(f"*.{ending}")
+    )
 
 
 COMPILED_HERE = "print(*(sum(p.dispatcher.stats.cache_misses.values()) for p in PARTS))"

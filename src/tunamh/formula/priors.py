@@ -85,7 +85,7 @@ def prior_of(
         intercepts = [f"{INTERCEPT}[{name}]" for name in (classes or ())[1:]] if several else [INTERCEPT]
         return ByName(dict.fromkeys(intercepts, Flat()), others=given) if INTERCEPT in side.names else given
     if isinstance(given, IndependentPrior) and not any(
-        isinstance(value, tuple | dict) for value in vars(given).values()
+        isinstance(value, tuple | dict) for value in given.by_column().values()
     ):
         others = {name: given for name in default if name != INTERCEPT}
         return ByTerm({**default, **others}, side.spans)
@@ -131,7 +131,7 @@ def _by_name(given: Mapping[Any, Any], side: RightSide) -> dict[str, Independent
                 f"the prior of {name} must be Flat, Normal, StudentT, Laplace or Cauchy of tunamh.priors, such as "
                 f"tunamh.Normal(scale=1), got {shown(prior)}."
             )
-        if any(isinstance(value, tuple | dict) for value in vars(prior).values()):
+        if any(isinstance(value, tuple | dict) for value in prior.by_column().values()):
             raise FormulaError(
                 f"the prior of {name} must have single numbers, since it serves each coefficient by itself."
             )

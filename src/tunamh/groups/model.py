@@ -133,7 +133,7 @@ class MixedModel(GroupedParameters):
                 temper=base.temper,
                 weighted=arranged.weighted,
                 grain=getattr(base.family, "grain", 1.0),
-                table=getattr(design, "table", ()),
+                table=design.table,
             ),
             family_hyper=list(base._family_hyper),
             parts=base.parts_with(*base.terms.taylor_parts)._replace(**design.parts._asdict(), distance=no_distance),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -84,6 +84,15 @@ class ReadyPrior(ABC):
 
 class Prior(ABC):
     """A prior as a user writes it."""
+
+    def by_column(self) -> dict[str, Any]:
+        """What may differ from column to column: numbers for all columns, tuples in their order, dicts by name."""
+        return {}
+
+    @property
+    def by_position(self) -> bool:
+        """Whether it has numbers for coefficients by their places, in the order of the columns."""
+        return any(isinstance(value, tuple) for value in self.by_column().values())
 
     def in_order(self, names: Sequence[str]) -> Prior:
         """The same prior with whatever went by name in the order of the columns."""

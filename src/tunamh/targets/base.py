@@ -357,9 +357,13 @@ class Target(Value):
         """The proposal used when the user names none."""
         return RandomWalk()
 
-    def __repr__(self) -> str:
+    @property
+    def _about(self) -> str:
         temper = "" if self.temper == 1 else f", temper={self.temper:g}"
-        return f"{type(self).__name__}({self.n_rows} rows, {self.dim} parameters, prior={self.prior!r}{temper})"
+        return f"{self.n_rows} rows, {self.dim} parameters, prior={self.prior!r}{temper}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._about})"
 
 
 def checked_temper(temper: float) -> float:

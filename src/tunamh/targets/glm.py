@@ -116,7 +116,7 @@ class GLM(Regression):
             arranged = arranged._replace(start=_recentred_out(np.asarray(arranged.start), recentred))
         observations, row_family, names = arranged[:3]
         design, form = observations.design, arranged.form
-        refuse_positions(X, list(rows.names or ()), prior)
+        refuse_positions(X, rows, prior)
         prior = as_prior(prior, names)
         ready = coefficient_prior = prior.bind(len(names))
         refuse_unproved(arranged, ready)
@@ -294,8 +294,8 @@ class GLM(Regression):
 
     def __repr__(self) -> str:
         """With its family, unless the target's own name says it."""
-        kind, about = super().__repr__().split("(", 1)
-        return f"{kind}({self.given_family!r}, {about}" if type(self) is GLM else f"{kind}({about}"
+        family = f"{self.given_family!r}, " if type(self) is GLM else ""
+        return f"{type(self).__name__}({family}{self._about})"
 
     # --------------------------------------------------------------------------------------------- what it offers
 
@@ -392,8 +392,8 @@ def _recentred_out(points: np.ndarray, recentred: list[Recentred]) -> np.ndarray
 def own_numbers_of(observations: Observations, family: Any, temper: float) -> tuple[float, ...]:
     """The numbers that compiled code reads of a regression's rows."""
     design = observations.design
-    grain, table = getattr(family, "grain", 1.0), getattr(design, "table", ())
-    return own_numbers(design.numbers, temper=temper, weighted=observations.weighted, grain=grain, table=table)
+    grain = getattr(family, "grain", 1.0)
+    return own_numbers(design.numbers, temper=temper, weighted=observations.weighted, grain=grain, table=design.table)
 
 
 def checked_family(family: Any) -> Family:

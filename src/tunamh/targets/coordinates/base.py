@@ -60,6 +60,9 @@ class Form(ABC):
     def walking(self, point: np.ndarray) -> np.ndarray:
         """A user's point in the coordinates that are walked."""
 
+    lean: np.ndarray = np.zeros(0)
+    """Of cutpoints: how far their laws move with each coefficient."""
+
     linear: ClassVar[bool] = False
     """Whether `natural` is."""
 

@@ -55,7 +55,8 @@ def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
     if y is None:
         raise TypeError("y is missing: give the responses, one per row of X, or a source that has them.")
     beside = beside._replace(offset=_for_all(beside.offset, X), trials=_for_all(beside.trials, X))
-    vectors = {"y": y, **{name: getattr(beside, name) for name in ("weights", "offset", "trials", "censored")}}
+    vectors = {"y": y, **beside._asdict()}
+    del vectors["predictors"]
     tables = {f"predictors[{name!r}]": table for name, table in (beside.predictors or {}).items()}
     y, *others = aligned(X, "X", **vectors, **tables)
     others, tables = others[:4], dict(zip(beside.predictors or {}, others[4:], strict=True))
@@ -82,7 +83,7 @@ def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
     labels = {"X": names}
     for (one, of_one), name in zip(given_columns, tables, strict=True):
         labels[f"predictors[{name!r}]"] = of_one
-        columns |= {held.replace("X", f"predictors[{name!r}]"): array for held, array in one.arrays().items()}
+        columns |= one.arrays(f"predictors[{name!r}]")
     arrays = {name: array for name, array in held.items() if array is not None}
     seal = Seal({**design.arrays(), **arrays, **columns}, labels)
     if trials is not None:

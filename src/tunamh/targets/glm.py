@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._arguments import shown
 from ..compiled import Part
 from ..priors import Flat, as_prior
 from ..priors.laws import LAPLACE, NORMAL, Laws, ReadyIndependent
@@ -28,13 +27,13 @@ from .expansion.expanded_rows import expanded, firefly
 from .expansion.one_predictor import OnePredictor
 from .expansion.several_predictors import SeveralPredictors
 from .expansion.taylor import TaylorTarget
-from .families import Family
-from .families.several import SeveralFamily
+from .families import BaseFamily
+from .families.multi_predictor import MultiPredictorLikelihood
+from .families.plain import as_family
 from .glm_rows import own_numbers
 from .layouts import pack_hyper
 from .observations.distinct import distinct
 from .observations.inputs import Beside, check_weights, observe
-from .observations.row_layout import arrange
 from .parts import Parts
 from .regression import Regression
 from .search.many_starts import modes_from_many_starts
@@ -65,10 +64,8 @@ class GLM(Regression):
         (`tunamh.extend.Source`) brings responses, weights and offsets with it.
     y : (N,) responses
     family : Family
-        Labels: `Logistic()`, `Probit()`, `Cloglog()`. Reals: `Gaussian()`, `StudentT(df)`, `Huber()`,
-        `LogisticErrors()`. Positive: `Exponential()`, `Gamma()`, `LogNormal()`, `LogLogistic()`, `Weibull()`. Counts:
-        `Poisson()`, `NegativeBinomial()`, `ZeroInflated(Poisson())`, `Hurdle(Poisson())`, `SoftplusPoisson()`. Classes:
-        `Categorical()`, `Ordinal()`. Shares: `Beta()`. Or your own (`tunamh.family`).
+        Such as `Logistic()`, `Gaussian()`, `Poisson()` or `Ordinal()`: docs/models.md has all of them by what responses
+        are. Or your own (`tunamh.family`).
     prior : optional
         None (flat), `Normal`, another of `tunamh.priors`, or an ``@numba.njit`` function ``log_prior(theta)``.
     temper : float
@@ -97,7 +94,7 @@ class GLM(Regression):
         self,
         X: Any,
         y: Any = None,
-        family: Family | None = None,
+        family: BaseFamily | None = None,
         *,
         prior: Any = None,
         temper: float = 1.0,
@@ -107,23 +104,22 @@ class GLM(Regression):
         censored: Any = None,
         predictors: Mapping[str, Any] | None = None,
     ):
-        self.given_family = given = checked_family(family)
+        self.given_family = given = as_family(family)
         temper = checked_temper(temper)
         beside = Beside(weights, offset, trials, censored, predictors)
         self.given_rows = observe(X, y, beside, given)
         if self.given_rows.weighted:
             check_weights(self.given_rows, temper)
-        family_of_rows = given if trials is None else given.for_trials()  # type: ignore[attr-defined]
-        self.arranged = arranged = arrange(self.given_rows, family_of_rows, temper)
+        family_of_rows = given if trials is None else given.for_trials()
+        self.arranged = arranged = family_of_rows.arrange(self.given_rows, temper)
         self.recentred = recentrings(self.given_rows, len(arranged.names), arranged.extras)
         if self.recentred:
             self.arranged = arranged._replace(start=self._recentred_out(np.asarray(arranged.start)))
         observations, row_family, names = arranged[:3]
         self.observations, self.family = observations, row_family
-        self.terms = (
-            SeveralPredictors(row_family) if isinstance(row_family, SeveralFamily) else OnePredictor(row_family)
-        )
-        self.predictors = getattr(row_family, "predictors", 1)
+        several = isinstance(row_family, MultiPredictorLikelihood)
+        self.terms = SeveralPredictors(row_family) if several else OnePredictor(row_family)
+        self.predictors = row_family.predictors
         self.own_bounds = not type(given).__module__.startswith("tunamh.")
         design = observations.design
         self.y_column = design.numbers.width
@@ -150,7 +146,7 @@ class GLM(Regression):
 
     def _own_numbers(self, temper: float) -> tuple[float, ...]:
         design = self.observations.design
-        grain, table = getattr(self.family, "grain", 1.0), getattr(design, "table", ())
+        grain, table = self.family.grain, getattr(design, "table", ())
         return own_numbers(design.numbers, temper=temper, weighted=self.observations.weighted, grain=grain, table=table)
 
     def parts_with(self, differences: Part, energies: Part, scales: Part, **others: Part) -> Parts:
@@ -222,11 +218,11 @@ class GLM(Regression):
     @property
     def convex(self) -> bool:
         """Whether every row's energy is; a family of your own that does not say counts as not convex."""
-        return getattr(self.family, "convex", False)
+        return self.family.convex
 
     def candidates(self) -> np.ndarray:
         """Modes of a sample of the rows, from many starts, where energies lie below quadratics that touch them."""
-        if self.convex or self.arranged.form is not None or not hasattr(self.family, "lower_bound"):
+        if self.convex or self.arranged.form is not None or self.family.lower_bound is None:
             return super().candidates()
         return modes_from_many_starts(self.sample_of(_ROWS_FOR_MANY_STARTS, seed=2))
 
@@ -354,10 +350,3 @@ class GLM(Regression):
         size = np.sqrt(self.sums(lambda X, y, weight: (X.squares(),))[0] / self.n_rows)
         unit = np.divide(1.0, size, out=np.ones(self.dim), where=size > 0)
         return self._prior.mean + unit * rng.standard_normal(self.dim)
-
-
-def checked_family(family: Any) -> Family:
-    if not (hasattr(family, "suprema") or hasattr(family, "arrange")) or isinstance(family, type):
-        hint = f"{family.__name__}(...)" if isinstance(family, type) else "tunamh.Logistic() or tunamh.StudentT(4)"
-        raise TypeError(f"family must be a value such as {hint}, got {shown(family)}.")
-    return family

@@ -39,7 +39,7 @@ def recentrings(given: Any, coefficients: int, extras: tuple[Any, ...]) -> list[
         starts[extra.name] = at
         at += extra.size
     found = []
-    described = zip(getattr(given, "described", ()), getattr(given, "other_origins", ()), strict=False)
+    described = zip(given.described, given.other_origins, strict=False)
     for name, origin in described:
         if origin is not None and origin.any():
             first = starts[name]

@@ -137,6 +137,10 @@ class FromSource(Observations):
         self.classes = getattr(source, "classes", None)
 
     @property
+    def has_censoring(self) -> bool:
+        return self._blocks.censored
+
+    @property
     def fingerprint(self) -> str:
         if self.digests is None:
             return self.source.fingerprint

@@ -35,6 +35,19 @@ class Observations(ABC):
     most_at_once: int | None = None
     """Rows of a sample at most; None: as many as there are."""
 
+    # What a user may have given beside the rows; see `InMemory`.
+    others: tuple[Design, ...] = ()
+    other_names: tuple[Sequence[str] | None, ...] = ()
+    described: tuple[str, ...] = ()
+    other_priors: tuple[Any, ...] = ()
+    other_origins: tuple[np.ndarray | None, ...] = ()
+    classes: tuple[str, ...] | None = None
+
+    @property
+    def has_censoring(self) -> bool:
+        """Whether rows say if their response is known only to be larger or smaller."""
+        return False
+
     @property
     @abstractmethod
     def fingerprint(self) -> str:
@@ -114,6 +127,10 @@ class InMemory(Sample):
     @property
     def weighted(self) -> bool:  # type: ignore[override]
         return self.weights is not None
+
+    @property
+    def has_censoring(self) -> bool:
+        return self.censored is not None
 
     @property
     def fingerprint(self) -> str:

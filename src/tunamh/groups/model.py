@@ -98,7 +98,7 @@ class MixedModel(GroupedParameters):
         form = form if isinstance(form, Scale) else None  # what else there is, effects do not depend on
         self._set_up(base, groupings_of(base, given, unit(base, form)), form)
         self._settle(given_family=base.given_family)
-        of_labels = hasattr(base.given_family, "of_trials") and beside.trials is None
+        of_labels = base.given_family.of_labels and beside.trials is None
         if (form is not None or of_labels) and beside.weights is None:
             warn_of_single_rows(self.groupings)
         if keep_effects is not None:
@@ -132,7 +132,7 @@ class MixedModel(GroupedParameters):
                 design.numbers,
                 temper=base.temper,
                 weighted=arranged.weighted,
-                grain=getattr(base.family, "grain", 1.0),
+                grain=base.family.grain,
                 table=design.table,
             ),
             family_hyper=list(base._family_hyper),

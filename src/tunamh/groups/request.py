@@ -42,7 +42,7 @@ def unit(base: GLM, form: Scale | None) -> float:
     """The scale of default priors: that of the responses where they are real, 1 behind a link."""
     if form is not None:
         return _UNITS / form.tau_0
-    if hasattr(base.family, "with_scale"):
+    if base.family.of_residuals:
         return _UNITS * rough_fit(base.given_rows, lambda rows: rows.y).scale
     return 1.0
 

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .designs.with_offset import ShiftedDesign
+from .families.metadata import family_as_json
 from .observations.observed import InMemory
 
 if TYPE_CHECKING:
     from .glm import GLM
 
 VERSION = 1
-
-
-def family_as_json(family: Any) -> dict[str, Any]:
-    """A family of the library by its name and the numbers in it that are known; of others nothing but their text."""
-    if not type(family).__module__.startswith("tunamh.targets.families") or not is_dataclass(family):
-        return {"name": None, "text": repr(family)[:200]}
-    given = {one.name: getattr(family, one.name) for one in fields(family)}
-    known = {
-        name: float(value)
-        for name, value in given.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
-    found: dict[str, Any] = {"name": type(family).__name__, "known": known, "text": repr(family)[:200]}
-    if "counts" in given:
-        found["counts"] = family_as_json(given["counts"])
-    return found
 
 
 def regression_as_json(target: GLM) -> dict[str, Any]:
@@ -55,7 +39,7 @@ def regression_as_json(target: GLM) -> dict[str, Any]:
 
 def _classes(target: GLM) -> list[str] | None:
     """The names of classes, the reference first."""
-    if not hasattr(target.given_family, "of_classes"):
+    if not target.given_family.of_classes:
         return None
     rows = target.given_rows
     if rows.classes is not None:

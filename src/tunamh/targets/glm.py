@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from .._arguments import shown
 from ..compiled import Part
 from ..priors import Flat, ReadyPrior, as_prior
 from ..priors.laws import LAPLACE, NORMAL, Laws, ReadyIndependent
@@ -27,13 +26,14 @@ from .expansion.expanded_rows import expanded, firefly
 from .expansion.one_predictor import OnePredictor
 from .expansion.several_predictors import SeveralPredictors
 from .expansion.taylor import TaylorTarget
-from .families import Family
-from .families.several import SeveralFamily
+from .families import BaseFamily
+from .families.multi_predictor import MultiPredictorLikelihood
+from .families.plain import as_family
 from .glm_rows import own_numbers
 from .observations.distinct import distinct
 from .observations.inputs import Beside, check_weights, observe
 from .observations.observed import Observations
-from .observations.row_layout import arrange, column_names
+from .observations.row_layout import column_names
 from .parts import Parts
 from .regression import Regression
 from .search.many_starts import modes_from_many_starts
@@ -64,10 +64,8 @@ class GLM(Regression):
         (`tunamh.extend.Source`) brings responses, weights and offsets with it.
     y : (N,) responses
     family : Family
-        Labels: `Logistic()`, `Probit()`, `Cloglog()`. Reals: `Gaussian()`, `StudentT(df)`, `Huber()`,
-        `LogisticErrors()`. Positive: `Exponential()`, `Gamma()`, `LogNormal()`, `LogLogistic()`, `Weibull()`. Counts:
-        `Poisson()`, `NegativeBinomial()`, `ZeroInflated(Poisson())`, `Hurdle(Poisson())`, `SoftplusPoisson()`. Classes:
-        `Categorical()`, `Ordinal()`. Shares: `Beta()`. Or your own (`tunamh.family`).
+        Such as `Logistic()`, `Gaussian()`, `Poisson()` or `Ordinal()`: docs/models.md has all of them by what responses
+        are. Or your own (`tunamh.family`).
     prior : optional
         None (flat), `Normal`, another of `tunamh.priors`, or an ``@numba.njit`` function ``log_prior(theta)``.
     temper : float
@@ -94,7 +92,7 @@ class GLM(Regression):
         self,
         X: Any,
         y: Any = None,
-        family: Family | None = None,
+        family: BaseFamily | None = None,
         *,
         prior: Any = None,
         temper: float = 1.0,
@@ -104,18 +102,19 @@ class GLM(Regression):
         censored: Any = None,
         predictors: Mapping[str, Any] | None = None,
     ):
-        given = checked_family(family)
+        given = as_family(family)
         temper = checked_temper(temper)
         beside = Beside(weights, offset, trials, censored, predictors)
         rows = observe(X, y, beside, given)
         if rows.weighted:
             check_weights(rows, temper)
-        arranged = arrange(rows, given if trials is None else given.for_trials(), temper)  # type: ignore[attr-defined]
+        arranged = (given if trials is None else given.for_trials()).arrange(rows, temper)
         recentred = recentrings(rows, len(arranged.names), arranged.extras)
         if recentred:
             arranged = arranged._replace(start=_recentred_out(np.asarray(arranged.start), recentred))
         observations, row_family, names = arranged[:3]
         design, form = observations.design, arranged.form
+        several = isinstance(row_family, MultiPredictorLikelihood)
         refuse_positions(X, rows, prior)
         prior = as_prior(prior, names)
         ready = coefficient_prior = prior.bind(len(names))
@@ -130,8 +129,8 @@ class GLM(Regression):
             recentred=recentred,
             observations=observations,
             family=row_family,
-            terms=SeveralPredictors(row_family) if isinstance(row_family, SeveralFamily) else OnePredictor(row_family),
-            predictors=getattr(row_family, "predictors", 1),
+            terms=SeveralPredictors(row_family) if several else OnePredictor(row_family),
+            predictors=row_family.predictors,
             own_bounds=not type(given).__module__.startswith("tunamh."),
             y_column=design.numbers.width,
             coefficient_prior=coefficient_prior,
@@ -243,11 +242,11 @@ class GLM(Regression):
     @property
     def convex(self) -> bool:
         """Whether every row's energy is; a family of your own that does not say counts as not convex."""
-        return getattr(self.family, "convex", False)
+        return self.family.convex
 
     def candidates(self) -> np.ndarray:
         """Modes of a sample of the rows, from many starts, where energies lie below quadratics that touch them."""
-        if self.convex or self.arranged.form is not None or not hasattr(self.family, "lower_bound"):
+        if self.convex or self.arranged.form is not None or self.family.lower_bound is None:
             return super().candidates()
         return modes_from_many_starts(self.sample_of(_ROWS_FOR_MANY_STARTS, seed=2))
 
@@ -392,12 +391,5 @@ def _recentred_out(points: np.ndarray, recentred: list[Recentred]) -> np.ndarray
 def own_numbers_of(observations: Observations, family: Any, temper: float) -> tuple[float, ...]:
     """The numbers that compiled code reads of a regression's rows."""
     design = observations.design
-    grain = getattr(family, "grain", 1.0)
-    return own_numbers(design.numbers, temper=temper, weighted=observations.weighted, grain=grain, table=design.table)
-
-
-def checked_family(family: Any) -> Family:
-    if not (hasattr(family, "suprema") or hasattr(family, "arrange")) or isinstance(family, type):
-        hint = f"{family.__name__}(...)" if isinstance(family, type) else "tunamh.Logistic() or tunamh.StudentT(4)"
-        raise TypeError(f"family must be a value such as {hint}, got {shown(family)}.")
-    return family
+    weighted = observations.weighted
+    return own_numbers(design.numbers, temper=temper, weighted=weighted, grain=family.grain, table=design.table)

@@ -202,7 +202,7 @@ class Regression(Target):
 
     def search_starts(self) -> list[np.ndarray]:
         """The prior's mean and, where the family can guess predictors from responses, their least squares fit."""
-        starts, guess = super().search_starts(), getattr(self.family, "guess", None)
+        starts, guess = super().search_starts(), self.family.guess
         if self.arranged.start is not None:
             return [self.walking(np.asarray(self.arranged.start))]
         if guess is not None and self.arranged.form is None:

@@ -139,6 +139,10 @@ class FromSource(Observations):
             self.classes, self.factor_names = source.classes, source.factors
 
     @property
+    def has_censoring(self) -> bool:
+        return self._blocks.censored
+
+    @property
     def fingerprint(self) -> str:
         if self.digests is None:
             return self.source.fingerprint

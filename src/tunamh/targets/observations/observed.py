@@ -60,6 +60,11 @@ class Observations(ABC):
     """Of which given row each row is a part, and how many were given: where one became two."""
 
     @property
+    def has_censoring(self) -> bool:
+        """Whether rows say if their response is known only to be larger or smaller."""
+        return False
+
+    @property
     @abstractmethod
     def fingerprint(self) -> str:
         """A short hash of the data: their shape and all numbers in them."""
@@ -136,6 +141,10 @@ class InMemory(Sample):
     @property
     def weighted(self) -> bool:  # type: ignore[override]
         return self.weights is not None
+
+    @property
+    def has_censoring(self) -> bool:
+        return self.censored is not None
 
     @property
     def fingerprint(self) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..coordinates.base import Scale
-from ..families.robust import OfReals
+from ..families.base import Responses
 from ..observations.observed import Arranged, Observations
 from .few_rows import subsets_of
 from .newton import Mode, descend, near
@@ -141,7 +141,7 @@ def _scalars(target: GLM) -> np.ndarray:
 def _fits_to_few_rows(rows: Rows, target: GLM, rng: np.random.Generator) -> list[np.ndarray]:
     """Least squares on d rows each, of predictors that a row would like: one of these, where there are several."""
     X, offset = rows.X.dense(), rows.X.dot(np.zeros(len(target.arranged.names)))
-    liked = [[value] for value in rows.y] if isinstance(target.given_family, OfReals) else _liked(target)
+    liked = [[value] for value in rows.y] if target.given_family.responses is Responses.REALS else _liked(target)
     counts = np.flatnonzero(target.weight(rows) > 0)
     fits = []
     for subset in subsets_of(len(counts), X.shape[1], rng):

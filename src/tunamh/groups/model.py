@@ -22,18 +22,18 @@ from ..targets.coordinates.base import Scale
 from ..targets.description import mixed_as_json
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
-from ..targets.layouts import OWN, pack_hyper
+from ..targets.layouts import pack_hyper
 from ..targets.observations.inputs import Beside
 from ..targets.parts import no_distance
 from .centre import Centre
 from .effect_columns import with_groups
-from .factor_setup import factor_numbers
+from .factor_setup import factor_record
 from .flat_scales import refuse_flat_scales
 from .from_tables import from_tables
 from .grouping import GroupEffects, Grouping, warn_of_single_rows
 from .labels import effect_names, scale_names
 from .laplace import SharedParameters, law_of_shared
-from .layout import Common, FactorNumbers, pack
+from .layout import FACTOR, pack
 from .parameters import GroupedParameters
 from .quadratic import precision_at
 from .request import groupings_of, in_order, listed, refuse, unit
@@ -165,13 +165,19 @@ class MixedModel(GroupedParameters):
         return trusted_centre(base, self.grouped, self.scale_priors, start)
 
     @cached_property
-    def factors(self) -> list[FactorNumbers]:
+    def factor_records(self) -> list[np.ndarray]:
+        """All that a sweep reads of every factor; see `tunamh.groups.layout.FACTOR`."""
         centre = self.centre
         announce("bounding every row")
         thirds = self.grouped.thirds(centre.at)
         return [
-            factor_numbers(self.grouped, f, centre, self.scale_priors, thirds[f]) for f in range(len(self.groupings))
+            factor_record(self.grouped, f, centre, self.scale_priors, thirds[f]) for f in range(len(self.groupings))
         ]
+
+    @cached_property
+    def factors(self) -> list[Any]:
+        """The same, field by field."""
+        return [FACTOR.views(record) for record in self.factor_records]
 
     def _pack(self) -> np.ndarray | GatheredRows:
         centre, factors = self.centre, self.factors
@@ -197,39 +203,23 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def _packed_hyper(self) -> np.ndarray:
-        centre = self.centre
-        p, most = self.p, max(one.q for one in self.groupings)
-        all_groups = sum(one.groups for one in self.groupings)
-        tau_at = -1 if self.form is None else self.form.tau_at
-        form = self.base.arranged.form
-        shared_at = p if form is None or isinstance(form, Scale) else form.coefficients
-        common = Common(
-            len(self.groupings), p, self.m, all_groups, most, tau_at, shared_at,
-            centre.at.common, centre.sums.gradient, centre.sums.hessian,
-        )  # fmt: skip
-        heads, scales_at, effects_at, group_at = [], p, p + self.m, 0
-        for one, numbers in zip(self.groupings, self.factors, strict=True):
-            head = {
-                "groups": one.groups,
-                "q": one.q,
-                "m": one.scales,
-                "scales_at": scales_at,
-                "effects_at": effects_at,
-                "group_at": group_at,
-                "free_groups": one.free.sum(),
-                "place": numbers.places.shape[1],
-                "correlation": one.correlation,
-                "known": one.known is not None,
-            }
-            heads.append((head, numbers))
-            scales_at, effects_at, group_at = (
-                scales_at + one.scales, effects_at + one.groups * one.q, group_at + one.groups
-            )  # fmt: skip
-        return pack_hyper(self.own_numbers, pack(common, heads, OWN + len(self.own_numbers)))
+        centre, form = self.centre, self.base.arranged.form
+        expansion = pack(
+            self.factor_records,
+            n_scales=self.m,
+            all_groups=sum(one.groups for one in self.groupings),
+            most_effects=max(one.q for one in self.groupings),
+            tau_at=-1 if self.form is None else self.form.tau_at,
+            shared_at=self.p if form is None or isinstance(form, Scale) else form.coefficients,
+            centre=centre.at.common,
+            gradient=centre.sums.gradient,
+            hessian=centre.sums.hessian,
+        )
+        return pack_hyper(self.own_numbers, expansion)
 
     @property
     def total_bound(self) -> float:
-        return float(sum(numbers.total.sum() for numbers in self.factors))
+        return float(sum(numbers.bound_total.sum() for numbers in self.factors))
 
     @property
     def fingerprint(self) -> str:
@@ -269,7 +259,8 @@ class MixedModel(GroupedParameters):
                 else self._supported_scales(k, self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3), state[:p])
             )
             P = np.linalg.pinv(numbers.convex + precision_at(one, scales)[0])
-            slope = numbers.gradient + np.einsum("ajg,j->ga", numbers.cross, state[:p] - self.centre.at.common)
+            cross = self.centre.sums.factors[k].cross
+            slope = numbers.gradient + np.einsum("gaj,j->ga", cross, state[:p] - self.centre.at.common)
             drawn = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", numbers.convex, numbers.mode) - slope)
             drawn += np.sqrt(np.einsum("gaa->ga", P)) * rng.standard_normal(drawn.shape)
             drawn[~one.free] = 0.0

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...compiled import LogPrior, Part, fixed, helper, part
+from ...compiled.windows import matrix_window
 from ...priors.differences import by_differences
-from ...priors.laws import Laws, ReadyIndependent, laws_at, ready, records
+from ...priors.laws import RECORD, Laws, ReadyIndependent, laws_at, ready, records
 from ...priors.mixtures import Mixture, ReadyMixture
 from ...priors.potential import PriorExpansion, ReadyPrior
 from .base import Form, Same, fill_df, fill_same, fill_scale, fill_scale_and_df
@@ -46,11 +47,17 @@ def _quadratic(theta, hyper):
 
 
 @helper
+def _laws_at(natural, hyper):
+    first, last = int(hyper[2]), int(hyper[3])
+    return laws_at(natural, matrix_window(hyper, first, (last - first) // RECORD, RECORD))
+
+
+@helper
 def _with_laws(theta, natural, value, hyper):
     """A form's value, the laws of the natural parameters, and the quadratic."""
     if not value > -np.inf:
         return value
-    return value + laws_at(natural, hyper, int(hyper[2]), int(hyper[3])) + _quadratic(theta, hyper)
+    return value + _laws_at(natural, hyper) + _quadratic(theta, hyper)
 
 
 @part(LogPrior)
@@ -158,7 +165,7 @@ def _with_prior(fill: Any, prior: Part) -> Part:
             return value
         end = int(hyper[3])
         own = log_prior(natural[: int(hyper[end])], hyper[end + 1 :])
-        return value + own + laws_at(natural, hyper, int(hyper[2]), end) + _quadratic(theta, hyper)
+        return value + own + _laws_at(natural, hyper) + _quadratic(theta, hyper)
 
     return log_density
 

@@ -27,7 +27,8 @@ import numpy as np
 
 from ...compiled import REASSOCIATE, Distance, Locate, Offset, Propose, fixed, helper, part
 from ...compiled.vector import copy_into
-from ...priors.laws import RECORD, laws_at
+from ...compiled.windows import matrix_window
+from ...priors.laws import COORDINATE, RECORD, laws_at
 from ...priors.mixtures import HORSESHOE, Mixture
 from ...proposals import Proposal, ReadyProposal, Space
 from ...proposals.dilation import log_dilation
@@ -118,18 +119,19 @@ def _dilated(rng, here, there, knobs, records):
     scales are drawn anew given the coefficients before anything looks at them.
     """
     d, count = int(knobs[1]), (knobs.size - records) // RECORD
+    laws = matrix_window(knobs, records, count, RECORD)
     s, only = log_dilation(rng), -1
     if rng.random() < 0.5:
-        only = int(knobs[records + RECORD * int(count * rng.random())])
+        only = int(laws[int(count * rng.random()), COORDINATE])
     copy_into(there, here)
-    total = laws_at(there, knobs, records, knobs.size)
+    total = laws_at(there, laws)
     for k in range(count):
-        j = int(knobs[records + RECORD * k])
+        j = int(laws[k, COORDINATE])
         if only < 0 or j == only:
             mean, variance = knobs[3 + d + j], variance_of(here, knobs, 1, j)
             there[j] = mean + math.exp(s) * (here[j] - mean)
             total -= s + 0.5 * (there[j] - here[j]) * (there[j] + here[j] - 2.0 * mean) / variance
-    return laws_at(there, knobs, records, knobs.size) - total
+    return laws_at(there, laws) - total
 
 
 @part(Propose)

@@ -11,7 +11,6 @@ from .machinery import (
     fixed,
     helper,
     intrinsic,
-    nothing_compiled_yet,
     part,
     read_only,
 )
@@ -99,7 +98,6 @@ __all__ = [
     "fixed",
     "helper",
     "intrinsic",
-    "nothing_compiled_yet",
     "nothing_to_adapt",
     "nothing_to_refresh",
     "part",

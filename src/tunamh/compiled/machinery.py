@@ -7,12 +7,9 @@ disk, and works with parts that it has never seen.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -37,33 +34,6 @@ CONTRACT = {"contract", "nsz"}
 """Fused multiply-add only: safe for the hand-written rounding in `_vector`."""
 
 
-_NOTHING_COMPILED = {"cli", "estimators", "formula", "prediction", "report", "store"}
-"""Packages above all compiled code: none of them compiles a function, and no compiled function imports from them."""
-
-
-def _cache_folder() -> str:
-    """Compiled code is kept apart for every state of the sources that it may depend on.
-
-    Numba notices a change in a function's own file only: after an edit or an update of another file it would go on
-    calling old code.
-    """
-    package = Path(__file__).parent.parent
-    digest = hashlib.sha1()
-    for path in sorted(package.rglob("*.py")):
-        if path.relative_to(package).parts[0] not in _NOTHING_COMPILED:
-            digest.update(path.read_bytes())
-    base = Path(os.environ.get("NUMBA_CACHE_DIR") or package / "__pycache__")
-    return str(base / f"tunamh-{digest.hexdigest()[:16]}")
-
-
-_CACHE = _cache_folder()
-
-
-def nothing_compiled_yet() -> bool:
-    """Whether the chain's loop is still to be compiled, in this installation: that takes a while."""
-    return not any(Path(_CACHE).rglob("chain*.nbi"))
-
-
 def helper(function: Callable | None = None, *, fastmath: Any = False, inline: bool = False, cache: bool = True) -> Any:
     """Compile a function that other compiled functions call; cached on disk where a folder is writable.
 
@@ -75,7 +45,7 @@ def helper(function: Callable | None = None, *, fastmath: Any = False, inline: b
 
     def decorate(function: Callable) -> Any:
         forced = inline or bool(fastmath)
-        return compiled(function, _CACHE, cache=cache, fastmath=fastmath, forceinline=forced, **_FLAGS)
+        return compiled(function, cache=cache, fastmath=fastmath, forceinline=forced, **_FLAGS)
 
     return decorate if function is None else decorate(function)
 
@@ -111,6 +81,11 @@ class Part(types.WrapperAddressProtocol):
             result = self.dispatcher.get_compile_result(self.role.signature)
             self._entry_point = result.entry_point
             self._address = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it needs no compiling: its machine code is here, or on disk."""
+        return self._address is not None or self.dispatcher._cache.holds(self.role.signature, self.dispatcher.targetctx)
 
     def __wrapper_address__(self) -> int:
         self._compile()

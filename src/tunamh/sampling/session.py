@@ -13,7 +13,7 @@ import numpy as np
 from .._arguments import shown
 from ..acceptance.base import AcceptanceTest
 from ..capabilities import Swept, offers
-from ..compiled import nothing_compiled_yet
+from ..chains.loop import run_chain
 from ..errors import NoDraws, PassGivenUp
 from ..laplace.measure import laplace_attributes, seeds_of_measure
 from ..process.blas import one_blas_thread
@@ -140,7 +140,7 @@ def _opened(made: Made, task: Task, progress: Progress, in_memory: bool) -> list
     ]
     progress.say(made.why)
     announce("loading compiled code (first use compiles it)")
-    if nothing_compiled_yet():
+    if not run_chain.is_kept:
         progress.say("compiling, which the first use after an installation does: 10 to 30 seconds")
     if gathered is not None and made.ready_test.supply is not NO_ROWS:
         announce("gathering the first rows that chains will draw")

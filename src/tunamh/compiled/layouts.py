@@ -7,10 +7,12 @@ says that a record begins with ``n`` and ``origin``, which ``n`` slopes and a ma
     TREND.pack(origin=0.0, slopes=s, covariance=S)      the flat vector; shapes are checked, errors name the field
     trend_at = TREND.reader()                           for compiled code: trend = trend_at(vector, start)
     trend.origin, trend.slopes[j], trend.covariance     a number, and windows into the vector: nothing is copied
+    trend.end                                           how long the record is
     TREND.views(vector, start)                          the same for Python
 
 Fields stand in the order in which they lie. `WHOLE` is a number that extents may be made of (``"n + 1"``,
-``"q * (q + 1) // 2"``), `NUMBER` a real one, `FLAG` a truth value. Extents that the vector does not hold are ``given``:
+``"q * (q + 1) // 2"``), `NUMBER` a real one, `FLAG` a truth value; `int32` and `float32` are vectors of numbers of
+which two lie in the place of one. Extents that the vector does not hold are ``given``:
 they follow the start, ``knobs_at(knobs, 0, d)``. A matrix may take the place of the vector: a record is then a row, and
 so packed rows have named columns.
 
@@ -27,6 +29,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numba
 import numpy as np
 from numba import types
 from numba.core import cgutils
@@ -39,6 +42,31 @@ from .windows import data_of, kind_of_view, make_view
 WHOLE, NUMBER, FLAG = "whole number", "number", "flag"
 
 Field = str | tuple[str | int, ...]
+
+
+class Narrow(tuple):
+    """The extent of a vector of 32-bit numbers, two in the place of one."""
+
+    dtype: type
+
+    def __repr__(self) -> str:
+        return f"{self.dtype.__name__}{super().__repr__()}"
+
+
+class _Int32(Narrow):
+    dtype = np.int32
+
+
+class _Float32(Narrow):
+    dtype = np.float32
+
+
+def int32(extent: str | int) -> Narrow:
+    return _Int32((extent,))
+
+
+def float32(extent: str | int) -> Narrow:
+    return _Float32((extent,))
 
 
 @cache
@@ -107,6 +135,8 @@ class Layout:
         first = list(fields).index(arrays[0]) if arrays else len(fields)
         self.fixed = {one: k for k, one in enumerate(fields) if k <= first}
         """Fields whose place is the same in every record: those before the first array, and this one."""
+        if "end" in fields:
+            raise ValueError(f"{name}: `end` is where a record ends, and no field")
         if any(one not in self.fixed for one in self.whole):
             raise ValueError(f"{name}: whole numbers lie before the first array, whose place else nobody knows")
         for array in arrays:
@@ -134,13 +164,19 @@ class Layout:
             if isinstance(kind, tuple)
         }
 
+    def lengths(self, **sizes: int) -> dict[str, int]:
+        """How many numbers every field takes, given all extents."""
+        shapes, found = self.shapes(**sizes), {}
+        for name, kind in self.fields.items():
+            length = int(np.prod(shapes.get(name, ()), dtype=np.int64))
+            found[name] = (length + 1) // 2 if isinstance(kind, Narrow) else length
+        return found
+
     def places(self, **sizes: int) -> SimpleNamespace:
         """Where every field begins in a record, given all extents; ``end`` is how long it is."""
-        shapes, at, found = self.shapes(**sizes), 0, {}
-        for name in self.fields:
-            found[name] = at
-            at += int(np.prod(shapes.get(name, ()), dtype=np.int64))
-        return SimpleNamespace(**found, end=at)
+        lengths = self.lengths(**sizes)
+        ends = np.cumsum([0, *lengths.values()]).tolist()
+        return SimpleNamespace(**dict(zip(lengths, ends, strict=False)), end=ends[-1])
 
     def pack(self, **values: Any) -> np.ndarray:
         """The record as a vector. Extents that an array has by itself need not be told."""
@@ -151,11 +187,14 @@ class Layout:
             raise TypeError(f"{self.name} has the fields {', '.join(self.fields)}; wrong are {unknown | absent}")
         shapes = self.shapes(**sizes)
         parts = []
-        for name in self.fields:
-            array = np.asarray(sizes.get(name, values.get(name)), dtype=np.float64)
+        for name, kind in self.fields.items():
+            dtype = kind.dtype if isinstance(kind, Narrow) else np.float64
+            array = np.asarray(sizes.get(name, values.get(name)), dtype=dtype)
             if array.shape != shapes.get(name, ()):
-                wanted = f"{shapes.get(name, ())}, which is {self.fields[name]}"
+                wanted = f"{shapes.get(name, ())}, which is {kind}"
                 raise ValueError(f"{name} of {self.name} must have shape {wanted}; got {array.shape}")
+            if isinstance(kind, Narrow):
+                array = np.append(array, np.zeros(array.size % 2, dtype)).view(np.float64)
             parts.append(array.ravel())
         return np.concatenate(parts) if parts else np.empty(0)
 
@@ -169,16 +208,28 @@ class Layout:
     def views(self, vector: np.ndarray, start: int = 0, **given: int) -> SimpleNamespace:
         """The record that begins at ``start``: whole numbers, numbers and flags as they are, arrays as views."""
         sizes = {**given, **{name: int(vector[start + self.fixed[name]]) for name in self.whole}}
-        shapes, places = self.shapes(**sizes), self.places(**sizes)
+        shapes, lengths, at = self.shapes(**sizes), self.lengths(**sizes), start
         found: dict[str, Any] = {**sizes}
         for name, kind in self.fields.items():
-            at = start + getattr(places, name)
+            numbers = vector[at : at + lengths[name]]
+            at += lengths[name]
             if kind == FLAG:
-                found[name] = bool(vector[at] > 0)
+                found[name] = bool(numbers[0] > 0)
             elif kind == NUMBER:
-                found[name] = float(vector[at])
+                found[name] = float(numbers[0])
+            elif isinstance(kind, Narrow):
+                found[name] = numbers.view(kind.dtype)[: shapes[name][0]]
             elif kind != WHOLE:
-                found[name] = vector[at : at + int(np.prod(shapes[name], dtype=np.int64))].reshape(shapes[name])
+                found[name] = numbers.reshape(shapes[name])
+        return SimpleNamespace(**found)
+
+    def columns(self, rows: np.ndarray, **sizes: int) -> SimpleNamespace:
+        """Of packed rows: every field as a column, or as the columns (n, length) of an array of one axis."""
+        shapes, places = self.shapes(**sizes), self.places(**sizes)
+        found: dict[str, np.ndarray] = {}
+        for name in self.fields:
+            at = getattr(places, name)
+            found[name] = rows[:, at : at + shapes[name][0]] if name in shapes else rows[:, at]
         return SimpleNamespace(**found)
 
     # ------------------------------------------------------------------------------------------- in compiled code
@@ -208,7 +259,10 @@ class Layout:
                 length = machine.constant(1)
                 for extent in self.shape(name, sizes, machine):
                     length = builder.mul(length, extent)
+                if isinstance(field, Narrow):
+                    length = builder.sdiv(builder.add(length, machine.constant(1)), machine.constant(2))
                 at = builder.add(at, length)
+        record.end = machine.constant(len(self.fields)) if at is None else at
         return record._getvalue()
 
     def shape(self, name: str, sizes: dict[str, Any], arithmetic: Any) -> list:
@@ -235,7 +289,16 @@ class _RecordModel(models.StructModel):
         members = [("data", types.CPointer(kind.array.dtype))]
         members += [(f"size_{name}", types.intp) for name in layout.sizes]
         members += [(f"at_{name}", types.intp) for name in layout.fields if name not in layout.fixed]
+        members += [("end", types.intp)]
         super().__init__(manager, kind, members)
+
+
+def _kind_of_field(kind: Any, field: tuple) -> Any:
+    """The type of a window on an array of a record."""
+    array = kind.array
+    if isinstance(field, Narrow):
+        array = array.copy(dtype=numba.from_dtype(np.dtype(field.dtype)))
+    return kind_of_view(array, len(field))
 
 
 @infer_getattr
@@ -243,11 +306,11 @@ class _RecordFields(AttributeTemplate):
     key = Record
 
     def generic_resolve(self, kind: Any, name: str) -> Any:
-        if name in kind.layout.sizes:
+        if name in (*kind.layout.sizes, "end"):
             return types.intp
         field = kind.layout.fields.get(name)
         if isinstance(field, tuple):
-            return kind_of_view(kind.array, len(field))
+            return _kind_of_field(kind, field)
         return {NUMBER: kind.array.dtype, FLAG: types.boolean}.get(field)
 
 
@@ -257,13 +320,16 @@ def _field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
     record = cgutils.create_struct_proxy(kind)(context, builder, value=value)
     if name in layout.sizes:
         return getattr(record, f"size_{name}")
+    if name == "end":
+        return record.end
     at = getattr(record, f"at_{name}") if name not in layout.fixed else None
     place = context.get_constant(types.intp, layout.fixed[name]) if at is None else at
     address, field = builder.gep(record.data, [place]), layout.fields[name]
     if isinstance(field, tuple):
         sizes = {size: getattr(record, f"size_{size}") for size in layout.sizes}
-        shape = layout.shape(name, sizes, _Machine(context, builder))
-        return make_view(context, builder, kind_of_view(kind.array, len(field)), address, shape)
+        shape, view = layout.shape(name, sizes, _Machine(context, builder)), _kind_of_field(kind, field)
+        address = builder.bitcast(address, context.get_data_type(view.dtype).as_pointer())
+        return make_view(context, builder, view, address, shape)
     number = builder.load(address)
     return builder.fcmp_ordered(">", number, number.type(0.0)) if field == FLAG else number
 

@@ -68,6 +68,20 @@ def matrix_window(typing, vector, start, rows, columns):
 
 
 @intrinsic
+def from_column(typing, rows, first):
+    """Packed rows as they look from a column on: what reads a row begins there."""
+
+    def emit(context, builder, signature, arguments):
+        seen = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=arguments[0])
+        seen.data = builder.gep(seen.data, [arguments[1]])
+        seen.meminfo = cgutils.get_null_value(seen.meminfo.type)
+        seen.parent = cgutils.get_null_value(seen.parent.type)
+        return seen._getvalue()
+
+    return rows(rows, types.intp), emit
+
+
+@intrinsic
 def flat(typing, array):
     """``array.ravel()`` of a C-ordered array: where all axes but one have length 1, loops see numbers side by side."""
     kind = kind_of_view(array, 1)

@@ -22,7 +22,7 @@ from ..targets.coordinates.base import Scale
 from ..targets.description import mixed_as_json
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
-from ..targets.layouts import pack_hyper
+from ..targets.layouts import SEVERAL_ROW, pack_hyper
 from ..targets.observations.inputs import Beside
 from ..targets.parts import no_distance
 from .centre import Centre
@@ -122,7 +122,7 @@ class MixedModel(GroupedParameters):
         Target.__init__(
             self,
             rows=base.n_rows,
-            bound_column=design.numbers.width + 1,
+            bound_column=SEVERAL_ROW.places(width=design.numbers.width, K=1).bound,
             hyper=own_numbers(
                 design.numbers,
                 temper=base.temper,
@@ -181,8 +181,7 @@ class MixedModel(GroupedParameters):
 
     def _pack(self) -> np.ndarray | GatheredRows:
         centre, factors = self.centre, self.factors
-        c = self._bound_column
-        first = factors[0]
+        width, first = self.rows_of.y_column, factors[0]
         bounds = np.empty(self.n_rows)
         bounds[first.places[:, ROW].astype(np.int64)] = first.places[:, BOUND]
         at = centre.at
@@ -190,8 +189,9 @@ class MixedModel(GroupedParameters):
 
         def fill(rows: np.ndarray, block: Rows) -> None:
             which = slice(block.start, block.start + len(block.y))
-            rows[:, c] = bounds[which]
-            self.grouped.seen.fill_centre(rows[:, c + 1 :], self.grouped.seen.of(block, state), block.y)
+            columns = SEVERAL_ROW.columns(rows, width=width, K=self.predictors)
+            columns.bound[:] = bounds[which]
+            self.grouped.seen.fill_centre(columns, self.grouped.seen.of(block, state), block.y)
 
         return self.rows_of.packed(self.base.terms.centre_columns, fill)
 

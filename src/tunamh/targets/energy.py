@@ -16,7 +16,7 @@ from ..rows.packing import packed_rows
 from ..rows.passes import blocks
 from ..tables.matrices import aligned, as_matrix, as_vector, column_names, refuse_non_finite
 from .base import Expansion, Target, checked_temper
-from .energy_rows import Numbers, block_parts, distance_part, no_hessian, sums_of, taylor_parts
+from .energy_rows import NUMBERS, block_parts, distance_part, no_hessian, sums_of, taylor_parts
 from .expansion.bounds import bounds_in_general
 from .expansion.taylor import Remainders, TaylorTarget, polynomial_offset
 from .parts import Parts, euclidean
@@ -96,7 +96,7 @@ class EnergyTarget(Target):
         super().__init__(
             rows=packed,
             bound_column=width,
-            hyper=Numbers(temper, width, distance is None),
+            hyper=NUMBERS.pack(temper=temper, width=width, euclidean=distance is None),
             parts=Parts(differences, energies, scales=scales, distance=measure),
             dim=dim,
             names=names,

@@ -31,7 +31,7 @@ from .expansion.taylor import TaylorTarget
 from .families import Family
 from .families.several import SeveralFamily
 from .glm_rows import own_numbers
-from .layouts import pack_hyper
+from .layouts import ROW, pack_hyper
 from .observations.distinct import distinct
 from .observations.inputs import Beside, check_weights, observe
 from .observations.row_layout import arrange
@@ -137,7 +137,7 @@ class GLM(Regression):
         labels = [label for extra in arranged.extras for label in extra.labels or (extra.name,)]
         super().__init__(
             rows=observations.n_rows,
-            bound_column=self.y_column + 1,
+            bound_column=ROW.places(width=self.y_column).bound,
             hyper=self._own_numbers(temper),
             family_hyper=row_family.hyper,
             parts=self.parts_with(*self.terms.plain_parts),

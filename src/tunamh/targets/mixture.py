@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._arguments import flag, moderate_number
 from ..compiled import CONTRACT, Differences, Energies, Offset, helper, part
+from ..compiled.layouts import NUMBER, Layout
 from ..compiled.vector import softplus, softplus_rise
 from ..errors import NotApplicable
 from ..rows.packing import packed_rows
@@ -16,23 +17,19 @@ from ..tables.matrices import as_vector
 from .base import Expansion, Target, checked_temper
 from .expansion.bounds import NO_BOUNDS, bounds_in_general
 from .expansion.taylor import Remainders, TaylorTarget, no_differences, polynomial_fall
-from .layouts import OWN, centre_of
+from .layouts import OWN, centre_of, row_and_bound_at
 from .parts import Parts
 
-# Layout of a packed row: x, c.
+_NUMBERS = Layout("Mixture", temper=NUMBER, variance=NUMBER, box=NUMBER)
+"""The target's own. A packed row is x and c."""
 
-
-class _Numbers(NamedTuple):
-    """The target's own."""
-
-    temper: Any
-    variance: Any
-    box: Any
+_numbers_at = _NUMBERS.reader()
 
 
 @helper(inline=True)
-def _numbers_of(hyper):
-    return _Numbers(hyper[OWN], hyper[OWN + 1], hyper[OWN + 2])
+def _temper_and_variance(hyper):
+    own = _numbers_at(hyper, OWN)
+    return own.temper, own.variance
 
 
 @helper
@@ -47,14 +44,15 @@ def _coefficients(theta, variance):
 
 @helper(fastmath=CONTRACT)
 def _differences_inside(theta, prop, index, start, n, data, rise, bound):
-    temper, variance, _ = _numbers_of(data.hyper)
+    temper, variance = _temper_and_variance(data.hyper)
     slope, intercept = _coefficients(theta, variance)
     slope_prop, intercept_prop = _coefficients(prop, variance)
     centre, shift = 0.5 * (theta[0] + prop[0]), prop[0] - theta[0]
     x = data.y
     for b in range(n):
-        x[b] = data.rows[index[start + b], 0]
-        bound[b] = data.rows[index[start + b], 1]
+        row = row_and_bound_at(data.rows, index[start + b], 1)
+        x[b] = row.numbers[0]
+        bound[b] = row.bound
     for b in range(n):
         quadratic = -shift * (x[b] - centre) / variance
         mixed = softplus_rise(slope * x[b] + intercept, slope_prop * x[b] + intercept_prop)
@@ -68,7 +66,7 @@ def _differences(theta, prop, index, start, n, data, rise, bound):
 
 @part(Energies, fastmath=CONTRACT)
 def _energies(theta, index, n, data, out):
-    temper, variance, _ = _numbers_of(data.hyper)
+    temper, variance = _temper_and_variance(data.hyper)
     slope, intercept = _coefficients(theta, variance)
     x = data.y
     for b in range(n):
@@ -86,14 +84,14 @@ def _size(theta, x, variance):
 
 @part(Energies)
 def _scales(theta, index, n, data, out):
-    temper, variance, _ = _numbers_of(data.hyper)
+    temper, variance = _temper_and_variance(data.hyper)
     for b in range(n):
         out[b] = temper * _size(theta, data.rows[index[b], 0], variance)
 
 
 @part(Offset)
 def _inside_box(theta, prop, hyper):
-    box = _numbers_of(hyper).box
+    box = _numbers_at(hyper, OWN).box
     return -np.inf if abs(prop[0]) > box or abs(prop[1]) > box else 0.0  # NaN is not outside: it must be reported
 
 
@@ -109,18 +107,19 @@ def _slopes(x, theta, variance):
 @part(Differences, fastmath=CONTRACT)
 def _taylor_differences(theta, prop, index, start, n, data, rise, bound):
     """Rises of the first-order remainders."""
-    temper, variance, _ = _numbers_of(data.hyper)
+    temper, variance = _temper_and_variance(data.hyper)
     centre = centre_of(data.hyper, 2)
     _differences_inside(theta, prop, index, start, n, data, rise, bound)
     for b in range(n):
-        first, second = _slopes(data.rows[index[start + b], 0], centre, variance)
+        i = index[start + b]
+        first, second = _slopes(data.rows[i, 0], centre, variance)
         rise[b] -= temper * (first * (prop[0] - theta[0]) + second * (prop[1] - theta[1]))
 
 
 @helper(fastmath=CONTRACT)
 def _first_remainders(theta, index, n, data, out):
     """First-order remainders, zero at the centre."""
-    temper, variance, _ = _numbers_of(data.hyper)
+    temper, variance = _temper_and_variance(data.hyper)
     centre = centre_of(data.hyper, 2).copy()
     _differences_inside(centre, theta, index, 0, n, data, out, data.eta)
     for b in range(n):
@@ -136,7 +135,7 @@ def _taylor_energies(theta, index, n, data, out):
 @part(Energies)
 def _taylor_scales(theta, index, n, data, out):
     """Size of what cancels in a remainder: the energies at both points and the terms of the slope."""
-    temper, variance, _ = _numbers_of(data.hyper)
+    temper, variance = _temper_and_variance(data.hyper)
     centre = centre_of(data.hyper, 2).copy()
     for b in range(n):
         x = data.rows[index[b], 0]
@@ -157,7 +156,7 @@ def _firefly_energies(theta, index, n, data, out):
 
 @part(Offset)
 def _taylor_inside_box(theta, prop, hyper):
-    box = _numbers_of(hyper).box
+    box = _numbers_at(hyper, OWN).box
     if abs(prop[0]) > box or abs(prop[1]) > box:
         return -np.inf
     return polynomial_fall(theta, prop, hyper)
@@ -202,7 +201,7 @@ class GaussianMixture(Target):
         super().__init__(
             rows=rows,
             bound_column=1,
-            hyper=_Numbers(temper, self.variance, self.box),
+            hyper=_NUMBERS.pack(temper=temper, variance=self.variance, box=self.box),
             parts=Parts(_differences, _energies, scales=_scales, offset=_inside_box),
             dim=2,
             prior=prior,

@@ -23,7 +23,7 @@ from ...errors import NotApplicable
 from ...priors import PriorExpansion
 from ...rows.gathered_rows import GatheredRows
 from ..base import Expansion, Target
-from ..layouts import Expanded, Trust, expanded_of, pack_expanded, pack_hyper
+from ..layouts import EXPANDED, Trust, expanded_of, pack_hyper
 from ..parts import Parts
 from .bounds import Bounds
 
@@ -132,7 +132,6 @@ class TaylorTarget(Target):
         self.predictors = base.predictors
         self._shape = Shape(np.zeros(d), 0.0, np.inf) if shape is None else shape
         root = np.eye(d) if root is None else root
-        plain = Expanded(order, bounds.trust, centre, self.gradient, self.hessian, root)
         super().__init__(
             rows=remainders.rows,
             bound_column=remainders.bound_column,
@@ -145,7 +144,15 @@ class TaylorTarget(Target):
             ready=base._prior,
             temper=base.temper,
         )
-        self._hyper = pack_hyper(self.own_numbers, pack_expanded(plain))
+        expanded = EXPANDED.pack(
+            order=order,
+            **bounds.trust._asdict(),
+            centre=centre,
+            gradient=self.gradient,
+            hessian=self.hessian,
+            root=root,
+        )
+        self._hyper = pack_hyper(self.own_numbers, expanded)
 
     def natural(self, points: np.ndarray) -> np.ndarray:
         return self.base.natural(points)

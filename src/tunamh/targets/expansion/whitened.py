@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...compiled import REASSOCIATE, Locate, Offset, part
-from ..layouts import White, pack_hyper, pack_white, white_of
+from ..layouts import WHITE, pack_hyper, white_of
 from .taylor import TaylorTarget
 
 
@@ -49,8 +49,17 @@ class Whitened(TaylorTarget):
             self._prior = self._prior.without(self.centre, self.prior_at_centre)
         else:
             slope, curvature = factor.T @ self.gradient, np.zeros(self.dim)
-        white = White(self.order, self.trust, self.centre, centre, slope, curvature, self.reference, factor)
-        self._hyper = pack_hyper(self.own_numbers, pack_white(white))
+        white = WHITE.pack(
+            order=self.order,
+            **self.trust._asdict(),
+            centre=self.centre,
+            centre_state=centre,
+            slope=slope,
+            curvature=curvature,
+            origin=self.reference,
+            factor=factor,
+        )
+        self._hyper = pack_hyper(self.own_numbers, white)
         self.parts = self.parts._replace(locate=_unwhiten, distance=distance, offset=_white_offset)
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:

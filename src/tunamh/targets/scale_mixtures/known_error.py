@@ -51,7 +51,7 @@ def _distance(here, there, hyper):
     d = int(hyper[numbers_at(hyper)])
     at = expanded_of(hyper, d)
     pp, ww, pw = products(here, there, at.centre, at.root)
-    return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at)
 
 
 @part(Distance)
@@ -59,7 +59,7 @@ def _distance_of_several(here, there, hyper):
     d = int(hyper[numbers_at(hyper)])
     at = expanded_of(hyper, d)
     pp, ww, pw = products(here, there, at.centre, at.root)
-    return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at)
 
 
 @part(Offset)

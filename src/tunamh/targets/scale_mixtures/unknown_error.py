@@ -66,7 +66,7 @@ def _distance(here, there, hyper):
     _to_theta(there, prop, hyper, numbers)
     at = expanded_of(hyper, d)
     pp, ww, pw = products(theta, prop, at.centre, at.root)
-    return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at)
 
 
 @part(Distance)
@@ -78,7 +78,7 @@ def _distance_of_several(here, there, hyper):
     _to_theta(there, prop, hyper, numbers)
     at = expanded_of(hyper, d)
     pp, ww, pw = products(theta, prop, at.centre, at.root)
-    return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at)
 
 
 @part(Offset)

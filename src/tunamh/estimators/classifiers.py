@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..targets.families import Categorical, Logistic
+from ..targets.families.base import Location
 from .base import MOST_DRAWS, PosteriorEstimator, tails_of
 
 
@@ -21,7 +22,7 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
     ----------
     prior : prior of `tunamh.priors`, optional
         Of the coefficients. By default ``Normal(0, 2.5 / s)``, ``s`` the standard deviation of a column, or the
-        distance of its values where it has two; the intercept keeps a wide normal prior (docs/sklearn.md). It is
+        distance of its values where it has two; the intercept keeps a wide normal prior (docs/priors.md). It is
         proper, so that separable data have a posterior.
     fit_intercept : bool
     draws, tune, chains, thin, cores, progressbar
@@ -71,7 +72,8 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         several = len(self.classes_) > 2
         labels = pd.Categorical.from_codes(codes, [str(label) for label in self.classes_])
         family, responses = (Categorical(), labels) if several else (Logistic(), codes.astype(np.float64))
-        self._sampled(X, responses, weights, family, centre=0.0, unit=1.0)
+        named = [str(label) for label in self.classes_[1:]] if several else []
+        self._sampled(X, responses, weights, family, Location(0.0, 1.0), named)
         of_classes = self._by_class(self._theta().mean(axis=0)[None])[0]
         first = int(bool(self.fit_intercept))
         kept = of_classes if several else of_classes[1:]

@@ -9,7 +9,7 @@ from .._arguments import shown
 from ..groups import MixedModel
 from ..rows.table_source import Tables
 from ..targets import GLM
-from ..targets.glm import checked_family
+from ..targets.families.plain import as_family
 from .build import learned_model, regression_of_tables, target_of
 from .needed_rows import read_formula, rows_of
 from .tables import in_memory, may_be_held
@@ -52,8 +52,9 @@ def regression(
         A prior for every coefficient but the intercept; or a dict by term, such as
         ``{"distance": Normal(scale=1), "C(carrier)": Normal(scale=2)}``, where what is not named has the default, and
         ``"(1 | carrier)"`` names the scale of group effects. The default is weakly informative, in the units of the
-        data: a flat intercept, ``Normal(scale=2.5 u / sd(x))`` for numbers, ``Normal(scale=2.5 u)`` for levels, ``u``
-        being the responses' standard deviation where they are real, and 1 behind a link. `tunamh.Flat()` is no prior.
+        data (docs/priors.md): ``Normal(scale=2.5 u / sd(x))`` for numbers, ``Normal(scale=2.5 u)`` for levels, and for
+        the intercept a wide normal law about the responses' mean; ``u`` is the responses' standard deviation where
+        they are real, and 1 behind a link. `tunamh.Flat()` is no prior.
     weights, trials, censored : str or array, optional
         As of `GLM`; a text names a column.
     predictors : dict of formulas, optional
@@ -79,7 +80,7 @@ def regression(
     for name, value in {"missing": missing, "redundant": redundant}.items():
         if value not in _CHOICES[name]:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, _CHOICES[name]))}, got {shown(value)}.")
-    checked_family(family)
+    family = as_family(family)
     beside = {"weights": weights, "trials": trials, "censored": censored}
     in_blocks = isinstance(data, Tables)
     asked = read_formula(formula, dict.fromkeys(data.names) if in_blocks else as_columns(data), beside, predictors)
@@ -88,5 +89,5 @@ def regression(
         return regression_of_tables(asked, data, family, prior, missing, redundant)
     data = in_memory(asked, data) if in_blocks else data
     rows = rows_of(asked, data, missing)
-    model, spreads, further = learned_model(asked, rows, family)
-    return target_of(model, spreads, further, rows, family, prior, redundant, keep_effects)
+    model, learned, further = learned_model(asked, rows, family)
+    return target_of(model, learned, further, rows, family, prior, redundant, keep_effects)

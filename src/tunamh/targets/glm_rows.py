@@ -24,10 +24,11 @@ FIRST = np.int64(0)
 
 def own_numbers(
     design: DesignNumbers, *, temper: float, weighted: bool, grain: float, table: Sequence[float] = ()
-) -> np.ndarray:
+) -> tuple[float, ...]:
     """What `regression_of` reads; ``table`` are the terms of a design with several predictors."""
     terms = np.reshape(table, (-1, len(TERM.fields)))
-    return REGRESSION.pack(**design._asdict(), temper=temper, weighted=weighted, grain=grain, table=terms)
+    own = REGRESSION.pack(**design._asdict(), temper=temper, weighted=weighted, grain=grain, table=terms)
+    return tuple(own.tolist())
 
 
 @helper

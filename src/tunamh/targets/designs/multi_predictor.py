@@ -17,7 +17,7 @@ from ...compiled import REASSOCIATE, Dot, Dots, Sizes, helper, part
 from ...compiled.vector import prefetch_row
 from ...compiled.windows import from_column, window
 from ..layouts import TERM, features_at, regression_of, single_features_at, term_at
-from .base import Block, DesignNumbers, DesignParts
+from .base import Block, DesignNumbers, DesignParts, Layout
 
 _NONE = -1
 
@@ -138,7 +138,7 @@ def _sizes(theta, rows, i, hyper):
     return terms * (1.0 + count / 32.0), np.sqrt(squares)
 
 
-class SeveralLayout:
+class SeveralLayout(Layout):
     """How blocks of columns lie side by side in a packed row, and the terms they make.
 
     ``blocks`` are the designs' numbers and how many parameters each has; None is a column of ones.
@@ -152,7 +152,7 @@ class SeveralLayout:
         self.dim = max(term.start + self.dims[term.block] for term in terms)
         widths = [0 if block is None else int(block[0].width) for block in blocks]
         self.firsts = np.cumsum([0, *widths])[:-1].tolist()
-        self.table: list[float] = []
+        table: list[float] = []
         for predictor, which, start in terms:
             of = DesignNumbers(0, False, 1, 0, False) if blocks[which] is None else blocks[which][0]  # type: ignore[index]
             record = TERM.pack(
@@ -166,7 +166,8 @@ class SeveralLayout:
                 offset=self.firsts[which] + of.width - 1 if of.shifted else _NONE,
                 start=start,
             )
-            self.table += record.tolist()
+            table += record.tolist()
+        self.table = table
         self.numbers = DesignNumbers(sum(widths), False, 0, 0, False, False, predictors, len(self.terms))
 
 

@@ -161,16 +161,16 @@ from .theory import FiniteProblem
 
 
 def part(role: Any, *, fastmath: Any = False, cache: bool = False) -> Callable[[Callable], Part]:
-    """Decorator: this function plays ``role``.
+    """Decorator: compile this function for ``role``.
 
     Parameters
     ----------
     role : FamilyEnergy, FamilyRise, LogPrior, Propose, Decide, Adapt, Distance
     fastmath : set of LLVM flags, optional
-        `CONTRACT` and `REASSOCIATE` keep NaN and infinity.
+        `CONTRACT` and `REASSOCIATE` are safe for NaN and infinity.
     cache : bool
-        Keep the compiled code on disk. Numba notices changes in the function's own file, not in files of yours that it
-        calls into: leave it off while you work on those.
+        Keep the compiled code on disk. After an edit of the function, or of a function that it calls, it is compiled
+        again.
     """
     return _jit.part(role, fastmath=fastmath, cache=cache)
 
@@ -178,7 +178,7 @@ def part(role: Any, *, fastmath: Any = False, cache: bool = False) -> Callable[[
 def helper(
     function: Callable | None = None, *, fastmath: Any = False, inline: bool = False, cache: bool = False
 ) -> Any:
-    """Decorator: compiled for parts to call; ``inline=True`` where it is called for every row. As `part` otherwise."""
+    """Decorator: compile a function that parts call; ``inline=True`` if it is called for every row. See `part`."""
     return _jit.helper(function, fastmath=fastmath, inline=inline, cache=cache)
 
 

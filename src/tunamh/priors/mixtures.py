@@ -246,9 +246,10 @@ _WIDE = 10.0  # times the scale, so that the search for a centre is led by the d
 class Horseshoe(MixturePrior):
     """``beta_j ~ N(0, (local_j global)^2)``, ``local_j`` half-Cauchy(1), ``global`` half-Cauchy(``scale``).
 
-    Most coefficients are pulled to zero, a few are left alone (Carvalho, Polson and Scott 2010): the smaller ``scale``,
-    the fewer. Coefficients that are not to be shrunk get a prior of their own: ``ByName({"intercept": Flat()},
-    others=Horseshoe(0.1))``. Scales mix more slowly than coefficients: take ``thin=10`` if you need them.
+    The prior shrinks most coefficients to zero and leaves a few large (Carvalho, Polson and Scott 2010). With a smaller
+    ``scale``, fewer are large. Give coefficients that should not be shrunk another prior:
+    ``ByName({"intercept": Flat()}, others=Horseshoe(0.1))``. The scales mix more slowly than the coefficients: use
+    ``thin=10`` if you need them.
     """
 
     scale: float = 1.0
@@ -275,9 +276,9 @@ class Grouped(MixturePrior):
     Parameters
     ----------
     groups : optional
-        The group of every coefficient, in the order of the columns; None: all are one group.
+        The group of every coefficient, in the order of the columns. Default: one group for all.
     scale : HalfStudentT or HalfCauchy
-        The prior of the scales; by default half-Student-t with 3 degrees of freedom and scale 2.5.
+        The prior of the scales. Default: half-Student-t with 3 degrees of freedom and scale 2.5.
     """
 
     groups: Any = None

@@ -12,7 +12,7 @@ from ...compiled import Part
 
 
 class Suprema(NamedTuple):
-    """Per row, the suprema over ``eta`` of ``|f'|``, ``|f''|`` and ``|f'''|``; infinity is allowed."""
+    """For each row, the suprema over ``eta`` of ``|f'|``, ``|f''|`` and ``|f'''|``; infinity is allowed."""
 
     first: np.ndarray
     second: np.ndarray
@@ -20,7 +20,7 @@ class Suprema(NamedTuple):
 
 
 class LowerBound(NamedTuple):
-    """Per row, ``a (eta - anchor)^2 + b (eta - anchor) + k``."""
+    """For each row, the quadratic ``a (eta - anchor)^2 + b (eta - anchor) + k``."""
 
     anchor: np.ndarray
     a: np.ndarray
@@ -29,25 +29,25 @@ class LowerBound(NamedTuple):
 
 
 class Family(Protocol):
-    """What the GLM target needs to know of a family; ``f(eta, y)`` is the energy of a row of weight 1."""
+    """A response family for `GLM`. ``f(eta, y)`` is the energy (minus log-likelihood) of a row of weight 1."""
 
     @property
     @abstractmethod
     def energy(self) -> Part:
-        """In the role `FamilyEnergy`."""
+        """The compiled energy, in the role `FamilyEnergy`."""
 
     @property
     @abstractmethod
     def rise(self) -> Part:
-        """In the role `FamilyRise`."""
+        """The compiled difference of two energies, in the role `FamilyRise`."""
 
     @property
     def hyper(self) -> tuple[float, ...]:
-        """Numbers of its own, which the two are given."""
+        """The family's numbers, passed to ``energy`` and ``rise``."""
         return ()
 
     def check(self, y: np.ndarray) -> None:
-        """Raise a ValueError for responses that the family does not know."""
+        """Raise a ValueError for responses that the family does not allow."""
 
     @abstractmethod
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -55,11 +55,11 @@ class Family(Protocol):
 
     @abstractmethod
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Per row, the suprema over all ``eta``, proved in this docstring."""
+        """For each row, the suprema over all ``eta``. The docstring of each family has the proof."""
 
 
 class WellKnownFamily(Family, Protocol):
-    """What a family may say of itself beside, each by itself; without ``convex`` it is searched for several modes."""
+    """Optional knowledge about a family. Without ``convex``, tunamh searches for several modes."""
 
     convex: bool
     """Whether ``f`` is convex in ``eta``, so that a posterior has one mode at most."""
@@ -68,24 +68,25 @@ class WellKnownFamily(Family, Protocol):
     """Whether ``|f'''| <= f''`` everywhere."""
 
     def guess(self, y: np.ndarray) -> np.ndarray:
-        """Predictors that would explain the responses, from which the search for a mode may start."""
+        """Linear predictors that would explain the responses, as a start for the search for a mode."""
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Per row, whether ``f`` grows without end as ``eta`` goes to plus and to minus infinity.
+        """For each row, whether ``f`` grows without bound as ``eta`` goes to plus and to minus infinity.
 
-        Where a convex ``f`` does not, it falls for ever: no such row keeps a posterior from spreading that way.
+        If a convex ``f`` does not grow in a direction, the row does not bound the posterior in this direction.
         """
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Per row, the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` over predictors within ``radius`` of ``eta``.
+        """For each row, the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` over predictors within ``radius`` of ``eta``.
 
-        Upper bounds up to rounding, never above `suprema`.
+        They are upper bounds up to rounding, and never larger than `suprema`.
         """
 
     def slope_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Per row, an upper bound of ``sup_{0<|z|<=radius} 2 |f'(eta+z) - f'(eta) - f''(eta) z| / z^2`` (spec 5m).
+        """For each row, an upper bound of ``sup_{0<|z|<=radius} 2 |f'(eta+z) - f'(eta) - f''(eta) z| / z^2`` (spec 5m).
 
-        Up to rounding; infinity is allowed. Without it the third entry of `suprema_near` serves, which is no less.
+        It holds up to rounding; infinity is allowed. Without this method, the third entry of `suprema_near` is used,
+        which is never smaller.
         """
 
     # A family may also offer `bend_constants(y, eta, radius)`, per row an upper bound of
@@ -94,10 +95,10 @@ class WellKnownFamily(Family, Protocol):
 
 
 class FamilyWithLowerBound(Family, Protocol):
-    """A family that serves FlyMC too."""
+    """A family that also works with FlyMC."""
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """A quadratic below ``-f(eta, y)``, tight at the given ``eta`` (None: untuned), for FlyMC."""
+        """A quadratic below ``-f(eta, y)`` for FlyMC, tight at ``eta`` (None: untuned)."""
 
 
 def same_for_all(y: np.ndarray, first: float, second: float, third: float) -> Suprema:

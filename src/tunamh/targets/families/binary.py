@@ -105,7 +105,7 @@ class Logistic(OfLabels):
         return nearby(self, y, eta, radius, (), SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD_PEAKS)
 
     def slope_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Those of ``log(1 + e^eta)``: the rest is linear."""
+        """The constants of ``log(1 + e^eta)``; the other term is linear."""
         return logistic_slopes(eta, radius)
 
     def bend_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:

@@ -118,7 +118,7 @@ def negative_binomial(family: NegativeBinomial, observations: Observations, temp
 class Gamma:
     """Positive responses with mean ``e^{x.theta}`` and variance ``mean^2 / shape``.
 
-    ``shape`` is a number (known), a prior, or left out: unknown, with a log-normal prior (`priors.LogNormal(1, 2)`).
+    ``shape`` is a number (known) or a prior. By default it is unknown, with the prior `priors.LogNormal(1, 2)`.
     """
 
     shape: Any = None
@@ -141,9 +141,9 @@ class Gamma:
 
 @dataclass(frozen=True)
 class Beta:
-    """Shares between 0 and 1 with mean ``1 / (1 + e^{-x.theta})``; the larger ``precision``, the narrower.
+    """Proportions between 0 and 1 with mean ``1 / (1 + e^{-x.theta})``; a larger ``precision`` lowers the variance.
 
-    ``precision`` is a prior, or left out: unknown, with a log-normal prior (`priors.LogNormal(1, 2)`). By
+    ``precision`` is a prior. By default it is unknown, with the prior `priors.LogNormal(1, 2)`. With
     ``predictors={"precision": Z}`` its logarithm is ``z.gamma``.
     """
 

@@ -61,7 +61,7 @@ class _Censored(ABC):
 
 @dataclass(frozen=True)
 class LogNormal(_Censored):
-    """Positive responses whose logarithm is normal about ``x.beta``; ``scale`` is its standard deviation."""
+    """Positive responses whose logarithm is normal with mean ``x.beta`` and standard deviation ``scale``."""
 
     scale: Any = None
 
@@ -74,7 +74,7 @@ class LogNormal(_Censored):
 
 @dataclass(frozen=True)
 class LogLogistic(_Censored):
-    """Positive responses whose logarithm is logistic about ``x.beta`` with the scale ``scale``, as `Gaussian`'s."""
+    """Positive responses whose logarithm is logistic with centre ``x.beta`` and scale ``scale`` (see `Gaussian`)."""
 
     scale: Any = None
 
@@ -89,10 +89,10 @@ class LogLogistic(_Censored):
 
 @dataclass(frozen=True)
 class Weibull(_Censored):
-    """Survival ``P(T > t) = exp(-(t e^{-x.beta})^shape)``: accelerated failure times, ``shape = 1`` is exponential.
+    """Survival ``P(T > t) = exp(-(t e^{-x.beta})^shape)``: accelerated failure times; ``shape = 1`` is exponential.
 
-    ``shape`` is a number (known), a prior, or left out: unknown, with the prior half-Student-t of 3 degrees of freedom
-    and 2.5 over the median absolute deviation of ``log y``, times 0.6745, as its scale.
+    ``shape`` is a number (known) or a prior. By default it is unknown, with a half-Student-t prior of 3 degrees of
+    freedom; the scale of this prior is 2.5 times 0.6745 divided by the median absolute deviation of ``log y``.
     """
 
     shape: Any = None
@@ -119,7 +119,7 @@ class LogisticErrors(_Censored):
         settle(self, scale=known_or_prior("scale", self.scale))
 
     def check(self, y: np.ndarray) -> None:
-        """All real numbers are good."""
+        """Accept all real numbers."""
 
     def rows_of(self, observations: Observations) -> Any:
         return LogisticRows()

@@ -84,7 +84,7 @@ class _OfPositives:
 class Exponential(_OfPositives):
     """``f = y e^-eta + eta``: exponential waiting times with mean ``e^eta``.
 
-    With ``censored=`` they may be known only to be longer or shorter: Weibull times of shape 1.
+    With ``censored=`` times can be right- or left-censored (Weibull times of shape 1).
     """
 
     shape = 1.0

@@ -74,9 +74,9 @@ _NEAR_PEAK, _FAR_PEAK = np.sqrt(2.0) - 1, np.sqrt(2.0) + 1  # critical points of
 class StudentT(OfReals):
     """``f = (v+1)/2 log(1 + r^2/V)``, ``r = y - eta``, ``V = v s^2``, with ``v = df`` and ``s = scale``.
 
-    ``scale`` is a number (known), a prior of a positive parameter, or left out: unknown, with the default prior of
-    `Gaussian`. ``df`` is a number, a prior, or None: unknown, with the prior ``tunamh.priors.Gamma(2, 10)`` (shape and
-    scale).
+    ``scale`` is a number (known) or a prior of a positive parameter. By default it is unknown, with the default prior
+    of `Gaussian`. ``df`` is a number, a prior, or None: unknown, with the prior ``tunamh.priors.Gamma(2, 10)`` (shape
+    and scale).
     """
 
     df: Any = 4.0
@@ -107,7 +107,7 @@ class StudentT(OfReals):
 
     @property
     def grain(self) -> float:
-        """What multiplies logarithms: by this much a rise is rounded, even where energies are small."""
+        """The factor of the logarithms: it sets the rounding error of a rise, even if the energies are small."""
         return 0.5 * (self.df + 1)
 
     @property
@@ -181,8 +181,8 @@ def _huber_rise(n, eta, eta_prop, y, hyper, out):
 class Huber(OfReals):
     """``f = t^2/2`` for ``|t| <= delta`` and ``delta |t| - delta^2/2`` beyond, ``t = (y - eta) / s``, ``s = scale``.
 
-    In ``r = y - eta`` that is ``1/s^2`` times the same function with ``delta s`` in the place of ``delta``.
-    ``scale`` is a number (known), a prior, or left out: unknown, with the default prior of `Gaussian`.
+    As a function of ``r = y - eta`` it is ``1/s^2`` times the same function with ``delta s`` instead of ``delta``.
+    ``scale`` is a number (known) or a prior. By default it is unknown, with the default prior of `Gaussian`.
     """
 
     delta: float = 1.345

@@ -80,7 +80,7 @@ _LOG_THIRD_PEAKS = ((-1.0206457692211527, 0.06091271016796921), (1.9400071513367
 
 @dataclass(frozen=True)
 class SoftplusPoisson:
-    """``f = mu - y log mu``, ``mu = log(1 + e^eta)``: Poisson counts whose mean grows linearly in the end."""
+    """``f = mu - y log mu``, ``mu = log(1 + e^eta)``: Poisson counts whose mean grows linearly for large ``eta``."""
 
     energy = _softplus_energy
     rise = _softplus_rise
@@ -91,11 +91,11 @@ class SoftplusPoisson:
         check_counts(y)
 
     def guess(self, y: np.ndarray) -> np.ndarray:
-        """Where ``log(1 + e^eta) = y + 1/2``."""
+        """The predictor with ``log(1 + e^eta) = y + 1/2``."""
         return (y + 0.5) + np.log(-np.expm1(-(y + 0.5)))
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A count speaks against large predictors, and against small ones unless it is zero."""
+        """True for large predictors; for small predictors only if the count is positive."""
         return np.ones(y.shape, bool), y > 0
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -129,7 +129,7 @@ class SoftplusPoisson:
         )
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' is monotone. Of f'' and f''', the sum of the two parts' suprema over the interval: an upper bound."""
+        """f' is monotone. For f'' and f''' it is the sum of the suprema of the two parts: an upper bound."""
         reach = reach_of(eta, radius)
         low, high = eta - reach, eta + reach
         (p, s), (p_high, s_high) = sigmoids(low), sigmoids(high)
@@ -146,6 +146,6 @@ class SoftplusPoisson:
         return Suprema(*map(np.minimum, (first, second, third), self.suprema(y)))
 
     def slope_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """The sum of the two parts' constants: an upper bound."""
+        """The sum of the constants of the two parts: an upper bound."""
         most = _LOG_THIRD_PEAKS[0][1]
         return logistic_slopes(eta, radius) + y * slope_near(_log_mean_derivatives, eta, radius, _LOG_THIRD_PEAKS, most)

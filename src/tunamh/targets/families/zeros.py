@@ -60,11 +60,11 @@ class _TwoParts:
 
 @dataclass(frozen=True)
 class ZeroInflated(_TwoParts):
-    """Zero with probability ``inflation``, else a count of another family.
+    """Zero with probability ``inflation``, otherwise a count of another family.
 
-    ``ZeroInflated(Poisson())``, or ``ZeroInflated(NegativeBinomial())`` with an unknown ``dispersion`` beside it. One
-    probability for all rows has a uniform prior; ``predictors={"inflation": Z}`` makes its logit ``z.gamma``, with the
-    prior ``inflation``, or ``Normal(scale=2.5)``.
+    ``ZeroInflated(Poisson())`` or ``ZeroInflated(NegativeBinomial())``; the latter also has an unknown ``dispersion``.
+    One probability for all rows has a uniform prior. With ``predictors={"inflation": Z}`` its logit is ``z.gamma``; the
+    prior of ``gamma`` is ``inflation``, or ``Normal(scale=2.5)``.
     """
 
     counts: Any
@@ -123,7 +123,7 @@ def _with_dispersion(observations: Observations, temper: float, dispersion: Any,
 
 @dataclass(frozen=True)
 class Hurdle(_TwoParts):
-    """Positive with probability ``positive``, and then a count that is not zero: ``Hurdle(Poisson())``.
+    """Positive with probability ``positive``, and then a count above zero: ``Hurdle(Poisson())``.
 
     As `ZeroInflated`, with the parameter ``positive``.
     """

@@ -37,8 +37,9 @@ the first (or, with ``Taylor(order=k)``, number ``k + 1``). `tunamh.check_bounds
         def derivatives(self, eta, y): ...              # f', f'', f''' with respect to eta
         def suprema(self, y): return Suprema(...)       # per row, of |f'|, |f''|, |f'''| over all eta
 
-What a family may add: ``check(y)`` raises for responses that it does not know, `WellKnownFamily` makes set-up faster
-and bounds smaller, `FamilyWithLowerBound` serves FlyMC.
+Everything else that `Family` has is optional, and its docstrings say what it is for: ``check(y)`` raises for responses
+that the family does not know, ``convex``, ``guess`` and ``suprema_near`` make set-up faster and bounds smaller,
+``lower_bound`` serves FlyMC.
 
 A prior
 -------
@@ -117,6 +118,7 @@ source by a function of a block, which may be sent to other processes: ``RowsOfT
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -156,8 +158,16 @@ from .rows.source import Factored, Rows, Source
 from .rows.stream import draw_rows
 from .rows.supply import NO_ROWS, Supply
 from .rows.table_source import RowsOfTables, TableBlock, Tables
-from .targets.families.base import Family, FamilyWithLowerBound, LowerBound, Suprema, WellKnownFamily
+from .targets.families.base import Family, LowerBound, Suprema
 from .theory import FiniteProblem
+
+
+def __getattr__(name: str) -> Any:
+    """Two classes of before, of which `Family` has the members."""
+    if name in ("WellKnownFamily", "FamilyWithLowerBound"):
+        warnings.warn(f"tunamh.extend.{name} is Family, which has its members.", DeprecationWarning, stacklevel=2)
+        return Family
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def part(role: Any, *, fastmath: Any = False, cache: bool = False) -> Callable[[Callable], Part]:
@@ -198,7 +208,6 @@ __all__ = [
     "Family",
     "FamilyEnergy",
     "FamilyRise",
-    "FamilyWithLowerBound",
     "FiniteProblem",
     "LogPrior",
     "LowerBound",
@@ -220,7 +229,6 @@ __all__ = [
     "TableBlock",
     "Tables",
     "UserPrior",
-    "WellKnownFamily",
     "accepts",
     "draw_rows",
     "failure",

@@ -96,7 +96,7 @@ def test_constants_of_the_third_order_hold_and_are_near(family):
     y = np.zeros(len(eta))
     first, second, third = family.derivatives(eta, y)
     for radius in radii:
-        constants = family.bend_constants(y, eta, np.full(len(eta), radius))
+        constants = family.third_order_constants(y, eta, np.full(len(eta), radius))
         largest = np.zeros(len(eta))
         for z in np.concatenate([np.linspace(-radius, -0.02, 200), np.linspace(0.02, radius, 200)]):
             left = family.derivatives(eta + z, y)[0] - first - second * z - third * z * z / 2

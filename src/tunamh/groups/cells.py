@@ -225,14 +225,14 @@ def cubic_groups(rows: GroupedRows, f: int, at: Point, radius: np.ndarray) -> np
     the centre, as at levels of one class, a polynomial of higher order is a worse one.
     """
     one, seen = rows.groupings[f], rows.seen
-    if len(rows.groupings) > 1 or one.q > 1 or not seen.knows_bends:
+    if len(rows.groupings) > 1 or one.q > 1 or not seen.knows_third_order:
         return np.zeros(one.groups, bool)
 
     def compare(block: Rows, eta: np.ndarray, weight: np.ndarray) -> np.ndarray:
         codes = one.codes[block.start : block.start + len(block.y)]
         far = radius[codes]
         with np.errstate(over="ignore", invalid="ignore"):
-            more = seen.constants(block.y, eta, far) - 0.25 * _USUAL * far * seen.bends(block.y, eta, far)
+            more = seen.constants(block.y, eta, far) - 0.25 * _USUAL * far * seen.third_order(block.y, eta, far)
         return np.bincount(codes, weight * np.where(np.isfinite(more), more, 0.0), minlength=one.groups)
 
     return np.asarray(sum(rows.map(compare, at)) > 0)

@@ -93,7 +93,7 @@ class Predictor:
             raise FormulaError(f"the formula makes {columns.dim} columns, and the result has coefficients of {dim}.")
         block = columns.block()
         parts = [block.times(np.ascontiguousarray(theta[:, k * dim : (k + 1) * dim].T)).T for k in range(self.classes)]
-        eta = parts[0] if self.fitted.about["family"].get("name") != "Categorical" else np.stack(parts, axis=-1)
+        eta = np.stack(parts, axis=-1) if self.fitted.per_class else parts[0]
         if chunk.offset is not None:
             eta = eta + (chunk.offset if eta.ndim == 2 else chunk.offset[:, None])
         for group, (codes, Z) in zip(self.fitted.groups, chunk.groups, strict=True):
@@ -133,14 +133,12 @@ class Predictor:
         return self._unseen[key]
 
     def parameters(self, chunk: Chunk) -> dict[str, Any]:
-        from .by_family import LINKED
-
         found = dict(self.fitted.parameters)
         for name, Z in chunk.others.items():
             gamma = self.fitted.draws(name)
             if gamma.ndim != 2 or gamma.shape[1] != Z.shape[1]:
                 raise ValueError(f"columns of {name} are {Z.shape[1]}, where the model has {gamma.shape[-1]}.")
-            found[name] = LINKED[name](gamma @ Z.T)
+            found[name] = self.fitted.link_of(name).mean(gamma @ Z.T)
         if chunk.trials is not None:
             found["trials"] = chunk.trials
         return found
@@ -151,8 +149,8 @@ def _chunk(predictor: Predictor, chunk: Chunk, kind: str, at: list[float] | None
     if kind == "linear":
         values = eta
     else:
-        law, p = predictor.fitted.law, predictor.parameters(chunk)
-        values = law.mean(eta, p) if kind == "mean" else law.draw(predictor.rng, eta, p)
+        responses, p = predictor.fitted.responses, predictor.parameters(chunk)
+        values = responses.mean(eta, p) if kind == "mean" else responses.draw(predictor.rng, eta, p)
     if at is None:
         return values
     with np.errstate(invalid="ignore"):

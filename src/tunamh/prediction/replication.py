@@ -140,8 +140,8 @@ def _replicated(
         eta, p = predictor.linear(chunk), predictor.parameters(chunk)
         assert chunk.y is not None
         y.append(chunk.y)
-        replicas.append(fitted.law.draw(generator, eta, p))
-        densities.append(np.broadcast_to(fitted.law.log_density(chunk.y, eta, p), replicas[-1].shape))
+        replicas.append(fitted.responses.draw(generator, eta, p))
+        densities.append(np.broadcast_to(fitted.responses.log_density(chunk.y, eta, p), replicas[-1].shape))
     name, weighted = str(formula.response.node), formula.beside.get("weights")
     weights = None if weighted is None else formula.values(some, list(columns_in(weighted))).numbers(weighted)
     coords = {"chain": [0], "draw": np.arange(len(fitted.picked)), "row": picked}

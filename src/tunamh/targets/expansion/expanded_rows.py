@@ -63,7 +63,7 @@ def _fill(terms: Any, at: Whitening, c: int, temper: float, rows: np.ndarray, bl
 
 def firefly(target: GLM, centre: np.ndarray | None) -> TaylorTarget:
     """The target around lower bounds of its likelihood, tight at ``centre``; their sum is a quadratic in theta."""
-    lower_bound = getattr(target.family, "lower_bound", None)
+    lower_bound = target.family.lower_bound
     if lower_bound is None:
         raise NotApplicable(f"FlyMC needs a lower bound of the likelihood; {target.family!r} offers none")
     d, c, temper = target.dim, target.y_column + 1, target.temper

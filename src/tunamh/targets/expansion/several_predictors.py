@@ -8,7 +8,7 @@ from ..._linear import Frame
 from ...compiled import fixed
 from ...errors import NotApplicable
 from ..designs import Block
-from ..families.several import SeveralFamily
+from ..families.multi_predictor import MultiPredictorLikelihood
 from ..glm_rows import differences, energies, scales
 from ..layouts import Trust
 from ..several_rows import several_differences, several_energies, several_scales
@@ -22,7 +22,7 @@ class SeveralPredictors:
     plain_parts = differences, energies, scales
     taylor_parts = several_differences, several_energies, several_scales
 
-    def __init__(self, family: SeveralFamily):
+    def __init__(self, family: MultiPredictorLikelihood):
         self.family, self._hyper = family, fixed(family.hyper)
         K = family.predictors
         self.centre_columns = 2 * K + K * (K + 1) // 2
@@ -78,7 +78,7 @@ class SeveralPredictors:
         bound, factors = at.ladder.constants(
             lambda r: self.family.cubic_bounds(y, eta, white, r),
             everywhere,
-            (lambda r: self.family.rough_bounds(y, eta, white, r)) if getattr(self.family, "costly", False) else None,  # type: ignore[attr-defined]
+            None if self.family.rough_bounds is None else lambda r: self.family.rough_bounds(y, eta, white, r),
         )
         if not np.isfinite(bound).all():
             row = start + int(np.argmax(~np.isfinite(bound)))

@@ -1,0 +1,139 @@
+"""What a row says, given its predictors: the energy of a row, and what is proved of its derivatives."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ...compiled import Part
+
+
+class Suprema(NamedTuple):
+    """Per row, the suprema over ``eta`` of ``|f'|``, ``|f''|`` and ``|f'''|``; infinity is allowed."""
+
+    first: np.ndarray
+    second: np.ndarray
+    third: np.ndarray
+
+
+class LowerBound(NamedTuple):
+    """Per row, ``a (eta - anchor)^2 + b (eta - anchor) + k``."""
+
+    anchor: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+    k: np.ndarray
+
+
+class Likelihood(ABC):
+    """The energy ``f(eta, y)`` of a row of weight 1, minus its log likelihood.
+
+    Every member that is not abstract has a default that is always true. An optional function is None until a class
+    defines it.
+    """
+
+    predictors: int = 1
+    """Linear predictors per row."""
+
+    convex: bool = False
+    """Whether ``f`` is convex in its predictors: a posterior has one mode at most. Else several are searched for."""
+
+    self_concordant: ClassVar[bool] = False
+    """Whether ``|f'''| <= f''`` everywhere."""
+
+    squared: ClassVar[bool] = False
+    """Whether residuals count by their squares, however large."""
+
+    of_residuals: ClassVar[bool] = False
+    """Whether ``f`` depends on the residual ``y - eta`` only."""
+
+    of_a_function: ClassVar[bool] = False
+    """Whether ``f`` is a user's plain function (`tunamh.family`)."""
+
+    grain: float = 1.0
+    """A rise is rounded by this many times the rounding of a number of size 1, even where energies are small."""
+
+    @property
+    @abstractmethod
+    def energy(self) -> Part:
+        """In the role `FamilyEnergy`; predictor ``k`` of row ``b`` is ``eta[k * m + b]``, ``m = eta.size / K``."""
+
+    @property
+    @abstractmethod
+    def rise(self) -> Part:
+        """In the role `FamilyRise`."""
+
+    @property
+    def hyper(self) -> tuple[float, ...]:
+        """Numbers of its own, which the two are given."""
+        return ()
+
+    def check(self, y: np.ndarray) -> None:  # noqa: B027 - an energy may take any numbers
+        """Raise a ValueError for responses that the energy does not know."""
+
+    @abstractmethod
+    def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """``f'``, ``f''`` and ``f'''``; of K predictors gradient (K, n), Hessian (K, K, n) and thirds (K, K, K, n)."""
+
+    guess: Any = None
+    """``guess(y)``: predictors that would explain the responses, from which the search for a mode may start."""
+
+    rises: Any = None
+    """``rises(y)``: per row, whether ``f`` grows without end as ``eta`` goes to plus and to minus infinity.
+
+    Where a convex ``f`` does not, it falls for ever: no such row keeps a posterior from spreading that way. Of several
+    predictors, of the first.
+    """
+
+    contrasts: Any = None
+    """``contrasts(y, predictors)``: rows of several predictors as rows of one each, all of which fall to the right."""
+
+    lower_bound: Any = None
+    """``lower_bound(y, eta)``: a quadratic below ``-f`` (`LowerBound`), tight at ``eta`` (None: untuned), for FlyMC."""
+
+    rough_bounds: Any = None
+    """Bounds that cost less than those near a predictor, for radii that few proposals need."""
+
+
+_OLD_NAMES = {"slope_constants": "second_order_constants", "bend_constants": "third_order_constants"}
+
+
+class OnePredictorLikelihood(Likelihood):
+    """A likelihood of one predictor: bounds come from suprema of the derivatives."""
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Take functions by the names they had, for one release."""
+        super().__init_subclass__(**given)
+        for old, new in _OLD_NAMES.items():
+            if old in vars(cls):
+                warnings.warn(f"{cls.__name__}.{old} is now called {new}.", DeprecationWarning, stacklevel=2)
+                setattr(cls, new, vars(cls)[old])
+
+    @abstractmethod
+    def suprema(self, y: np.ndarray) -> Suprema:
+        """Per row, the suprema over all ``eta``, proved in this docstring."""
+
+    suprema_near: Any = None
+    """``suprema_near(y, eta, radius)``: per row, `Suprema` over predictors within ``radius`` of ``eta``.
+
+    Upper bounds up to rounding, never above `suprema`.
+    """
+
+    second_order_constants: Any = None
+    """``second_order_constants(y, eta, radius)``: per row, an upper bound, up to rounding, of (spec 5m)
+
+        sup_{0<|z|<=radius} 2 |f'(eta+z) - f'(eta) - f''(eta) z| / z^2.
+
+    Infinity is allowed. Without it the third entry of `suprema_near` serves, which is no less.
+    """
+
+    third_order_constants: Any = None
+    """``third_order_constants(y, eta, radius)``: per row, an upper bound of (spec 5r)
+
+        sup_{0<|z|<=radius} 6 |f'(eta+z) - f'(eta) - f''(eta) z - f'''(eta) z^2/2| / |z|^3,
+
+    such as the supremum of ``|f''''|``: effects of groups are then expanded to the third order.
+    """

@@ -44,12 +44,12 @@ def _gaussian_rise(n, eta, eta_prop, y, hyper, out):
 
 @dataclass(frozen=True)
 class Gaussian(ResidualFamily):
-    """``f = (y - eta)^2 / (2 s^2)``, ``s = scale`` the standard deviation.
+    """``f = (y - eta)^2 / (2 s^2)``; ``s = scale`` is the standard deviation.
 
-    ``scale`` is a number (known), a prior of a positive parameter, or left out: unknown, with the prior half-Student-t
-    of 3 degrees of freedom and 2.5 times the median absolute deviation of the responses, over 0.6745, as its scale. By
-    ``predictors={"scale": Z}`` its logarithm is ``z.gamma``, with the prior of coefficients ``scale``, or
-    ``Normal(scale=2.5)``. With ``censored=`` responses may be known only to be larger or smaller (Tobit).
+    ``scale`` is a number (known) or a prior of a positive parameter. By default it is unknown, with a half-Student-t
+    prior of 3 degrees of freedom; the scale of this prior is 2.5 times the median absolute deviation of the responses
+    divided by 0.6745. With ``predictors={"scale": Z}`` its logarithm is ``z.gamma``; the prior of ``gamma`` is
+    ``scale``, or ``Normal(scale=2.5)``. ``censored=`` marks censored responses (Tobit).
     """
 
     scale: Any = None
@@ -102,7 +102,7 @@ class Gaussian(ResidualFamily):
         return np.zeros(eta.shape)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """Itself, wherever: no row is ever bright."""
+        """The log-likelihood itself, at every point: no row is ever bright."""
         zero = np.zeros(y.shape)
         return LowerBound(y, np.full(y.shape, -0.5 * self.precision), zero, zero)
 

@@ -39,8 +39,8 @@ def _huber_rise(n, eta, eta_prop, y, hyper, out):
 class Huber(ResidualFamily):
     """``f = t^2/2`` for ``|t| <= delta`` and ``delta |t| - delta^2/2`` beyond, ``t = (y - eta) / s``, ``s = scale``.
 
-    In ``r = y - eta`` that is ``1/s^2`` times the same function with ``delta s`` in the place of ``delta``.
-    ``scale`` is a number (known), a prior, or left out: unknown, with the default prior of `Gaussian`.
+    As a function of ``r = y - eta`` it is ``1/s^2`` times the same function with ``delta s`` instead of ``delta``.
+    ``scale`` is a number (known) or a prior. By default it is unknown, with the default prior of `Gaussian`.
     """
 
     delta: float = 1.345

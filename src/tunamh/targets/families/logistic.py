@@ -67,7 +67,7 @@ class Logistic(LinearInLabel):
         return nearby(self, y, eta, radius, (), SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD_PEAKS)
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Those of ``log(1 + e^eta)``: the rest is linear."""
+        """The constants of ``log(1 + e^eta)``; the other term is linear."""
         return logistic_second_order(eta, radius)
 
     def third_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:

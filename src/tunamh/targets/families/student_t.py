@@ -52,9 +52,9 @@ _NEAR_PEAK, _FAR_PEAK = np.sqrt(2.0) - 1, np.sqrt(2.0) + 1  # critical points of
 class StudentT(ResidualFamily):
     """``f = (v+1)/2 log(1 + r^2/V)``, ``r = y - eta``, ``V = v s^2``, with ``v = df`` and ``s = scale``.
 
-    ``scale`` is a number (known), a prior of a positive parameter, or left out: unknown, with the default prior of
-    `Gaussian`. ``df`` is a number, a prior, or None: unknown, with the prior ``tunamh.priors.Gamma(2, 10)`` (shape and
-    scale).
+    ``scale`` is a number (known) or a prior of a positive parameter. By default it is unknown, with the default prior
+    of `Gaussian`. ``df`` is a number, a prior, or None: unknown, with the prior ``tunamh.priors.Gamma(2, 10)`` (shape
+    and scale).
     """
 
     df: Any = 4.0
@@ -87,7 +87,7 @@ class StudentT(ResidualFamily):
 
     @property
     def grain(self) -> float:  # type: ignore[override]
-        """What multiplies logarithms: by this much a rise is rounded, even where energies are small."""
+        """The factor of the logarithms: it sets the rounding error of a rise, even if the energies are small."""
         return 0.5 * (self.df + 1)
 
     @property

@@ -1,4 +1,4 @@
-"""Exceptions that carry the numbers a user needs to find the cause."""
+"""Errors and warnings. Their attributes and messages help a user to find the cause."""
 
 from __future__ import annotations
 

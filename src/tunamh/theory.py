@@ -1,7 +1,8 @@
-"""What can be said before sampling: batch sizes, spectral gaps, and exact kernels on finite problems.
+"""Batch sizes, spectral gaps, and exact transition matrices of finite problems.
 
-The finite kernels add up every acceptance probability; the library's own exactness tests compare with them. Tests are
-passed as values (`tunamh.TunaMH(chi=0.1)`), and say by ``finite_acceptance`` what they do on a finite problem.
+For a finite problem the functions compute every acceptance probability; the library's own tests compare with these.
+Tests are passed as objects (`tunamh.TunaMH(chi=0.1)`); their method ``finite_acceptance`` gives the acceptance
+probability.
 """
 
 from __future__ import annotations

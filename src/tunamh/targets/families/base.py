@@ -186,7 +186,7 @@ class BaseFamily(ABC):
     # ------------------------------------------------------------------------------------------ the response, the shell
 
     def response_distribution(self) -> ResponseDistribution | None:
-        """The distribution of a response given its predictor. None: unknown; then only linear predictors can be predicted."""
+        """The distribution of a response given its predictor. None: only linear predictors can be predicted."""
         return None
 
     @classmethod

@@ -38,7 +38,7 @@ class Likelihood(ABC):
     """Linear predictors per row."""
 
     convex: bool = False
-    """Whether ``f`` is convex in its predictors: then a posterior has at most one mode. Otherwise tunamh searches for several."""
+    """Whether ``f`` is convex in its predictors. If not, tunamh searches for several modes."""
 
     self_concordant: ClassVar[bool] = False
     """Whether ``|f'''| <= f''`` everywhere."""
@@ -58,7 +58,7 @@ class Likelihood(ABC):
     @property
     @abstractmethod
     def energy(self) -> Part:
-        """The compiled energy, role `FamilyEnergy`; predictor ``k`` of row ``b`` is ``eta[k * m + b]``, ``m = eta.size / K``."""
+        """The compiled `FamilyEnergy`. Predictor ``k`` of row ``b`` is ``eta[k * m + b]``, ``m = eta.size / K``."""
 
     @property
     @abstractmethod

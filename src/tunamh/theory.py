@@ -153,7 +153,7 @@ class FiniteProblem:
         )
 
     def posterior(self) -> np.ndarray:
-        """``pi(k)``, normalised."""
+        """The normalised posterior ``pi(k)``."""
         log_weight = self.log_prior - self.energies.sum(axis=0)
         weight = np.exp(log_weight - log_weight.max())
         return weight / weight.sum()
@@ -184,7 +184,7 @@ def acceptance(problem: FiniteProblem, test: Any, here: int, there: int) -> floa
 
 
 def full_acceptance(problem: FiniteProblem, here: int, there: int) -> float:
-    """``min(1, rho exp(-sum_i D_i))``."""
+    """The acceptance probability of full-data MH, ``min(1, rho exp(-sum_i D_i))``."""
     rises = problem.energies[:, there] - problem.energies[:, here]
     return math.exp(min(0.0, problem.log_rho(here, there) - rises.sum()))
 

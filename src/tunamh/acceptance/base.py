@@ -57,7 +57,7 @@ def accepts(rng, log_ratio):
 
 @helper
 def verdict(rng, log_ratio, rows, full, worst, move_bound):
-    """Accept with probability ``min(1, exp(log_ratio))``."""
+    """Return the decision: accept with probability ``min(1, exp(log_ratio))``."""
     return Decision(accepts(rng, log_ratio), log_ratio, rows, full, worst, move_bound, np.nan, NO_FAULT)
 
 

@@ -162,7 +162,7 @@ class MixedModel(GroupedParameters):
         return self._with(formula=formula)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
-        """The same model, which knows where it comes from."""
+        """Return the same model with a note of its origin."""
         return self._with(origin=origin)
 
     @property

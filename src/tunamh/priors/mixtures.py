@@ -209,7 +209,7 @@ class MixturePrior(Prior):
 
     @abstractmethod
     def kernel(self, dim: int, names: Sequence[str]) -> tuple[Part, list[float], int, np.ndarray, np.ndarray, tuple]:
-        """Of so many coefficients: refresh, its numbers, arrangement, groups, the scales' start and the variables."""
+        """The compiled update of the scales for ``dim`` coefficients, with its numbers, layout, groups, start and names."""
 
     def in_order(self, names: Sequence[str]) -> Prior:
         return replace(self, columns=tuple(names))
@@ -240,7 +240,7 @@ class MixturePrior(Prior):
 
     @abstractmethod
     def width(self, dim: int) -> np.ndarray:
-        """About how wide the coefficients may be: where the search for a centre looks."""
+        """The approximate width of the coefficients, for the search for a centre."""
 
 
 _WIDE = 10.0  # times the scale, so that the search for a centre is led by the data
@@ -248,12 +248,12 @@ _WIDE = 10.0  # times the scale, so that the search for a centre is led by the d
 
 @dataclass(frozen=True)
 class Horseshoe(MixturePrior):
-    """``beta_j ~ N(0, (local_j global)^2)``, ``local_j`` half-Cauchy(1), ``global`` half-Cauchy(``scale``).
+    """The horseshoe prior ``beta_j ~ N(0, (local_j global)^2)`` with unknown scales.
 
-    The prior shrinks most coefficients to zero and leaves a few large (Carvalho, Polson and Scott 2010). With a smaller
-    ``scale``, fewer are large. Give coefficients that should not be shrunk another prior:
-    ``ByName({"intercept": Flat()}, others=Horseshoe(0.1))``. The scales mix more slowly than the coefficients: use
-    ``thin=10`` if you need them.
+    ``local_j`` is half-Cauchy(1) and ``global`` is half-Cauchy(``scale``). The prior shrinks most coefficients to zero
+    and leaves a few large (Carvalho, Polson and Scott 2010). With a smaller ``scale``, fewer are large. Give
+    coefficients that should not be shrunk another prior: ``ByName({"intercept": Flat()}, others=Horseshoe(0.1))``. The
+    scales mix more slowly than the coefficients: use ``thin=10`` if you need them.
     """
 
     scale: float = 1.0

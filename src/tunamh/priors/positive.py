@@ -35,7 +35,7 @@ class PositivePrior:
 
     @abstractmethod
     def law(self) -> Laws:
-        """Four vectors of length one."""
+        """The prior as a compiled record: kind, mean, scale and degrees of freedom, four vectors of length one."""
 
     vanishes_at_zero = False
     """Whether the density falls faster than any power towards zero."""

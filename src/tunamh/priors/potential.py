@@ -46,7 +46,7 @@ class ReadyPrior(ABC):
 
     @property
     def mixture(self) -> Mixture | None:
-        """The scales that are drawn in turn with the coefficients, where the prior is Gaussian given them."""
+        """The scales of a prior that is Gaussian given its scales; they are sampled in turn with the coefficients."""
         return None
 
     @property

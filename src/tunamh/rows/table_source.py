@@ -122,7 +122,7 @@ class RowsOfTables:
         self.fingerprint = f"{tables.fingerprint}-{about.hexdigest()}"
 
     def first(self) -> Rows:
-        """Some rows from the beginning."""
+        """Return the first rows."""
         return self.read(self.tables.first(self.columns))
 
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:

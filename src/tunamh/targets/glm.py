@@ -176,7 +176,7 @@ class GLM(Regression):
         return self._with(formula=formula)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
-        """The same regression, which knows where it comes from."""
+        """Return the same regression with a note of its origin."""
         return self._with(origin=origin)
 
     @property
@@ -210,7 +210,7 @@ class GLM(Regression):
         return dependent_columns(self)
 
     def dependent_columns_as_given(self) -> list[np.ndarray]:
-        """Groups of columns that depend on each other, as a user gave them, whatever the prior."""
+        """Groups of collinear columns among the user's columns, for any prior."""
         rows = self.given_rows
         probe = self.on_observations(
             rows,
@@ -227,7 +227,7 @@ class GLM(Regression):
         return separating_direction(self)
 
     def names_along(self, direction: np.ndarray) -> list[str]:
-        """The names of the columns with a part in a direction."""
+        """The names of the columns that have a part in this direction."""
         return names_along(self, direction)
 
     def proved_proper(self, expanded: TaylorTarget, away: float) -> bool:
@@ -257,7 +257,7 @@ class GLM(Regression):
 
     @property
     def candidates_slack(self) -> float:
-        """How much higher than the best a candidate's energy may be, because it is the mode of only a sample."""
+        """Tolerance for the energy of a candidate mode above the best one. A candidate is the mode of only a sample."""
         missing = max(0.0, self.n_rows / max(_ROWS_FOR_MANY_STARTS, 20 * self.dim) - 1)
         return 50.0 + 4.0 * self.dim * (1 + missing)
 

@@ -144,7 +144,7 @@ class Cloglog(LinearInLabel):
         return y * first + miss, y * second + miss, y * third + miss
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """1 (not attained), 0.4125 and 0.4261 for labels of 1; otherwise infinity, because ``e^eta`` is unbounded."""
+        """For label 1 the suprema are 1 (not attained), 0.4125 and 0.4261; otherwise infinity (``e^eta``)."""
         return Suprema(*(np.where(y < 1, np.inf, most) for most in HIT_SUPREMA))
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:

@@ -90,15 +90,15 @@ class Gaussian(ResidualFamily):
         return -self.precision * r, np.full_like(r, self.precision), np.zeros_like(r)
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Infinity, 1/s^2 and 0: a quadratic."""
+        """The suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` are infinity, 1/s^2 and 0, because f is quadratic."""
         return same_for_all(y, np.inf, self.precision, 0.0)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' is monotone, f'' constant."""
+        """f' is monotone and f'' is constant, so the suprema are at the ends of the interval."""
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """0: f' is linear."""
+        """Zero, because f' is linear."""
         return np.zeros(eta.shape)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:

@@ -103,7 +103,7 @@ class NegativeBinomial(Family):
         return Suprema(np.maximum(y, r), 0.25 * (y + r), SIGMOID_THIRD * (y + r))
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Critical points: none (f' is monotone), ``z = 0`` and ``z = -+log(2 + sqrt 3)``."""
+        """Critical points: none of f' (monotone), ``z = 0`` of f'', and ``z = -+log(2 + sqrt 3)`` of f'''."""
         total, shift = y + self.dispersion, math.log(self.dispersion)
         slopes, thirds = (
             [(where + shift, height * total) for where, height in peaks]

@@ -60,15 +60,15 @@ class Poisson(Family):
         return mean - y, mean, mean
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Infinity, because ``e^eta`` is unbounded."""
+        """All three suprema are infinite, because ``e^eta`` is unbounded."""
         return same_for_all(y, np.inf, np.inf, np.inf)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """All three are monotone."""
+        """All three derivatives are monotone, so the suprema are at the ends of the interval."""
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """``e^eta phi(rho)``, attained."""
+        """The exact supremum is ``e^eta phi(rho)``."""
         return exponential_second_order(eta, eta, radius)
 
     def third_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:

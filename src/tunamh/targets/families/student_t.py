@@ -82,7 +82,7 @@ class StudentT(ResidualFamily):
 
     @property
     def spread(self) -> float:
-        """``V = v s^2``."""
+        """The squared width ``V = v s^2`` of the energy."""
         return self.df * self.scale**2
 
     @property
@@ -103,7 +103,7 @@ class StudentT(ResidualFamily):
         return first, second, third
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """At r = sqrt(V), r = 0 and r = sqrt(V) (sqrt(2) - 1)."""
+        """``|f'|``, ``|f''|`` and ``|f'''|`` are largest at r = sqrt(V), r = 0 and r = sqrt(V) (sqrt(2) - 1)."""
         V = self.spread
         return same_for_all(y, (self.df + 1) / (2 * np.sqrt(V)), (self.df + 1) / V, self._third_at(_NEAR_PEAK))
 
@@ -112,7 +112,7 @@ class StudentT(ResidualFamily):
         return (self.df + 1) / self.spread**1.5 * abs(2 * t * (3 - t * t) / (1 + t * t) ** 3)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Critical points: r = +-sqrt(V) of f'; 0 and +-sqrt(3V) of f''; +-sqrt(V) (sqrt(2) +- 1) of f'''."""
+        """Critical points are r = +-sqrt(V) of f'; 0 and +-sqrt(3V) of f''; +-sqrt(V) (sqrt(2) +- 1) of f'''."""
         n, V, root = self.df + 1, self.spread, np.sqrt(self.spread)
         slopes = [(y + sign * root, n / (2 * root)) for sign in (-1, 1)]
         curves = [(y, n / V), *((y + sign * np.sqrt(3 * V), n / (8 * V)) for sign in (-1, 1))]
@@ -123,7 +123,7 @@ class StudentT(ResidualFamily):
         return [(y + step, self._third_at(t)) for step, t in steps]
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """By `second_order_near`."""
+        """Computed by `second_order_near`."""
         most = self._third_at(_NEAR_PEAK)
         return second_order_near(lambda at: self.derivatives(at, y), eta, radius, self._third_peaks(y), most)
 

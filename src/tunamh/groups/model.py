@@ -162,7 +162,7 @@ class MixedModel(GroupedParameters):
         return self._with(formula=formula)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
-        """Return the same model with a note of its origin."""
+        """Return the same model, with a description of its data source (kept with the results)."""
         return self._with(origin=origin)
 
     @property

@@ -209,7 +209,7 @@ class MixturePrior(Prior):
 
     @abstractmethod
     def kernel(self, dim: int, names: Sequence[str]) -> tuple[Part, list[float], int, np.ndarray, np.ndarray, tuple]:
-        """The compiled update of the scales for ``dim`` coefficients, with its numbers, layout, groups, start and names."""
+        """The compiled update of the scales for ``dim`` coefficients, with its numbers, layout, groups and start."""
 
     def in_order(self, names: Sequence[str]) -> Prior:
         return replace(self, columns=tuple(names))

@@ -101,7 +101,7 @@ class Target(Value):
 
     @property
     def description(self) -> dict[str, Any] | None:
-        """Plain values from which results can predict rows; None if there is nothing to predict."""
+        """Plain values of the model for `tunamh.predict`, kept with the results; None if nothing can be predicted."""
         return None
 
     def __init__(

@@ -172,11 +172,11 @@ class GLM(Regression):
     """Where a target comes from, in plain values that are kept with its results."""
 
     def from_formula(self, formula: Any) -> Self:
-        """The same regression, which knows the formula that it was made from."""
+        """Return the same regression, with the formula it was made from."""
         return self._with(formula=formula)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
-        """Return the same regression with a note of its origin."""
+        """Return the same regression, with a description of its data source (kept with the results)."""
         return self._with(origin=origin)
 
     @property

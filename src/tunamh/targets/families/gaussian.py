@@ -72,7 +72,7 @@ class Gaussian(ResidualFamily):
         return Gaussian(scale)
 
     def arrange(self, observations: Observations, temper: float) -> Arrangement:
-        """Also limited responses (Tobit), and a scale that is described by columns."""
+        """As in `Family`, and also for censored responses (Tobit) and for a scale with its own columns."""
         if described_by_columns(observations):
             return heteroscedastic(observations, self.scale)
         if not observations.has_censoring:

@@ -51,18 +51,18 @@ class MixedModel(GroupedParameters):
     Parameters
     ----------
     X, y, family, prior, weights, offset, trials, censored
-        As of `GLM`: the coefficients that all rows share. Every family but `Categorical`, unknown scales, dispersions,
-        shapes and cutpoints included. Rows of `tunamh.open_rows` are read once and held, if its ``memory`` allows.
+        As for `GLM`. ``theta`` are the coefficients of ``X``. All families except `Categorical` work, with their
+        unknown parameters. Rows of `tunamh.open_rows` are read once and must fit into its ``memory``.
     groups : GroupEffects, or a list of them
-        One for every factor; crossed and nested factors alike (a nested one has codes of its own, such as
-        ``school + "/" + class``). A plain column of codes stands for random intercepts. Where ``X`` is of `open_rows`,
-        codes and columns are given by name: ``groups="carrier"``, ``GroupEffects("carrier", ["distance"])``.
+        One for each factor. Factors can be crossed or nested; a nested factor has its own codes, such as
+        ``school + "/" + class``. A plain column of codes means random intercepts. If ``X`` comes from `open_rows`, use
+        column names: ``groups="carrier"``, ``GroupEffects("carrier", ["distance"])``.
     keep_effects : bool, optional
-        Whether draws of all effects are kept. If not, results have a group ``group_effects`` with the mean and standard
-        deviation of every effect over all kept steps, chain by chain. None: up to 100,000 effects are kept.
+        Whether to keep the draws of all effects. If False, the result has a group ``group_effects`` with the mean and
+        standard deviation of every effect for each chain. By default up to 100,000 effects are kept.
 
-    Results have ``theta``, the family's own parameters, ``group_scale``, ``group_correlation`` where effects have
-    several columns, and ``group_effect``, named by factor and level.
+    Results have the variables ``theta``, the family's parameters, ``group_scale``, ``group_correlation`` (if effects
+    have several columns), and ``group_effect``, named by factor and level.
     """
 
     search_start: Point | None = None
@@ -162,7 +162,7 @@ class MixedModel(GroupedParameters):
         return self._with(formula=formula)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
-        """The same model, which knows where it comes from."""
+        """Return the same model, with a description of its data source (kept with the results)."""
         return self._with(origin=origin)
 
     @property
@@ -246,7 +246,7 @@ class MixedModel(GroupedParameters):
         self.base.check_data()
 
     def sweep(self) -> tuple[Sweep, LaplaceByGroups, str]:
-        """The test and the proposal by which the model is sampled, and why."""
+        """Return the test and the proposal for this model, and the reason."""
         groups = " and ".join(f"{one.groups:,} of {one.name}" for one in self.groupings)
         return Sweep(), LaplaceByGroups(), f"common parameters and scales together, then each group by itself: {groups}"
 
@@ -259,7 +259,7 @@ class MixedModel(GroupedParameters):
         return law_of_shared(self), SharedParameters(self)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Twice as wide as the Laplace law of common parameters and scales; effects by their laws given these."""
+        """Initial state: twice as wide as the Laplace approximation of coefficients and scales; effects given these."""
         state = np.empty(self.dim)
         p, scales_at, effects_at = self.p, self.p, self.p + self.m
         for k, (one, numbers) in enumerate(zip(self.groupings, self.factors, strict=True)):

@@ -213,7 +213,7 @@ class MixturePrior(Prior):
 
     @abstractmethod
     def kernel(self, dim: int, names: Sequence[str]) -> tuple[Part, dict, int, np.ndarray, np.ndarray, tuple]:
-        """Of so many coefficients: refresh, its numbers, arrangement, groups, the scales' start and the variables."""
+        """The compiled update of the scales for ``dim`` coefficients, with its numbers, layout, groups and start."""
 
     def in_order(self, names: Sequence[str]) -> Prior:
         return replace(self, columns=tuple(names))
@@ -245,7 +245,7 @@ class MixturePrior(Prior):
 
     @abstractmethod
     def width(self, dim: int) -> np.ndarray:
-        """About how wide the coefficients may be: where the search for a centre looks."""
+        """The approximate width of the coefficients, for the search for a centre."""
 
 
 _WIDE = 10.0  # times the scale, so that the search for a centre is led by the data
@@ -253,11 +253,12 @@ _WIDE = 10.0  # times the scale, so that the search for a centre is led by the d
 
 @dataclass(frozen=True)
 class Horseshoe(MixturePrior):
-    """``beta_j ~ N(0, (local_j global)^2)``, ``local_j`` half-Cauchy(1), ``global`` half-Cauchy(``scale``).
+    """The horseshoe prior ``beta_j ~ N(0, (local_j global)^2)`` with unknown scales.
 
-    Most coefficients are pulled to zero, a few are left alone (Carvalho, Polson and Scott 2010): the smaller ``scale``,
-    the fewer. Coefficients that are not to be shrunk get a prior of their own: ``ByName({"intercept": Flat()},
-    others=Horseshoe(0.1))``. Scales mix more slowly than coefficients: take ``thin=10`` if you need them.
+    ``local_j`` is half-Cauchy(1) and ``global`` is half-Cauchy(``scale``). The prior shrinks most coefficients to zero
+    and leaves a few large (Carvalho, Polson and Scott 2010). With a smaller ``scale``, fewer are large. Give
+    coefficients that should not be shrunk another prior: ``ByName({"intercept": Flat()}, others=Horseshoe(0.1))``. The
+    scales mix more slowly than the coefficients: use ``thin=10`` if you need them.
     """
 
     scale: float = 1.0
@@ -284,9 +285,9 @@ class Grouped(MixturePrior):
     Parameters
     ----------
     groups : optional
-        The group of every coefficient, in the order of the columns; None: all are one group.
+        The group of every coefficient, in the order of the columns. Default: one group for all.
     scale : HalfStudentT or HalfCauchy
-        The prior of the scales; by default half-Student-t with 3 degrees of freedom and scale 2.5.
+        The prior of the scales. Default: half-Student-t with 3 degrees of freedom and scale 2.5.
     """
 
     groups: Any = None

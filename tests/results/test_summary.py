@@ -66,6 +66,6 @@ def test_a_summary_of_no_draws_says_what_is_wanted(given):
 
 
 def test_laplace_has_a_summary_of_its_own():
-    approximation = tunamh.laplace(tunamh.GLM([[0.0], [1.0], [3.0]], [0.0, 1.0, 2.0], tunamh.Gaussian(1.0)), check=False)
+    approximation = tunamh.laplace(tunamh.GLM(np.ones((40, 1)), np.arange(40.0), tunamh.Gaussian(9.0)), check=False)
     with pytest.raises(TypeError, match=r"call \.summary\(\) on it"):
         tunamh.summary(approximation)

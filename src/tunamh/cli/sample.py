@@ -20,10 +20,11 @@ DATA = Annotated[
     typer.Argument(help="Data: .parquet (also a folder, or 'folder/*.parquet'), .csv, .tsv (also .gz), .npy or .npz."),
 ]
 FORMULA = Annotated[str, typer.Argument(help='Such as "late ~ distance + C(carrier) + (1 | airport)".')]
-FAMILY = Annotated[str, typer.Option(help=f"What the responses are: {FAMILIES}.")]
+FAMILY = Annotated[str | None, typer.Option(help=f"What the responses are: {FAMILIES}. Numbers without it: gaussian.")]
 PRIOR = Annotated[list[str], typer.Option("--prior", help=f"Of a term, and again for others: {PRIORS}.")]
 WEIGHTS = Annotated[str | None, typer.Option(help="Column of weights.")]
 TRIALS = Annotated[str | None, typer.Option(help="Column of trials, for counts of successes.")]
+EVENT = Annotated[str | None, typer.Option(help="Column of 1 (the event was seen) and 0 (the time is censored).")]
 CENSORED = Annotated[str | None, typer.Option(help="Column of 0, 1 (the response is larger) and -1 (smaller).")]
 PREDICTORS = Annotated[list[str], typer.Option(help="Of another parameter, such as 'scale=~ distance'.")]
 MISSING = Annotated[str, typer.Option(help="Rows with missing values: error, or drop.")]
@@ -40,7 +41,7 @@ SECONDS = Annotated[float | None, typer.Option(min=0.001, help="Stop after so ma
 def sample(
     data: DATA,
     formula: FORMULA,
-    family: FAMILY,
+    family: FAMILY = None,
     out: OUT = None,
     store: Annotated[Path | None, typer.Option(help="A new folder; the run is written there as it goes.")] = None,
     draws: DRAWS = 1000,
@@ -52,6 +53,7 @@ def sample(
     weights: WEIGHTS = None,
     trials: TRIALS = None,
     censored: CENSORED = None,
+    event: EVENT = None,
     predictors: PREDICTORS = [],  # noqa: B006
     missing: MISSING = "error",
     redundant: REDUNDANT = "error",
@@ -76,7 +78,8 @@ def sample(
         refuse_existing(out, ".nc")
     if store is not None:
         refuse_existing(store)
-    asked = Asked(str(data), formula, family, prior, weights, trials, censored, predictors, missing, redundant, memory)
+    choices = family, prior, weights, trials, censored, predictors, missing, redundant, memory, event
+    asked = Asked(str(data), formula, *choices)
     target = asked.target(asked.table())
     _tell(target)
     until = None if until_ess is None else tunamh.Until(ess=until_ess)
@@ -121,6 +124,8 @@ def _tell(target: Any) -> None:
     if model.dropped:
         kept += f" ({model.dropped:,} with missing values left out)"
     print(f"{kept}, {model.side.dim:,} coefficients; response {model.response.told}")
+    for line in target.remarks():
+        print(line)
     for name, levels in model.side.levels.items():
         print(f"{name}: {len(levels):,} levels, the reference is {levels[0]!r}")
 

@@ -19,10 +19,11 @@ from ..groups.from_tables import BYTES_OF_AN_EFFECT
 from ..rows.in_memory import every_block, fits
 from ..rows.source import Factored, Rows
 from ..rows.table_source import RowsOfTables, TableBlock, Tables
-from ..rows.trials import counted, first_wrong
+from ..rows.trials import counted, first_wrong, shares_hint
 from ..targets import GLM
 from ..targets.designs.indexed import NOWHERE
 from ..targets.families.base import BaseFamily, Location
+from .censoring import censoring_of
 from .columns import Factor, Variable, join_levels
 from .errors import FormulaError
 from .evaluate import Values
@@ -132,7 +133,7 @@ class FormulaRows:
         trials = beside.get("trials")
         if trials is not None:
             _refuse_wrong_trials(values, y, trials)
-        offset, censored = model.offset(values), beside.get("censored")
+        offset, censored = model.offset(values), censoring_of(beside)
         filler = self.filler if trials is None else 0.0
         filled: Any = [
             None if given is None else _spread(given, keep, n, fill)
@@ -156,7 +157,7 @@ def _refuse_wrong_trials(values: Values, y: np.ndarray, trials: np.ndarray) -> N
     if row is not None:
         raise FormulaError(
             f"row {values.row(row)} has {y[row]:g} of {trials[row]:g} trials: both must be whole numbers, the first "
-            "from 0 to the trials."
+            f"from 0 to the trials.{shares_hint(y, trials)}"
         )
 
 

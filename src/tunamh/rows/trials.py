@@ -18,6 +18,15 @@ def first_wrong(y: np.ndarray, trials: np.ndarray) -> int | None:
     return int(np.argmax(wrong)) if wrong.any() else None
 
 
+def shares_hint(y: np.ndarray, trials: np.ndarray) -> str:
+    """What to say where the responses are ``k/n`` in the place of ``k``; else nothing."""
+    successes = y * trials
+    whole = np.abs(successes - np.round(successes)) < 1e-6 * np.maximum(1.0, trials)
+    if not (whole & (y >= 0) & (y <= 1)).all():
+        return ""
+    return " The responses look like shares k/n: give the number of successes k, and the trials n beside it."
+
+
 def fractions(y: np.ndarray, trials: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:
     """One row of weight ``n`` and response ``k / n``; no trials, no weight."""
     found = np.divide(y, trials, out=np.zeros(len(trials)), where=trials > 0)

@@ -141,7 +141,8 @@ def _opened(made: Made, task: Task, progress: Progress, in_memory: bool) -> list
         ChainRun(*parts, child, number, point, *size, room=None if in_memory else 0)
         for number, (child, point) in enumerate(zip(task.seed.spawn(task.chains), task.points, strict=True))
     ]
-    progress.say(made.why)
+    for line in (*made.given.remarks(), made.why):
+        progress.say(line)
     announce("loading compiled code (first use compiles it)")
     if not run_chain.is_kept:
         progress.say("compiling, which the first use after an installation does: 10 to 30 seconds")

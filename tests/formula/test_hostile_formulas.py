@@ -181,7 +181,9 @@ def test_data_that_are_no_table(data):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"family": None}, "family must be a value"),
+        ({"family": 3}, "family must be a value"),
+        ({"family": "gausian"}, "there is no family 'gausian'; known are .*gaussian"),
+        ({"family": tunamh.Exponential(), "event": "z"}, "does not fit|event must be 1"),
         ({"family": tunamh.Gaussian}, "family must be a value"),
         ({"family": REAL, "missing": "ignore"}, "missing must be one of"),
         ({"family": REAL, "redundant": True}, "redundant must be one of"),

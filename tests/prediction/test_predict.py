@@ -151,7 +151,7 @@ def test_a_saved_result_and_a_store_predict(tmp_path):
 def test_responses_cover_new_rows():
     target = tunamh.regression("y ~ x + a", TABLE, family=tunamh.Gaussian())
     found = tunamh.predict(sampled(target, 200), TABLE, kind="response", quantiles=(0.1, 0.9), rng=1)
-    inside = (TABLE["y"] >= found["quantile"][0].values) & (TABLE["y"] <= found["quantile"][1].values)
+    inside = (TABLE["y"] >= found["q5"].values) & (TABLE["y"] <= found["q95"].values)
     assert abs(inside.mean() - 0.8) < 5 * np.sqrt(0.16 / N)
 
 

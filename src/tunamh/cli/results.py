@@ -63,16 +63,8 @@ def predict(
 
     refuse_existing(out, ".csv")
     found = tunamh.predict(open_result(run), read_table(data), kind=kind, draws=draws, new_levels=new_levels, rng=seed)
-    write_new(out, lambda file: _flat(found).to_csv(file, index=False))
+    write_new(out, lambda file: found.to_dataframe().reset_index().to_csv(file, index=False))
     print(f"wrote {found.sizes['row']:,} rows to {out}")
-
-
-def _flat(found: Any) -> Any:
-    """One line per row (and class)."""
-    table = found[["mean", "sd"]].to_dataframe().reset_index()
-    for q in found["probability"].values:
-        table[f"q{100 * q:g}"] = found["quantile"].sel(probability=q).values.ravel()
-    return table
 
 
 @command

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,8 +82,12 @@ class FormulaModel:
     @property
     def predictor_columns(self) -> list[str]:
         """The columns that new rows must have."""
+        return self.columns_needed(lambda one: True)
+
+    def columns_needed(self, counts: Callable[[GroupSide], bool]) -> list[str]:
+        """The columns that new rows must have if only those group effects count for which ``counts`` holds."""
         names = columns_of(self.side.terms)
-        for one in self.groups:
+        for one in filter(counts, self.groups):
             names += [name for atom in one.by for name in columns_in(atom)] + columns_of(one.columns.terms)
         for side in self.others.values():
             names += columns_of(side.terms)

@@ -13,6 +13,7 @@ from ..targets.families.plain import as_family
 from .build import default_family, learned_model, regression_of_tables, target_of
 from .errors import FormulaError
 from .needed_rows import read_formula, rows_of
+from .result_names import by_own_names
 from .tables import in_memory, may_be_held
 from .variables import as_columns, refuse_unknown
 
@@ -86,6 +87,7 @@ def regression(
             raise ValueError(f"{name} must be one of {', '.join(map(repr, _CHOICES[name]))}, got {shown(value)}.")
     family = None if family is None else as_family(family)
     beside = {"weights": weights, "trials": trials, "censored": censored, "event": event}
+    predictors = by_own_names(predictors, () if family is None else family.described)
     in_blocks = isinstance(data, Tables)
     asked = read_formula(formula, dict.fromkeys(data.names) if in_blocks else as_columns(data), beside, predictors)
     refuse_unknown(asked.names, list(data.names) if in_blocks else list(as_columns(data)))

@@ -18,7 +18,7 @@ Names that files cannot hold or that are taken are changed: ``/`` becomes ``÷``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -55,6 +55,16 @@ FAMILY_NAMES = {
 
 ``inflation`` does: it is the probability of a zero too many, and Bambi's ``psi`` is 1 minus that probability.
 """
+
+_DESCRIBED = {"sigma": "scale", "kappa": "precision", "psi": "positive"}
+
+
+def by_own_names(predictors: Any, known: Sequence[str]) -> Any:
+    """``predictors`` by the family's own names of its parameters, for which results' names may stand."""
+    if not isinstance(predictors, Mapping):
+        return predictors
+    return {name if name in known else _DESCRIBED.get(name, name): formula for name, formula in predictors.items()}
+
 
 _OF_PRIORS = ("local_scale", "global_scale", "prior_scale")
 """Variables of priors whose scales are drawn."""

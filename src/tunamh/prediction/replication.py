@@ -129,7 +129,7 @@ def _replicated(
     formula = fitted.formula
     if formula is None:
         raise NotApplicable("replicas need a target that was made from a formula, by tunamh.regression.")
-    if "censored" in formula.beside:
+    if fitted.about.get("censored"):
         raise NotApplicable("replicas of censored responses are not offered.")
     generator = np.random.default_rng(rng)
     some, picked, n_rows = _subsample(formula, data, rows, generator)

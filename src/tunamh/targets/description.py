@@ -33,6 +33,7 @@ def regression_as_json(target: GLM) -> dict[str, Any]:
             for name, labels in zip(rows.described, rows.other_names, strict=True)
         },
         "classes": _classes(target),
+        **({"censored": True} if rows.has_censoring else {}),
         **_formula(target),
     }
 

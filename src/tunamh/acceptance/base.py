@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from enum import Enum
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -13,13 +14,21 @@ from ..rows.supply import Supply
 from ..theory import FiniteProblem
 
 
+class Memory(Enum):
+    """What the memory of a test or kernel has to do with where the chain is."""
+
+    APART = "nothing: an order of rows, sums over draws"
+    OF_PARAMETERS = "it is known of the parameters, such as their energy, and begins anew when others move these"
+    PART_OF_STATE = "the chain's law is one of parameters and memory together: no other kernel may move these"
+
+
 class ReadyTest(NamedTuple):
     """A test made ready for a target.
 
     ``memory`` is what a chain starts with, ``supply`` where the rows that it draws come from; ``adapt`` turns the knobs
     given the mean move bound ``C M`` of proposals, None when nothing is left to choose. ``reports`` names the number
-    that a test of its own kind puts into the field ``report`` of its decisions. ``fresh``: the memory is a summary of
-    the kept draws, and begins anew after warm-up.
+    that a test of its own kind puts into the field ``report`` of its decisions. ``memory_is`` says what the memory is,
+    where other kernels take turns with the test.
     """
 
     decide: Part
@@ -28,7 +37,7 @@ class ReadyTest(NamedTuple):
     supply: Supply
     adapt: Part | None = None
     reports: str | None = None
-    fresh: bool = False
+    memory_is: Memory | None = None
 
 
 class AcceptanceTest(Protocol):

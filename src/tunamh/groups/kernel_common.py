@@ -71,7 +71,7 @@ def closed_prior(hyper, factor, state, common, model):
     Where ``tau`` moves, the scales of all factors do as a user knows them, and known ones do in units of the errors'
     scale, so that the other factors' effects have other laws; else those of the other factors stay.
     """
-    value = model.common_prior(state[: common.p], model.common_hyper)
+    value = model.log_prior(state[: common.p], model.prior_hyper)
     if not value > -np.inf:
         return value
     tau = tau_of(state, common)

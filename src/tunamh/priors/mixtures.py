@@ -2,9 +2,9 @@
 
     beta_j | v_j ~ N(mean_j, v_j),    v_j by the horseshoe, by groups, or so that beta_j is Student-t or Laplace
 
-A chain then alternates: scales given the coefficients, by draws in closed form that read no data (the role `Refresh`),
-and coefficients given the scales, for which the prior is Gaussian. However narrow the peak and heavy the tails, each
-half is easy.
+A chain then alternates: scales given the coefficients, by draws in closed form that read no data
+(`tunamh.chains.gibbs_scales`), and coefficients given the scales, for which the prior is Gaussian. However narrow the
+peak and heavy the tails, each half is easy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arguments import moderate_number, settle, shown
-from ..compiled import Part, Refresh, fixed, helper, part
+from ..compiled import NO_FAULT, Part, Step, fixed, helper, part
 from .laws import FLAT, LAPLACE, NORMAL, Laws, ReadyIndependent, ready, records
 from .positive import HalfCauchy, HalfStudentT, PositivePrior
 from .potential import Prior, ReadyPrior
@@ -56,8 +56,8 @@ def _within(variance):
     return min(max(variance, _LEAST), _MOST)
 
 
-@part(Refresh)
-def _horseshoe(rng, here, hyper):
+@helper
+def draw_horseshoe(rng, here, hyper):
     """``v_j = l_j t`` with half-Cauchy roots, by their inverse-gamma mixtures (Makalic and Schmidt 2016)."""
     d = int(hyper[0])
     width = hyper[_COEFFICIENTS + 3 * d]
@@ -74,6 +74,12 @@ def _horseshoe(rng, here, hyper):
         here[2 * d] = _within(_inverse_gamma(rng, 0.5 * (count + 1.0), 1.0 / wide + total))
 
 
+@part(Step)
+def _horseshoe(rng, place, model, stream, own, work, statistics):
+    draw_horseshoe(rng, place.here, own.hyper)
+    return NO_FAULT
+
+
 @helper
 def inverse_gaussian(rng, mean, shape):
     """By Michael, Schucany and Haas (1976)."""
@@ -83,8 +89,8 @@ def inverse_gaussian(rng, mean, shape):
     return x if rng.random() * (mean + x) <= mean else mean * mean / x
 
 
-@part(Refresh)
-def _each(rng, here, hyper):
+@helper
+def draw_each(rng, here, hyper):
     """Each coefficient has a variance of its own, by which its law is Student-t or Laplace.
 
     Student-t: inverse gamma, ``(df / 2, df scale^2 / 2)``. Laplace: exponential with mean ``2 scale^2``; one over it is
@@ -104,8 +110,14 @@ def _each(rng, here, hyper):
                 here[d + j] = _within(_inverse_gamma(rng, shape, 0.5 * (df * scale * scale + square)))
 
 
-@part(Refresh)
-def _grouped(rng, here, hyper):
+@part(Step)
+def _each(rng, place, model, stream, own, work, statistics):
+    draw_each(rng, place.here, own.hyper)
+    return NO_FAULT
+
+
+@helper
+def draw_by_group(rng, here, hyper):
     """``v_g`` of a group is the square of a half-Student-t scale."""
     d = int(hyper[0])
     numbers = _COEFFICIENTS + 3 * d
@@ -118,6 +130,12 @@ def _grouped(rng, here, hyper):
                 count += 1
         wide = _inverse_gamma(rng, 0.5 * (df + 1.0), df / here[d + g] + 1.0 / width**2)
         here[d + g] = _within(_inverse_gamma(rng, 0.5 * (df + count), df / wide + total))
+
+
+@part(Step)
+def _grouped(rng, place, model, stream, own, work, statistics):
+    draw_by_group(rng, place.here, own.hyper)
+    return NO_FAULT
 
 
 _NO_LAW = float(FLAT), 1.0, 1.0  # kind, scale and df of what has none
@@ -133,7 +151,7 @@ class Mixture(NamedTuple):
     users see the roots.
     """
 
-    refresh: Part
+    draw_scales: Part
     hyper: np.ndarray
     arrangement: int
     groups: np.ndarray
@@ -188,7 +206,7 @@ class Mixture(NamedTuple):
             (name, tuple(spread(np.array(labels, object), "")) if labels and self.arrangement == HORSESHOE else labels)
             for name, labels in self.variables
         )
-        return Mixture(self.refresh, fixed([*hyper, *numbers]), self.arrangement, groups, start, variables)
+        return Mixture(self.draw_scales, fixed([*hyper, *numbers]), self.arrangement, groups, start, variables)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +221,7 @@ class MixturePrior(Prior):
 
     @abstractmethod
     def kernel(self, dim: int, names: Sequence[str]) -> tuple[Part, list[float], int, np.ndarray, np.ndarray, tuple]:
-        """Of so many coefficients: refresh, its numbers, arrangement, groups, the scales' start and the variables."""
+        """Of so many coefficients: the step that draws their scales, its numbers, arrangement, groups, start, variables."""
 
     def in_order(self, names: Sequence[str]) -> Prior:
         named = copy(self)
@@ -217,7 +235,7 @@ class MixturePrior(Prior):
     def bind_beside(self, others: Laws, mixed: np.ndarray, names: Sequence[str]) -> ReadyPrior:
         """With flat or normal priors of coefficients that are not ``mixed``."""
         d = len(mixed)
-        refresh, numbers, arrangement, groups, start, variables = self.kernel(d, names)
+        draw_scales, numbers, arrangement, groups, start, variables = self.kernel(d, names)
         variance = np.where(others.kind == FLAT, np.inf, others.scale**2)
         mean = np.where(mixed, self.centre(d), others.mean)
         hyper = fixed([d, *mixed, *np.where(mixed, 1.0, variance), *mean, *numbers])
@@ -228,7 +246,7 @@ class MixturePrior(Prior):
             np.ones(d),
         )
         plain = ready(wide)
-        mixture = Mixture(refresh, hyper, arrangement, groups, start, variables)
+        mixture = Mixture(draw_scales, hyper, arrangement, groups, start, variables)
         return ReadyMixture(plain.log_prior, plain.hyper, plain.mean, plain.precision, plain.flat, plain.laws, mixture)
 
     def centre(self, dim: int) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arguments import flag, positive_number, whole_number
 from ..acceptance.base import AcceptanceTest
+from ..chains.kernel import Kernel
 from ..results.until import Until, checked_rule
 from ..store import Store, StoreError
 from ..store.folder import as_path
@@ -24,6 +25,7 @@ def resume(
     test: AcceptanceTest | None = None,
     proposal: Any = None,
     control: Callable[[Target], Target] | None = None,
+    kernel: Kernel | None = None,
     draws: int | None = None,
     until: Until | None = None,
     cores: int | None = None,
@@ -33,14 +35,14 @@ def resume(
     """Go on with a run that ``sample(..., store=)`` began, however it ended: a kill, Ctrl-C, ``max_seconds``, an error.
 
     The draws are, bit for bit, those of a run that was never interrupted. A store holds no data and no code, so the
-    target is made again, as it was for `sample`, and what you said there of ``test``, ``proposal`` and ``control`` is
-    said again. Set-up is then made anew. Seed, tune, thin, chains and initial states are the store's.
+    target is made again, as it was for `sample`, and what you said there of ``test``, ``proposal``, ``control`` and
+    ``kernel`` is said again. Set-up is then made anew. Seed, tune, thin, chains and initial states are the store's.
 
     Parameters
     ----------
     store : str or path
         The folder of the run.
-    target, test, proposal, control
+    target, test, proposal, control, kernel
         As they were given to `sample`. Others are refused with the reason: another target or other choices by their
         descriptions, other data by their fingerprint, and what neither shows (a changed function, another processor or
         version that rounds otherwise) by the first steps of the run, which are made again.
@@ -67,7 +69,7 @@ def resume(
     >>> target = tunamh.LogisticRegression(X, y)
     >>> posterior = tunamh.resume("run", target) if os.path.exists("run") else tunamh.sample(target, store="run")
     """
-    choices = Choices(target, test, proposal, control).checked()
+    choices = Choices(target, test, proposal, control, kernel).checked()
     cores = None if cores is None else whole_number("cores", cores, 1)
     max_seconds = None if max_seconds is None else positive_number("max_seconds", max_seconds, infinite=True)
     progressbar = flag("progressbar", progressbar)

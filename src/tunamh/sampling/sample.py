@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arguments import flag, has_row_labels, numbers, positive_number, seed_sequence, shown, whole_number
 from ..acceptance.base import AcceptanceTest
+from ..chains.kernel import Kernel
 from ..results.until import Until, checked_rule
 from ..store.folder import as_path, refuse_taken
 from ..targets.base import Target
@@ -22,6 +23,7 @@ def sample(
     test: AcceptanceTest | None = None,
     proposal: Any = None,
     control: Callable[[Target], Target] | None = None,
+    kernel: Kernel | None = None,
     draws: int = 1000,
     tune: int = 1000,
     chains: int = 4,
@@ -54,6 +56,9 @@ def sample(
     control : optional
         A control variate such as `Taylor`: maps the target to one with the same posterior and smaller bounds. With none
         of the three named, all are chosen for the target; else what is left out is `TunaMH`, `RandomWalk` and none.
+    kernel : Kernel, optional
+        In the place of ``test`` and ``proposal``, what a step does: several kernels in turn, ``InTurn(first, second)``,
+        one of your own (docs/kernels.md), or ``MetropolisHastings(proposal, test)``.
     draws : int
         Kept draws per chain.
     tune : int
@@ -110,7 +115,7 @@ def sample(
     >>> posterior = tunamh.sample(tunamh.LogisticRegression(X, y), draws=2000, rng=1)
     >>> arviz_stats.summary(posterior)
     """
-    choices = Choices(target, test, proposal, control).checked()
+    choices = Choices(target, test, proposal, control, kernel).checked()
     draws, tune = whole_number("draws", draws, 1), whole_number("tune", tune, 0)
     chains, thin = whole_number("chains", chains, 1), whole_number("thin", thin, 1)
     cores = None if cores is None else whole_number("cores", cores, 1)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._arguments import moderate_number
 from .._linear import Frame, Metric, metric
-from ..compiled import BLOCK, Data, Model, fixed, nothing_to_refresh
+from ..compiled import BLOCK, Data, Model, fixed
 from ..errors import NotApplicable
 from ..priors import PriorExpansion, ReadyPrior, as_prior
 from ..proposals import RandomWalk
@@ -80,8 +80,8 @@ class Target:
     states: int | None = None
     """Number of states of a finite target; None in continuous space."""
 
-    refresh_hyper: np.ndarray = fixed([])
-    """Numbers of the part that refreshes a state."""
+    mixture: Any = None
+    """Scales of the prior that a state holds, where it does (`tunamh.priors.mixtures.Mixture`)."""
 
     predictors: int = 1
     """Linear predictors per row, for which a chain's scratch has room."""
@@ -232,10 +232,10 @@ class Target:
         rows are asked of.
         """
         parts = self.parts
-        if getattr(self._prior, "mixture", None) is not None and parts.refresh is nothing_to_refresh:
+        if getattr(self._prior, "mixture", None) is not None and self.mixture is None:
             raise NotApplicable(
                 f"the prior {self.prior!r} is Gaussian given unknown scales, which sample(target) draws in turn with "
-                "the coefficients: leave test=, proposal= and control= out."
+                "the coefficients: leave test=, proposal=, kernel= and control= out."
             )
         scratch = (np.empty(size * BLOCK) for size in (self.predictors, self.predictors, 1))
         family = parts.family_rise, parts.family_energy, self._family_hyper
@@ -252,10 +252,8 @@ class Target:
                 parts.locate,
                 parts.distance,
                 parts.offset,
-                parts.refresh,
-                self.refresh_hyper,
             ),
-            *(prior.log_prior, prior.hyper, prior.log_prior, prior.hyper),
+            *(prior.log_prior, prior.hyper),
             *(self.dim, self.n_rows, self.total_bound, self.own_bounds),
             elsewhere=elsewhere,
         )
@@ -330,6 +328,10 @@ class Target:
     def default_proposal(self) -> Any:
         """The proposal used when the user names none."""
         return RandomWalk()
+
+    def own_kernel(self) -> Any:
+        """The kernel without which nothing can sample the target, such as a sweep over its groups; None: any will do."""
+        return None
 
     def __repr__(self) -> str:
         temper = "" if self.temper == 1 else f", temper={self.temper:g}"

@@ -1,7 +1,7 @@
 """A regression under a prior that is Gaussian given unknown scales: two kernels in turn (spec 5o).
 
-A state is the coefficients followed by the scales. The scales are refreshed given the coefficients, without a look at
-the data. The coefficients are then proposed from the Gaussian law that the quadratic part of the data and the prior
+A state is the coefficients followed by the scales. The scales are drawn anew given the coefficients, without a look
+at the data (`tunamh.chains.gibbs_scales`). The coefficients are then proposed from the Gaussian law that the quadratic part of the data and the prior
 given the scales make together, ``N(m, Q^-1)``,
 
     Q = H + D^-1,    m = Q^-1 (H t - g + D^-1 mean),    D = diag(variances),
@@ -208,8 +208,7 @@ class GivenScalesTarget(TaylorTarget):
         locate, distance, offset = _first, _distance_of_several if several else _distance, _offset
         if scaled is not None:
             locate, distance, offset = scaled.parts(several=several)
-        self.parts = self.parts._replace(locate=locate, distance=distance, offset=offset, refresh=mixture.refresh)
-        self.refresh_hyper = mixture.hyper
+        self.parts = self.parts._replace(locate=locate, distance=distance, offset=offset)
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
         first = theta[: self.dim] if self.scaled is None else self.scaled.state(theta[: self.dim])

@@ -20,8 +20,8 @@ from .kernel import Kernel, ReadyKernel
 class InTurn(Kernel):
     """``InTurn(first, second, ...)``: a step makes one step of each, in this order.
 
-    If every kernel leaves the posterior as it is, so does this one. The chain need not be reversible, and a kernel alone
-    need not reach every state.
+    If every kernel leaves the posterior as it is, so does this one. The chain need not be reversible, and a kernel
+    alone need not reach every state.
 
     What a kernel remembers of the state, such as the energy of all rows in `MH`, begins anew when another kernel has
     moved the parameters: such a step reads all rows twice. Kernels whose memory is part of the state (`FlyMC`) cannot
@@ -70,8 +70,8 @@ def _refuse_memory(kernel: Kernel, ready: ReadyKernel) -> None:
         return
     if ready.memory_is is Memory.PART_OF_STATE:
         raise NotApplicable(
-            f"{kernel!r} keeps a part of the state in its memory, which other kernels would not know of: it cannot take "
-            "turns with them."
+            f"{kernel!r} keeps a part of the state in its memory, which other kernels would not know of: it cannot "
+            "take turns with them."
         )
     raise NotApplicable(
         f"{kernel!r} has a memory and does not say what it is: give its ReadyTest or ReadyKernel memory_is=, or other "

@@ -195,7 +195,10 @@ class Kernel(ABC):
         raise NotApplicable(f"{type(self).__name__} has no transition matrix on finite problems.")
 
     def check_bounds(self, target: Any, times: int, rng: np.random.Generator) -> float:
-        """Of a kernel that a target brings along: hold every row against its bound in so many steps; the worst ratio."""
+        """Of a kernel that a target brings along: hold every row against its bound in so many steps; the worst ratio.
+
+        Raises `BoundViolation`, which names the row.
+        """
         raise NotApplicable(f"{type(self).__name__} has no bounds of rows to be checked.")
 
     def summaries(self, target: Any, memories: list[np.ndarray]) -> dict[str, np.ndarray] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,9 +70,7 @@ def run_chain(rng, walk, kept):
             log_rho, distance, prior_there = ratio_of_proposal(rng, place, model, own, prior)
             if math.isnan(log_rho) or log_rho == np.inf:
                 return Outcome(k * thin + t, BAD_RATIO)
-            decision = own.decide(
-                rng, theta, place.prop, log_rho, distance, model, stream, own.knobs, own.memory, work
-            )
+            decision = own.decide(rng, theta, place.prop, log_rho, distance, model, stream, own.knobs, own.memory, work)
             if decision.fault != NO_FAULT:
                 return Outcome(k * thin + t, decision.fault)
             if stream.cursor[stream.cursor.size - 1] < 0:
@@ -108,7 +107,7 @@ def _add(record, k, over_steps, first, statistics):
 
 @helper
 def _differ(a, b):
-    for j in range(a.size):
+    for j in range(a.size):  # noqa: SIM110 (compiled)
         if a[j] != b[j]:
             return True
     return False
@@ -217,7 +216,7 @@ def compile_parts(setup: ChainSetup) -> None:
 def slices_of(sizes: list[int]) -> list[slice]:
     """Places in a flat vector of parts one behind the other."""
     ends = np.cumsum([0, *sizes])
-    return [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
 
 def walk_of(state: ChainState, setup: ChainSetup) -> Walk:
@@ -226,7 +225,8 @@ def walk_of(state: ChainState, setup: ChainSetup) -> Walk:
     memories = slices_of([turn.memory.size for turn in turns])
     columns = slices_of([len(turn.statistics) for turn in turns])
     own = tuple(
-        _own(turn, model, state.memory[memory], column) for turn, memory, column in zip(turns, memories, columns, strict=True)
+        _own(turn, model, state.memory[memory], column)
+        for turn, memory, column in zip(turns, memories, columns, strict=True)
     )
     theta, prop = (parameters_at(point, model) for point in (state.here, state.there))
     place = Place(state.here, state.there, theta, prop)

@@ -61,9 +61,7 @@ def metropolis_hastings(rng, place, model, stream, own, work, statistics):
     log_rho, distance, _ = ratio_of_proposal(rng, place, model, own, prior)
     if math.isnan(log_rho) or log_rho == np.inf:
         return BAD_RATIO
-    decision = own.decide(
-        rng, place.theta, place.prop, log_rho, distance, model, stream, own.knobs, own.memory, work
-    )
+    decision = own.decide(rng, place.theta, place.prop, log_rho, distance, model, stream, own.knobs, own.memory, work)
     if decision.fault != NO_FAULT:
         return decision.fault
     if decision.accepted:

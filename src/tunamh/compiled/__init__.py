@@ -11,7 +11,6 @@ from .machinery import (
     fixed,
     helper,
     intrinsic,
-    nothing_compiled_yet,
     part,
     read_only,
 )
@@ -117,7 +116,6 @@ __all__ = [
     "intrinsic",
     "no_decision",
     "no_proposal",
-    "nothing_compiled_yet",
     "nothing_to_adapt",
     "part",
     "read_only",

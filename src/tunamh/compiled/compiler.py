@@ -1,8 +1,7 @@
-"""How functions are compiled: whole or not at all, with a cache that may fail, and a clock of its own.
+"""How functions are compiled: whole or not at all, and with a clock of their own.
 
 - A Ctrl-C inside the compiler gets lost in callbacks from LLVM, and leaves functions half made. It is therefore held
   back until a function is finished, and raised then.
-- A cache that cannot be read or written (a full disk, a file cut short) costs time, nothing else.
 - Compiling does not count in ``max_seconds``, so its seconds are added up.
 """
 
@@ -12,14 +11,14 @@ import contextlib
 import os
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numba
-from numba.core.caching import FunctionCache
 
 from ..process.interrupts import HeldInterrupts
+from .cache import ContentCache
+from .contents import NoDigest, digest_of
 
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
     raise ImportError(
@@ -74,50 +73,19 @@ def compile_whole(dispatcher: Any, signature: Any) -> Any:
     return compiled
 
 
-def compiled(function: Callable, folder: str, *, cache: bool, **flags: Any) -> Any:
-    """``function`` for Numba to compile when it is first called, kept in ``folder`` if that can be written to."""
+def compiled(function: Callable, *, cache: bool, **flags: Any) -> Any:
+    """``function`` for Numba to compile when it is first called; with ``cache``, kept on disk (`.cache`)."""
+    if cache and "<locals>" in function.__qualname__:
+        _name_by_contents(function)
     dispatcher: Any = numba.njit(function, **flags)
     dispatcher.compile = lambda signature: compile_whole(dispatcher, signature)
     if cache:
-        config: Any = numba.config
-        before = config.CACHE_DIR
-        config.CACHE_DIR = folder  # read while a cache is made, so nobody else's functions are touched
-        try:
-            dispatcher._cache = _ForgivingCache(function)
-        except RuntimeError:
-            pass  # no folder is writable
-        finally:
-            config.CACHE_DIR = before
+        dispatcher._cache = ContentCache(dispatcher)
     return dispatcher
 
 
-class _ForgivingCache(FunctionCache):
-    """Numba's cache of one function; what cannot be read is compiled anew, what cannot be written is not kept."""
-
-    told = False
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception as error:  # whatever unpickling a damaged file may raise
-            self._tell("read", error)
-            with contextlib.suppress(Exception):
-                self.flush()  # an empty index: what is compiled now replaces the damaged files
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        try:
-            super().save_overload(sig, data)
-        except Exception as error:
-            self._tell("written", error)
-
-    def _tell(self, what: str, error: Exception) -> None:
-        if _ForgivingCache.told:
-            return
-        _ForgivingCache.told = True
-        warnings.warn(
-            f"compiled code in {self.cache_path} cannot be {what} ({type(error).__name__}: {error}): it is compiled "
-            "again in memory, which takes seconds. Make room there, delete the folder, or name another one by "
-            "NUMBA_CACHE_DIR.",
-            stacklevel=2,
-        )
+def _name_by_contents(function: Callable) -> None:
+    """Functions that a function makes have one name and many contents: symbols of machine code from several processes
+    would be taken for each other."""
+    with contextlib.suppress(NoDigest):
+        function.__qualname__ += f"_{digest_of(function)[:16]}"

@@ -7,9 +7,7 @@ disk, and works with parts that it has never seen.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +22,7 @@ from numba.extending import intrinsic as _numba_intrinsic
 from numba.extending import typeof_impl
 
 from ..process.forks import compiler_lock
+from .cache import ContentCache
 from .compiler import compiled
 
 intrinsic: Any = _numba_intrinsic  # its calls look nothing like its definition to a type checker
@@ -37,33 +36,6 @@ CONTRACT = {"contract", "nsz"}
 """Fused multiply-add only: safe for the hand-written rounding in `_vector`."""
 
 
-_NOTHING_COMPILED = {"cli", "estimators", "formula", "prediction", "report", "store"}
-"""Packages above all compiled code: none of them compiles a function, and no compiled function imports from them."""
-
-
-def _cache_folder() -> str:
-    """Compiled code is kept apart for every state of the sources that it may depend on.
-
-    Numba notices a change in a function's own file only: after an edit or an update of another file it would go on
-    calling old code.
-    """
-    package = Path(__file__).parent.parent
-    digest = hashlib.sha1()
-    for path in sorted(package.rglob("*.py")):
-        if path.relative_to(package).parts[0] not in _NOTHING_COMPILED:
-            digest.update(path.read_bytes())
-    base = Path(os.environ.get("NUMBA_CACHE_DIR") or package / "__pycache__")
-    return str(base / f"tunamh-{digest.hexdigest()[:16]}")
-
-
-_CACHE = _cache_folder()
-
-
-def nothing_compiled_yet() -> bool:
-    """Whether the chain's loop is still to be compiled, in this installation: that takes a while."""
-    return not any(Path(_CACHE).rglob("chain*.nbi"))
-
-
 def helper(function: Callable | None = None, *, fastmath: Any = False, inline: bool = False, cache: bool = True) -> Any:
     """Compile a function that other compiled functions call; cached on disk where a folder is writable.
 
@@ -75,7 +47,7 @@ def helper(function: Callable | None = None, *, fastmath: Any = False, inline: b
 
     def decorate(function: Callable) -> Any:
         forced = inline or bool(fastmath)
-        return compiled(function, _CACHE, cache=cache, fastmath=fastmath, forceinline=forced, **_FLAGS)
+        return compiled(function, cache=cache, fastmath=fastmath, forceinline=forced, **_FLAGS)
 
     return decorate if function is None else decorate(function)
 
@@ -97,9 +69,9 @@ class Part(types.WrapperAddressProtocol):
     def __reduce__(self) -> Any:
         """By its name where it has one in a module, else by what it was made of: parts are sent to other processes."""
         function, fastmath, cache = self._made_of
-        plain = getattr(function, "py_func", function)
-        if getattr(sys.modules.get(plain.__module__), plain.__name__, None) is self:
-            return _found, (plain.__module__, plain.__name__)
+        place = self.place
+        if place is not None:
+            return _found, tuple(place.split(":"))
         return _made_again, (function, self.role, fastmath, cache)
 
     def _compile(self) -> None:
@@ -111,6 +83,25 @@ class Part(types.WrapperAddressProtocol):
             result = self.dispatcher.get_compile_result(self.role.signature)
             self._entry_point = result.entry_point
             self._address = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
+
+    @property
+    def file(self) -> Path | None:
+        """Where its machine code is, or will be; None where nothing is kept."""
+        kept = self.dispatcher._cache
+        return kept.file(self.role.signature, self.dispatcher.targetctx) if isinstance(kept, ContentCache) else None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it needs no compiling: its machine code is here, or on disk."""
+        return self._address is not None or ((file := self.file) is not None and file.exists())
+
+    @property
+    def place(self) -> str | None:
+        """``module:name``, where it is found in other processes; None where it has no such name."""
+        plain = self._made_of[0]
+        plain = getattr(plain, "py_func", plain)
+        found = getattr(sys.modules.get(plain.__module__), plain.__name__, None) is self
+        return f"{plain.__module__}:{plain.__name__}" if found else None
 
     def __wrapper_address__(self) -> int:
         self._compile()

@@ -71,8 +71,7 @@ def by_laplace_law(target: Any, kernel: Kernel) -> bool:
 def laplace_attributes(
     target: Any, kernel: Kernel, ready: ReadyKernel, walked: Walked, seed: np.random.SeedSequence
 ) -> dict[str, Any]:
-    """What a run's result says of Laplace's law; nothing where proposals do not come from one, or draws are not exact.
-    """
+    """What a run's result says of Laplace's law; nothing where no such law is proposed from, or draws are not exact."""
     if not by_laplace_law(target, kernel) or not kernel.exact:
         return {}
     law, (draws, records, thin) = laplace_law(target), walked

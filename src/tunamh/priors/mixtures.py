@@ -221,7 +221,7 @@ class MixturePrior(Prior):
 
     @abstractmethod
     def kernel(self, dim: int, names: Sequence[str]) -> tuple[Part, list[float], int, np.ndarray, np.ndarray, tuple]:
-        """Of so many coefficients: the step that draws their scales, its numbers, arrangement, groups, start, variables."""
+        """Of so many coefficients: what draws their scales, its numbers, arrangement, groups, start and variables."""
 
     def in_order(self, names: Sequence[str]) -> Prior:
         named = copy(self)

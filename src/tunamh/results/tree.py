@@ -225,8 +225,8 @@ def to_datatree(
     posterior = posterior_of(np.stack([result.draws[:n] for result in results]), variables)
     posterior.attrs = {**attributes, **(laplace or {})}
     attributes.pop("model", None)
-    statistics = xarray.Dataset({k: (dims, v) for k, v in stats.items()}, coords=coords, attrs=attributes)
-    return xarray.DataTree.from_dict({"posterior": posterior, "sample_stats": statistics})
+    sample_stats = xarray.Dataset({k: (dims, v) for k, v in stats.items()}, coords=coords, attrs=attributes)
+    return xarray.DataTree.from_dict({"posterior": posterior, "sample_stats": sample_stats})
 
 
 def attributes_of(exact: bool, settings: dict[str, Any]) -> dict[str, Any]:

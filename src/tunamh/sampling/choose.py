@@ -111,7 +111,7 @@ def choose(
             raise NotApplicable("a model with group effects brings its own kernels: leave test= and proposal= out.")
         if kernel is not None and type(kernel) is not type(own):
             raise NotApplicable(f"this target is moved by {own!r} alone, got kernel={kernel!r}.")
-        _refuse_improper_columns(target.base)
+        _refuse_improper_columns(target.base)  # type: ignore[attr-defined]
         return Choice(target, own if kernel is None else kernel, target.why_own_kernel())
     if kernel is not None:
         return Choice(target, kernel, f"{kernel!r}, as you said")

@@ -140,11 +140,13 @@ def _with_kernel(then: dict[str, str], kernel: Kernel) -> dict[str, str]:
     if "kernel" in then or isinstance(kernel, MetropolisHastings):
         return then
     test, proposal = then.get("test"), then.get("proposal")
-    in_turn = isinstance(kernel, InTurn) and kernel.kernels[:-1] == (GibbsScales(),)
-    if in_turn and isinstance(last := kernel.kernels[-1], MetropolisHastings):
-        same = (test, proposal) == (described(last.test), described(last.proposal))
-    else:
-        same = test == described(kernel) and proposal in ("LaplaceByGroups()", "Momentum()")
+    same = test == described(kernel) and proposal in ("LaplaceByGroups()", "Momentum()")
+    if isinstance(kernel, InTurn) and kernel.kernels[:-1] == (GibbsScales(),):
+        last = kernel.kernels[-1]
+        same = isinstance(last, MetropolisHastings) and (test, proposal) == (
+            described(last.test),
+            described(last.proposal),
+        )
     return {**then, "kernel": described(kernel) if same else f"{test} with {proposal}"}
 
 

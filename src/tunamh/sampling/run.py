@@ -320,9 +320,7 @@ def _give_up_maps(runs: list[ChainRun]) -> None:
             run.setup.pool.source.given_up.set()
 
 
-def _check_a_move(
-    here: np.ndarray, proposal: ReadyProposal, setup: ChainSetup, rng: np.random.Generator
-) -> None:
+def _check_a_move(here: np.ndarray, proposal: ReadyProposal, setup: ChainSetup, rng: np.random.Generator) -> None:
     """Audit all rows at one real move: a bound that is plainly wrong shows even for rows that are never drawn."""
     model, pool, there = setup.model, setup.pool, np.empty_like(here)
     for _ in range(_MOVE_TRIES):

@@ -14,7 +14,6 @@ from .._arguments import shown
 from ..acceptance.base import AcceptanceTest
 from ..capabilities import Deciding, offers
 from ..chains.kernel import Kernel
-from ..compiled import nothing_compiled_yet
 from ..errors import NoDraws, PassGivenUp
 from ..laplace.measure import Walked, laplace_attributes, seeds_of_measure
 from ..process.blas import one_blas_thread
@@ -143,7 +142,7 @@ def _opened(made: Made, task: Task, progress: Progress, in_memory: bool) -> list
     ]
     progress.say(made.why)
     announce("loading compiled code (first use compiles it)")
-    if nothing_compiled_yet():
+    if not runs[0].setup.loop.is_kept:
         progress.say("compiling, which the first use after an installation does: 10 to 30 seconds")
     if gathered is not None and made.ready.source is not NO_ROWS:
         announce("gathering the first rows that chains will draw")

@@ -142,9 +142,7 @@ def _goals(turn: ReadyKernel, column: int, steps: int) -> Goals:
     proposal = turn.proposal
     if proposal is None:
         return Goals(steps, False, 0.0, math.inf, -1, adapts_to)
-    return Goals(
-        steps, proposal.tuned, float(proposal.acceptance), float(proposal.largest), column + RATE, adapts_to
-    )
+    return Goals(steps, proposal.tuned, float(proposal.acceptance), float(proposal.largest), column + RATE, adapts_to)
 
 
 def steps_left(state: RunState, goals: tuple[Goals, ...]) -> int:

@@ -69,8 +69,8 @@ class Header:
     exact, settings
         As `tunamh.results.tree.to_datatree` takes them.
     statistics : list or None
-        The columns of the record: name, how a draw's comes from those of its steps, whether it counts rows, whether it is
-        shown. None, in stores of before: those of a test, of which ``extra`` names the last.
+        The columns of the record: name, how a draw's comes from those of its steps, whether it counts rows, whether it
+        is shown. None, in stores of before: those of a test, of which ``extra`` names the last.
     identity : dict
         What a run must find again to go on with the same draws (`identity`).
     """

@@ -106,7 +106,7 @@ def refuse_another(path: Path, then: dict[str, str], now: dict[str, str]) -> Non
 
 
 def _another(path: Path, what: str, then: str, now: str) -> StoreError:
-    told = "test=, proposal=, kernel= and control= must be given to resume as they were to sample" if what != "target" else (
-        "make the target as it was made then, and give control= as then"
-    )  # fmt: skip
+    told = "test=, proposal=, kernel= and control= must be given to resume as they were to sample"
+    if what == "target":
+        told = "make the target as it was made then, and give control= as then"
     return StoreError(f"the run in {path} has another {what}: {then}, where this is {now}; {told}.", path)

@@ -244,17 +244,19 @@ class Target:
         )
         prior = self._prior
         return Model(
-            *(
-                data,
-                parts.differences,
-                parts.energies,
-                parts.scales or parts.energies,
-                parts.locate,
-                parts.distance,
-                parts.offset,
-            ),
-            *(prior.log_prior, prior.hyper),
-            *(self.dim, self.n_rows, self.total_bound, self.own_bounds),
+            data=data,
+            differences=parts.differences,
+            energies=parts.energies,
+            scales=parts.scales or parts.energies,
+            locate=parts.locate,
+            distance=parts.distance,
+            offset=parts.offset,
+            log_prior=prior.log_prior,
+            prior_hyper=prior.hyper,
+            dim=self.dim,
+            n_rows=self.n_rows,
+            total_bound=self.total_bound,
+            own_bounds=self.own_bounds,
             elsewhere=elsewhere,
         )
 
@@ -330,8 +332,12 @@ class Target:
         return RandomWalk()
 
     def own_kernel(self) -> Any:
-        """The kernel without which nothing can sample the target, such as a sweep over its groups; None: any will do."""
+        """The only kernel that knows the states of the target, such as a sweep over groups; None: any kernel does."""
         return None
+
+    def why_own_kernel(self) -> str:
+        """What that kernel does, in words."""
+        return ""
 
     def __repr__(self) -> str:
         temper = "" if self.temper == 1 else f", temper={self.temper:g}"

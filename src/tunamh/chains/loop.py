@@ -26,6 +26,7 @@ from ..compiled import (
     Own,
     Part,
     Place,
+    Turn,
     Walk,
     Work,
     borrowed,
@@ -62,7 +63,7 @@ def run_chain(rng, walk, kept):
     ``thin`` steps the last state is kept. Rates and rows are added up over them, flags and bounds are maxima.
     """
     walk = borrowed(walk)
-    place, stream, model, own, work = walk.place, walk.stream, walk.model, walk.own[0], walk.work
+    place, stream, model, own, work = walk.place, walk.stream, walk.model, walk.turns[0].own, walk.work
     here, theta, thin, draws, record = place.here, place.theta, kept.thin, kept.draws, kept.record
     prior = model.log_prior(theta, model.prior_hyper)
     for k in range(draws.shape[0]):
@@ -113,6 +114,13 @@ def _differ(a, b):
     return False
 
 
+@helper
+def _begin_anew(own):
+    """Forget what is known of parameters that have moved."""
+    for j in range(own.first_memory.size):
+        own.memory[j] = own.first_memory[j]
+
+
 def run_in_turn(rng, walk, kept):
     """The same for any kernels: in every step each of them makes one, in order.
 
@@ -124,10 +132,11 @@ def run_in_turn(rng, walk, kept):
     before = theta.copy()
     for k in range(draws.shape[0]):
         for t in range(thin):
-            for i in range(len(walk.own)):
-                own = walk.own[i]
+            for i in range(len(walk.turns)):
+                turn = walk.turns[i]
+                own = turn.own
                 statistics = np.full(own.columns, np.nan)
-                fault = walk.steps[i](rng, place, model, stream, own, walk.work, statistics)
+                fault = turn.step(rng, place, model, stream, own, walk.work, statistics)
                 if fault != NO_FAULT:
                     return Outcome(k * thin + t, fault)
                 if stream.cursor[stream.cursor.size - 1] < 0:
@@ -135,11 +144,9 @@ def run_in_turn(rng, walk, kept):
                 model.locate(here, theta, model.data.hyper)
                 if _differ(theta, before):
                     copy_into(before, theta)
-                    for other in range(len(walk.own)):
+                    for other in range(len(walk.turns)):
                         if other != i:
-                            memory, anew = walk.own[other].memory, walk.own[other].first_memory
-                            for j in range(anew.size):
-                                memory[j] = anew[j]
+                            _begin_anew(walk.turns[other].own)
                 _add(kept.record, k, kept.over_steps, own.column, statistics)
         for j in range(draws.shape[1]):
             draws[k, j] = theta[j] if j < theta.size else here[j]
@@ -224,13 +231,13 @@ def walk_of(state: ChainState, setup: ChainSetup) -> Walk:
     model, turns = setup.model, setup.kernel.turns
     memories = slices_of([turn.memory.size for turn in turns])
     columns = slices_of([len(turn.statistics) for turn in turns])
-    own = tuple(
-        _own(turn, model, state.memory[memory], column)
+    in_order = tuple(
+        Turn(_own(turn, model, state.memory[memory], column), turn.step)
         for turn, memory, column in zip(turns, memories, columns, strict=True)
     )
     theta, prop = (parameters_at(point, model) for point in (state.here, state.there))
     place = Place(state.here, state.there, theta, prop)
-    return Walk(place, state.stream.of(setup.kernel.source), model, tuple(turn.step for turn in turns), own, setup.work)
+    return Walk(place, state.stream.of(setup.kernel.source), model, in_order, setup.work)
 
 
 def _own(turn: ReadyKernel, model: Model, memory: np.ndarray, column: slice) -> Own:

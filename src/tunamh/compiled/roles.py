@@ -241,20 +241,26 @@ it. The loop finds ``place.theta`` for it afterwards.
 """
 
 
+class Turn(NamedTuple):
+    """One kernel of a step, with what it brings along."""
+
+    own: Any
+    step: Any
+
+
 class Walk(NamedTuple):
-    """A chain as the loop sees it, but for its random numbers: ``steps`` and ``own`` have one entry for each kernel."""
+    """A chain as the loop sees it, but for its random numbers; its kernels take turns."""
 
     place: Any
     stream: Any
     model: Any
-    steps: Any
-    own: Any
+    turns: Any
     work: Any
 
 
 def _walk(kernels: int) -> Any:
-    steps, own = types.UniTuple(Step, kernels), types.UniTuple(_own, kernels)
-    return types.NamedTuple([_place, _stream, _model, steps, own, _work], Walk)
+    turns = types.UniTuple(types.NamedTuple([_own, Step], Turn), kernels)
+    return types.NamedTuple([_place, _stream, _model, turns, _work], Walk)
 
 
 class Kept(NamedTuple):
@@ -320,26 +326,27 @@ class Learned(NamedTuple):
 _goals = types.NamedTuple([_integer, _flag, _real, _real, _integer, _integer], Goals)
 
 
-class Learning(NamedTuple):
-    """What warm-up turns and fills, one entry for each kernel; ``learned`` has the fields of `Learned` as a row."""
+class Lesson(NamedTuple):
+    """What warm-up may turn of one kernel, and to what end."""
 
     goals: Any
     adapt: Any
     proposal_knobs: Any
     knobs: Any
-    learned: Any
+
+
+_lesson = types.NamedTuple([_goals, Adapt, _vector, _vector], Lesson)
 
 
 @cache
 def windows_role(kernels: int) -> Any:
-    """``(windows, run, rng, walk, kept, learning) -> Outcome``: the loop in windows; see `tunamh.sampling.warmup`."""
-    vectors = types.UniTuple(_vector, kernels)
-    learning = [types.UniTuple(_goals, kernels), types.UniTuple(Adapt, kernels), vectors, vectors, _matrix]
+    """``(windows, run, rng, walk, kept, lessons, learned) -> Outcome``; see `tunamh.sampling.warmup`.
+
+    There is a lesson for each kernel, and a row of ``learned`` with the fields of `Learned`.
+    """
+    lessons = types.UniTuple(_lesson, kernels)
     return types.FunctionType(
-        _outcome(
-            *(_integer, run_role(kernels), _generator, _walk(kernels), _kept),
-            types.NamedTuple(learning, Learning),
-        )
+        _outcome(_integer, run_role(kernels), _generator, _walk(kernels), _kept, lessons, _matrix)
     )
 
 

@@ -21,7 +21,7 @@ from ..compiled import (
     Goals,
     Kept,
     Learned,
-    Learning,
+    Lesson,
     Outcome,
     Part,
     helper,
@@ -80,7 +80,7 @@ def _write_learned(row, learned):
     row[4], row[5], row[6] = learned.late_log_steps, learned.late_means, learned.late_total
 
 
-def _run_windows(windows, run, rng, walk, kept, learning):
+def _run_windows(windows, run, rng, walk, kept, lessons, learned):
     """``windows`` times: fill draws and record, learn from the record, turn the knobs."""
     steps = 0
     for _ in range(windows):
@@ -89,14 +89,14 @@ def _run_windows(windows, run, rng, walk, kept, learning):
         steps += outcome.steps
         if outcome.fault != NO_FAULT:
             return Outcome(steps, outcome.fault)
-        for i in range(len(learning.goals)):
-            goals = learning.goals[i]
-            learned = update(_learned_in(learning.learned[i]), kept.record, goals)
-            _write_learned(learning.learned[i], learned)
-            if goals.tuned:
-                learning.proposal_knobs[i][0] = math.exp(learned.log_step)
-            if learned.adapts_to > 0.0:
-                learning.adapt[i](learning.knobs[i], learned.adapts_to)
+        for i in range(len(lessons)):
+            lesson = lessons[i]
+            known = update(_learned_in(learned[i]), kept.record, lesson.goals)
+            _write_learned(learned[i], known)
+            if lesson.goals.tuned:
+                lesson.proposal_knobs[0] = math.exp(known.log_step)
+            if known.adapts_to > 0.0:
+                lesson.adapt(lesson.knobs, known.adapts_to)
     return Outcome(steps, NO_FAULT)
 
 
@@ -175,17 +175,13 @@ def _learn(state: RunState, setup: ChainSetup, goals: tuple[Goals, ...], windows
     chain, kernel = state.chain, setup.kernel
     turns, who = kernel.turns, learners(kernel)
     learned = np.array([state.learned[who.index(k) if k in who else 0] for k in range(len(turns))], dtype=np.float64)
-    learning = Learning(
-        goals,
-        tuple(turn.adapt or nothing_to_adapt for turn in turns),
-        tuple(state.proposal_knobs_of(kernel)),
-        tuple(state.knobs_of(kernel)),
-        learned,
-    )
+    parts = (turn.adapt or nothing_to_adapt for turn in turns)
+    knobs = state.proposal_knobs_of(kernel), state.knobs_of(kernel)
+    lessons = tuple(Lesson(*each) for each in zip(goals, parts, *knobs, strict=True))
     draws = np.empty((length, chain.here.size))
     kept = Kept(1, draws, setup.new_record(length), setup.statistics.kinds)
     outcome = _windows_of(len(turns))(
-        windows, setup.loop, chain.rng, walk_of(chain, state.in_force(setup)), kept, learning
+        windows, setup.loop, chain.rng, walk_of(chain, state.in_force(setup)), kept, lessons, learned
     )
     state.learned = [_learned_of(learned[k]) for k in who]
     told_of(outcome, chain, setup)

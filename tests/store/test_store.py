@@ -14,7 +14,7 @@ import pytest
 import tunamh
 from conftest import logistic_data
 from tunamh.sampling import destination as stored
-from tunamh.sampling.run import ChainRun
+from tunamh.sampling.run import ChainRun, Size
 from tunamh.store import Store, StoreError, identity
 from tunamh.store.files import Lock
 
@@ -249,11 +249,11 @@ def test_a_changed_function_of_the_users_is_refused(path):
 def test_the_first_steps_leave_the_chain_as_it_is():
     runs = []
     for look in (False, True):
-        target, test, proposal, _ = stored_choice()
-        run = ChainRun(target, test.bind(target), proposal.bind(target), np.random.SeedSequence(1), 0, None, 30, 20, 1)
+        target, kernel, _ = stored_choice()
+        run = ChainRun(target, kernel.bind(target), np.random.SeedSequence(1), 0, None, Size(30, 20))
         run.open()
         if look:
-            assert identity.first_steps(run.state, run.kernel) == identity.first_steps(run.state, run.kernel)
+            assert identity.first_steps(run.state, run.setup) == identity.first_steps(run.state, run.setup)
         while not run.finished:
             run.work()
         runs.append(run.draws)

@@ -235,7 +235,7 @@ class Target:
         if getattr(self._prior, "mixture", None) is not None and self.mixture is None:
             raise NotApplicable(
                 f"the prior {self.prior!r} is Gaussian given unknown scales, which sample(target) draws in turn with "
-                "the coefficients: leave test=, proposal=, kernel= and control= out."
+                "the coefficients: leave test=, proposal= and control= out."
             )
         scratch = (np.empty(size * BLOCK) for size in (self.predictors, self.predictors, 1))
         family = parts.family_rise, parts.family_energy, self._family_hyper

@@ -1,9 +1,9 @@
-"""What a person needs to add a family, prior, proposal, test or source of rows: one file of their own, no edit here.
+"""What a person needs to add a family, prior, proposal, test, kernel or source of rows: one file of their own.
 
 A *role* is a signature, a *part* is a function compiled for it by ``@part(role)`` and handed over as a pointer: the
 chain runs parts that it has never seen, at full speed. `helper` compiles what parts call. Parts never raise: they
-report, by NaN or by the ``fault`` of a `Decision`, and Python raises. docs/extend.md has each skeleton below as a
-complete example, which the test suite runs.
+report, by NaN or by the ``fault`` of a `Decision`, and Python raises. docs/extend.md and docs/kernels.md have each
+skeleton below as a complete example, which the test suite runs.
 
 | you add | the chain asks | write | give it to |
 |---|---|---|---|
@@ -11,6 +11,7 @@ complete example, which the test suite runs.
 | prior | what is known before the data | ``log_prior(theta)``, a `Prior` | ``GLM(X, y, family, prior=...)`` |
 | proposal | where next, and its Hastings factor | `Propose`, a `Proposal` | ``sample(target, proposal=...)`` |
 | test | accept or reject, on which rows | `Decide`, an `AcceptanceTest` | ``sample(target, test=...)`` |
+| kernel | one exact step of the chain | `Step`, a `Kernel` | ``sample(target, kernel=...)`` |
 | source | what are the rows | ``map(function)``, a `Source` | ``GLM(source, family=...)`` |
 
 A family
@@ -99,6 +100,24 @@ symmetric in (theta, prop). ::
 rows gives ``supply=target.supply``: `draw_rows` then takes them from the law ``c_i / C``. Prove the test exact by
 `tunamh.theory.transition_matrix` and `tunamh.theory.detailed_balance_error` before trusting a simulation.
 
+A kernel
+--------
+All of a step: it moves ``place.here`` in place and must leave the posterior as it is. `InTurn` lets kernels take turns,
+`MetropolisHastings(proposal, test)` is one of them. docs/kernels.md has a complete example with its enumeration. ::
+
+    @part(Step)
+    def step(rng, place, model, stream, own, work, statistics):
+        place.here[0] = ...                             # own.hyper, own.knobs, own.memory are the kernel's own
+        statistics[0] = ...                             # a number for each name below
+        return NO_FAULT
+
+    @dataclass(frozen=True)
+    class MyKernel(Kernel):
+        def bind(self, target):
+            return ReadyKernel(step, statistics=(Statistic("how_far"),), hyper=fixed([...]))
+
+        def finite_transition(self, problem): ...       # its transition matrix, for `tunamh.theory.invariance_error`
+
 A source
 --------
 Rows that lie in files, or anywhere else, in blocks of some thousand. No base class: whatever has these four is one. ::
@@ -123,6 +142,7 @@ from typing import Any
 from . import compiled as _jit
 from .acceptance.base import (
     AcceptanceTest,
+    Memory,
     ReadyTest,
     accepts,
     failure,
@@ -131,8 +151,12 @@ from .acceptance.base import (
     verdict,
     within_rounding,
 )
+from .chains.in_turn import InTurn
+from .chains.kernel import ROWS_READ, Kernel, OverSteps, ReadyKernel, Statistic
+from .chains.metropolis import MetropolisHastings
 from .compiled import (
     BAD_DISTANCE,
+    BAD_RATIO,
     BLOCK,
     CONTRACT,
     NO_FAULT,
@@ -146,6 +170,7 @@ from .compiled import (
     LogPrior,
     Part,
     Propose,
+    Step,
     fixed,
 )
 from .compiled.random import poisson
@@ -165,7 +190,7 @@ def part(role: Any, *, fastmath: Any = False, cache: bool = False) -> Callable[[
 
     Parameters
     ----------
-    role : FamilyEnergy, FamilyRise, LogPrior, Propose, Decide, Adapt, Distance
+    role : FamilyEnergy, FamilyRise, LogPrior, Propose, Decide, Step, Adapt, Distance
     fastmath : set of LLVM flags, optional
         `CONTRACT` and `REASSOCIATE` keep NaN and infinity.
     cache : bool
@@ -184,11 +209,13 @@ def helper(
 
 __all__ = [
     "BAD_DISTANCE",
+    "BAD_RATIO",
     "BLOCK",
     "CONTRACT",
     "NO_FAULT",
     "NO_ROWS",
     "REASSOCIATE",
+    "ROWS_READ",
     "AcceptanceTest",
     "Adapt",
     "Decide",
@@ -200,14 +227,20 @@ __all__ = [
     "FamilyRise",
     "FamilyWithLowerBound",
     "FiniteProblem",
+    "InTurn",
+    "Kernel",
     "LogPrior",
     "LowerBound",
+    "Memory",
+    "MetropolisHastings",
     "NotApplicable",
+    "OverSteps",
     "Part",
     "Prior",
     "PriorExpansion",
     "Proposal",
     "Propose",
+    "ReadyKernel",
     "ReadyPrior",
     "ReadyProposal",
     "ReadyTest",
@@ -215,6 +248,8 @@ __all__ = [
     "RowsOfTables",
     "Source",
     "Space",
+    "Statistic",
+    "Step",
     "Supply",
     "Suprema",
     "TableBlock",

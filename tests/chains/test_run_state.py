@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from conftest import logistic_data
-from tunamh import FlyMC, LogisticRegression, RandomWalk, TunaMH
+from tunamh import MH, FlyMC, InTurn, LogisticRegression, MetropolisHastings, RandomWalk, TunaMH
 from tunamh.chains.state import RunState
 from tunamh.compiled.random import generator_from_words, words_of_generator
 from tunamh.results.tree import ChainResult
@@ -26,18 +26,20 @@ def uniform_steps(rng, theta, prop):
     return 0.0
 
 
+IN_TURN = InTurn(MetropolisHastings(RandomWalk(), TunaMH()), MetropolisHastings(RandomWalk(), MH()))
 CHOICES = {
     "TunaMH": (TunaMH(), RandomWalk()),
     "automatic": (None, None),
     "FlyMC": (FlyMC(q=0.1, tuned=True), None),
     "own proposal": (TunaMH(chi=0.1), uniform_steps),
+    "in turn": (None, None, IN_TURN),
 }
-DRAWS_ROWS = {"TunaMH", "automatic", "own proposal"}
+DRAWS_ROWS = {"TunaMH", "automatic", "own proposal", "in turn"}
 
 
-def made_ready(test, proposal):
+def made_ready(test, proposal, kernel=None):
     """The target and the kernel that `sample` would make of these choices."""
-    target, kernel, _ = choose(LogisticRegression(*logistic_data(2000, 3)), test, proposal, None)
+    target, kernel, _ = choose(LogisticRegression(*logistic_data(2000, 3)), test, proposal, None, kernel)
     target = kernel.prepare(target)
     return target, kernel.bind(target)
 

@@ -267,6 +267,15 @@ def test_what_is_no_kernel_is_refused(target):
         Nothing().finite_transition(None)
 
 
+def test_a_statistic_whose_name_is_taken_is_refused_before_the_run(target):
+    class Named(Nothing):
+        def bind(self, target):
+            return ReadyKernel(_nothing, (Statistic("draw"),))
+
+    with pytest.raises(ValueError, match="results have a draw of their own"):
+        sample(target, kernel=Named(), **FEW)
+
+
 def test_a_model_with_groups_is_moved_by_its_own_kernel_alone():
     model = tunamh.MixedModel(X, Y, tunamh.Logistic(), np.arange(500) % 7)
     with pytest.raises(tunamh.NotApplicable, match="brings its own kernels"):

@@ -128,6 +128,17 @@ def refuse_unwritable(variables: Variables) -> None:
                 )
 
 
+_TAKEN = {"chain", "draw", "elapsed", "step_size"}
+
+
+def refuse_statistics(statistics: Statistics) -> None:
+    """Names of a kernel's statistics that results have for something else, or that no file can hold."""
+    refuse_unwritable([(one.name, None) for one in statistics])
+    taken = [one.name for one in statistics if one.name in _TAKEN]
+    if taken:
+        raise ValueError(f"results have a {taken[0]} of their own: give the kernel's statistic another name.")
+
+
 class ChainResult(NamedTuple):
     """What one chain hands over; all arrays have one entry per kept draw. A step size of NaN: there is none."""
 

@@ -20,7 +20,7 @@ from ..process.blas import one_blas_thread
 from ..process.interrupts import HeldInterrupts
 from ..process.progress import Progress
 from ..process.stages import Report, announce, watching
-from ..results.tree import ChainResult, add_summaries, import_what_the_end_needs, refuse_unwritable
+from ..results.tree import ChainResult, add_summaries, import_what_the_end_needs, refuse_statistics, refuse_unwritable
 from ..rows.supply import NO_ROWS
 from ..store import Store
 from ..targets.base import Target
@@ -59,7 +59,9 @@ class Choices(NamedTuple):
         """Choose what was left open, and make all parts ready."""
         target, kernel, why = choose(*self, frames=2)
         prepared = kernel.prepare(target)
-        return Made(self.target, prepared, kernel, kernel.bind(prepared), why, repr(target))
+        ready = kernel.bind(prepared)
+        refuse_statistics(ready.all_statistics)
+        return Made(self.target, prepared, kernel, ready, why, repr(target))
 
 
 def carry_out(

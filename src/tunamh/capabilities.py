@@ -20,6 +20,14 @@ def offers(target: Any, capability: type) -> TypeGuard[Any]:
     return all(hasattr(type(target), name) for name in capability.__abstractmethods__)  # type: ignore[attr-defined]
 
 
+class Modelled(Protocol):
+    """What makes a value a target."""
+
+    @abstractmethod
+    def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Any:
+        """The target as compiled code sees it."""
+
+
 class Expandable(Protocol):
     """Derivatives of the energy, and expansions of every row with bounded remainders: for control variates."""
 

@@ -10,6 +10,7 @@ import numpy as np
 from .._arguments import seed_sequence, shown, whole_number
 from ..acceptance.base import sum_of_energies, sum_of_rises
 from ..acceptance.out_of_core import AllRows
+from ..capabilities import Modelled, offers
 from ..compiled import (
     BAD_DISTANCE,
     BAD_RATIO,
@@ -176,7 +177,7 @@ def check_bounds(target: Target, pairs: int = 20, rng: Any = None) -> float:
     BoundViolation
         Names the first row that exceeds its bound. Passing is evidence, not proof: derive ``c`` from suprema.
     """
-    if not hasattr(target, "model"):
+    if not offers(target, Modelled):
         raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
     pairs = whole_number("pairs", pairs, 1)
     seed_sequence("rng", rng)  # says what is wrong with it

@@ -21,12 +21,12 @@ from ..compiled import (
     NO_ROWS_CAME,
     SUM,
     Kept,
+    KernelPart,
     Model,
     Outcome,
     Own,
     Part,
     Place,
-    Turn,
     Walk,
     Work,
     borrowed,
@@ -63,7 +63,7 @@ def run_chain(rng, walk, kept):
     ``thin`` steps the last state is kept. Rates and rows are added up over them, flags and bounds are maxima.
     """
     walk = borrowed(walk)
-    place, stream, model, own, work = walk.place, walk.stream, walk.model, walk.turns[0].own, walk.work
+    place, stream, model, own, work = walk.place, walk.stream, walk.model, walk.kernels[0].own, walk.work
     here, theta, thin, draws, record = place.here, place.theta, kept.thin, kept.draws, kept.record
     prior = model.log_prior(theta, model.prior_hyper)
     for k in range(draws.shape[0]):
@@ -132,8 +132,8 @@ def run_in_turn(rng, walk, kept):
     before = theta.copy()
     for k in range(draws.shape[0]):
         for t in range(thin):
-            for i in range(len(walk.turns)):
-                turn = walk.turns[i]
+            for i in range(len(walk.kernels)):
+                turn = walk.kernels[i]
                 own = turn.own
                 statistics = np.full(own.columns, np.nan)
                 fault = turn.step(rng, place, model, stream, own, walk.work, statistics)
@@ -144,9 +144,9 @@ def run_in_turn(rng, walk, kept):
                 model.locate(here, theta, model.data.hyper)
                 if _differ(theta, before):
                     copy_into(before, theta)
-                    for other in range(len(walk.turns)):
+                    for other in range(len(walk.kernels)):
                         if other != i:
-                            _begin_anew(walk.turns[other].own)
+                            _begin_anew(walk.kernels[other].own)
                 _add(kept.record, k, kept.over_steps, own.column, statistics)
         for j in range(draws.shape[1]):
             draws[k, j] = theta[j] if j < theta.size else here[j]
@@ -232,7 +232,7 @@ def walk_of(state: ChainState, setup: ChainSetup) -> Walk:
     memories = slices_of([turn.memory.size for turn in turns])
     columns = slices_of([len(turn.statistics) for turn in turns])
     in_order = tuple(
-        Turn(_own(turn, model, state.memory[memory], column), turn.step)
+        KernelPart(_own(turn, model, state.memory[memory], column), turn.step)
         for turn, memory, column in zip(turns, memories, columns, strict=True)
     )
     theta, prop = (parameters_at(point, model) for point in (state.here, state.there))

@@ -159,7 +159,7 @@ _work = types.NamedTuple([_index, _vector, _vector], Work)
 
 
 class Decision(NamedTuple):
-    """What an acceptance test saw and decided."""
+    """The result of an acceptance test."""
 
     accepted: bool
     log_ratio: float  # log r: the move is accepted with probability min(1, r)
@@ -241,7 +241,7 @@ it. The loop finds ``place.theta`` for it afterwards.
 """
 
 
-class Turn(NamedTuple):
+class KernelPart(NamedTuple):
     """One kernel of a step, with what it brings along."""
 
     own: Any
@@ -254,13 +254,13 @@ class Walk(NamedTuple):
     place: Any
     stream: Any
     model: Any
-    turns: Any
+    kernels: Any
     work: Any
 
 
 def _walk(kernels: int) -> Any:
-    turns = types.UniTuple(types.NamedTuple([_own, Step], Turn), kernels)
-    return types.NamedTuple([_place, _stream, _model, turns, _work], Walk)
+    parts = types.UniTuple(types.NamedTuple([_own, Step], KernelPart), kernels)
+    return types.NamedTuple([_place, _stream, _model, parts, _work], Walk)
 
 
 class Kept(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from typing import Any
 
 import numpy as np
@@ -130,8 +131,9 @@ def parameters(name: str, value: Any, dim: int) -> np.ndarray:
 
 
 def has_row_labels(value: Any) -> bool:
-    """Whether this is a pandas object: its ``index`` is not the method of a list."""
-    return hasattr(getattr(value, "index", None), "equals")
+    """Whether this is a data frame or a series of pandas. pandas is not imported: who has one has imported it."""
+    pandas: Any = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, pandas.DataFrame | pandas.Series)
 
 
 def seed_sequence(name: str, rng: Any) -> np.random.SeedSequence:

@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..sampling.sample import sample
-from ..tables.sparse import checked_rows, is_sparse
+from ..tables.libraries import is_sparse
+from ..tables.sparse import checked_rows
 from ..targets.designs.from_tables import NamedDesign, as_design
 from ..targets.glm import GLM
 from .default_prior import INTERCEPT, columns_of, prior_of

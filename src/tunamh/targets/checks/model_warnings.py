@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._linear import SMALLEST_CURVATURE, scaled_eigen
-from ...tables.matrices import column_names
+from ...tables.frames import column_names
 from ..search.newton import Mode, find_modes
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...compiled import FamilyEnergy, FamilyRise, helper, part
-from ...tables.levels import Coded
+from ...tables.columns import Factor
 from ..observations.observed import Arranged, Observations
 from ..observations.row_layout import Arrangement, one_stretch_per_class
 from .base import SIGMOID_THIRD
@@ -119,7 +119,7 @@ class Categorical:
     whole numbers, text or categories: the first of them, in their order, is the reference.
     """
 
-    def of_classes(self, found: Coded) -> tuple[np.ndarray, tuple[str, ...]]:
+    def of_classes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
         """Codes and names of classes that a user gave by name; those that no row has are left out."""
         return found.codes.astype(np.float64), tuple(found.levels)
 

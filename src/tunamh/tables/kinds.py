@@ -1,0 +1,74 @@
+"""What a column holds instead of numbers, and what its user can do about it.
+
+Digits stored as text are no numbers, and dates have no unit of their own: reading them as numbers, as NumPy and the
+data frames offer, would give a model that nobody asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_CATEGORIES = "code categories as 0/1 columns (pandas.get_dummies, polars to_dummies)"
+_CONVERT = "convert numbers stored as text with astype(float)"
+_ADVICE = {
+    "text": _CONVERT,
+    "dates or times": "turn them into numbers first, such as days since the first day",
+    "complex numbers": "pass real numbers, such as the real and the imaginary part as two columns",
+}
+_FEATURES = {"text": f"{_CATEGORIES}, and {_CONVERT}", "categories": _CATEGORIES}
+_CLASSES = "code the two classes as 0 and 1, for example {example}"
+_OF_ONE = {"X": _FEATURES, "rows": _FEATURES, "y": {"text": f"{_CLASSES}, and {_CONVERT}", "categories": _CLASSES}}
+
+
+class Unreadable(Exception):
+    """What a column of ``what`` holds instead of numbers, and what to do about it."""
+
+    def __init__(self, kind: str, what: str, values: Any, column: int | None = None):
+        self.kind, self.column = kind, column
+        known = _OF_ONE.get("X" if what.startswith("predictors[") else what, {})
+        advice = known.get(kind) or _ADVICE.get(kind, "every value must be a number")
+        self.advice = advice.format(example=f"{what} == {_first(values)!r}")
+        super().__init__(f"{kind}: {self.advice}")
+
+
+def _first(values: Any) -> Any:
+    """The first value of a column, as plain Python has it."""
+    first = next(iter(values), "yes")
+    return first.item() if isinstance(first, np.generic) else first
+
+
+def kind_of_value(value: Any) -> str:
+    """By the name of its type."""
+    if isinstance(value, complex):
+        return "complex numbers"
+    name = type(value).__name__.lower()
+    if name.startswith(("str", "bytes")):
+        return "text"
+    if name.startswith(("date", "time", "period", "duration", "interval")):
+        return "dates or times"
+    return f"values of type {name}"
+
+
+def kind_of_array(array: np.ndarray) -> str:
+    """Of an array that holds no numbers and no objects."""
+    return {"m": "dates or times", "M": "dates or times", "c": "complex numbers"}.get(array.dtype.kind, "text")
+
+
+def kind_of_series(series: Any) -> str:
+    """Of a narwhals series: ``numbers``, ``categories``, ``text``, ``objects`` of any kind, or what else it holds."""
+    import narwhals.stable.v2 as nw
+
+    dtype = series.dtype
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return "numbers"
+    if isinstance(dtype, nw.Categorical | nw.Enum):
+        return "categories"
+    if dtype == nw.String:
+        return "text"
+    if dtype.is_temporal():
+        return "dates or times"
+    if dtype in (nw.Object, nw.Unknown, nw.Binary):  # sparse columns of pandas, periods, bytes, ...
+        return "objects"
+    return f"values of type {str(dtype).lower()}"

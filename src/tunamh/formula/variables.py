@@ -14,7 +14,7 @@ import numpy as np
 from ..tables.columns import Column, Factor, Numbers, joined, read_column
 from ..tables.frames import Frame, frame_of, frame_of_columns
 from ..tables.kinds import Unreadable
-from ..tables.libraries import RepeatedNames, is_lazy
+from ..tables.libraries import LazyTable, RepeatedNames
 from ..tables.matrices import LARGEST
 from .errors import FormulaError, listed
 
@@ -27,11 +27,11 @@ def as_columns(table: Any) -> Frame:
 
 def _columns(table: Any) -> Frame:
     try:
-        if is_lazy(table):
-            raise TypeError("the data are a lazy frame, which has no rows yet: pass data.collect().")
         found = frame_of(table)
         if found is None and isinstance(table, Mapping):
             found = frame_of_columns(table, "the data")
+    except LazyTable:
+        raise TypeError("the data are a lazy frame, which has no rows yet: pass data.collect().") from None
     except RepeatedNames as error:
         raise FormulaError(f"the data have {error.problem}") from None
     except ValueError as error:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._arguments import shown as shown_value
 from ..errors import SourceError, TunaMHError
-from ..tables.frames import count_rows, names_of, numbers_at_once, sliced
+from ..tables.frames import count_rows, cut, names_of, numbers_at_once
 from .executors import between_blocks, in_order
 from .passes import ROWS_AT_ONCE, shown
 from .table_source import SomeColumns, TableBlock
@@ -55,13 +55,12 @@ class Reading(NamedTuple):
         """The rows of a piece in blocks."""
         done = 0
         for table in self.tables(piece, columns):
-            n, numbers = count_rows(table), numbers_at_once(table)
-            for first in range(0, n, ROWS_AT_ONCE):
-                part = slice(first, min(first + ROWS_AT_ONCE, n))
-                where = piece.place if done + first == 0 else f"{piece.place}, from its row {done + first} on"
-                some = table if n <= ROWS_AT_ONCE else sliced(table, part.start, part.stop)
-                yield TableBlock(start + done + first, some, where, {name: one[part] for name, one in numbers.items()})
-            done += n
+            numbers = numbers_at_once(table)
+            for which, rows in cut(table, ROWS_AT_ONCE):
+                first = done + which.start
+                where = piece.place if first == 0 else f"{piece.place}, from its row {first} on"
+                yield TableBlock(start + first, rows, where, {name: one[which] for name, one in numbers.items()})
+            done += count_rows(table)
 
 
 class InPieces:

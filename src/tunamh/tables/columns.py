@@ -10,6 +10,7 @@ import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ def read_factor(values: Any, what: str, *, text: bool = True) -> Factor | None:
     if kind != "objects" or not text:
         return None
     try:
-        return _text_in(*_plain(values if series is None else series.to_native()))
+        return _text_in(*plain_array(values if series is None else series.to_native()))
     except (TypeError, ValueError):  # rows of different lengths, which those who read numbers refuse
         return None
 
@@ -154,6 +155,8 @@ def _is_missing(value: Any) -> bool:
 
 def _coded(series: Any, kind: str, what: str) -> Factor:
     """Each library has its own way to the codes; text becomes categories by the library's means, which are fast."""
+    if series.null_count() == len(series):
+        return Factor(np.full(len(series), -1), (), kind=kind)
     native = (series.cast(narwhals().Categorical()) if kind == "text" else series).to_native()
     by_name = kind == "text"
     if series.implementation.is_polars():
@@ -168,28 +171,33 @@ def _coded(series: Any, kind: str, what: str) -> Factor:
         codes, levels, ordered = native.cat.codes.to_numpy(), list(native.cat.categories), bool(native.cat.ordered)
     if len(codes) and not -1 <= codes.min() <= codes.max() < len(levels):
         raise ValueError(f"{what} holds categories whose codes are outside 0 to {len(levels) - 1}.")
+    gone = [code for code, level in enumerate(levels) if _is_missing(level)]  # a dictionary of pyarrow may hold NaN
+    codes = np.where(np.isin(codes, gone), -1, codes) if gone else codes
     found = _packed(codes, tuple(map(str, levels)), ordered, kind)
-    if not by_name:
-        return found
     names = tuple(sorted(found.levels))
+    if not by_name or names == found.levels:
+        return found
     return Factor(found.recoded(names), names, ordered, found.absent, kind)
 
 
 def _codes_of_polars(column: Any) -> tuple[np.ndarray, list[str]]:
-    there = column.is_not_null().to_numpy()
-    column = column.drop_nulls()
-    _, first, inverse = np.unique(column.to_physical().to_numpy(), return_index=True, return_inverse=True)
-    codes = np.full(len(there), -1, dtype=np.int64)
-    codes[there] = inverse
-    return codes, column.gather(first).to_list()
+    """polars numbers the categories of all columns together: the numbers that occur here become 0, 1, ..."""
+    levels = column.drop_nulls().unique()
+    numbers = levels.to_physical().to_numpy()
+    order = np.argsort(numbers)
+    place = np.full(int(numbers.max()) + 2, -1, dtype=np.int64)
+    place[numbers[order]] = np.arange(len(order))
+    return place[column.to_physical().fill_null(len(place) - 1).to_numpy()], levels.gather(order).to_list()
 
 
 def _packed(codes: np.ndarray, levels: Sequence[str], ordered: bool, kind: str) -> Factor:
     """Codes 0, 1, ... of the levels that occur."""
-    counts = np.bincount(np.asarray(codes, dtype=np.int64) + 1, minlength=len(levels) + 1)[1:]
-    place = np.append(np.where(counts > 0, np.cumsum(counts > 0) - 1, -1), -1)
-    used = tuple(level for level, count in zip(levels, counts.tolist(), strict=True) if count)
-    absent = tuple(level for level, count in zip(levels, counts.tolist(), strict=True) if not count)
+    codes = np.asarray(codes, dtype=np.int64)
+    occurs = np.bincount(codes + 1, minlength=len(levels) + 1)[1:] > 0
+    if occurs.all():
+        return Factor(codes, tuple(levels), ordered, (), kind)
+    place = np.append(np.where(occurs, np.cumsum(occurs) - 1, -1), -1)
+    used, absent = (tuple(compress(levels, which.tolist())) for which in (occurs, ~occurs))
     return Factor(place[codes], used, ordered, absent, kind)
 
 
@@ -236,14 +244,14 @@ def _without_nulls(series: Any) -> Numbers:
 
 def _array(values: Any, what: str, where: str) -> tuple[np.ndarray, np.ndarray | None]:
     try:
-        return _plain(values)
+        return plain_array(values)
     except Exception as error:
         ragged = "inhomogeneous" in str(error)
         problem = "rows of different lengths" if ragged else f"what NumPy cannot read ({error})"
         raise TypeError(f"{what} holds {problem}{where}: pass a table of numbers.") from None
 
 
-def _plain(values: Any) -> tuple[np.ndarray, np.ndarray | None]:
+def plain_array(values: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """An array, and which of its values are masked; of a list, text and numbers stay what they are."""
     masked = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
     array = np.asarray(values)

@@ -24,6 +24,13 @@ class RepeatedNames(ValueError):
         super().__init__(f"a table has {self.problem}")
 
 
+class LazyTable(TypeError):
+    """A data frame whose rows are still to be computed, such as ``polars.LazyFrame``."""
+
+    def __init__(self) -> None:
+        super().__init__("a table is a lazy frame, which has no rows yet: pass table.collect().")
+
+
 def listed(names: Sequence[str], most: int = 8) -> str:
     """Names one behind the other, the first of many."""
     more = len(names) - most
@@ -57,20 +64,16 @@ def as_series(values: Any) -> Any:
 
 
 def as_frame(values: Any) -> Any:
-    """A data frame as one of narwhals; None of anything else. Raises `RepeatedNames`."""
+    """A data frame as one of narwhals; None of anything else. Raises `RepeatedNames` and `LazyTable`."""
     found = _recognised(values)
+    if found is not None and isinstance(found, narwhals().LazyFrame):
+        raise LazyTable
     return found if found is not None and isinstance(found, narwhals().DataFrame) else None
 
 
 def as_native(values: Any) -> Any:
     """A frame or a series of narwhals as its own library has it; anything else as it is."""
     return values if isinstance(values, _PLAIN) else narwhals().to_native(values, pass_through=True)
-
-
-def is_lazy(values: Any) -> bool:
-    """Whether this is a data frame whose rows are still to be computed, such as ``polars.LazyFrame``."""
-    found = _recognised(values)
-    return found is not None and isinstance(found, narwhals().LazyFrame)
 
 
 def _recognised(values: Any) -> Any:

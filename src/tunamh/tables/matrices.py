@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from .._arguments import has_row_labels
-from .columns import Factor, Numbers, is_single, missing_in, read_factor, read_numbers
+from .columns import Factor, Numbers, is_single, missing_in, plain_array, read_factor, read_numbers
 from .frames import Frame, frame_of
 from .kinds import Unreadable
-from .libraries import RepeatedNames, as_native, is_lazy, is_sparse, listed
+from .libraries import LazyTable, RepeatedNames, as_native, is_sparse, listed
 
 LARGEST = 1e100
 """Beyond this a number times another one, summed over rows, overflows."""
@@ -119,9 +119,9 @@ def _reordered(vector: Any, name: str, first: Any, leader: str) -> Any:
 def named_frame(table: Any, what: str) -> Frame | None:
     """The columns of a data frame that errors call ``what``; None of anything else."""
     try:
-        if is_lazy(table):
-            raise TypeError(f"{what} is a lazy frame, which has no rows yet: pass {what}.collect().")
         return frame_of(table)
+    except LazyTable:
+        raise TypeError(f"{what} is a lazy frame, which has no rows yet: pass {what}.collect().") from None
     except RepeatedNames as error:
         raise ValueError(f"{what} has {error.problem}") from None
 
@@ -212,13 +212,13 @@ def every_level(values: Any, what: str) -> Factor:
     found = read_factor(values, what)
     if found is not None:
         return found
-    array = values.values if isinstance(values, Numbers) else np.asarray(as_native(values))
+    array, masked = (values.values, None) if isinstance(values, Numbers) else plain_array(as_native(values))
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
         hint = "; for several factors give a list, groups=[df['a'], df['b']]" if array.ndim == 2 else ""
         raise ValueError(f"{what} must be one column, got shape {array.shape}{hint}.")
-    there = ~missing_in(array)
+    there = ~missing_in(array) if masked is None else ~(missing_in(array) | masked)
     kept = array[there].astype(str) if array.dtype.kind == "O" else array[there]
     used, packed = np.unique(kept, return_inverse=True)
     whole = used.dtype.kind == "f" and (used == np.floor(used)).all()

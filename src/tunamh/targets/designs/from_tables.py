@@ -53,7 +53,7 @@ def as_design(X: Any, what: str = "X") -> tuple[Design, list[str] | None]:
     )
     factors = {name: factor for name, factor in found.items() if factor is not None}
     if frame is None or not factors:
-        return DenseDesign(as_matrix(X, what)), None if frame is None else frame.names
+        return DenseDesign(as_matrix(X if frame is None else frame, what)), None if frame is None else frame.names
     return _with_factors(frame, what, factors)
 
 

@@ -23,7 +23,7 @@ $(VENV)/installed: pyproject.toml
 		{ echo "tunamh needs Python 3.11 or newer; this is $$($(PYTHON) --version). Try: make PYTHON=python3.12 ..."; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[plot,sklearn,parquet,dask]' --group dev
 	@touch $@
 
 demo: $(VENV)/installed
@@ -48,7 +48,7 @@ shape: $(VENV)/installed
 	$(BIN)/python benchmarks/shape.py
 
 $(VENV)/docs-installed: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/python -m pip install --quiet --editable '.[plot,sklearn]' --group docs
 	@touch $@
 
 docs: $(VENV)/docs-installed

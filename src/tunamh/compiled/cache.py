@@ -2,13 +2,15 @@
 
 An edit makes another name, so nothing old is ever called, and only what depends on the edit is compiled again. Files
 are there whole or not at all; one that cannot be read or written (a full disk, a file cut short) costs time, nothing
-else.
+else. A wheel may bring such files (`tunamh/_compiled`, made by ``tunamh compile``): they are looked at first, and only
+read.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib.util
 import os
 import pickle
 import sys
@@ -28,7 +30,9 @@ from numba.core.serialize import dumps
 from .contents import NoDigest, digest_of, digest_of_types, options_of
 
 _PACKAGE = Path(__file__).parent.parent
-_MOST = 20  # versions of a function that are kept
+_SHIPPED = _PACKAGE / "_compiled"
+_MOST = 40  # versions of a function that are kept
+_PYTHON = sys.implementation.name, importlib.util.MAGIC_NUMBER.hex()  # whose bytecode functions are made of
 
 
 def _candidates() -> list[Path]:
@@ -50,6 +54,14 @@ def folder() -> Path | None:
     return None
 
 
+_loaded: set[Path] = set()
+
+
+def loaded() -> list[Path]:
+    """Files whose machine code this process has loaded: what a wheel must bring for the same calls."""
+    return sorted(_loaded)
+
+
 class ContentCache:
     """The cache of one function, as Numba's dispatchers ask for it."""
 
@@ -57,31 +69,34 @@ class ContentCache:
 
     def __init__(self, dispatcher: Any):
         self._dispatcher = dispatcher
-        self._prefix = "".join(c for c in dispatcher.py_func.__qualname__ if c.isalnum() or c in "_.")
+        plain = dispatcher.py_func
+        name = f"{plain.__module__}.{plain.__qualname__}".removeprefix("tunamh.")
+        self._prefix = "".join(c for c in name if c.isalnum() or c in "_.")[-100:]
 
     @property
     def cache_path(self) -> str:
         return str(folder())
 
-    def _file(self, signature: Any, codegen: Any) -> Path | None:
-        """The file of this function for these types on this processor; None where there can be none."""
-        where = folder()
-        if where is None:
-            return None
+    def _name(self, signature: Any, codegen: Any) -> str | None:
+        """The file's name for these types on this processor; None where nobody can tell what code is made of."""
         try:
             contents = digest_of(self._dispatcher.py_func)
         except NoDigest:
             return None
         arguments, _ = sigutils.normalize_signature(signature)
-        versions = numba.__version__, llvmlite.__version__, sys.version_info[:3], codegen.magic_tuple()
-        options = options_of(self._dispatcher)
-        key = repr((contents, digest_of_types(arguments), versions, options))
-        return where / f"{self._prefix}-{hashlib.sha256(key.encode()).hexdigest()[:32]}.nbc"
+        versions = numba.__version__, llvmlite.__version__, _PYTHON, codegen.magic_tuple()
+        key = repr((contents, digest_of_types(arguments), versions, options_of(self._dispatcher)))
+        return f"{self._prefix}-{hashlib.sha256(key.encode()).hexdigest()[:32]}.nbc"
 
-    def holds(self, signature: Any, target_context: Any) -> bool:
-        """Whether machine code for these types is on disk."""
-        file = self._file(signature, target_context.codegen())
-        return file is not None and file.exists()
+    def _file(self, signature: Any, codegen: Any) -> Path | None:
+        name, where = self._name(signature, codegen), folder()
+        if name is not None and (shipped := _SHIPPED / name).exists():
+            return shipped
+        return None if name is None or where is None else where / name
+
+    def file(self, signature: Any, target_context: Any) -> Path | None:
+        """Where machine code for these types is, or will be; None where none can be kept."""
+        return self._file(signature, target_context.codegen())
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         target_context.refresh()
@@ -89,19 +104,23 @@ class ContentCache:
         if file is None or not file.exists():
             return None
         try:
-            return CompileResultCacheImpl.rebuild(self, target_context, pickle.loads(file.read_bytes()))  # type: ignore[arg-type]
+            data = pickle.loads(file.read_bytes())
+            _loaded.add(file)
+            return CompileResultCacheImpl.rebuild(self, target_context, data)  # type: ignore[arg-type]
         except Exception as error:  # whatever unpickling a damaged file may raise
             self._tell("read", error)
-            with contextlib.suppress(OSError):
-                file.unlink()
+            if file.parent != _SHIPPED:
+                with contextlib.suppress(OSError):
+                    file.unlink()
             return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         if compiled.lifted or compiled.library.has_dynamic_globals:
             return
-        file = self._file(signature, compiled.codegen)
-        if file is None:
+        name, where = self._name(signature, compiled.codegen), folder()
+        if name is None or where is None:
             return
+        file = where / name
         try:
             written = file.with_suffix(f".{uuid.uuid4().hex[:12]}")
             written.write_bytes(dumps(compiled._reduce()))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -21,6 +22,7 @@ from numba.extending import intrinsic as _numba_intrinsic
 from numba.extending import typeof_impl
 
 from ..process.forks import compiler_lock
+from .cache import ContentCache
 from .compiler import compiled
 
 intrinsic: Any = _numba_intrinsic  # its calls look nothing like its definition to a type checker
@@ -67,9 +69,9 @@ class Part(types.WrapperAddressProtocol):
     def __reduce__(self) -> Any:
         """By its name where it has one in a module, else by what it was made of: parts are sent to other processes."""
         function, fastmath, cache = self._made_of
-        plain = getattr(function, "py_func", function)
-        if getattr(sys.modules.get(plain.__module__), plain.__name__, None) is self:
-            return _found, (plain.__module__, plain.__name__)
+        place = self.place
+        if place is not None:
+            return _found, tuple(place.split(":"))
         return _made_again, (function, self.role, fastmath, cache)
 
     def _compile(self) -> None:
@@ -83,9 +85,23 @@ class Part(types.WrapperAddressProtocol):
             self._address = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
 
     @property
+    def file(self) -> Path | None:
+        """Where its machine code is, or will be; None where nothing is kept."""
+        kept = self.dispatcher._cache
+        return kept.file(self.role.signature, self.dispatcher.targetctx) if isinstance(kept, ContentCache) else None
+
+    @property
     def is_kept(self) -> bool:
         """Whether it needs no compiling: its machine code is here, or on disk."""
-        return self._address is not None or self.dispatcher._cache.holds(self.role.signature, self.dispatcher.targetctx)
+        return self._address is not None or ((file := self.file) is not None and file.exists())
+
+    @property
+    def place(self) -> str | None:
+        """``module:name``, where it is found in other processes; None where it has no such name."""
+        plain = self._made_of[0]
+        plain = getattr(plain, "py_func", plain)
+        found = getattr(sys.modules.get(plain.__module__), plain.__name__, None) is self
+        return f"{plain.__module__}:{plain.__name__}" if found else None
 
     def __wrapper_address__(self) -> int:
         self._compile()

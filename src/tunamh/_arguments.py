@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import operator
 import sys
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from numpy.random.bit_generator import ISpawnableSeedSequence
 
 LARGEST_COUNT = 10**15
 
@@ -146,9 +147,9 @@ def seed_sequence(name: str, rng: Any) -> np.random.SeedSequence:
     except (TypeError, ValueError):
         kind = ValueError if isinstance(rng, int | np.integer) else TypeError
         raise kind(f"{wanted}, got {shown(rng)}.") from None
-    if not hasattr(sequence, "spawn"):
-        raise TypeError(f"{wanted} that was made from one, got {shown(rng)}.")
-    return sequence
+    if isinstance(sequence, ISpawnableSeedSequence):
+        return cast(np.random.SeedSequence, sequence)
+    raise TypeError(f"{wanted} that was made from one, got {shown(rng)}.")
 
 
 def settle(value: Any, **fields: Any) -> None:

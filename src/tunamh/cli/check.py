@@ -79,17 +79,21 @@ def _columns(asked: Asked, table: Any) -> None:
 
 
 def _model(target: Any) -> None:
+    from ..groups import MixedModel
+
     model = target.formula
     print(f"response {model.response.told}; {target.n_rows:,} rows in use, {model.dropped:,} left out")
     shown = ", ".join(model.side.names[:12]) + ", ..." * (len(model.side.names) > 12)
     print(f"{model.side.dim:,} coefficients: {shown}")
-    for one in getattr(target, "groupings", ()):
+    for one in target.groupings if isinstance(target, MixedModel) else ():
         print(f"group effects of {one.name}: {one.groups:,} groups")
 
 
 def _separation(target: Any) -> Any:
     """Rows that flat priors leave without a posterior; under proper ones it is a remark."""
-    base = getattr(target, "base", target)
+    from ..groups import MixedModel
+
+    base = target.base if isinstance(target, MixedModel) else target
     direction = base.separating_direction()
     if direction is not None:
         names = ", ".join(base.names_along(direction)[:8])

@@ -78,7 +78,7 @@ class PosteriorEstimator(BaseEstimator, ABC):
 
     @property
     def _names(self) -> list[str]:
-        given = getattr(self, "feature_names_in_", None)
+        given = vars(self).get("feature_names_in_")  # which scikit-learn sets where columns have names
         features = [f"x{j}" for j in range(self.n_features_in_)] if given is None else [str(name) for name in given]
         if self.fit_intercept and INTERCEPT in features:
             raise ValueError(

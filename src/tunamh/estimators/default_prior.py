@@ -22,6 +22,7 @@ from ..priors import ByName, Normal, Prior, ReadyPrior
 from ..priors.independent import IndependentPrior
 from ..priors.laws import Laws, ready
 from ..priors.mixtures import MixturePrior
+from ..tables.libraries import is_sparse
 
 INTERCEPT = "Intercept"
 
@@ -39,7 +40,7 @@ class Columns(NamedTuple):
 def columns_of(X: Any, weights: np.ndarray) -> Columns:
     """Of a matrix, dense or sparse."""
     total = float(weights.sum())
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         mean, variance, low, high, two = _sparse_moments(X, weights, total)
     else:
         mean, variance, low, high, two = _dense_moments(X, weights, total)

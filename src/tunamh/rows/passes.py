@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -121,5 +122,5 @@ def _pool(workers: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(workers, _WORKER)
 
 
-if hasattr(os, "register_at_fork"):
+if sys.platform != "win32":
     os.register_at_fork(after_in_child=_pool.cache_clear)  # its threads stayed with the parent

@@ -15,7 +15,7 @@ import tunamh
 from conftest import logistic_data
 from tunamh import GLM, EnergyTarget, FlyMC, LogisticRegression, Normal, Taylor, TunaMH, sample
 from tunamh.tables import libraries
-from tunamh.tables.frames import names_of, selected
+from tunamh.tables.frames import column_names, selected
 from tunamh.tables.matrices import as_matrix
 from tunamh.targets.designs import as_design
 
@@ -214,7 +214,7 @@ def test_tables_of_many_columns_are_not_asked_once_for_each(make, monkeypatch):
     table, asked = make({f"x{j}": np.arange(3.0) for j in range(300)}), []
     opened = libraries._recognised
     monkeypatch.setattr(libraries, "_recognised", lambda values: asked.append(values is table) or opened(values))
-    for read in (lambda one: as_matrix(one, "X"), as_design, lambda one: selected(one, names_of(one))):
+    for read in (lambda one: as_matrix(one, "X"), as_design, lambda one: selected(one, column_names(one))):
         asked.clear()
         read(table)
         assert sum(asked) < 10

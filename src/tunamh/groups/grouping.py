@@ -12,7 +12,8 @@ from .._arguments import moderate_number, settle, shown
 from ..priors.laws import Laws
 from ..priors.positive import HalfNormal, PositivePrior, refuse_flat
 from ..tables.frames import column_names, name_of
-from ..tables.matrices import as_matrix, every_level
+from ..tables.levels import every_level
+from ..tables.matrices import as_matrix, one_column
 from .covariance import scale_count
 
 _UNCENTRED = 10.0  # standard deviations of a column from zero
@@ -160,7 +161,7 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
 
 def _codes(values: Any, name: str, n_rows: int) -> tuple[np.ndarray, list[str]]:
     """Codes of the levels that occur, and these, in their order."""
-    found = every_level(values, f"the codes of {name}")
+    found = every_level(one_column(values, name), f"the codes of {name}")
     if found.missing.any():
         raise ValueError(
             f"the codes of {name} have a missing value in row {int(np.argmax(found.missing))}: drop such rows, or give "

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ..errors import NotApplicable, SourceError
-from ..tables.columns import Column, Factor, is_single, joined
+from ..tables.columns import Column, Factor, joined
 from ..tables.frames import Frame, count_rows
+from ..tables.numbers import is_single
 from .named_columns import usable_column
 from .passes import shown
 from .table_source import TableBlock, Tables

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import SourceError
-from ..tables.columns import Column, Factor, Numbers, read_column, read_factor
+from ..tables.columns import Column, Factor, Numbers
 from ..tables.kinds import Unreadable
+from ..tables.levels import read_column, read_factor
 from ..tables.matrices import LARGEST
 from .source import NOWHERE, Factored, Rows
 from .table_source import RowsOfTables, TableBlock, Tables

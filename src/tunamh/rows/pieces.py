@@ -15,7 +15,7 @@ import numpy as np
 
 from .._arguments import shown as shown_value
 from ..errors import SourceError, TunaMHError
-from ..tables.frames import count_rows, cut, names_of, numbers_at_once
+from ..tables.frames import column_names, count_rows, cut, numbers_at_once
 from .executors import between_blocks, in_order
 from .passes import ROWS_AT_ONCE, shown
 from .table_source import SomeColumns, TableBlock
@@ -86,7 +86,7 @@ class InPieces:
         self.n_rows, self.fingerprint = sum(self.lengths), fingerprint
         if self.n_rows == 0:
             raise ValueError("there are no rows in these tables.")
-        self.names = tuple(names_of(self.first().table) if names is None else names)
+        self.names = tuple((column_names(self.first().table) or ()) if names is None else names)
 
     def first(self, columns: Sequence[str] | None = None) -> TableBlock:
         piece = next(piece for piece, length in zip(self.pieces, self.lengths, strict=True) if length > 0)
@@ -171,7 +171,7 @@ def survey(pieces: Iterable[Piece], reading: Reading, executor: Any) -> Surveyed
 def _bytes_of(table: Any) -> bytes:
     """Something that differs for different tables."""
     parts = []
-    for name in names_of(table):
+    for name in column_names(table) or ():
         array = np.asarray(table[name])
         known = array.dtype.kind in "biufmM"
         parts.append(f"{name}{array.dtype}".encode())

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .columns import Column, Factor, Numbers
+from .kinds import plain_array
 from .libraries import LazyTable, RepeatedNames, as_frame, as_series, listed, narwhals
 
 
@@ -74,25 +75,20 @@ def _one_column(column: Any, name: str, what: str) -> Any:
     series = as_series(column)
     if series is not None:
         return series
-    array = np.asarray(column)
+    array, _ = plain_array(column)
     if array.ndim == 0:
         raise ValueError(f"column {name} of {what} is a single value: give one entry per row.")
-    if array.dtype.kind in "US" and not isinstance(column, np.ndarray):
-        if any(not isinstance(value, str | bytes) for value in column):  # NumPy made text of numbers
-            return np.array(list(column), dtype=object)
     return array
 
 
 def column_names(table: Any) -> list[str] | None:
-    """Feature names of a data frame (pandas, polars, pyarrow), None for plain arrays."""
-    if isinstance(table, Frame):
-        return table.names
+    """Names of the columns of a data frame or of a dict of arrays; None of anything else."""
+    if isinstance(table, Frame | dict):
+        return [str(name) for name in (table.columns if isinstance(table, Frame) else table)]
     try:
         found = as_frame(table)
-    except RepeatedNames as error:
-        return list(error.names)
-    except LazyTable:
-        return None
+    except (RepeatedNames, LazyTable) as error:
+        return error.names if isinstance(error, RepeatedNames) else None
     return None if found is None else [str(label) for label in found.columns]
 
 
@@ -140,19 +136,14 @@ def complete_rows(columns: Mapping[str, Column], n_rows: int) -> CompleteRows:
 # ------------------------------------------------------------------------------------------------- tables as they are
 
 
-def names_of(table: Any) -> list[str]:
-    """The names of the columns of a data frame or of a dict of arrays."""
-    names = [str(name) for name in table] if isinstance(table, dict) else column_names(table)
-    if names is None:
-        raise TypeError(f"a block must be a table with columns by name or a dict of arrays, not {type(table)}.")
-    return names
-
-
 def count_rows(table: Any) -> int:
     """How many rows a data frame or a dict of arrays has."""
     if isinstance(table, dict):
         return len(next(iter(table.values()))) if table else 0
-    return len(as_frame(table))
+    frame = as_frame(table)
+    if frame is None:
+        raise TypeError(f"a block must be a table with columns by name or a dict of arrays, not {type(table)}.")
+    return len(frame)
 
 
 def cut(table: Any, size: int) -> Iterator[tuple[slice, Any]]:
@@ -173,7 +164,7 @@ def cut(table: Any, size: int) -> Iterator[tuple[slice, Any]]:
 
 def selected(table: Any, names: Sequence[str]) -> Any:
     """Some columns of a table, in this order."""
-    there = dict.fromkeys(names_of(table))
+    there = dict.fromkeys(column_names(table) or ())
     lacking = [name for name in names if name not in there]
     if lacking:
         raise KeyError(f"it has no column {lacking[0]!r}, only {', '.join(there)}")

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .libraries import narwhals
+
 _CATEGORIES = "code categories as 0/1 columns (pandas.get_dummies, polars to_dummies)"
 _CONVERT = "convert numbers stored as text with astype(float)"
 _ADVICE = {
@@ -58,9 +60,7 @@ def kind_of_array(array: np.ndarray) -> str:
 
 def kind_of_series(series: Any) -> str:
     """Of a narwhals series: ``numbers``, ``categories``, ``text``, ``objects`` of any kind, or what else it holds."""
-    import narwhals.stable.v2 as nw
-
-    dtype = series.dtype
+    nw, dtype = narwhals(), series.dtype
     if dtype.is_numeric() or dtype == nw.Boolean:
         return "numbers"
     if isinstance(dtype, nw.Categorical | nw.Enum):
@@ -72,3 +72,30 @@ def kind_of_series(series: Any) -> str:
     if dtype in (nw.Object, nw.Unknown, nw.Binary):  # sparse columns of pandas, periods, bytes, ...
         return "objects"
     return f"values of type {str(dtype).lower()}"
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, NaT, and the missing value of pandas, which equals nothing and says so by raising."""
+    try:
+        return value is None or value is np.ma.masked or bool(value != value)
+    except TypeError:
+        return True
+    except ValueError:  # an array
+        return False
+
+
+def missing_in(array: np.ndarray, masked: np.ndarray | None) -> np.ndarray:
+    """Which values of one plain column are NaN, NaT, None or the like."""
+    found = np.zeros(len(array), bool) if masked is None else masked
+    if array.dtype.kind == "O":
+        return found | np.fromiter(map(is_missing, array), bool, len(array))
+    return found | (array != array) if array.dtype.kind in "fmM" else found
+
+
+def plain_array(values: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """An array, and which of its values are masked, if any; in a list, text and numbers stay what they are."""
+    array = np.asarray(values)
+    if isinstance(values, list | tuple) and array.dtype.kind in "US" and array.ndim == 1:
+        if any(not isinstance(value, str | bytes) for value in values):
+            array = np.array(values, dtype=object)
+    return array, np.ma.getmaskarray(values) if np.ma.is_masked(values) else None

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from .._arguments import has_row_labels
-from .columns import Factor, Numbers, is_single, missing_in, plain_array, read_factor, read_numbers
+from .columns import Factor, Numbers
 from .frames import Frame, frame_of
 from .kinds import Unreadable
-from .libraries import LazyTable, RepeatedNames, as_native, is_sparse, listed
+from .levels import read_factor
+from .libraries import LazyTable, RepeatedNames, is_sparse, listed
+from .numbers import is_single, read_numbers
 
 LARGEST = 1e100
 """Beyond this a number times another one, summed over rows, overflows."""
@@ -201,27 +203,3 @@ def classes(values: Any, what: str, where: str = "", *, text: bool = True) -> Fa
         row = int(np.argmax(found.missing))
         raise ValueError(f"{what} has a missing value in row {row}{where}: drop or fill such rows first.")
     return found
-
-
-def every_level(values: Any, what: str) -> Factor:
-    """A level for every value that occurs: of categories and text theirs, of anything else its values, sorted.
-
-    Codes are -1 where a value is missing.
-    """
-    values = one_column(values, what)
-    found = read_factor(values, what)
-    if found is not None:
-        return found
-    array, masked = (values.values, None) if isinstance(values, Numbers) else plain_array(as_native(values))
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        hint = "; for several factors give a list, groups=[df['a'], df['b']]" if array.ndim == 2 else ""
-        raise ValueError(f"{what} must be one column, got shape {array.shape}{hint}.")
-    there = ~missing_in(array) if masked is None else ~(missing_in(array) | masked)
-    kept = array[there].astype(str) if array.dtype.kind == "O" else array[there]
-    used, packed = np.unique(kept, return_inverse=True)
-    whole = used.dtype.kind == "f" and (used == np.floor(used)).all()
-    codes = np.full(len(array), -1, dtype=np.int64)
-    codes[there] = packed
-    return Factor(codes, tuple(str(int(level) if whole else level) for level in used.tolist()))

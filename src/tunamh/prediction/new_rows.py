@@ -16,11 +16,11 @@ from ..formula.right_side import Columns, known_codes
 from ..formula.syntax import Name, columns_in
 from ..formula.variables import as_columns, read, refuse_unknown, variable
 from ..groups import GroupEffects
+from ..rows.source import level_positions
 from ..rows.table_source import TableBlock, Tables
 from ..tables.columns import Factor
 from ..tables.frames import Frame, column_names, frame_of_columns
 from ..tables.matrices import as_matrix, as_vector, refuse_non_finite
-from ..targets.designs.indexed import NOWHERE
 from .fitted import Fitted
 
 
@@ -204,9 +204,8 @@ def _named_columns(table: Any, names: list[str], factors: dict[str, list[str]], 
         if one.missing.any():
             raise FormulaError(f"column {name} has a missing value in row {int(np.argmax(one.missing))}.")
     matrix = np.column_stack([values.numbers(Name(name)) for name in whole]) if whole else np.empty((values.n_rows, 0))
-    positions, begin = np.empty((values.n_rows, len(factors)), dtype=np.int32), len(whole)
-    for k, (name, levels) in enumerate(factors.items()):
-        codes = known_codes(values, Name(name), tuple(levels))
-        positions[:, k] = np.where(codes > 0, begin + codes - 1, NOWHERE)
-        begin += len(levels) - 1
+    positions = np.empty((values.n_rows, 0), dtype=np.int32)
+    if factors:
+        codes = [known_codes(values, Name(name), tuple(levels)) for name, levels in factors.items()]
+        positions, _ = level_positions(codes, list(map(len, factors.values())), len(whole))
     return Columns(matrix, positions, None, dim)

@@ -15,7 +15,7 @@ from ..tables.columns import Column, Factor, joined
 from ..tables.frames import Frame, count_rows
 from ..tables.numbers import is_single
 from .named_columns import usable_column
-from .passes import shown
+from .passes import with_progress
 from .table_source import TableBlock, Tables
 
 Result = TypeVar("Result")
@@ -51,7 +51,7 @@ def fits(
 
 def every_block(tables: Tables, read: Callable[[TableBlock], Result], columns: Sequence[str]) -> Iterator[Result]:
     """``read`` of every block, with only these columns read; whoever waits is shown how far it is."""
-    return shown(tables.map(_Counted(read), columns), tables.n_rows, "reading rows")
+    return with_progress(tables.map(_Counted(read), columns), tables.n_rows, "reading rows")
 
 
 @dataclass(frozen=True)

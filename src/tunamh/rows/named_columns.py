@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,8 @@ from ..tables.columns import Column, Factor, Numbers
 from ..tables.kinds import Unreadable
 from ..tables.levels import read_column, read_factor
 from ..tables.matrices import LARGEST
-from .source import NOWHERE, Factored, Rows
+from ..tables.numbers import read_numbers
+from .source import Factored, Rows, level_positions
 from .table_source import RowsOfTables, TableBlock, Tables
 from .trials import counted, refuse_wrong_trials
 
@@ -48,11 +49,9 @@ class ByColumns:
         return [*self.numbers, *(f"{name}[{level}]" for name, levels in self.factors for level in levels[1:])]
 
     def __call__(self, block: TableBlock) -> Rows:
-        y, weights, offset, trials, censored = (
-            None if name is None else _usable_numbers(block, name)
-            for name in (self.y, self.weights, self.offset, self.trials, self.censored)
-        )
-        assert y is not None
+        beside = (self.weights, self.offset, self.trials, self.censored)
+        y = _usable_numbers(block, self.y)
+        weights, offset, trials, censored = (None if name is None else _usable_numbers(block, name) for name in beside)
         rows = Rows(block.start, self._features(block, len(y)), y, weights, offset, censored)
         if trials is None:
             return rows
@@ -73,13 +72,8 @@ class ByColumns:
                 _refuse_unusable(block, name, column)
         if not self.factors:
             return whole
-        positions = np.empty((n, len(self.factors)), np.int32)
-        begins = len(columns)
-        for k, (name, levels) in enumerate(self.factors):
-            codes = _codes(block, name, levels)
-            positions[:, k] = np.where(codes > 0, begins + codes - 1, NOWHERE)
-            begins += len(levels) - 1
-        return Factored(whole, positions, begins)
+        codes = [_codes(block, name, levels) for name, levels in self.factors]
+        return Factored(whole, *level_positions(codes, [len(levels) for _, levels in self.factors], len(columns)))
 
 
 def features_named(tables: Tables, X: Sequence[str], beside: dict[str, Any]) -> list[str]:
@@ -118,12 +112,12 @@ def usable_column(block: TableBlock, name: str) -> Column:
     return found
 
 
-def _column(block: TableBlock, name: str) -> Column:
+def _column(block: TableBlock, name: str, read: Callable[[Any, str], Column] = read_column) -> Column:
     """A column as it is, of which the table itself calls no value missing."""
     if name in block.numbers:
         return Numbers(block.numbers[name])
     try:
-        found = read_column(block.table[name], f"column {name} of {block.place}")
+        found = read(block.table[name], f"column {name} of {block.place}")
     except Unreadable as error:
         raise SourceError(
             f"column {name} of {block.place} holds {error.kind}: {error.advice} (by change= of open_rows)."
@@ -135,11 +129,8 @@ def _column(block: TableBlock, name: str) -> Column:
 
 
 def _numbers(block: TableBlock, name: str) -> np.ndarray:
-    found = _column(block, name)
-    if isinstance(found, Factor):
-        kind = found.kind
-        advice = Unreadable(kind, "the table", found.levels).advice
-        raise SourceError(f"column {name} of {block.place} holds {kind}: {advice} (by change= of open_rows).")
+    found = _column(block, name, read_numbers)
+    assert isinstance(found, Numbers)
     return found.values
 
 

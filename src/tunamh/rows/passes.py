@@ -53,7 +53,7 @@ def reported(results: Iterator[tuple[int, Result]], n_rows: int) -> Iterator[Res
     return (result for _, result in results) if watch is None else _watched(results, n_rows, watch)
 
 
-def shown(results: Iterator[tuple[int, Result]], n_rows: int, doing: str) -> Iterator[Result]:
+def with_progress(results: Iterator[tuple[int, Result]], n_rows: int, doing: str) -> Iterator[Result]:
     """As `reported`; a pass that nobody watches is shown to the user."""
     if watcher() is not None or stages.show_unwatched is None:
         yield from reported(results, n_rows)

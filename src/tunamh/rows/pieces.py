@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from .._arguments import shown as shown_value
+from .._arguments import shown
 from ..errors import SourceError, TunaMHError
 from ..tables.frames import column_names, count_rows, cut, numbers_at_once
 from .executors import between_blocks, in_order
-from .passes import ROWS_AT_ONCE, shown
+from .passes import ROWS_AT_ONCE, with_progress
 from .table_source import SomeColumns, TableBlock
 
 Result = TypeVar("Result")
@@ -101,9 +101,7 @@ class InPieces:
     def __getitem__(self, columns: Any) -> SomeColumns:
         names = [columns] if isinstance(columns, str) else columns
         if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-            raise TypeError(
-                f"columns are chosen by name, as in tables[['distance', 'hour']], got {shown_value(columns)}."
-            )
+            raise TypeError(f"columns are chosen by name, as in tables[['distance', 'hour']], got {shown(columns)}.")
         return SomeColumns(self, list(names))
 
     def __repr__(self) -> str:
@@ -162,7 +160,7 @@ def survey(pieces: Iterable[Piece], reading: Reading, executor: Any) -> Surveyed
     found = in_order(executor, Survey(reading), ((piece,) for piece in pieces))
     number = len(pieces) if isinstance(pieces, Sized) else 1 << 20
     lengths, digests = [], []
-    for length, digest in shown(enumerate(found, 1), number, "counting the rows of blocks"):
+    for length, digest in with_progress(enumerate(found, 1), number, "counting the rows of blocks"):
         lengths.append(length)
         digests.append(digest)
     return Surveyed(lengths, digests)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...rows.source import level_positions
 from ...tables.columns import Factor
 from ...tables.frames import Frame
 from ...tables.libraries import is_sparse
@@ -46,15 +47,13 @@ def as_design(X: Any, what: str = "X") -> tuple[Design, list[str] | None]:
     if is_sparse(X):
         return _sparse(X, what), None
     frame = named_frame(X, what)
-    found = (
-        {}
-        if frame is None
-        else {name: classes(column, what, f", column {name}", text=False) for name, column in frame.columns.items()}
-    )
+    if frame is None:
+        return DenseDesign(as_matrix(X, what)), None
+    found = {name: classes(column, what, f", column {name}", text=False) for name, column in frame.columns.items()}
     factors = {name: factor for name, factor in found.items() if factor is not None}
-    if frame is None or not factors:
-        return DenseDesign(as_matrix(X if frame is None else frame, what)), None if frame is None else frame.names
-    return _with_factors(frame, what, factors)
+    if factors:
+        return _with_factors(frame, what, factors)
+    return DenseDesign(as_matrix(frame, what)), frame.names
 
 
 def _sparse(X: Any, what: str) -> GatheredDesign:
@@ -83,14 +82,10 @@ def _with_factors(frame: Frame, what: str, factors: dict[str, Factor]) -> tuple[
     numbers = np.empty((n_rows, 0))
     if whole:
         numbers = np.asarray(as_matrix(frame.select(whole), what), dtype=np.float64)
-    positions = np.full((n_rows, len(factors)), NOWHERE, dtype=np.int32)
-    parameters, begins = list(whole), len(whole)
-    for k, (name, factor) in enumerate(factors.items()):
-        positions[:, k] = np.where(factor.codes > 0, begins + factor.codes - 1, NOWHERE)
-        parameters += [f"{name}[{level}]" for level in factor.levels[1:]]
-        begins += len(factor.levels) - 1
-    if begins == 0:
+    codes, levels = ([factor.codes for factor in factors.values()], [factor.levels for factor in factors.values()])
+    positions, dim = level_positions(codes, list(map(len, levels)), len(whole))
+    if dim == 0:
         raise ValueError(f"{what} has one level in every column of categories and no other column: nothing varies.")
-    design = GatheredDesign(numbers, positions, None, begins)
+    design = GatheredDesign(numbers, positions, None, dim)
     design.factors = {name: list(factor.levels) for name, factor in factors.items()}
-    return design, parameters
+    return design, [*whole, *(f"{name}[{level}]" for name, factor in factors.items() for level in factor.levels[1:])]

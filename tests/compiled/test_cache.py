@@ -14,11 +14,11 @@ from tunamh.chains import guard, loop
 from tunamh.acceptance import full, thinned
 from tunamh.proposals import walks
 from tunamh.targets import base, glm
-from tunamh.targets.families import binary
+from tunamh.targets.families import logistic
 X = np.random.default_rng(0).standard_normal((500, 3))
 for test in (tunamh.TunaMH(), tunamh.MH()):
     tunamh.sample(tunamh.LogisticRegression(X, X[:, 0] > 0), test=test, draws=20, tune=20, chains=2, rng=1)
-parts = {id(p): p for m in (full, thinned, loop, guard, priors, walks, base, binary, glm)
+parts = {id(p): p for m in (full, thinned, loop, guard, priors, walks, base, logistic, glm)
          for p in vars(m).values() if isinstance(p, Part) and p._address is not None}
 stats = [p.dispatcher.stats for p in parts.values()]
 print(sum(sum(s.cache_hits.values()) for s in stats), sum(sum(s.cache_misses.values()) for s in stats), len(parts))

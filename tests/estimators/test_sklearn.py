@@ -25,7 +25,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tunamh
 from tunamh.estimators import BayesianGLM, BayesianLogisticRegression, BayesianRobustRegression
-from tunamh.estimators.default_prior import columns_of
+from tunamh.estimators.coefficient_prior import columns_of
 
 QUICK = {"draws": 100, "tune": 100, "chains": 2, "random_state": 1}
 

@@ -31,12 +31,48 @@ def test_defaults_are_in_the_units_of_the_data():
     target = tunamh.regression("late ~ year + income + g + year:g", TABLE, family=tunamh.Logistic())
     found = laws(target)
     assert target.names[:3] == ["Intercept", "year", "income"]
-    assert found.kind.tolist() == [FLAT] + [NORMAL] * 6
+    assert found.kind.tolist() == [NORMAL] * 7
     wanted = [2.5 / np.std(TABLE["year"]), 2.5 / np.std(TABLE["income"]), 2.5, 2.5]
     np.testing.assert_allclose(found.scale[1:5], wanted, rtol=0.005)
     np.testing.assert_allclose(found.scale[5:], 2.5 / np.std(TABLE["year"]), rtol=0.005)
     real = tunamh.regression("delay ~ size", TABLE, family=tunamh.Gaussian(10.0))
     np.testing.assert_allclose(laws(real).scale[1], 2.5 * np.std(TABLE["delay"]) / np.std(TABLE["size"]), rtol=0.005)
+    np.testing.assert_allclose(laws(real).scale[0], 10 * np.std(TABLE["delay"]), rtol=0.005)
+    np.testing.assert_allclose(laws(real).mean[0], np.mean(TABLE["delay"]), atol=0.01 * np.std(TABLE["delay"]))
+
+
+def test_the_intercept_is_as_wide_as_the_coefficients_are_where_columns_are_zero():
+    far = tunamh.regression("late ~ year", TABLE, family=tunamh.Logistic())
+    slope = 2.5 / np.std(TABLE["year"])
+    np.testing.assert_allclose(laws(far).scale[0], np.hypot(10, slope * TABLE["year"].mean()), rtol=0.01)
+    near = tunamh.regression("late ~ center(year) + g", TABLE, family=tunamh.Logistic())
+    assert laws(near).scale[0] == 10.0
+    flat = tunamh.regression("late ~ year + g", TABLE, family=tunamh.Logistic(), prior=tunamh.Flat())
+    assert (laws(flat).kind == FLAT).all()
+
+
+def test_a_column_of_two_values_has_their_distance_for_its_size():
+    """As an estimator takes it, and as a factor of two levels is taken."""
+    table = TABLE.assign(rare=1000.0 + (np.arange(N) % 50 == 0), text=np.where(np.arange(N) % 50 == 0, "yes", "no"))
+    number = laws(tunamh.regression("late ~ rare", table, family=tunamh.Logistic()))
+    level = laws(tunamh.regression("late ~ text", table, family=tunamh.Logistic()))
+    assert number.scale[1] == level.scale[1] == 2.5
+    assert (number.scale[0], level.scale[0]) == (2500.0, 10.0)
+    three = laws(tunamh.regression("late ~ rare", table.assign(rare=np.arange(N) % 3), family=tunamh.Logistic()))
+    assert three.scale[1] == pytest.approx(2.5 / np.sqrt(2 / 3), rel=0.005)
+
+
+@pytest.mark.parametrize("family", [tunamh.Gaussian(), tunamh.StudentT(4.0), tunamh.Huber()])
+def test_formulas_and_estimators_have_one_rule(family):
+    pytest.importorskip("sklearn")
+    from tunamh.estimators.coefficient_prior import columns_of, prior_of
+
+    names = ["year", "income"]
+    formula = tunamh.regression("delay ~ year + income", TABLE, family=family)
+    columns = columns_of(TABLE[names].to_numpy(), np.ones(N))
+    fitted = prior_of(None, names, columns, family.location(TABLE["delay"].to_numpy(), np.ones(N)), ["Intercept"])
+    for one, other in zip(formula.prior.laws(3), fitted.laws(3), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_priors_by_term_and_by_level():
@@ -51,9 +87,9 @@ def test_priors_by_term_and_by_level():
     by_level = tunamh.regression(
         "late ~ year + g", TABLE, family=tunamh.Logistic(), prior={"g": tunamh.Flat(), "g[q]": tunamh.Normal(scale=3)}
     )
-    assert laws(by_level).kind.tolist() == [FLAT, NORMAL, NORMAL, FLAT]
+    assert laws(by_level).kind.tolist() == [NORMAL, NORMAL, NORMAL, FLAT]
     everything = tunamh.regression("late ~ year + g", TABLE, family=tunamh.Logistic(), prior=tunamh.Normal(scale=7))
-    assert laws(everything).kind.tolist() == [FLAT, NORMAL, NORMAL, NORMAL]
+    assert laws(everything).kind.tolist() == [NORMAL, NORMAL, NORMAL, NORMAL]
     assert laws(everything).scale[1:].tolist() == [7, 7, 7]
     with pytest.raises(FormulaError, match=r"names 'hour', which is no term.*Intercept, year, g"):
         tunamh.regression("late ~ year + g", TABLE, family=tunamh.Logistic(), prior={"hour": tunamh.Flat()})
@@ -107,6 +143,6 @@ def test_the_posterior_is_that_of_the_matrix():
 def test_a_horseshoe_leaves_intercepts_alone():
     table = TABLE.head(500)
     one = tunamh.regression("late ~ size + g", table, family=tunamh.Logistic(), prior=tunamh.priors.Horseshoe())
-    assert one.prior.priors == {"Intercept": tunamh.Flat()}
+    assert one.prior.priors == {"Intercept": tunamh.Normal(mean=0.0, scale=10.0)}
     several = tunamh.regression("g ~ size", table, family=tunamh.Categorical(), prior=tunamh.priors.Horseshoe())
     assert set(several.prior.priors) == {"Intercept[q]", "Intercept[r]"}

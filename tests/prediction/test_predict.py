@@ -12,9 +12,8 @@ from scipy import special
 import tunamh
 from tunamh.errors import NotApplicable
 from tunamh.formula import FormulaError
-from tunamh.prediction.by_family import LAWS, law_of
-from tunamh.prediction.response_distributions import ZeroInflatedLaw
-from tunamh.targets.description import family_as_json
+from tunamh.targets.families.metadata import family_as_json, family_from_json
+from tunamh.targets.families.registry import FAMILIES
 
 pytestmark = pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")  # runs are short
 
@@ -62,7 +61,7 @@ KNOWN = [
 def test_densities_fall_as_energies_rise(family, y):
     """``log p(y | eta) - log p(y | eta') = f(eta') - f(eta)``: the normaliser does not depend on the predictor."""
     about = family_as_json(family)
-    law, p = law_of(about), about["known"]
+    law, p = family_from_json(about).response_distribution(), about["known"]
     X, y = np.random.default_rng(0).standard_normal((5, 2)), np.array(y)
     target = tunamh.GLM(X, y, family)
     points = np.array([[0.3, -0.2], [-0.5, 0.4]])
@@ -75,9 +74,17 @@ PARAMETERS = {"scale": 0.7, "df": 5.0, "delta": 1.3, "shape": 1.8, "dispersion":
 PARAMETERS |= {"inflation": 0.3, "cutpoint": np.array([[[-1.0, 0.2, 1.5]]])}
 
 
-@pytest.mark.parametrize("name", [*LAWS, "ZeroInflated"])
+OF_COUNTS = {"ZeroInflated": tunamh.NegativeBinomial(), "Hurdle": tunamh.Poisson()}
+
+
+def distribution_of(name):
+    given = [OF_COUNTS[name]] if name in OF_COUNTS else []
+    return FAMILIES[name](*given).response_distribution()
+
+
+@pytest.mark.parametrize("name", FAMILIES)
 def test_means_and_densities_agree_with_draws(name):
-    law = ZeroInflatedLaw(LAWS["NegativeBinomial"]) if name == "ZeroInflated" else LAWS[name]
+    law = distribution_of(name)
     p = {key: PARAMETERS[key] for key in PARAMETERS}
     p["scale"] = 0.3 if name == "LogLogistic" else p["scale"]
     rng, n = np.random.default_rng(3), 100_000
@@ -285,6 +292,14 @@ def test_new_rows_that_do_not_fit(fitted, new, said):
         tunamh.predict(fitted, new)
 
 
+@pytest.mark.parametrize("asked", [tunamh.predict, tunamh.replicate, tunamh.loo])
+def test_a_target_or_draws_are_no_data(fitted, asked):
+    target = tunamh.regression("late ~ x + a", TABLE, family=tunamh.Logistic())
+    for wrong in (target, fitted):
+        with pytest.raises(TypeError, match=f"must be a pandas, .* got {type(wrong).__name__}"):
+            asked(fitted, wrong)
+
+
 @pytest.mark.parametrize(
     "settings", [{"kind": "mode"}, {"quantiles": (2,)}, {"draws": 0}, {"new_levels": "maybe"}, {"offset": 1.0}]
 )
@@ -339,10 +354,10 @@ VARIED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [name for name in LAWS if VARIED.get(name, ()) is not None] + ["ZeroInflated"])
+@pytest.mark.parametrize("name", [name for name in FAMILIES if VARIED.get(name, ()) is not None])
 def test_variances_are_those_of_draws(name):
     """Within five Monte Carlo errors, which come from the draws' own fourth moments."""
-    law = ZeroInflatedLaw(LAWS["NegativeBinomial"]) if name == "ZeroInflated" else LAWS[name]
+    law = distribution_of(name)
     usual = {"scale": 1.3, "df": 9.0, "delta": 1.2, "shape": 1.7, "dispersion": 2.5, "inflation": 0.3}
     numbers, at = VARIED.get(name, (usual, 0.3))
     eta = np.full((1, 100_000), at)

@@ -16,8 +16,8 @@ from tunamh import GLM
 from tunamh.compiled import fixed
 from tunamh.jets import CannotBound
 from tunamh.targets.families import Logistic, NegativeBinomial, Probit, StudentT
-from tunamh.targets.families.from_energy import OneFunction, SeveralFunction, family
-from tunamh.targets.families.two_predictors import NegativeBinomialRows
+from tunamh.targets.families.energy_functions import OneFunction, SeveralFunction, family
+from tunamh.targets.families.negative_binomial import NegativeBinomialWithDispersion
 
 R = 2.5
 TABLE = {"slope": 2.0}
@@ -85,7 +85,7 @@ def test_one_predictor_is_what_the_library_has_built_in(energy, known, responses
     for ours, theirs in zip(near, sharp, strict=True):
         assert (ours >= theirs * (1 - 1e-9)).all()
         assert ours.sum() <= 1.1 * theirs.sum()
-    slope = made.slope_constants(y, eta, radius)
+    slope = made.second_order_constants(y, eta, radius)
     assert slope.sum() <= 1.05 * near.third.sum()  # in one piece, where the radius is small
     assert (slope >= np.abs(made.derivatives(eta, y)[2]) * (1 - 1e-9)).all()
 
@@ -98,7 +98,7 @@ def test_suprema_over_the_line_where_there_are_any():
 
 
 def test_two_and_three_predictors(rng):
-    made, known = family(two, name="counts"), NegativeBinomialRows()
+    made, known = family(two, name="counts"), NegativeBinomialWithDispersion()
     assert isinstance(made, SeveralFunction)
     assert repr(made) == "family(counts)"
     assert made.parameter_names == ("eta", "lam")

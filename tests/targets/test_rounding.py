@@ -27,7 +27,7 @@ from tunamh import (
     sample,
 )
 from tunamh.chains.guard import check_move
-from tunamh.targets.families import Suprema
+from tunamh.targets.families.likelihood import Suprema
 from tunamh.targets.search.newton import find_mode
 
 pytestmark = pytest.mark.filterwarnings("ignore::tunamh.ChainsDisagree")  # chains are short here

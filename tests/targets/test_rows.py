@@ -11,33 +11,33 @@ from tunamh.extend import fixed
 from tunamh.targets.families import (
     Cloglog,
     Exponential,
-    GammaRows,
     Gaussian,
     Huber,
     Logistic,
-    LogisticRows,
     NegativeBinomial,
-    NormalRows,
     Poisson,
     Probit,
     SoftplusPoisson,
     StudentT,
-    WeibullRows,
 )
+from tunamh.targets.families.censored_logistic import CensoredLogistic
+from tunamh.targets.families.censored_normal import CensoredNormal
+from tunamh.targets.families.gamma import GammaOfKnownShape
+from tunamh.targets.families.weibull import CensoredWeibull
 
 EPS = np.finfo(float).eps
 
 TRIALS = [Logistic(fractions=True), Cloglog(fractions=True)]
 NEW = [
-    *(Poisson(), Exponential(), GammaRows(0.3), GammaRows(25.0), Cloglog(), Cloglog(fractions=True)),
-    *(WeibullRows(), LogisticRows(), NormalRows()),
+    *(Poisson(), Exponential(), GammaOfKnownShape(0.3), GammaOfKnownShape(25.0), Cloglog(), Cloglog(fractions=True)),
+    *(CensoredWeibull(), CensoredLogistic(), CensoredNormal()),
 ]
 OLD = [
     *(Logistic(), Logistic(fractions=True), Probit(), NegativeBinomial(2.5), NegativeBinomial(40.0)),
     *(SoftplusPoisson(), StudentT(4.0, scale=1.0), StudentT(1.0, 2.5), Gaussian(0.2)),
 ]
-CODES = (WeibullRows, LogisticRows, NormalRows)
-EXPONENTIALS = [family for family in NEW if isinstance(family, (Poisson, Exponential, GammaRows))]
+CODES = (CensoredWeibull, CensoredLogistic, CensoredNormal)
+EXPONENTIALS = [family for family in NEW if isinstance(family, (Poisson, Exponential, GammaOfKnownShape))]
 
 
 def name(family):
@@ -52,11 +52,11 @@ def responses(family):
     match family:
         case Poisson() | SoftplusPoisson() | NegativeBinomial():
             return [0.0, 1.0, 7.0, 1e6]
-        case Exponential() | GammaRows():
+        case Exponential() | GammaOfKnownShape():
             return [1e-3, 1.0, 1e6]
         case Logistic() | Probit() | Cloglog():
             return [0.0, 0.2, 0.9, 1.0] if family.fractions else [0.0, 1.0]
-        case WeibullRows() | LogisticRows() | NormalRows():
+        case CensoredWeibull() | CensoredLogistic() | CensoredNormal():
             return [0.0, 1.0, -1.0]
     return [-3.0, 0.0, 2.5]
 
@@ -81,7 +81,7 @@ def by_numpy(family):
             return lambda eta, y: np.exp(eta) - y * eta
         case Exponential():
             return lambda eta, y: y * np.exp(-eta) + eta
-        case GammaRows(shape):
+        case GammaOfKnownShape(shape):
             return lambda eta, y: shape * (y * np.exp(-eta) + eta)
         case Logistic():
             return lambda eta, y: np.logaddexp(0, eta) - y * eta
@@ -89,11 +89,11 @@ def by_numpy(family):
             return lambda eta, y: -log_ndtr((2 * y - 1) * eta)
         case Cloglog():
             return lambda eta, y: y * hit(eta) + (1 - y) * np.exp(eta)
-        case WeibullRows():
+        case CensoredWeibull():
             return lambda eta, y: (y >= 0) * 1.0 * np.exp(-eta) + (y == 0) * 1.0 * eta + (y < 0) * 1.0 * hit(-eta)
-        case LogisticRows():
+        case CensoredLogistic():
             return lambda eta, y: (y >= 0) * 1.0 * np.logaddexp(0, -eta) + (y <= 0) * 1.0 * np.logaddexp(0, eta)
-        case NormalRows():
+        case CensoredNormal():
             return lambda eta, y: (
                 (y == 0) * 0.5 * eta * eta - (y != 0) * 1.0 * log_ndtr(np.where(y < 0, -1.0, 1.0) * eta)
             )
@@ -139,16 +139,16 @@ def rise_terms(family, eta, eta_prop, y):
     match family:
         case Poisson():
             return [(exp_difference(a, b), 0.0), (-y * (b - a), 0.0)]
-        case Exponential() | GammaRows():
+        case Exponential() | GammaOfKnownShape():
             shape = np.longdouble(family.shape)
             return [(shape * y * exp_difference(-a, -b), 0.0), (shape * (b - a), 0.0)]
         case Cloglog():
             miss = np.where(y < 1, exp_difference(a, np.where(y < 1, b, a)), 0)
             return [(y * hit_difference(a, b), y * hit_noise(a, b)), ((1 - y) * miss, 0.0)]
-        case WeibullRows():
+        case CensoredWeibull():
             late = [(np.where(y >= 0, exp_difference(-a, -b), 0), 0.0), (np.where(y == 0, b - a, 0), 0.0)]
             return [*late, (np.where(y < 0, hit_difference(-a, -b), 0), (y < 0) * hit_noise(-a, -b))]
-        case LogisticRows():
+        case CensoredLogistic():
             early = np.where(y <= 0, softplus_difference(a, b), 0)
             return [(early, one), (np.where(y >= 0, softplus_difference(-a, -b), 0), one)]
 
@@ -184,7 +184,7 @@ def worst_rise(family, rise):
     return float(error.max())
 
 
-@pytest.mark.parametrize("family", [family for family in NEW if family != NormalRows()], ids=name)
+@pytest.mark.parametrize("family", [family for family in NEW if family != CensoredNormal()], ids=name)
 def test_rises_lose_nothing_but_roundings_of_their_terms(family):
     assert worst_rise(family, lambda *columns: compiled(family, "rise", *columns)) < 8
 
@@ -202,8 +202,8 @@ def test_a_difference_of_energies_would_not_pass():
 
 def test_normal_rises():
     """Observed rows exactly, censored ones as the probit family."""
-    eta, eta_prop, y = moves(NormalRows())
-    rise = compiled(NormalRows(), "rise", eta, eta_prop, y)
+    eta, eta_prop, y = moves(CensoredNormal())
+    rise = compiled(CensoredNormal(), "rise", eta, eta_prop, y)
     a, b = eta.astype(np.longdouble), eta_prop.astype(np.longdouble)
     seen = y == 0
     assert np.all(np.abs(rise - 0.5 * (b - a) * (b + a))[seen] <= 4 * EPS * np.abs(rise[seen]))
@@ -214,11 +214,11 @@ def test_normal_rises():
 @new_family
 def test_energies(family):
     eta = np.concatenate([np.linspace(-30, 30, 2001), np.linspace(-700, 700, 401)])
-    if isinstance(family, (Cloglog, WeibullRows)):
+    if isinstance(family, (Cloglog, CensoredWeibull)):
         eta = eta[np.abs(eta) < 30]  # where the reference is no infinity
     for response in responses(family):
         y = np.full_like(eta, response)
-        if isinstance(family, Cloglog) or (isinstance(family, WeibullRows) and response < 0):
+        if isinstance(family, Cloglog) or (isinstance(family, CensoredWeibull) and response < 0):
             sign = np.longdouble(1 if isinstance(family, Cloglog) else -1)
             weight = np.longdouble(response if isinstance(family, Cloglog) else 1)
             u = np.exp(sign * eta)
@@ -226,7 +226,7 @@ def test_energies(family):
             expected, size = weight * hit + (1 - weight) * u, 1 + weight * hit + (1 - weight) * u
         else:
             with np.errstate(over="ignore"):
-                expected = by_numpy(family)(eta if isinstance(family, NormalRows) else eta.astype(np.longdouble), y)
+                expected = by_numpy(family)(eta if isinstance(family, CensoredNormal) else eta.astype(np.longdouble), y)
             expected = np.where(np.abs(expected) > np.finfo(float).max, np.inf, expected)
             size = 1 + np.abs(expected) + np.abs(getattr(family, "shape", 1) * eta) + np.abs(y * eta) * (y < 1e7)
         found = compiled(family, "energy", eta, y)
@@ -241,7 +241,7 @@ def test_energies(family):
 
 @smooth_family
 def test_derivatives_are_those_of_the_energy(family):
-    eta = np.linspace(-3, 3, 241) if isinstance(family, (Cloglog, WeibullRows)) else np.linspace(-25, 25, 1001)
+    eta = np.linspace(-3, 3, 241) if isinstance(family, (Cloglog, CensoredWeibull)) else np.linspace(-25, 25, 1001)
     for response in responses(family):
         y = np.full_like(eta, response)
         true = jets.derivatives(by_numpy(family), [eta], y)
@@ -293,15 +293,15 @@ def test_suprema_near_hold_and_are_sharp(family):
 
 def test_suprema_of_hits_are_attained_and_the_rest_is_infinite():
     eta = np.linspace(-40, 40, 400_001)
-    for family, code in ((Cloglog(), 1.0), (WeibullRows(), -1.0)):
+    for family, code in ((Cloglog(), 1.0), (CensoredWeibull(), -1.0)):
         y = np.full_like(eta, code)
         for derivative, supremum in zip(family.derivatives(eta, y), family.suprema(y), strict=True):
             assert supremum[0] * (1 - 1e-7) <= np.abs(derivative).max() <= supremum[0]
     for family in EXPONENTIALS:
         assert np.isinf(family.suprema(np.ones(2))).all()
     assert np.isinf(Cloglog(fractions=True).suprema(np.array([0.0, 0.99]))).all()
-    assert np.isinf(WeibullRows().suprema(np.array([0.0, 1.0]))).all()
-    assert [float(s[0]) for s in LogisticRows().suprema(np.zeros(1))][:2] == [1, 0.5]
+    assert np.isinf(CensoredWeibull().suprema(np.array([0.0, 1.0]))).all()
+    assert [float(s[0]) for s in CensoredLogistic().suprema(np.zeros(1))][:2] == [1, 0.5]
 
 
 # --------------------------------------------------------------------------------------------- slope constants
@@ -349,7 +349,7 @@ SHARP = {SoftplusPoisson(): 1.4, Cloglog(fractions=True): 1.3}
 @smooth_family
 def test_slope_constants_hold_and_are_nearly_the_least(family):
     y, eta, radius = some_rows(family)
-    found, least = family.slope_constants(y, eta, radius), least_constants(family, y, eta, radius)
+    found, least = family.second_order_constants(y, eta, radius), least_constants(family, y, eta, radius)
     assert found.shape == eta.shape
     assert np.all(found >= least * (1 - 1e-11))
     assert np.all(found <= family.suprema_near(y, eta, radius).third * (1 + 1e-11) + 1e-300)
@@ -363,7 +363,7 @@ def test_slope_constants_hold_and_are_nearly_the_least(family):
 def test_slope_constants_against_interval_arithmetic(family):
     """Two proofs of one bound: jets know nothing of peaks or of monotone quotients."""
     y, eta, radius = some_rows(family, widest=0.0)
-    found = family.slope_constants(y, eta, radius)
+    found = family.second_order_constants(y, eta, radius)
     proved = jets.slope_constant(by_numpy(family), eta, y, radius)
     least = least_constants(family, y, eta, radius, points=20)
     assert np.all(proved >= least * (1 - 1e-9) - 1e-9)
@@ -384,7 +384,7 @@ def test_slope_constants_bound_what_the_kernel_subtracts(family):
     rise = compiled(family, "rise", start, end, y)
     rest = rise - first * (b - a) - 0.5 * second * (b - a) * (b + a)
     size = 1 + np.abs(y) + np.abs(rise) + np.abs(first * (b - a)) + np.abs(second * (b - a) * (b + a))
-    bound = family.slope_constants(y, eta, radius) / 6 * np.abs(b**3 - a**3)
+    bound = family.second_order_constants(y, eta, radius) / 6 * np.abs(b**3 - a**3)
     assert np.all(np.abs(rest) <= bound * (1 + 1e-9) + 1e-13 * size)
     if not isinstance(family, Gaussian):
         large = bound > 1e-6 * size
@@ -397,7 +397,7 @@ def test_slope_constants_that_are_too_small_are_found_out():
         if isinstance(family, Huber):
             eta = eta + 0.01
         least = least_constants(family, y, eta, radius)
-        wrong = 0.9 * family.slope_constants(y, eta, radius)
+        wrong = 0.9 * family.second_order_constants(y, eta, radius)
         assert np.any(wrong < least * (1 - 1e-11))
         at_centre = np.abs(family.derivatives(eta, y)[2])
         assert np.any(at_centre < least * (1 - 1e-11))
@@ -410,7 +410,7 @@ def test_huber_slope_constants_are_the_least(family):
     rng = np.random.default_rng(2)
     y, eta = rng.normal(0, 1, 600), rng.normal(0, 4 * family.edge, 600)
     radius = 10 ** rng.uniform(-2, 1.5, 600)
-    found, least = family.slope_constants(y, eta, radius), least_constants(family, y, eta, radius, points=2000)
+    found, least = family.second_order_constants(y, eta, radius), least_constants(family, y, eta, radius, points=2000)
     assert np.all(found >= least * (1 - 1e-9) - 1e-9 * family.precision)
     clear = np.abs(np.abs(y - eta) - family.edge) > 0.02 * radius  # else the grid is too coarse
     assert np.all(found[clear] <= least[clear] * 1.02 + 1e-9 * family.precision)
@@ -421,7 +421,7 @@ def test_huber_slope_constants_by_hand():
     """Edges at -1 and 1: from 0, both at 1; from 0.5, at 0.5 and 1.5; from 3, at 2 and 4; from 5, at 4 and 6."""
     eta, radius = np.array([0.0, 0, 0, 0.5, 3, 3, 5, 5, 1]), np.array([1.0 - 1e-9, 1.5, 9, 9, 3, 9, 9, 1, 1])
     expected = [0, 2 * 0.5 / 1.5**2, 1 / 2, 1, 2 / 9, 1 / 4, 2 * 2 / 36, 0, np.inf]
-    assert Huber(1.0, scale=1.0).slope_constants(np.zeros(9), eta, radius) == pytest.approx(expected, rel=1e-9)
+    assert Huber(1.0, scale=1.0).second_order_constants(np.zeros(9), eta, radius) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("family", [*NEW, *OLD, Huber(scale=1.0)], ids=name)
@@ -433,7 +433,7 @@ def test_radii_of_every_size(family):
             y, eta = np.full(radii.size, response), np.full(radii.size, at)
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                found = family.slope_constants(y, eta, radii)
+                found = family.second_order_constants(y, eta, radii)
             assert not np.isnan(found).any()
             assert np.all(found >= 0)
             finite = found[np.isfinite(found)]
@@ -484,7 +484,7 @@ def test_nan_is_not_hidden(family):
     [
         (Poisson(), [0.0, 1e6], [-1.0, 0.5, np.nan]),
         (Exponential(), [1e-9, 1e6], [0.0, -1.0, np.inf, np.nan]),
-        (GammaRows(2.0), [1e-9, 1e6], [0.0, -1.0, np.inf, np.nan]),
+        (GammaOfKnownShape(2.0), [1e-9, 1e6], [0.0, -1.0, np.inf, np.nan]),
         (Cloglog(), [0.0, 1.0], [2.0, 0.5, np.nan]),
         (Logistic(), [0.0, 1.0], [2.0, 0.5, np.nan]),
         (Cloglog(fractions=True), [0.0, 0.3, 1.0], [2.0, -0.5, np.nan]),
@@ -503,7 +503,7 @@ def test_wrong_responses_are_named(family, right, wrong):
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
 def test_impossible_shape(value):
     with pytest.raises(ValueError, match="shape"):
-        GammaRows(value)
+        GammaOfKnownShape(value)
 
 
 @new_family
@@ -523,13 +523,13 @@ def test_rises_and_guesses(family):
 
 
 def test_self_concordant_families_are():
-    for family in (Poisson(), Exponential(), GammaRows(25.0), LogisticRows(), *OLD[:2], *OLD[3:5]):
+    for family in (Poisson(), Exponential(), GammaOfKnownShape(25.0), CensoredLogistic(), *OLD[:2], *OLD[3:5]):
         assert family.self_concordant
         for response in responses(family):
             eta = np.linspace(-50, 50, 1001)
             _, second, third = family.derivatives(eta, np.full_like(eta, response))
             assert np.all(np.abs(third) <= second * (1 + 1e-12))
-    for family in (Cloglog(), WeibullRows(), NormalRows()):
+    for family in (Cloglog(), CensoredWeibull(), CensoredNormal()):
         assert not getattr(family, "self_concordant", False)
 
 
@@ -560,5 +560,5 @@ def test_lower_bound_of_fractions():
 
 def test_exponential_is_gamma_of_shape_one():
     eta, y = np.linspace(-5, 5, 101), np.full(101, 3.0)
-    assert np.array_equal(compiled(Exponential(), "energy", eta, y), compiled(GammaRows(1.0), "energy", eta, y))
-    assert (Exponential().grain, GammaRows(0.3).grain, GammaRows(25.0).grain) == (1, 1, 25)
+    assert np.array_equal(compiled(Exponential(), "energy", eta, y), compiled(GammaOfKnownShape(1.0), "energy", eta, y))
+    assert (Exponential().grain, GammaOfKnownShape(0.3).grain, GammaOfKnownShape(25.0).grain) == (1, 1, 25)

@@ -17,8 +17,8 @@ from tunamh.compiled import fixed
 from tunamh.targets.designs import DenseDesign, GatheredDesign
 from tunamh.targets.designs.multi_predictor import SeveralBlock, SeveralLayout, Term
 from tunamh.targets.designs.with_offset import ShiftedDesign
-from tunamh.targets.families.base import SIGMOID_THIRD
 from tunamh.targets.families.categorical import Categorical, Softmax
+from tunamh.targets.families.sigmoid import SIGMOID_THIRD
 from tunamh.targets.glm_rows import own_numbers
 from tunamh.targets.layouts import OWN
 from tunamh.targets.observations.row_layout import one_stretch_per_class

@@ -14,19 +14,16 @@ from tunamh.jets import box_bound
 from tunamh.targets.expansion.bounds import Ladder
 from tunamh.targets.expansion.one_predictor import Whitening
 from tunamh.targets.expansion.several_predictors import SeveralPredictors
-from tunamh.targets.families.closed import cubic_roots
-from tunamh.targets.families.several import SeveralFamily, largest_cubic
-from tunamh.targets.families.two_predictors import (
-    BetaRows,
-    GammaRows2,
-    HeteroscedasticGaussianRows,
-    HurdlePoissonRows,
-    NegativeBinomialRows,
-    StudentRows,
-    ZeroInflatedNegativeBinomialRows,
-    ZeroInflatedPoissonRows,
-)
-from tunamh.targets.layouts import RUNGS
+from tunamh.targets.families.beta import BetaWithPrecision
+from tunamh.targets.families.cubic_bounds import cubic_roots, largest_cubic
+from tunamh.targets.families.gamma import GammaWithShape
+from tunamh.targets.families.gaussian import GaussianWithScale
+from tunamh.targets.families.hurdle import HurdlePoisson
+from tunamh.targets.families.multi_predictor import MultiPredictorLikelihood
+from tunamh.targets.families.negative_binomial import NegativeBinomialWithDispersion
+from tunamh.targets.families.student_t import StudentTWithDf
+from tunamh.targets.families.zero_inflated import ZeroInflatedNegativeBinomial, ZeroInflatedPoisson
+from tunamh.targets.layouts import ROW, RUNGS
 
 long = np.longdouble
 
@@ -90,15 +87,15 @@ def inflated_binomial(eta, lam, zeta, y):
 
 
 DEFINED = {
-    NegativeBinomialRows(): negative_binomial,
-    StudentRows(): student,
-    HeteroscedasticGaussianRows(): gaussian,
-    GammaRows2(): gamma,
-    GammaRows2(centred=True): centred_gamma,
-    BetaRows(): beta,
-    ZeroInflatedPoissonRows(): inflated,
-    HurdlePoissonRows(): hurdle,
-    ZeroInflatedNegativeBinomialRows(): inflated_binomial,
+    NegativeBinomialWithDispersion(): negative_binomial,
+    StudentTWithDf(): student,
+    GaussianWithScale(): gaussian,
+    GammaWithShape(): gamma,
+    GammaWithShape(centred=True): centred_gamma,
+    BetaWithPrecision(): beta,
+    ZeroInflatedPoisson(): inflated,
+    HurdlePoisson(): hurdle,
+    ZeroInflatedNegativeBinomial(): inflated_binomial,
 }
 FAMILIES = pytest.mark.parametrize("family", list(DEFINED), ids=repr)
 
@@ -107,12 +104,12 @@ def rows_of(family, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Predictors and responses over wide ranges, which the family has not been fitted to."""
     rng = np.random.default_rng(seed)
     eta = rng.normal(0.3, 1.0, (family.predictors, n))
-    if isinstance(family, BetaRows):
+    if isinstance(family, BetaWithPrecision):
         eta[1] = rng.uniform(-1, 6, n)
         return eta, np.clip(rng.beta(2.0, 3.0, n), 1e-4, 1 - 1e-4)
-    if isinstance(family, GammaRows2):
+    if isinstance(family, GammaWithShape):
         return eta, rng.gamma(2.0, 1.5, n)
-    if isinstance(family, HeteroscedasticGaussianRows | StudentRows):
+    if isinstance(family, GaussianWithScale | StudentTWithDf):
         eta[0] *= 3.0
         return eta, 2 * rng.standard_normal(n)
     return eta, rng.poisson(2.0, n) * (rng.random(n) < 0.7) * 1.0
@@ -181,15 +178,15 @@ def test_bounds_are_never_below_brute_force(family, reach):
         assert (weight * bounds).sum() <= 1.6 * (weight * most).sum()
 
 
-@pytest.mark.parametrize("family", [NegativeBinomialRows(), StudentRows(), HeteroscedasticGaussianRows()], ids=repr)
+@pytest.mark.parametrize("family", [NegativeBinomialWithDispersion(), StudentTWithDf(), GaussianWithScale()], ids=repr)
 def test_closed_forms_are_below_bounds_by_jets(family):
     """Which are bounds too, of the same derivatives: closed forms take the two ranges apart, so not of every one."""
     eta, y = rows_of(family, 500)
     reach = np.full(eta.shape, 0.1)
     formulas = {
-        NegativeBinomialRows: lambda e, k, y: np.exp(k) * np.logaddexp(0, e - k) + y * np.logaddexp(0, k - e),
-        StudentRows: lambda q, k, y: (np.exp(k) + 1) / 2 * np.log1p(q * q * np.exp(-k)),
-        HeteroscedasticGaussianRows: lambda m, s, y: s + (y - m) ** 2 * np.exp(-2 * s) / 2,
+        NegativeBinomialWithDispersion: lambda e, k, y: np.exp(k) * np.logaddexp(0, e - k) + y * np.logaddexp(0, k - e),
+        StudentTWithDf: lambda q, k, y: (np.exp(k) + 1) / 2 * np.log1p(q * q * np.exp(-k)),
+        GaussianWithScale: lambda m, s, y: s + (y - m) ** 2 * np.exp(-2 * s) / 2,
     }
     ours, jets = family.third_bounds(y, eta, reach), box_bound(formulas[type(family)], eta, y, reach, 3)
     assert ours.sum() <= 1.1 * jets.sum()
@@ -200,7 +197,7 @@ def test_bounds_hold_at_the_edges():
     """Counts of 0, tiny and huge dispersions, tails: where critical points leave the range or come together."""
     values = np.array([-25.0, -6.0, -1.0, 0.0, 1.0, 6.0, 25.0])
     eta = np.array(list(product(values, repeat=2))).T
-    for family, responses in ((NegativeBinomialRows(), (0.0, 1.0, 1e6)), (StudentRows(), (0.0,))):
+    for family, responses in ((NegativeBinomialWithDispersion(), (0.0, 1.0, 1e6)), (StudentTWithDf(), (0.0,))):
         for response in responses:
             y = np.full(eta.shape[1], response)
             for reach in (0.1, 3.0):
@@ -230,12 +227,12 @@ def test_rises_are_differences_of_energies(family, size):
     gradient = family.derivatives(eta, y)[0]
     scale = np.abs(eta_prop - eta).max(axis=0) * (1 + np.abs(gradient).max(axis=0)) + np.abs(after - before)
     scale = scale + 20 * (size if size < 1 else np.abs(after) + np.abs(before))
-    if not isinstance(family, StudentRows | HeteroscedasticGaussianRows | GammaRows2):
+    if not isinstance(family, StudentTWithDf | GaussianWithScale | GammaWithShape):
         scale = scale + 10  # numbers of this size cancel, whatever the move (or round the difference of predictors)
-    if isinstance(family, BetaRows):
+    if isinstance(family, BetaWithPrecision):
         scale = scale + 20 + np.exp(eta[1]) * np.abs(eta_prop - eta).max(axis=0)
     error = np.abs(rises(family, eta, eta_prop, y) - (after - before))
-    noise = 1e-18 * (5 + np.abs(before) + 1000 * isinstance(family, BetaRows))  # of the long doubles
+    noise = 1e-18 * (5 + np.abs(before) + 1000 * isinstance(family, BetaWithPrecision))  # of the long doubles
     assert (error <= 1e-15 * scale + noise).all(), (error / scale).max()
 
 
@@ -274,9 +271,10 @@ def share_of_bound(family, seed=0, radius=3.0) -> np.ndarray:
     X[1, :, 0] = X[0, :, 0]
     theta = np.linspace(-0.3, 0.3, K * d)
     factor = np.eye(K * d) * 0.03
-    terms, rows = SeveralPredictors(family), np.empty((n, 1 + 2 * K + K * (K + 1) // 2))
+    terms = SeveralPredictors(family)
+    columns = terms.columns(np.empty((n, ROW.places(width=0).end + terms.centre_columns)), 0)
     sums = terms.remainders(
-        rows,
+        columns,
         Whitening(2, theta, factor, Ladder(radius * 2.0 ** np.arange(RUNGS)), False),
         DenseBlock(X),
         y,
@@ -284,7 +282,7 @@ def share_of_bound(family, seed=0, radius=3.0) -> np.ndarray:
         0,
     )
     assert np.isfinite(sums.thirds).all()
-    c, centre, gradient, lower = rows[:, 0], rows[:, 1 : 1 + K].T, rows[:, 1 + K : 1 + 2 * K].T, rows[:, 1 + 2 * K :].T
+    c, centre, gradient, lower = columns.bound, columns.eta.T, columns.gradient.T, columns.hessian.T
     hessian = np.empty((K, K, n))
     for position, (a, b) in enumerate(zip(*np.tril_indices(K), strict=True)):
         hessian[a, b] = hessian[b, a] = lower[position]
@@ -308,7 +306,7 @@ def test_remainders_are_bounded(family):
 
 
 @dataclass(frozen=True)
-class _TooSmall(StudentRows):
+class _TooSmall(StudentTWithDf):
     """A wrong bound must be found out by the test above."""
 
     def third_bounds(self, y, eta, reach):
@@ -370,22 +368,22 @@ def test_roots_of_cubics(rng):
 @pytest.mark.parametrize(
     ("family", "wrong"),
     [
-        (NegativeBinomialRows(), -1.0),
-        (GammaRows2(), 0.0),
-        (BetaRows(), 1.0),
-        (ZeroInflatedPoissonRows(), 0.5),
-        (HurdlePoissonRows(), -2.0),
-        (ZeroInflatedNegativeBinomialRows(), np.inf),
+        (NegativeBinomialWithDispersion(), -1.0),
+        (GammaWithShape(), 0.0),
+        (BetaWithPrecision(), 1.0),
+        (ZeroInflatedPoisson(), 0.5),
+        (HurdlePoisson(), -2.0),
+        (ZeroInflatedNegativeBinomial(), np.inf),
     ],
     ids=repr,
 )
-def test_responses_that_make_no_sense_are_refused(family: SeveralFamily, wrong):
+def test_responses_that_make_no_sense_are_refused(family: MultiPredictorLikelihood, wrong):
     with pytest.raises(ValueError, match="row 1 has"):
-        family.check(np.array([0.5 if isinstance(family, BetaRows) else 1.0, wrong]))
+        family.check(np.array([0.5 if isinstance(family, BetaWithPrecision) else 1.0, wrong]))
 
 
 def test_beta_far_out():
     """Large precisions, where log-gammas of 1e7 cancel, and shares of precision 1e-8."""
     eta, y = np.array([[0.3, 0.3, -40.0], [14.0, -18.0, 1.0]]), np.array([expit(0.3), 0.4, 0.2])
     exact = beta(*eta.astype(long), y.astype(long)).astype(float)
-    np.testing.assert_allclose(energies(BetaRows(), eta, y), exact, rtol=1e-9)
+    np.testing.assert_allclose(energies(BetaWithPrecision(), eta, y), exact, rtol=1e-9)

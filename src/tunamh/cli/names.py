@@ -3,48 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
+from ..targets.families.registry import by_word, listed_by_responses
 from .app import Refused
 
-
-def _families() -> dict[str, Callable[[], Any]]:
-    from .. import targets as t
-
-    return {
-        "logistic": t.Logistic,
-        "probit": t.Probit,
-        "cloglog": t.Cloglog,
-        "gaussian": t.Gaussian,
-        "student-t": t.StudentT,
-        "huber": t.Huber,
-        "logistic-errors": t.LogisticErrors,
-        "poisson": t.Poisson,
-        "negative-binomial": t.NegativeBinomial,
-        "zero-inflated-poisson": lambda: t.ZeroInflated(t.Poisson()),
-        "zero-inflated-negative-binomial": lambda: t.ZeroInflated(t.NegativeBinomial()),
-        "hurdle-poisson": lambda: t.Hurdle(t.Poisson()),
-        "gamma": t.Gamma,
-        "exponential": t.Exponential,
-        "lognormal": t.LogNormal,
-        "loglogistic": t.LogLogistic,
-        "weibull": t.Weibull,
-        "beta": t.Beta,
-        "categorical": t.Categorical,
-        "ordinal": t.Ordinal,
-    }
-
-
-FAMILIES = (
-    "logistic, probit, cloglog (0 or 1); gaussian, student-t, huber, logistic-errors (real); poisson, "
-    "negative-binomial, zero-inflated-poisson, zero-inflated-negative-binomial, hurdle-poisson (counts); gamma, "
-    "exponential, lognormal, loglogistic, weibull (positive); beta (shares); categorical, ordinal (classes)"
-)
+FAMILIES = listed_by_responses()
 
 
 def family_named(name: str) -> Any:
-    found = _families().get(name.lower().replace("_", "-"))
+    found = by_word().get(name.lower().replace("_", "-"))
     if found is None:
         raise Refused(f"there is no family {name!r}; known are {FAMILIES}.")
     return found()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from ..priors.default import INTERCEPT
 from ..sampling.sample import sample
 from ..tables.libraries import is_sparse
 from ..tables.sparse import checked_rows
 from ..targets.designs.from_tables import NamedDesign, as_design
+from ..targets.families.base import Location
 from ..targets.glm import GLM
-from .default_prior import INTERCEPT, columns_of, prior_of
+from .coefficient_prior import columns_of, prior_of
 
 MOST_DRAWS = 400
 """Of the posterior, evenly spaced, by which a mean over draws is taken: its error is a twentieth of their spread."""
@@ -53,10 +55,13 @@ class PosteriorEstimator(BaseEstimator, ABC):
             raise ValueError("sample_weight is zero in every row: nothing is left to learn from.")
         return (X, y, weights) if kept.all() else (X[kept], y[kept], weights[kept])
 
-    def _sampled(self, X: Any, y: Any, weights: np.ndarray, family: Any, centre: float, unit: float) -> None:
-        """Set ``posterior_``."""
+    def _sampled(
+        self, X: Any, y: Any, weights: np.ndarray, family: Any, location: Location, classes: Sequence[str] = ()
+    ) -> None:
+        """Set ``posterior_``; ``classes`` are those that have coefficients of their own."""
         names = self._names[int(bool(self.fit_intercept)) :]
-        prior = prior_of(self.prior, names, columns_of(X, weights), unit, centre, self.fit_intercept)
+        intercepts = [f"{INTERCEPT}[{name}]" for name in classes] or [INTERCEPT] if self.fit_intercept else []
+        prior = prior_of(self.prior, names, columns_of(X, weights), location, intercepts)
         weighted = None if (weights == 1.0).all() else weights
         target = GLM(self._design(X), y, family, prior=prior, weights=weighted)
         self.posterior_ = sample(
@@ -131,18 +136,18 @@ class PosteriorEstimator(BaseEstimator, ABC):
     def sample_posterior(
         self, X: Any, n_samples: int = 100, *, kind: str = "mean", random_state: Any = None
     ) -> np.ndarray:
-        """Draws from the posterior of every row, (row, draw); of a classifier's probabilities (row, class, draw).
+        """Draws from the posterior for every row, shape (row, draw); probabilities of a classifier (row, class, draw).
 
         Parameters
         ----------
         X : rows
         n_samples : int
-            Draws, evenly spaced among those of ``posterior_``.
+            Number of draws, evenly spaced among those of ``posterior_``.
         kind : {"mean", "linear", "response"}
-            Of the mean of the response (a classifier: the probabilities of the classes), of the linear predictor, or
-            of a new response itself.
+            Draw the mean of the response (for a classifier: the class probabilities), the linear predictor, or a new
+            response.
         random_state
-            For responses.
+            For new responses.
         """
         X = self._read(X)
         available = self.posterior_.posterior["theta"].values[..., 0].size
@@ -166,9 +171,10 @@ class PosteriorEstimator(BaseEstimator, ABC):
         """Draws of one kind for the rows of ``X``, by draws of the coefficients and of what else is unknown."""
 
     def interval(self, X: Any, level: float = 0.9, *, kind: str = "mean", random_state: Any = None) -> np.ndarray:
-        """Central posterior intervals of every row, (row, 2); of a classifier (row, class, 2).
+        """Central posterior intervals for every row, shape (row, 2); for a classifier (row, class, 2).
 
-        By default of the mean response (or of the probabilities), with ``kind="response"`` of a new response.
+        They are intervals of the mean response or of the probabilities. With ``kind="response"`` they are intervals of
+        a new response.
         """
         tails = tails_of(level)
         X = self._read(X)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,40 +13,41 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import ImproperPosterior
 from ..priors import InverseGamma
-from ..targets.families import Gaussian, StudentT
+from ..targets.families import BaseFamily, Gaussian, StudentT
+from ..targets.families.base import Responses
 from .base import MOST_DRAWS, PosteriorEstimator, tails_of
-from .responses import LABELS, REAL, centre_and_unit, has_positive_responses, known_numbers, law_of_responses, name_of
+from .responses import distribution_of, has_positive_responses
 
 if TYPE_CHECKING:
-    from ..prediction.response_distributions import Law
+    from ..targets.families.responses import ResponseDistribution
 
 _SMALLEST_ERRORS = 1e-3  # of the unit of linear predictors
 
 
 def _has_labels(estimator: Any) -> bool:
-    return name_of(estimator._family()) in LABELS
+    family = estimator._family()
+    return isinstance(family, BaseFamily) and family.of_labels
 
 
 class _Regressor(RegressorMixin, PosteriorEstimator):
     """``fit``, ``predict`` and what follows from them, for one linear predictor per row."""
 
     @abstractmethod
-    def _family(self) -> Any:
+    def _family(self) -> BaseFamily:
         """What the estimator's arguments say of the responses."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Sample the posterior; a ``sample_weight`` of 2 is a row given twice."""
+        """Sample the posterior. A ``sample_weight`` of 2 has the same effect as two copies of the row."""
         family = self._family()
-        law_of_responses(family)
+        distribution_of(family)
         X, y, weights = self._checked(X, y, sample_weight, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
-        if hasattr(family, "check"):
-            family.check(y)
-        centre, unit = centre_and_unit(family, y, weights)
+        family.check(y)
+        location = family.location(y, weights)
         try:
-            self._sampled(X, y, weights, family, centre, unit)
+            self._sampled(X, y, weights, family, location)
         except ImproperPosterior as exact_fit:
-            self._sampled(X, y, weights, _with_proper_scale(family, unit, exact_fit), centre, unit)
+            self._sampled(X, y, weights, _with_proper_scale(family, location.unit, exact_fit), location)
         mean, first = self._theta().mean(axis=0), int(bool(self.fit_intercept))
         self.coef_, self.intercept_ = mean[first:], float(mean[0]) if first else 0.0
         return self
@@ -55,19 +55,21 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The posterior mean of the mean response of every row.
 
-        With ``return_std`` also the standard deviation of a new response, from the uncertainty of the parameters and
-        that of a response given these, as scikit-learn's BayesianRidge has it.
+        With ``return_std`` also the standard deviation of a new response. It includes the uncertainty of the parameters
+        and the noise of the response, as in scikit-learn's BayesianRidge.
         """
         X = self._read(X)
-        mean = self._linear_means(X) if name_of(self._family()) in REAL else None
+        mean = self._linear_means(X) if self._family().responses is Responses.REALS else None
         if mean is not None and not return_std:
             return mean
-        law, theta, numbers = self._drawn_parameters(MOST_DRAWS)
+        responses, theta, numbers = self._drawn_parameters(MOST_DRAWS)
 
         def moments(rows: Any) -> np.ndarray:
             eta = self._eta(rows, theta)
-            means = law.mean(eta, numbers)
-            spread = law.variance(eta, numbers).mean(axis=1) + means.var(axis=1) if return_std else np.zeros(len(eta))
+            means = responses.mean(eta, numbers)
+            spread = (
+                responses.variance(eta, numbers).mean(axis=1) + means.var(axis=1) if return_std else np.zeros(len(eta))
+            )
             return np.column_stack([means.mean(axis=1), np.sqrt(spread)])
 
         found = self._in_chunks(X, len(theta), moments)
@@ -77,19 +79,19 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
     def _linear_means(self, X: Any) -> np.ndarray:
         return np.asarray(X @ self.coef_, dtype=np.float64) + self.intercept_
 
-    def _drawn_parameters(self, most: int) -> tuple[Law, np.ndarray, dict[str, Any]]:
-        """The law of responses, and draws of coefficients and of its other parameters."""
+    def _drawn_parameters(self, most: int) -> tuple[ResponseDistribution, np.ndarray, dict[str, Any]]:
+        """The distribution of responses, and draws of coefficients and of its other parameters."""
         family = self._family()
-        return law_of_responses(family), self._theta(most), {**known_numbers(family), **self._others(most)}
+        return distribution_of(family), self._theta(most), {**family.known_parameters(), **self._others(most)}
 
     @available_if(_has_labels)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Of a family of labels 0 and 1: the posterior means of their probabilities, (row, 2)."""
+        """Posterior means of the probabilities of 0 and 1, shape (row, 2), for a family with these labels."""
         p = self.predict(X)
         return np.column_stack([1 - p, p])
 
     def coef_interval(self, level: float = 0.9) -> np.ndarray:
-        """Central posterior intervals of the coefficients, (feature, 2)."""
+        """Central posterior intervals of the coefficients, shape (feature, 2)."""
         check_is_fitted(self)
         tails = tails_of(level)
         theta = self._theta()[:, int(bool(self.fit_intercept)) :]
@@ -99,8 +101,8 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
         family, eta = self._family(), self._eta(X, theta)
         if kind == "linear":
             return eta
-        law, numbers = law_of_responses(family), {**known_numbers(family), **others}
-        return law.mean(eta, numbers) if kind == "mean" else law.draw(rng, eta, numbers)
+        responses, numbers = distribution_of(family), {**family.known_parameters(), **others}
+        return responses.mean(eta, numbers) if kind == "mean" else responses.draw(rng, eta, numbers)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -113,39 +115,41 @@ def _with_proper_scale(family: Any, unit: float, reason: ImproperPosterior) -> A
 
     Whatever that prior, it decides then how small the errors are, so this is said.
     """
-    if getattr(family, "scale", 0.0) is not None:
-        raise reason
     scale = InverseGamma(1.0, float(f"{_SMALLEST_ERRORS * unit:.3g}"))
+    found = family.with_default_scale(scale)
+    if found is None:
+        raise reason
     warnings.warn(
         f"the columns explain every response exactly: the scale of the errors has the prior {scale!r}, which keeps "
         "them from vanishing. Look for a column that holds the response, or give the family a known scale.",
         stacklevel=3,
     )
-    return replace(family, scale=scale)
+    return found
 
 
 class BayesianGLM(_Regressor):
-    """Bayesian regression of any family that has a mean; `posterior_` holds exact draws.
+    """Bayesian regression with any family that has a mean. `posterior_` has exact draws.
 
     Parameters
     ----------
     family : family of `tunamh`, optional
-        `tunamh.Gaussian()` by default; `Poisson()`, `NegativeBinomial()`, `Gamma()`, `StudentT()`, `LogNormal()`, ...
-        With `Logistic()`, `Probit()` or `Cloglog()` responses are 0 or 1 and predictions are probabilities; a
-        classifier for labels of any kind is `BayesianLogisticRegression`.
+        Default `tunamh.Gaussian()`; also `Poisson()`, `NegativeBinomial()`, `Gamma()`, `StudentT()`, `LogNormal()`, ...
+        With `Logistic()`, `Probit()` or `Cloglog()` responses are 0 or 1 and predictions are probabilities. For labels
+        of any type use the classifier `BayesianLogisticRegression`.
     prior : prior of `tunamh.priors`, optional
-        Of the coefficients, in the order of the columns or by their names. By default ``Normal(0, 2.5 u / s)`` in units
-        ``u`` of the predictors and ``s`` of each column (docs/sklearn.md). The intercept keeps a wide normal prior.
+        Prior of the coefficients, in the order of the columns or by their names. Default: ``Normal(0, 2.5 u / s)`` with
+        the unit ``u`` of the linear predictor and the spread ``s`` of each column (docs/priors.md). The intercept has a
+        wide normal prior.
     fit_intercept : bool
     draws, tune, chains, thin, cores, progressbar
-        As of `tunamh.sample`.
+        As for `tunamh.sample`.
     random_state : int, RandomState or None
         An int is the seed of `tunamh.sample`.
 
     Attributes
     ----------
     posterior_ : xarray.DataTree
-        As `tunamh.sample` returns it; ``theta`` is labelled ``Intercept`` and by the features' names.
+        The result of `tunamh.sample`; ``theta`` has the labels ``Intercept`` and the names of the features.
     coef_, intercept_ : posterior means
     n_features_in_, feature_names_in_
     """
@@ -173,16 +177,16 @@ class BayesianGLM(_Regressor):
 
 
 class BayesianRobustRegression(_Regressor):
-    """Bayesian linear regression with Student-t errors, which outliers hardly move; see `BayesianGLM`.
+    """Bayesian linear regression with Student-t errors, robust to outliers; see `BayesianGLM`.
 
     Parameters
     ----------
     df : float, prior of a positive parameter, or None
-        Degrees of freedom; None: unknown, with a default prior.
+        Degrees of freedom. None: unknown, with a default prior.
     scale : float, prior of a positive parameter, or None
-        Of the errors; None: unknown, with a default prior.
+        Scale of the errors. None: unknown, with a default prior.
     prior, fit_intercept, draws, tune, chains, thin, cores, random_state, progressbar
-        As of `BayesianGLM`.
+        As for `BayesianGLM`.
     """
 
     def __init__(

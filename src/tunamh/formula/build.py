@@ -7,23 +7,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..groups import GroupEffects, MixedModel
-from ..priors import Flat
 from ..process.blas import one_blas_thread
 from ..tables.columns import Factor
 from ..tables.frames import Frame
 from ..targets import GLM
 from ..targets.designs.from_tables import NamedDesign
-from ..targets.families.ordinal import Ordinal
+from ..targets.families.base import BaseFamily, Location
 from .errors import FormulaError, listed
 from .evaluate import Values
 from .further import described_by, split_further
 from .group_priors import parts_of, split_scales
-from .learning import Learned, completed, first_look, learned, second_look
+from .learning import Learned, completed, first_look, second_look
+from .learning import learned as learned_side
 from .left_side import learned_response
 from .model import FormulaModel, GroupSide, group_name
 from .needed_rows import Read, RowsOf
 from .priors import prior_of
-from .scales import response_unit
 from .syntax import label
 from .tables import target_of_tables
 from .terms import GroupTerm, Terms
@@ -31,16 +30,14 @@ from .terms import GroupTerm, Terms
 
 def learn_side(terms: Terms, rows: RowsOf, hide_intercept: bool = False) -> Learned:
     """From rows in memory: one block."""
-    side = learned(terms, [first_look(terms, rows.values({}))], hide_intercept=hide_intercept)
+    side = learned_side(terms, [first_look(terms, rows.values({}))], hide_intercept=hide_intercept)
     return completed(side, [second_look(side, rows.values(side.states))])
 
 
-def learned_model(
-    asked: Read, rows: RowsOf, family: Any
-) -> tuple[FormulaModel, list[float | None], dict[str, Learned]]:
-    """What is learned from rows in memory, how columns vary, and the same of further predictors."""
+def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel, Learned, dict[str, Learned]]:
+    """What is learned from rows in memory, of the columns, and of further predictors."""
     response, _ = learned_response(asked.response, rows.values({}), family)
-    common = learn_side(asked.right, rows, hide_intercept=isinstance(family, Ordinal))
+    common = learn_side(asked.right, rows, hide_intercept=family.cutpoints_are_intercepts)
     further = {name: learn_side(terms, rows) for name, terms in asked.others.items()}
     model = FormulaModel(
         asked.text,
@@ -52,7 +49,7 @@ def learned_model(
         asked.beside,
         rows.dropped,
     )
-    return model, common.spreads, further
+    return model, common, further
 
 
 def _group_sides(groups: Sequence[GroupTerm], rows: RowsOf) -> tuple[GroupSide, ...]:
@@ -75,7 +72,7 @@ def _group_sides(groups: Sequence[GroupTerm], rows: RowsOf) -> tuple[GroupSide, 
 
 def target_of(
     model: FormulaModel,
-    spreads: Any,
+    learned: Learned,
     further: dict[str, Learned],
     rows: RowsOf,
     family: Any,
@@ -87,14 +84,14 @@ def target_of(
     _, y = learned_response(model.response.node, values, family)
     beside = {name: values.numbers(node) for name, node in model.beside.items()} | rows.arrays
     _check_response(model, family, y, "trials" in beside)
-    unit = response_unit(family, y)
+    location = _location(family, y)
     prior, of_further = split_further(prior, further, {name for name, _ in model.side.spans})
     priors, scales = split_scales(prior, model.groups)
     table = NamedDesign(model.side.columns(values).design(), model.side.names) if model.side.dim else None
     if table is None:
         raise FormulaError(f"the formula {model.formula!r} has no coefficients: give it an intercept or a term.")
     common = {
-        "prior": prior_of(priors, model.side, spreads, unit, model.response.levels),
+        "prior": prior_of(priors, learned, location, model.response.levels),
         "offset": model.offset(values),
         **{name: beside.get(name) for name in ("weights", "trials", "censored")},
     }
@@ -105,26 +102,27 @@ def target_of(
         groups = [_effects(one, values, scales.get(one.name)) for one in model.groups]
         found = MixedModel(table, y, family, groups, keep_effects=keep, **common)
     else:
-        others = {name: described_by(name, of, values, of_further[name], family, unit) for name, of in further.items()}
+        others = {
+            name: described_by(name, of, values, of_further[name], family, location.unit)
+            for name, of in further.items()
+        }
         found = GLM(table, y, family, predictors=others or None, **common)
     if redundant == "error":
-        _refuse_redundant(found.base if isinstance(found, MixedModel) else found, model)
-    found.formula = model
-    return found
+        found = _without_redundant(found, model)
+    return found.from_formula(model)
 
 
 def regression_of_tables(asked: Read, tables: Any, family: Any, prior: Any, missing: str, redundant: str) -> GLM:
     """Of tables that come in blocks."""
-    found, model = target_of_tables(asked, tables, family, prior, missing, isinstance(family, Ordinal))
+    found, model = target_of_tables(asked, tables, family, prior, missing, family.cutpoints_are_intercepts)
     if redundant == "error":
-        _refuse_redundant(found, model)
-    found.formula = model
-    return found
+        found = _without_redundant(found, model)
+    return found.from_formula(model)
 
 
 def _check_response(model: FormulaModel, family: Any, y: Any, of_trials: bool) -> None:
     """What the family itself has to say of the responses, by their name."""
-    if of_trials or isinstance(y, Factor) or not hasattr(family, "check"):
+    if of_trials or isinstance(y, Factor):
         return
     try:
         family.check(y)
@@ -132,6 +130,11 @@ def _check_response(model: FormulaModel, family: Any, y: Any, of_trials: bool) -
         counted = ", counted without the rows that were left out" if model.dropped else ""
         told = re.sub(r"^y must", "it must", str(error).rstrip(".").replace(" in y ", " "))
         raise FormulaError(f"the response {label(model.response.node)} does not fit: {told}{counted}.") from None
+
+
+def _location(family: BaseFamily, y: Any) -> Location:
+    """Where predictors may be expected; classes by name are behind a link that has its centre at 0."""
+    return Location(0.0, 1.0) if isinstance(y, Factor) else family.location(y)
 
 
 def _effects(one: GroupSide, values: Values, scale: Any) -> GroupEffects:
@@ -149,18 +152,19 @@ def _why(named: list[str]) -> str:
     return " Combinations of levels that no row has make them so: 0 + a:b gives each that occurs its own coefficient."
 
 
+def _without_redundant(target: Any, model: FormulaModel) -> Any:
+    """Raise for columns that are sums of others in every row; what was found out about them stays with the target."""
+    base = target.base if isinstance(target, MixedModel) else target
+    _refuse_redundant(base, model)
+    if target is not base or base.observations is not base.given_rows:
+        return target
+    return base.knowing_columns()  # sampling asks for the same
+
+
 def _refuse_redundant(base: GLM, model: FormulaModel) -> None:
-    """Raise for columns that are sums of others in every row."""
-    given = base.given_rows
-    probe = base._with(given)
-    probe.__dict__.pop("columns", None)
-    probe.dim = given.design.dim
-    probe.prior, probe._prior = Flat(), Flat().bind(probe.dim)
-    names = model.side.names
     with one_blas_thread():
-        groups = probe.dependent_columns()
-    if base.observations is given:
-        base.__dict__["columns"] = probe.columns  # sampling asks for the same
+        groups = base.dependent_columns_as_given()
+    names = model.side.names
     for group in groups:
         named = [names[j] for j in group]
         if len(named) == 1:

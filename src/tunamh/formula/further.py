@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 
 from ..priors import Normal
+from ..priors.default import COEFFICIENT_WIDTH, rounded
 from ..targets.designs.from_tables import NamedDesign
 from .errors import FormulaError, listed
 from .evaluate import Values
 from .learning import Learned
 from .priors import INTERCEPT, named_terms, prior_of
-
-_WIDTH = 2.5
 
 
 def split_further(prior: Any, further: Mapping[str, Any], terms: set[str]) -> tuple[Any, dict[str, dict[str, Any]]]:
@@ -41,7 +40,7 @@ def split_further(prior: Any, further: Mapping[str, Any], terms: set[str]) -> tu
 def described_by(name: str, of: Learned, values: Values, given: Mapping[str, Any], family: Any, unit: float) -> Any:
     """The columns of one further predictor, with their origin and their prior."""
     side, columns = of.side, of.side.columns(values)
-    own = getattr(family, "shared", {}).get(name, getattr(family, name, None))
+    own = family.parameter_prior(name)
     if own is not None:
         if given:
             told = listed([f"{name} {term}" for term in given])
@@ -49,15 +48,16 @@ def described_by(name: str, of: Learned, values: Values, given: Mapping[str, Any
                 f"{name} has the prior of the family, {own!r}, and that of {told}: leave one of them out."
             )
         return NamedDesign(columns.design(), side.names)
-    level = float(f"{np.log(unit):.3g}") if name == "scale" else 0.0
+    level = rounded(np.log(unit)) if name == "scale" else 0.0
     try:
-        prior = prior_of(given or None, side, of.spreads, 1.0, intercept=Normal(mean=level, scale=_WIDTH))
+        intercept = Normal(mean=level, scale=COEFFICIENT_WIDTH)
+        prior = prior_of(given or None, of, (0.0, 1.0), intercept=intercept)
         about_zero = INTERCEPT not in side.names or INTERCEPT in named_terms(given, side)
     except FormulaError as error:
         raise FormulaError(f"of the predictor of {name}: {error}") from None
     origin = np.zeros(side.dim)
     if not about_zero:
-        means = [0.0 if mean is None else mean for mean in of.means[: len(side.whole)]]
+        means = [0.0 if one is None else one.mean for one in of.moments[: len(side.whole)]]
         origin[: len(means)] = means
     moved = columns._replace(whole=columns.whole - origin[: columns.whole.shape[1]])
     return NamedDesign(moved.design(), side.names, prior, origin)

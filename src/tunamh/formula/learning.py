@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..priors.default import INTERCEPT, Columns
 from ..tables.columns import Factor
 from .coding import Block
 from .errors import FormulaError, listed
@@ -21,9 +22,6 @@ from .right_side import MOST_COLUMNS, RightSide
 from .syntax import Call, Name, label
 from .terms import Terms, term_label
 from .variables import join_levels
-
-INTERCEPT = "Intercept"
-"""What results call the coefficient of a formula's own column of ones."""
 
 
 class Moments(NamedTuple):
@@ -55,6 +53,10 @@ class Moments(NamedTuple):
     @property
     def sd(self) -> float:
         return math.sqrt(self.squares / self.n) if self.n else 0.0
+
+
+LEVEL = Moments(2.0, 0.5, 0.5, 0.0, 1.0)
+"""Of a column of zeros and ones, whatever their shares."""
 
 
 class FirstLook(NamedTuple):
@@ -155,11 +157,17 @@ def _numbers_of(block: Block) -> str:
 
 
 class Learned(NamedTuple):
-    """A right side, and standard deviation and mean of the numbers in each span of its columns (None: no numbers)."""
+    """A right side, and the moments of the numbers in each span of its columns (None: levels alone)."""
 
     side: RightSide
-    spreads: list[float | None]
-    means: list[float | None]
+    moments: list[Moments | None]
+
+    @property
+    def columns(self) -> Columns:
+        """As default priors see them: levels have the size 1, and no mean."""
+        known = [LEVEL if one is None else one for one in self.moments]
+        numbers = ([one.mean for one in known], [one.sd for one in known], [one.low for one in known])
+        return Columns.of_moments(*(np.array(each) for each in (*numbers, [one.high for one in known])))
 
 
 def completed(side: RightSide, looks: Iterable[SecondLook]) -> Learned:
@@ -190,7 +198,4 @@ def completed(side: RightSide, looks: Iterable[SecondLook]) -> Learned:
                 "intercept: leave it out."
             )
     blocks = [*side.whole, *side.gathered]
-    own_of = [moments[_numbers_of(block)] if block.numbers else None for block in blocks]
-    return Learned(
-        side, [None if one is None else one.sd for one in own_of], [None if one is None else one.mean for one in own_of]
-    )
+    return Learned(side, [moments[_numbers_of(block)] if block.numbers else None for block in blocks])

@@ -98,7 +98,7 @@ def learned_response(node: Node, values: Values, family: Any) -> tuple[Response,
     if isinstance(found, Numbers):
         numbers = values.numbers(node)
         _refuse_constant(name, numbers, family)
-        known = tuple(as_factor(Numbers(numbers), name).levels) if hasattr(family, "of_classes") else None
+        known = tuple(as_factor(Numbers(numbers), name).levels) if family.of_classes else None
         return Response(node, known), numbers
     used = np.unique(found.codes)
     levels = tuple(found.levels[code] for code in used.tolist())
@@ -112,9 +112,9 @@ def response_of_levels(node: Node, levels: tuple[str, ...], ordered: bool, famil
     name, kind, shown = label(node), type(family).__name__, listed([repr(level) for level in levels])
     if len(levels) == 1:
         raise FormulaError(f"the response {name} is {levels[0]!r} in every row: there is nothing to explain.")
-    if hasattr(family, "of_classes"):
+    if family.of_classes:
         return Response(node, levels)
-    if not hasattr(family, "of_trials"):
+    if not family.of_labels:
         raise FormulaError(f"the response {name} holds text or categories ({shown}), and {kind} is for numbers.")
     if len(levels) > 2:
         raise FormulaError(
@@ -126,6 +126,5 @@ def response_of_levels(node: Node, levels: tuple[str, ...], ordered: bool, famil
 
 def _refuse_constant(name: str, y: np.ndarray, family: Any) -> None:
     """One value in all rows explains itself where a scale is unknown, or labels are regressed."""
-    unknown_scale = hasattr(family, "with_scale") and not isinstance(family.scale, float)
-    if y.min() == y.max() and (hasattr(family, "of_trials") or hasattr(family, "of_classes") or unknown_scale):
+    if y.min() == y.max() and (family.of_labels or family.of_classes or family.unknown_scale):
         raise FormulaError(f"the response {name} is {y[0]:g} in every row: there is nothing to explain.")

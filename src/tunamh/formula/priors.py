@@ -1,77 +1,38 @@
-"""Priors of a formula's coefficients, by term, in the units of the data.
-
-The default: the intercept is flat, a coefficient of a number ``x`` is ``Normal(scale=2.5 unit / sd(x))``, one of a
-level ``Normal(scale=2.5 unit)``. The unit is the standard deviation of the response where that is real, of its
-logarithm for log-normal, log-logistic and Weibull times, and 1 behind a link. So a change of a column by its
-standard deviation moves the predictor by a few units at most, before the data are seen (Gelman et al., 2008; as in
-rstanarm and Bambi).
-"""
+"""Priors of a formula's coefficients, by term; what a user leaves out has the default (`tunamh.priors.default`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from .._arguments import shown
-from ..priors import ByName, Flat, Normal
-from ..priors.independent import IndependentPrior
-from ..priors.laws import Laws
-from ..priors.mixtures import MixturePrior
+from ..priors.default import INTERCEPT, ByTerm, beside_intercept, coefficient_scales, intercept_prior
+from ..priors.independent import IndependentPrior, Normal
 from .errors import FormulaError, listed
-from .learning import INTERCEPT
+from .learning import Learned
 from .parse import parse
 from .right_side import RightSide
 from .syntax import label
 from .terms import terms_of
 
-_WIDTH = 2.5
-
-
-@dataclass(frozen=True)
-class ByTerm(IndependentPrior):
-    """A prior for every term, which serves each of its coefficients by itself."""
-
-    priors: Mapping[str, IndependentPrior]
-    spans: Sequence[tuple[str, int]] = field(repr=False)
-
-    def laws(self, dim: int) -> Laws:
-        parts = [self.priors[name].laws(count) for name, count in self.spans]
-        laws = Laws(*(np.concatenate(numbers) for numbers in zip(*parts, strict=True)))
-        classes = dim // max(len(laws.kind), 1)  # a stretch of coefficients for every class but one
-        return Laws(*(np.tile(numbers, classes) for numbers in laws))
-
-
-def default_priors(
-    side: RightSide, spreads: Sequence[float | None], unit: float, intercept: IndependentPrior
-) -> dict[str, IndependentPrior]:
-    """By span; the first one of a term that has several is for all of them."""
-    found: dict[str, IndependentPrior] = {}
-    for (name, _), spread in zip(side.spans, spreads, strict=True):
-        if name == INTERCEPT:
-            found.setdefault(name, intercept)
-        else:
-            scale = _WIDTH * unit / (spread if spread else 1.0)
-            found.setdefault(name, Normal(scale=float(f"{scale:.3g}")))
-    return found
-
 
 def prior_of(
     given: Any,
-    side: RightSide,
-    spreads: Sequence[float | None],
-    unit: float,
+    learned: Learned,
+    location: tuple[float, float],
     classes: Sequence[str] | None = None,
     intercept: IndependentPrior | None = None,
 ) -> Any:
     """What a user says: nothing, a prior of all coefficients but the intercept, or some by the name of their term.
 
-    ``classes`` are the levels of the response, of which `Categorical` has an intercept for each but the first.
-    ``intercept`` is its default prior; None: flat.
+    ``location`` are centre and unit of the linear predictor. ``classes`` are the levels of the response, of which
+    `Categorical` has an intercept for each but the first. ``intercept`` takes the place of its default prior.
     """
-    default = default_priors(side, spreads, unit, Flat() if intercept is None else intercept)
+    side, columns, (centre, unit) = learned.side, learned.columns, location
+    own = intercept_prior(columns, centre, unit) if intercept is None else intercept
+    default: dict[str, IndependentPrior] = {}  # the first span of a term that has several is for all of them
+    for (name, _), scale in zip(side.spans, coefficient_scales(columns, unit), strict=True):
+        default.setdefault(name, own if name == INTERCEPT else Normal(scale=scale))
     if given is None:
         return ByTerm(default, side.spans)
     if isinstance(given, Mapping):
@@ -80,12 +41,13 @@ def prior_of(
             if _whole_terms(given, side)
             else _each(given, side, default)
         )
-    if isinstance(given, MixturePrior):
-        several = classes is not None and len(classes) > 2
-        intercepts = [f"{INTERCEPT}[{name}]" for name in (classes or ())[1:]] if several else [INTERCEPT]
-        return ByName(dict.fromkeys(intercepts, Flat()), others=given) if INTERCEPT in side.names else given
+    several = classes is not None and len(classes) > 2
+    intercepts = [f"{INTERCEPT}[{name}]" for name in (classes or ())[1:]] if several else [INTERCEPT]
+    found = beside_intercept(given, dict.fromkeys(intercepts, own) if INTERCEPT in side.names else {})
+    if found is not None:
+        return found
     if isinstance(given, IndependentPrior) and not any(
-        isinstance(value, tuple | dict) for value in vars(given).values()
+        isinstance(value, tuple | dict) for value in given.by_column().values()
     ):
         others = {name: given for name in default if name != INTERCEPT}
         return ByTerm({**default, **others}, side.spans)
@@ -131,7 +93,7 @@ def _by_name(given: Mapping[Any, Any], side: RightSide) -> dict[str, Independent
                 f"the prior of {name} must be Flat, Normal, StudentT, Laplace or Cauchy of tunamh.priors, such as "
                 f"tunamh.Normal(scale=1), got {shown(prior)}."
             )
-        if any(isinstance(value, tuple | dict) for value in vars(prior).values()):
+        if any(isinstance(value, tuple | dict) for value in prior.by_column().values()):
             raise FormulaError(
                 f"the prior of {name} must have single numbers, since it serves each coefficient by itself."
             )

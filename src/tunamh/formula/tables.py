@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,13 +23,13 @@ from ..tables.columns import Column, Factor
 from ..tables.frames import CompleteRows, Frame, complete_rows
 from ..targets import GLM
 from ..targets.designs.indexed import NOWHERE
+from ..targets.families.base import BaseFamily, Location
 from .errors import FormulaError
 from .learning import FirstLook, Learned, Moments, SecondLook, completed, first_look, learned, second_look
 from .left_side import Response, response_of_levels
 from .model import FormulaModel
 from .needed_rows import Read, missing_told, values_of
 from .priors import prior_of
-from .scales import unit_of
 from .syntax import label
 from .variables import as_columns, join_levels, joined_variables, read
 
@@ -189,23 +189,24 @@ def target_of_tables(
     if model.side.dim == 0:
         raise FormulaError(f"the formula {asked.text!r} has no coefficients: give it an intercept or a term.")
     of_trials = "trials" in asked.beside
-    if of_trials and not hasattr(family, "of_trials"):
+    if of_trials and not family.of_labels:
         raise FormulaError(f"trials are of labels, and {type(family).__name__} has none.")
-    linear = not of_trials or family.knows_fractions
+    linear = not of_trials or family.linear_in_label
     rows = FormulaRows(model, names, float(y[0]), linear)
-    source = RowsOfTables(tables, rows, model.side.names, names, each=1 if linear else 2)
-    source.classes = response.levels if hasattr(family, "of_classes") else None  # type: ignore[attr-defined]
+    classes = response.levels if family.of_classes else None
+    source = RowsOfTables(tables, rows, model.side.names, names, each=1 if linear else 2, classes=classes)
     of_rows = family.for_trials() if of_trials else family
-    made = prior_of(prior, model.side, common.spreads, unit_of(family, y, _spread_of(answers)), response.levels)
+    made = prior_of(prior, common, _location(family, y, answers), response.levels)
     return GLM(source, family=of_rows, prior=made), model
 
 
-def _spread_of(answers: list[FirstAnswer]) -> float:
-    moments = [answer.moments for answer in answers if answer.moments is not None]
-    total = moments[0] if moments else Moments.of(np.empty(0))
-    for one in moments[1:]:
-        total = total + one
-    return total.sd
+def _location(family: BaseFamily, y: np.ndarray, answers: list[FirstAnswer]) -> Location:
+    """Where predictors may be expected, from some responses and the moments of all; classes by name have none."""
+    moments = [answer.moments for answer in answers if answer.moments is not None and answer.moments.n > 0]
+    if not moments:
+        return Location(0.0, 1.0)
+    total = reduce(Moments.__add__, moments)
+    return family.location(y, moments=(total.mean, total.sd))
 
 
 def _response(asked: Read, answers: list[FirstAnswer], family: Any) -> tuple[Response, np.ndarray]:
@@ -219,7 +220,7 @@ def _response(asked: Read, answers: list[FirstAnswer], family: Any) -> tuple[Res
         some = np.concatenate([answer.some for answer in there])
         moments = [answer.moments for answer in there if answer.moments is not None]
         low, high = min(one.low for one in moments), max(one.high for one in moments)
-        if low == high and (hasattr(family, "of_trials") or hasattr(family, "of_classes")):
+        if low == high and (family.of_labels or family.of_classes):
             raise FormulaError(f"the response {name} is {low:g} in every row: there is nothing to explain.")
         return Response(asked.response), some
     levels = join_levels([answer.levels for answer in there if answer.levels])

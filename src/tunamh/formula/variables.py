@@ -29,7 +29,7 @@ def as_columns(table: Any) -> Frame:
 def _columns(table: Any) -> Frame:
     try:
         found = frame_of(table)
-        if found is None and isinstance(table, Mapping):
+        if found is None and isinstance(table, Mapping) and not _is_of_draws(table):
             found = frame_of_columns(table, "the data")
     except LazyTable:
         raise TypeError("the data are a lazy frame, which has no rows yet: pass data.collect().") from None
@@ -50,6 +50,12 @@ def _columns(table: Any) -> Frame:
         "the data of a formula must be a pandas, polars or pyarrow table or a dict of arrays, got "
         f"{type(table).__name__}."
     )
+
+
+def _is_of_draws(table: Mapping[Any, Any]) -> bool:
+    import xarray
+
+    return isinstance(table, xarray.DataTree)
 
 
 def read(table: Frame, names: Iterable[str]) -> dict[str, Column]:

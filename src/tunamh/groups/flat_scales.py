@@ -23,7 +23,7 @@ def refuse_flat_scales(base: GLM, groupings: list[Grouping]) -> None:
         if one.laws is None or not is_flat(one.laws):
             continue
         name = f"the scale of {one.name}"
-        if len(groupings) > 1 or one.q > 1 or not getattr(base.family, "squared", False):
+        if len(groupings) > 1 or one.q > 1 or not base.family.squared:
             refuse(name, "it is taken for one factor with one column of effects beside Gaussian errors only")
         free, form = without_prior(base.coefficient_prior), base.arranged.form
         if not _groups_with_rows(base, one) - free > 1:

@@ -15,7 +15,7 @@ from ..errors import NotApplicable
 from ..rows.source import Rows
 from ..targets.designs.multi_predictor import SeveralLayout
 from ..targets.expansion.one_predictor import OnePredictor
-from ..targets.families.several import SeveralFamily
+from ..targets.families.multi_predictor import MultiPredictorLikelihood
 from ..targets.regression import Regression
 
 _STEP = 1e-3  # of differences that give fourth derivatives
@@ -43,7 +43,7 @@ class Predictors:
         design: Any = base.observations.design
         self.shared = np.arange(base.dim) >= (base.dim if self.one else design.dims[0])
         """Which common parameters are no coefficients, but numbers that all rows share."""
-        self.convex = bool(getattr(base.family, "convex", False))
+        self.convex = base.family.convex
 
     def of(self, rows: Rows, common: np.ndarray) -> np.ndarray:
         """Without effects."""
@@ -105,23 +105,23 @@ class Predictors:
         several. Other units for numbers that all rows share were tried: rows read were more, or at best a fifth fewer.
         """
         if self.one:
-            return slope_constants(self.family, y, eta[0], radius)
+            return second_order_constants(self.family, y, eta[0], radius)
         longest = np.maximum(radius, _SHORTEST)
         white = np.eye(len(eta))[:, None, :] * longest[None, :, None]
         return self.family.cubic_bounds(y, eta, white, 1.0) / longest**3
 
     @property
-    def knows_bends(self) -> bool:
+    def knows_third_order(self) -> bool:
         """Whether the family has constants of the third order."""
-        return self.one and hasattr(self.family, "bend_constants")
+        return self.one and self.family.third_order_constants is not None
 
-    def bends(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        return np.asarray(self.family.bend_constants(y, eta[0], radius))
+    def third_order(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        return np.asarray(self.family.third_order_constants(y, eta[0], radius))
 
     def constants_of(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray, cubic: np.ndarray) -> np.ndarray:
-        """`constants`, or `bends` of the rows whose energies are without their ``cubic`` part."""
+        """`constants`, or `third_order` of the rows whose energies are without their ``cubic`` part."""
         found = np.empty(len(y))
-        for rows, constants in ((cubic, self.bends), (~cubic, self._constants)):
+        for rows, constants in ((cubic, self.third_order), (~cubic, self._constants)):
             if rows.any():
                 found[rows] = constants(y[rows], eta[:, rows], radius[rows])
         return found
@@ -129,13 +129,11 @@ class Predictors:
     def _constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
         return np.minimum(self.constants(y, eta, radius), self.everywhere(y))
 
-    def fill_centre(self, rows: np.ndarray, eta: np.ndarray, y: np.ndarray) -> None:
+    def fill_centre(self, columns: Any, eta: np.ndarray, y: np.ndarray) -> None:
         """What packed rows hold of the centre: predictors, gradients, and the Hessians' lower triangles."""
         gradient, hessian, _ = self.derivatives(eta, y)
-        K = len(eta)
-        rows[:, :K], rows[:, K : 2 * K] = eta.T, gradient.T
-        lower = np.tril_indices(K)
-        rows[:, 2 * K : 2 * K + len(lower[0])] = hessian[lower].T
+        columns.eta[:], columns.gradient[:] = eta.T, gradient.T
+        columns.hessian[:] = hessian[np.tril_indices(len(eta))].T
 
 
 def positive_part(hessian: np.ndarray) -> np.ndarray:
@@ -151,7 +149,7 @@ def _by_effects(base: Regression) -> np.ndarray:
     """Which predictors hold the coefficients' columns, the first block of a design."""
     layout: Any = base.observations.design
     assert isinstance(layout, SeveralLayout)
-    assert isinstance(base.family, SeveralFamily)
+    assert isinstance(base.family, MultiPredictorLikelihood)
     own = [term for term in layout.terms if term.block == 0]
     if any(term.start != 0 for term in own):
         raise NotApplicable(
@@ -163,10 +161,10 @@ def _by_effects(base: Regression) -> np.ndarray:
     return found
 
 
-def slope_constants(family: Any, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+def second_order_constants(family: Any, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
     """As `tunamh.targets.expansion.one_predictor` takes them."""
-    if hasattr(family, "slope_constants"):
-        return np.asarray(family.slope_constants(y, eta, radius))
-    if hasattr(family, "suprema_near"):
+    if family.second_order_constants is not None:
+        return np.asarray(family.second_order_constants(y, eta, radius))
+    if family.suprema_near is not None:
         return np.asarray(family.suprema_near(y, eta, radius)[2])
     return np.asarray(family.suprema(y)[2])

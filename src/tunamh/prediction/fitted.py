@@ -13,9 +13,12 @@ from .._arguments import shown
 from ..errors import NotApplicable
 from ..formula import FormulaModel
 from ..formula.errors import FormulaError
+from ..targets.families.metadata import family_from_json
 
 if TYPE_CHECKING:
-    from .response_distributions import Law
+    from ..targets.families import BaseFamily
+    from ..targets.families.links import Link
+    from ..targets.families.responses import ResponseDistribution
 
 MOST_DRAWS = 1000
 _PARTS: dict[str, Any] = {"family": {}, "predictors": {}, "factors": {}, "columns": [], "groups": [], "formula": {}}
@@ -73,17 +76,31 @@ class Fitted:
         return None if found is None else FormulaModel.from_json(found)
 
     @cached_property
-    def law(self) -> Law:
-        from .by_family import law_of  # SciPy's distributions take their time
+    def family(self) -> BaseFamily | None:
+        """None of a user's own, of which results keep nothing but its text."""
+        return family_from_json(self.about["family"])
 
-        family = self.about["family"]
-        found = law_of(family)
+    @cached_property
+    def responses(self) -> ResponseDistribution:
+        """The distribution of a response."""
+        found = None if self.family is None else self.family.response_distribution()
         if found is None:
+            text = self.about["family"].get("text", "the family")
             raise NotApplicable(
-                f"what {family.get('text', 'the family')} says of a response is not known, as it is a likelihood of "
+                f"what {text} says of a response is not known, as it is a likelihood of "
                 "your own: kind='linear' gives its linear predictors."
             )
         return found
+
+    def link_of(self, parameter: str) -> Link:
+        """Of a parameter that columns describe."""
+        assert self.family is not None, "a user's family has no response distribution, which is asked for first"
+        return self.family.parameter_links[parameter]
+
+    @property
+    def per_class(self) -> bool:
+        """Whether there are coefficients for every class but one."""
+        return self.family is not None and self.family.coefficients_per_class
 
     def draws(self, variable: str) -> np.ndarray:
         """Of a variable, the picked ones: (draws, ...)."""
@@ -102,9 +119,10 @@ class Fitted:
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """The family's parameters, known ones and drawn ones, that columns do not describe: numbers, or (draws, 1)."""
-        family = self.about["family"]
-        found: dict[str, Any] = {**family.get("known", {}), **family.get("counts", {}).get("known", {})}
-        for name in ("scale", "df", "shape", "dispersion", "inflation", "positive", "precision", "cutpoint"):
+        if self.family is None:
+            return {}
+        found: dict[str, Any] = dict(self.family.known_parameters())
+        for name in self.family.parameters:
             if name in self.posterior and name not in self.about["predictors"]:
                 values = self.draws(name)
                 found[name] = values[:, None] if values.ndim == 1 else values[:, None, :]

@@ -17,10 +17,11 @@ from .potential import Prior, ReadyPrior
 
 @dataclass(frozen=True)
 class ByName(Prior):
-    """``ByName({"intercept": Cauchy(scale=10), "age": Flat()}, others=Normal(scale=2.5))``.
+    """A different prior for each coefficient.
 
-    Each prior serves one coefficient, so its numbers are single ones; ``others`` serves every column that is not named.
-    Without it every column must be. Columns of an array go by their positions, 0, 1, and so on.
+    ``ByName({"intercept": Cauchy(scale=10), "age": Flat()}, others=Normal(scale=2.5))``. Each prior is for one
+    coefficient, so its arguments are single numbers. ``others`` is the prior of all columns that are not named; without
+    it you must name every column. The columns of an array have the names 0, 1, and so on.
     """
 
     priors: Mapping[str, IndependentPrior]
@@ -70,7 +71,7 @@ def _for_one(prior: IndependentPrior, where: str) -> IndependentPrior:
         raise TypeError(
             f"the prior {where} must be Flat, Normal, StudentT, Laplace or Cauchy of tunamh.priors, got {shown(prior)}."
         )
-    for name, value in vars(prior).items():
+    for name, value in prior.by_column().items():
         if isinstance(value, tuple | dict):
             raise ValueError(
                 f"{name} of the prior {where} must be one number, since it serves one coefficient at a time."

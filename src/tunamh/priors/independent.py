@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,7 +21,7 @@ class IndependentPrior(Prior):
 
     @abstractmethod
     def laws(self, dim: int) -> Laws:
-        """Of so many coefficients."""
+        """The priors of ``dim`` coefficients as arrays: kind, mean, scale and degrees of freedom."""
 
     def bind(self, dim: int) -> ReadyPrior:
         return ready(self.laws(dim))
@@ -29,7 +29,7 @@ class IndependentPrior(Prior):
 
 @dataclass(frozen=True)
 class Flat(IndependentPrior):
-    """No prior: the posterior is the likelihood, normalised."""
+    """A flat prior: the posterior is the normalised likelihood."""
 
     def laws(self, dim: int) -> Laws:
         return Laws(np.full(dim, FLAT), np.zeros(dim), np.ones(dim), np.ones(dim))
@@ -44,37 +44,44 @@ class _Located(IndependentPrior):
 
     _kind: ClassVar[int]
     _scales: ClassVar[tuple[float, float]] = (1e-50, 1e50)
-    _by_column: ClassVar[tuple[str, ...]] = ("mean", "scale")
+    _order: ClassVar[tuple[str, ...]] = ("mean", "scale")
+
+    def _numbers(self) -> dict[str, Any]:
+        """What may differ from column to column, by name."""
+        return {"mean": self.mean, "scale": self.scale}
+
+    def by_column(self) -> dict[str, Any]:
+        return self._numbers()
 
     def __new__(cls, *numbers: Any, **named: Any) -> Self:
         """Whether a lone number is a mean or a scale is anyone's guess."""
         if numbers:
-            order = cls._by_column if len(numbers) > 1 else [*cls._by_column[:-2], "scale"]
+            order = cls._order if len(numbers) > 1 else [*cls._order[:-2], "scale"]
             meant = ", ".join(f"{name}={value!r}" for name, value in zip(order, numbers, strict=False))
             raise TypeError(f"{cls.__name__} takes its numbers by name, such as {cls.__name__}({meant}).")
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        settle(self, **{name: plain(getattr(self, name), name) for name in self._by_column})
+        settle(self, **{name: plain(value, name) for name, value in self._numbers().items()})
         for value in each(self.scale):
             moderate_number("scale of the prior", value, *self._scales)
 
     def in_order(self, names: Sequence[str]) -> Prior:
-        found = {name: in_columns(getattr(self, name), names, name) for name in self._by_column}
+        found = {name: in_columns(value, names, name) for name, value in self._numbers().items()}
         return replace(self, **found)
 
     def laws(self, dim: int) -> Laws:
-        numbers = {name: per_coordinate(getattr(self, name), dim, name) for name in self._by_column}
+        numbers = {name: per_coordinate(value, dim, name) for name, value in self._numbers().items()}
         return Laws(np.full(dim, self._kind), **{"df": np.ones(dim), **numbers})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Normal(_Located):
-    """Normal priors ``theta_j ~ N(mean_j, scale_j^2)``, independent; or, with ``covariance``, ``N(mean, covariance)``.
+    """Independent normal priors ``theta_j ~ N(mean_j, scale_j^2)``, or ``theta ~ N(mean, covariance)``.
 
-    ``mean`` and ``scale`` are each a number that serves every coordinate, a list in the order of the columns, or a dict
-    or pandas Series that names every column. ``covariance`` is a matrix in the order of the columns, or a pandas table
-    or a dict of dicts that names them.
+    ``mean`` and ``scale`` are each one number for all coefficients, a list in the order of the columns, or a dict or
+    pandas Series with a number for every column name. ``covariance`` is a matrix in the order of the columns, or a
+    pandas table or a dict of dicts with their names.
     """
 
     covariance: Any = None
@@ -97,6 +104,9 @@ class Normal(_Located):
             covariance=covariance_in_columns(self.covariance, names),
         )
 
+    def by_column(self) -> dict[str, Any]:
+        return {**super().by_column(), "covariance": self.covariance}
+
     def bind(self, dim: int) -> ReadyPrior:
         if self.covariance is None:
             return super().bind(dim)
@@ -108,10 +118,8 @@ class Normal(_Located):
         return ready_correlated(per_coordinate(self.mean, dim, "mean"), covariance)
 
     def __repr__(self) -> str:
-        shown = [field.name for field in fields(self) if field.name != "covariance"]
-        if self.covariance is not None:
-            shown = ["mean", "covariance"]
-        return f"Normal({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+        shape = f"scale={self.scale!r}" if self.covariance is None else f"covariance={self.covariance!r}"
+        return f"Normal(mean={self.mean!r}, {shape})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +129,10 @@ class StudentT(_Located):
     df: Any
 
     _kind = STUDENT_T
-    _by_column = ("df", "mean", "scale")
+    _order = ("df", "mean", "scale")
+
+    def _numbers(self) -> dict[str, Any]:
+        return {"df": self.df, **super()._numbers()}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -138,7 +149,7 @@ class Cauchy(_Located):
 
 @dataclass(frozen=True, kw_only=True)
 class Logistic(_Located):
-    """Independent logistic priors: tails as those of a Laplace law, and no kink."""
+    """Independent logistic priors: exponential tails as for the Laplace prior, but smooth at the mean."""
 
     _kind = LOGISTIC
 

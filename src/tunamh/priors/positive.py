@@ -27,6 +27,7 @@ from .laws import (
     UNIFORM,
     Laws,
 )
+from .potential import Prior
 
 
 class PositivePrior:
@@ -34,18 +35,18 @@ class PositivePrior:
 
     @abstractmethod
     def law(self) -> Laws:
-        """Four vectors of length one."""
+        """The prior as a compiled record: kind, mean, scale and degrees of freedom, four vectors of length one."""
 
     vanishes_at_zero = False
     """Whether the density falls faster than any power towards zero."""
 
     def inside(self, value: float) -> float:
-        """A value, or one near it where the density is positive."""
+        """Return ``value``, or a number near it where the density is positive."""
         return value
 
-    def _settled(self, **limits: tuple[float, float]) -> None:
-        for name, (low, high) in limits.items():
-            settle(self, **{name: moderate_number(f"{name} of the prior", getattr(self, name), low, high)})
+
+def _limited(name: str, value: Any, limits: tuple[float, float]) -> float:
+    return moderate_number(f"{name} of the prior", value, *limits)
 
 
 def _law(kind: int, mean: float, scale: float, df: float = 1.0) -> Laws:
@@ -62,7 +63,7 @@ class HalfNormal(PositivePrior):
     scale: float
 
     def __post_init__(self) -> None:
-        self._settled(scale=_SCALES)
+        settle(self, scale=_limited("scale", self.scale, _SCALES))
 
     def law(self) -> Laws:
         return _law(NORMAL, 0.0, self.scale)
@@ -76,7 +77,7 @@ class HalfStudentT(PositivePrior):
     scale: float
 
     def __post_init__(self) -> None:
-        self._settled(df=_SHAPES, scale=_SCALES)
+        settle(self, df=_limited("df", self.df, _SHAPES), scale=_limited("scale", self.scale, _SCALES))
 
     def law(self) -> Laws:
         return _law(STUDENT_T, 0.0, self.scale, self.df)
@@ -89,7 +90,7 @@ class HalfCauchy(PositivePrior):
     scale: float
 
     def __post_init__(self) -> None:
-        self._settled(scale=_SCALES)
+        settle(self, scale=_limited("scale", self.scale, _SCALES))
 
     def law(self) -> Laws:
         return _law(STUDENT_T, 0.0, self.scale, 1.0)
@@ -102,7 +103,7 @@ class Exponential(PositivePrior):
     mean: float
 
     def __post_init__(self) -> None:
-        self._settled(mean=_SCALES)
+        settle(self, mean=_limited("mean", self.mean, _SCALES))
 
     def law(self) -> Laws:
         return _law(LAPLACE, 0.0, self.mean)
@@ -116,7 +117,7 @@ class Gamma(PositivePrior):
     scale: float
 
     def __post_init__(self) -> None:
-        self._settled(shape=_SHAPES, scale=_SCALES)
+        settle(self, shape=_limited("shape", self.shape, _SHAPES), scale=_limited("scale", self.scale, _SCALES))
 
     def law(self) -> Laws:
         return _law(GAMMA, 0.0, self.scale, self.shape)
@@ -132,7 +133,7 @@ class InverseGamma(PositivePrior):
     vanishes_at_zero = True
 
     def __post_init__(self) -> None:
-        self._settled(shape=_SHAPES, scale=_SCALES)
+        settle(self, shape=_limited("shape", self.shape, _SHAPES), scale=_limited("scale", self.scale, _SCALES))
 
     def law(self) -> Laws:
         return _law(INVERSE_GAMMA, 0.0, self.scale, self.shape)
@@ -140,7 +141,7 @@ class InverseGamma(PositivePrior):
 
 @dataclass(frozen=True)
 class LogNormal(PositivePrior):
-    """``log x`` is normal with this mean and standard deviation."""
+    """``log x`` is normal with mean ``mean`` and standard deviation ``scale``."""
 
     mean: float
     scale: float
@@ -149,7 +150,7 @@ class LogNormal(PositivePrior):
 
     def __post_init__(self) -> None:
         settle(self, mean=number("mean of the prior", self.mean))
-        self._settled(scale=(1e-6, 1e6))
+        settle(self, scale=_limited("scale", self.scale, (1e-6, 1e6)))
 
     def law(self) -> Laws:
         return _law(LOG_NORMAL, self.mean, self.scale)
@@ -157,7 +158,7 @@ class LogNormal(PositivePrior):
 
 @dataclass(frozen=True)
 class Uniform(PositivePrior):
-    """The same density everywhere between ``low`` and ``high``, and none elsewhere; ``low`` may be 0."""
+    """A constant density between ``low`` and ``high``. ``low`` may be 0."""
 
     low: float
     high: float
@@ -178,11 +179,12 @@ class Uniform(PositivePrior):
 
 @dataclass(frozen=True)
 class FlatPositive(PositivePrior):
-    """The same density for all ``x > 0``, which has no integral: the data must make a posterior of it.
+    """A constant density for all ``x > 0``. It is improper, so the data must make the posterior proper.
 
-    Taken where that is proved (spec 5l): for the scale of errors with more rows than coefficients without a prior, by
-    more than one, and for the scale of Gaussian random intercepts (or of one column of slopes) with at least two groups
-    more than such coefficients. Elsewhere it is refused; `Uniform` is the way out.
+    tunamh accepts it only if it is proved that the posterior is proper (spec 5l). This is so for the scale of errors,
+    if there are at least two rows more than coefficients without a prior; and for the scale of Gaussian random
+    intercepts, or of one column of slopes, if there are at least two groups more than such coefficients. Use `Uniform`
+    in other cases.
     """
 
     def law(self) -> Laws:
@@ -212,7 +214,7 @@ class _OfPower(PositivePrior):
 
 
 class OnVariance(_OfPower):
-    """The square of the parameter has this prior: ``OnVariance(InverseGamma(a, b))`` for a scale.
+    """A prior for the square of the parameter, such as ``OnVariance(InverseGamma(a, b))`` for a scale.
 
     The density of ``x`` is then ``2 x p(x^2)``.
     """
@@ -225,7 +227,7 @@ class OnVariance(_OfPower):
 
 
 class OnPrecision(_OfPower):
-    """One over the square of the parameter has this prior: ``OnPrecision(Gamma(a, scale))`` for a scale.
+    """A prior for one over the square of the parameter, such as ``OnPrecision(Gamma(a, scale))`` for a scale.
 
     The density of ``x`` is then ``2 x^-3 p(x^-2)``.
     """
@@ -258,7 +260,7 @@ def known_or_prior(name: str, value: Any) -> Any:
         )
     if isinstance(value, type) and issubclass(value, PositivePrior):
         raise TypeError(f"{name} is the class {value.__name__}: give a value, such as {value.__name__}(2.5).")
-    if isinstance(value, str | bytes) or np.ndim(value) != 0 or hasattr(value, "bind"):
+    if isinstance(value, str | bytes) or np.ndim(value) != 0 or isinstance(value, Prior):
         raise TypeError(
             f"{name} must be a number (known), a prior of a positive parameter such as tunamh.HalfNormal(2.5), or left "
             f"out (unknown, with a default prior), got {shown(value)}."

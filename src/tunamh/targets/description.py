@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from .designs.with_offset import ShiftedDesign
+from .families.metadata import family_as_json
+from .observations.observed import InMemory
 
 if TYPE_CHECKING:
     from .glm import GLM
@@ -13,39 +16,21 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
-def family_as_json(family: Any) -> dict[str, Any]:
-    """A family of the library by its name and the numbers in it that are known; of others nothing but their text."""
-    if not type(family).__module__.startswith("tunamh.targets.families") or not is_dataclass(family):
-        return {"name": None, "text": repr(family)[:200]}
-    given = {one.name: getattr(family, one.name) for one in fields(family)}
-    known = {
-        name: float(value)
-        for name, value in given.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
-    found: dict[str, Any] = {"name": type(family).__name__, "known": known, "text": repr(family)[:200]}
-    if "counts" in given:
-        found["counts"] = family_as_json(given["counts"])
-    return found
-
-
 def regression_as_json(target: GLM) -> dict[str, Any]:
     """Of results of `GLM`: family, columns and the levels of those that hold categories."""
     rows = target.given_rows
     design = rows.design
-    inner = getattr(design, "design", design)
-    names = getattr(rows, "described", ())
     return {
         "version": VERSION,
         "family": family_as_json(target.given_family),
         "columns": None if rows.names is None else [str(name) for name in rows.names],
         "dim": int(design.dim),
-        "factors": getattr(inner, "factors", None),
-        "offset": inner is not design,
-        "weighted": getattr(rows, "weights", None) is not None,
+        "factors": design.factors,
+        "offset": isinstance(design, ShiftedDesign),
+        "weighted": isinstance(rows, InMemory) and rows.weighted,
         "predictors": {
             name: None if labels is None else list(labels)
-            for name, labels in zip(names, getattr(rows, "other_names", ()), strict=True)
+            for name, labels in zip(rows.described, rows.other_names, strict=True)
         },
         "classes": _classes(target),
         **_formula(target),
@@ -54,21 +39,19 @@ def regression_as_json(target: GLM) -> dict[str, Any]:
 
 def _classes(target: GLM) -> list[str] | None:
     """The names of classes, the reference first."""
-    if not hasattr(target.given_family, "of_classes"):
+    if not target.given_family.of_classes:
         return None
     rows = target.given_rows
-    given = getattr(rows, "classes", None)
-    if given is not None:
-        return list(given)
+    if rows.classes is not None:
+        return list(rows.classes)
     values = np.unique(np.concatenate(list(rows.map(lambda block: np.unique(block.y)))))
     return [str(int(value)) for value in values]
 
 
 def _formula(target: Any) -> dict[str, Any]:
     """What a formula learned, and whatever a front door wants to find again (`tunamh.cli`)."""
-    formula, origin = getattr(target, "formula", None), getattr(target, "origin", None)
-    found = {} if formula is None else {"formula": formula.to_json()}
-    return found if origin is None else {**found, "origin": origin}
+    found = {} if target.formula is None else {"formula": target.formula.to_json()}
+    return found if target.origin is None else {**found, "origin": target.origin}
 
 
 def mixed_as_json(target: Any) -> dict[str, Any]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from .._arguments import shown
 from ..compiled import Part
-from ..priors import Flat, as_prior
+from ..priors import Flat, ReadyPrior, as_prior
 from ..priors.laws import LAPLACE, NORMAL, Laws, ReadyIndependent
 from ..priors.mixtures import mixture_of_laws
 from ..process.stages import announce
@@ -22,19 +20,21 @@ from .checks.model_warnings import doubts, names_along, proved_proper, refuse_po
 from .checks.separation import separating_direction
 from .checks.soundness import impossible
 from .coordinates.closed_form_prior import ReadyClosed, closed_form
-from .coordinates.recentred import recentrings
+from .coordinates.recentred import Recentred, recentrings
 from .description import regression_as_json
 from .expansion.expanded_rows import expanded, firefly
 from .expansion.one_predictor import OnePredictor
 from .expansion.several_predictors import SeveralPredictors
 from .expansion.taylor import TaylorTarget
-from .families import Family
-from .families.several import SeveralFamily
+from .families import BaseFamily
+from .families.multi_predictor import MultiPredictorLikelihood
+from .families.plain import as_family
 from .glm_rows import own_numbers
-from .layouts import pack_hyper
+from .layouts import ROW
 from .observations.distinct import distinct
 from .observations.inputs import Beside, check_weights, observe
-from .observations.row_layout import arrange
+from .observations.observed import Observations
+from .observations.row_layout import column_names
 from .parts import Parts
 from .regression import Regression
 from .search.many_starts import modes_from_many_starts
@@ -50,45 +50,42 @@ _DOMINATED = 0.4  # of a prior's scale: a posterior this wide has its peak and t
 
 
 class GLM(Regression):
-    """Regression with energies ``U_i = temper * weight_i * f(x_i . theta + offset_i, y_i)``; no intercept is added.
+    """Regression with energies ``U_i = temper * weight_i * f(x_i . theta + offset_i, y_i)``. No intercept is added.
 
     The bound is ``c_i = temper * weight_i * sup|f'| * |x_i|`` with the Euclidean distance (spec 3).
 
     Parameters
     ----------
     X : (N, d) table, or a source
-        Array, memory map, or a pandas, polars or pyarrow table, whose column names label the draws. Not copied until
-        rows are needed; a change after construction is noticed and raises. pandas objects are paired with ``y`` and
-        ``weights`` by their row labels, all else by position. float32 features are kept in single precision: the same
-        numbers in half the memory; sums over them are in double precision. Columns of categories become codes, a
-        coefficient for each level but the first; scipy.sparse matrices are taken as they are. A source of your own
-        (`tunamh.extend.Source`) brings responses, weights and offsets with it.
+        An array, a memory map, or a pandas, polars or pyarrow table; its column names label the draws. It is copied
+        only when rows are needed; a later change raises an error. pandas objects are matched with ``y`` and ``weights``
+        by their index, everything else by position. float32 features stay float32 and need half of the memory; sums are
+        in double precision. A column of categories has a coefficient for each level except the first. scipy.sparse
+        matrices stay sparse. Your own source (`tunamh.extend.Source`) includes responses, weights and offsets.
     y : (N,) responses
     family : Family
-        Labels: `Logistic()`, `Probit()`, `Cloglog()`. Reals: `Gaussian()`, `StudentT(df)`, `Huber()`,
+        Labels: `Logistic()`, `Probit()`, `Cloglog()`. Real: `Gaussian()`, `StudentT(df)`, `Huber()`,
         `LogisticErrors()`. Positive: `Exponential()`, `Gamma()`, `LogNormal()`, `LogLogistic()`, `Weibull()`. Counts:
         `Poisson()`, `NegativeBinomial()`, `ZeroInflated(Poisson())`, `Hurdle(Poisson())`, `SoftplusPoisson()`. Classes:
-        `Categorical()`, `Ordinal()`. Shares: `Beta()`. Or your own (`tunamh.family`).
+        `Categorical()`, `Ordinal()`. Proportions: `Beta()`. Or your own (`tunamh.family`).
     prior : optional
-        None (flat), `Normal`, another of `tunamh.priors`, or an ``@numba.njit`` function ``log_prior(theta)``.
+        None (flat), `Normal`, another prior of `tunamh.priors`, or an ``@numba.njit`` function ``log_prior(theta)``.
     temper : float
-        Multiplies every energy, not the prior.
+        Multiplies every energy, but not the prior.
     weights : (N,), optional
-        Multiply the rows' energies; a weight of 2 is the row given twice.
+        Multiply the energies of the rows. A weight of 2 has the same effect as two copies of the row.
     offset : (N,), optional
-        Known numbers that are added to the linear predictors.
+        Known numbers, added to the linear predictors.
     trials : (N,), optional
-        For labels: ``y`` of so many trials had the label 1.
+        For binary families: ``y`` is the number of successes in this many trials.
     censored : (N,), optional
-        For survival times and limited responses: 1 (or True) where the response is known to be larger than ``y``, -1
-        where it is known to be smaller, 0 where it is ``y``.
+        For survival times and censored responses: 1 (or True) if the true response is larger than ``y``, -1 if it is
+        smaller, 0 if it equals ``y``.
     predictors : dict of tables, optional
-        Columns of further linear predictors, by the name of the family's parameter that they describe: the log of
-        Gaussian's ``scale`` and of Beta's ``precision``, the logit of ``inflation`` and ``positive``, parameters of
-        your own. No column of ones is added. pandas tables are paired by their row labels, as all vectors are.
+        Columns for other parameters of the family, by the name of the parameter: the log of ``scale`` of `Gaussian` and
+        of ``precision`` of `Beta`, the logit of ``inflation`` and ``positive``, or your own parameters. No column of
+        ones is added. pandas tables are matched by their index.
     """
-
-    _supported_point: np.ndarray | None = None
 
     repeated: bool = False
     """Whether a row stands for many that are equal, its weight being their number."""
@@ -97,7 +94,7 @@ class GLM(Regression):
         self,
         X: Any,
         y: Any = None,
-        family: Family | None = None,
+        family: BaseFamily | None = None,
         *,
         prior: Any = None,
         temper: float = 1.0,
@@ -107,54 +104,63 @@ class GLM(Regression):
         censored: Any = None,
         predictors: Mapping[str, Any] | None = None,
     ):
-        self.given_family = given = checked_family(family)
+        given = as_family(family)
         temper = checked_temper(temper)
         beside = Beside(weights, offset, trials, censored, predictors)
-        self.given_rows = observe(X, y, beside, given)
-        if self.given_rows.weighted:
-            check_weights(self.given_rows, temper)
-        family_of_rows = given if trials is None else given.for_trials()  # type: ignore[attr-defined]
-        self.arranged = arranged = arrange(self.given_rows, family_of_rows, temper)
-        self.recentred = recentrings(self.given_rows, len(arranged.names), arranged.extras)
-        if self.recentred:
-            self.arranged = arranged._replace(start=self._recentred_out(np.asarray(arranged.start)))
+        rows = observe(X, y, beside, given)
+        if rows.weighted:
+            check_weights(rows, temper)
+        arranged = (given if trials is None else given.for_trials()).arrange(rows, temper)
+        recentred = recentrings(rows, len(arranged.names), arranged.extras)
+        if recentred:
+            arranged = arranged._replace(start=_recentred_out(np.asarray(arranged.start), recentred))
         observations, row_family, names = arranged[:3]
-        self.observations, self.family = observations, row_family
-        self.terms = (
-            SeveralPredictors(row_family) if isinstance(row_family, SeveralFamily) else OnePredictor(row_family)
-        )
-        self.predictors = getattr(row_family, "predictors", 1)
-        self.own_bounds = not type(given).__module__.startswith("tunamh.")
-        design = observations.design
-        self.y_column = design.numbers.width
-        form = arranged.form
-        refuse_positions(X, list(self.given_rows.names or ()), prior)
-        self.coefficient_prior = as_prior(prior, names).bind(len(names))
-        ready = self.coefficient_prior
+        design, form = observations.design, arranged.form
+        several = isinstance(row_family, MultiPredictorLikelihood)
+        refuse_positions(X, rows, prior)
+        prior = as_prior(prior, names)
+        ready = coefficient_prior = prior.bind(len(names))
         refuse_unproved(arranged, ready)
         if form is not None:
             ready = closed_form(form, ready, list(arranged.laws), np.asarray(arranged.start))
         labels = [label for extra in arranged.extras for label in extra.labels or (extra.name,)]
+        self._settle(
+            given_family=given,
+            given_rows=rows,
+            arranged=arranged,
+            recentred=recentred,
+            observations=observations,
+            family=row_family,
+            terms=SeveralPredictors(row_family) if several else OnePredictor(row_family),
+            predictors=row_family.predictors,
+            own_bounds=not type(given).__module__.startswith("tunamh."),
+            y_column=design.numbers.width,
+            coefficient_prior=coefficient_prior,
+        )
         super().__init__(
             rows=observations.n_rows,
-            bound_column=self.y_column + 1,
-            hyper=self._own_numbers(temper),
+            bound_column=ROW.places(width=self.y_column).bound,
+            hyper=own_numbers_of(observations, row_family, temper),
             family_hyper=row_family.hyper,
             parts=self.parts_with(*self.terms.plain_parts),
             dim=design.dim,
             names=[*names, *labels],
-            prior=as_prior(prior, names),
+            prior=prior,
             ready=ready,
             temper=temper,
         )
 
-    def _own_numbers(self, temper: float) -> tuple[float, ...]:
-        design = self.observations.design
-        grain, table = getattr(self.family, "grain", 1.0), getattr(design, "table", ())
-        return own_numbers(design.numbers, temper=temper, weighted=self.observations.weighted, grain=grain, table=table)
+    given_family: Any
+    """The family as a user gave it; `family` is that of the rows, where an unknown parameter is one more column."""
+
+    given_rows: Observations
+    """The observations as a user gave them; `observations` are those that the family makes of them."""
+
+    recentred: list[Recentred]
+    coefficient_prior: ReadyPrior
 
     def parts_with(self, differences: Part, energies: Part, scales: Part, **others: Part) -> Parts:
-        """Compiled functions of rows, with those of the family and of the design."""
+        """Compiled functions of rows, with the functions of the family and of the design."""
         own = {"family_rise": self.family.rise, "family_energy": self.family.energy}
         return Parts(differences, energies, scales)._replace(
             **others, **own, **self.observations.design.parts._asdict()
@@ -166,6 +172,14 @@ class GLM(Regression):
     origin: dict[str, Any] | None = None
     """Where a target comes from, in plain values that are kept with its results."""
 
+    def from_formula(self, formula: Any) -> Self:
+        """Return the same regression, with the formula it was made from."""
+        return self._with(formula=formula)
+
+    def from_origin(self, origin: dict[str, Any]) -> Self:
+        """Return the same regression, with a description of its data source (kept with the results)."""
+        return self._with(origin=origin)
+
     @property
     def description(self) -> dict[str, Any] | None:
         return regression_as_json(self)
@@ -174,7 +188,7 @@ class GLM(Regression):
 
     def natural(self, points: np.ndarray) -> np.ndarray:
         form = self.arranged.form
-        return self._recentred_out(points if form is None else form.natural(points))
+        return _recentred_out(points if form is None else form.natural(points), self.recentred)
 
     def walking(self, point: np.ndarray) -> np.ndarray:
         form = self.arranged.form
@@ -182,13 +196,8 @@ class GLM(Regression):
             point = one.back(point)
         return point if form is None else form.walking(point)
 
-    def _recentred_out(self, points: np.ndarray) -> np.ndarray:
-        for one in self.recentred:
-            points = one.out(points)
-        return points
-
     @property
-    def walks_linearly(self) -> bool:
+    def walks_linearly(self) -> bool:  # type: ignore[override]
         """Whether `natural` is a linear map."""
         return self.arranged.form is None or self.arranged.form.linear
 
@@ -198,51 +207,68 @@ class GLM(Regression):
         return [("theta", list(self.arranged.names)), *extras]
 
     def dependent_columns(self) -> list[np.ndarray]:
-        """Groups of columns that depend on each other over all rows, of those without a proper prior."""
+        """Groups of collinear columns, among the columns without a proper prior."""
         return dependent_columns(self)
 
+    def dependent_columns_as_given(self) -> list[np.ndarray]:
+        """Groups of collinear columns among the user's columns, for any prior."""
+        rows = self.given_rows
+        probe = self.on_observations(
+            rows,
+            dim=rows.design.dim,
+            walking_names=column_names(rows),
+            prior=Flat(),
+            _prior=Flat().bind(rows.design.dim),
+            known_columns=self.columns if rows is self.observations else None,
+        )
+        return dependent_columns(probe)
+
     def separating_direction(self) -> np.ndarray | None:
-        """A direction along which the energy never rises, so that there is no posterior; None where there is one."""
+        """A direction along which the energy never rises, so that the posterior is improper; None if there is none."""
         return separating_direction(self)
 
     def names_along(self, direction: np.ndarray) -> list[str]:
-        """The columns that a direction is made of."""
+        """The names of the columns that have a part in this direction."""
         return names_along(self, direction)
 
     def proved_proper(self, expanded: TaylorTarget, away: float) -> bool:
-        """Whether what is known at an expansion proves that there is a posterior."""
+        """Whether the expansion proves that the posterior is proper."""
         return proved_proper(self, expanded, away)
 
     def doubts(self) -> list[str]:
-        """What a person should be told before the regression is sampled."""
+        """Warnings to show before the regression is sampled."""
         return list(doubts(self))
 
     # ------------------------------------------------------------------------------------ the search for a mode
 
     @property
     def convex(self) -> bool:
-        """Whether every row's energy is; a family of your own that does not say counts as not convex."""
-        return getattr(self.family, "convex", False)
+        """Whether every row's energy is convex; False for your own family unless it says so."""
+        return self.family.convex
 
     def candidates(self) -> np.ndarray:
-        """Modes of a sample of the rows, from many starts, where energies lie below quadratics that touch them."""
-        if self.convex or self.arranged.form is not None or not hasattr(self.family, "lower_bound"):
+        """Modes of a sample of the rows, from many starts, for energies with quadratic upper bounds."""
+        if self.convex or self.arranged.form is not None or self.family.lower_bound is None:
             return super().candidates()
         return modes_from_many_starts(self.sample_of(_ROWS_FOR_MANY_STARTS, seed=2))
 
     def rivals(self, known: Mode) -> np.ndarray:
-        """The same by Newton's steps, of energies that are not known to be convex."""
+        """Modes of a sample of the rows, by Newton steps, for energies that may not be convex."""
         return super().rivals(known) if self.convex else rival_modes(self, known)
 
     @property
     def candidates_slack(self) -> float:
-        """How much higher than the best a candidate's energy may be, being the mode of a sample only."""
+        """Tolerance for the energy of a candidate mode above the best one. A candidate is the mode of only a sample."""
         missing = max(0.0, self.n_rows / max(_ROWS_FOR_MANY_STARTS, 20 * self.dim) - 1)
         return 50.0 + 4.0 * self.dim * (1 + missing)
 
     @cached_property
     def modes(self) -> list[Mode]:
         """The posterior's modes that matter, by their share; one where energies are convex."""
+        return self._search.modes
+
+    @cached_property
+    def _search(self) -> _Search:
         announce("looking for the mode")
         modes = searched(self)
         if modes[0].slow and self.separating_direction() is None:
@@ -250,15 +276,12 @@ class GLM(Regression):
         if self._astray(modes[0]):
             again = [find_mode(self, start=start, patient=True) for start in self.search_starts()]
             modes[0] = min([modes[0], *again], key=lambda mode: (self._astray(mode), mode.posterior.energy))
-        if np.isfinite(modes[0].posterior.energy):
-            self._supported_point = modes[0].point
+        supported = modes[0].point if np.isfinite(modes[0].posterior.energy) else None
         own = self._prior.own and self.arranged.form is None
         if own and not modes[0].found:  # its support may end before the mode: then the data's own will do
-            without_prior = copy(self)
-            without_prior._prior = Flat().bind(self.dim)
-            alone = find_mode(without_prior)
+            alone = find_mode(self._with(_prior=Flat().bind(self.dim), known_columns=self.columns))
             modes = [alone] if alone.found else modes
-        return modes
+        return _Search(modes, supported)
 
     def _astray(self, mode: Mode) -> bool:
         """Whether the Laplace law there cannot be that of a mode (`tunamh.targets.checks.soundness`)."""
@@ -268,12 +291,12 @@ class GLM(Regression):
         return impossible(width, self._prior, self.convex)
 
     def supported_point(self) -> np.ndarray | None:
-        return self._supported_point
+        return self._search.supported
 
     def __repr__(self) -> str:
         """With its family, unless the target's own name says it."""
-        kind, about = super().__repr__().split("(", 1)
-        return f"{kind}({self.given_family!r}, {about}" if type(self) is GLM else f"{kind}({about}"
+        family = f"{self.given_family!r}, " if type(self) is GLM else ""
+        return f"{type(self).__name__}({family}{self._about})"
 
     # --------------------------------------------------------------------------------------------- what it offers
 
@@ -284,7 +307,7 @@ class GLM(Regression):
         A posterior about as wide as such a law has its peak and its tails, which a Gaussian approximation lacks.
         """
         prior = self._prior
-        if getattr(prior, "mixture", None) is not None:
+        if prior.mixture is not None:
             return self
         closed = prior if isinstance(prior, ReadyClosed) else None
         own = prior if closed is None else closed.coefficients
@@ -294,12 +317,10 @@ class GLM(Regression):
             return None
         if not self._dominated(own.laws):
             return None
-        other = self._with(self.observations)
-        other._prior = mixture_of_laws(own.laws)
+        mixed = mixture_of_laws(own.laws)
         if closed is not None:
-            start = np.asarray(self.arranged.start)
-            other._prior = closed_form(closed.form, other._prior, [closed.extras], start)
-        return other
+            mixed = closed_form(closed.form, mixed, [closed.extras], np.asarray(self.arranged.start))
+        return self._with(_prior=mixed, known_columns=self.columns)
 
     def _dominated(self, laws: Laws) -> bool:
         """Whether a posterior is about as wide as a Student-t or Laplace law, or has no Laplace law of its own."""
@@ -316,19 +337,19 @@ class GLM(Regression):
         return bool(((laws.kind > NORMAL) & (width > _DOMINATED * laws.scale)).any())
 
     def distinct(self) -> GLM | None:
-        """The same posterior on the rows that differ, weighted; None where hardly any row repeats."""
+        """The same posterior on the distinct rows, weighted; None if there are few duplicates."""
         found = distinct(self.observations)
         if found is None:
             return None
-        other = self._with(found)
-        other.given_rows = found if self.given_rows is self.observations else self.given_rows
-        other.repeated = True
-        other.own_numbers = other._own_numbers(self.temper)
-        other._hyper = pack_hyper(other.own_numbers)
-        return other
+        return self.on_observations(
+            found,
+            given_rows=found if self.given_rows is self.observations else self.given_rows,
+            repeated=True,
+            own_numbers=own_numbers_of(found, self.family, self.temper),
+        )
 
     def highest_order(self) -> int:
-        """The highest order of expansion whose remainder is bounded in every row; 0 where none is."""
+        """The highest order of expansion with a bounded remainder in every row; 0 if there is none."""
         of = self.terms
         if of.known_order is not None:
             return of.known_order
@@ -343,10 +364,9 @@ class GLM(Regression):
         return firefly(self, centre)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """A draw from twice the width of the Laplace law at a mode; with several modes the chains take turns.
+        """A random initial state, twice as wide as Laplace's approximation at a mode; chains take turns among modes.
 
-        A mode that does not exist (under a flat prior) has no such law: then near the prior's mean, in units of the
-        columns.
+        If there is no mode (under a flat prior), the state is near the prior's mean, in units of the columns.
         """
         mode = self.modes[chain % len(self.modes)]
         if mode.found:
@@ -356,8 +376,21 @@ class GLM(Regression):
         return self._prior.mean + unit * rng.standard_normal(self.dim)
 
 
-def checked_family(family: Any) -> Family:
-    if not (hasattr(family, "suprema") or hasattr(family, "arrange")) or isinstance(family, type):
-        hint = f"{family.__name__}(...)" if isinstance(family, type) else "tunamh.Logistic() or tunamh.StudentT(4)"
-        raise TypeError(f"family must be a value such as {hint}, got {shown(family)}.")
-    return family
+class _Search(NamedTuple):
+    """What the search for modes found: these, and a point at which the posterior is positive, where there is one."""
+
+    modes: list[Mode]
+    supported: np.ndarray | None
+
+
+def _recentred_out(points: np.ndarray, recentred: list[Recentred]) -> np.ndarray:
+    for one in recentred:
+        points = one.out(points)
+    return points
+
+
+def own_numbers_of(observations: Observations, family: Any, temper: float) -> tuple[float, ...]:
+    """The numbers that compiled code reads of a regression's rows."""
+    design = observations.design
+    weighted = observations.weighted
+    return own_numbers(design.numbers, temper=temper, weighted=weighted, grain=family.grain, table=design.table)

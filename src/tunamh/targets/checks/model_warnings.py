@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._linear import SMALLEST_CURVATURE, scaled_eigen
+from ...priors import Prior
 from ...tables.frames import column_names
 from ..search.newton import Mode, find_modes
 
 if TYPE_CHECKING:
     from ..expansion.taylor import TaylorTarget
     from ..glm import GLM
+    from ..observations.observed import Observations
 
 _OTHER_SCALE = 2.0  # typical residuals this many times longer or shorter than the scale are another scale's
 _NARROW = 10.0  # times narrower than the likelihood: a prior whose tails, if it has any, are far from its peak
 _FAR, _LEAST_RISE = 100.0, 2.0  # standard deviations; an energy that is higher by less there does not rise
 _DIRECTIONS = 10  # along which the energy is curved least
 _FEW_ROWS = 2000
-_TYPICAL = 0.6745  # the median of the absolute value of a standard normal
 
 
 def doubts(target: GLM) -> Iterator[str]:
     """Whole sentences, none where nothing is to be said."""
     yield from _of_units(target)
-    if hasattr(target.given_family, "doubts"):
-        yield from target.given_family.doubts(target.given_rows)
+    yield from target.given_family.warnings(target.given_rows)
     if len(target.modes) == 1:
         yield from _of_flat_likelihood(target)
         yield from _of_narrow_prior(target)
@@ -37,21 +37,20 @@ def doubts(target: GLM) -> Iterator[str]:
 
 def _of_units(target: GLM) -> Iterator[str]:
     """A known scale that is far from the residuals makes another model of the data than its owner means."""
-    scale = getattr(target.given_family, "scale", None)
-    if not isinstance(scale, float) or target.repeated:  # rows that differ are no sample of all
+    scale = target.given_family.known_scale
+    if scale is None or target.repeated:  # rows that differ are no sample of all
         return
     step, family = max(1, target.n_rows // 10_000), target.given_family
     rows = target.given_rows.take(np.arange(0, target.n_rows, step)).rows()
-    response = getattr(family, "response", None)  # what is regressed, where that is not y
     coefficients = target.natural(target.modes[0].point)[: len(target.arranged.names)]
-    y = rows.y if response is None else response(rows)
+    y = family.response(rows)
     residuals = y - rows.X.dot(coefficients)
     if rows.censored is not None:
         y, residuals = y[rows.censored == 0], residuals[rows.censored == 0]
     if len(y) <= 2 * target.dim or not np.isfinite(residuals).all():
         return
-    typical = float(np.median(np.abs(residuals))) / getattr(family, "median_size", _TYPICAL)
-    if getattr(family, "squared", False) and rows.censored is None:
+    typical = float(np.median(np.abs(residuals))) / family.median_size
+    if family.squared and rows.censored is None:
         typical = float(np.sqrt(np.mean(residuals**2) * len(y) / (len(y) - target.dim)))
     ratio = typical / scale
     if ratio > _OTHER_SCALE or (0 < ratio < 1 / _OTHER_SCALE):
@@ -102,7 +101,7 @@ def _of_flat_likelihood(target: GLM) -> Iterator[str]:
     nearly quadratic, and by the logarithm of the distance times the number of rows where tails are the heaviest.
     """
     family, mode = target.family, target.modes[0]
-    judged = hasattr(family, "rises") or hasattr(family, "contrasts")
+    judged = family.rises is not None or family.contrasts is not None
     if judged or not target._prior.flat.any() or not np.isfinite(mode.posterior.hessian).all():
         return
     scale, values, vectors = scaled_eigen(mode.posterior.plain_hessian)
@@ -127,7 +126,7 @@ def _of_flat_likelihood(target: GLM) -> Iterator[str]:
 
 def searched(target: GLM) -> list[Mode]:
     """The modes; of a user's energy that has none, a word about its sign."""
-    own = hasattr(target.family, "formula")
+    own = target.family.of_a_function
     with np.errstate(invalid="ignore") if own else nullcontext():
         modes = find_modes(target)
     if own and not (modes[0].found and _is_minimum(modes[0].posterior.hessian)):
@@ -178,7 +177,7 @@ def proved_proper(target: GLM, expanded: TaylorTarget, away: float) -> bool:
     """
     if target._prior.proper:
         return True
-    if getattr(target.family, "self_concordant", False) and expanded.longest * away < 1:
+    if target.family.self_concordant and expanded.longest * away < 1:
         return True
     near_enough = 16 * away**2 <= expanded.trust.radii_squared[0]
     return expanded.order == 2 and near_enough and 8 / 3 * expanded.total_bound * away < 1
@@ -194,17 +193,15 @@ def names_along(target: GLM, direction: np.ndarray) -> list[str]:
     return [target.walking_names[j] for j in leading]
 
 
-def refuse_positions(X: Any, names: list[str], prior: Any) -> None:
+def refuse_positions(X: Any, rows: Observations, prior: Any) -> None:
     """Numbers of a prior in the order of the columns mean another coefficient where categories changed places."""
-    labels = column_names(X)
-    given = getattr(prior, "__dict__", {}).values()
-    if labels is None or not any(isinstance(value, tuple) and value for value in given):
+    labels, behind = column_names(X), rows.factor_names
+    if labels is None or not isinstance(prior, Prior) or not prior.by_position:
         return
-    of_levels = (name if name in labels else name[: max(name.rfind("["), 0)] for name in names)
-    order = [labels.index(label) for label in of_levels if label in labels]
-    if order != sorted(order):
+    if [label for label in labels if label not in behind] != labels[: len(labels) - len(behind)]:
+        names = listed(list(rows.names or ()))
         raise ValueError(
-            f"columns of categories come behind the others, so that the coefficients are {listed(names)}: give the "
+            f"columns of categories come behind the others, so that the coefficients are {names}: give the "
             "prior's numbers by name (a dict, or tunamh.priors.ByName), or put the columns of numbers first."
         )
 

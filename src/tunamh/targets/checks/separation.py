@@ -40,7 +40,7 @@ def separating_direction(target: GLM) -> np.ndarray | None:
     rises is not judged: None. Rows of several predictors that do say so speak of the first, whatever the others are:
     along a direction in which none of them rises for ever the density does not fall, so that its integral is infinite.
     """
-    judged = hasattr(target.family, "rises") or hasattr(target.family, "contrasts")
+    judged = target.family.rises is not None or target.family.contrasts is not None
     if not judged or not (target.convex or target.predictors > 1):
         return None
     flat = target._prior.flat
@@ -49,7 +49,7 @@ def separating_direction(target: GLM) -> np.ndarray | None:
         found = separating_direction(target.on_columns(flat)) if flat.any() else None
         direction[flat] = 0.0 if found is None else found
         return None if found is None else direction
-    if target.predictors > 1 and not hasattr(target.family, "contrasts"):
+    if target.predictors > 1 and target.family.contrasts is None:
         unheld = _free_subspace(target, _risen)  # rows that rise on neither side hold nothing back
         if unheld.shape[1] > 0:
             return unheld.sum(axis=1)
@@ -96,7 +96,7 @@ class _First:
 def _sums(target: GLM, terms: Callable[[Block, np.ndarray, np.ndarray], tuple]) -> list:
     """Over rows of one predictor each, as which rows of several are seen."""
     family, dim = target.family, target.dim
-    if not hasattr(family, "contrasts"):
+    if family.contrasts is None:
         several = target.predictors > 1
         return target.sums(lambda X, y, weight: terms(_First(X) if several else X, y, weight))  # type: ignore[arg-type]
 
@@ -111,7 +111,7 @@ def _sums(target: GLM, terms: Callable[[Block, np.ndarray, np.ndarray], tuple]) 
 def _signs(family: Any, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``sign_i`` of rows that rise on one side only, 0 elsewhere; and which rows rise on both sides."""
     counts = weight > 0
-    if hasattr(family, "contrasts"):
+    if family.contrasts is not None:
         return counts.astype(float), np.zeros(len(y), bool)
     right, left = family.rises(y)
     return np.where(counts, left.astype(float) - right, 0.0), counts & right & left

@@ -86,6 +86,7 @@ def _with_factors(frame: Frame, what: str, factors: dict[str, Factor]) -> tuple[
     positions, dim = level_positions(codes, list(map(len, levels)), len(whole))
     if dim == 0:
         raise ValueError(f"{what} has one level in every column of categories and no other column: nothing varies.")
-    design = GatheredDesign(numbers, positions, None, dim)
-    design.factors = {name: list(factor.levels) for name, factor in factors.items()}
-    return design, [*whole, *(f"{name}[{level}]" for name, factor in factors.items() for level in factor.levels[1:])]
+    names = [*whole, *(f"{name}[{level}]" for name, factor in factors.items() for level in factor.levels[1:])]
+    return GatheredDesign(
+        numbers, positions, None, dim, {name: list(one.levels) for name, one in factors.items()}
+    ), names

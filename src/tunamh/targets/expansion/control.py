@@ -4,36 +4,33 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..._arguments import flag, numbers, parameters, settle, shown, whole_number
 from ...capabilities import Expandable, offers
 from ...errors import NotApplicable
+from ..base import Target
 from ..search.newton import best_mode
-
-if TYPE_CHECKING:
-    from ..base import Target
 
 
 @dataclass(frozen=True)
 class Taylor:
-    """Taylor expansion of every row's energy about a centre; maps a target to one with the same posterior.
+    """Taylor expansion of every row's energy about a centre. The new target has the same posterior.
 
-    ``sample(target, control=Taylor(order=2))`` and ``sample(Taylor(order=2)(target))`` say the same. The remainders and
-    their bounds are those of spec 5a; exact under every test. SMH-1 and SMH-2 are `FactorizedMH` on targets of order 1
-    and 2.
+    ``sample(target, control=Taylor(order=2))`` and ``sample(Taylor(order=2)(target))`` are the same. Spec 5a has the
+    remainders and their bounds. Every test stays exact. `FactorizedMH` on targets of order 1 and 2 is SMH-1 and SMH-2.
 
     Parameters
     ----------
     order : 1 or 2
         Remainders shrink with the square (1) or the cube (2) of the distance from the centre.
     centre : (d,), optional
-        Where to expand. None: a mode of the posterior, found on samples of the rows and then on all. Any centre is
-        exact.
+        The centre of the expansion. Default: a mode of the posterior, found on samples of the rows and then on all
+        rows. Any centre is exact.
     whiten : bool
-        Measure distances in the metric of the posterior precision at the centre (spec 5d), else Euclidean ones.
+        True: measure distances in the metric of the posterior precision at the centre (spec 5d). False: Euclidean.
     original_bounds : bool
-        The looser l1 bounds of the SMH paper, for comparison.
+        Use the looser l1 bounds of the SMH paper, for comparison.
     """
 
     order: int = 2
@@ -46,11 +43,11 @@ class Taylor:
         if order > 2:
             raise ValueError(f"order must be 1 or 2, got {order}.")
         centre = None if self.centre is None else numbers("centre", self.centre)
-        whiten, original_bounds = (flag(name, getattr(self, name)) for name in ("whiten", "original_bounds"))
+        whiten, original_bounds = flag("whiten", self.whiten), flag("original_bounds", self.original_bounds)
         settle(self, order=order, centre=centre, whiten=whiten, original_bounds=original_bounds)
 
     def __call__(self, target: Target) -> Target:
-        if not hasattr(target, "n_rows"):
+        if not isinstance(target, Target):
             raise TypeError(f"Taylor expands a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
         if not offers(target, Expandable):
             raise NotApplicable(
@@ -69,4 +66,6 @@ class Taylor:
         else:
             centre = parameters("centre", self.centre, target.dim)
             at_centre = target.expansion(centre)
-        return target.taylor(self.order, centre, at_centre, whiten=self.whiten, original_bounds=self.original_bounds)
+        how = {"whiten": self.whiten, "original_bounds": self.original_bounds}
+        expanded = target.taylor(self.order, centre, at_centre, **how)
+        return expanded if self.centre is None else expanded.about_own_centre()

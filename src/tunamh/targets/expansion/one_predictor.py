@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,9 +10,9 @@ from ..._linear import Frame
 from ...compiled import fixed
 from ...errors import NotApplicable
 from ..designs import Block
-from ..families import Family
+from ..families.likelihood import OnePredictorLikelihood
 from ..glm_rows import differences, energies, scales, taylor_differences, taylor_energies, taylor_scales
-from ..layouts import Trust
+from ..layouts import TAYLOR_ROW, Trust
 from .bounds import Bounds, Ladder, bounds_of_regression
 
 
@@ -54,7 +54,7 @@ class OnePredictor:
     centre_columns = 3
     """Columns of a packed row that hold what the remainder needs: ``eta``, ``f'`` and ``f''`` at the centre."""
 
-    def __init__(self, family: Family):
+    def __init__(self, family: OnePredictorLikelihood):
         self.family, self._hyper = family, fixed(family.hyper)
 
     def energies(self, eta: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -88,7 +88,7 @@ class OnePredictor:
     @property
     def known_order(self) -> int | None:
         """The `highest_order` of any rows; None where the responses must be asked."""
-        return 2 if hasattr(self.family, "slope_constants") else None
+        return 2 if self.family.second_order_constants is not None else None
 
     def highest_order(self, y: np.ndarray) -> int:
         """The highest order of expansion whose remainder is bounded in every row, near the centre; 0 where none is."""
@@ -97,29 +97,33 @@ class OnePredictor:
 
     def local(self) -> bool:
         """Whether bounds near the centre are smaller than bounds everywhere."""
-        return hasattr(self.family, "suprema_near") or hasattr(self.family, "slope_constants")
+        return self.family.suprema_near is not None or self.family.second_order_constants is not None
 
     def _constants(self, y: np.ndarray, eta: np.ndarray, size: np.ndarray, order: int, radius: float) -> np.ndarray:
-        """Per row, a bound on ``|f''|`` (order 1) or the slope constant (order 2) while ``|eta' - eta| <= size r``."""
-        if order == 2 and hasattr(self.family, "slope_constants"):
-            return self.family.slope_constants(y, eta, _reach(radius, size))
-        return self.family.suprema_near(y, eta, _reach(radius, size))[order]  # type: ignore[attr-defined]
+        """Per row, a bound on ``|f''|`` (order 1) or the constant of order 2 while ``|eta' - eta| <= size r``."""
+        if order == 2 and self.family.second_order_constants is not None:
+            return self.family.second_order_constants(y, eta, _radii(radius, size))
+        return self.family.suprema_near(y, eta, _radii(radius, size))[order]
 
     def bounds(self, order: int, trust: Trust) -> Bounds:
         return bounds_of_regression(order, trust)
 
+    def columns(self, rows: np.ndarray, width: int) -> Any:
+        """Those of packed rows by name; features take ``width`` of them."""
+        return TAYLOR_ROW.columns(rows, width=width)
+
     def remainders(
-        self, rows: np.ndarray, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int
+        self, columns: Any, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int
     ) -> RowSums:
         """Fill ``c_i = weight_i L |A^-1/2 x_i|^{order+1}`` and the centre's columns of packed rows (spec 5a, 5d)."""
         order, eta = at.order, X.dot(at.centre)
         size = X.largest() if at.original else X.norms(at.factor)
-        costly = order == 2 and getattr(self.family, "costly", False)
+        costly = order == 2 and self.family.rough_bounds is not None
         everywhere = None if costly else np.asarray(self.family.suprema(y)[order])
         own, factors = at.ladder.constants(
             lambda radius: self._constants(y, eta, size, order, radius),
             everywhere,
-            (lambda radius: self.family.rough_bounds(y, eta, _reach(radius, size))) if costly else None,  # type: ignore[attr-defined]
+            (lambda radius: self.family.rough_bounds(y, eta, _radii(radius, size))) if costly else None,
         )
         if not np.isfinite(own).all():
             row = start + int(np.argmax(~np.isfinite(own)))
@@ -128,13 +132,13 @@ class OnePredictor:
             )
         square = size * size
         first, second, third = self.family.derivatives(eta, y)
-        rows[:, 0] = weight * own * (square if order == 1 else square * size)
-        rows[:, 1], rows[:, 2], rows[:, 3] = eta, first, second
+        columns.bound[:] = weight * own * (square if order == 1 else square * size)
+        columns.eta[:], columns.slope[:], columns.curvature[:] = eta, first, second
         leverage = float(np.max(weight * np.abs(second) * square))
         thirds = X.moment(weight * third * square) @ at.factor
         return RowSums(factors, leverage, float(size.max()), thirds)
 
 
-def _reach(radius: float, size: np.ndarray) -> np.ndarray:
+def _radii(radius: float, size: np.ndarray) -> np.ndarray:
     """How far predictors of rows of this ``size`` may move; a row of zeros stays, however large the radius."""
     return np.multiply(radius, size, out=np.zeros_like(size), where=size > 0)

@@ -1,57 +1,34 @@
-"""Families of the GLM target: the energy ``f(eta, y)`` of one observation given its linear predictor.
+"""Families: what a row says given its linear predictors, and everything else that is known of its responses.
 
-A family is a block of energies, a block of rises ``f(eta', y) - f(eta, y)`` (written as one, because the difference
-of two large energies would lose digits and time), three derivatives in ``eta`` and their suprema: everywhere, and over
-predictors near a given one. Suprema may be infinite, and may depend on the row's response.
-
-Where they are infinite, as for Poisson counts with a log link, bounds hold near a predictor: the suprema there, and the
-slope constants (spec 5m).
+One file per public family, named after it, and one line here: names, the shell's words and prediction follow from the
+class (`base.BaseFamily`). Energies are given as a block of energies, a block of rises ``f(eta', y) - f(eta, y)``
+(written as one, because the difference of two large energies would lose digits and time), three derivatives in ``eta``
+and their suprema, everywhere and near a predictor (`likelihood`). What several families share is in modules of nouns.
 """
 
-from .base import Family, FamilyWithLowerBound, LowerBound, Suprema
-from .binary import Logistic, Probit
-from .categorical import Categorical
-from .cloglog import Cloglog
-from .counts import NegativeBinomial, Poisson
-from .described import Beta, Gamma
-from .gaussian import Gaussian
-from .lifetimes import LogisticErrors, LogLogistic, LogNormal, Weibull
-from .ordinal import Ordinal
-from .own import family
-from .positive import Exponential, GammaRows
-from .robust import Huber, StudentT
-from .softplus import SoftplusPoisson
-from .survival import LogisticRows, NormalRows, WeibullRows
-from .zeros import Hurdle, ZeroInflated
+from .base import BaseFamily as BaseFamily
+from .base import Family as Family
+from .beta import Beta as Beta
+from .categorical import Categorical as Categorical
+from .cloglog import Cloglog as Cloglog
+from .exponential import Exponential as Exponential
+from .gamma import Gamma as Gamma
+from .gaussian import Gaussian as Gaussian
+from .huber import Huber as Huber
+from .hurdle import Hurdle as Hurdle
+from .log_logistic import LogLogistic as LogLogistic
+from .log_normal import LogNormal as LogNormal
+from .logistic import Logistic as Logistic
+from .logistic_errors import LogisticErrors as LogisticErrors
+from .negative_binomial import NegativeBinomial as NegativeBinomial
+from .ordinal import Ordinal as Ordinal
+from .poisson import Poisson as Poisson
+from .probit import Probit as Probit
+from .registry import register as _register
+from .softplus_poisson import SoftplusPoisson as SoftplusPoisson
+from .student_t import StudentT as StudentT
+from .user import family as family
+from .weibull import Weibull as Weibull
+from .zero_inflated import ZeroInflated as ZeroInflated
 
-__all__ = [
-    "Beta",
-    "Categorical",
-    "Cloglog",
-    "Exponential",
-    "Family",
-    "FamilyWithLowerBound",
-    "Gamma",
-    "GammaRows",
-    "Gaussian",
-    "Huber",
-    "Hurdle",
-    "LogLogistic",
-    "LogNormal",
-    "Logistic",
-    "LogisticErrors",
-    "LogisticRows",
-    "LowerBound",
-    "NegativeBinomial",
-    "NormalRows",
-    "Ordinal",
-    "Poisson",
-    "Probit",
-    "SoftplusPoisson",
-    "StudentT",
-    "Suprema",
-    "Weibull",
-    "WeibullRows",
-    "ZeroInflated",
-    "family",
-]
+_register(globals())

@@ -1,159 +1,220 @@
-"""What the GLM target needs to know of a family, and the maximum of a derivative over an interval."""
+"""What is known of a family: one class with a default for everything, so that nobody has to ask what it has."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ...compiled import Part
+from ..observations.row_layout import Arrangement, column_names
+from .likelihood import LowerBound, OnePredictorLikelihood, Suprema
+from .links import IDENTITY, Link
+
+if TYPE_CHECKING:
+    from ...rows.source import Rows
+    from ...tables.columns import Factor
+    from ..observations.observed import InMemory, Observations
+    from .responses import ResponseDistribution
+
+__all__ = ["BaseFamily", "Family", "Location", "LowerBound", "Responses", "Suprema"]
 
 
-class Suprema(NamedTuple):
-    """Per row, the suprema over ``eta`` of ``|f'|``, ``|f''|`` and ``|f'''|``; infinity is allowed."""
+class Responses(Enum):
+    """What responses are; the value is how the shell calls them."""
 
-    first: np.ndarray
-    second: np.ndarray
-    third: np.ndarray
-
-
-class LowerBound(NamedTuple):
-    """Per row, ``a (eta - anchor)^2 + b (eta - anchor) + k``."""
-
-    anchor: np.ndarray
-    a: np.ndarray
-    b: np.ndarray
-    k: np.ndarray
+    LABELS = "0 or 1"
+    REALS = "real"
+    COUNTS = "counts"
+    POSITIVE = "positive"
+    SHARES = "shares"
+    CLASSES = "classes"
 
 
-class Family(Protocol):
-    """What the GLM target needs to know of a family; ``f(eta, y)`` is the energy of a row of weight 1."""
+class Location(NamedTuple):
+    """Where linear predictors may be expected before the data are seen, and the unit in which they vary."""
+
+    centre: float
+    unit: float
+
+
+_TYPICAL = 0.6745  # the median of the absolute value of a standard normal
+
+
+class BaseFamily(ABC):
+    """A response family. A subclass overrides the defaults that are not true for it."""
+
+    responses: ClassVar[Responses | None] = None
+    """None: any numbers, such as a user's own family may take."""
+
+    word: ClassVar[str | None] = None
+    """How the shell calls it; None: it is not offered there."""
+
+    link: ClassVar[Link] = IDENTITY
+
+    # ------------------------------------------------------------------------------ parameters, beside the coefficients
+
+    parameters: ClassVar[tuple[str, ...]] = ()
+    """Their names, as results have them."""
+
+    described: tuple[str, ...] = ()
+    """Those that columns may describe (``predictors={"scale": Z}``)."""
+
+    parameter_links: ClassVar[Mapping[str, Link]] = {}
+    """Of those that columns describe."""
+
+    def known_parameters(self) -> dict[str, float]:
+        """The parameters with a known value, including those of an inner family."""
+        found: dict[str, float] = {}
+        for name, value in self.settings().items():
+            if isinstance(value, BaseFamily):
+                found = {**value.known_parameters(), **found}
+            elif isinstance(value, int | float) and not isinstance(value, bool):
+                found[name] = float(value)
+        return found
+
+    def settings(self) -> dict[str, Any]:
+        """The fields of the dataclass, by name."""
+        return {one.name: vars(self)[one.name] for one in fields(self)} if is_dataclass(self) else {}
+
+    def parameter_prior(self, name: str) -> Any:
+        """The user's prior of a parameter; None if there is none."""
+        return self.settings().get(name)
+
+    # --------------------------------------------------------------------------------------------- what it may be given
+
+    takes_censoring: ClassVar[bool] = False
+
+    linear_in_label: ClassVar[bool] = False
+    """Of labels: whether ``k`` of ``n`` trials may be one row of weight ``n`` and response ``k/n``."""
+
+    def for_trials(self) -> BaseFamily:
+        """The family for rows with trials."""
+        return self
+
+    def of_trials(self, found: InMemory, trials: np.ndarray) -> InMemory:
+        """For binary families: rows of ``k`` successes in ``n`` trials."""
+        raise NotImplementedError
+
+    def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
+        """For families of classes: codes and names of the user's classes."""
+        raise NotImplementedError
+
+    def check(self, y: np.ndarray) -> None:  # noqa: B027 - a family may take any numbers
+        """Raise a ValueError for responses that the family does not allow."""
+
+    def warnings(self, observations: Observations) -> list[str]:
+        """Warnings about these rows, as whole sentences."""
+        return []
 
     @property
-    @abstractmethod
-    def energy(self) -> Part:
-        """In the role `FamilyEnergy`."""
+    def of_labels(self) -> bool:
+        return self.responses is Responses.LABELS
 
     @property
+    def of_classes(self) -> bool:
+        return self.responses is Responses.CLASSES
+
+    # --------------------------------------------------------------------------------------------------- rows and scale
+
     @abstractmethod
-    def rise(self) -> Part:
-        """In the role `FamilyRise`."""
+    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+        """The rows for compiled code, and the unknown parameters with their priors, coordinates and initial values."""
+
+    cutpoints_are_intercepts: ClassVar[bool] = False
+    """Whether a formula must leave its intercept out."""
+
+    coefficients_per_class: ClassVar[bool] = False
+    """Whether there is a vector of coefficients for every class but one."""
+
+    regresses_logarithm: ClassVar[bool] = False
+    """Whether the logarithm of the response is the predictor and an error."""
+
+    robust: ClassVar[bool] = False
+    """Whether outliers are expected: typical deviations are then medians."""
+
+    squared: ClassVar[bool] = False
+    """Whether residuals count by their squares, however large."""
+
+    median_size: ClassVar[float] = _TYPICAL
+    """The median of the absolute value of an error of scale 1."""
+
+    def response(self, rows: Rows) -> np.ndarray:
+        """The response of the linear regression."""
+        return np.log(rows.y) if self.regresses_logarithm else rows.y
 
     @property
-    def hyper(self) -> tuple[float, ...]:
-        """Numbers of its own, which the two are given."""
-        return ()
+    def known_scale(self) -> float | None:
+        """The scale of the errors, if it is a known number; otherwise None."""
+        return None
 
-    def check(self, y: np.ndarray) -> None:
-        """Raise a ValueError for responses that the family does not know."""
+    @property
+    def unknown_scale(self) -> bool:
+        """Whether the scale of the errors has no posterior if all responses are equal."""
+        return False
 
-    @abstractmethod
-    def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``f'``, ``f''`` and ``f'''`` with respect to ``eta``."""
+    def with_default_scale(self, prior: Any) -> BaseFamily | None:
+        """The family with this prior of the scale, if the user set none; None if the family has no scale."""
+        return None
 
-    @abstractmethod
-    def suprema(self, y: np.ndarray) -> Suprema:
-        """Per row, the suprema over all ``eta``, proved in this docstring."""
+    def location(
+        self, y: np.ndarray, weights: np.ndarray | None = None, moments: tuple[float, float] | None = None
+    ) -> Location:
+        """Expected centre and unit of the linear predictors, from the responses alone (for `tunamh.priors.default`).
 
-
-class WellKnownFamily(Family, Protocol):
-    """What a family may say of itself beside, each by itself; without ``convex`` it is searched for several modes."""
-
-    convex: bool
-    """Whether ``f`` is convex in ``eta``, so that a posterior has one mode at most."""
-
-    self_concordant: bool
-    """Whether ``|f'''| <= f''`` everywhere."""
-
-    def guess(self, y: np.ndarray) -> np.ndarray:
-        """Predictors that would explain the responses, from which the search for a mode may start."""
-
-    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Per row, whether ``f`` grows without end as ``eta`` goes to plus and to minus infinity.
-
-        Where a convex ``f`` does not, it falls for ever: no such row keeps a posterior from spreading that way.
+        For real responses, and for families of the log response, these are the mean and the standard deviation. A
+        robust family uses the median absolute deviation divided by 0.6745, if it is not zero. With a link the unit is
+        1. ``moments`` are the mean and the standard deviation of all responses, if ``y`` is a sample of them.
         """
+        values = np.asarray(y, dtype=np.float64)
+        weights = np.ones(len(values)) if weights is None else weights
+        if self.regresses_logarithm:
+            values, weights, moments = np.log(values[values > 0]), weights[values > 0], None
+        if not weights.sum() > 0:
+            return Location(0.0, 1.0)
+        centre, deviation = _moments(values, weights) if moments is None else moments
+        if not (self.regresses_logarithm or self.responses is Responses.REALS):
+            return Location(self.link.centre(centre), 1.0)
+        if self.robust:
+            typical = _median(np.abs(values - _median(values, weights)), weights) / _TYPICAL
+            deviation = typical if typical > 0 else deviation
+        return Location(centre, deviation if deviation > 1e-12 * abs(centre) else max(abs(centre), 1.0))
 
-    def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Per row, the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` over predictors within ``radius`` of ``eta``.
+    # ------------------------------------------------------------------------------------------ the response, the shell
 
-        Upper bounds up to rounding, never above `suprema`.
-        """
+    def response_distribution(self) -> ResponseDistribution | None:
+        """The distribution of a response given its predictor. None: only linear predictors can be predicted."""
+        return None
 
-    def slope_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Per row, an upper bound of ``sup_{0<|z|<=radius} 2 |f'(eta+z) - f'(eta) - f''(eta) z| / z^2`` (spec 5m).
-
-        Up to rounding; infinity is allowed. Without it the third entry of `suprema_near` serves, which is no less.
-        """
-
-    # A family may also offer `bend_constants(y, eta, radius)`, per row an upper bound of
-    # ``sup_{0<|z|<=radius} 6 |f'(eta+z) - f'(eta) - f''(eta) z - f'''(eta) z^2/2| / |z|^3``, such as the supremum of
-    # ``|f''''|``: effects of groups are then expanded to the third order (spec 5r).
-
-
-class FamilyWithLowerBound(Family, Protocol):
-    """A family that serves FlyMC too."""
-
-    def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """A quadratic below ``-f(eta, y)``, tight at the given ``eta`` (None: untuned), for FlyMC."""
-
-
-def same_for_all(y: np.ndarray, first: float, second: float, third: float) -> Suprema:
-    return Suprema(*(np.broadcast_to(value, y.shape) for value in (first, second, third)))
+    @classmethod
+    def words(cls) -> dict[str, Callable[[], BaseFamily]]:
+        """The family's names at the shell, and functions that make it."""
+        return {} if cls.word is None else {cls.word: cls}
 
 
-# ------------------------------------------------------------------------------------- suprema over an interval
+class Family(BaseFamily, OnePredictorLikelihood):
+    """Base class for your own family with one linear predictor (`tunamh.extend`).
 
-Peaks = Sequence[tuple[Any, Any]]
-"""Where a derivative has its local extrema, and its absolute value there; numbers, or arrays with one per row."""
-
-SLACK = 1e-12
-ENDLESS = 1e50  # a radius beyond it counts as infinite
-
-
-def reach_of(eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """The radius, a little wider: what rounding does to predictors and near zeros of derivatives is far smaller."""
-    return radius + SLACK * (1 + np.abs(eta) + radius)
-
-
-def largest(low: np.ndarray, high: np.ndarray, peaks: Peaks, eta: np.ndarray, reach: np.ndarray) -> np.ndarray:
-    """The maximum of ``|g|`` over ``[eta - reach, eta + reach]``, given ``g`` at the two ends and all its peaks.
-
-    A continuous function attains its maximum at an end or at a critical point inside.
+    ``f(eta, y)`` is the energy (minus log-likelihood) of a row of weight 1. A subclass must have ``energy``, ``rise``,
+    ``derivatives`` and ``suprema``. Everything else has a default.
     """
-    result = np.maximum(np.abs(low), np.abs(high))
-    for where, height in peaks:
-        result = np.where(np.abs(where - eta) <= reach, np.maximum(result, height), result)
-    return (1 + SLACK) * result
+
+    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+        """One predictor ``x.theta``; only its coefficients are unknown."""
+        return Arrangement(observations, self, column_names(observations))
 
 
-def nearby(
-    family: Family, y: np.ndarray, eta: np.ndarray, radius: np.ndarray, first: Peaks, second: Peaks, third: Peaks
-) -> Suprema:
-    """`Family.suprema_near` of a family that knows all peaks of its derivatives; `suprema` for an endless radius."""
-    reach = np.minimum(reach_of(eta, radius), ENDLESS)
-    lows, highs = family.derivatives(eta - reach, y), family.derivatives(eta + reach, y)
-    found = (largest(*ends, eta, reach) for ends in zip(lows, highs, (first, second, third), strict=True))
-    return Suprema(
-        *(np.where(reach < ENDLESS, np.minimum(*both), both[1]) for both in zip(found, family.suprema(y), strict=True))
-    )
+def _moments(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    mean = float(np.average(values, weights=weights))
+    return mean, float(np.sqrt(np.average(np.square(values - mean), weights=weights)))
 
 
-# --------------------------------------------------------------------------------------- the logistic function
-
-
-def sigmoids(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``p = 1 / (1 + e^-eta)`` and ``1 - p``, each with all its digits."""
-    small = np.exp(-np.abs(eta))
-    large = 1 / (1 + small)
-    small = small * large
-    return np.where(eta > 0, large, small), np.where(eta > 0, small, large)
-
-
-SIGMOID_THIRD = 1 / (6 * np.sqrt(3.0))
-"""The supremum of ``|p''| = p (1-p) |1-2p|``, at ``p = (1 -+ 1/sqrt 3) / 2``, that is ``eta = -+log(2 + sqrt 3)``."""
-
-SIGMOID_SLOPE_PEAKS: Peaks = ((0.0, 0.25),)
-SIGMOID_THIRD_PEAKS: Peaks = tuple((sign * np.log(2 + np.sqrt(3.0)), SIGMOID_THIRD) for sign in (-1, 1))
+def _median(values: np.ndarray, weights: np.ndarray) -> float:
+    """As if a row of weight 2 were given twice: half way between the lower and the upper median."""
+    order = np.argsort(values)
+    below = np.cumsum(weights[order])
+    ends = np.searchsorted(below, 0.5 * below[-1], side="left"), np.searchsorted(below, 0.5 * below[-1], side="right")
+    return float(0.5 * sum(values[order[min(at, len(order) - 1)]] for at in ends))

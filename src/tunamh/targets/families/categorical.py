@@ -11,8 +11,11 @@ from ...compiled import FamilyEnergy, FamilyRise, helper, part
 from ...tables.columns import Factor
 from ..observations.observed import Arranged, Observations
 from ..observations.row_layout import Arrangement, one_stretch_per_class
-from .base import SIGMOID_THIRD
-from .several import SeveralFamily
+from .base import BaseFamily, Responses
+from .links import LOGIT
+from .multi_predictor import MultiPredictorLikelihood
+from .responses import Parameters, ResponseDistribution
+from .sigmoid import SIGMOID_THIRD
 
 _MOST_CLASSES = 1000
 _LARGEST = 2.0**53  # beyond, whole numbers are no longer told apart
@@ -57,7 +60,7 @@ def _softmax_rise(n, eta, eta_prop, y, hyper, out):
 
 
 @dataclass(frozen=True)
-class Softmax(SeveralFamily):
+class Softmax(MultiPredictorLikelihood):
     """``f = log(1 + sum_k e^eta_k) - eta_y``, ``eta_0 = 0``, with ``y`` in 0, 1, ..., K: rows of `Categorical`."""
 
     predictors: int  # K, one less than there are classes
@@ -112,15 +115,20 @@ class Softmax(SeveralFamily):
 
 
 @dataclass(frozen=True)
-class Categorical:
+class Categorical(BaseFamily):
     """Classes 0, 1, ..., K: ``p(y = k) ~ e^{x.theta_k}``, with ``theta_0 = 0`` (softmax with a reference class).
 
-    There are K vectors of coefficients; that of column ``x`` for class ``k`` is called ``x[k]``. Classes may be any
-    whole numbers, text or categories: the first of them, in their order, is the reference.
+    There are K vectors of coefficients; the coefficient of column ``x`` for class ``k`` has the name ``x[k]``. Classes
+    can be integers, text or categories; the first class in their order is the reference.
     """
 
-    def of_classes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Codes and names of classes that a user gave by name; those that no row has are left out."""
+    responses = Responses.CLASSES
+    word = "categorical"
+    link = LOGIT
+    coefficients_per_class = True
+
+    def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
+        """Codes and names of the user's classes; classes without rows are left out."""
         return found.codes.astype(np.float64), tuple(found.levels)
 
     def check(self, y: np.ndarray) -> None:
@@ -137,7 +145,7 @@ class Categorical:
             raise ValueError("all rows of y have the same class: there must be two at least.")
         if len(values) > _MOST_CLASSES:
             raise ValueError(f"y has {len(values)} classes, more than the {_MOST_CLASSES} that are offered: join some.")
-        given = getattr(observations, "classes", None)
+        given = observations.classes
         names = [str(int(value)) for value in values] if given is None else list(given)
         if not np.array_equal(values, np.arange(len(values))):
             codes = observations
@@ -145,3 +153,14 @@ class Categorical:
                 codes, codes.design, lambda rows: rows._replace(y=np.searchsorted(values, rows.y) * 1.0)
             )
         return one_stretch_per_class(observations, Softmax(len(values) - 1), names)
+
+    def response_distribution(self) -> ResponseDistribution:
+        from .response_distributions import Classes
+
+        return Classes(_probabilities)
+
+
+def _probabilities(eta: np.ndarray, p: Parameters) -> np.ndarray:
+    from scipy.special import softmax
+
+    return softmax(np.concatenate([np.zeros((*eta.shape[:-1], 1)), eta], axis=-1), axis=-1)

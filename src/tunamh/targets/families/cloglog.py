@@ -9,9 +9,11 @@ import numpy as np
 
 from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, helper, part
 from ...compiled.vector import exp_any, exp_rise, twice_atanh
-from .base import Suprema, largest, reach_of
-from .binary import OfLabels
-from .slopes import exponential_slopes, slope_near
+from .intervals import largest, widened
+from .labels import LinearInLabel
+from .likelihood import Suprema
+from .links import CLOGLOG
+from .remainder_constants import exponential_second_order, second_order_near
 
 _LARGEST = 6.5  # beyond it e^-u, u = e^eta, is below 1e-288
 _INV_NEXT = tuple((-1) ** k / math.factorial(k + 1) for k in range(18))
@@ -119,7 +121,7 @@ def hit_derivatives(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 @dataclass(frozen=True)
-class Cloglog(OfLabels):
+class Cloglog(LinearInLabel):
     """``f = -y log(1 - e^-u) + (1-y) u``, ``u = e^eta``, with ``y`` in {0, 1}: ``P(y = 1) = 1 - exp(-e^eta)``.
 
     With ``g`` of `hit_derivatives`, ``f = y g + (1-y) e^eta``: linear in ``y``.
@@ -127,11 +129,13 @@ class Cloglog(OfLabels):
 
     fractions: bool = field(default=False, repr=False, kw_only=True)
 
+    word = "cloglog"
+    link = CLOGLOG
     energy = _cloglog_energy
     rise = _cloglog_rise
 
     def guess(self, y: np.ndarray) -> np.ndarray:
-        """Where the probability is halfway between the response and 1/2."""
+        """The predictor with a probability halfway between the response and 1/2."""
         return np.log(-np.log(0.75 - 0.5 * y))
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -140,26 +144,26 @@ class Cloglog(OfLabels):
         return y * first + miss, y * second + miss, y * third + miss
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """1 (not attained), 0.4125 and 0.4261 for labels of 1; else infinity: ``e^eta`` grows without end."""
+        """For label 1 the suprema are 1 (not attained), 0.4125 and 0.4261; otherwise infinity (``e^eta``)."""
         return Suprema(*(np.where(y < 1, np.inf, most) for most in HIT_SUPREMA))
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' is monotone. Of f'' and f''', the sum of the two parts' suprema over the interval: an upper bound.
+        """f' is monotone. For f'' and f''' it is the sum of the suprema of the two parts: an upper bound.
 
-        It is exact for labels 0 and 1, which have one part.
+        For labels 0 and 1 it is exact, because they have only one part.
         """
-        reach = reach_of(eta, radius)
-        low, high = eta - reach, eta + reach
-        first = largest(self.derivatives(low, y)[0], self.derivatives(high, y)[0], (), eta, reach)
+        wide = widened(eta, radius)
+        low, high = eta - wide, eta + wide
+        first = largest(self.derivatives(low, y)[0], self.derivatives(high, y)[0], (), eta, wide)
         lows, highs, miss = hit_derivatives(low), hit_derivatives(high), (1 + 1e-12) * _misses(high, y)
-        second = y * largest(lows[1], highs[1], HIT_SLOPE_PEAKS, eta, reach) + miss
-        third = y * largest(lows[2], highs[2], HIT_THIRD_PEAKS, eta, reach) + miss
+        second = y * largest(lows[1], highs[1], HIT_SLOPE_PEAKS, eta, wide) + miss
+        third = y * largest(lows[2], highs[2], HIT_THIRD_PEAKS, eta, wide) + miss
         return Suprema(*map(np.minimum, (first, second, third), self.suprema(y)))
 
-    def slope_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """The sum of the two parts' constants: of ``g`` by `slope_near`, of ``e^eta`` it is ``e^eta phi(rho)``."""
-        hits = slope_near(hit_derivatives, eta, radius, HIT_THIRD_PEAKS, HIT_SUPREMA[2])
-        misses = exponential_slopes(eta, eta, radius)
+    def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """The sum of two constants: that of ``g`` by `second_order_near`, and ``e^eta phi(rho)`` for ``e^eta``."""
+        hits = second_order_near(hit_derivatives, eta, radius, HIT_THIRD_PEAKS, HIT_SUPREMA[2])
+        misses = exponential_second_order(eta, eta, radius)
         return y * hits + (1 - y) * np.where(y < 1, misses, 0.0)
 
 

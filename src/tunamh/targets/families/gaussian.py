@@ -1,9 +1,10 @@
-"""Normal errors: a quadratic, limited responses, and a scale that columns describe."""
+"""Normal errors; their scale is known, unknown, or described by columns. Responses may be censored (Tobit)."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,11 +14,16 @@ from ...priors.independent import IndependentPrior
 from ...priors.positive import known_or_prior, refuse_flat
 from ..observations.observed import Observations
 from ..observations.row_layout import Arrangement, known_scale
-from .base import LowerBound, Suprema, nearby, same_for_all
-from .robust import OfReals
+from .censored_normal import CensoredNormal
+from .cubic_bounds import largest_of, ranges, symmetric
+from .intervals import nearby, same_for_all
+from .likelihood import LowerBound, Suprema
+from .links import LOG
+from .multi_predictor import MultiPredictorLikelihood
+from .residuals import ResidualFamily
+from .responses import ResponseDistribution
+from .second_parameter import by_columns, described_by_columns, start_at
 from .unknown_scale import with_unknown_scale
-
-_ROUNDING = 1e15  # what is this many times larger than the scale is rounded by as much as the scale
 
 
 @part(FamilyEnergy, fastmath=CONTRACT)
@@ -37,22 +43,25 @@ def _gaussian_rise(n, eta, eta_prop, y, hyper, out):
 
 
 @dataclass(frozen=True)
-class Gaussian(OfReals):
-    """``f = (y - eta)^2 / (2 s^2)``, ``s = scale`` the standard deviation.
+class Gaussian(ResidualFamily):
+    """``f = (y - eta)^2 / (2 s^2)``; ``s = scale`` is the standard deviation.
 
-    ``scale`` is a number (known), a prior of a positive parameter, or left out: unknown, with the prior half-Student-t
-    of 3 degrees of freedom and 2.5 times the median absolute deviation of the responses, over 0.6745, as its scale. By
-    ``predictors={"scale": Z}`` its logarithm is ``z.gamma``, with the prior of coefficients ``scale``, or
-    ``Normal(scale=2.5)``. With ``censored=`` responses may be known only to be larger or smaller (Tobit).
+    ``scale`` is a number (known) or a prior of a positive parameter. By default it is unknown, with a half-Student-t
+    prior of 3 degrees of freedom; the scale of this prior is 2.5 times the median absolute deviation of the responses
+    divided by 0.6745. With ``predictors={"scale": Z}`` its logarithm is ``z.gamma``; the prior of ``gamma`` is
+    ``scale``, or ``Normal(scale=2.5)``. ``censored=`` marks censored responses (Tobit).
     """
 
     scale: Any = None
 
+    word = "gaussian"
+    described = ("scale",)
+    parameter_links: ClassVar = {"scale": LOG}
+    takes_censoring = True
     energy = _gaussian_energy
     rise = _gaussian_rise
     convex = True
     squared = True
-    """Whether residuals count by their squares, however large."""
 
     def __post_init__(self) -> None:
         refuse_flat("scale", self.scale)
@@ -62,21 +71,15 @@ class Gaussian(OfReals):
     def with_scale(self, scale: float) -> Gaussian:
         return Gaussian(scale)
 
-    knows_censoring = True
-    described = ("scale",)
-
     def arrange(self, observations: Observations, temper: float) -> Arrangement:
-        """Also limited responses (Tobit), and a scale that is described by columns."""
-        from .described import described_by_columns, heteroscedastic
-        from .survival import NormalRows
-
+        """As in `Family`, and also for censored responses (Tobit) and for a scale with its own columns."""
         if described_by_columns(observations):
             return heteroscedastic(observations, self.scale)
-        if getattr(observations, "censored", None) is None:
+        if not observations.has_censoring:
             return super().arrange(observations, temper)
         if isinstance(self.scale, float):
-            return known_scale(observations, self.scale, lambda rows: rows.y, NormalRows())
-        return with_unknown_scale(observations, temper, self.scale, NormalRows())
+            return known_scale(observations, self.scale, lambda rows: rows.y, CensoredNormal())
+        return with_unknown_scale(observations, temper, self.scale, CensoredNormal())
 
     @property
     def hyper(self) -> tuple[float, ...]:
@@ -87,18 +90,83 @@ class Gaussian(OfReals):
         return -self.precision * r, np.full_like(r, self.precision), np.zeros_like(r)
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Infinity, 1/s^2 and 0: a quadratic."""
+        """The suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` are infinity, 1/s^2 and 0, because f is quadratic."""
         return same_for_all(y, np.inf, self.precision, 0.0)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' is monotone, f'' constant."""
+        """f' is monotone and f'' is constant, so the suprema are at the ends of the interval."""
         return nearby(self, y, eta, radius, (), (), ())
 
-    def slope_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """0: f' is linear."""
+    def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """Zero, because f' is linear."""
         return np.zeros(eta.shape)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """Itself, wherever: no row is ever bright."""
+        """The log-likelihood itself, at every point: no row is ever bright."""
         zero = np.zeros(y.shape)
         return LowerBound(y, np.full(y.shape, -0.5 * self.precision), zero, zero)
+
+    def response_distribution(self) -> ResponseDistribution:
+        from .response_distributions import Located, stats
+
+        return Located(lambda p: stats.norm())
+
+
+# --------------------------------------------------------------------------------- a scale that columns describe
+
+
+def heteroscedastic(observations: Observations, prior: Any) -> Arrangement:
+    """`Gaussian` whose log standard deviation is ``z.gamma``."""
+    sample = observations.take(np.arange(min(observations.n_rows, 10_000))).rows()
+    spread = float(np.log(max(np.std(sample.y), 1e-100)))
+    return by_columns(observations, GaussianWithScale(), "scale", prior, start_at(observations, spread))
+
+
+@part(FamilyEnergy)
+def _energy_with_scale(n, eta, y, hyper, out):
+    m = eta.size // 2
+    for b in range(n):
+        h = (y[b] - eta[b]) * math.exp(-eta[m + b])
+        out[b] = eta[m + b] + 0.5 * h * h
+
+
+@part(FamilyRise)
+def _rise_with_scale(n, eta, eta_prop, y, hyper, out):
+    """``move + (h' - h)(h' + h)/2``, ``h = (y - m) e^-s``; ``h' - h = (m - m') e^-s' + h (e^-move - 1)``."""
+    m = eta.size // 2
+    for b in range(n):
+        move = eta_prop[m + b] - eta[m + b]
+        shrink = math.exp(-eta_prop[m + b])
+        h, h_prop = (y[b] - eta[b]) * math.exp(-eta[m + b]), (y[b] - eta_prop[b]) * shrink
+        grown = h_prop - h
+        if abs(move) < 1.0:
+            grown = (eta[b] - eta_prop[b]) * shrink + h * math.expm1(-move)
+        out[b] = move + 0.5 * grown * (h_prop + h)
+
+
+@dataclass(frozen=True)
+class GaussianWithScale(MultiPredictorLikelihood):
+    """``f = s + (y - m)^2 e^{-2s} / 2``: mean ``m`` and log standard deviation ``s`` (spec 5n)."""
+
+    predictors = 2
+    parameter_names = "m", "s"
+    energy = _energy_with_scale
+    rise = _rise_with_scale
+
+    def check(self, y: np.ndarray) -> None:
+        """All real numbers are good."""
+
+    def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        w, r = np.exp(-2 * eta[1]), y - eta[0]
+        gradient = np.array([-r * w, 1 - r * r * w])
+        hessian = symmetric(w, 2 * r * w, 2 * r * r * w)
+        return gradient, hessian, symmetric(np.zeros_like(w), -2 * w, -4 * r * w, -4 * r * r * w)
+
+    def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
+        """Exact: at the smallest ``s`` and the largest residual."""
+        best = np.zeros((4, y.size))
+        with np.errstate(over="ignore"):
+            w = np.exp(-2 * ranges(eta[1], radii[1])[0])
+            r = ranges(np.abs(y - eta[0]), radii[0] + 1e-12 * np.abs(y))[1]
+            largest_of(best, (np.zeros_like(w), 2 * w, 4 * r * w, 4 * r * r * w))
+        return symmetric(*best)

@@ -21,9 +21,12 @@ from ..designs.indexed import NOWHERE, GatheredBlock
 from ..designs.with_offset import ShiftedBlock
 from ..observations.observed import Observations
 from ..observations.row_layout import Arrangement, Extra, column_names, two_cutpoints
-from .base import SIGMOID_THIRD, sigmoids
-from .binary import Logistic
-from .several import SeveralFamily
+from .base import BaseFamily, Responses
+from .links import LOGIT
+from .logistic import Logistic
+from .multi_predictor import MultiPredictorLikelihood
+from .responses import Parameters, ResponseDistribution
+from .sigmoid import SIGMOID_THIRD, sigmoids
 
 
 @part(FamilyEnergy, fastmath=CONTRACT)
@@ -43,13 +46,13 @@ def _ordinal_rise(n, eta, eta_prop, y, hyper, out):
         out[b] = (upper if y[b] < 0.5 else 0.0) + (lower if y[b] > -0.5 else 0.0)
 
 
-class OrdinalRows(SeveralFamily):
+class CumulativeLogit(MultiPredictorLikelihood):
     """``f = log(1 + e^{eta_1}) + log(1 + e^{-eta_2})``, but not the first of the highest category, nor the second of
     the lowest.
 
     ``eta_1 = x.theta - c_y`` and ``eta_2 = x.theta - c_{y-1}``. Since ``s(a) - s(b) = s(a) s(-b) (1 - e^{-(a-b)})`` for
     the logistic function, the likelihood of a category is a product of two logistic ones and of a factor that depends
-    on cutpoints only, which `tunamh.targets.coordinates.base.Cutpoints` has.
+    on cutpoints only, which `tunamh.targets.coordinates.shared.Cutpoints` has.
     """
 
     predictors = 2
@@ -85,34 +88,40 @@ class OrdinalRows(SeveralFamily):
         return total
 
     def __repr__(self) -> str:
-        return "OrdinalRows()"
+        return "CumulativeLogit()"
 
 
 _MOST_CATEGORIES = 200
 
 
 @dataclass(frozen=True)
-class Ordinal:
+class Ordinal(BaseFamily):
     """Ordered categories 1, ..., J: ``p(y <= k) = 1 / (1 + e^{x.theta - c_k})``, unknown cutpoints ``c_1 < c_2 < ...``.
 
-    The cutpoints are the intercepts: give no column of ones. ``cutpoint`` is a prior of the cutpoints as results have
-    them, one law for all of them: of where the categories part in a row whose columns are all zero. Left out, Student-t
-    with 3 degrees of freedom and scale 2.5 is the law of where they part in a typical row, ``c_k - o.theta``: ``o_j``
-    is the mean of column ``j``, or the lower one of its values where it has two (the reference level of a category).
-    So the default does not depend on where a column has its zero.
+    The cutpoints are the intercepts, so do not include a column of ones. ``cutpoint`` is the prior of every cutpoint,
+    as in the results: for a row in which all columns are zero. The default prior is for a typical row: Student-t with 3
+    degrees of freedom and scale 2.5 for ``c_k - o.theta``. Here ``o_j`` is the mean of column ``j`` or, if the column
+    has two values, the lower one (the reference level of a factor). So the default prior does not change if you shift a
+    column.
 
-    Categories may also be numbered from 0, or be an ordered categorical of pandas, a polars Enum or an ordered
-    dictionary of pyarrow, whose names then label the cutpoints.
+    Categories can also be numbered from 0. They can be an ordered categorical of pandas, a polars Enum or an ordered
+    dictionary of pyarrow; then their names label the cutpoints.
     """
 
     cutpoint: Any = None
+
+    responses = Responses.CLASSES
+    word = "ordinal"
+    link = LOGIT
+    parameters = ("cutpoint",)
+    cutpoints_are_intercepts = True
 
     def __post_init__(self) -> None:
         if self.cutpoint is not None and not isinstance(self.cutpoint, IndependentPrior):
             raise TypeError(f"cutpoint must be a prior such as tunamh.Normal(scale=5), got {shown(self.cutpoint)}.")
 
-    def of_classes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Codes and names of categories that a user gave by name."""
+    def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
+        """Codes and names of the user's categories."""
         if not found.ordered:
             listed = ", ".join(map(repr, found.levels[:3])) + ", ..." * (len(found.levels) > 3)
             raise TypeError(
@@ -132,8 +141,7 @@ class Ordinal:
             row = int(np.argmax(wrong))
             raise ValueError(f"categories must be whole numbers 1, 2, 3, ..., but row {row} has {y[row]:g}.")
 
-    def doubts(self, observations: Observations) -> list[str]:
-        """What a person should be told of these rows."""
+    def warnings(self, observations: Observations) -> list[str]:
         return [
             f"column {name} is constant: the cutpoints are the intercepts of Ordinal(), and only the differences are "
             "known, so that chains mix badly. Leave it out."
@@ -153,15 +161,27 @@ class Ordinal:
         whole = np.arange(len(origin)) < _whole_columns(observations)
         origin, lean = np.where(whole, origin, 0.0), np.where(whole, 0.0, origin)
         rows = two_cutpoints(observations, cuts, first, origin, lean)
-        called = getattr(observations, "classes", None) or [str(first + k) for k in range(cuts + 1)]
+        called = observations.classes or [str(first + k) for k in range(cuts + 1)]
         labels = tuple(f"{low}|{high}" for low, high in pairwise(called))
         prior = StudentT(df=3.0, scale=2.5) if self.cutpoint is None else self.cutpoint
         laws: Laws = prior.laws(cuts)
         below = np.cumsum(counts)[:-1] / counts.sum()
         start = np.concatenate([np.zeros(len(origin)), np.log(below / (1 - below))])
-        form = Cutpoints(counts[1:-1], origin, lean)
+        coordinates = Cutpoints(counts[1:-1], origin, lean)
         names = column_names(observations)
-        return Arrangement(rows, OrdinalRows(), names, form, (Extra("cutpoint", labels),), (laws,), start)
+        return Arrangement(rows, CumulativeLogit(), names, coordinates, (Extra("cutpoint", labels),), (laws,), start)
+
+    def response_distribution(self) -> ResponseDistribution:
+        from .response_distributions import Classes
+
+        return Classes(_probabilities)
+
+
+def _probabilities(eta: np.ndarray, p: Parameters) -> np.ndarray:
+    """``P(y <= k) = 1 / (1 + e^(eta - c_k))``, cutpoints (draws, 1, J - 1)."""
+    below = LOGIT.mean(p["cutpoint"] - eta[..., None])
+    ends = np.zeros((*eta.shape, 1)), np.ones((*eta.shape, 1))
+    return np.diff(np.concatenate([ends[0], below, ends[1]], axis=-1), axis=-1)
 
 
 def _constant_columns(observations: Observations) -> list[str]:

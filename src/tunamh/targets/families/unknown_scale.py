@@ -1,4 +1,4 @@
-"""Linear regression whose scale is unknown: what its families have in common (spec 5l).
+"""Linear regression whose scale is unknown: what families with such a scale have in common (spec 5l).
 
 With ``y_i = x_i.beta + scale eps_i`` the rows are those of scale 1 in the coordinates of
 `tunamh.targets.coordinates.base.Scale`.
@@ -6,7 +6,6 @@ With ``y_i = x_i.beta + scale eps_i`` the rows are those of scale 1 in the coord
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -15,19 +14,9 @@ from ..._arguments import shown
 from ...errors import ImproperPosterior
 from ...priors.positive import HalfStudentT, PositivePrior
 from ...rows.source import Rows
-from ..coordinates.base import Df, Scale, ScaleAndDf
+from ..coordinates.base import Scale
 from ..observations.observed import Observations
-from ..observations.row_layout import (
-    Arrangement,
-    Extra,
-    beside,
-    column_names,
-    known_scale,
-    no_codes,
-    rough_fit,
-    shared_scalar,
-)
-from .scaled import StudentRows
+from ..observations.row_layout import Arrangement, Extra, beside, column_names, no_codes, rough_fit
 
 _PRIOR_DF, _PRIOR_WIDTH = 3.0, 2.5
 
@@ -77,7 +66,7 @@ def with_unknown_scale(
     observations: Observations,
     temper: float,
     prior: PositivePrior | None,
-    rows_family: Any,
+    likelihood: Any,
     *,
     name: str = "scale",
     response: Any = lambda rows: rows.y,
@@ -94,40 +83,4 @@ def with_unknown_scale(
     law: PositivePrior = default_scale_prior(observations, response, shape=name == "shape") if prior is None else prior
     start = np.append(fit.b0, law.inside(1 / fit.scale if name == "shape" else fit.scale))
     names = column_names(observations)
-    return Arrangement(rows, rows_family, names, form, (Extra(name),), (law.law(),), start)
-
-
-def with_unknown_scale_and_df(
-    observations: Observations, temper: float, scale: PositivePrior | None, df: PositivePrior
-) -> Arrangement:
-    """Student-t errors of unknown scale and degrees of freedom: the latter a second predictor that all rows share."""
-    alone = with_unknown_scale(observations, temper, scale, StudentRows())
-    rows, form, start = shared_scalar(alone.observations), alone.form, np.append(np.asarray(alone.start), 5.0)
-    assert isinstance(form, Scale)
-    both = ScaleAndDf(form.b0, form.tau_at, form.tau_0, uncensored_weight(observations, temper))
-    extras, laws = (Extra("scale"), Extra("df")), (*alone.laws, df.law())
-    return Arrangement(rows, StudentRows(), alone.names, both, extras, laws, start)
-
-
-def with_unknown_df(observations: Observations, temper: float, scale: float, df: PositivePrior) -> Arrangement:
-    """Student-t errors of a known scale and unknown degrees of freedom."""
-    alone = known_scale(observations, scale, lambda rows: rows.y, StudentRows())
-    form = Df(observations.design.dim, uncensored_weight(observations, temper))
-    start = np.append(rough_fit(observations, lambda rows: rows.y).b0, 5.0)
-    rows = shared_scalar(alone.observations)
-    return Arrangement(rows, StudentRows(), alone.names, form, (Extra("df"),), (df.law(),), start)
-
-
-class UnknownScale(ABC):
-    """A family of residuals whose ``scale`` is a number (known), a prior, or None: unknown, with the default prior."""
-
-    scale: Any
-
-    @abstractmethod
-    def with_scale(self, scale: float) -> Any:
-        """The same family with a known scale."""
-
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
-        if isinstance(self.scale, float):
-            return Arrangement(observations, self, column_names(observations))
-        return with_unknown_scale(observations, temper, self.scale, self.with_scale(1.0))
+    return Arrangement(rows, likelihood, names, form, (Extra(name),), (law.law(),), start)

@@ -18,6 +18,8 @@ from ...tables.matrices import aligned, as_vector, classes
 from ..designs import as_design
 from ..designs.from_tables import NamedDesign
 from ..designs.with_offset import ShiftedDesign
+from ..families.base import BaseFamily, Responses
+from ..families.registry import FAMILIES, of_responses
 from .from_source import FromSource, looked_through
 from .observed import InMemory, Observations
 
@@ -34,7 +36,7 @@ class Beside(NamedTuple):
     predictors: Any = None
 
 
-def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
+def observe(X: Any, y: Any, beside: Beside, family: BaseFamily) -> Observations:
     """Whatever a user gives as ``X, y``, checked by the family."""
     _refuse_what_means_nothing(beside, family)
     if isinstance(X, SomeColumns | Tables):
@@ -55,7 +57,8 @@ def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
     if y is None:
         raise TypeError("y is missing: give the responses, one per row of X, or a source that has them.")
     beside = beside._replace(offset=_for_all(beside.offset, X), trials=_for_all(beside.trials, X))
-    vectors = {"y": y, **{name: getattr(beside, name) for name in ("weights", "offset", "trials", "censored")}}
+    vectors = {"y": y, **beside._asdict()}
+    del vectors["predictors"]
     tables = {f"predictors[{name!r}]": table for name, table in (beside.predictors or {}).items()}
     y, *others = aligned(X, "X", **vectors, **tables)
     others, tables = others[:4], dict(zip(beside.predictors or {}, others[4:], strict=True))
@@ -82,18 +85,26 @@ def observe(X: Any, y: Any, beside: Beside, family: Any) -> Observations:
     labels = {"X": names}
     for (one, of_one), name in zip(given_columns, tables, strict=True):
         labels[f"predictors[{name!r}]"] = of_one
-        columns |= {held.replace("X", f"predictors[{name!r}]"): array for held, array in one.arrays().items()}
+        columns |= one.arrays(f"predictors[{name!r}]")
     arrays = {name: array for name, array in held.items() if array is not None}
     seal = Seal({**design.arrays(), **arrays, **columns}, labels)
     if trials is not None:
         return family.of_trials(InMemory(design, y, weights, names, seal), trials)
-    found = InMemory(design, y, weights, names, seal, censored, tuple(one for one, _ in given_columns))
-    found.classes = names_of_classes
     ready = [table if isinstance(table, NamedDesign) else None for table in tables.values()]
-    found.other_priors = tuple(None if one is None else one.prior for one in ready)
-    found.other_origins = tuple(None if one is None else one.origin for one in ready)
-    found.other_names, found.described = tuple(labels for _, labels in given_columns), tuple(beside.predictors or ())
-    return found
+    return InMemory(
+        design,
+        y,
+        weights,
+        names,
+        seal,
+        censored,
+        others=tuple(one for one, _ in given_columns),
+        other_names=tuple(labels for _, labels in given_columns),
+        described=tuple(beside.predictors or ()),
+        other_priors=tuple(None if one is None else one.prior for one in ready),
+        other_origins=tuple(None if one is None else one.origin for one in ready),
+        classes=names_of_classes,
+    )
 
 
 class Named(NamedTuple):
@@ -146,10 +157,10 @@ def columns_named(tables: Tables, given: Any, what: str) -> list[str]:
     return tables[list(names)].columns
 
 
-def _from_tables(named: Named, family: Any) -> Observations:
+def _from_tables(named: Named, family: BaseFamily) -> Observations:
     """Rows that are read block by block, as often as they are needed."""
     of_trials = "trials" in named.vectors
-    linear = not of_trials or family.knows_fractions
+    linear = not of_trials or family.linear_in_label
     rows = rows_by_columns(named.tables, named.X, dict(named.vectors), linear=linear)
     return looked_through(FromSource(rows), (family.for_trials() if of_trials else family).check)
 
@@ -161,35 +172,36 @@ def _for_all(given: Any, X: Any) -> Any:
     return given
 
 
-def _responses(y: Any, family: Any) -> tuple[Any, tuple[str, ...] | None]:
+def _responses(y: Any, family: BaseFamily) -> tuple[Any, tuple[str, ...] | None]:
     """Numbers, and the names of classes where a family of classes was given any: text or categories."""
-    if hasattr(family, "of_trials"):
+    if family.of_labels:
         return y, None  # labels, of which errors have their own to say
     found, kind = classes(y, "y"), type(family).__name__
     if found is None:
         return y, None
-    if not hasattr(family, "of_classes"):
+    if not family.of_classes:
         convert = "convert numbers stored as text with astype(float)" if found.kind == "text" else "give their numbers"
         raise TypeError(
             f"y holds {found.kind}, and {kind} is for numbers: {convert}. Two classes, coded as 0 and 1, are for "
             "Logistic(), more for Categorical(), ordered ones for Ordinal()."
         )
-    return family.of_classes(found)
+    return family.class_codes(found)
 
 
-def _refuse_what_means_nothing(beside: Beside, family: Any) -> None:
+def _refuse_what_means_nothing(beside: Beside, family: BaseFamily) -> None:
     """Trials, censoring and further predictors are for families that know them."""
     kind = type(family).__name__
-    if beside.trials is not None and not hasattr(family, "of_trials"):
-        raise TypeError(f"trials= counts labels, for Logistic(), Probit() and Cloglog(); {kind} has no labels.")
-    if beside.censored is not None and not getattr(family, "knows_censoring", False):
-        known = "Exponential, Gaussian, LogisticErrors, LogNormal, LogLogistic and Weibull"
+    if beside.trials is not None and not family.of_labels:
+        known = _joined([f"{name}()" for name in of_responses(Responses.LABELS)])
+        raise TypeError(f"trials= counts labels, for {known}; {kind} has no labels.")
+    if beside.censored is not None and not family.takes_censoring:
+        known = _joined([name for name, one in FAMILIES.items() if one.takes_censoring])
         raise TypeError(f"censored= is for {known} responses, not for {kind}.")
     if beside.predictors is not None and not isinstance(beside.predictors, Mapping):
         raise TypeError(
             f"predictors must be a dict of tables by parameter, such as {{'scale': Z}}, got {shown(beside.predictors)}."
         )
-    described = getattr(family, "described", ())
+    described = family.described
     for name in beside.predictors or {}:
         if name not in described:
             named = ", ".join(described)
@@ -197,6 +209,10 @@ def _refuse_what_means_nothing(beside: Beside, family: Any) -> None:
             raise ValueError(f"predictors names {name!r}, which {kind} does not describe by columns: {what}.")
     if beside.predictors and beside.censored is not None:
         raise ValueError("censored= and predictors= together are not offered: leave one of them out.")
+
+
+def _joined(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _check_codes(censored: np.ndarray) -> None:

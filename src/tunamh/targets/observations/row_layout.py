@@ -56,13 +56,6 @@ def column_names(observations: Observations) -> list[str]:
     return [str(j) for j in range(dim)] if observations.names is None else list(observations.names)
 
 
-def arrange(observations: Observations, family: Any, temper: float) -> Arrangement:
-    """As the family says, or one predictor ``x.theta`` and nothing unknown but its coefficients."""
-    if hasattr(family, "arrange"):
-        return family.arrange(observations, temper)
-    return Arrangement(observations, family, column_names(observations))
-
-
 # --------------------------------------------------------------------------------------------- an unknown scale
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..families.robust import OfReals
+from ..coordinates.base import Scale
+from ..families.base import Responses
 from ..observations.observed import Arranged, Observations
 from .few_rows import subsets_of
 from .newton import Mode, descend, near
@@ -119,7 +120,7 @@ def _starts(target: GLM) -> np.ndarray:
     found, d, scalar = list(first), form.coefficients, _scalars(target)
     for k, fit in enumerate(fits):
         natural = np.concatenate([fit, begin[d:]])
-        if hasattr(form, "tau_at"):
+        if isinstance(form, Scale):
             size = float(np.median(np.abs(rows.y - rows.X.dot(fit)))) / 0.6745
             natural[d] = size if size > 0 else begin[d]
         point = form.walking(natural)
@@ -134,13 +135,13 @@ def _scalars(target: GLM) -> np.ndarray:
     sizes = [extra.size for extra in target.arranged.extras]
     alone = np.repeat([size == 1 for size in sizes], sizes)
     at = form.extra_at[alone]  # type: ignore[union-attr]
-    return at[at != getattr(form, "tau_at", -1)]
+    return at[at != form.tau_at] if isinstance(form, Scale) else at
 
 
 def _fits_to_few_rows(rows: Rows, target: GLM, rng: np.random.Generator) -> list[np.ndarray]:
     """Least squares on d rows each, of predictors that a row would like: one of these, where there are several."""
     X, offset = rows.X.dense(), rows.X.dot(np.zeros(len(target.arranged.names)))
-    liked = [[value] for value in rows.y] if isinstance(target.given_family, OfReals) else _liked(target)
+    liked = [[value] for value in rows.y] if target.given_family.responses is Responses.REALS else _liked(target)
     counts = np.flatnonzero(target.weight(rows) > 0)
     fits = []
     for subset in subsets_of(len(counts), X.shape[1], rng):

@@ -1,0 +1,68 @@
+"""Logistic errors, observed or censored: for log-logistic regression and logistic errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
+from ...compiled.vector import softplus, softplus_rise
+from .censoring import CensoredLikelihood
+from .intervals import nearby
+from .likelihood import Suprema
+from .remainder_constants import logistic_second_order
+from .sigmoid import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, sigmoids
+
+MEDIAN_SIZE = float(np.log(3.0))
+"""The median of the absolute value of a standard logistic error."""
+
+
+@part(FamilyEnergy, fastmath=CONTRACT)
+def _logistic_energy(n, eta, y, hyper, out):
+    for b in range(n):
+        late, early = 1.0 if y[b] >= 0.0 else 0.0, 1.0 if y[b] <= 0.0 else 0.0
+        out[b] = late * softplus(-eta[b]) + early * softplus(eta[b])
+
+
+@part(FamilyRise, fastmath=CONTRACT)
+def _logistic_rise(n, eta, eta_prop, y, hyper, out):
+    for b in range(n):
+        late, early = 1.0 if y[b] >= 0.0 else 0.0, 1.0 if y[b] <= 0.0 else 0.0
+        out[b] = late * softplus_rise(-eta[b], -eta_prop[b]) + early * softplus_rise(eta[b], eta_prop[b])
+
+
+@dataclass(frozen=True)
+class CensoredLogistic(CensoredLikelihood):
+    """``log(1 + e^q)`` unless left-censored, plus ``log(1 + e^-q)`` unless right-censored, ``q = -z``: log-logistic."""
+
+    energy = _logistic_energy
+    rise = _logistic_rise
+    self_concordant = True
+
+    def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        p, q = sigmoids(eta)
+        times = _terms(y)
+        return (y <= 0) * p - (y >= 0) * q, times * p * q, times * p * q * (q - p)
+
+    def suprema(self, y: np.ndarray) -> Suprema:
+        """1 (not attained), and those of the logistic energy, once or, of observed rows, twice."""
+        times = _terms(y)
+        return Suprema(np.ones(y.shape), 0.25 * times, SIGMOID_THIRD * times)
+
+    def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
+        """Critical points: none (f' is monotone), 0 and -+log(2 + sqrt 3)."""
+        times = _terms(y)
+        slopes, thirds = (
+            [(where, height * times) for where, height in peaks] for peaks in (SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD_PEAKS)
+        )
+        return nearby(self, y, eta, radius, (), slopes, thirds)
+
+    def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """Those of the logistic energy, once or twice."""
+        return _terms(y) * logistic_second_order(eta, radius)
+
+
+def _terms(y: np.ndarray) -> np.ndarray:
+    """How many logistic energies a row is the sum of."""
+    return np.where(y == 0, 2.0, 1.0)

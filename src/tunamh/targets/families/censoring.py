@@ -1,0 +1,67 @@
+"""Regressions with errors of a scale, some of whose responses may be known only to be larger or smaller (spec 5l).
+
+``y_i = x_i.beta + scale eps_i``, or the logarithm of a positive response is. Rows whose response is censored count by
+the probability of that. A row's predictor ``z = x.eta - tau e`` is minus the standardised residual ``q``; its response
+is a code: 0 if the event was observed, +1 if it came later than seen (right-censored), -1 if it came earlier
+(left-censored). What an observed row says of the scale, ``-log tau``, is not part of its energy.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from ..observations.observed import Observations
+from ..observations.row_layout import Arrangement, known_scale
+from .base import BaseFamily, Responses
+from .likelihood import OnePredictorLikelihood
+from .unknown_scale import with_unknown_scale
+
+
+class CensoredLikelihood(OnePredictorLikelihood):
+    """The energy of the codes 0, +1 and -1."""
+
+    convex = True
+
+    def check(self, y: np.ndarray) -> None:
+        wrong = (y != 0) & (y != 1) & (y != -1)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"codes in y must be 0 (observed), 1 (right-censored) or -1 (left-censored), but row {row} has "
+                f"{y[row]:g}."
+            )
+
+    def guess(self, y: np.ndarray) -> np.ndarray:
+        """A residual of 0 where it was observed, of -1 or 1 where all that is known is on which side it lies."""
+        return y.astype(float)
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A right-censored row speaks against small predictors only, a left-censored one against large ones."""
+        return y <= 0, y >= 0
+
+
+class CensoredFamily(BaseFamily):
+    """A family of such responses; ``parameters`` has the one that is unknown beside the coefficients."""
+
+    takes_censoring = True
+    parameters: ClassVar[tuple[str, ...]] = ("scale",)
+
+    @abstractmethod
+    def likelihood(self, observations: Observations) -> OnePredictorLikelihood:
+        """The likelihood of the standardised residuals of these observations."""
+
+    def check(self, y: np.ndarray) -> None:
+        if self.responses is Responses.POSITIVE and (y <= 0).any():
+            row = int(np.argmax(y <= 0))
+            raise ValueError(f"{type(self).__name__} is for positive responses, but row {row} has {y[row]:g}.")
+
+    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+        (name,) = self.parameters
+        given, likelihood = self.settings()[name], self.likelihood(observations)
+        if isinstance(given, float):
+            scale = 1 / given if name == "shape" else given
+            return known_scale(observations, scale, self.response, likelihood)
+        return with_unknown_scale(observations, temper, given, likelihood, name=name, response=self.response)

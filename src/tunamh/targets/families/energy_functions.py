@@ -1,0 +1,262 @@
+"""Families made of one plain Python function ``energy(eta, y)``, or of two or three predictors.
+
+The function is written once, in NumPy's (and `scipy.special`'s) functions. Jets run it for derivatives and proved
+bounds (spec 5p), Numba compiles it for the chain.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from ..._arguments import flag, shown
+from ...compiled import FamilyEnergy, FamilyRise, Part, compile_now, part
+from .base import Family
+from .formula_likelihood import FormulaLikelihood
+from .function_copies import FunctionCopies, copies_of
+from .likelihood import Likelihood, Suprema
+
+_MOST_PREDICTORS = 3
+
+_RESPONSES_TRIED = 64  # at which an energy is looked at before it is sampled
+_MOST_ROUNDING = 0.05  # of one row's energy
+
+_GRAIN = 16.0
+"""Of a rise by difference: what cancels inside the user's formula is not seen in the energies."""
+
+
+class _OfFunction(Likelihood):
+    """What likelihoods of a user's function have in common."""
+
+    formulas: tuple[Callable[..., Any], ...]
+    energy: Part = None  # type: ignore[assignment]
+    rise: Part = None  # type: ignore[assignment]
+    of_a_function = True
+    grain = _GRAIN
+
+    def __init__(
+        self,
+        formula: Callable[..., Any],
+        parts: tuple[Part, Part],
+        *,
+        parameter_names: tuple[str, ...] = ("eta",),
+        convex: bool = False,
+        check: Callable[[np.ndarray], Any] | None = None,
+        name: str = "energy",
+    ):
+        self.formula, self.formulas, self.name = formula, (formula,), name
+        self.energy, self.rise = parts
+        self.parameter_names, self.predictors = parameter_names, len(parameter_names)
+        self.convex, self._check = convex, check
+
+    def __repr__(self) -> str:
+        return f"family({self.name})"
+
+    def check(self, y: np.ndarray) -> None:
+        if self._check is not None:
+            self._check(y)
+        some = np.unique(y[:: max(1, y.size // _RESPONSES_TRIED)])
+        self._refuse_lost_digits(some)
+        if self.convex:
+            self._refuse_downward_curve(some)
+
+    def _refuse_lost_digits(self, y: np.ndarray) -> None:
+        """An energy that is a number plus something that its digits do not hold."""
+        from ...jets import least_rounding
+
+        rounding = least_rounding(self.formula, self.predictors, y)
+        lost = np.isfinite(rounding) & (rounding > _MOST_ROUNDING)
+        if lost.any():
+            row = int(lost.argmax())
+            raise ValueError(
+                f"the energy of {self!r} is rounded by {rounding[row]:.2g} or more at y = {y[row]:g}, whatever the "
+                "predictor: constants, or terms that cancel, are too large. An energy is minus a log-likelihood up to "
+                "a constant: leave that out."
+            )
+
+    def _refuse_downward_curve(self, y: np.ndarray) -> None:
+        from ...jets import curved_downwards
+
+        found = curved_downwards(self.formula, self.predictors, y)
+        if found is not None:
+            at = ", ".join(
+                f"{name} = {value:g}" for name, value in zip(self.parameter_names, found.predictors, strict=True)
+            )
+            raise ValueError(
+                f"convex=True is not true of {self!r}: its energy curves downwards at {at}, y = {found.y:g}. Leave "
+                "convex= out, and several modes are looked for."
+            )
+
+
+_ONE_PIECE = 0.1  # up to this radius one piece a side is within a few percent of more
+
+
+class OneFunction(_OfFunction, Family):
+    """A family ``f(eta, y)`` of one predictor."""
+
+    def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        from ...jets import derivatives
+
+        found = derivatives(self.formula, [eta], y)
+        return found.gradient[0], found.hessian[0, 0], found.third[0, 0, 0]
+
+    def suprema(self, y: np.ndarray) -> Suprema:
+        """Over the whole line by jets, one piece on each side of 0; infinity where that shows no bound."""
+        from ...jets import supremum_near
+
+        values, rows = np.unique(y, return_inverse=True)
+        found = (supremum_near(self.formula, 0.0, values, np.inf, order)[rows] for order in (1, 2, 3))
+        return Suprema(*found)
+
+    def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
+        from ...jets import supremum_near
+
+        found = (supremum_near(self.formula, eta, y, radius, order) for order in (1, 2, 3))
+        return Suprema(*map(np.minimum, found, self.suprema(y)))
+
+    def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """Per row, the constant of order 2, ``L(radius)``, of spec 5m, from above."""
+        from ...jets import slope_constant
+
+        near = np.broadcast_to(radius, eta.shape) <= _ONE_PIECE
+        found = np.empty(eta.shape)
+        for rows, pieces in ((near, 1), (~near, None)):
+            if rows.any():
+                found[rows] = slope_constant(
+                    self.formula, eta[rows], y[rows], np.broadcast_to(radius, eta.shape)[rows], pieces
+                )
+        return found
+
+    def rough_bounds(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """`second_order_constants` in one piece a side: for radii that few proposals need."""
+        from ...jets import slope_constant
+
+        return slope_constant(self.formula, eta, y, radius, 1)
+
+
+class SeveralFunction(_OfFunction, FormulaLikelihood):
+    """A likelihood ``f(eta_1, ..., eta_K, y)`` of two or three predictors."""
+
+
+def family(
+    energy: Callable[..., Any],
+    *,
+    convex: bool | None = None,
+    check: Callable[[np.ndarray], Any] | None = None,
+    name: str | None = None,
+) -> OneFunction | SeveralFunction:
+    """A family of your own from one plain Python function, minus the log-likelihood of a row.
+
+    Parameters
+    ----------
+    energy : function ``energy(eta, y)``, or ``energy(eta_1, eta_2, y)``, or of three predictors
+        In NumPy's and `scipy.special`'s functions of whole arrays, smooth and without branches. Its derivatives, and
+        bounds of them, come from running it. Constants may be global or enclosing variables: their values of now count.
+    convex : bool, optional
+        True if the energy is convex in its predictors: then the search for several modes is left out. Data at which
+        it is proved not to be are refused.
+    check : function ``check(y)``, optional
+        Raises a ValueError for responses that the energy does not know.
+    name : str, optional
+        How the family calls itself; by default as the function does.
+    """
+    names = _parameters(energy)
+    if check is not None and not callable(check):
+        raise TypeError(f"check must be a function check(y) that raises a ValueError, got {shown(check)}.")
+    convex = False if convex is None else flag("convex", convex)
+    copies = copies_of(energy)
+    call = f"energy({', '.join(names)}, y)"
+    parts = copies.made.get("parts")
+    if parts is None:
+        from .energy_audit import audit
+
+        traced = audit(copies.traced, len(names), call)
+        parts = copies.made["parts"] = _compiled_parts(copies, len(names), call)
+        traced.compare(parts[0])
+    kind = OneFunction if len(names) == 1 else SeveralFunction
+    label = getattr(energy, "__name__", "energy") if name is None else str(name)
+    return kind(copies.traced, parts, parameter_names=names, convex=convex, check=check, name=label)
+
+
+def _parameters(energy: Any) -> tuple[str, ...]:
+    """The names of the predictors."""
+    plain = energy.py_func if isinstance(energy, Dispatcher) else energy
+    if not inspect.isfunction(plain):
+        raise TypeError(f"energy must be a plain Python function energy(eta, y), got {shown(energy)}.")
+    parameters = list(inspect.signature(plain).parameters.values())
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    listed = ", ".join(map(str, parameters))
+    if any(p.kind not in positional or p.default is not inspect.Parameter.empty for p in parameters):
+        raise TypeError(
+            f"energy({listed}) must have plain parameters only, the predictors and y: give constants as variables "
+            "outside the function."
+        )
+    if not 2 <= len(parameters) <= _MOST_PREDICTORS + 1:
+        raise TypeError(
+            f"energy({listed}) must have one, two or three predictors and then y, but has {len(parameters)} parameters."
+        )
+    return tuple(p.name for p in parameters[:-1])
+
+
+# ------------------------------------------------------------------------------------------------- compiled parts
+
+
+def _compiled_parts(copies: FunctionCopies, size: int, call: str) -> tuple[Part, Part]:
+    from ...compiled import scipy_overloads as _scipy_overloads  # noqa: F401  # teaches Numba scipy.special
+
+    energy, rise = (_one_predictor, _two_predictors, _three_predictors)[size - 1](copies.compiled)
+    try:
+        return compile_now(energy, call), compile_now(rise, call)
+    except TypeError:
+        raise
+    except Exception as error:  # Numba has no error of its own for all that it cannot do
+        raise TypeError(f"{call} does not compile: {type(error).__name__} in Numba, {error}") from error
+
+
+def _parts(energy: Callable, rise: Callable) -> tuple[Part, Part]:
+    return part(FamilyEnergy, cache=False)(energy), part(FamilyRise, cache=False)(rise)
+
+
+def _one_predictor(f: Any) -> tuple[Part, Part]:
+    def energy(n, eta, y, hyper, out):
+        for b in range(n):
+            out[b] = f(eta[b], y[b])
+
+    def rise(n, eta, eta_prop, y, hyper, out):
+        for b in range(n):
+            out[b] = f(eta_prop[b], y[b]) - f(eta[b], y[b])
+
+    return _parts(energy, rise)
+
+
+def _two_predictors(f: Any) -> tuple[Part, Part]:
+    def energy(n, eta, y, hyper, out):
+        m = eta.size // 2
+        for b in range(n):
+            out[b] = f(eta[b], eta[m + b], y[b])
+
+    def rise(n, eta, eta_prop, y, hyper, out):
+        m = eta.size // 2
+        for b in range(n):
+            out[b] = f(eta_prop[b], eta_prop[m + b], y[b]) - f(eta[b], eta[m + b], y[b])
+
+    return _parts(energy, rise)
+
+
+def _three_predictors(f: Any) -> tuple[Part, Part]:
+    def energy(n, eta, y, hyper, out):
+        m = eta.size // 3
+        for b in range(n):
+            out[b] = f(eta[b], eta[m + b], eta[2 * m + b], y[b])
+
+    def rise(n, eta, eta_prop, y, hyper, out):
+        m = eta.size // 3
+        for b in range(n):
+            after = f(eta_prop[b], eta_prop[m + b], eta_prop[2 * m + b], y[b])
+            out[b] = after - f(eta[b], eta[m + b], eta[2 * m + b], y[b])
+
+    return _parts(energy, rise)

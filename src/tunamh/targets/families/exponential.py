@@ -1,0 +1,40 @@
+"""Exponential waiting times with a log link; some may be censored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..observations.observed import Observations
+from ..observations.row_layout import Arrangement, known_scale
+from .base import Family, Responses
+from .gamma import GammaLikelihood
+from .links import LOG
+from .responses import ResponseDistribution
+from .weibull import CensoredWeibull
+
+
+@dataclass(frozen=True)
+class Exponential(GammaLikelihood, Family):
+    """``f = y e^-eta + eta``: exponential waiting times with mean ``e^eta``.
+
+    With ``censored=`` times can be right- or left-censored (Weibull times of shape 1).
+    """
+
+    shape: ClassVar[float] = 1.0  # type: ignore[misc]
+    responses = Responses.POSITIVE
+    word = "exponential"
+    link = LOG
+    takes_censoring = True
+
+    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+        if not observations.has_censoring:
+            return super().arrange(observations, temper)
+        return known_scale(observations, 1.0, lambda rows: np.log(rows.y), CensoredWeibull())
+
+    def response_distribution(self) -> ResponseDistribution:
+        from .response_distributions import OfMean, stats
+
+        return OfMean(self.link.mean, lambda m, p: stats.expon(scale=m))

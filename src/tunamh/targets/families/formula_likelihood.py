@@ -1,0 +1,113 @@
+"""Energies of K predictors given by formulas: derivatives and bounds by running them on jets (spec 5p)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from .multi_predictor import MultiPredictorLikelihood
+
+_LOOSE = 0.25
+"""Boxes are cut again where bounds exceed the derivatives seen in them by more than this share (and a mean one)."""
+
+_PIECES = {2: (2, 3, 5), 3: (2, 3)}
+"""Pieces a side of boxes that are cut, by the number of predictors."""
+
+
+class FormulaLikelihood(MultiPredictorLikelihood):
+    """A likelihood whose energy is a formula in NumPy's functions, ``formula(eta_1, ..., eta_K, y)``.
+
+    Jets cannot branch. Where the energy is another formula for other responses, there is one for every kind of
+    response, and `kind` says which; what compiled code does is its own affair.
+    """
+
+    formulas: tuple[Callable[..., Any], ...]
+
+    def kind(self, y: np.ndarray) -> np.ndarray:
+        """Per row, which of the formulas holds."""
+        return np.zeros(y.shape, np.intp)
+
+    def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        from ...jets import derivatives
+
+        K = self.predictors
+        gradient, hessian, third = (np.empty((*(K,) * order, y.size)) for order in (1, 2, 3))
+        for formula, rows in self.by_kind(y):
+            found = derivatives(formula, list(eta[:, rows]), y[rows])
+            gradient[:, rows], hessian[..., rows], third[..., rows] = found.gradient, found.hessian, found.third
+        return gradient, hessian, third
+
+    def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
+        radii = np.broadcast_to(radii, eta.shape)
+        result = np.empty((*(self.predictors,) * 3, y.size))
+        for formula, rows in self.by_kind(y):
+            result[..., rows] = box_bounds(formula, eta[:, rows], y[rows], radii[:, rows])
+        return result
+
+    def rough_bounds(self, y: np.ndarray, eta: np.ndarray, white: np.ndarray, radius: float) -> np.ndarray:
+        """`cubic_bounds` of boxes in one piece: for the radii that few proposals radii."""
+        from ...jets import box_bound
+
+        size = np.sqrt(np.einsum("aij,aij->ai", white, white))
+        radii = np.multiply(radius, size, out=np.zeros_like(size), where=size > 0)
+        total = np.empty(y.size)
+        for formula, rows in self.by_kind(y):
+            thirds, s = box_bound(formula, eta[:, rows], y[rows], radii[:, rows]), size[:, rows]
+            with np.errstate(over="ignore", invalid="ignore"):
+                total[rows] = np.einsum("abci,ai,bi,ci->i", thirds, s, s, s, optimize=True)
+        return np.where(np.isnan(total), np.inf, total)  # infinity times 0 is no bound
+
+    def by_kind(self, y: np.ndarray) -> Iterator[tuple[Callable[..., Any], Any]]:
+        """Formulas, and the rows for which they hold."""
+        if len(self.formulas) == 1:
+            yield self.formulas[0], slice(None)
+            return
+        kind = self.kind(y)
+        for k, formula in enumerate(self.formulas):
+            rows = np.flatnonzero(kind == k)
+            if rows.size:
+                yield formula, rows
+
+
+def box_bounds(formula: Callable[..., Any], eta: np.ndarray, y: np.ndarray, radii: np.ndarray) -> np.ndarray:
+    """`box_bound` in as many pieces as pay.
+
+    What counts of a row's bounds is ``sum_abc T_abc reach_a reach_b reach_c``, to which its ``c_i`` is proportional. No
+    bound is below the derivatives at the centre and the corners of the box: a row whose sum is close to theirs is done,
+    and so is one whose excess is small beside what a row mostly has. The others' boxes are cut into more pieces.
+    """
+    from ...jets import box_bound
+
+    def size(thirds: np.ndarray) -> np.ndarray:
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.einsum("abci,ai,bi,ci->i", thirds, radii, radii, radii, optimize=True)
+
+    finite = np.isfinite(radii).all(axis=0)
+    result = box_bound(formula, eta, y, radii)
+    least = size(_largest_seen(formula, eta, y, np.where(finite, radii, 0.0)))
+    enough = least + _LOOSE * (least + _mean(least))
+    for pieces in _PIECES[len(eta)]:
+        rows = np.flatnonzero(finite & ~(size(result) <= enough))
+        if rows.size == 0:
+            break
+        result[..., rows] = box_bound(formula, eta[:, rows], y[rows], radii[:, rows], pieces)
+    return result
+
+
+def _largest_seen(formula: Callable[..., Any], eta: np.ndarray, y: np.ndarray, radii: np.ndarray) -> np.ndarray:
+    """The largest absolute third derivatives at the centre and the corners of the boxes."""
+    from ...jets import derivatives
+
+    best = np.abs(derivatives(formula, list(eta), y).third)
+    for signs in product((-1.0, 1.0), repeat=len(eta)):
+        corner = eta + np.array(signs)[:, None] * radii
+        np.fmax(best, np.abs(derivatives(formula, list(corner), y).third), out=best)
+    return best
+
+
+def _mean(values: np.ndarray) -> float:
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if finite.size else 0.0

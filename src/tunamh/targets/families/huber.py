@@ -1,0 +1,147 @@
+"""Huber's energy: squares of small residuals, absolute values of large ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._arguments import moderate_number, settle
+from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
+from ...priors.positive import known_or_prior
+from .intervals import nearby, same_for_all, widened
+from .likelihood import Suprema
+from .residuals import ResidualFamily
+from .responses import Parameters, ResponseDistribution
+
+
+@part(FamilyEnergy, fastmath=CONTRACT)
+def _huber_energy(n, eta, y, hyper, out):
+    delta, precision = hyper[0], hyper[1]
+    for b in range(n):
+        r = y[b] - eta[b]
+        inner = min(max(r, -delta), delta)
+        out[b] = precision * (0.5 * inner * inner + delta * abs(r - inner))
+
+
+@part(FamilyRise, fastmath=CONTRACT)
+def _huber_rise(n, eta, eta_prop, y, hyper, out):
+    delta, precision = hyper[0], hyper[1]
+    for b in range(n):
+        r, r_prop = y[b] - eta[b], y[b] - eta_prop[b]
+        inner, inner_prop = min(max(r, -delta), delta), min(max(r_prop, -delta), delta)
+        outer = abs(r_prop - inner_prop) - abs(r - inner)
+        out[b] = precision * (0.5 * (inner_prop - inner) * (inner_prop + inner) + delta * outer)
+
+
+@dataclass(frozen=True)
+class Huber(ResidualFamily):
+    """``f = t^2/2`` for ``|t| <= delta`` and ``delta |t| - delta^2/2`` beyond, ``t = (y - eta) / s``, ``s = scale``.
+
+    As a function of ``r = y - eta`` it is ``1/s^2`` times the same function with ``delta s`` instead of ``delta``.
+    ``scale`` is a number (known) or a prior. By default it is unknown, with the default prior of `Gaussian`.
+    """
+
+    delta: float = 1.345
+    scale: Any = None
+
+    word = "huber"
+    robust = True
+    energy = _huber_energy
+    rise = _huber_rise
+    convex = True
+
+    def __post_init__(self) -> None:
+        settle(self, delta=moderate_number("delta", self.delta), scale=known_or_prior("scale", self.scale))
+
+    def with_scale(self, scale: float) -> Huber:
+        return Huber(self.delta, scale)
+
+    @property
+    def edge(self) -> float:
+        """The residual beyond which the energy is linear."""
+        return self.delta * self.scale
+
+    @property
+    def hyper(self) -> tuple[float, ...]:
+        return (self.edge, self.precision)
+
+    def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        r = y - eta
+        inside = np.abs(r) <= self.edge
+        return -self.precision * np.clip(r, -self.edge, self.edge), self.precision * inside, np.zeros_like(r)
+
+    def suprema(self, y: np.ndarray) -> Suprema:
+        """The suprema are delta / s, 1 / s^2, and infinity, because f'' jumps at r = +-delta s."""
+        return same_for_all(y, self.delta / self.scale, self.precision, np.inf)
+
+    def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
+        """f' is monotone. If the interval contains a jump of f'', the third supremum is infinite."""
+        jumps = y - self.edge, y + self.edge
+        return nearby(self, y, eta, radius, (), [(at, self.precision) for at in jumps], [(at, np.inf) for at in jumps])
+
+    def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """Let ``k`` be the distance from ``eta`` to the closer jump. The constant is 0 for ``rho <= k``.
+
+        For larger ``rho`` it is ``2 (z-k) / (s z)^2`` at ``z = min(rho, 2k)`` or, if ``eta`` is outside the edges, at
+        ``z = min(rho, 2k, k + 2 delta s)``. This is exact. *Proof.* ``f'(eta+z) - f'(eta) - f''(eta) z`` is the
+        integral of ``f''(eta + .) - f''(eta)`` from 0 to ``z``.
+
+        *Inside the edges* it is ``-(|z| - k')/s^2`` beyond the jump at the distance ``k'`` on the side of ``z``, and 0
+        before it. ``2 (z - k') / z^2`` grows up to ``z = 2k'`` and falls from there on; at every ``z`` it is larger
+        for the closer of the two jumps.
+
+        *Outside* it is zero on one side. On the other side it is ``(|z| - k)/s^2`` between the jumps, at ``k`` and
+        ``k + 2 delta s``, and constant beyond the second jump, where the quotient falls.
+
+        At a jump it is infinite. A point within rounding error of a jump counts as a jump.
+        """
+        r, wide = np.abs(y - eta), widened(eta, radius)
+        rounding = 8 * np.finfo(float).eps * (np.abs(y) + np.abs(eta) + self.edge)
+        k = np.maximum(np.abs(r - self.edge) - rounding, 0.0)
+        z = np.minimum(wide, np.where(r > self.edge, np.minimum(2 * k, r + self.edge + rounding), 2 * k))
+        beyond = (k > 0) & (wide > k)
+        value = np.divide(2 * self.precision * (z - k), z * z, out=np.zeros_like(z), where=beyond)
+        return np.where(k > 0, (1 + 1e-12) * value, np.inf)
+
+    def response_distribution(self) -> ResponseDistribution:
+        return HuberErrors()
+
+
+class HuberErrors(ResponseDistribution):
+    """Normal in the middle, exponential beyond ``delta`` scales, as the energy is."""
+
+    def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return eta
+
+    def variance(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        """``int t^2 e^-f(t) dt`` over the middle and over the tails, in units of the scale."""
+        delta = np.asarray(p["delta"])
+        middle, tails = self._masses(delta)
+        end = np.exp(-0.5 * delta * delta)
+        squares = middle - 2 * delta * end + 2 * end * (delta + 2 / delta + 2 / delta**3)
+        return np.square(p["scale"]) * squares / (middle + tails) + np.zeros_like(eta)
+
+    @staticmethod
+    def _masses(delta: Any) -> tuple[Any, Any]:
+        from scipy import special
+
+        return np.sqrt(2 * np.pi) * (2 * special.ndtr(delta) - 1), 2 * np.exp(-0.5 * delta * delta) / delta
+
+    def draw(self, rng: np.random.Generator, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        from scipy import special
+
+        delta = np.asarray(p["delta"])
+        middle, tails = self._masses(delta)
+        low = special.ndtr(-delta)
+        inside = special.ndtri(low + (1 - 2 * low) * rng.random(eta.shape))
+        outside = np.where(rng.random(eta.shape) < 0.5, -1, 1) * (delta + rng.standard_exponential(eta.shape) / delta)
+        t = np.where(rng.random(eta.shape) < middle / (middle + tails), inside, outside)
+        return eta + p["scale"] * t
+
+    def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        delta = np.asarray(p["delta"])
+        t = np.abs(y - eta) / p["scale"]
+        energy = np.where(t <= delta, 0.5 * t * t, delta * t - 0.5 * delta * delta)
+        return -energy - np.log(sum(self._masses(delta))) - np.log(p["scale"])

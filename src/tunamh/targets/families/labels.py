@@ -1,0 +1,55 @@
+"""What families of labels 0 and 1 have in common."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..observations.observed import InMemory
+from .base import Family, Responses
+from .responses import ResponseDistribution
+from .trials import as_fractions, as_two_rows
+
+
+class LabelFamily(Family):
+    """Labels 0 and 1, or ``k`` successes of ``n`` trials."""
+
+    responses = Responses.LABELS
+    convex = True
+    fractions: bool = False
+    """Whether the rows are trials: ``k`` successes of ``n`` are one row of weight ``n`` and response ``k/n``."""
+
+    def check(self, y: np.ndarray) -> None:
+        wrong = ~((y >= 0) & (y <= 1)) if self.fractions else (y != 0) & (y != 1)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            wanted, advice = (
+                ("fractions in y must lie between 0 and 1", "give successes over trials")
+                if self.fractions
+                else ("labels in y must be 0 or 1", "code the two classes as 0 and 1")
+            )
+            raise ValueError(f"{wanted}, but row {row} has {y[row]:g}: {advice}.")
+
+    def of_trials(self, found: InMemory, trials: np.ndarray) -> InMemory:
+        """Rows of ``k`` successes of ``n``: fractions where the family knows them, else two rows for one."""
+        return as_fractions(found, trials) if self.linear_in_label else as_two_rows(found, trials)
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A label of 0 speaks against large predictors only, a label of 1 against small ones, a fraction both."""
+        return y < 1, y > 0
+
+    def response_distribution(self) -> ResponseDistribution:
+        from .response_distributions import Labels
+
+        return Labels(self.link.mean)
+
+
+class LinearInLabel(LabelFamily):
+    """Whose energy is linear in the label: fractions are labels too. Its dataclass has the field ``fractions``."""
+
+    linear_in_label = True
+
+    def for_trials(self) -> Any:
+        return replace(self, fractions=True)  # type: ignore[type-var]

@@ -1,0 +1,138 @@
+"""What a row says, given its predictors: the energy of a row, and what is proved of its derivatives."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ...compiled import Part
+
+
+class Suprema(NamedTuple):
+    """For each row, the suprema over ``eta`` of ``|f'|``, ``|f''|`` and ``|f'''|``; infinity is allowed."""
+
+    first: np.ndarray
+    second: np.ndarray
+    third: np.ndarray
+
+
+class LowerBound(NamedTuple):
+    """For each row, the quadratic ``a (eta - anchor)^2 + b (eta - anchor) + k``."""
+
+    anchor: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+    k: np.ndarray
+
+
+class Likelihood(ABC):
+    """The energy ``f(eta, y)`` of a row of weight 1: minus its log likelihood.
+
+    Every member that is not abstract has a valid default. An optional function is None unless a class defines it.
+    """
+
+    predictors: int = 1
+    """Linear predictors per row."""
+
+    convex: bool = False
+    """Whether ``f`` is convex in its predictors. If not, tunamh searches for several modes."""
+
+    self_concordant: ClassVar[bool] = False
+    """Whether ``|f'''| <= f''`` everywhere."""
+
+    squared: ClassVar[bool] = False
+    """Whether ``f`` is quadratic in the residual, also for large residuals."""
+
+    of_residuals: ClassVar[bool] = False
+    """Whether ``f`` depends only on the residual ``y - eta``."""
+
+    of_a_function: ClassVar[bool] = False
+    """Whether ``f`` is a user's plain function (`tunamh.family`)."""
+
+    grain: float = 1.0
+    """A rise is rounded by this many times the rounding of a number of size 1, even where energies are small."""
+
+    @property
+    @abstractmethod
+    def energy(self) -> Part:
+        """The compiled `FamilyEnergy`. Predictor ``k`` of row ``b`` is ``eta[k * m + b]``, ``m = eta.size / K``."""
+
+    @property
+    @abstractmethod
+    def rise(self) -> Part:
+        """The compiled difference of two energies, in the role `FamilyRise`."""
+
+    @property
+    def hyper(self) -> tuple[float, ...]:
+        """The family's numbers, passed to ``energy`` and ``rise``."""
+        return ()
+
+    def check(self, y: np.ndarray) -> None:  # noqa: B027 - an energy may take any numbers
+        """Raise a ValueError for responses that the energy does not allow."""
+
+    @abstractmethod
+    def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """``f'``, ``f''`` and ``f'''``; with K predictors, arrays (K, n), (K, K, n) and (K, K, K, n)."""
+
+    guess: Any = None
+    """``guess(y)``: predictors that would explain the responses, as a start for the search for a mode."""
+
+    rises: Any = None
+    """``rises(y)``: for each row, whether ``f`` is unbounded as ``eta`` goes to plus and to minus infinity.
+
+    If a convex ``f`` does not grow in a direction, the row does not bound the posterior in this direction. With several
+    predictors it is about the first one.
+    """
+
+    contrasts: Any = None
+    """``contrasts(y, predictors)``: rows of several predictors as rows of one each, all of which fall to the right."""
+
+    lower_bound: Any = None
+    """``lower_bound(y, eta)``: a quadratic below ``-f`` (`LowerBound`), tight at ``eta`` (None: untuned), for FlyMC."""
+
+    rough_bounds: Any = None
+    """Cheaper and looser bounds, for radii that few proposals need."""
+
+
+_OLD_NAMES = {"slope_constants": "second_order_constants", "bend_constants": "third_order_constants"}
+
+
+class OnePredictorLikelihood(Likelihood):
+    """A likelihood with one predictor. Its bounds come from suprema of the derivatives."""
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Take functions by the names they had, for one release."""
+        super().__init_subclass__(**given)
+        for old, new in _OLD_NAMES.items():
+            if old in vars(cls):
+                warnings.warn(f"{cls.__name__}.{old} is now called {new}.", DeprecationWarning, stacklevel=2)
+                setattr(cls, new, vars(cls)[old])
+
+    @abstractmethod
+    def suprema(self, y: np.ndarray) -> Suprema:
+        """For each row, the suprema over all ``eta``. The docstring of each family has the proof."""
+
+    suprema_near: Any = None
+    """``suprema_near(y, eta, radius)``: for each row, `Suprema` over predictors within ``radius`` of ``eta``.
+
+    They are upper bounds up to rounding, and never larger than `suprema`.
+    """
+
+    second_order_constants: Any = None
+    """``second_order_constants(y, eta, radius)``: for each row, an upper bound, up to rounding, of (spec 5m)
+
+        sup_{0<|z|<=radius} 2 |f'(eta+z) - f'(eta) - f''(eta) z| / z^2.
+
+    Infinity is allowed. Without this function the third entry of `suprema_near` is used, which is never smaller.
+    """
+
+    third_order_constants: Any = None
+    """``third_order_constants(y, eta, radius)``: for each row, an upper bound of (spec 5r)
+
+        sup_{0<|z|<=radius} 6 |f'(eta+z) - f'(eta) - f''(eta) z - f'''(eta) z^2/2| / |z|^3,
+
+    such as the supremum of ``|f''''|``. Group effects are then expanded to third order.
+    """

@@ -1,0 +1,81 @@
+"""Labels 0 and 1 by the logistic function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, helper, part
+from ...compiled.vector import exp_negative, softplus, softplus_rise
+from .intervals import nearby, same_for_all
+from .labels import LinearInLabel
+from .likelihood import LowerBound, Suprema
+from .links import LOGIT
+from .remainder_constants import logistic_second_order, logistic_third_order, vectors_of_one_shape
+from .sigmoid import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS
+
+
+@part(FamilyEnergy, fastmath=CONTRACT)
+def _logistic_energy(n, eta, y, hyper, out):
+    for b in range(n):
+        out[b] = softplus(eta[b]) - y[b] * eta[b]
+
+
+@part(FamilyRise, fastmath=CONTRACT)
+def _logistic_rise(n, eta, eta_prop, y, hyper, out):
+    for b in range(n):
+        out[b] = softplus_rise(eta[b], eta_prop[b]) - y[b] * (eta_prop[b] - eta[b])
+
+
+@helper(fastmath=CONTRACT)
+def _fill_derivatives(eta, y, first, second, third):
+    """With ``p = 1 / (1 + e^-eta)`` and ``q = 1 - p``, each with all its digits."""
+    for i in range(eta.size):
+        small = exp_negative(-abs(eta[i]))
+        large = 1.0 / (1.0 + small)
+        p, q = (large, small * large) if eta[i] > 0.0 else (small * large, large)
+        first[i] = p * (1.0 - y[i]) - q * y[i]
+        second[i] = p * q
+        third[i] = p * q * (q - p)
+
+
+@dataclass(frozen=True)
+class Logistic(LinearInLabel):
+    """``f = log(1 + e^eta) - y eta`` with ``y`` in {0, 1} (spec 3.3)."""
+
+    fractions: bool = field(default=False, repr=False, kw_only=True)
+
+    word = "logistic"
+    link = LOGIT
+    energy = _logistic_energy
+    rise = _logistic_rise
+    self_concordant = True
+
+    def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        eta, y = vectors_of_one_shape(eta, y)
+        first, second, third = (np.empty(eta.shape) for _ in range(3))
+        _fill_derivatives(eta.ravel(), y.ravel(), first.ravel(), second.ravel(), third.ravel())
+        return first, second, third
+
+    def suprema(self, y: np.ndarray) -> Suprema:
+        """The suprema are 1 (not attained), 1/4 (at 0), and 1/(6 sqrt 3) of p(1-p)(1-2p) (at p = (1 -+ 1/sqrt 3)/2)."""
+        return same_for_all(y, 1.0, 0.25, SIGMOID_THIRD)
+
+    def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
+        """Critical points: none of f' (monotone), 0 of f'', and -+log(2 + sqrt 3) of f'''."""
+        return nearby(self, y, eta, radius, (), SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD_PEAKS)
+
+    def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """The constants of ``log(1 + e^eta)``; the other term is linear."""
+        return logistic_second_order(eta, radius)
+
+    def third_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        return logistic_third_order(eta, radius)
+
+    def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
+        """Jaakkola and Jordan's bound, tight at ``eta = +-xi``; untuned, xi = 1.5."""
+        xi = np.abs(np.full(y.shape, 1.5) if eta is None else eta)
+        a = -0.125 * np.ones_like(xi)
+        np.divide(-np.tanh(0.5 * xi), 4 * xi, out=a, where=xi > 1e-6)
+        return LowerBound(np.zeros(y.shape), a, y - 0.5, -a * xi**2 - np.logaddexp(0.5 * xi, -0.5 * xi))

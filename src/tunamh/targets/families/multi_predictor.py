@@ -1,0 +1,48 @@
+"""Likelihoods of K linear predictors ``f(eta_1, ..., eta_K, y)``, and the box bound (spec 5n).
+
+All that depends on a row's predictors and response is part of them. What depends on shared scalars and counts of
+responses only, as normalising constants do, is added in closed form where such a likelihood is used.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from .cubic_bounds import largest_cubic
+from .likelihood import Likelihood
+
+
+class MultiPredictorLikelihood(Likelihood):
+    """Arrays of predictors are (K, n); compiled parts see them one behind the other."""
+
+    predictors: int
+
+    separable: bool = False
+    """Whether ``f`` is a sum of functions of one predictor each: bounds of a single predictor then hold (spec 5l)."""
+
+    bounded_everywhere: bool = False
+    """Whether `cubic_bounds` are the same, and finite, whatever the radius."""
+
+    @abstractmethod
+    def check(self, y: np.ndarray) -> None:
+        """Raise a ValueError for responses that the energy does not know."""
+
+    def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
+        """Bounds (K, K, K, n) on ``|f_abc|`` over the boxes ``|eta'_a - eta_a| <= radii_a``.
+
+        For `cubic_bounds`; a likelihood that has these by itself needs none.
+        """
+        raise NotImplementedError
+
+    def cubic_bounds(self, y: np.ndarray, eta: np.ndarray, white: np.ndarray, radius: float) -> np.ndarray:
+        """Per row, ``c`` with ``|D^3 f[Yz, Yz, Yw]| <= c |z|^2 |w|`` while no predictor is further than the radius.
+
+        ``white`` (K, n, d) are the rows ``Y = X_i L``. Here from `third_bounds` over the box that ``|Y_a z| <= s_a
+        |z|``, ``s_a = |Y_a|``, leaves, by `largest_cubic`. A likelihood may know better.
+        """
+        overlaps = np.einsum("aij,bij->abi", white, white)
+        size = np.sqrt(np.einsum("aai->ai", overlaps))
+        radii = np.multiply(radius, size, out=np.zeros_like(size), where=size > 0)  # a row of zeros stays
+        return largest_cubic(self.third_bounds(y, eta, radii), size, overlaps)

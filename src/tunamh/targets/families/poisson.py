@@ -1,0 +1,80 @@
+"""Poisson counts with a log link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
+from ...compiled.vector import exp_any, exp_rise
+from .base import Family, Responses
+from .intervals import nearby, same_for_all
+from .likelihood import Suprema
+from .links import LOG
+from .remainder_constants import exponential_second_order, exponential_third_order
+from .response_checks import check_counts
+from .responses import ResponseDistribution
+
+
+@part(FamilyEnergy, fastmath=CONTRACT)
+def _poisson_energy(n, eta, y, hyper, out):
+    for b in range(n):
+        out[b] = exp_any(eta[b]) - y[b] * eta[b]
+
+
+@part(FamilyRise, fastmath=CONTRACT)
+def _poisson_rise(n, eta, eta_prop, y, hyper, out):
+    for b in range(n):
+        out[b] = exp_rise(eta[b], eta_prop[b]) - y[b] * (eta_prop[b] - eta[b])
+
+
+@dataclass(frozen=True)
+class Poisson(Family):
+    """``f = e^eta - y eta``: Poisson counts with mean ``e^eta``.
+
+    No derivative is bounded, so the family uses bounds near a predictor; its second-order constants are exact.
+    """
+
+    responses = Responses.COUNTS
+    word = "poisson"
+    link = LOG
+    energy = _poisson_energy
+    rise = _poisson_rise
+    convex = True
+    self_concordant = True
+
+    def check(self, y: np.ndarray) -> None:
+        check_counts(y)
+
+    def guess(self, y: np.ndarray) -> np.ndarray:
+        return np.log(y + 0.5)
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """True for large predictors; for small predictors only if the count is positive."""
+        return np.ones(y.shape, bool), y > 0
+
+    def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        with np.errstate(over="ignore"):
+            mean = np.exp(eta)
+        return mean - y, mean, mean
+
+    def suprema(self, y: np.ndarray) -> Suprema:
+        """All three suprema are infinite, because ``e^eta`` is unbounded."""
+        return same_for_all(y, np.inf, np.inf, np.inf)
+
+    def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
+        """All three derivatives are monotone, so the suprema are at the ends of the interval."""
+        return nearby(self, y, eta, radius, (), (), ())
+
+    def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """The exact supremum is ``e^eta phi(rho)``."""
+        return exponential_second_order(eta, eta, radius)
+
+    def third_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        return exponential_third_order(eta, eta, radius)
+
+    def response_distribution(self) -> ResponseDistribution:
+        from .response_distributions import OfMean, stats
+
+        return OfMean(self.link.mean, lambda m, p: stats.poisson(m), discrete=True)

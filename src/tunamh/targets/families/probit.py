@@ -1,0 +1,98 @@
+"""Labels 0 and 1 by the normal distribution function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
+from .intervals import nearby, same_for_all
+from .labels import LabelFamily
+from .likelihood import Suprema
+from .links import PROBIT
+from .normal_tail import probit_energy, probit_rise
+from .remainder_constants import second_order_near
+
+
+@part(FamilyEnergy, fastmath=CONTRACT)
+def _probit_energy(n, eta, y, hyper, out):
+    for b in range(n):
+        out[b] = probit_energy((2.0 * y[b] - 1.0) * eta[b])
+
+
+@part(FamilyRise, fastmath=CONTRACT)
+def _probit_rise(n, eta, eta_prop, y, hyper, out):
+    for b in range(n):
+        sign = 2.0 * y[b] - 1.0
+        out[b] = probit_rise(sign * eta[b], sign * eta_prop[b])
+
+
+_PROBIT_THIRD_AT = 1.0023693422683706  # where the third cumulant below is largest
+
+_PROBIT_THIRD = 0.29571881919312315  # its value there, 0.29571881919312309..., rounded up
+
+_FRACTION_FROM, _FRACTION_TERMS = 2.0, 80
+
+
+@dataclass(frozen=True)
+class Probit(LabelFamily):
+    """``f = -log Phi(z)``, ``z = (2y-1) eta``, with ``y`` in {0, 1}.
+
+    With ``Phi(z) = phi(z) int_0^inf e^{zv - v^2/2} dv``, up to a constant ``f = z^2/2 - K(z)``, and ``K`` is the
+    cumulant function of a positive ``V`` with density proportional to ``e^{zv - v^2/2}``: in ``z``, ``f' = z - k1``,
+    ``f'' = 1 - k2`` and ``f''' = -k3`` with the cumulants of ``V``.
+    """
+
+    word = "probit"
+    link = PROBIT
+    energy = _probit_energy
+    rise = _probit_rise
+
+    def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """With ``h = phi/Phi`` and ``w = z + h = k1``: ``-h``, ``h w`` and ``-h (w^2 + h w - 1)``.
+
+        Far below zero the last formula cancels. There, with ``t = -z``, the ratios ``r_j = E[V^j] / E[V^{j-1}]`` follow
+        from ``r_j = j / (t + r_{j+1})`` (integration by parts), and the cumulants from them lose no digits.
+        """
+        from scipy.special import ndtr
+
+        sign = 2 * y - 1
+        z = sign * eta
+        near = np.maximum(z, -_FRACTION_FROM)
+        h = np.exp(-0.5 * near * near) / (np.sqrt(2 * np.pi) * ndtr(near))
+        w = near + h
+        k3 = h * (w * w + h * w - 1)
+        far = z < -_FRACTION_FROM
+        t = -z[far]
+        r1 = r2 = r3 = np.sqrt(_FRACTION_TERMS + 0.25 * t * t) - 0.5 * t  # where the recursion is nearly at rest
+        for j in range(_FRACTION_TERMS, 0, -1):
+            r1, r2, r3 = j / (t + r1), r1, r2
+        h[far], w[far], k3[far] = t + r1, r1, r1 * (r2 * r3 - 3 * r1 * r2 + 2 * r1 * r1)
+        return -sign * h, h * w, -sign * k3
+
+    def suprema(self, y: np.ndarray) -> Suprema:
+        """Infinity, 1 (as z -> -infinity) and 0.2957 (at z = 1.0024), where k3 has its only critical point.
+
+        Let ``a = h w = f''`` and ``b = w^2``. As h, w and the variance k2 are positive, ``a`` lies in (0, 1). As z
+        grows, V passes from exponential (k3, k4 > 0) to normal (k3 -> 0). Now use ``h' = -h w`` and ``w' = 1 - h w``.
+
+        *k3 is positive,* so ``a`` decreases. ``k3 = h s``, ``s = b + a - 1``, and ``w s' = 2 (1-a)^2 > 0`` where s = 0:
+        s, which starts positive, would have to rise through its first zero.
+
+        *k3 has one critical point.* ``k4 = h q``, ``q = 3w + h - w^3 - 4hw^2 - h^2 w``. Where q = 0,
+        ``b^2 = a + 3b - 4ab - a^2``, and with it ``b q' = -3 (1-2a) (a(1-a) + b(2-3a))``. The last factor is positive:
+        for a > 2/3 it is so below ``b* = a(1-a)/(3a-2)``, and ``b*^2 - a - 3b* + 4ab* + a^2 = 2a(1-a)^3/(3a-2)^2 > 0``
+        says that b lies below. So q, which starts positive and must turn negative for k3 to vanish, can fall through
+        zero only where a < 1/2; there it cannot rise, and a decreases: it falls once.
+        """
+        return same_for_all(y, np.inf, 1.0, _PROBIT_THIRD)
+
+    def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
+        """f' and f'' are monotone, and f''' has one critical point: compare it with the ends of the interval."""
+        return nearby(self, y, eta, radius, (), (), (((2 * y - 1) * _PROBIT_THIRD_AT, _PROBIT_THIRD),))
+
+    def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """Computed by `second_order_near`."""
+        peaks = (((2 * y - 1) * _PROBIT_THIRD_AT, _PROBIT_THIRD),)
+        return second_order_near(lambda at: self.derivatives(at, y), eta, radius, peaks, _PROBIT_THIRD)

@@ -1,0 +1,283 @@
+"""Remainder constants: how far ``f'`` can be from its Taylor polynomial near a row's predictor (spec 5m, 5r).
+
+    order 2    sup_{0<|z|<=radius}  2 |f'(eta+z) - f'(eta) - f''(eta) z| / z^2
+    order 3    sup_{0<|z|<=radius}  6 |f'(eta+z) - f'(eta) - f''(eta) z - f'''(eta) z^2/2| / |z|^3
+
+Set-up asks for those of order 2 in every row at two radii, so the loops are compiled: as chains of array operations
+they took most of a set-up. Those of order 3 are bounded by the supremum of ``|f''''|`` nearby.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ...compiled import CONTRACT, helper
+from ...compiled.vector import exp_any, exp_negative, twice_atanh
+from ...compiled.windows import window
+from .intervals import ENDLESS, SLACK, Peaks, largest, widened
+from .sigmoid import SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, sigmoids
+
+Derivatives = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+_DIGITS = 64 * np.finfo(float).eps  # what derivatives may lose
+
+_PHI = tuple(2 / math.factorial(k + 2) for k in range(18))
+
+_SIGMOID_PEAK = float(SIGMOID_THIRD_PEAKS[1][0])
+
+_HIGHEST = float(SIGMOID_THIRD)
+
+_LARGE = 650.0  # beyond it `exp_negative` stays what it is
+_STRIP = 256  # rows whose numbers stay in the nearest cache
+
+
+def second_order_near(
+    derivatives: Derivatives, eta: np.ndarray, radius: np.ndarray, peaks: Peaks, supremum: np.ndarray | float
+) -> np.ndarray:
+    """An upper bound of the constant of order 2, given all ``peaks`` of ``f'''`` and the supremum of ``|f'''|``.
+
+    Let ``h(z)`` be the quotient, without the bars. It is ``int_0^1 2 (1-t) f'''(eta + t z) dt``, a mean of ``f'''``
+    between ``eta`` and ``eta + z``. Where ``f'''`` is monotone from ``eta`` to ``eta + rho``, so is the integrand in
+    ``z``, hence ``h``: on this side ``|h|`` is largest at ``z = rho`` or, in the limit, at 0, where it is ``|f'''|``.
+    Where ``f'''`` turns on the way, its largest value on this side is a bound.
+
+    The quotient cancels for small radii; what it may have lost is added, and ``sup |f'''|`` taken where it is less.
+    """
+    eta, wide = vectors_of_one_shape(eta, np.minimum(widened(eta, radius), ENDLESS))
+    here, below, above = (_three(derivatives(at), eta) for at in (eta, eta - wide, eta + wide))
+    where, height = np.empty((len(peaks), eta.size)), np.empty((len(peaks), eta.size))
+    for k, peak in enumerate(peaks):
+        where[k], height[k] = (np.ravel(np.broadcast_to(value, eta.shape)) for value in peak)
+    result = np.empty(eta.shape)
+    _second_order_of_ends(eta.ravel(), wide.ravel(), here, below, above, where, height, result.ravel())
+    return np.where(wide < ENDLESS, np.minimum((1 + SLACK) * result, supremum), supremum)
+
+
+def exponential_second_order(log_second: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """``f''(eta) phi(rho)``, ``phi(x) = 2 (e^x - 1 - x) / x^2``: constants of order 2 of ``e^eta`` and ``e^-eta``.
+
+    The quotient without the bars is ``f''(eta) phi(+-z)``, and ``phi(x) = int_0^1 2 (1-t) e^{tx} dt`` is positive and
+    grows on the whole line. Where only ``|f'''| <= f''``, ``f''(eta + s) <= f''(eta) e^|s|`` makes it an upper bound.
+
+    ``phi`` by its series below 1, with ``f''`` in the exponent above, so that their product overflows only if it must.
+    """
+    log_second, eta, radius = vectors_of_one_shape(log_second, eta, radius)
+    result = np.empty(eta.shape)
+    _exponential_second_order(log_second.ravel(), eta.ravel(), radius.ravel(), result.ravel())
+    return result
+
+
+def logistic_second_order(eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """Of ``log(1 + e^eta)``: by `second_order_near` and, as ``|f'''| = f'' |1-2p|``, ``f'' phi(rho)``."""
+    eta, radius = vectors_of_one_shape(eta, radius)
+    result = np.empty(eta.shape)
+    _logistic_second_order(eta.ravel(), radius.ravel(), result.ravel())
+    return result
+
+
+def vectors_of_one_shape(*values: np.ndarray | float) -> list[np.ndarray]:
+    """Of one shape, as compiled loops want them: C order, and writable."""
+    return [np.require(value, np.float64, ["C", "W"]) for value in np.broadcast_arrays(*values)]
+
+
+def _three(derivatives: tuple[np.ndarray, ...], eta: np.ndarray) -> np.ndarray:
+    """First, second and third derivatives below each other."""
+    found = np.empty((3, eta.size))
+    for k, values in enumerate(derivatives):
+        found[k] = np.ravel(np.broadcast_to(values, eta.shape))
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------- compiled
+
+
+@helper(inline=True)
+def _larger(a, b):
+    """The larger one; NaN if either is, which no bound may hide."""
+    return a if (a >= b) | (a != a) else b
+
+
+@helper(inline=True)
+def _widened(eta, radius):
+    """As `widened`; at most `ENDLESS`."""
+    wide = radius + SLACK * (1.0 + abs(eta) + radius)
+    return ENDLESS if wide > ENDLESS else wide
+
+
+@helper(inline=True)
+def _is_ahead(where, sign, eta, wide):
+    ahead = sign * (where - eta)
+    return (ahead >= -SLACK * (1.0 + abs(eta))) & (ahead <= wide)
+
+
+@helper(fastmath=CONTRACT, inline=True)
+def _by_the_end(sign, eta, wide, here, end):
+    """The quotient at ``z = sign wide``, with what rounding may have taken from it, or its limit at 0."""
+    sizes = abs(end[0]) + abs(here[0]) + abs(here[1]) * wide
+    sizes += (abs(end[1]) + abs(here[1])) * (abs(eta) + wide)  # eta + wide is rounded, too
+    mean = abs(end[0] - here[0] - sign * wide * here[1]) + _DIGITS * sizes
+    return _larger(abs(here[2]), 2.0 * mean / (wide * wide))
+
+
+@helper
+def _second_order_of_ends(eta, wide, here, below, above, where, height, out):
+    """`second_order_near`, given the derivatives (3, n) here and at both ends, and the peaks (k, n)."""
+    for i in range(eta.size):
+        at, out[i] = (here[0, i], here[1, i], here[2, i]), 0.0
+        for side in range(2):
+            sign, ends = 2.0 * side - 1.0, above if side == 1 else below
+            end = (ends[0, i], ends[1, i], ends[2, i])
+            most, turns = _larger(abs(at[2]), abs(end[2])), False
+            for k in range(where.shape[0]):
+                if _is_ahead(where[k, i], sign, eta[i], wide[i]):
+                    most, turns = _larger(most, height[k, i]), True
+            mean = _by_the_end(sign, eta[i], wide[i], at, end)
+            smaller = most if (most <= mean) | (most != most) else mean
+            out[i] = _larger(out[i], most if turns else smaller)
+
+
+@helper(fastmath=CONTRACT, inline=True)
+def _sigmoid(eta):
+    """``p``, ``p'`` and ``p''``, the derivatives of ``log(1 + e^eta)``."""
+    small = exp_negative(-abs(eta))
+    large = 1.0 / (1.0 + small)
+    p, q = (large, small * large) if eta > 0.0 else (small * large, large)
+    return p, p * q, p * q * (q - p)
+
+
+@helper(fastmath=CONTRACT, inline=True)
+def _phi(x):
+    """Its series, for ``x`` up to 1."""
+    series = _PHI[17]
+    series = series * x + _PHI[16]
+    series = series * x + _PHI[15]
+    series = series * x + _PHI[14]
+    series = series * x + _PHI[13]
+    series = series * x + _PHI[12]
+    series = series * x + _PHI[11]
+    series = series * x + _PHI[10]
+    series = series * x + _PHI[9]
+    series = series * x + _PHI[8]
+    series = series * x + _PHI[7]
+    series = series * x + _PHI[6]
+    series = series * x + _PHI[5]
+    series = series * x + _PHI[4]
+    series = series * x + _PHI[3]
+    series = series * x + _PHI[2]
+    series = series * x + _PHI[1]
+    return series * x + _PHI[0]
+
+
+@helper(fastmath=CONTRACT, inline=True)
+def _exponential_far(log_second, wide):
+    """``f'' phi(wide)`` for a wide of 1 or more."""
+    if not wide < ENDLESS:
+        return np.inf
+    above = exp_any(log_second + wide)
+    beside = exp_any(log_second) * (1.0 + wide) if above < np.inf else 0.0
+    return (1.0 + SLACK) * (2.0 / (wide * wide) * (above - beside))
+
+
+@helper
+def _far_rows(eta, radius):
+    """How many rows have a wide of 1 or more, or a second derivative that underflows.
+
+    Mostly none: what has to be done for them would else be done for all, and cost as much as the rest.
+    """
+    count = 0
+    for i in range(eta.size):
+        count += 0 if (_widened(eta[i], radius[i]) < 1.0) & (abs(eta[i]) < _LARGE) else 1
+    return count
+
+
+@helper(fastmath=CONTRACT)
+def _exponential_second_order(log_second, eta, radius, out):
+    for i in range(eta.size):
+        wide = _widened(eta[i], radius[i])
+        out[i] = (1.0 + SLACK) * (exp_any(log_second[i]) * _phi(wide if wide < 1.0 else 1.0))
+    if _far_rows(eta, radius) == 0:
+        return
+    for i in range(eta.size):
+        wide = _widened(eta[i], radius[i])
+        if not wide < 1.0:
+            out[i] = _exponential_far(log_second[i], wide)
+
+
+@helper(fastmath=CONTRACT, inline=True)
+def _logistic_side(sign, eta, wide, first, second, third, out):
+    """What `second_order_near` says of one side, where that is more than ``out``; derivatives at ``eta`` are given."""
+    for i in range(eta.size):
+        here, end = (first[i], second[i], third[i]), _sigmoid(eta[i] + sign * wide[i])
+        most = max(abs(here[2]), abs(end[2]))
+        left = _is_ahead(-_SIGMOID_PEAK, sign, eta[i], wide[i])
+        turns = left | _is_ahead(_SIGMOID_PEAK, sign, eta[i], wide[i])
+        mean = _by_the_end(sign, eta[i], wide[i], here, end)
+        out[i] = max(out[i], _HIGHEST if turns else min(most, mean))
+
+
+@helper(fastmath=CONTRACT)
+def _logistic_second_order(eta, radius, out):
+    """In short loops over some rows: one loop has more numbers than there are registers, and takes twice as long."""
+    work = np.empty(4 * _STRIP)
+    for start in range(0, eta.size, _STRIP):
+        n = min(_STRIP, eta.size - start)
+        at, within, found = window(eta, start, n), window(radius, start, n), window(out, start, n)
+        wide, first = window(work, 0, n), window(work, _STRIP, n)
+        second, third = window(work, 2 * _STRIP, n), window(work, 3 * _STRIP, n)
+        for i in range(n):
+            wide[i], found[i] = _widened(at[i], within[i]), 0.0
+            first[i], second[i], third[i] = _sigmoid(at[i])
+        for side in range(2):
+            _logistic_side(2.0 * side - 1.0, at, wide, first, second, third, found)
+        for i in range(n):
+            near = min((1.0 + SLACK) * found[i], _HIGHEST) if wide[i] < ENDLESS else _HIGHEST
+            series = (1.0 + SLACK) * (second[i] * _phi(wide[i] if wide[i] < 1.0 else 1.0))
+            found[i] = min(near, series) if wide[i] < 1.0 else near
+    if _far_rows(eta, radius) == 0:
+        return
+    for i in range(eta.size):
+        wide_here = _widened(eta[i], radius[i])
+        size = abs(eta[i])
+        small = exp_negative(-size)
+        log_second = -size - 2.0 * twice_atanh(small / (2.0 + small))
+        if not wide_here < 1.0:
+            out[i] = min(out[i], _exponential_far(log_second, wide_here))
+        elif not size < _LARGE:
+            out[i] = min(out[i], (1.0 + SLACK) * (exp_any(log_second) * _phi(wide_here)))
+
+
+# -------------------------------------------------------------------------------------------------------- order 3
+
+_PHI_THIRD = np.array([6 / math.factorial(k + 3) for k in range(18)])  # up to rho = 1
+
+
+def exponential_third_order(log_second: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """``f'' 6 (e^rho - 1 - rho - rho^2/2) / rho^3``: the constants of order 3 of ``e^eta``, attained at ``rho``."""
+    wide = widened(eta, radius)
+    with np.errstate(over="ignore", invalid="ignore"):
+        second = np.exp(log_second)
+        small, large = np.minimum(wide, 1), np.maximum(np.minimum(wide, 600.0), 1)
+        near = np.polynomial.polynomial.polyval(small, _PHI_THIRD)
+        far = 6 / large**3 * (np.exp(large) - 1 - large - large**2 / 2)
+        return np.where(wide < 600.0, (1 + SLACK) * second * np.where(wide < 1, near, far), np.inf)
+
+
+_SIGMOID_FOURTH_PEAKS: Peaks = (
+    (0.0, 1 / 8),
+    *((sign * np.log((1 + np.sqrt(2 / 3)) / (1 - np.sqrt(2 / 3))), 1 / 24) for sign in (-1, 1)),
+)
+
+
+def logistic_third_order(eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """The supremum nearby of ``|f''''| = w |1 - 6w|``, ``w = p (1-p)``: critical points are ``w`` = 1/4 and 1/12."""
+    wide = widened(eta, radius)
+
+    def fourth(at: np.ndarray) -> np.ndarray:
+        p, q = sigmoids(at)
+        return p * q * (1 - 6 * p * q)
+
+    return (1 + SLACK) * largest(fourth(eta - wide), fourth(eta + wide), _SIGMOID_FOURTH_PEAKS, eta, wide)

@@ -1,0 +1,71 @@
+"""What families of residuals ``y - eta``, measured in units of ``scale``, have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..observations.observed import Observations
+from ..observations.row_layout import Arrangement
+from .base import BaseFamily, Family, Responses
+from .unknown_scale import with_unknown_scale
+
+_ROUNDING = 1e15  # what is this many times larger than the scale is rounded by as much as the scale
+
+
+class ErrorScale(BaseFamily):
+    """A family whose errors have a ``scale``: a number (known), a prior, or None: unknown, with the default prior."""
+
+    scale: Any
+
+    @property
+    def known_scale(self) -> float | None:
+        return self.scale if isinstance(self.scale, float) else None
+
+    def with_default_scale(self, prior: Any) -> BaseFamily | None:
+        return replace(self, scale=prior) if self.scale is None else None  # type: ignore[type-var]
+
+
+class ResidualFamily(ErrorScale, Family):
+    """Real responses with an energy of the residual alone."""
+
+    responses = Responses.REALS
+    parameters: ClassVar[tuple[str, ...]] = ("scale",)
+    of_residuals = True
+
+    @abstractmethod
+    def with_scale(self, scale: float) -> Any:
+        """The same family with a known scale."""
+
+    @property
+    def unknown_scale(self) -> bool:
+        return not isinstance(self.scale, float)
+
+    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+        if isinstance(self.scale, float):
+            return super().arrange(observations, temper)
+        return with_unknown_scale(observations, temper, self.scale, self.with_scale(1.0))
+
+    def check(self, y: np.ndarray) -> None:
+        if not isinstance(self.scale, float):
+            return
+        largest = int(np.abs(y).argmax())
+        if abs(y[largest]) > _ROUNDING * self.scale:
+            raise ValueError(
+                f"y has {y[largest]:g} in row {largest}, more than {_ROUNDING:g} times the scale {self.scale:g} of the "
+                "family: give a larger scale, or measure y in other units."
+            )
+
+    def guess(self, y: np.ndarray) -> np.ndarray:
+        return y
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """On both sides of every response."""
+        return np.ones(y.shape, bool), np.ones(y.shape, bool)
+
+    @property
+    def precision(self) -> float:
+        return 1 / self.scale**2

@@ -1,0 +1,123 @@
+"""Distributions of responses that several families share: by a probability, an error, a mean, or classes.
+
+SciPy's distributions take their time to import: families import this module when they are asked for theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from .responses import Parameters, ResponseDistribution
+
+__all__ = ["Classes", "Labels", "Located", "LogLocated", "OfMean", "stats"]
+
+
+class Labels(ResponseDistribution):
+    """``p["trials"]`` trials, of which each succeeds with a probability; the mean is that probability."""
+
+    def __init__(self, probability: Callable[[np.ndarray], np.ndarray]):
+        self.mean_of = probability
+
+    def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return self.mean_of(eta)
+
+    def variance(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        m = self.mean_of(eta)
+        return m * (1 - m)
+
+    def draw(self, rng: np.random.Generator, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return rng.binomial(np.asarray(p.get("trials", 1)).astype(np.int64), self.mean_of(eta)).astype(np.float64)
+
+    def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return stats.binom.logpmf(y, p.get("trials", 1), self.mean_of(eta))
+
+
+class Located(ResponseDistribution):
+    """``y = eta + scale eps``; ``errors(p)`` is the distribution of ``eps``."""
+
+    def __init__(self, errors: Callable[[Parameters], Any]):
+        self.errors = errors
+
+    def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return eta + np.where(np.asarray(p.get("df", np.inf)) > 1, 0.0, np.nan)
+
+    def variance(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.square(p["scale"]) * self.errors(p).var() + np.zeros_like(eta)
+
+    def draw(self, rng: np.random.Generator, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return eta + p["scale"] * self.errors(p).rvs(size=eta.shape, random_state=rng)
+
+    def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return self.errors(p).logpdf((y - eta) / p["scale"]) - np.log(p["scale"])
+
+
+class LogLocated(Located):
+    """``log y = eta + scale eps``; ``factor(scale)`` is the mean of ``e^(scale eps)``."""
+
+    def __init__(self, errors: Callable[[Parameters], Any], factor: Callable[[Any], Any]):
+        super().__init__(errors)
+        self.factor = factor
+
+    def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.exp(eta) * self.factor(p["scale"])
+
+    def variance(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        squares = self.factor(2 * np.asarray(p["scale"]))  # the mean of e^(2 scale eps)
+        return np.exp(2 * eta) * np.where(np.isfinite(squares), squares - np.square(self.factor(p["scale"])), np.inf)
+
+    def draw(self, rng: np.random.Generator, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.exp(super().draw(rng, eta, p))
+
+    def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return super().log_density(np.log(y), eta, p) - np.log(y)
+
+
+class OfMean(ResponseDistribution):
+    """A distribution of SciPy, by the mean ``m`` and the family's parameters; ``discrete`` tells densities apart."""
+
+    def __init__(
+        self,
+        mean_of: Callable[[np.ndarray], np.ndarray],
+        law: Callable[[np.ndarray, Parameters], Any],
+        *,
+        discrete: bool = False,
+    ):
+        self.mean_of, self.law, self.discrete = mean_of, law, discrete
+
+    def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return self.mean_of(eta)
+
+    def variance(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return self.law(self.mean_of(eta), p).var()
+
+    def draw(self, rng: np.random.Generator, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.asarray(self.law(self.mean_of(eta), p).rvs(size=eta.shape, random_state=rng), dtype=np.float64)
+
+    def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        law = self.law(self.mean_of(eta), p)
+        return law.logpmf(y) if self.discrete else law.logpdf(y)
+
+
+class Classes(ResponseDistribution):
+    """Classes by number; ``probabilities(eta, p)`` is (draws, rows, classes)."""
+
+    of_classes = True
+
+    def __init__(self, probabilities: Callable[[np.ndarray, Parameters], np.ndarray]):
+        self.probabilities = probabilities
+
+    def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return self.probabilities(eta, p)
+
+    def draw(self, rng: np.random.Generator, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        up_to = np.cumsum(self.probabilities(eta, p), axis=-1)
+        return (rng.random(up_to.shape[:-1])[..., None] > up_to[..., :-1]).sum(axis=-1).astype(np.float64)
+
+    def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        found = self.probabilities(eta, p)
+        at = np.broadcast_to(y.astype(np.int64)[None, :, None], (*found.shape[:-1], 1))
+        return np.log(np.take_along_axis(found, at, axis=-1)[..., 0])

@@ -1,0 +1,36 @@
+"""What a family says of a response, given its linear predictor: mean, variance, random responses, log density.
+
+Predictors ``eta`` are (draws, rows), or (draws, rows, classes - 1) for `Categorical`. Parameters ``p`` are arrays that
+go with them: (draws, 1), or (draws, rows) where columns describe them. Densities have all their constants.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+Parameters = dict[str, Any]
+
+
+class ResponseDistribution(ABC):
+    """The distribution of a response of one family."""
+
+    of_classes = False
+
+    @abstractmethod
+    def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        """Of the response; of classes, their probabilities, along one more axis."""
+
+    def variance(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        """Of the response; of labels, of one trial. Classes have none."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        """A response for every draw and row; of classes, their numbers."""
+
+    @abstractmethod
+    def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        """Of responses ``y``, one per row."""

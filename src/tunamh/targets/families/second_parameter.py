@@ -1,0 +1,103 @@
+"""A second parameter beside the mean: one number for all rows, or described by columns of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._arguments import shown
+from ...priors.independent import IndependentPrior, Normal
+from ...priors.positive import Exponential, HalfNormal, LogNormal, PositivePrior, Uniform
+from ...priors.positive import Gamma as GammaPrior
+from ..coordinates.base import Form, Same
+from ..observations.observed import Observations
+from ..observations.row_layout import Arrangement, Extra, column_names, rough_fit, shared_scalar, two_designs
+from .unknown_scale import refuse_perfect_fit
+
+COEFFICIENTS = Normal(scale=2.5)
+"""The prior of the coefficients of a second predictor, where none is given."""
+
+WIDE = LogNormal(1.0, 2.0)
+"""The prior of a dispersion, shape or precision, where none is given: 95 % of it between 0.05 and 150."""
+
+
+def one_number(
+    observations: Observations, likelihood: Any, form: Form, name: str, prior: PositivePrior, start: float
+) -> Arrangement:
+    """A positive parameter that all rows share."""
+    names = column_names(observations)
+    begin = np.append(np.zeros(len(names)), prior.inside(start))
+    rows = shared_scalar(observations)
+    return Arrangement(rows, likelihood, names, form, (Extra(name),), (prior.law(),), begin)
+
+
+_FALLS_FAST = GammaPrior, Exponential, HalfNormal, Uniform
+"""Priors of a positive parameter that outweigh any power of it far to the right."""
+
+
+def refuse_constant(observations: Observations, name: str, prior: Any, link: Any) -> None:
+    """Responses that the columns explain exactly: the density grows with a power of the shape or precision.
+
+    A prior that falls as a power does leaves no posterior then, and a log-normal one a posterior beyond all numbers.
+    """
+    fit = None if isinstance(prior, _FALLS_FAST) else rough_fit(observations, link)
+    if fit is not None and fit.exact:
+        refuse_perfect_fit(observations, link, fit.b0, name, f"a prior such as {name}=tunamh.priors.Exponential(100)")
+
+
+def by_columns(observations: Observations, likelihood: Any, name: str, prior: Any, start: np.ndarray) -> Arrangement:
+    """A parameter whose link is ``z.gamma``: its coefficients are a variable of the parameter's name."""
+    second, labels = observations.others[0], observations.other_names[0]
+    if prior is not None and not isinstance(prior, IndependentPrior):
+        raise TypeError(
+            f"{name} is described by columns, so its prior is one of coefficients such as tunamh.Normal(scale=1), got "
+            f"{shown(prior)}."
+        )
+    d, more = observations.design.dim, second.dim
+    named = tuple(str(j) for j in range(more)) if labels is None else tuple(labels)
+    laws = prior_of_columns(observations, 0, prior).laws(more)
+    form, names = Same(d, more), column_names(observations)
+    rows = two_designs(observations, (second.numbers, more))
+    return Arrangement(rows, likelihood, names, form, (Extra(name, named),), (laws,), start)
+
+
+def prior_of_columns(observations: Observations, which: int, prior: IndependentPrior | None) -> IndependentPrior:
+    """The family's prior of the coefficients, that of the columns (a formula's), or the default."""
+    if prior is not None:
+        return prior
+    own = observations.other_priors
+    return own[which] if which < len(own) and own[which] is not None else COEFFICIENTS
+
+
+def described_by_columns(observations: Observations) -> bool:
+    return bool(observations.others)
+
+
+def start_at(observations: Observations, level: float = 0.0) -> np.ndarray:
+    """Zeros, and coefficients of the second predictor that make it about ``level``, as far as its columns can."""
+    some = observations.take(np.arange(min(observations.n_rows, 1000))).rows()
+    Z = some.others[0].dense()
+    size = np.sqrt(np.einsum("ij,ij->j", Z, Z))
+    unit = np.where(size > 0, size, 1.0)
+    second = np.linalg.lstsq(Z / unit, np.full(len(Z), level), rcond=1e-10)[0] / unit
+    return np.concatenate([np.zeros(observations.design.dim), second])
+
+
+def positive_counts(observations: Observations, temper: float) -> tuple[np.ndarray, np.ndarray]:
+    """The counts above zero that occur, in order, and what the rows that have them weigh."""
+    found: dict[float, float] = {}
+
+    def count(rows: Any) -> tuple[np.ndarray, np.ndarray]:
+        values, where = np.unique(rows.y, return_inverse=True)
+        return values, np.bincount(where, weights=rows.weights, minlength=len(values))
+
+    for values, weights in observations.map(count):
+        for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+            found[value] = found.get(value, 0.0) + temper * weight
+    kept = sorted(value for value in found if value > 0)
+    return np.array(kept), np.array([found[value] for value in kept])
+
+
+def weight_of_rows(rows: Any) -> tuple[float]:
+    return (float(len(rows.y) if rows.weights is None else rows.weights.sum()),)

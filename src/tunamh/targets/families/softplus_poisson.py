@@ -1,0 +1,162 @@
+"""Poisson counts whose mean grows linearly in the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, helper, part
+from ...compiled.vector import exp_negative, log_quotient, softplus, softplus_rise, twice_atanh
+from .base import Family, Responses
+from .intervals import Peaks, largest, widened
+from .likelihood import Suprema
+from .links import SOFTPLUS
+from .remainder_constants import logistic_second_order, second_order_near
+from .response_checks import check_counts
+from .responses import ResponseDistribution
+from .sigmoid import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, sigmoids
+
+
+@helper(fastmath=CONTRACT, inline=True)
+def _scaled_softplus(eta):
+    """``log(1 + e^eta) e^-m``, ``m = min(eta, 0)``: between log 2 and 1 below zero, however far."""
+    small = exp_negative(-abs(eta))
+    rest = twice_atanh(small / (2.0 + small))  # log(1 + small)
+    return eta + rest if eta > 0.0 else rest / small
+
+
+@part(FamilyEnergy, fastmath=CONTRACT)
+def _softplus_energy(n, eta, y, hyper, out):
+    for b in range(n):
+        log_mean = min(eta[b], 0.0) + log_quotient(_scaled_softplus(eta[b]), 1.0)
+        out[b] = softplus(eta[b]) - y[b] * log_mean
+
+
+@part(FamilyRise, fastmath=CONTRACT)
+def _softplus_rise(n, eta, eta_prop, y, hyper, out):
+    for b in range(n):
+        rest = log_quotient(_scaled_softplus(eta_prop[b]), _scaled_softplus(eta[b]))
+        log_rise = min(eta_prop[b], 0.0) - min(eta[b], 0.0) + rest
+        out[b] = softplus_rise(eta[b], eta_prop[b]) - y[b] * log_rise
+
+
+def _log_series(terms: int) -> np.ndarray:
+    """Coefficients ``c_1, c_2, ...`` of ``log(log(1 + e) / e)`` in powers of ``e``.
+
+    With ``b`` those of ``log(1 + e) / e``, ``n c_n = n b_n - sum_k k c_k b_{n-k}``, as for every logarithm of a series.
+    """
+    b = [(-1) ** k / (k + 1) for k in range(terms + 1)]
+    c = [0.0] * (terms + 1)
+    for n in range(1, terms + 1):
+        c[n] = b[n] - sum(k * c[k] * b[n - k] for k in range(1, n)) / n
+    return np.array(c)
+
+
+_SERIES = _log_series(14)
+_SERIES_BELOW = -4.0
+
+
+def _log_mean_derivatives(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """``l'``, ``l''`` and ``l'''`` of ``l = log mu``, ``mu = log(1 + e^eta)``.
+
+    With ``p`` the logistic function, ``s = 1 - p`` and ``a = p / mu``: ``l' = a``, ``l'' = a (s - a)`` and
+    ``l''' = a (2a^2 - 3as + 2s^2 - s)``. Far below zero these cancel; there ``l = eta + sum_n c_n e^{n eta}``.
+    """
+    far = eta < _SERIES_BELOW
+    near = np.where(far, _SERIES_BELOW, eta)
+    p, s = sigmoids(near)
+    a = p / np.logaddexp(0.0, near)
+    e, n = np.exp(np.where(far, eta, _SERIES_BELOW)), np.arange(_SERIES.size)
+    first, second, third = (np.polynomial.polynomial.polyval(e, _SERIES * n**k) for k in (1, 2, 3))
+    return (
+        np.where(far, 1 + first, a),
+        np.where(far, second, a * (s - a)),
+        np.where(far, third, a * (2 * a * a - 3 * a * s + 2 * s * s - s)),
+    )
+
+
+# The peaks of l'' and l''', zeros of the next derivative found to 25 digits; heights rounded up.
+_LOG_SLOPE_PEAKS = ((0.4949849516607962, 0.16709557267051664),)
+_LOG_THIRD_PEAKS = ((-1.0206457692211527, 0.06091271016796921), (1.9400071513367114, 0.04316348102019735))
+
+
+@dataclass(frozen=True)
+class SoftplusPoisson(Family):
+    """``f = mu - y log mu``, ``mu = log(1 + e^eta)``: Poisson counts whose mean grows linearly for large ``eta``."""
+
+    responses = Responses.COUNTS
+    link = SOFTPLUS
+    energy = _softplus_energy
+    rise = _softplus_rise
+    convex = True
+
+    def check(self, y: np.ndarray) -> None:
+        check_counts(y)
+
+    def guess(self, y: np.ndarray) -> np.ndarray:
+        """The predictor with ``log(1 + e^eta) = y + 1/2``."""
+        return (y + 0.5) + np.log(-np.expm1(-(y + 0.5)))
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """True for large predictors; for small predictors only if the count is positive."""
+        return np.ones(y.shape, bool), y > 0
+
+    def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        p, s = sigmoids(eta)
+        first, second, third = _log_mean_derivatives(eta)
+        return p - y * first, p * s - y * second, p * s * (s - p) - y * third
+
+    def suprema(self, y: np.ndarray) -> Suprema:
+        """max(1, y), 1/4 + 0.1671 y and 1/(6 sqrt 3) + 0.0610 y; the first is sharp, the others nearly so.
+
+        Let ``l = log mu`` and p, s, a as in `_log_mean_derivatives`: they solve ``s' = -s (1-s)``, ``a' = a (s-a)``.
+        Let ``d = a - s``, positive because ``log(1 + e^eta) < e^eta``. As eta grows, s falls from 1 to 0. The second
+        and later derivatives of ``l`` are about ``-e^eta / 2`` far below zero: they start negative.
+
+        *f'.* ``l'' = -a d < 0``, so ``l'`` falls from 1 to 0 while p rises from 0 to 1: f' rises from -y to 1 (limits).
+
+        *f''* is at most sup p' + y sup|l''|. ``l''' = a q3``, ``q3 = 2d^2 + s d - s (1-s)``, which for each s has one
+        zero ``d > 0``. On this curve the slope of q3 in eta, ``l''''/a``, is negative for s > 0.5553 and positive below
+        (there the resultant of the two polynomials vanishes, 28s^3 - 53s^2 + 28s - 4). q3 starts negative, so its first
+        zero must be a rise, hence s < 0.5553, where it cannot fall again: ``l''`` has one critical point.
+
+        *f'''* is at most sup|p''| + y sup|l'''|. ``l'''' = a q4``, ``q4 = s (1-s)^2 + s (4-5s) d - 6s d^2 - 6d^3``,
+        which for each s has one zero ``d > 0`` (Descartes: one change of sign). On this curve the slope of q4 is
+        negative for s > 0.8394, positive down to s = 0.2630, negative below (roots of the resultant, 16344s^8 -
+        78216s^7 + 154676s^6 - 162778s^5 + 97776s^4 - 33424s^3 + 6146s^2 - 543s + 18; the third in (0, 1) belongs to
+        d < 0). q4 starts negative, so it rises once, in the middle, and falls once, at the end: ``l'''`` has two
+        critical points.
+        """
+        return Suprema(
+            np.maximum(1.0, y), 0.25 + _LOG_SLOPE_PEAKS[0][1] * y, SIGMOID_THIRD + _LOG_THIRD_PEAKS[0][1] * y
+        )
+
+    def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
+        """f' is monotone. For f'' and f''' it is the sum of the suprema of the two parts: an upper bound."""
+        wide = widened(eta, radius)
+        low, high = eta - wide, eta + wide
+        (p, s), (p_high, s_high) = sigmoids(low), sigmoids(high)
+        log_low, log_high = _log_mean_derivatives(low), _log_mean_derivatives(high)
+
+        def most(low: np.ndarray, high: np.ndarray, peaks: Peaks) -> np.ndarray:
+            return largest(low, high, peaks, eta, wide)
+
+        first = most(p - y * log_low[0], p_high - y * log_high[0], ())
+        second = most(p * s, p_high * s_high, SIGMOID_SLOPE_PEAKS)
+        second = second + y * most(log_low[1], log_high[1], _LOG_SLOPE_PEAKS)
+        third = most(p * s * (s - p), p_high * s_high * (s_high - p_high), SIGMOID_THIRD_PEAKS)
+        third = third + y * most(log_low[2], log_high[2], _LOG_THIRD_PEAKS)
+        return Suprema(*map(np.minimum, (first, second, third), self.suprema(y)))
+
+    def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """The sum of the constants of the two parts: an upper bound."""
+        most = _LOG_THIRD_PEAKS[0][1]
+        return logistic_second_order(eta, radius) + y * second_order_near(
+            _log_mean_derivatives, eta, radius, _LOG_THIRD_PEAKS, most
+        )
+
+    def response_distribution(self) -> ResponseDistribution:
+        from .response_distributions import OfMean, stats
+
+        return OfMean(self.link.mean, lambda m, p: stats.poisson(m), discrete=True)

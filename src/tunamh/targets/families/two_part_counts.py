@@ -1,0 +1,85 @@
+"""Counts in which zeros have a probability of their own: what zero-inflated and hurdle models share."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..._arguments import shown
+from ...priors.independent import IndependentPrior
+from ..coordinates.shared import Probability
+from ..observations.observed import Observations
+from ..observations.row_layout import Arrangement, Extra, column_names, shared_scalar
+from .base import BaseFamily, Responses
+from .formula_likelihood import FormulaLikelihood
+from .links import LOG
+from .logistic import Logistic
+from .poisson import Poisson
+from .response_checks import check_counts
+from .second_parameter import by_columns, described_by_columns, start_at
+
+
+class TwoPartFamily(BaseFamily):
+    """Counts with a probability beside them: one number, or described by columns through the logistic function.
+
+    The probability is the only entry of ``described``; ``likelihood`` is that of its rows.
+    """
+
+    responses = Responses.COUNTS
+    link = LOG
+    counts: Any
+    likelihood: ClassVar[Any]
+
+    def check(self, y: np.ndarray) -> None:
+        check_counts(y)
+
+    count_families: ClassVar[tuple[type, ...]] = (Poisson,)
+
+    def check_settings(self) -> None:
+        if not isinstance(self.counts, self.count_families):
+            known = " or ".join(f"{kind.__name__}()" for kind in self.count_families)
+            raise TypeError(f"{type(self).__name__} takes the counts' family, {known}, got {shown(self.counts)}.")
+        (name,) = self.described
+        prior = self.parameter_prior(name)
+        if prior is not None and not isinstance(prior, IndependentPrior):
+            raise TypeError(f"{name} must be a prior of coefficients such as Normal(scale=1), got {shown(prior)}.")
+
+    def probability_prior(self, observations: Observations) -> Any:
+        """Of the coefficients; None where there are none."""
+        (name,) = self.described
+        prior = self.parameter_prior(name)
+        if prior is not None and not described_by_columns(observations):
+            also = f"predictors={{{name!r}: Z}}"
+            raise ValueError(f"a prior of {name} is one of coefficients of columns: give {also} too.")
+        return prior
+
+    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+        (name,) = self.described
+        prior = self.probability_prior(observations)
+        if described_by_columns(observations):
+            return by_columns(observations, self.likelihood, name, prior, start_at(observations))
+        names = column_names(observations)
+        coordinates, begin = Probability(len(names)), np.append(np.zeros(len(names)), 0.5)
+        rows = shared_scalar(observations)
+        extras = (Extra(name),)
+        return Arrangement(rows, self.likelihood, names, coordinates, extras, (Probability.uniform(),), begin)
+
+
+class TwoPartLikelihood(FormulaLikelihood):
+    """Zeros have the first formula, positive counts the second."""
+
+    def check(self, y: np.ndarray) -> None:
+        check_counts(y)
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """In its first predictor: a zero may have come about otherwise, whatever that is."""
+        return y > 0, y > 0
+
+    def kind(self, y: np.ndarray) -> np.ndarray:
+        return (y > 0).astype(np.intp)
+
+
+def softplus_thirds(zeta: np.ndarray, radii: np.ndarray) -> np.ndarray:
+    """The supremum of ``|S'''|`` near ``zeta``, ``S(z) = log(1 + e^z)``; that of ``S(-zeta)`` is the same."""
+    return Logistic().suprema_near(np.zeros_like(zeta), zeta, radii).third

@@ -1,0 +1,112 @@
+"""A family of one's own from one plain function, with the priors of what its rows share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..._arguments import shown
+from ...priors.independent import IndependentPrior
+from ...rows.source import Rows
+from ..coordinates.base import Same
+from ..designs.multi_predictor import SeveralBlock, SeveralLayout, Term
+from ..observations.observed import Arranged, Observations
+from ..observations.row_layout import Arrangement, Extra, column_names
+from .base import BaseFamily
+from .energy_functions import family as likelihood_of
+from .second_parameter import prior_of_columns
+
+
+class UserFamily(BaseFamily):
+    """Rows of several predictors: the first is ``x.theta``, each other one number for all rows, or columns of its own.
+
+    By ``GLM(..., predictors={"zeta": Z})`` the parameter ``zeta`` of the energy is ``z.gamma``.
+    """
+
+    def __init__(self, rows: Any, shared: Mapping[str, IndependentPrior]):
+        self.rows, self.shared, self.described = rows, dict(shared), rows.parameter_names[1:]
+
+    def check(self, y: np.ndarray) -> None:
+        self.rows.check(y)
+
+    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+        design, keys = observations.design, list(observations.described)
+        blocks: list[Any] = [(design.numbers, design.dim)]
+        terms, at, extras, laws = [Term(0, 0, 0)], design.dim, [], []
+        for k, name in enumerate(self.described, start=1):
+            prior = self.shared.get(name)
+            size, labels = 1, None
+            if name in keys:
+                which = keys.index(name)
+                second = observations.others[which]
+                size, columns = second.dim, observations.other_names[which]
+                labels = tuple(str(j) for j in range(size)) if columns is None else tuple(columns)
+            blocks.append(None if labels is None else (second.numbers, size))
+            terms.append(Term(k, k, at))
+            extras.append(Extra(name, labels))
+            which = keys.index(name) if name in keys else len(keys)
+            laws.append(prior_of_columns(observations, which, prior).laws(size))
+            at += size
+        layout = SeveralLayout(blocks, terms, self.rows.predictors)
+        order = [keys.index(name) if name in keys else None for name in self.described]
+
+        def several(rows: Rows) -> Rows:
+            others = (None if which is None else rows.others[which] for which in order)
+            return rows._replace(X=SeveralBlock((rows.X, *others), layout, len(rows.y)), others=())
+
+        names, coordinates = column_names(observations), Same(design.dim, at - design.dim)
+        arranged = Arranged(observations, layout, several)
+        return Arrangement(arranged, self.rows, names, coordinates, tuple(extras), tuple(laws), np.zeros(at))
+
+    def parameter_prior(self, name: str) -> Any:
+        return self.shared.get(name)
+
+    def __repr__(self) -> str:
+        return repr(self.rows)
+
+
+def family(
+    energy: Callable[..., Any],
+    *,
+    convex: bool | None = None,
+    check: Callable[[np.ndarray], Any] | None = None,
+    shared: Mapping[str, IndependentPrior] | None = None,
+    name: str | None = None,
+) -> Any:
+    """Make your own family from one Python function that returns minus the log-likelihood of a row.
+
+    Parameters
+    ----------
+    energy : function ``energy(eta, y)``, or ``energy(eta, zeta, y)``, or of three predictors
+        Use functions of NumPy and `scipy.special`; the energy must be smooth and without branches. Numba compiles it
+        for the chains. Interval arithmetic gives its derivatives and their proved bounds. ``eta`` is ``x.theta``. Each
+        further argument before ``y`` is a parameter that all rows share, or ``z.gamma`` with ``GLM(...,
+        predictors={"zeta": Z})``. Global variables and variables of enclosing functions are constants, with their
+        present values.
+    convex : bool, optional
+        True if the energy is convex in its predictors. Then tunamh does not search for several modes. If the energy is
+        proved not to be convex at the data, an error is raised.
+    check : function ``check(y)``, optional
+        Raises a ValueError for responses that the energy does not allow.
+    shared : dict of priors, optional
+        Priors of the other parameters by name, or of their coefficients. Default: ``Normal(scale=2.5)``.
+    name : str, optional
+        The name of the family. Default: the name of the function.
+
+    Examples
+    --------
+    >>> def tweedie(eta, y):  # power 1.5, dispersion 1
+    ...     return 2 * y * np.exp(-0.5 * eta) + 2 * np.exp(0.5 * eta)
+    >>> target = tunamh.GLM(X, y, tunamh.family(tweedie, convex=True))
+    """
+    rows = likelihood_of(energy, convex=convex, check=check, name=name)
+    known = rows.parameter_names[1:]
+    for key, prior in (shared or {}).items():
+        if key not in known:
+            said = f"its shared parameters are {', '.join(known)}" if known else "there are none"
+            raise ValueError(f"shared names {key!r}, which is no parameter of the energy: {said}.")
+        if not isinstance(prior, IndependentPrior):
+            raise TypeError(f"shared[{key!r}] must be a prior such as tunamh.Normal(scale=1), got {shown(prior)}.")
+    return rows if len(rows.parameter_names) == 1 else UserFamily(rows, shared or {})

@@ -134,9 +134,9 @@ def _finish(draw: Callable[[], Any], out: Path | None, store: Path | None) -> No
     try:
         tree = draw()
     except Warning as error:
-        if not hasattr(error, "posterior"):
+        tree, complaint = vars(error).get("posterior"), error
+        if tree is None:
             raise
-        tree, complaint = error.posterior, error
     if out is not None:
         print(f"wrote {save(tree, out)}")
     if store is not None:

@@ -89,8 +89,9 @@ def regression(
     beside = {"weights": weights, "trials": trials, "censored": censored, "event": event}
     predictors = by_own_names(predictors, () if family is None else family.described)
     in_blocks = isinstance(data, Tables)
-    asked = read_formula(formula, dict.fromkeys(data.names) if in_blocks else as_columns(data), beside, predictors)
-    refuse_unknown(asked.names, list(data.names) if in_blocks else list(as_columns(data)))
+    names = list(data.names) if in_blocks else as_columns(data).names
+    asked = read_formula(formula, names, beside, predictors)
+    refuse_unknown(asked.names, names)
     if in_blocks and not may_be_held(asked, data):
         if family is None:
             raise FormulaError(

@@ -42,9 +42,8 @@ def ended(
         complaints.append(UserWarning(f"no DataTree could be made ({reason}): the draws are in a plain dictionary"))
     try:
         convergence = judge(np.stack([result.draws[:kept] for result in results]))
-        progress.say(
-            closing_line(results, convergence, layout.names, target.n_rows, about["settings"]["thin"], seconds)
-        )
+        thin, statistics = about["settings"]["thin"], about["statistics"]
+        progress.say(closing_line(results, convergence, layout.names, target.n_rows, statistics, thin, seconds))
         told = None if convergence is None else convergence.complaint(layout.names, kept)
         if told is not None:
             complaints.append(ConvergenceWarning(told))

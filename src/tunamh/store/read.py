@@ -51,7 +51,9 @@ def read_store(store: Any) -> Any:
     finished = all(len(result.draws) >= header.draws for result in results)
     settings = {**header.settings, "draws": header.draws, "stopped": "finished" if finished else "unfinished"}
     try:
-        return to_datatree(results, header.layout, exact=header.exact, extra=header.extra, settings=settings)
+        return to_datatree(
+            results, header.layout, exact=header.exact, statistics=header.columns_of_record, settings=settings
+        )
     except (ValueError, TypeError, LookupError) as error:
         told = f"the names in {run.path} make no table of its draws ({error}): its header is damaged or forged."
         raise StoreError(told, run.path) from error

@@ -192,7 +192,8 @@ class Fitted:
         """One factor of a formula: a variable for each term of its effects."""
         pieces, group = pieces_of(side.columns), term_label(side.by)
         names = [self._by_term.get((EFFECT, piece.name, "", group)) for piece in pieces]
-        effects, levels = None, ()
+        effects: np.ndarray | None = None
+        levels: tuple[str, ...] = ()
         if None not in names:
             last = self.posterior[names[0]].dims[-1]
             levels = tuple(str(level) for level in self.posterior[last].values)

@@ -117,7 +117,8 @@ def test_tables_are_not_cut_on_a_screen_of_1280_pixels(tmp_path):
         "g": rng.integers(8, size=n).astype(str),
     }
     table["y"] = 1e7 + 3 * table["yearly income of all persons of the household"] + 1e6 * rng.standard_normal(n)
-    formula = "y ~ `yearly income of all persons of the household` + (1 + `yearly income of all persons of the household` | g)"
+    income = "`yearly income of all persons of the household`"
+    formula = f"y ~ {income} + (1 + {income} | g)"
     tree = tunamh.sample(tunamh.regression(formula, table), draws=150, tune=150, rng=1, progressbar=False)
     page = tunamh.report(tree, tmp_path / "report.html").read_text()
     assert ">Shift<" in page

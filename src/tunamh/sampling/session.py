@@ -26,6 +26,7 @@ from ..store import Store
 from ..targets.base import Target
 from .choose import choose
 from .clock import Clock, SetUp
+from .compiling import compile_together, compile_while_setting_up
 from .completion import attempt, ended, warn
 from .destination import ExistingStore, Made, NewStore, Task, catch_up
 from .run import ChainRun, run_all
@@ -79,6 +80,7 @@ def carry_out(
     clock = Clock(max_seconds)
     with ExitStack() as stack, one_blas_thread(), Progress("set-up", show=progressbar) as progress:
         place.check_early(target, stack)
+        compile_while_setting_up()
         with watching(set_up := SetUp(target.n_rows, clock, progress)):
             made = choices.made()
             if made.target.gathered is not None:
@@ -144,8 +146,7 @@ def _opened(made: Made, task: Task, progress: Progress, in_memory: bool) -> list
     ]
     progress.say(made.why)
     announce("loading compiled code (first use compiles it)")
-    if not runs[0].setup.loop.is_kept:
-        progress.say("compiling, which the first use after an installation does: 10 to 30 seconds")
+    compile_together(runs[0].setup, progress)
     if gathered is not None and made.ready.source is not NO_ROWS:
         announce("gathering the first rows that chains will draw")
         gathered.begin(seeds_of_measure(task.seed)[1])

@@ -26,9 +26,9 @@ def check(
     missing: MISSING = "error",
     redundant: REDUNDANT = "error",
 ) -> None:
-    """Look at data and formula before sampling: rows, missing values, levels, collinear columns, separation.
+    """Check data and formula before sampling: rows, missing values, levels, collinear columns, separation.
 
-    Exit code 0 says that sampling can begin, 2 that something must be mended.
+    Exit code 0 means that sampling can begin, 2 that there is a problem.
 
     Example:
 

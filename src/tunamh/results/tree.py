@@ -29,6 +29,7 @@ def summary(tree: Any, **settings: Any) -> Any:
     shows them. ``settings`` are passed to ArviZ; ``round_to`` sets another rounding.
     """
     from arviz_stats import summary as table_of
+    from pandas import DataFrame
 
     from .table import SummaryTable
 
@@ -36,7 +37,7 @@ def summary(tree: Any, **settings: Any) -> Any:
     shown, left_out = _shown(tree, settings)
     with np.errstate(invalid="ignore", divide="ignore"):  # of a parameter that never moved
         table = table_of(tree, **{"round_to": "none", **shown})
-    if not hasattr(table, "to_string"):
+    if not isinstance(table, DataFrame):
         return table
     table = _without_frozen(table)
     if "round_to" not in settings:
@@ -54,11 +55,13 @@ def summary(tree: Any, **settings: Any) -> Any:
 
 def _posterior_in(tree: Any) -> Any:
     """The group of draws; raises for what has none."""
+    import xarray
+
     try:
         posterior = tree["posterior"]
     except (TypeError, LookupError, AttributeError, ValueError):
         posterior = None
-    if not hasattr(posterior, "data_vars"):
+    if not isinstance(posterior, xarray.Dataset | xarray.DataTree):
         own = " It has a summary of its own: call .summary() on it." if hasattr(tree, "summary") else ""
         raise TypeError(
             "a summary is one of draws: give what tunamh.sample(target) returned, what tunamh.read_store(folder) or "
@@ -69,6 +72,8 @@ def _posterior_in(tree: Any) -> Any:
 
 def _shown(tree: Any, settings: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """The settings by which group effects are left out, unless they are asked for, and the line that says so."""
+    import xarray
+
     posterior = tree["posterior"]
     names = [str(name) for name in posterior.data_vars]
     if {"var_names", "filter_vars", "group"} & set(settings):
@@ -79,7 +84,7 @@ def _shown(tree: Any, settings: dict[str, Any]) -> tuple[dict[str, Any], str]:
             {**settings, "var_names": [name for name in names if name != EFFECTS]},
             f'{n:,} group effects are left out: tunamh.summary(posterior, var_names=["{EFFECTS}"]) shows them.',
         )
-    if "group_effects" in getattr(tree, "children", ()):
+    if isinstance(tree, xarray.DataTree) and "group_effects" in tree.children:
         n = tree["group_effects"]["mean"].shape[-1]
         return settings, f'{n:,} group effects: posterior["group_effects"] has their means and standard deviations.'
     return settings, ""

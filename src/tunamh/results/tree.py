@@ -59,9 +59,10 @@ def _posterior_in(tree: Any) -> Any:
     except (TypeError, LookupError, AttributeError, ValueError):
         posterior = None
     if not hasattr(posterior, "data_vars"):
+        own = " It has a summary of its own: call .summary() on it." if hasattr(tree, "summary") else ""
         raise TypeError(
             "a summary is one of draws: give what tunamh.sample(target) returned, what tunamh.read_store(folder) or "
-            f"xarray.open_datatree(file) reads, got {shown_value(tree)}."
+            f"xarray.open_datatree(file) reads, got {shown_value(tree)}.{own}"
         )
     return posterior
 

@@ -21,12 +21,12 @@ EFFECTS = "group_effect"
 
 
 def summary(tree: Any, **settings: Any) -> Any:
-    """`arviz_stats.summary`, rounded by each parameter's standard deviation: with many rows it is small.
+    """`arviz_stats.summary`, with enough digits for each parameter's standard deviation.
 
-    Every parameter is marked when the draws come from an inexact test. Lines below the table, ``attrs["notes"]``, tell
-    how far the posterior is from Laplace's law where proposals came from it (docs/choose.md), which is
-    ``attrs["laplace"]`` too, and how many group effects are not shown: ``var_names=["group_effect"]`` shows them.
-    ``settings`` go to ArviZ; ``round_to`` among them brings its own rounding back.
+    If the draws come from an inexact test, every parameter is marked. The notes below the table (``attrs["notes"]``)
+    say how far the posterior is from Laplace's approximation, if proposals came from it (docs/choose.md; the numbers
+    are in ``attrs["laplace"]``). They also say how many group effects are not shown; ``var_names=["group_effect"]``
+    shows them. ``settings`` are passed to ArviZ; ``round_to`` sets another rounding.
     """
     from arviz_stats import summary as table_of
 

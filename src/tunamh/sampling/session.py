@@ -20,7 +20,8 @@ from ..process.blas import one_blas_thread
 from ..process.interrupts import HeldInterrupts
 from ..process.progress import Progress
 from ..process.stages import Report, announce, watching
-from ..results.tree import ChainResult, add_summaries, import_what_the_end_needs, refuse_statistics, refuse_unwritable
+from ..results.layout import layout_of, refuse_unwritable
+from ..results.tree import ChainResult, add_summaries, import_what_the_end_needs, refuse_statistics
 from ..rows.supply import NO_ROWS
 from ..store import Store
 from ..targets.base import Target
@@ -53,7 +54,7 @@ class Choices(NamedTuple):
             raise TypeError(f"kernel must be a kernel such as MetropolisHastings(RandomWalk()), got {shown(kernel)}.")
         if kernel is not None and not (test is None and proposal is None):
             raise TypeError("kernel= takes the place of test= and proposal=: give MetropolisHastings(proposal, test).")
-        refuse_unwritable(target.variables)
+        refuse_unwritable(layout_of(target, target.variables))
         return self
 
     def made(self) -> Made:
@@ -112,7 +113,7 @@ def carry_out(
                 posterior, complaints = _ended(made, task, results, settings, seconds, progress)
             if all(run.opened for run in runs):
                 memories = [run.state.chain.memory for run in runs]
-                add = partial(add_summaries, posterior, made.target, made.kernel.summaries, memories)
+                add = partial(add_summaries, posterior, made.given, made.target, made.kernel.summaries, memories)
                 complaints += attempt("the group effects could not be summed up", add)
             if settings["stopped"] == "interrupted":
                 complaints.insert(0, UserWarning(f"interrupted: {told}"))
@@ -144,7 +145,8 @@ def _opened(made: Made, task: Task, progress: Progress, in_memory: bool) -> list
         ChainRun(made.target, made.ready, child, number, point, task.size, room=None if in_memory else 0)
         for number, (child, point) in enumerate(zip(task.seed.spawn(task.chains), task.points, strict=True))
     ]
-    progress.say(made.why)
+    for line in (*made.given.remarks(), made.why):
+        progress.say(line)
     announce("loading compiled code (first use compiles it)")
     compile_together(runs[0].setup, progress)
     if gathered is not None and made.ready.source is not NO_ROWS:
@@ -219,9 +221,9 @@ def _no_draws(interrupted: bool, max_seconds: float | None, store: Store | None)
 def _ended(
     made: Made, task: Task, results: list[ChainResult], settings: dict[str, Any], seconds: float, progress: Progress
 ) -> tuple[Any, list[Warning]]:
-    target = made.target
+    target, layout = made.target, made.layout
     walked = Walked([result.draws for result in results], [result.record for result in results], task.thin)
-    from_laplace = partial(laplace_attributes, target, made.kernel, made.ready, walked, task.seed)
+    from_laplace = partial(laplace_attributes, target, made.kernel, made.ready, walked, task.seed, layout.names)
     natural = [result._replace(draws=target.natural(result.draws)) for result in results]
     about = {"exact": made.kernel.exact, "statistics": made.ready.all_statistics, "settings": settings}
-    return ended(natural, target, about, from_laplace, seconds, progress)
+    return ended(natural, target, layout, about, from_laplace, seconds, progress)

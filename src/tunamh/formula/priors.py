@@ -7,7 +7,9 @@ from typing import Any
 
 from .._arguments import shown
 from ..priors.default import INTERCEPT, ByTerm, beside_intercept, coefficient_scales, intercept_prior
-from ..priors.independent import IndependentPrior, Normal
+from ..priors.independent import IndependentPrior
+from ..priors.normal import Normal
+from ..priors.registry import independent_names
 from .errors import FormulaError, listed
 from .learning import Learned
 from .parse import parse
@@ -90,8 +92,8 @@ def _by_name(given: Mapping[Any, Any], side: RightSide) -> dict[str, Independent
     for name, prior in given.items():
         if isinstance(prior, type) or not isinstance(prior, IndependentPrior):
             raise TypeError(
-                f"the prior of {name} must be Flat, Normal, StudentT, Laplace or Cauchy of tunamh.priors, such as "
-                f"tunamh.Normal(scale=1), got {shown(prior)}."
+                f"the prior of {name} must be {independent_names()} of tunamh.priors, such as tunamh.Normal(scale=1), "
+                f"got {shown(prior)}."
             )
         if any(isinstance(value, tuple | dict) for value in vars(prior).values()):
             raise FormulaError(

@@ -8,7 +8,7 @@ from typing import Any
 from numba.core.dispatcher import Dispatcher
 
 from .._arguments import shown
-from .independent import Flat
+from .flat import Flat
 from .potential import Prior
 from .user import UserPrior
 

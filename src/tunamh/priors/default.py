@@ -26,9 +26,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .by_name import ByName
-from .independent import Flat, IndependentPrior, Normal
+from .flat import Flat
+from .independent import IndependentPrior
 from .laws import Laws
 from .mixtures import MixturePrior
+from .normal import Normal
 
 INTERCEPT = "Intercept"
 

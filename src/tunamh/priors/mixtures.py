@@ -20,8 +20,10 @@ import numpy as np
 
 from .._arguments import moderate_number, settle, shown
 from ..compiled import Part, Refresh, fixed, helper, part
+from .half_cauchy import HalfCauchy
+from .half_student_t import HalfStudentT
 from .laws import FLAT, LAPLACE, NORMAL, Laws, ReadyIndependent, ready, records
-from .positive import HalfCauchy, HalfStudentT, PositivePrior
+from .positive import PositivePrior
 from .potential import Prior, ReadyPrior
 
 # hyper of a mixture: d, whether each coefficient is mixed (d), the variance of those that are not (d), means (d), and

@@ -14,6 +14,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..compiled import LogPrior, Part, part
+from .words import ShellWord
 
 
 class PriorExpansion(NamedTuple):
@@ -54,7 +55,7 @@ class ReadyPrior(ABC):
     @property
     @abstractmethod
     def gaussian(self) -> bool:
-        """Whether nothing is left of it beside its expansion."""
+        """Whether the prior equals its quadratic expansion (Gaussian or flat)."""
 
     @property
     def tails(self) -> float:
@@ -74,7 +75,7 @@ class ReadyPrior(ABC):
         """What is left of the prior when its expansion at ``at`` is accounted for elsewhere."""
 
 
-class Prior(ABC):
+class Prior(ShellWord, ABC):
     """A prior as a user writes it."""
 
     def in_order(self, names: Sequence[str]) -> Prior:

@@ -1,0 +1,23 @@
+"""Exponential priors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .laws import LAPLACE, Laws
+from .positive import SCALES, PositivePrior, one_law
+
+
+@dataclass(frozen=True)
+class Exponential(PositivePrior):
+    """Density ``exp(-x / mean)``, ``x > 0``."""
+
+    mean: float
+
+    falls_fast = True
+
+    def __post_init__(self) -> None:
+        self.check_numbers(mean=SCALES)
+
+    def law(self) -> Laws:
+        return one_law(LAPLACE, 0.0, self.mean)

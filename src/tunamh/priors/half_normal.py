@@ -1,0 +1,25 @@
+"""Half-normal priors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .laws import NORMAL, Laws
+from .positive import SCALES, PositivePrior, one_law
+
+
+@dataclass(frozen=True)
+class HalfNormal(PositivePrior):
+    """Density ``exp(-x^2 / (2 scale^2))``, ``x > 0``."""
+
+    scale: float
+
+    word = "half_normal"
+    word_numbers = ("scale",)
+    falls_fast = True
+
+    def __post_init__(self) -> None:
+        self.check_numbers(scale=SCALES)
+
+    def law(self) -> Laws:
+        return one_law(NORMAL, 0.0, self.scale)

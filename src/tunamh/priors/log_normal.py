@@ -1,0 +1,26 @@
+"""Log-normal priors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .._arguments import number, settle
+from .laws import LOG_NORMAL, Laws
+from .positive import PositivePrior, one_law
+
+
+@dataclass(frozen=True)
+class LogNormal(PositivePrior):
+    """``log x`` is normal with this mean and standard deviation."""
+
+    mean: float
+    scale: float
+
+    vanishes_at_zero = True
+
+    def __post_init__(self) -> None:
+        settle(self, mean=number("mean of the prior", self.mean))
+        self.check_numbers(scale=(1e-6, 1e6))
+
+    def law(self) -> Laws:
+        return one_law(LOG_NORMAL, self.mean, self.scale)

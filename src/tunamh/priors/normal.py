@@ -1,0 +1,63 @@
+"""Normal priors, independent or correlated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from .._arguments import settle
+from .columns import covariance_in_columns, in_columns, per_coordinate, plain_covariance
+from .correlated import ready_correlated
+from .independent import LocatedPrior
+from .laws import NORMAL
+from .potential import Prior, ReadyPrior
+
+
+@dataclass(frozen=True, kw_only=True)
+class Normal(LocatedPrior):
+    """Normal priors ``theta_j ~ N(mean_j, scale_j^2)``, independent; or, with ``covariance``, ``N(mean, covariance)``.
+
+    ``mean`` and ``scale`` are each a number that serves every coordinate, a list in the order of the columns, or a dict
+    or pandas Series that names every column. ``covariance`` is a matrix in the order of the columns, or a pandas table
+    or a dict of dicts that names them.
+    """
+
+    covariance: Any = None
+
+    word = "normal"
+    word_numbers = ("mean", "scale")
+    _kind = NORMAL
+    _scales = (1e-100, 1e100)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.covariance is not None:
+            if self.scale != 1.0:
+                raise ValueError("Normal takes scale= or covariance=, not both: the covariance holds the scales.")
+            settle(self, covariance=plain_covariance(self.covariance))
+
+    def in_order(self, names: Sequence[str]) -> Prior:
+        return replace(
+            self,
+            mean=in_columns(self.mean, names, "mean"),
+            scale=in_columns(self.scale, names, "scale"),
+            covariance=covariance_in_columns(self.covariance, names),
+        )
+
+    def bind(self, dim: int) -> ReadyPrior:
+        if self.covariance is None:
+            return super().bind(dim)
+        covariance = np.array(self.covariance)
+        if len(covariance) != dim:
+            raise ValueError(
+                f"covariance of the prior must have {dim} rows and columns, one per column of X, got {len(covariance)}."
+            )
+        return ready_correlated(per_coordinate(self.mean, dim, "mean"), covariance)
+
+    def __repr__(self) -> str:
+        left_out = "covariance" if self.covariance is None else "scale"
+        shown = {one.name: vars(self)[one.name] for one in fields(self) if one.name != left_out}
+        return f"Normal({', '.join(f'{name}={value!r}' for name, value in shown.items())})"

@@ -1,4 +1,4 @@
-"""Puts compiled code into a wheel: ``TUNAMH_COMPILED=FOLDER python -m build --wheel``, the folder by ``tunamh compile``.
+"""Puts compiled code into a wheel, the code of ``tunamh compile --into FOLDER``: ``TUNAMH_COMPILED=FOLDER ... build``.
 
 Such a wheel is for one version of Python and one kind of machine, and says so by its tag (``TUNAMH_PLATFORM`` names the
 platform). Without the variable the wheel is a plain one, for all.

@@ -25,13 +25,13 @@ def widen(model, *, law=1.0, scales=1.0, table=1.0):
     Chains start by the law that they had before.
     """
     numbers, starts = model.factors[0], [model.start(np.random.default_rng(chain)) for chain in range(4)]
-    model.start = lambda rng, chain=0: starts[chain].copy()
     numbers.root[:] *= law
     numbers.root[model.p :] *= scales
     numbers.unroot[:] = np.linalg.inv(numbers.root)
     if numbers.scale_law[0] > 0:
         numbers.scale_law[1] -= 0.5 * (table - 1) * numbers.scale_law[0] * numbers.scale_law[2]
         numbers.scale_law[2] *= table
+    return model._with(factors=model.factors, start=lambda rng, chain=0: starts[chain].copy())
 
 
 WIDE = [("logistic", {"table": 60.0}), ("poisson", {"scales": 300.0}), ("poisson", {"table": 60.0})]
@@ -40,7 +40,7 @@ WIDE = [("logistic", {"table": 60.0}), ("poisson", {"scales": 300.0}), ("poisson
 @pytest.mark.parametrize(("kind", "how"), WIDE)
 def test_log_scales_of_thousands_are_rejected(kind, how):
     model, (x, y, codes, energy) = model_of(kind, scale=tunamh.HalfNormal(1.0))
-    widen(model, **how)
+    model = widen(model, **how)
     posterior = tunamh.sample(model, draws=6000, tune=100, chains=4, rng=3).posterior
     means, seconds = moments_by_quadrature(x, y, codes, energy, prior_sd=2.0, scale_sd=1.0)
     parts = posterior["theta"].values, np.log(posterior["group_scale"].values), posterior["group_effect"].values
@@ -67,7 +67,7 @@ def test_every_prior_of_scales_at_proposals_far_out(prior, slopes):
     Z = np.column_stack([np.ones(len(x)), x]) if slopes else None
     groups = GroupEffects(codes, X=Z, scale=prior)
     model = MixedModel(x[:, None], y, family, groups, prior=Normal(scale=2.0))
-    widen(model, law=500.0, table=60.0)
+    model = widen(model, law=500.0, table=60.0)
     posterior = tunamh.sample(model, draws=300, tune=50, chains=1, rng=3).posterior
     assert all(np.isfinite(values.values).all() for values in posterior.values())
 

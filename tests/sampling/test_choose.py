@@ -277,8 +277,7 @@ def test_an_indefinite_hessian_is_no_centre():
     x, y = np.ones((40, 1)), np.r_[np.full(20, -30.0), np.full(20, 30.0)]
     target = RobustRegression(x, y, df=1.0, scale=1.0)
     between = target.expansion(np.zeros(1))
-    target.modes = [Mode(np.zeros(1), between, between, 0.0)]
-    said = chosen(target)
+    said = chosen(target._with(modes=[Mode(np.zeros(1), between, between, 0.0)]))
     assert said["proposal"].startswith("RandomWalk")
     assert "indefinite" in said["why"]
 
@@ -286,5 +285,5 @@ def test_an_indefinite_hessian_is_no_centre():
 def test_a_search_that_does_not_end_is_no_centre():
     target = LogisticRegression(X, Y)
     astray = target.expansion(np.full(3, 9.0))
-    target.modes = [Mode(np.full(3, 9.0), astray, astray, 50.0)]
+    target = target._with(modes=[Mode(np.full(3, 9.0), astray, astray, 50.0)])
     assert "50 posterior standard deviations" in chosen(target)["why"]

@@ -47,8 +47,7 @@ class Asked:
             missing=self.missing,
             redundant=self.redundant,
         )
-        target.origin = {**asdict(self), "data": os.path.abspath(self.data)}
-        return target
+        return target.from_origin({**asdict(self), "data": os.path.abspath(self.data)})
 
     @classmethod
     def of_run(cls, header: Any) -> Asked:

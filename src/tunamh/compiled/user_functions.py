@@ -103,11 +103,17 @@ class RowAudit:
         return False
 
 
-def audit_rows(audits: list[RowAudit], dim: int) -> list[RowAudit]:
-    """All rows at a plain point; returns the audits with rows left at which the function raises at every such point."""
-    for point in plain_points(dim):
-        audits = [audit for audit in audits if not audit.at(point)]
-    return audits
+class RowAudits:
+    """All rows at plain points first; those at which a function raises at every such point are left for others."""
+
+    def __init__(self, audits: list[RowAudit], dim: int):
+        self.left = audits
+        for point in plain_points(dim):
+            self.at(point)
+
+    def at(self, theta: np.ndarray) -> None:
+        """Check the indices of rows whose functions could not be called before."""
+        self.left = [audit for audit in self.left if not audit.at(theta)]
 
 
 def plain_points(dim: int) -> Iterator[np.ndarray]:

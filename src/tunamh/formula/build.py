@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..groups import GroupEffects, MixedModel
-from ..priors import Flat
 from ..process.blas import one_blas_thread
 from ..targets import GLM
 from ..targets.designs.from_tables import NamedDesign
@@ -110,18 +109,16 @@ def target_of(
         }
         found = GLM(table, y, family, predictors=others or None, **common)
     if redundant == "error":
-        _refuse_redundant(found.base if isinstance(found, MixedModel) else found, model)
-    found.formula = model
-    return found
+        found = _without_redundant(found, model)
+    return found.from_formula(model)
 
 
 def regression_of_tables(asked: Read, tables: Any, family: Any, prior: Any, missing: str, redundant: str) -> GLM:
     """Of tables that come in blocks."""
     found, model = target_of_tables(asked, tables, family, prior, missing, family.cutpoints_are_intercepts)
     if redundant == "error":
-        _refuse_redundant(found, model)
-    found.formula = model
-    return found
+        found = _without_redundant(found, model)
+    return found.from_formula(model)
 
 
 def _check_response(model: FormulaModel, family: Any, y: Any, of_trials: bool) -> None:
@@ -167,18 +164,19 @@ def _why(named: list[str]) -> str:
     return " Combinations of levels that no row has make them so: 0 + a:b gives each that occurs its own coefficient."
 
 
+def _without_redundant(target: Any, model: FormulaModel) -> Any:
+    """Raise for columns that are sums of others in every row; what was found out about them stays with the target."""
+    base = target.base if isinstance(target, MixedModel) else target
+    _refuse_redundant(base, model)
+    if target is not base or base.observations is not base.given_rows:
+        return target
+    return base.knowing_columns()  # sampling asks for the same
+
+
 def _refuse_redundant(base: GLM, model: FormulaModel) -> None:
-    """Raise for columns that are sums of others in every row."""
-    given = base.given_rows
-    probe = base._with(given)
-    probe.__dict__.pop("columns", None)
-    probe.dim = given.design.dim
-    probe.prior, probe._prior = Flat(), Flat().bind(probe.dim)
-    names = model.side.names
     with one_blas_thread():
-        groups = probe.dependent_columns()
-    if base.observations is given:
-        base.__dict__["columns"] = probe.columns  # sampling asks for the same
+        groups = base.dependent_columns_as_given()
+    names = model.side.names
     for group in groups:
         named = [names[j] for j in group]
         if len(named) == 1:

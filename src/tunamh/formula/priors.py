@@ -49,7 +49,7 @@ def prior_of(
     if found is not None:
         return found
     if isinstance(given, IndependentPrior) and not any(
-        isinstance(value, tuple | dict) for value in vars(given).values()
+        isinstance(value, tuple | dict) for value in given.by_column().values()
     ):
         others = {name: given for name in default if name != INTERCEPT}
         return ByTerm({**default, **others}, side.spans)
@@ -95,7 +95,7 @@ def _by_name(given: Mapping[Any, Any], side: RightSide) -> dict[str, Independent
                 f"the prior of {name} must be {independent_names()} of tunamh.priors, such as tunamh.Normal(scale=1), "
                 f"got {shown(prior)}."
             )
-        if any(isinstance(value, tuple | dict) for value in vars(prior).values()):
+        if any(isinstance(value, tuple | dict) for value in prior.by_column().values()):
             raise FormulaError(
                 f"the prior of {name} must have single numbers, since it serves each coefficient by itself."
             )

@@ -218,8 +218,8 @@ def target_of_tables(
         raise FormulaError(f"trials are of labels, and {type(family).__name__} has none.")
     linear = not of_trials or family.linear_in_label
     rows = FormulaRows(model, names, float(y[0]), linear)
-    source = RowsOfTables(tables, rows, model.side.names, names, each=1 if linear else 2)
-    source.classes = response.levels if family.of_classes else None  # type: ignore[attr-defined]
+    classes = response.levels if family.of_classes else None
+    source = RowsOfTables(tables, rows, model.side.names, names, each=1 if linear else 2, classes=classes)
     of_rows = family.for_trials() if of_trials else family
     made = prior_of(prior, common, _location(family, y, answers), response.levels)
     return GLM(source, family=of_rows, prior=made), model

@@ -47,7 +47,7 @@ def find_centre(rows: GroupedRows, priors: ScalePriors, at: Point) -> Centre:
         raise NotApplicable("no point was found at which all energies are finite.")
     several = len(groupings) > 1
     for k in range(_MOST_STEPS):
-        announce(f"looking for the mode, step {k + 1}")
+        announce("looking for the mode", k + 1)
         shares = rows.shares(at) if several else {}
         lower = _downhill(rows, at, scales, sums, shares, priors.pushed(sum(pushes(rows, at, scales, sums))))
         if lower is None:

@@ -19,6 +19,8 @@ from .parameters import GroupedParameters
 class SharedParameters:
     """A model with groups without its effects, as `tunamh.laplace.gaussian` sees a target."""
 
+    walks_linearly = False
+
     def __init__(self, model: Any):
         self.model, self.n_rows, self.fingerprint = model, model.n_rows, model.fingerprint
         self._prior = _OfCommon(model)

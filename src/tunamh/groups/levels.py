@@ -134,20 +134,24 @@ class LeveledRegression(ResultsOfRegression, MixedModel):
     def __init__(self, target: GLM, factors: list[list[int]]):
         prior = target._prior
         assert isinstance(prior, ReadyIndependent)
-        self.regression, self.factor_columns = target, factors
         grouped = [j for members in factors for j in members]
         kept = np.ones(target.dim, bool)
         kept[grouped] = False
-        self.kept = np.flatnonzero(kept)
-        base = target.on_columns(kept)
-        base._prior = ready(Laws(*(array[kept] for array in prior.laws)))
-        base.names = [target.names[j] for j in self.kept]
+        base = target.on_columns(kept)._with(_prior=ready(Laws(*(array[kept] for array in prior.laws))))
         groupings = [_grouping(target, members, prior.laws, f"levels{k}") for k, members in enumerate(factors)]
         self._set_up(base, groupings, None)
-        self.given_family = target.given_family
         mode = target.modes[0].point
         effects = [np.concatenate([[0.0], mode[members]])[:, None] for members in factors]
-        self.search_start = Point(mode[self.kept].copy(), effects)
+        self._settle(
+            regression=target,
+            factor_columns=factors,
+            kept=np.flatnonzero(kept),
+            given_family=target.given_family,
+            search_start=Point(mode[kept], effects),
+        )
+
+    factor_columns: list[list[int]]
+    kept: np.ndarray
 
     def natural(self, points: np.ndarray) -> np.ndarray:
         theta = np.empty((*points.shape[:-1], self.regression.dim))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -97,28 +97,33 @@ class MixedModel(GroupedParameters):
         refuse(base, form)
         form = form if isinstance(form, Scale) else None  # what else there is, effects do not depend on
         self._set_up(base, groupings_of(base, given, unit(base, form)), form)
+        self._settle(given_family=base.given_family)
         of_labels = base.given_family.of_labels and beside.trials is None
         if (form is not None or of_labels) and beside.weights is None:
             warn_of_single_rows(self.groupings)
         if keep_effects is not None:
-            self.keeps_effects = flag("keep_effects", keep_effects)
-        self.given_family = base.given_family
+            self._settle(keeps_effects=flag("keep_effects", keep_effects))
 
     def _set_up(self, base: GLM, groupings: list[Grouping], form: Scale | None) -> None:
         """Of the common columns' regression and the groups; nothing is read yet."""
-        self.base, self.groupings, self.form = base, groupings, form
         refuse_flat_scales(base, groupings)
-        self.effects = sum(one.groups * one.q for one in groupings)
-        self.keeps_effects = self.effects <= _MOST_KEPT
-        p, m = base.dim, sum(one.scales for one in self.groupings)
-        self.p, self.m = p, m
-        self.grouped = GroupedRows(base, self.groupings)
-        self.scale_priors = ScalePriors(base._prior, self.groupings, -1 if form is None else form.tau_at)
-        design, arranged = with_groups(base, self.groupings, p + m)
-        self.rows_of = base._with(arranged)
-        self.rows_of.y_column = design.numbers.width
-        effects = [name for one in self.groupings for name in effect_names(one)]
-        scales = [f"log group_scale[{name}]" for one in self.groupings for name in scale_names(one)]
+        p, m, n_effects = base.dim, sum(one.scales for one in groupings), sum(one.groups * one.q for one in groupings)
+        design, arranged = with_groups(base, groupings, p + m)
+        self._settle(
+            base=base,
+            groupings=groupings,
+            form=form,
+            p=p,
+            m=m,
+            effects=n_effects,
+            keeps_effects=n_effects <= _MOST_KEPT,
+            grouped=GroupedRows(base, groupings),
+            scale_priors=ScalePriors(base._prior, groupings, -1 if form is None else form.tau_at),
+            rows_of=base.on_observations(arranged, y_column=design.numbers.width),
+            predictors=base.predictors,
+        )
+        effects = [name for one in groupings for name in effect_names(one)]
+        scales = [f"log group_scale[{name}]" for one in groupings for name in scale_names(one)]
         Target.__init__(
             self,
             rows=base.n_rows,
@@ -128,7 +133,7 @@ class MixedModel(GroupedParameters):
                 temper=base.temper,
                 weighted=arranged.weighted,
                 grain=base.family.grain,
-                table=getattr(design, "table", ()),
+                table=design.table,
             ),
             family_hyper=list(base._family_hyper),
             parts=base.parts_with(*base.terms.taylor_parts)._replace(**design.parts._asdict(), distance=no_distance),
@@ -138,14 +143,27 @@ class MixedModel(GroupedParameters):
             ready=Flat().bind(p + m + len(effects)),
             temper=base.temper,
         )
-        self.prior = base.prior
-        self.predictors = base.predictors
+        self._settle(prior=base.prior)
+
+    grouped: GroupedRows
+    scale_priors: ScalePriors
+    rows_of: GLM
+    given_family: Any
+    fingerprint_of_all_rows = True
 
     formula: Any = None
     """What a formula has learned from the data, of a target that was made from one."""
 
     origin: dict[str, Any] | None = None
     """Where a target comes from, in plain values that are kept with its results."""
+
+    def from_formula(self, formula: Any) -> Self:
+        """The same model, which knows the formula that it was made from."""
+        return self._with(formula=formula)
+
+    def from_origin(self, origin: dict[str, Any]) -> Self:
+        """The same model, which knows where it comes from."""
+        return self._with(origin=origin)
 
     @property
     def description(self) -> dict[str, Any] | None:
@@ -190,13 +208,12 @@ class MixedModel(GroupedParameters):
         return self.rows_of.packed(self.base.terms.centre_columns, fill)
 
     def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Model:
-        self._hyper = self._packed_hyper
         plain = super().model(rows, elsewhere)
         prior = self.base._prior
         return plain._replace(common_prior=prior.log_prior, common_hyper=prior.hyper)
 
     @cached_property
-    def _packed_hyper(self) -> np.ndarray:
+    def _hyper(self) -> np.ndarray:
         centre = self.centre
         p, most = self.p, max(one.q for one in self.groupings)
         all_groups = sum(one.groups for one in self.groupings)

@@ -21,7 +21,7 @@ def refuse(base: GLM, form: Any) -> None:
         raise NotApplicable(
             f"group effects beside unknown degrees of freedom ask for an unknown scale: {base.given_family!r}."
         )
-    if getattr(base._prior, "mixture", None) is not None:
+    if base._prior.mixture is not None:
         raise NotApplicable(
             "priors.Horseshoe and priors.Grouped have scales of their own, which are not sampled beside group effects. "
             "Give the coefficients priors.Normal, priors.StudentT or priors.Laplace; or use tunamh.GLM without groups=."
@@ -30,7 +30,7 @@ def refuse(base: GLM, form: Any) -> None:
 
 def groupings_of(base: GLM, given: list[GroupEffects], unit: float) -> list[Grouping]:
     """Every factor's codes of the rows that a regression has: a count of trials may have become two rows."""
-    index, n_given = getattr(base.given_rows, "origin", None) or (slice(None), base.n_rows)
+    index, n_given = base.given_rows.origin or (slice(None), base.n_rows)
     divided = base.arranged.unit  # as the columns of the coefficients are
     return [replace(one, codes=one.codes[index], Z=one.Z[index] / divided) for one in read_groups(given, n_given, unit)]
 

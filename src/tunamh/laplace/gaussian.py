@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..capabilities import Swept, Whitenable, offers
+from ..capabilities import Examined, Swept, Whitenable, offers
 from ..errors import NotApplicable
 
 _PUSHED = 2000  # draws, where natural parameters are not those that are walked
@@ -38,9 +38,9 @@ def laplace_law(target: Any) -> LaplaceLaw | None:
         return target.laplace_law()[0]
     if not offers(target, Whitenable):
         return None
-    modes = vars(target.base).get("modes")  # found already, or not wanted: no search is made for this
-    if modes is not None:
-        return law_at_mode(modes)
+    searched = offers(target.base, Examined) and not (target.centre_as_told and target.base.convex)
+    if searched:  # else no search is made for this
+        return law_at_mode(target.base.modes)
     return _one_more_step(target.metric, target.centre, target.centre_gradient)
 
 
@@ -89,7 +89,7 @@ def moments(target: Any, law: LaplaceLaw) -> tuple[np.ndarray, np.ndarray]:
     to the law's own mean and covariance in walked coordinates, so that only what is curved in the map has sampling
     errors.
     """
-    if getattr(target, "walks_linearly", False):
+    if target.walks_linearly:
         factor = target.natural(law.factor.T).T
         return target.natural(law.mean), factor @ factor.T
     if target.natural(law.mean) is law.mean:

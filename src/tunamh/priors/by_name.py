@@ -70,7 +70,7 @@ def _for_one(prior: IndependentPrior, where: str) -> IndependentPrior:
         )
     if not isinstance(prior, IndependentPrior):
         raise TypeError(f"the prior {where} must be {independent_names()} of tunamh.priors, got {shown(prior)}.")
-    for name, value in vars(prior).items():
+    for name, value in prior.by_column().items():
         if isinstance(value, tuple | dict):
             raise ValueError(
                 f"{name} of the prior {where} must be one number, since it serves one coefficient at a time."

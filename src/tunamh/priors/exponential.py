@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .._arguments import settle
 from .laws import LAPLACE, Laws
-from .positive import SCALES, PositivePrior, one_law
+from .positive import SCALES, PositivePrior, limited, one_law
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Exponential(PositivePrior):
     falls_fast = True
 
     def __post_init__(self) -> None:
-        self.check_numbers(mean=SCALES)
+        settle(self, mean=limited("mean", self.mean, SCALES))
 
     def law(self) -> Laws:
         return one_law(LAPLACE, 0.0, self.mean)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .._arguments import settle
 from .laws import STUDENT_T, Laws
-from .positive import SCALES, PositivePrior, one_law
+from .positive import SCALES, PositivePrior, limited, one_law
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class HalfCauchy(PositivePrior):
     word_numbers = ("scale",)
 
     def __post_init__(self) -> None:
-        self.check_numbers(scale=SCALES)
+        settle(self, scale=limited("scale", self.scale, SCALES))
 
     def law(self) -> Laws:
         return one_law(STUDENT_T, 0.0, self.scale, 1.0)

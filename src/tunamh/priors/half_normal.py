@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .._arguments import settle
 from .laws import NORMAL, Laws
-from .positive import SCALES, PositivePrior, one_law
+from .positive import SCALES, PositivePrior, limited, one_law
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class HalfNormal(PositivePrior):
     falls_fast = True
 
     def __post_init__(self) -> None:
-        self.check_numbers(scale=SCALES)
+        settle(self, scale=limited("scale", self.scale, SCALES))
 
     def law(self) -> Laws:
         return one_law(NORMAL, 0.0, self.scale)

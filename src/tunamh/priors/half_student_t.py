@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .._arguments import settle
 from .laws import STUDENT_T, Laws
-from .positive import SCALES, SHAPES, PositivePrior, one_law
+from .positive import SCALES, SHAPES, PositivePrior, limited, one_law
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class HalfStudentT(PositivePrior):
     word_numbers = ("df", "scale")
 
     def __post_init__(self) -> None:
-        self.check_numbers(df=SHAPES, scale=SCALES)
+        settle(self, df=limited("df", self.df, SHAPES), scale=limited("scale", self.scale, SCALES))
 
     def law(self) -> Laws:
         return one_law(STUDENT_T, 0.0, self.scale, self.df)

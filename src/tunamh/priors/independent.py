@@ -35,25 +35,32 @@ class LocatedPrior(IndependentPrior):
 
     _kind: ClassVar[int]
     _scales: ClassVar[tuple[float, float]] = (1e-50, 1e50)
-    _by_column: ClassVar[tuple[str, ...]] = ("mean", "scale")
+    _order: ClassVar[tuple[str, ...]] = ("mean", "scale")
+
+    def _numbers(self) -> dict[str, Any]:
+        """What may differ from column to column, by name."""
+        return {"mean": self.mean, "scale": self.scale}
+
+    def by_column(self) -> dict[str, Any]:
+        return self._numbers()
 
     def __new__(cls, *numbers: Any, **named: Any) -> Self:
         """Whether a lone number is a mean or a scale is anyone's guess."""
         if numbers:
-            order = cls._by_column if len(numbers) > 1 else [*cls._by_column[:-2], "scale"]
+            order = cls._order if len(numbers) > 1 else [*cls._order[:-2], "scale"]
             meant = ", ".join(f"{name}={value!r}" for name, value in zip(order, numbers, strict=False))
             raise TypeError(f"{cls.__name__} takes its numbers by name, such as {cls.__name__}({meant}).")
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        settle(self, **{name: plain(vars(self)[name], name) for name in self._by_column})
+        settle(self, **{name: plain(value, name) for name, value in self._numbers().items()})
         for value in each(self.scale):
             moderate_number("scale of the prior", value, *self._scales)
 
     def in_order(self, names: Sequence[str]) -> Prior:
-        found = {name: in_columns(vars(self)[name], names, name) for name in self._by_column}
+        found = {name: in_columns(value, names, name) for name, value in self._numbers().items()}
         return replace(self, **found)
 
     def laws(self, dim: int) -> Laws:
-        numbers = {name: per_coordinate(vars(self)[name], dim, name) for name in self._by_column}
+        numbers = {name: per_coordinate(value, dim, name) for name, value in self._numbers().items()}
         return Laws(np.full(dim, self._kind), **{"df": np.ones(dim), **numbers})

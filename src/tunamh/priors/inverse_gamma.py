@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .._arguments import settle
 from .laws import INVERSE_GAMMA, Laws
-from .positive import SCALES, SHAPES, PositivePrior, one_law
+from .positive import SCALES, SHAPES, PositivePrior, limited, one_law
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class InverseGamma(PositivePrior):
     vanishes_at_zero = True
 
     def __post_init__(self) -> None:
-        self.check_numbers(shape=SHAPES, scale=SCALES)
+        settle(self, shape=limited("shape", self.shape, SHAPES), scale=limited("scale", self.scale, SCALES))
 
     def law(self) -> Laws:
         return one_law(INVERSE_GAMMA, 0.0, self.scale, self.shape)

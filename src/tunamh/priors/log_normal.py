@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .._arguments import number, settle
 from .laws import LOG_NORMAL, Laws
-from .positive import PositivePrior, one_law
+from .positive import PositivePrior, limited, one_law
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class LogNormal(PositivePrior):
     vanishes_at_zero = True
 
     def __post_init__(self) -> None:
-        settle(self, mean=number("mean of the prior", self.mean))
-        self.check_numbers(scale=(1e-6, 1e6))
+        scale = limited("scale", self.scale, (1e-6, 1e6))
+        settle(self, mean=number("mean of the prior", self.mean), scale=scale)
 
     def law(self) -> Laws:
         return one_law(LOG_NORMAL, self.mean, self.scale)

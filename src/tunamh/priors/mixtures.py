@@ -12,8 +12,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -197,23 +196,28 @@ class Mixture(NamedTuple):
 class ReadyMixture(ReadyIndependent):
     """As far as the search for a centre goes, a normal prior as wide as the mixture's scales begin."""
 
-    mixture: Mixture
+    scales: Mixture
+
+    @property
+    def mixture(self) -> Mixture:
+        return self.scales
 
 
+@dataclass(frozen=True)
 class MixturePrior(Prior):
-    """A prior of coefficients that are Gaussian given scales."""
+    """A prior of coefficients that are Gaussian given scales; ``columns`` are their names, once these are known."""
+
+    columns: tuple[str, ...] = field(default=(), repr=False, compare=False, kw_only=True)
 
     @abstractmethod
     def kernel(self, dim: int, names: Sequence[str]) -> tuple[Part, list[float], int, np.ndarray, np.ndarray, tuple]:
         """Of so many coefficients: refresh, its numbers, arrangement, groups, the scales' start and the variables."""
 
     def in_order(self, names: Sequence[str]) -> Prior:
-        named = copy(self)
-        object.__setattr__(named, "_names", tuple(names))
-        return named
+        return replace(self, columns=tuple(names))
 
     def bind(self, dim: int) -> ReadyPrior:
-        names = getattr(self, "_names", tuple(str(j) for j in range(dim)))
+        names = self.columns or [str(j) for j in range(dim)]
         return self.bind_beside(Laws(*(np.zeros(dim) for _ in range(4))), np.ones(dim, bool), names)
 
     def bind_beside(self, others: Laws, mixed: np.ndarray, names: Sequence[str]) -> ReadyPrior:
@@ -289,8 +293,10 @@ class Grouped(MixturePrior):
         if not isinstance(self.scale, HalfStudentT | HalfCauchy):
             raise TypeError(f"scale of Grouped must be HalfStudentT or HalfCauchy, got {shown(self.scale)}.")
         if self.groups is not None:
-            values = self.groups.tolist() if hasattr(self.groups, "tolist") else list(self.groups)
-            settle(self, groups=tuple(str(value) for value in values))
+            settle(self, groups=tuple(str(value) for value in self.groups))
+
+    def by_column(self) -> dict[str, Any]:
+        return {"groups": self.groups}
 
     def kernel(self, dim: int, names: Sequence[str]) -> tuple:
         given = ("all",) * dim if self.groups is None else self.groups

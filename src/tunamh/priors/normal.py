@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,9 @@ class Normal(LocatedPrior):
             covariance=covariance_in_columns(self.covariance, names),
         )
 
+    def by_column(self) -> dict[str, Any]:
+        return {**super().by_column(), "covariance": self.covariance}
+
     def bind(self, dim: int) -> ReadyPrior:
         if self.covariance is None:
             return super().bind(dim)
@@ -58,6 +61,5 @@ class Normal(LocatedPrior):
         return ready_correlated(per_coordinate(self.mean, dim, "mean"), covariance)
 
     def __repr__(self) -> str:
-        left_out = "covariance" if self.covariance is None else "scale"
-        shown = {one.name: vars(self)[one.name] for one in fields(self) if one.name != left_out}
-        return f"Normal({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+        shape = f"scale={self.scale!r}" if self.covariance is None else f"covariance={self.covariance!r}"
+        return f"Normal(mean={self.mean!r}, {shape})"

@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arguments import moderate_number, settle, shown
+from .._arguments import moderate_number, shown
 from .flat import Flat
 from .laws import Laws
+from .potential import Prior
 from .words import ShellWord
 
 
@@ -34,9 +35,9 @@ class PositivePrior(ShellWord):
         """A value, or one near it where the density is positive."""
         return value
 
-    def check_numbers(self, **limits: tuple[float, float]) -> None:
-        for name, (low, high) in limits.items():
-            settle(self, **{name: moderate_number(f"{name} of the prior", vars(self)[name], low, high)})
+
+def limited(name: str, value: Any, limits: tuple[float, float]) -> float:
+    return moderate_number(f"{name} of the prior", value, *limits)
 
 
 def one_law(kind: int, mean: float, scale: float, df: float = 1.0) -> Laws:
@@ -67,7 +68,7 @@ def known_or_prior(name: str, value: Any) -> Any:
         )
     if isinstance(value, type) and issubclass(value, PositivePrior):
         raise TypeError(f"{name} is the class {value.__name__}: give a value, such as {value.__name__}(2.5).")
-    if isinstance(value, str | bytes) or np.ndim(value) != 0 or hasattr(value, "bind"):
+    if isinstance(value, str | bytes) or np.ndim(value) != 0 or isinstance(value, Prior):
         raise TypeError(
             f"{name} must be a number (known), a prior of a positive parameter such as tunamh.HalfNormal(2.5), or left "
             f"out (unknown, with a default prior), got {shown(value)}."

@@ -9,12 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..compiled import LogPrior, Part, part
 from .words import ShellWord
+
+if TYPE_CHECKING:
+    from .mixtures import Mixture
 
 
 class PriorExpansion(NamedTuple):
@@ -41,6 +44,11 @@ class ReadyPrior(ABC):
 
     own: ClassVar[bool] = False
     """Whether it is a user's function, whose support may end anywhere."""
+
+    @property
+    def mixture(self) -> Mixture | None:
+        """The scales that are drawn in turn with the coefficients, where the prior is Gaussian given them."""
+        return None
 
     @property
     def proper(self) -> bool:
@@ -77,6 +85,15 @@ class ReadyPrior(ABC):
 
 class Prior(ShellWord, ABC):
     """A prior as a user writes it."""
+
+    def by_column(self) -> dict[str, Any]:
+        """What may differ from column to column: numbers for all columns, tuples in their order, dicts by name."""
+        return {}
+
+    @property
+    def by_position(self) -> bool:
+        """Whether it has numbers for coefficients by their places, in the order of the columns."""
+        return any(isinstance(value, tuple) for value in self.by_column().values())
 
     def in_order(self, names: Sequence[str]) -> Prior:
         """The same prior with whatever went by name in the order of the columns."""

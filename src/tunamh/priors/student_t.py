@@ -20,7 +20,10 @@ class StudentT(LocatedPrior):
     word = "student_t"
     word_numbers = ("df", "mean", "scale")
     _kind = STUDENT_T
-    _by_column = ("df", "mean", "scale")
+    _order = ("df", "mean", "scale")
+
+    def _numbers(self) -> dict[str, Any]:
+        return {"df": self.df, **super()._numbers()}
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -23,6 +23,12 @@ class Report(NamedTuple):
     passes: int  # passes begun, over all rows or over a sample of them
     share: float  # of the newest pass
     rows: int  # read in all passes so far
+    step: int | None = None  # of the stage, where it has steps
+
+    @property
+    def doing(self) -> str:
+        """The stage and its step."""
+        return self.stage if self.step is None else f"{self.stage}, step {self.step}"
 
 
 class Watch:
@@ -54,11 +60,11 @@ def watching(callback: Callable[[Report], None]) -> Iterator[None]:
         _watch.reset(token)
 
 
-def announce(stage: str) -> None:
+def announce(stage: str, step: int | None = None) -> None:
     """Say what the next passes are for; nobody may be listening."""
     watch = _watch.get()
     if watch is not None:
-        watch.tell(stage=stage)
+        watch.tell(stage=stage, step=step)
 
 
 def look() -> None:

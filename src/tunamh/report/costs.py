@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,17 +76,8 @@ def _stages(told: Told, sampling: float | None) -> list[Stage]:
     for name, value in seconds.items():
         found.append(Stage(name, value, 100 * max(0.0, value) / longest))
         if name == "set-up":
-            parts = [(stage, part) for stage, part in _joined(inner).items() if part >= 0.001]
+            parts = [(stage, part) for stage, part in inner.items() if part >= 0.001]
             found += [Stage(stage, part, 100 * part / longest, part=True) for stage, part in parts]
-    return found
-
-
-def _joined(stages: dict[str, float]) -> dict[str, float]:
-    """Steps of one stage, such as those of a search, count together."""
-    found: dict[str, float] = {}
-    for name, seconds in stages.items():
-        plain = re.sub(r", step \d+$", "", name)
-        found[plain] = found.get(plain, 0.0) + seconds
     return found
 
 

@@ -105,7 +105,8 @@ def rows_by_columns(tables: Tables, X: Sequence[str], beside: dict[str, Any], *,
     read = ByColumns(tuple(name for name in X if name not in text), found, **beside, linear=linear)
     if not read.names:
         raise ValueError(f"{', '.join(text)} of X have one level each and there is no other column: nothing varies.")
-    return RowsOfTables(tables, read, read.names, read.columns, each=1 if linear else 2)
+    factors = [name for name, levels in found if len(levels) > 1]
+    return RowsOfTables(tables, read, read.names, read.columns, each=1 if linear else 2, factors=factors)
 
 
 # ------------------------------------------------------------------------------------------------------- one column

@@ -67,11 +67,18 @@ class Source(Protocol):
     fingerprint: str
     """A short text that differs for different data."""
 
-    # A source may have ``memory: int``, the bytes that a run may hold of its rows. Where they take more, packed, the
-    # rows that a chain draws are gathered ahead of it (`tunamh.rows.gathered_rows`).
-
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
         """``function`` of every block, in the order of the blocks. An exception in ``function`` must come through."""
+
+
+@runtime_checkable
+class WithMemory(Protocol):
+    """A source may say how many bytes a run may hold of its rows; None: as many as they take.
+
+    Where they take more, packed, the rows that a chain draws are gathered ahead of it (`tunamh.rows.gathered_rows`).
+    """
+
+    memory: int | None
 
 
 def watched_map(source: Source, function: Callable[[Rows], Result]) -> Iterator[Result]:

@@ -96,6 +96,10 @@ class RowsOfTables:
         Those that ``read`` needs; no others are read from disk.
     each : int
         Rows that ``read`` makes of each row of a table; a block that begins at row ``k`` then begins at ``each * k``.
+    classes : sequence of str, optional
+        The names of responses 0, 1, ..., where a response has names.
+    factors : sequence of str
+        The columns of categories, whose coefficients come behind those of the other columns.
     """
 
     def __init__(
@@ -105,10 +109,14 @@ class RowsOfTables:
         names: Sequence[str] | None,
         columns: Sequence[str] | None = None,
         each: int = 1,
+        *,
+        classes: Sequence[str] | None = None,
+        factors: Sequence[str] = (),
     ):
         self.tables, self.read, self.names = tables, read, names
         self.columns = None if columns is None else list(dict.fromkeys(columns))
         self.n_rows, self.memory = each * tables.n_rows, tables.memory
+        self.classes, self.factors = classes, tuple(factors)
         about = hashlib.blake2b(repr((self.names, self.columns, repr(read))).encode(), digest_size=4)
         self.fingerprint = f"{tables.fingerprint}-{about.hexdigest()}"
 

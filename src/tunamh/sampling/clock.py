@@ -62,13 +62,13 @@ class SetUp:
     def __call__(self, report: Report) -> None:
         self._note(report)
         if self.clock.over:
-            doing = f" ({report.stage})" if report.stage else ""
+            doing = f" ({report.doing})" if report.stage else ""
             raise NoDraws(
                 f"max_seconds={self.clock.limit:g} ran out during set-up{doing}, in pass {report.passes} over the "
                 "rows, before the first draw; allow more time"
             )
         done = report.rows / self.n_rows
-        stage = f"{report.stage}, " if report.stage else ""
+        stage = f"{report.doing}, " if report.stage else ""
         self.progress.update(
             done / max(_PASSES_OF_A_SET_UP, done + 2.0), f"{stage}pass {report.passes}, {report.share:.0%}"
         )

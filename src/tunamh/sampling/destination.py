@@ -59,7 +59,7 @@ class Made(NamedTuple):
 def _all_data(target: Target) -> str:
     """The target's fingerprint; of those that look at some rows only, with a hash of all of them."""
     known = target.fingerprint
-    if type(target).fingerprint is not Target.fingerprint or hasattr(target, "base"):
+    if target.fingerprint_of_all_rows:
         return known
     return f"{known}-{hashlib.blake2b(np.ascontiguousarray(target.rows).data, digest_size=8).hexdigest()}"
 

@@ -13,6 +13,8 @@ from .errors import StoreError
 UNFINISHED = ".unfinished"
 """How the name of a file ends while it is being written."""
 
+_NO_FOLLOW, _NON_BLOCK, _BINARY = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+
 
 def write_whole(path: Path, data: bytes) -> None:
     """Write ``data`` so that a kill or a power cut at any moment leaves the file of before or the new one.
@@ -20,7 +22,7 @@ def write_whole(path: Path, data: bytes) -> None:
     The other name is made anew, never followed: a link that lies there in a stranger's folder leads nowhere.
     """
     other = path.with_name(path.name + UNFINISHED)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY
     try:
         other.unlink(missing_ok=True)
         with os.fdopen(os.open(other, flags, 0o644), "wb") as file:
@@ -47,9 +49,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 def read_whole(path: Path, most: int) -> bytes:
     """The bytes of a file, no more than ``most``. Of a pipe or a device, which have no end, not one is read."""
-    with os.fdopen(
-        os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb"
-    ) as file:
+    with os.fdopen(os.open(path, os.O_RDONLY | _NON_BLOCK | _BINARY), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise ValueError("it is no file that holds bytes")
@@ -84,7 +84,7 @@ class Lock:
 
     def __enter__(self) -> Lock:
         try:
-            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+            flags = os.O_RDWR | os.O_CREAT | _NO_FOLLOW
             self._file = os.open(self.path, flags, 0o644)
         except OSError as error:
             raise StoreError(

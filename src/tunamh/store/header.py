@@ -87,10 +87,11 @@ class Header:
 
     def __post_init__(self) -> None:
         """A header may be a stranger's: every value has its kind, and none asks for more than there can be."""
+        given = asdict(self)
         for name, least in (("draws", 1), ("tune", 0), ("thin", 1), ("chains", 1), ("chunk_draws", 1)):
-            whole_number(name, getattr(self, name), least)
+            whole_number(name, given[name], least)
         for name, kind in _KINDS.items():
-            if not isinstance(getattr(self, name), kind):
+            if not isinstance(given[name], kind):
                 raise TypeError(f"{name} is of another kind")
         if len(self.points) != self.chains or len(self.columns) != 2:
             raise ValueError("there must be a point for every chain and two numbers of columns")

@@ -19,6 +19,7 @@ from ..rows.gathered_rows import GatheredRows
 from ..rows.supply import GATHERED, Supply, random_access
 from .layouts import pack_hyper
 from .parts import Parts
+from .value import Value
 
 if TYPE_CHECKING:
     from .search.newton import Mode
@@ -58,7 +59,7 @@ class Expansion(NamedTuple):
         return np.divide(1.0, np.sqrt(np.abs(curvature)), out=np.full(len(curvature), np.inf), where=curvature > 0)
 
 
-class Target:
+class Target(Value):
     """A posterior ``pi(theta) ~ prior(theta) exp(-sum_i U_i(theta))`` over rows ``i`` of data.
 
     Each row comes with a bound constant ``c_i``: ``|U_i(prop) - U_i(theta)| <= c_i M(theta, prop)``. Tempering and row
@@ -92,6 +93,12 @@ class Target:
     own_bounds: bool = False
     """Whether the bounds are the user's own, who can then correct them."""
 
+    fingerprint_of_all_rows: bool = False
+    """Whether `fingerprint` looks at all rows, or at some only."""
+
+    walks_linearly: bool = False
+    """Whether `natural` is known to be a linear map."""
+
     @property
     def description(self) -> dict[str, Any] | None:
         """Plain values by which rows can be predicted from results; None where nothing is to be predicted."""
@@ -111,20 +118,41 @@ class Target:
         ready: ReadyPrior | None = None,
         temper: float = 1.0,
     ):
-        self.parts, self.dim = parts, dim
-        self.temper = temper
-        self.names = list(names) if names is not None else [str(j) for j in range(dim)]
-        self.prior = as_prior(prior, self.names) if ready is None else prior
-        self._bound_column = bound_column
+        names = list(names) if names is not None else [str(j) for j in range(dim)]
+        prior = as_prior(prior, names) if ready is None else prior
+        self._settle(
+            parts=parts,
+            dim=dim,
+            temper=temper,
+            names=names,
+            prior=prior,
+            own_numbers=tuple(float(value) for value in hyper),
+            _family_hyper=fixed(family_hyper),
+            _prior=prior.bind(dim) if ready is None else ready,
+            _bound_column=bound_column,
+        )
         if isinstance(rows, np.ndarray):
-            self.n_rows, self._packed = len(rows), self._accepted(rows)
+            self._settle(n_rows=len(rows), _packed=self._accepted(rows))
         elif isinstance(rows, GatheredRows):
-            self.n_rows, self._packed = rows.n_rows, rows
+            self._settle(n_rows=rows.n_rows, _packed=rows)
         else:
-            self.n_rows = rows
-        self.own_numbers = tuple(float(value) for value in hyper)
-        self._hyper, self._family_hyper = pack_hyper(self.own_numbers), fixed(family_hyper)
-        self._prior = self.prior.bind(dim) if ready is None else ready
+            self._settle(n_rows=rows)
+
+    parts: Parts
+    dim: int
+    temper: float
+    names: list[str]
+    prior: Any
+    own_numbers: tuple[float, ...]
+    n_rows: int
+    _prior: ReadyPrior
+    _family_hyper: np.ndarray
+    _bound_column: int
+
+    @cached_property
+    def _hyper(self) -> np.ndarray:
+        """The numbers that the compiled parts share."""
+        return pack_hyper(self.own_numbers)
 
     @cached_property
     def _packed(self) -> np.ndarray | GatheredRows:
@@ -215,8 +243,6 @@ class Target:
     @cached_property
     def fingerprint(self) -> str:
         """A short hash of the shape, the bounds' sum and up to 1000 rows spread over the data."""
-        if hasattr(self, "base"):  # an expansion of a target has the same data
-            return self.base.fingerprint
         spread = self.rows[:: max(1, self.n_rows // 1000)]
         digest = hashlib.blake2b(np.ascontiguousarray(spread).tobytes(), digest_size=8)
         digest.update(repr((self.rows.shape, self.total_bound)).encode())
@@ -232,7 +258,7 @@ class Target:
         rows are asked of.
         """
         parts = self.parts
-        if getattr(self._prior, "mixture", None) is not None and parts.refresh is nothing_to_refresh:
+        if self._prior.mixture is not None and parts.refresh is nothing_to_refresh:
             raise NotApplicable(
                 f"the prior {self.prior!r} is Gaussian given unknown scales, which sample(target) draws in turn with "
                 "the coefficients: leave test=, proposal= and control= out."
@@ -331,9 +357,13 @@ class Target:
         """The proposal used when the user names none."""
         return RandomWalk()
 
-    def __repr__(self) -> str:
+    @property
+    def _about(self) -> str:
         temper = "" if self.temper == 1 else f", temper={self.temper:g}"
-        return f"{type(self).__name__}({self.n_rows} rows, {self.dim} parameters, prior={self.prior!r}{temper})"
+        return f"{self.n_rows} rows, {self.dim} parameters, prior={self.prior!r}{temper}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._about})"
 
 
 def checked_temper(temper: float) -> float:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .designs.with_offset import ShiftedDesign
 from .families.metadata import family_as_json
+from .observations.observed import InMemory
 
 if TYPE_CHECKING:
     from .glm import GLM
@@ -18,15 +20,14 @@ def regression_as_json(target: GLM) -> dict[str, Any]:
     """Of results of `GLM`: family, columns and the levels of those that hold categories."""
     rows = target.given_rows
     design = rows.design
-    inner = getattr(design, "design", design)
     return {
         "version": VERSION,
         "family": family_as_json(target.given_family),
         "columns": None if rows.names is None else [str(name) for name in rows.names],
         "dim": int(design.dim),
-        "factors": getattr(inner, "factors", None),
-        "offset": inner is not design,
-        "weighted": getattr(rows, "weights", None) is not None,
+        "factors": design.factors,
+        "offset": isinstance(design, ShiftedDesign),
+        "weighted": isinstance(rows, InMemory) and rows.weighted,
         "predictors": {
             name: None if labels is None else list(labels)
             for name, labels in zip(rows.described, rows.other_names, strict=True)
@@ -49,9 +50,8 @@ def _classes(target: GLM) -> list[str] | None:
 
 def _formula(target: Any) -> dict[str, Any]:
     """What a formula learned, and whatever a front door wants to find again (`tunamh.cli`)."""
-    formula, origin = getattr(target, "formula", None), getattr(target, "origin", None)
-    found = {} if formula is None else {"formula": formula.to_json()}
-    return found if origin is None else {**found, "origin": origin}
+    found = {} if target.formula is None else {"formula": target.formula.to_json()}
+    return found if target.origin is None else {**found, "origin": target.origin}
 
 
 def mixed_as_json(target: Any) -> dict[str, Any]:

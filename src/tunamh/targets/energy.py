@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from .._arguments import number, shown, whole_number
-from ..compiled.user_functions import RowAudit, audit, audit_rows, kept, refuse_uncompiled
+from ..compiled.user_functions import RowAudit, RowAudits, audit, kept, refuse_uncompiled
 from ..errors import NotApplicable
 from ..proposals import RandomWalk
 from ..rows.packing import packed_rows
@@ -103,8 +103,7 @@ class EnergyTarget(Target):
             prior=prior,
             temper=temper,
         )
-        self._width, self._energy, self._gradient, self._hessian = width, energy, gradient, hessian
-        self._lipschitz = [
+        lipschitz = [
             None if values is None else temper * _per_row(values, name, n_rows)
             for values, name in ((c_gradient, "c_gradient"), (c_hessian, "c_hessian"))
         ]
@@ -112,19 +111,29 @@ class EnergyTarget(Target):
             audit(distance, "distance", dim, inputs=2)
         shapes = {"energy": (energy, ()), "gradient": (gradient, (dim,)), "hessian": (hessian, (dim, dim))}
         audits = [RowAudit(f, name, self.rows, width, out) for name, (f, out) in shapes.items() if f is not None]
-        self._audits = audit_rows(audits, dim)
+        self._settle(
+            _width=width,
+            _energy=energy,
+            _gradient=gradient,
+            _hessian=hessian,
+            _lipschitz=lipschitz,
+            _audits=RowAudits(audits, dim),
+        )
+
+    _width: int
+    _energy: Callable
+    _gradient: Callable | None
+    _hessian: Callable | None
+    _lipschitz: list[np.ndarray | None]
+    _audits: RowAudits
 
     def default_proposal(self) -> RandomWalk:
         """Nothing is known of its coordinates before warm-up."""
         return RandomWalk(learn_shape=True)
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
-        self._audit(theta)
+        self._audits.at(theta)
         return super().state_at(theta)
-
-    def _audit(self, theta: np.ndarray) -> None:
-        """Check the indices of rows whose functions could not be called before."""
-        self._audits = [audit for audit in self._audits if not audit.at(theta)]
 
     def expansion(self, theta: np.ndarray) -> Expansion:
         """Energy, gradient and Hessian (by differences of gradients when the user brings none) of the data."""
@@ -139,7 +148,7 @@ class EnergyTarget(Target):
         return at
 
     def _pass(self, theta: np.ndarray) -> Expansion:
-        self._audit(theta)
+        self._audits.at(theta)
         gradient, hessian = np.zeros(self.dim), np.zeros((self.dim, self.dim))
         energy = self._sums(theta, self.rows, self._width, gradient, hessian)
         return Expansion(self.temper * energy, self.temper * gradient, self.temper * hessian)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from ..compiled import Part
-from ..priors import Flat, as_prior
+from ..priors import Flat, ReadyPrior, as_prior
 from ..priors.laws import LAPLACE, NORMAL, Laws, ReadyIndependent
 from ..priors.mixtures import mixture_of_laws
 from ..process.stages import announce
@@ -21,7 +20,7 @@ from .checks.model_warnings import doubts, names_along, proved_proper, refuse_po
 from .checks.separation import separating_direction
 from .checks.soundness import impossible
 from .coordinates.closed_form_prior import ReadyClosed, closed_form
-from .coordinates.recentred import recentrings
+from .coordinates.recentred import Recentred, recentrings
 from .description import regression_as_json
 from .expansion.expanded_rows import expanded, firefly
 from .expansion.one_predictor import OnePredictor
@@ -31,9 +30,10 @@ from .families import BaseFamily
 from .families.multi_predictor import MultiPredictorLikelihood
 from .families.plain import as_family
 from .glm_rows import own_numbers
-from .layouts import pack_hyper
 from .observations.distinct import distinct
 from .observations.inputs import Beside, check_weights, observe
+from .observations.observed import Observations
+from .observations.row_layout import column_names
 from .parts import Parts
 from .regression import Regression
 from .search.many_starts import modes_from_many_starts
@@ -85,8 +85,6 @@ class GLM(Regression):
         your own. No column of ones is added. pandas tables are paired by their row labels, as all vectors are.
     """
 
-    _supported_point: np.ndarray | None = None
-
     repeated: bool = False
     """Whether a row stands for many that are equal, its weight being their number."""
 
@@ -104,50 +102,60 @@ class GLM(Regression):
         censored: Any = None,
         predictors: Mapping[str, Any] | None = None,
     ):
-        self.given_family = given = as_family(family)
+        given = as_family(family)
         temper = checked_temper(temper)
         beside = Beside(weights, offset, trials, censored, predictors)
-        self.given_rows = observe(X, y, beside, given)
-        if self.given_rows.weighted:
-            check_weights(self.given_rows, temper)
-        family_of_rows = given if trials is None else given.for_trials()
-        self.arranged = arranged = family_of_rows.arrange(self.given_rows, temper)
-        self.recentred = recentrings(self.given_rows, len(arranged.names), arranged.extras)
-        if self.recentred:
-            self.arranged = arranged._replace(start=self._recentred_out(np.asarray(arranged.start)))
+        rows = observe(X, y, beside, given)
+        if rows.weighted:
+            check_weights(rows, temper)
+        arranged = (given if trials is None else given.for_trials()).arrange(rows, temper)
+        recentred = recentrings(rows, len(arranged.names), arranged.extras)
+        if recentred:
+            arranged = arranged._replace(start=_recentred_out(np.asarray(arranged.start), recentred))
         observations, row_family, names = arranged[:3]
-        self.observations, self.family = observations, row_family
+        design, form = observations.design, arranged.form
         several = isinstance(row_family, MultiPredictorLikelihood)
-        self.terms = SeveralPredictors(row_family) if several else OnePredictor(row_family)
-        self.predictors = row_family.predictors
-        self.own_bounds = not type(given).__module__.startswith("tunamh.")
-        design = observations.design
-        self.y_column = design.numbers.width
-        form = arranged.form
-        refuse_positions(X, list(self.given_rows.names or ()), prior)
-        self.coefficient_prior = as_prior(prior, names).bind(len(names))
-        ready = self.coefficient_prior
+        refuse_positions(X, rows, prior)
+        prior = as_prior(prior, names)
+        ready = coefficient_prior = prior.bind(len(names))
         refuse_unproved(arranged, ready)
         if form is not None:
             ready = closed_form(form, ready, list(arranged.laws), np.asarray(arranged.start))
         labels = [label for extra in arranged.extras for label in extra.labels or (extra.name,)]
+        self._settle(
+            given_family=given,
+            given_rows=rows,
+            arranged=arranged,
+            recentred=recentred,
+            observations=observations,
+            family=row_family,
+            terms=SeveralPredictors(row_family) if several else OnePredictor(row_family),
+            predictors=row_family.predictors,
+            own_bounds=not type(given).__module__.startswith("tunamh."),
+            y_column=design.numbers.width,
+            coefficient_prior=coefficient_prior,
+        )
         super().__init__(
             rows=observations.n_rows,
             bound_column=self.y_column + 1,
-            hyper=self._own_numbers(temper),
+            hyper=own_numbers_of(observations, row_family, temper),
             family_hyper=row_family.hyper,
             parts=self.parts_with(*self.terms.plain_parts),
             dim=design.dim,
             names=[*names, *labels],
-            prior=as_prior(prior, names),
+            prior=prior,
             ready=ready,
             temper=temper,
         )
 
-    def _own_numbers(self, temper: float) -> tuple[float, ...]:
-        design = self.observations.design
-        grain, table = self.family.grain, getattr(design, "table", ())
-        return own_numbers(design.numbers, temper=temper, weighted=self.observations.weighted, grain=grain, table=table)
+    given_family: Any
+    """The family as a user gave it; `family` is that of the rows, where an unknown parameter is one more column."""
+
+    given_rows: Observations
+    """The observations as a user gave them; `observations` are those that the family makes of them."""
+
+    recentred: list[Recentred]
+    coefficient_prior: ReadyPrior
 
     def parts_with(self, differences: Part, energies: Part, scales: Part, **others: Part) -> Parts:
         """Compiled functions of rows, with those of the family and of the design."""
@@ -162,6 +170,14 @@ class GLM(Regression):
     origin: dict[str, Any] | None = None
     """Where a target comes from, in plain values that are kept with its results."""
 
+    def from_formula(self, formula: Any) -> Self:
+        """The same regression, which knows the formula that it was made from."""
+        return self._with(formula=formula)
+
+    def from_origin(self, origin: dict[str, Any]) -> Self:
+        """The same regression, which knows where it comes from."""
+        return self._with(origin=origin)
+
     @property
     def description(self) -> dict[str, Any] | None:
         return regression_as_json(self)
@@ -170,7 +186,7 @@ class GLM(Regression):
 
     def natural(self, points: np.ndarray) -> np.ndarray:
         form = self.arranged.form
-        return self._recentred_out(points if form is None else form.natural(points))
+        return _recentred_out(points if form is None else form.natural(points), self.recentred)
 
     def walking(self, point: np.ndarray) -> np.ndarray:
         form = self.arranged.form
@@ -178,13 +194,8 @@ class GLM(Regression):
             point = one.back(point)
         return point if form is None else form.walking(point)
 
-    def _recentred_out(self, points: np.ndarray) -> np.ndarray:
-        for one in self.recentred:
-            points = one.out(points)
-        return points
-
     @property
-    def walks_linearly(self) -> bool:
+    def walks_linearly(self) -> bool:  # type: ignore[override]
         """Whether `natural` is a linear map."""
         return self.arranged.form is None or self.arranged.form.linear
 
@@ -196,6 +207,19 @@ class GLM(Regression):
     def dependent_columns(self) -> list[np.ndarray]:
         """Groups of columns that depend on each other over all rows, of those without a proper prior."""
         return dependent_columns(self)
+
+    def dependent_columns_as_given(self) -> list[np.ndarray]:
+        """Groups of columns that depend on each other, as a user gave them, whatever the prior."""
+        rows = self.given_rows
+        probe = self.on_observations(
+            rows,
+            dim=rows.design.dim,
+            walking_names=column_names(rows),
+            prior=Flat(),
+            _prior=Flat().bind(rows.design.dim),
+            known_columns=self.columns if rows is self.observations else None,
+        )
+        return dependent_columns(probe)
 
     def separating_direction(self) -> np.ndarray | None:
         """A direction along which the energy never rises, so that there is no posterior; None where there is one."""
@@ -239,6 +263,10 @@ class GLM(Regression):
     @cached_property
     def modes(self) -> list[Mode]:
         """The posterior's modes that matter, by their share; one where energies are convex."""
+        return self._search.modes
+
+    @cached_property
+    def _search(self) -> _Search:
         announce("looking for the mode")
         modes = searched(self)
         if modes[0].slow and self.separating_direction() is None:
@@ -246,15 +274,12 @@ class GLM(Regression):
         if self._astray(modes[0]):
             again = [find_mode(self, start=start, patient=True) for start in self.search_starts()]
             modes[0] = min([modes[0], *again], key=lambda mode: (self._astray(mode), mode.posterior.energy))
-        if np.isfinite(modes[0].posterior.energy):
-            self._supported_point = modes[0].point
+        supported = modes[0].point if np.isfinite(modes[0].posterior.energy) else None
         own = self._prior.own and self.arranged.form is None
         if own and not modes[0].found:  # its support may end before the mode: then the data's own will do
-            without_prior = copy(self)
-            without_prior._prior = Flat().bind(self.dim)
-            alone = find_mode(without_prior)
+            alone = find_mode(self._with(_prior=Flat().bind(self.dim), known_columns=self.columns))
             modes = [alone] if alone.found else modes
-        return modes
+        return _Search(modes, supported)
 
     def _astray(self, mode: Mode) -> bool:
         """Whether the Laplace law there cannot be that of a mode (`tunamh.targets.checks.soundness`)."""
@@ -264,12 +289,12 @@ class GLM(Regression):
         return impossible(width, self._prior, self.convex)
 
     def supported_point(self) -> np.ndarray | None:
-        return self._supported_point
+        return self._search.supported
 
     def __repr__(self) -> str:
         """With its family, unless the target's own name says it."""
-        kind, about = super().__repr__().split("(", 1)
-        return f"{kind}({self.given_family!r}, {about}" if type(self) is GLM else f"{kind}({about}"
+        family = f"{self.given_family!r}, " if type(self) is GLM else ""
+        return f"{type(self).__name__}({family}{self._about})"
 
     # --------------------------------------------------------------------------------------------- what it offers
 
@@ -280,7 +305,7 @@ class GLM(Regression):
         A posterior about as wide as such a law has its peak and its tails, which a Gaussian approximation lacks.
         """
         prior = self._prior
-        if getattr(prior, "mixture", None) is not None:
+        if prior.mixture is not None:
             return self
         closed = prior if isinstance(prior, ReadyClosed) else None
         own = prior if closed is None else closed.coefficients
@@ -290,12 +315,10 @@ class GLM(Regression):
             return None
         if not self._dominated(own.laws):
             return None
-        other = self._with(self.observations)
-        other._prior = mixture_of_laws(own.laws)
+        mixed = mixture_of_laws(own.laws)
         if closed is not None:
-            start = np.asarray(self.arranged.start)
-            other._prior = closed_form(closed.form, other._prior, [closed.extras], start)
-        return other
+            mixed = closed_form(closed.form, mixed, [closed.extras], np.asarray(self.arranged.start))
+        return self._with(_prior=mixed, known_columns=self.columns)
 
     def _dominated(self, laws: Laws) -> bool:
         """Whether a posterior is about as wide as a Student-t or Laplace law, or has no Laplace law of its own."""
@@ -316,12 +339,12 @@ class GLM(Regression):
         found = distinct(self.observations)
         if found is None:
             return None
-        other = self._with(found)
-        other.given_rows = found if self.given_rows is self.observations else self.given_rows
-        other.repeated = True
-        other.own_numbers = other._own_numbers(self.temper)
-        other._hyper = pack_hyper(other.own_numbers)
-        return other
+        return self.on_observations(
+            found,
+            given_rows=found if self.given_rows is self.observations else self.given_rows,
+            repeated=True,
+            own_numbers=own_numbers_of(found, self.family, self.temper),
+        )
 
     def highest_order(self) -> int:
         """The highest order of expansion whose remainder is bounded in every row; 0 where none is."""
@@ -350,3 +373,23 @@ class GLM(Regression):
         size = np.sqrt(self.sums(lambda X, y, weight: (X.squares(),))[0] / self.n_rows)
         unit = np.divide(1.0, size, out=np.ones(self.dim), where=size > 0)
         return self._prior.mean + unit * rng.standard_normal(self.dim)
+
+
+class _Search(NamedTuple):
+    """What the search for modes found: these, and a point at which the posterior is positive, where there is one."""
+
+    modes: list[Mode]
+    supported: np.ndarray | None
+
+
+def _recentred_out(points: np.ndarray, recentred: list[Recentred]) -> np.ndarray:
+    for one in recentred:
+        points = one.out(points)
+    return points
+
+
+def own_numbers_of(observations: Observations, family: Any, temper: float) -> tuple[float, ...]:
+    """The numbers that compiled code reads of a regression's rows."""
+    design = observations.design
+    weighted = observations.weighted
+    return own_numbers(design.numbers, temper=temper, weighted=weighted, grain=family.grain, table=design.table)

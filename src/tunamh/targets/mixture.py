@@ -181,6 +181,8 @@ class GaussianMixture(Target):
     """
 
     several_modes = True
+    variance: float
+    box: float
 
     def __init__(
         self,
@@ -198,11 +200,11 @@ class GaussianMixture(Target):
         rows = packed_rows(x.size, 2)
         rows[:, 0] = x
         rows[:, 1] = temper * (_paper_bounds if flag("paper_bounds", paper_bounds) else _tight_bounds)(x, variance, box)
-        self.variance, self.box = variance, box
+        self._settle(variance=variance, box=box)
         super().__init__(
             rows=rows,
             bound_column=1,
-            hyper=_Numbers(temper, self.variance, self.box),
+            hyper=_Numbers(temper, variance, box),
             parts=Parts(_differences, _energies, scales=_scales, offset=_inside_box),
             dim=2,
             prior=prior,

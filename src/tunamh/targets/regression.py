@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import copy
 from functools import cached_property, partial
 from typing import Any, Self, TypeVar
 
@@ -34,17 +33,18 @@ class Regression(Target):
     terms: OnePredictor | SeveralPredictors
     family: Any
     y_column: int
+    known_columns: Columns | None = None
+    """What was found out about the columns already, on these rows or on those that they are a sample of."""
 
-    # --------------------------------------------------------------------------------------------------- the rows
+    fingerprint_of_all_rows = True
 
     @cached_property
     def walking_names(self) -> list[str]:
         """The parameters' names in the order in which they are walked."""
-        form, names = self.arranged.form, list(self.names)
-        if form is not None:
-            for at, name in zip([*form.coefficients_at, *form.extra_at], self.names, strict=True):
-                names[at] = name
-        return names
+        form = self.arranged.form
+        return self.names if form is None else form.in_walked_order(self.names)
+
+    # --------------------------------------------------------------------------------------------------- the rows
 
     def weight(self, rows: Rows) -> np.ndarray:
         """Weights of some rows, temper included."""
@@ -125,38 +125,48 @@ class Regression(Target):
             return self.temper * self.n_rows
         return self.temper * self.observations.sums(_weights_of)[0]
 
-    def _with(self, observations: Observations) -> Self:
-        """The same regression of other rows or columns."""
-        other = copy(self)
-        for name in ("_packed", "_taken", "total_bound", "supply", "precision_trace", "modes", "effective_rows"):
-            other.__dict__.pop(name, None)
-        other.observations, other.n_rows = observations, observations.n_rows
-        return other
+    def on_observations(self, observations: Observations, **changes: Any) -> Self:
+        """The same regression of other observations."""
+        return self._with(observations=observations, n_rows=observations.n_rows, **changes)
 
     def on_rows(self, index: np.ndarray) -> Self:
         """The target on some of its rows, weighted up to all of them."""
-        return self._with(self.observations.take(index).weighted_up(self.n_rows / len(index)))
+        rows = self.observations.take(index).weighted_up(self.n_rows / len(index))
+        return self.on_observations(rows, known_columns=self.columns)
 
     def on_columns(self, which: np.ndarray) -> Self:
         """The columns ``which``, a mask, under a flat prior: for questions about the design, not to be sampled."""
-        part = self._with(self.observations.on_columns(which))
-        part.__dict__.pop("columns", None)
-        part.walking_names = [name for name, kept in zip(self.walking_names, which, strict=True) if kept]
-        part.dim = int(which.sum())
-        part.prior, part._prior = Flat(), Flat().bind(part.dim)
-        return part
+        names, dim = [name for name, kept in zip(self.walking_names, which, strict=True) if kept], int(which.sum())
+        return self.on_observations(
+            self.observations.on_columns(which),
+            dim=dim,
+            names=names,
+            walking_names=names,
+            prior=Flat(),
+            _prior=Flat().bind(dim),
+            known_columns=None,
+        )
 
     @cached_property
     def columns(self) -> Columns:
         """What a sample of the rows tells about the columns, and coordinates in which they are well conditioned."""
+        if self.known_columns is not None:
+            return self.known_columns
         index = rows_for_columns(self.n_rows, self.dim)
         if self.observations.in_process:
             return columns_of(self, self.observations.take(index).rows())
-        first, *self._taken = self.observations.take_each([index, *self._rows_of_samples()])  # in one map
+        first, *others = self.observations.take_each([index, *self._rows_of_samples()])  # in one map
+        self._samples_ahead.extend(others)
         return columns_of(self, first.rows())
 
-    _taken: list[Sample]
-    """Samples for the search of a mode that came with those of the columns, and wait to be used."""
+    def knowing_columns(self) -> Self:
+        """The same regression with what is known of its columns: nobody need look at them again."""
+        return self._with(known_columns=self.columns)
+
+    @cached_property
+    def _samples_ahead(self) -> list[Sample]:
+        """Samples for the search of a mode that came with those of the columns, until they are used."""
+        return []
 
     def _rows_of_samples(self) -> list[np.ndarray]:
         """A hundredth and a tenth of the rows, where these are enough to look like all of them: their numbers."""
@@ -173,9 +183,10 @@ class Regression(Target):
         if not indices:
             return
         _ = self.columns  # whose map may take the samples along
-        waiting = self.__dict__.pop("_taken", None)
-        for taken, index in zip(waiting or self.observations.take_each(indices), indices, strict=True):
-            yield self._with(taken.weighted_up(self.n_rows / len(index)))
+        ahead = list(self._samples_ahead)
+        self._samples_ahead.clear()
+        for taken, index in zip(ahead or self.observations.take_each(indices), indices, strict=True):
+            yield self.on_observations(taken.weighted_up(self.n_rows / len(index)), known_columns=self.columns)
 
     def _at_most(self, n: int) -> int:
         """So many rows of a sample, or as many as may be held."""

@@ -93,6 +93,8 @@ class FiniteWalk(Target):
     >>> walk = FiniteWalk([-1.0] * 5000 + [5.0] * 1000, states=200)     # the paper's counterexample
     """
 
+    states: int
+
     def __init__(
         self,
         x: Any = None,
@@ -126,8 +128,7 @@ class FiniteWalk(Target):
         rows = packed_rows(n_rows, n_columns + 1)
         rows[:, :n_columns] = energies
         rows[:, n_columns] = temper * (smallest if c is None else as_vector(c, "c", n_rows))
-        self.states: int = states
-        self.own_bounds = c is not None
+        self._settle(states=states, own_bounds=c is not None)
         super().__init__(
             rows=rows,
             bound_column=n_columns,

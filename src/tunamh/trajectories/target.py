@@ -32,7 +32,6 @@ class HamiltonianRegression(ResultsOfRegression, Target):
     """The state is ``z``, ``theta = centre + L z``; results are the regression's own."""
 
     def __init__(self, target: Any):
-        self.regression = self.base = target
         super().__init__(
             rows=target.n_rows,
             bound_column=1,  # weights, which no test of its own asks for
@@ -47,7 +46,10 @@ class HamiltonianRegression(ResultsOfRegression, Target):
             ready=Flat().bind(target.dim),
             temper=target.temper,
         )
-        self.prior = target.prior
+        self._settle(regression=target, base=target, prior=target.prior)
+
+    base: Any
+    fingerprint_of_all_rows = True
 
     @cached_property
     def short(self) -> ShortRows:
@@ -79,7 +81,7 @@ class HamiltonianRegression(ResultsOfRegression, Target):
         return near_rows(self.regression.terms, self.law, self.short)
 
     @cached_property
-    def _packed_hyper(self) -> np.ndarray:
+    def _hyper(self) -> np.ndarray:
         short, law, near = self.short, self.law, self.near
         expanded = np.column_stack([short.table[near], law.eta[near], law.first[near], law.second[near]])
         numbers = Numbers(
@@ -88,7 +90,6 @@ class HamiltonianRegression(ResultsOfRegression, Target):
         return pack_hyper(self.own_numbers, pack(numbers))
 
     def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Model:
-        self._hyper = self._packed_hyper
         prior = self.regression._prior
         plain = super().model(rows, elsewhere)
         return plain._replace(common_prior=prior.log_prior, common_hyper=prior.hyper)

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._linear import SMALLEST_CURVATURE, scaled_eigen
+from ...priors import Prior
 from ...tables.matrices import column_names
 from ..search.newton import Mode, find_modes
 
 if TYPE_CHECKING:
     from ..expansion.taylor import TaylorTarget
     from ..glm import GLM
+    from ..observations.observed import Observations
 
 _OTHER_SCALE = 2.0  # typical residuals this many times longer or shorter than the scale are another scale's
 _NARROW = 10.0  # times narrower than the likelihood: a prior whose tails, if it has any, are far from its peak
@@ -191,17 +193,15 @@ def names_along(target: GLM, direction: np.ndarray) -> list[str]:
     return [target.walking_names[j] for j in leading]
 
 
-def refuse_positions(X: Any, names: list[str], prior: Any) -> None:
+def refuse_positions(X: Any, rows: Observations, prior: Any) -> None:
     """Numbers of a prior in the order of the columns mean another coefficient where categories changed places."""
-    labels = column_names(X)
-    given = getattr(prior, "__dict__", {}).values()
-    if labels is None or not any(isinstance(value, tuple) and value for value in given):
+    labels, behind = column_names(X), rows.factor_names
+    if labels is None or not isinstance(prior, Prior) or not prior.by_position:
         return
-    of_levels = (name if name in labels else name[: max(name.rfind("["), 0)] for name in names)
-    order = [labels.index(label) for label in of_levels if label in labels]
-    if order != sorted(order):
+    if [label for label in labels if label not in behind] != labels[: len(labels) - len(behind)]:
+        names = listed(list(rows.names or ()))
         raise ValueError(
-            f"columns of categories come behind the others, so that the coefficients are {listed(names)}: give the "
+            f"columns of categories come behind the others, so that the coefficients are {names}: give the "
             "prior's numbers by name (a dict, or tunamh.priors.ByName), or put the columns of numbers first."
         )
 

@@ -45,6 +45,13 @@ class Form(ABC):
         """Where the coefficients are."""
         return np.arange(self.coefficients)
 
+    def in_walked_order(self, names: list[str]) -> list[str]:
+        """Names of all parameters, the coefficients' first, in the order in which they are walked."""
+        found = list(names)
+        for at, name in zip([*self.coefficients_at, *self.extra_at], names, strict=True):
+            found[at] = name
+        return found
+
     @abstractmethod
     def natural(self, points: np.ndarray) -> np.ndarray:
         """Points (..., dim) as a user knows them."""
@@ -52,6 +59,9 @@ class Form(ABC):
     @abstractmethod
     def walking(self, point: np.ndarray) -> np.ndarray:
         """A user's point in the coordinates that are walked."""
+
+    lean: np.ndarray = np.zeros(0)
+    """Of cutpoints: how far their laws move with each coefficient."""
 
     linear: ClassVar[bool] = False
     """Whether `natural` is."""

@@ -210,7 +210,7 @@ class ReadyClosed(ReadyPrior):
     @property
     def _involved(self) -> np.ndarray:
         """The coordinates that the potential depends on."""
-        alone = self.coefficients.flat.all() and not getattr(self.form, "lean", np.zeros(0)).any()
+        alone = self.coefficients.flat.all() and not self.form.lean.any()
         return self.form.extra_at if alone else np.arange(self.form.dim)
 
     def expansion(self, theta: np.ndarray, width: np.ndarray) -> PriorExpansion:

@@ -39,8 +39,7 @@ def recentrings(given: Any, coefficients: int, extras: tuple[Any, ...]) -> list[
         starts[extra.name] = at
         at += extra.size
     found = []
-    described = zip(given.described, given.other_origins, strict=False)
-    for name, origin in described:
+    for name, origin in zip(given.described, given.other_origins, strict=False):
         if origin is not None and origin.any():
             first = starts[name]
             intercept = first + list(extras[[extra.name for extra in extras].index(name)].labels).index("Intercept")

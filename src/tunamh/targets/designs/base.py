@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -138,22 +140,37 @@ class Block(Protocol):
         """Per row, the largest ``|x_ij|``."""
 
 
-class Design(Protocol):
-    """A matrix of features, row by row."""
+class Layout:
+    """Where the features of a row lie, and how many parameters its predictors have."""
 
-    n_rows: int
     dim: int
     numbers: DesignNumbers
     parts: DesignParts
 
+    table: Sequence[float] = ()
+    """Of several predictors: what compiled code reads of their terms."""
+
+    factors: dict[str, list[str]] | None = None
+    """Of a table with columns of categories: their levels, the reference first."""
+
+
+class Design(Layout, ABC):
+    """A matrix of features, row by row."""
+
+    n_rows: int
+
+    @abstractmethod
     def block(self, rows: Any) -> Block:
         """The rows of a slice or of an array of row numbers."""
 
+    @abstractmethod
     def take(self, index: np.ndarray) -> Design:
         """The design of some of the rows."""
 
+    @abstractmethod
     def on_columns(self, which: np.ndarray) -> Design:
         """The design of some of the columns, a mask."""
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """What must not change while a target uses it, by name."""
+    @abstractmethod
+    def arrays(self, what: str = "X") -> dict[str, np.ndarray]:
+        """What must not change while a target uses it, by name; errors call the matrix ``what``."""

@@ -9,7 +9,7 @@ import numpy as np
 from ...compiled import REASSOCIATE, Dot, Dots, Sizes, helper, part
 from ...compiled.vector import prefetch_row
 from ...rows.stream import ROWS_AHEAD
-from .base import DesignNumbers, DesignParts, rows_in_double
+from .base import Design, DesignNumbers, DesignParts, rows_in_double
 from .dense_block import DenseBlock
 from .narrow import MOST_COLUMNS, NarrowBlock, as_columns
 
@@ -84,7 +84,7 @@ _DOUBLE = DesignParts(_double_dots, _double_dot, _double_sizes)
 _SINGLE = DesignParts(_single_dots, _single_dot, _single_sizes)
 
 
-class DenseDesign:
+class DenseDesign(Design):
     """A matrix as it was given: float32 stays float32, with sums in double precision."""
 
     def __init__(self, X: np.ndarray):
@@ -107,5 +107,5 @@ class DenseDesign:
     def on_columns(self, which: np.ndarray) -> DenseDesign:
         return DenseDesign(self.X[:, which])
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {"X": self.X}
+    def arrays(self, what: str = "X") -> dict[str, np.ndarray]:
+        return {what: self.X}

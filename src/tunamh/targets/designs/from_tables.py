@@ -93,6 +93,5 @@ def _with_factors(
         begins += len(levels) - 1
     if begins == 0:
         raise ValueError(f"{what} has one level in every column of categories and no other column: nothing varies.")
-    design = GatheredDesign(numbers, positions, None, begins)
-    design.factors = {str(name): list(levels) for name, (_, levels) in factors.items()}
-    return design, parameters
+    levels_of = {str(name): list(levels) for name, (_, levels) in factors.items()}
+    return GatheredDesign(numbers, positions, None, begins, levels_of), parameters

@@ -16,7 +16,7 @@ from ...compiled import REASSOCIATE, Dot, Dots, Sizes, helper, part
 from ...compiled.vector import prefetch_row
 from ...rows.source import NOWHERE
 from ...rows.stream import ROWS_AHEAD
-from .base import DesignNumbers, DesignParts, design_of, lengths_of_rows, rows_in_double
+from .base import Design, DesignNumbers, DesignParts, design_of, lengths_of_rows, rows_in_double
 
 # Layout of a packed row's features: whole columns, positions (32-bit integers, two in the place of one number), values.
 
@@ -192,15 +192,20 @@ class GatheredBlock(NamedTuple):
         return np.maximum(np.abs(self.whole).max(axis=1, initial=0.0), values.max(axis=1, initial=0.0))
 
 
-class GatheredDesign:
+class GatheredDesign(Design):
     """Whole columns (N, k), positions (N, F) of the others in ``theta``, and their values (none: all 1)."""
 
     parts = DesignParts(_dots, _dot, _sizes)
 
-    factors: dict[str, list[str]] | None = None
-    """Of a table with columns of categories: their levels, the reference first."""
-
-    def __init__(self, whole: np.ndarray, positions: np.ndarray, values: np.ndarray | None, dim: int):
+    def __init__(
+        self,
+        whole: np.ndarray,
+        positions: np.ndarray,
+        values: np.ndarray | None,
+        dim: int,
+        factors: dict[str, list[str]] | None = None,
+    ):
+        self.factors = factors
         self.whole, self.dim, self.n_rows = np.asarray(whole, dtype=np.float64), dim, len(whole)
         self.positions = np.ascontiguousarray(positions, dtype=np.int32)
         self.values = np.empty((self.n_rows, 0)) if values is None else np.ascontiguousarray(values, dtype=np.float64)
@@ -226,10 +231,10 @@ class GatheredDesign:
         values = self.values if self.numbers.valued else None
         return GatheredDesign(self.whole[:, which[: self.whole.shape[1]]], positions, values, int(which.sum()))
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def arrays(self, what: str = "X") -> dict[str, np.ndarray]:
         held: dict[str, np.ndarray] = {
-            "X": self.whole,
-            "the levels of X": self.positions,
-            "the values of X": self.values,
+            what: self.whole,
+            f"the levels of {what}": self.positions,
+            f"the values of {what}": self.values,
         }
         return {name: array for name, array in held.items() if array.shape[1] > 0}

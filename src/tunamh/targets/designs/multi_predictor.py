@@ -16,7 +16,7 @@ from ..._linear import Frame
 from ...compiled import REASSOCIATE, Dot, Dots, Sizes, helper, part
 from ...compiled.vector import prefetch_row
 from ..layouts import OWN
-from .base import Block, DesignNumbers, DesignParts, design_of
+from .base import Block, DesignNumbers, DesignParts, Layout, design_of
 
 _TABLE = OWN + len(DesignNumbers._fields) + 3  # behind the design's numbers and the regression's: one record per term
 _PREDICTOR, _STORED, _SINGLE, _FIRST, _COLUMNS, _POSITIONS, _VALUED, _OFFSET, _THETA = range(9)
@@ -135,7 +135,7 @@ def _sizes(theta, rows, i, hyper):
     return terms * (1.0 + count / 32.0), np.sqrt(squares)
 
 
-class SeveralLayout:
+class SeveralLayout(Layout):
     """How blocks of columns lie side by side in a packed row, and the terms they make.
 
     ``blocks`` are the designs' numbers and how many parameters each has; None is a column of ones.
@@ -149,12 +149,13 @@ class SeveralLayout:
         self.dim = max(term.start + self.dims[term.block] for term in terms)
         widths = [0 if block is None else int(block[0].width) for block in blocks]
         self.firsts = np.cumsum([0, *widths])[:-1].tolist()
-        self.table: list[float] = []
+        table: list[float] = []
         for predictor, which, start in terms:
             of = DesignNumbers(0, False, 1, 0, False) if blocks[which] is None else blocks[which][0]  # type: ignore[index]
             offset = self.firsts[which] + of.width - 1 if of.shifted else _NONE
             where = [self.firsts[which], of.columns, of.positions, of.valued, offset, start]
-            self.table += [float(number) for number in (predictor, blocks[which] is not None, of.single, *where)]
+            table += [float(number) for number in (predictor, blocks[which] is not None, of.single, *where)]
+        self.table = table
         self.numbers = DesignNumbers(sum(widths), False, 0, 0, False, False, predictors, len(self.terms))
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..._arguments import flag, numbers, parameters, settle, shown, whole_number
 from ...capabilities import Expandable, offers
 from ...errors import NotApplicable
+from ..base import Target
 from ..search.newton import best_mode
-
-if TYPE_CHECKING:
-    from ..base import Target
 
 
 @dataclass(frozen=True)
@@ -46,11 +44,11 @@ class Taylor:
         if order > 2:
             raise ValueError(f"order must be 1 or 2, got {order}.")
         centre = None if self.centre is None else numbers("centre", self.centre)
-        whiten, original_bounds = (flag(name, getattr(self, name)) for name in ("whiten", "original_bounds"))
+        whiten, original_bounds = flag("whiten", self.whiten), flag("original_bounds", self.original_bounds)
         settle(self, order=order, centre=centre, whiten=whiten, original_bounds=original_bounds)
 
     def __call__(self, target: Target) -> Target:
-        if not hasattr(target, "n_rows"):
+        if not isinstance(target, Target):
             raise TypeError(f"Taylor expands a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
         if not offers(target, Expandable):
             raise NotApplicable(
@@ -69,4 +67,6 @@ class Taylor:
         else:
             centre = parameters("centre", self.centre, target.dim)
             at_centre = target.expansion(centre)
-        return target.taylor(self.order, centre, at_centre, whiten=self.whiten, original_bounds=self.original_bounds)
+        how = {"whiten": self.whiten, "original_bounds": self.original_bounds}
+        expanded = target.taylor(self.order, centre, at_centre, **how)
+        return expanded if self.centre is None else expanded.about_own_centre()

@@ -11,9 +11,8 @@ A chain may walk in the parameters' own coordinates or in whitened ones, ``theta
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -125,14 +124,19 @@ class TaylorTarget(Target):
         start: Callable[[np.random.Generator, int], np.ndarray] | None = None,
     ):
         d = base.dim
-        self._start = base.start if start is None and base.several_modes else start
-        self.base, self.order, self.centre, self.at_centre, self.bounds = base, order, centre, at_centre, bounds
-        self.gradient, self.hessian = at_centre.gradient, at_centre.plain_hessian
-        self.own_bounds, self.white = base.own_bounds, shape is not None
-        self.predictors = base.predictors
-        self._shape = Shape(np.zeros(d), 0.0, np.inf) if shape is None else shape
-        root = np.eye(d) if root is None else root
-        plain = Expanded(order, bounds.trust, centre, self.gradient, self.hessian, root)
+        self._settle(
+            base=base,
+            order=order,
+            centre=centre,
+            at_centre=at_centre,
+            bounds=bounds,
+            root=np.eye(d) if root is None else root,
+            white=shape is not None,
+            own_bounds=base.own_bounds,
+            predictors=base.predictors,
+            _shape=Shape(np.zeros(d), 0.0, np.inf) if shape is None else shape,
+            _start=base.start if start is None and base.several_modes else start,
+        )
         super().__init__(
             rows=remainders.rows,
             bound_column=remainders.bound_column,
@@ -145,7 +149,43 @@ class TaylorTarget(Target):
             ready=base._prior,
             temper=base.temper,
         )
-        self._hyper = pack_hyper(self.own_numbers, pack_expanded(plain))
+
+    base: Target
+    order: int
+    centre: np.ndarray
+    at_centre: Expansion
+    bounds: Bounds
+    root: np.ndarray
+    white: bool
+    _shape: Shape
+    _start: Callable[[np.random.Generator, int], np.ndarray] | None
+
+    centre_as_told: bool = False
+    """Whether a user said where to expand; otherwise it is a mode that was searched for, or the mean beside it."""
+
+    fingerprint_of_all_rows = True
+
+    def about_own_centre(self) -> Self:
+        """The same target, which knows that a user said where to expand."""
+        return self._with(centre_as_told=True)
+
+    @property
+    def fingerprint(self) -> str:
+        """An expansion of a target has the same data."""
+        return self.base.fingerprint
+
+    @property
+    def gradient(self) -> np.ndarray:
+        return self.at_centre.gradient
+
+    @cached_property
+    def hessian(self) -> np.ndarray:
+        return self.at_centre.plain_hessian
+
+    @cached_property
+    def _hyper(self) -> np.ndarray:
+        at = Expanded(self.order, self.bounds.trust, self.centre, self.gradient, self.hessian, self.root)
+        return pack_hyper(self.own_numbers, pack_expanded(at))
 
     def natural(self, points: np.ndarray) -> np.ndarray:
         return self.base.natural(points)
@@ -179,10 +219,8 @@ class TaylorTarget(Target):
 
     def with_skew(self, skew: np.ndarray) -> TaylorTarget:
         """The same target with another estimate of how far the mean lies from the mode: proposals sit there."""
-        other = copy(self)
-        other._shape = self._shape._replace(skew=np.asarray(skew, dtype=np.float64))
-        other.__dict__.pop("reference", None)
-        return other
+        shape = self._shape._replace(skew=np.asarray(skew, dtype=np.float64))
+        return self._with(_shape=shape, prior_at_centre=self.prior_at_centre, metric=self.metric)
 
     @cached_property
     def prior_at_centre(self) -> PriorExpansion:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,17 +42,28 @@ class Whitened(TaylorTarget):
     spread = 1.25  # most starts lie within the trust radius, beyond which distances count up to tenfold
 
     def __init__(self, plain: TaylorTarget, distance: Any):
-        plain.metric, plain.reference  # noqa: B018  (shared with the plain target, whose prior is still whole)
-        vars(self).update(vars(plain))
+        whole = plain._prior
+        self._settle(
+            **plain._facts,
+            prior_at_centre=plain.prior_at_centre,
+            metric=plain.metric,
+            reference=plain.reference,
+            total_bound=plain.total_bound,
+        )
+        self._settle(
+            parts=plain.parts._replace(locate=_unwhiten, distance=distance, offset=_white_offset),
+            _prior=whole.without(plain.centre, plain.prior_at_centre) if plain.order == 2 else whole,
+        )
+
+    @cached_property
+    def _hyper(self) -> np.ndarray:
         factor, kept, centre = self.metric.factor, self.metric.kept, self.state_at(self.centre)
         if self.order == 2:
             slope, curvature = factor.T @ self.centre_gradient - kept * centre, kept
-            self._prior = self._prior.without(self.centre, self.prior_at_centre)
         else:
             slope, curvature = factor.T @ self.gradient, np.zeros(self.dim)
         white = White(self.order, self.trust, self.centre, centre, slope, curvature, self.reference, factor)
-        self._hyper = pack_hyper(self.own_numbers, pack_white(white))
-        self.parts = self.parts._replace(locate=_unwhiten, distance=distance, offset=_white_offset)
+        return pack_hyper(self.own_numbers, pack_white(white))
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
         return self.metric.inverse @ (theta - self.reference)

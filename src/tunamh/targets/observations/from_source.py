@@ -11,7 +11,8 @@ import numpy as np
 
 from ...errors import SourceError
 from ...rows.seal import digest_of
-from ...rows.source import Factored, Rows, Source, real_numbers, refuse_outside, watched_map
+from ...rows.source import Factored, Rows, Source, WithMemory, real_numbers, refuse_outside, watched_map
+from ...rows.table_source import RowsOfTables
 from ...tables.matrices import as_matrix, refuse_non_finite
 from ...tables.sparse import is_sparse
 from ..designs import Block, Design
@@ -78,7 +79,7 @@ class Blocks(NamedTuple):
             )
         if self.factors:
             refuse_outside(X, self.dim, start)
-        values = getattr(X, "values", None) if self.factors else None
+        values = X.values if isinstance(X, Factored) and self.factors else None
         if (values is not None) != self.valued or (values is not None and np.shape(values) != np.shape(positions)):
             raise ValueError(f"rows from {start} on have values of levels of another shape than the first block's.")
         values = None if values is None else real_numbers(values, "values of levels", start)
@@ -134,7 +135,8 @@ class FromSource(Observations):
         if names is not None and len(names) != self._blocks.dim:
             raise ValueError(f"the source names {len(names)} columns, but its rows have {self._blocks.dim}.")
         self.names = names
-        self.classes = getattr(source, "classes", None)
+        if isinstance(source, RowsOfTables):
+            self.classes, self.factor_names = source.classes, source.factors
 
     @property
     def has_censoring(self) -> bool:
@@ -148,7 +150,7 @@ class FromSource(Observations):
 
     @property
     def memory(self) -> int | None:  # type: ignore[override]
-        return getattr(self.source, "memory", None)
+        return self.source.memory if isinstance(self.source, WithMemory) else None
 
     @property
     def most_at_once(self) -> int | None:  # type: ignore[override]
@@ -217,9 +219,12 @@ class _Places:
         self._types = {"numbers": np.float32 if blocks.single else np.float64, "positions": np.int32}
 
     def put(self, places: Any, rows: Rows) -> None:
-        parts = {name: getattr(rows, name) for name in ("y", "weights", "offset", "censored")}
-        factored = isinstance(rows.X, Factored)
-        parts |= {"numbers": rows.X} if not factored else {name: getattr(rows.X, name) for name in _FACTORED}
+        parts = {"y": rows.y, "weights": rows.weights, "offset": rows.offset, "censored": rows.censored}
+        X = rows.X
+        features = {"numbers": X, "positions": None, "values": None}
+        if isinstance(X, Factored):
+            features = {"numbers": X.numbers, "positions": X.positions, "values": X.values}
+        parts |= features
         for name, part in parts.items():
             if part is None:
                 continue
@@ -227,9 +232,6 @@ class _Places:
                 kind = self._types.get(name, np.float64)
                 self.arrays[name] = np.empty((self.n_rows, *part.shape[1:]), kind, order="F")  # as files have columns
             self.arrays[name][places] = part
-
-
-_FACTORED = ("numbers", "positions", "values")
 
 
 def _chosen_each(blocks: Blocks, indices: list[np.ndarray], rows: Rows) -> list[tuple[slice, Rows]]:
@@ -247,16 +249,17 @@ def _chosen(blocks: Blocks, index: np.ndarray, rows: Rows) -> tuple[slice, Rows]
     if isinstance(X, Factored):
         values = None if X.values is None else np.asarray(X.values)[inside]
         taken = Factored(np.asarray(X.numbers)[inside], np.asarray(X.positions)[inside], X.dim, values)
-    wanted = {"weights": blocks.weighted, "offset": blocks.shifted, "censored": blocks.censored}
-    beside = {name: _beside(rows, name, getattr(rows, name), there) for name, there in wanted.items()}
-    beside = {name: None if values is None else values[inside] for name, values in beside.items()}
+    weights = _beside(rows, "weights", rows.weights, blocks.weighted)
+    offset = _beside(rows, "offset", rows.offset, blocks.shifted)
+    censored = _beside(rows, "censored", rows.censored, blocks.censored)
+    weights, offset, censored = (None if values is None else values[inside] for values in (weights, offset, censored))
     y = np.ascontiguousarray(real_numbers(rows.y, "y", rows.start), dtype=np.float64)[inside]
-    return here, Rows(rows.start, taken, y, beside["weights"], beside["offset"], beside["censored"])
+    return here, Rows(rows.start, taken, y, weights, offset, censored)
 
 
 def _first_block(source: Source) -> Blocks:
     """What the first block is like."""
-    if hasattr(source, "first"):
+    if isinstance(source, RowsOfTables):
         return Blocks.like(source.first())
     for found in source.map(Blocks.like):
         return found
@@ -285,9 +288,10 @@ def _look(blocks: Blocks, check: Callable[[np.ndarray], None], names: list[str] 
     seen = blocks(rows)
     if numbers.shape[1] > 0:
         refuse_non_finite(as_matrix(numbers, "X"), "X", rows.start, names)
-    for what in ("y", "weights", "offset", "censored"):
-        if getattr(seen, what) is not None:
-            refuse_non_finite(getattr(seen, what), what, rows.start)
+    numbers_beside = {"y": seen.y, "weights": seen.weights, "offset": seen.offset, "censored": seen.censored}
+    for what, found in numbers_beside.items():
+        if found is not None:
+            refuse_non_finite(found, what, rows.start)
     if seen.censored is not None and not np.isin(seen.censored, (-1.0, 0.0, 1.0)).all():
         row = int(np.argmax(~np.isin(seen.censored, (-1.0, 0.0, 1.0))))
         raise ValueError(f"censored must be 0, 1 or -1, but row {rows.start + row} has {seen.censored[row]:g}.")

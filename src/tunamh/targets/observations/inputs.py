@@ -57,7 +57,8 @@ def observe(X: Any, y: Any, beside: Beside, family: BaseFamily) -> Observations:
     if y is None:
         raise TypeError("y is missing: give the responses, one per row of X, or a source that has them.")
     beside = beside._replace(offset=_for_all(beside.offset, X), trials=_for_all(beside.trials, X))
-    vectors = {"y": y, **{name: getattr(beside, name) for name in ("weights", "offset", "trials", "censored")}}
+    vectors = {"y": y, **beside._asdict()}
+    del vectors["predictors"]
     tables = {f"predictors[{name!r}]": table for name, table in (beside.predictors or {}).items()}
     y, *others = aligned(X, "X", **vectors, **tables)
     others, tables = others[:4], dict(zip(beside.predictors or {}, others[4:], strict=True))
@@ -84,18 +85,26 @@ def observe(X: Any, y: Any, beside: Beside, family: BaseFamily) -> Observations:
     labels = {"X": names}
     for (one, of_one), name in zip(given_columns, tables, strict=True):
         labels[f"predictors[{name!r}]"] = of_one
-        columns |= {held.replace("X", f"predictors[{name!r}]"): array for held, array in one.arrays().items()}
+        columns |= one.arrays(f"predictors[{name!r}]")
     arrays = {name: array for name, array in held.items() if array is not None}
     seal = Seal({**design.arrays(), **arrays, **columns}, labels)
     if trials is not None:
         return family.of_trials(InMemory(design, y, weights, names, seal), trials)
-    found = InMemory(design, y, weights, names, seal, censored, tuple(one for one, _ in given_columns))
-    found.classes = names_of_classes
     ready = [table if isinstance(table, NamedDesign) else None for table in tables.values()]
-    found.other_priors = tuple(None if one is None else one.prior for one in ready)
-    found.other_origins = tuple(None if one is None else one.origin for one in ready)
-    found.other_names, found.described = tuple(labels for _, labels in given_columns), tuple(beside.predictors or ())
-    return found
+    return InMemory(
+        design,
+        y,
+        weights,
+        names,
+        seal,
+        censored,
+        others=tuple(one for one, _ in given_columns),
+        other_names=tuple(labels for _, labels in given_columns),
+        described=tuple(beside.predictors or ()),
+        other_priors=tuple(None if one is None else one.prior for one in ready),
+        other_origins=tuple(None if one is None else one.origin for one in ready),
+        classes=names_of_classes,
+    )
 
 
 class Named(NamedTuple):

@@ -35,13 +35,29 @@ class Observations(ABC):
     most_at_once: int | None = None
     """Rows of a sample at most; None: as many as there are."""
 
-    # What a user may have given beside the rows; see `InMemory`.
+    classes: Sequence[str] | None = None
+    """The names of responses 0, 1, ..., where a user gave these by name."""
+
+    factor_names: Sequence[str] = ()
+    """The columns of categories, whose coefficients come behind those of the other columns."""
+
     others: tuple[Design, ...] = ()
-    other_names: tuple[Sequence[str] | None, ...] = ()
+    """Designs of further predictors."""
+
     described: tuple[str, ...] = ()
+    """The parameters that further predictors describe."""
+
+    other_names: tuple[Sequence[str] | None, ...] = ()
+    """Of the columns of further predictors."""
+
     other_priors: tuple[Any, ...] = ()
+    """Of their coefficients, where the family has none."""
+
     other_origins: tuple[np.ndarray | None, ...] = ()
-    classes: tuple[str, ...] | None = None
+    """What was subtracted from the columns of further predictors."""
+
+    origin: tuple[np.ndarray, int] | None = None
+    """Of which given row each row is a part, and how many were given: where one became two."""
 
     @property
     def has_censoring(self) -> bool:
@@ -94,14 +110,9 @@ class Sample(Observations):
         """With all weights multiplied by ``factor``."""
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class InMemory(Sample):
-    """Arrays, which are not copied; the seal notices when they are changed. A sample has none.
-
-    ``others`` are further designs, ``other_names`` their columns' names, ``described`` the parameters they describe.
-    ``other_priors`` and ``other_origins`` are those of `NamedDesign`. ``classes`` are the names of responses 0, 1, ...
-    where a user gave these by name.
-    """
+    """Arrays, which are not copied; the seal notices when they are changed. A sample has none."""
 
     design: Design
     y: np.ndarray
@@ -118,11 +129,14 @@ class InMemory(Sample):
     digest: str = ""
     """Of the data that distinct rows were taken from."""
     origin: tuple[np.ndarray, int] | None = None
-    """Of which given row each row is a part, and how many were given: where one became two."""
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
         return len(self.y)
+
+    @property
+    def factor_names(self) -> Sequence[str]:  # type: ignore[override]
+        return [name for name, levels in (self.design.factors or {}).items() if len(levels) > 1]
 
     @property
     def weighted(self) -> bool:  # type: ignore[override]

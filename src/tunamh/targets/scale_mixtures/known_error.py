@@ -29,6 +29,7 @@ from ...compiled import REASSOCIATE, Distance, Locate, Offset, Propose, fixed, h
 from ...compiled.vector import copy_into
 from ...priors.laws import RECORD, laws_at
 from ...priors.mixtures import HORSESHOE, Mixture
+from ...priors.potential import ReadyPrior
 from ...proposals import Proposal, ReadyProposal, Space
 from ...proposals.dilation import log_dilation
 from ..coordinates.base import Scale
@@ -182,34 +183,48 @@ class GivenScales(Proposal):
 class GivenScalesTarget(TaylorTarget):
     """An expansion of a regression, for chains whose states hold the scales of the prior too."""
 
+    mixture: Mixture
+    scaled: Scaled | None
+    proposal_knobs: np.ndarray
+
     def __init__(self, expanded: TaylorTarget):
-        vars(self).update(vars(expanded))
-        prior: Any = expanded._prior
-        self.mixture: Mixture = prior.mixture
-        mixture = self.mixture
-        d, form = self.dim, expanded.base.arranged.form  # type: ignore[attr-defined]
-        self.scaled = scaled = Scaled(form) if isinstance(form, Scale) else None
+        prior = expanded._prior
+        mixture: Any = prior.mixture
+        d, form = expanded.dim, expanded.base.arranged.form  # type: ignore[attr-defined]
+        scaled = Scaled(form) if isinstance(form, Scale) else None
         group = np.where(mixture.mixed, mixture.groups, -mixture.fixed_variance)
         numbers = [float(d), float(mixture.arrangement), *group, *mixture.mean]
-        begins = int(self._hyper[0])
         known = [*numbers, *(() if scaled is None else scaled.numbers)]
-        self._hyper = pack_hyper([*self.own_numbers, *known, float(len(known))], self._hyper[begins:])
-        H, g, centre = self.hessian, self.gradient, self.centre
+        packed, H, g, centre = expanded._hyper, expanded.hessian, expanded.gradient, expanded.centre
+        rest: ReadyPrior
         if isinstance(prior, ReadyClosed):
-            self._prior = prior.without_coefficients()
-            rest = self._prior.expansion(centre, self.at_centre.width)
-            H, g = H + rest.hessian, g + rest.gradient
+            rest = prior.without_coefficients()
+            at = rest.expansion(centre, expanded.at_centre.width)
+            H, g = H + at.hessian, g + at.gradient
         else:
-            self._prior = prior.without(centre, self.prior_at_centre)  # all of it is in the offset
+            rest = prior.without(centre, expanded.prior_at_centre)  # all of it is in the offset
         if scaled is not None:
             H, g, centre = scaled.expansion(H, g, centre)
-        self.proposal_knobs = fixed([1.0, *numbers, *(H @ centre - g), *H.ravel(), *mixture.records])
         several = expanded.bounds.distance is bounds_of_several(expanded.trust).distance
         locate, distance, offset = _first, _distance_of_several if several else _distance, _offset
         if scaled is not None:
             locate, distance, offset = scaled.parts(several=several)
-        self.parts = self.parts._replace(locate=locate, distance=distance, offset=offset, refresh=mixture.refresh)
-        self.refresh_hyper = mixture.hyper
+        self._settle(
+            **expanded._facts,
+            prior_at_centre=expanded.prior_at_centre,
+            metric=expanded.metric,
+            reference=expanded.reference,
+            total_bound=expanded.total_bound,
+        )
+        self._settle(
+            mixture=mixture,
+            scaled=scaled,
+            parts=expanded.parts._replace(locate=locate, distance=distance, offset=offset, refresh=mixture.refresh),
+            refresh_hyper=mixture.hyper,
+            proposal_knobs=fixed([1.0, *numbers, *(H @ centre - g), *H.ravel(), *mixture.records]),
+            _prior=rest,
+            _hyper=pack_hyper([*expanded.own_numbers, *known, float(len(known))], packed[int(packed[0]) :]),
+        )
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
         first = theta[: self.dim] if self.scaled is None else self.scaled.state(theta[: self.dim])

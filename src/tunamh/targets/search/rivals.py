@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..coordinates.base import Scale
 from ..families.base import Responses
 from ..observations.observed import Arranged, Observations
 from .few_rows import subsets_of
@@ -119,7 +120,7 @@ def _starts(target: GLM) -> np.ndarray:
     found, d, scalar = list(first), form.coefficients, _scalars(target)
     for k, fit in enumerate(fits):
         natural = np.concatenate([fit, begin[d:]])
-        if hasattr(form, "tau_at"):
+        if isinstance(form, Scale):
             size = float(np.median(np.abs(rows.y - rows.X.dot(fit)))) / 0.6745
             natural[d] = size if size > 0 else begin[d]
         point = form.walking(natural)
@@ -134,7 +135,7 @@ def _scalars(target: GLM) -> np.ndarray:
     sizes = [extra.size for extra in target.arranged.extras]
     alone = np.repeat([size == 1 for size in sizes], sizes)
     at = form.extra_at[alone]  # type: ignore[union-attr]
-    return at[at != getattr(form, "tau_at", -1)]
+    return at[at != form.tau_at] if isinstance(form, Scale) else at
 
 
 def _fits_to_few_rows(rows: Rows, target: GLM, rng: np.random.Generator) -> list[np.ndarray]:

@@ -12,7 +12,7 @@ from .laws import FLAT, Laws
 
 @dataclass(frozen=True)
 class Flat(IndependentPrior):
-    """No prior: the posterior is the likelihood, normalised."""
+    """A flat prior: the posterior is the normalised likelihood."""
 
     word = "flat"
     word_numbers = ()

@@ -10,11 +10,12 @@ from .positive import PositivePrior, one_law
 
 @dataclass(frozen=True)
 class FlatPositive(PositivePrior):
-    """The same density for all ``x > 0``, which has no integral: the data must make a posterior of it.
+    """A constant density for all ``x > 0``. It is improper, so the data must make the posterior proper.
 
-    Taken where that is proved (spec 5l): for the scale of errors with more rows than coefficients without a prior, by
-    more than one, and for the scale of Gaussian random intercepts (or of one column of slopes) with at least two groups
-    more than such coefficients. Elsewhere it is refused; `Uniform` is the way out.
+    tunamh accepts it only if it is proved that the posterior is proper (spec 5l). This is so for the scale of errors,
+    if there are at least two rows more than coefficients without a prior; and for the scale of Gaussian random
+    intercepts, or of one column of slopes, if there are at least two groups more than such coefficients. Use `Uniform`
+    in other cases.
     """
 
     def law(self) -> Laws:

@@ -20,7 +20,7 @@ class IndependentPrior(Prior):
 
     @abstractmethod
     def laws(self, dim: int) -> Laws:
-        """Of so many coefficients."""
+        """The priors of ``dim`` coefficients as arrays: kind, mean, scale and degrees of freedom."""
 
     def bind(self, dim: int) -> ReadyPrior:
         return ready(self.laws(dim))

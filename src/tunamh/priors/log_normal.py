@@ -11,7 +11,7 @@ from .positive import PositivePrior, limited, one_law
 
 @dataclass(frozen=True)
 class LogNormal(PositivePrior):
-    """``log x`` is normal with this mean and standard deviation."""
+    """``log x`` is normal with mean ``mean`` and standard deviation ``scale``."""
 
     mean: float
     scale: float

@@ -10,6 +10,6 @@ from .laws import LOGISTIC
 
 @dataclass(frozen=True, kw_only=True)
 class Logistic(LocatedPrior):
-    """Independent logistic priors: tails as those of a Laplace law, and no kink."""
+    """Independent logistic priors: exponential tails as for the Laplace prior, but smooth at the mean."""
 
     _kind = LOGISTIC

@@ -18,11 +18,11 @@ from .potential import Prior, ReadyPrior
 
 @dataclass(frozen=True, kw_only=True)
 class Normal(LocatedPrior):
-    """Normal priors ``theta_j ~ N(mean_j, scale_j^2)``, independent; or, with ``covariance``, ``N(mean, covariance)``.
+    """Independent normal priors ``theta_j ~ N(mean_j, scale_j^2)``, or ``theta ~ N(mean, covariance)``.
 
-    ``mean`` and ``scale`` are each a number that serves every coordinate, a list in the order of the columns, or a dict
-    or pandas Series that names every column. ``covariance`` is a matrix in the order of the columns, or a pandas table
-    or a dict of dicts that names them.
+    ``mean`` and ``scale`` are each one number for all coefficients, a list in the order of the columns, or a dict or
+    pandas Series with a number for every column name. ``covariance`` is a matrix in the order of the columns, or a
+    pandas table or a dict of dicts with their names.
     """
 
     covariance: Any = None

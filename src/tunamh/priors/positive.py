@@ -23,7 +23,7 @@ class PositivePrior(ShellWord):
 
     @abstractmethod
     def law(self) -> Laws:
-        """Four vectors of length one."""
+        """The prior as a compiled record: kind, mean, scale and degrees of freedom, four vectors of length one."""
 
     vanishes_at_zero: bool = False
     """Whether the density falls faster than any power towards zero."""
@@ -32,7 +32,7 @@ class PositivePrior(ShellWord):
     """Whether the density outweighs any power of the parameter far to the right."""
 
     def inside(self, value: float) -> float:
-        """A value, or one near it where the density is positive."""
+        """Return ``value``, or a number near it where the density is positive."""
         return value
 
 

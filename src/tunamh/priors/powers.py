@@ -34,7 +34,7 @@ class _OfPower(PositivePrior):
 
 
 class OnVariance(_OfPower):
-    """The square of the parameter has this prior: ``OnVariance(InverseGamma(a, b))`` for a scale.
+    """A prior for the square of the parameter, such as ``OnVariance(InverseGamma(a, b))`` for a scale.
 
     The density of ``x`` is then ``2 x p(x^2)``.
     """
@@ -47,7 +47,7 @@ class OnVariance(_OfPower):
 
 
 class OnPrecision(_OfPower):
-    """One over the square of the parameter has this prior: ``OnPrecision(Gamma(a, scale))`` for a scale.
+    """A prior for one over the square of the parameter, such as ``OnPrecision(Gamma(a, scale))`` for a scale.
 
     The density of ``x`` is then ``2 x^-3 p(x^-2)``.
     """

@@ -11,7 +11,7 @@ from .positive import SCALES, PositivePrior, one_law
 
 @dataclass(frozen=True)
 class Uniform(PositivePrior):
-    """The same density everywhere between ``low`` and ``high``, and none elsewhere; ``low`` may be 0."""
+    """A constant density between ``low`` and ``high``. ``low`` may be 0."""
 
     low: float
     high: float

@@ -4,8 +4,8 @@
     Laplace(mean=, scale=)   Logistic(mean=, scale=)   Horseshoe(scale)   Grouped(groups, scale)
     ByName({"age": Flat()}, others=Normal(scale=2.5))   UserPrior(log_prior, gradient, hessian)
 
-A new prior is one file, and one line here; `tunamh.priors.potential` has its base class. `tunamh.priors.default` has the
-rule for the default prior of formulas and estimators.
+A new prior is one file, and one line here; `tunamh.priors.potential` has its base class. `tunamh.priors.default` has
+the rule for the default prior of formulas and estimators.
 """
 
 from .by_name import ByName as ByName

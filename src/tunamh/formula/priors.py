@@ -21,7 +21,7 @@ from .terms import terms_of
 def prior_of(
     given: Any,
     learned: Learned,
-    location: tuple[float, float],
+    location: tuple[float | None, float],
     classes: Sequence[str] | None = None,
     intercept: IndependentPrior | None = None,
 ) -> Any:

@@ -7,7 +7,7 @@ one half; an exponential law is half of a Laplace law.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -16,6 +16,13 @@ from .flat import Flat
 from .laws import Laws
 from .potential import Prior
 from .words import ShellWord
+
+
+@runtime_checkable
+class FamilyLike(Protocol):
+    """A family, which is told from a prior: both have a `Gamma` and a `StudentT`."""
+
+    def arrange(self, observations: Any, temper: float) -> Any: ...
 
 
 class PositivePrior(ShellWord):
@@ -61,7 +68,7 @@ def known_or_prior(name: str, value: Any) -> Any:
     if value is None or isinstance(value, PositivePrior):
         return value
     refuse_flat(name, value)
-    if hasattr(value, "arrange") or hasattr(value, "suprema"):
+    if isinstance(value, FamilyLike):
         raise TypeError(
             f"{name} is the family {type(value).__name__}: give a prior such as tunamh.HalfNormal(2.5) "
             "or one of tunamh.priors, such as tunamh.priors.Gamma(2, 10)."

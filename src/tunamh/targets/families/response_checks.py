@@ -21,7 +21,7 @@ def check_positive(y: np.ndarray) -> None:
         raise ValueError(f"y must be positive, but row {row} has {y[row]:g}.")
 
 
-def check_shares(y: np.ndarray) -> None:
+def check_proportions(y: np.ndarray) -> None:
     wrong = ~((y > 0) & (y < 1))
     if wrong.any():
         row = int(np.argmax(wrong))

@@ -89,18 +89,18 @@ class Part(types.WrapperAddressProtocol):
 
     @property
     def file(self) -> Path | None:
-        """Where its machine code is, or will be; None where nothing is kept."""
+        """The file of its machine code; None if it is not kept on disk."""
         kept = self.dispatcher._cache
         return kept.file(self.role.signature, self.dispatcher.targetctx) if isinstance(kept, ContentCache) else None
 
     @property
     def is_kept(self) -> bool:
-        """Whether it needs no compiling: its machine code is here, or on disk."""
+        """Whether it need not be compiled: its machine code is in memory or on disk."""
         return self._address is not None or ((file := self.file) is not None and file.exists())
 
     @property
     def place(self) -> str | None:
-        """``module:name`` or `made_by`: how it is found in other processes; None where it cannot be."""
+        """``module:name`` or `made_by`, by which other processes find it; None if they cannot."""
         if self.made_by is not None:
             return self.made_by
         plain = self._made_of[0]
@@ -121,7 +121,7 @@ class Part(types.WrapperAddressProtocol):
         return self.dispatcher(*arguments)
 
     def trusted(self, *arguments: Any) -> Any:
-        """A call whose arguments are taken to be of the role's types: to look at a bundle takes longer than a block."""
+        """A call without a check of the argument types, because the check can take longer than a block of rows."""
         if self._address is None:
             self._compile()
         return self._entry_point(*arguments)

@@ -365,7 +365,7 @@ class Target(Value):
         return None
 
     def why_own_kernel(self) -> str:
-        """What that kernel does, in words."""
+        """What this kernel does, in words."""
         return ""
 
     @property

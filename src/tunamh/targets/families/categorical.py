@@ -14,6 +14,7 @@ from ..observations.row_layout import Arrangement, one_stretch_per_class
 from .base import BaseFamily, Responses
 from .links import LOGIT
 from .multi_predictor import MultiPredictorLikelihood
+from .response_checks import refuse_where
 from .responses import Parameters, ResponseDistribution
 from .sigmoid import SIGMOID_THIRD
 
@@ -133,11 +134,7 @@ class Categorical(BaseFamily):
 
     def check(self, y: np.ndarray) -> None:
         wrong = (y != np.floor(y)) | (np.abs(y) > _LARGEST)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(
-                f"classes in y must be whole numbers 0, 1, 2, ..., but row {row} has {y[row]:g}: code the classes so."
-            )
+        refuse_where(wrong, y, "be whole numbers 0, 1, 2, ...", "code the classes so", "classes")
 
     def arrange(self, observations: Observations, temper: float) -> Arrangement:
         values = np.unique(np.concatenate(list(observations.map(lambda rows: np.unique(rows.y)))))

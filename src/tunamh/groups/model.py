@@ -28,15 +28,13 @@ from ..targets.parts import no_distance
 from .centre import Centre
 from .effect_columns import with_groups
 from .factor_setup import factor_numbers
-from .flat_scales import refuse_flat_scales
 from .from_tables import from_tables
 from .grouping import GroupEffects, Grouping, warn_of_single_rows
-from .labels import effect_names, scale_names
 from .laplace import SharedParameters, law_of_shared
 from .layout import Common, FactorNumbers, pack
-from .parameters import GroupedParameters
+from .parameters import GroupedParameters, effect_names, scale_names
 from .quadratic import precision_at
-from .request import groupings_of, in_order, listed, refuse, unit
+from .request import groupings_of, in_order, listed, refuse, refuse_flat_scales, unit
 from .scale_priors import ScalePriors
 from .soundness import trusted_centre
 from .sums import GroupedRows, Point

@@ -9,7 +9,6 @@ from ..targets.coordinates.base import Scale
 from ..targets.glm import GLM
 from .covariance import coordinates_of, correlations
 from .grouping import Grouping
-from .labels import correlation_names, effect_names, scale_names
 
 
 class GroupedParameters(Target):
@@ -78,3 +77,23 @@ class GroupedParameters(Target):
     @property
     def effect_labels(self) -> list[str]:
         return [name for one in self.groupings for name in effect_names(one)]
+
+
+def scale_names(one: Grouping) -> list[str]:
+    """Of the coordinates of a factor's covariance."""
+    if one.known is not None:
+        return []
+    own = [f"{one.name}: {column}" if column else one.name for column in one.columns]
+    return [*own, *correlation_names(one)]
+
+
+def correlation_names(one: Grouping) -> list[str]:
+    return [f"{one.name}: {one.columns[i]}, {one.columns[j]}" for i in range(one.q) for j in range(i)]
+
+
+def effect_names(one: Grouping) -> list[str]:
+    return [
+        f"{one.name}[{level}]: {column}" if column else f"{one.name}[{level}]"
+        for level in one.levels
+        for column in one.columns
+    ]

@@ -17,8 +17,8 @@ from .base import Expansion, checked_temper
 from .checks.conditioning import dependent_columns
 from .checks.flat_positive import refuse_unproved
 from .checks.model_warnings import doubts, names_along, proved_proper, refuse_positions, searched
+from .checks.properness import impossible
 from .checks.separation import separating_direction
-from .checks.soundness import impossible
 from .coordinates.closed_form_prior import ReadyClosed, closed_form
 from .coordinates.recentred import Recentred, recentrings
 from .description import regression_as_json
@@ -282,7 +282,7 @@ class GLM(Regression):
         return _Search(modes, supported)
 
     def _astray(self, mode: Mode) -> bool:
-        """Whether the Laplace law there cannot be that of a mode (`tunamh.targets.checks.soundness`)."""
+        """Whether the Laplace law there cannot be that of a mode (`impossible`)."""
         if not (np.isfinite(mode.posterior.energy) and np.isfinite(mode.posterior.hessian).all()):
             return False
         width = np.linalg.norm(mode.posterior.metric().factor, axis=1)

@@ -9,11 +9,16 @@ import numpy as np
 from ..._linear import flat_direction
 from ...capabilities import Examined
 from ...errors import ImproperPosterior
+from ...priors.laws import NORMAL, ReadyIndependent
+from ...priors.potential import ReadyPrior
 from ...process.stages import announce
 from ..base import Target
+from ..coordinates.base import Scale
+from ..coordinates.closed_form_prior import ReadyClosed
 from ..search.newton import Mode
 from .model_warnings import listed
 
+_MORE = 1.01  # times the prior's standard deviation: rounding
 _LEAST_WEIGHT = 5.0  # rows per parameter, below which nothing is known of a Laplace law under a flat prior
 
 
@@ -39,6 +44,24 @@ def why_unsafe(target: Regression, mode: Mode) -> str | None:
     if target.effective_rows < _LEAST_WEIGHT * target.dim and not prior.proper:
         return f"the rows weigh no more than {target.effective_rows:.3g} together, for {target.dim} parameters"
     return None
+
+
+def impossible(sd: np.ndarray, prior: ReadyPrior, convex: bool) -> bool:
+    """Whether standard deviations of the parameters, as they are walked, cannot be those of a posterior's mode.
+
+    Rows whose energies are convex add to a normal prior's curvature, and never take from it. So a standard deviation
+    above the prior's, or one that is zero or no number, proves that the search for a mode went astray.
+    """
+    if not (np.isfinite(sd) & (sd > 0)).all():
+        return True
+    if isinstance(prior, ReadyClosed):
+        if isinstance(prior.form, Scale):  # coefficients are walked in units of it
+            return False
+        sd, prior = sd[prior.form.coefficients_at], prior.coefficients
+    if not convex or not isinstance(prior, ReadyIndependent):
+        return False
+    normal = prior.laws.kind == NORMAL
+    return bool((sd[normal] > _MORE * prior.laws.scale[normal]).any())
 
 
 def refuse_dependent_columns(target: Regression) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from ..coordinates.base import Scale
 from ..families.base import Responses
 from ..observations.observed import Arranged, Observations
-from .few_rows import subsets_of
+from .many_starts import subsets_of
 from .newton import Mode, descend, near
 
 if TYPE_CHECKING:

@@ -121,13 +121,13 @@ def run(word: str, kind: str) -> None:
 
 
 def _by_arrays(word: str, table: dict[str, np.ndarray], fit: dict[str, Any]) -> None:
-    """Few columns, and more than are summed up column by column."""
-    from .. import GLM, Normal, sample
+    """Few columns under a flat prior, and more than are summed up column by column."""
+    from .. import GLM, Flat, Normal, sample
 
     rng = np.random.default_rng(2)
-    for columns in (3, 30):
+    for columns, prior in ((3, Flat()), (30, Normal(scale=2.0))):
         X = rng.standard_normal((_ROWS, columns))
-        sample(GLM(X, table["y"], family_named(word), prior=Normal(scale=2.0)), **fit)
+        sample(GLM(X, table["y"], family_named(word), prior=prior), **fit)
 
 
 def _table(word: str) -> dict[str, np.ndarray]:

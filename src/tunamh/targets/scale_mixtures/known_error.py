@@ -209,14 +209,12 @@ class GivenScalesTarget(TaylorTarget):
         locate, distance, offset = _first, _distance_of_several if several else _distance, _offset
         if scaled is not None:
             locate, distance, offset = scaled.parts(several=several)
-        self._settle(
-            **expanded._facts,
+        self._settle_like(
+            expanded,
             prior_at_centre=expanded.prior_at_centre,
             metric=expanded.metric,
             reference=expanded.reference,
             total_bound=expanded.total_bound,
-        )
-        self._settle(
             mixture=mixture,
             scaled=scaled,
             parts=expanded.parts._replace(locate=locate, distance=distance, offset=offset, refresh=mixture.refresh),

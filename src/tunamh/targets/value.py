@@ -22,7 +22,7 @@ class Value:
         """State facts; for constructors only. Where a fact is stated twice, the later statement holds."""
         for name, fact in facts.items():
             object.__setattr__(self, name, fact)
-        object.__setattr__(self, "_facts", MappingProxyType({**self._facts, **facts}))
+        object.__setattr__(self, "_facts", {**self._facts, **facts})
 
     def _settle_like(self, other: Value, **changes: Any) -> None:
         """State the facts of another value, some of them changed."""

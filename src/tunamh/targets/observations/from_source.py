@@ -123,20 +123,22 @@ class FromSource(Observations):
     """
 
     in_process = False
-    digests: np.ndarray | None = None
+
+    source: Source
+    digests: np.ndarray | None
     """Of every block, in their order, once all have been looked at."""
 
-    def __init__(self, source: Source, blocks: Blocks | None = None):
-        self.source = source
-        self._blocks = _first_block(source) if blocks is None else blocks
-        self.n_rows, self.weighted = source.n_rows, self._blocks.weighted
-        self.design = self._blocks.empty()
+    _blocks: Blocks
+
+    def __init__(self, source: Source, blocks: Blocks | None = None, digests: np.ndarray | None = None):
+        blocks = _first_block(source) if blocks is None else blocks
         names = None if source.names is None else [str(name) for name in source.names]
-        if names is not None and len(names) != self._blocks.dim:
-            raise ValueError(f"the source names {len(names)} columns, but its rows have {self._blocks.dim}.")
-        self.names = names
+        if names is not None and len(names) != blocks.dim:
+            raise ValueError(f"the source names {len(names)} columns, but its rows have {blocks.dim}.")
+        self._settle(source=source, digests=digests, _blocks=blocks)
+        self._settle(n_rows=source.n_rows, weighted=blocks.weighted, design=blocks.empty(), names=names)
         if isinstance(source, RowsOfTables):
-            self.classes, self.factor_names = source.classes, source.factors
+            self._settle(classes=source.classes, factor_names=source.factors)
 
     @property
     def has_censoring(self) -> bool:
@@ -206,9 +208,7 @@ class FromSource(Observations):
         kept = which if before is None else before.copy()
         if before is not None:
             kept[before] = which
-        other = FromSource(self.source, self._blocks._replace(which=kept))
-        other.digests = self.digests
-        return other
+        return FromSource(self.source, self._blocks._replace(which=kept), self.digests)
 
 
 class _Places:
@@ -316,5 +316,4 @@ def looked_through(found: FromSource, check: Callable[[np.ndarray], None]) -> Fr
         digests.append(digest)
     if counted != found.n_rows:
         raise ValueError(f"the source says it has {found.n_rows} rows, its blocks have {counted} together.")
-    found.digests = np.array(digests, dtype=np.uint64)
-    return found
+    return FromSource(found.source, found._blocks, np.array(digests, dtype=np.uint64))

@@ -14,11 +14,12 @@ from ...rows.passes import added_up, over_blocks
 from ...rows.seal import Seal
 from ...rows.source import Rows
 from ..designs import Design
+from ..value import Value
 
 Result = TypeVar("Result")
 
 
-class Observations(ABC):
+class Observations(Value, ABC):
     """Rows of features, responses and, maybe, weights and offsets; ``design`` says how features are packed."""
 
     n_rows: int
@@ -189,8 +190,12 @@ class Arranged(Sample):
     def __init__(
         self, base: Observations, design: Any, change: Callable[[Rows], Rows], along: np.ndarray | None = None
     ):
-        self.base, self.design, self.change, self.along = base, design, change, along
-        self.n_rows, self.names, self.weighted = base.n_rows, base.names, base.weighted
+        self._settle(base=base, design=design, change=change, along=along)
+        self._settle(n_rows=base.n_rows, names=base.names, weighted=base.weighted)
+
+    base: Observations
+    change: Callable[[Rows], Rows]
+    along: np.ndarray | None
 
     @property
     def fingerprint(self) -> str:

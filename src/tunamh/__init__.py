@@ -1,4 +1,4 @@
-"""Exact posterior samples from tall data, touching a handful of rows per step."""
+"""Exact posterior samples from large data. Each step reads only a few rows."""
 
 from . import priors, theory
 from ._version import __version__

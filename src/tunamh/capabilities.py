@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def offers(target: Any, capability: type) -> TypeGuard[Any]:
-    """Whether the target's class has all that the capability names; nothing is computed to find out."""
+    """Whether the target's class has everything that the capability names. Computes nothing."""
     return all(hasattr(type(target), name) for name in capability.__abstractmethods__)  # type: ignore[attr-defined]
 
 
@@ -100,11 +100,11 @@ class LowerBounded(Protocol):
 
 
 class GloballyBounded(Protocol):
-    """Energies that lie between known numbers, for `PoissonMH`."""
+    """A target whose energies lie between known numbers, as `PoissonMH` needs it."""
 
     @abstractmethod
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Per row, the largest energy and the range below it."""
+        """Return, for each row, its largest energy and the range of its energies."""
 
 
 class Whitenable(Protocol):

@@ -7,7 +7,8 @@ from scipy import stats
 
 import tunamh
 from tunamh import GroupEffects, MixedModel, Normal
-from tunamh.groups.layout import common_of, factor_of
+from tunamh.groups.kernel_common import Turn
+from tunamh.groups.layout import SCALE_TABLE, common_of, factor_of
 from tunamh.groups.scale_table import propose_by_table
 
 DRAWS = 40_000
@@ -27,59 +28,60 @@ def _draw(n, rng, state, gradient, model):
     common, factor = common_of(hyper), factor_of(hyper, 0)
     out, there = np.empty((n, common.p + 2)), state.copy()
     for k in range(n):
-        out[k, common.p + 1] = propose_by_table(rng, hyper, factor, common, state, gradient, there)
+        turn = Turn(factor, common, None, None, state, there, None, None, None, None, None, None)
+        out[k, common.p + 1] = propose_by_table(rng, turn, gradient)
         for j in range(common.p):
             out[k, j] = there[j] - common.centre[j]
         out[k, common.p] = there[factor.scales_at]
     return out
 
 
-def parts_of(table, p, gradient):
-    """Masses of the cells, tilted by the slope in the log scale that the groups' ``eps`` add; where cells begin, ..."""
-    cells, low, step, slope = int(table[0]), *table[1:4]
-    masses, phi = table[4 : 4 + cells], table[4 + cells : 4 + 2 * cells]
-    masses = np.exp(masses - (gradient[p] - slope) * phi)
-    return masses / masses.sum(), low, step, table[4 + 2 * cells :].reshape(cells, 1 + p + p * p)
+def table_of(model):
+    return SCALE_TABLE.views(model.factors[0].scale_table, p=model.p)
 
 
-def density(table, p, b, log_scale, gradient):
+def masses_of(table, gradient):
+    """Masses of the cells, tilted by the slope in the log scale that the groups' ``eps`` add."""
+    masses = np.exp(table.log_mass - (gradient[table.p] - table.slope) * table.phi)
+    return masses / masses.sum()
+
+
+def density(table, b, log_scale, gradient):
     """``log q``, from the numbers of the table."""
-    masses, low, step, records = parts_of(table, p, gradient)
-    k = int((log_scale - low) // step)
-    mass = masses[k]
-    root = records[k, 1 + p :].reshape(p, p)
-    covariance = np.linalg.inv(root @ root.T)
-    law = stats.multivariate_normal(records[k, 1 : 1 + p] - covariance @ gradient[:p], covariance)
-    return np.log(mass / step) + law.logpdf(b)
+    k = int((log_scale - table.low) // table.width)
+    mass = masses_of(table, gradient)[k]
+    covariance = np.linalg.inv(table.root[k] @ table.root[k].T)
+    law = stats.multivariate_normal(table.mean[k] - covariance @ gradient[: table.p], covariance)
+    return np.log(mass / table.width) + law.logpdf(b)
 
 
 @pytest.fixture(scope="module")
 def weak():
     model = weak_model()
     compiled = model.model()
-    assert model.factors[0].scale_law.size > 1
+    assert table_of(model).cells > 1
     return model, compiled
 
 
 def test_the_ratio_is_that_of_the_densities(weak):
     model, compiled = weak
-    table, p, gradient = model.factors[0].scale_law, model.p, np.array([0.7, -0.4, 0.8])
+    table, p, gradient = table_of(model), model.p, np.array([0.7, -0.4, 0.8])
     here = model.start(np.random.default_rng(3))
     found = _draw(200, np.random.default_rng(4), here, gradient, compiled)
-    before = density(table, p, here[:p] - model.centre.at.common, here[p], gradient)
+    before = density(table, here[:p] - model.centre.at.common, here[p], gradient)
     for draw in found:
-        after = density(table, p, draw[:p], draw[p], gradient)
+        after = density(table, draw[:p], draw[p], gradient)
         assert draw[p + 1] == pytest.approx(before - after, abs=1e-9)
 
 
 def test_draws_have_that_density(weak):
     """Cells by their masses, and in every cell standard normal numbers."""
     model, compiled = weak
-    table, p, gradient = model.factors[0].scale_law, model.p, np.array([0.7, -0.4, 0.8])
+    table, p, gradient = table_of(model), model.p, np.array([0.7, -0.4, 0.8])
     here = model.start(np.random.default_rng(3))
     found = _draw(DRAWS, np.random.default_rng(5), here, gradient, compiled)
-    masses, low, step, records = parts_of(table, p, gradient)
-    places = (found[:, p] - low) / step
+    masses = masses_of(table, gradient)
+    places = (found[:, p] - table.low) / table.width
     counts = np.bincount(places.astype(int), minlength=len(masses))
     often = masses * DRAWS > 20
     assert (
@@ -93,8 +95,8 @@ def test_draws_have_that_density(weak):
     assert stats.kstest(places % 1.0, "uniform").pvalue > 1e-4
     normal = []
     for draw, k in zip(found[:4000], places.astype(int), strict=False):
-        root = records[k, 1 + p :].reshape(p, p)
-        middle = records[k, 1 : 1 + p] - np.linalg.solve(root @ root.T, gradient[:p])
+        root = table.root[k]
+        middle = table.mean[k] - np.linalg.solve(root @ root.T, gradient[:p])
         normal.append(root.T @ (draw[:p] - middle))
     assert stats.kstest(np.ravel(normal), "norm").pvalue > 1e-4
 
@@ -102,7 +104,7 @@ def test_draws_have_that_density(weak):
 def test_outside_of_the_table_nothing_moves(weak):
     model, compiled = weak
     here = model.start(np.random.default_rng(3))
-    here[model.p] = model.factors[0].scale_law[1] - 1.0
+    here[model.p] = table_of(model).low - 1.0
     found = _draw(5, np.random.default_rng(6), here, np.zeros(3), compiled)
     assert (found[:, model.p] == here[model.p]).all()
     assert (found[:, model.p + 1] == 0.0).all()
@@ -114,4 +116,4 @@ def test_there_is_no_table_where_the_scale_is_known_well():
     eta = (0.8 * rng.standard_normal(300))[codes]
     y = (rng.random(codes.size) < 1 / (1 + np.exp(-eta))).astype(float)
     model = MixedModel(np.ones((codes.size, 1)), y, tunamh.Logistic(), codes, prior=Normal(scale=3.0))
-    assert model.factors[0].scale_law.tolist() == [0.0]
+    assert table_of(model).cells == 0

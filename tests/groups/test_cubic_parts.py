@@ -41,7 +41,7 @@ def test_a_bound_that_is_too_small_is_found():
     """Negative control: half of every row's constant."""
     model = model_of("logistic")
     model.factors[0].places[:, BOUND] *= 0.5
-    model.factors[0].total[:] *= 0.5
+    model.factors[0].bound_total[:] *= 0.5
     with pytest.raises(tunamh.BoundViolation):
         tunamh.check_bounds(model, pairs=60, rng=1)
 
@@ -51,16 +51,16 @@ def _rise_of_all(rng, state, there, model, work):
     """What all rows and all closed cubic parts say together."""
     hyper = model.data.hyper
     common, factor = common_of(hyper), factor_of(hyper, 0)
-    total, cells = 0.0, factor.all_cells
+    total, cells = 0.0, factor.n_cells
     kappa, cubics = np.zeros((1, factor.groups)), np.zeros(factor.groups)
     ends = (np.zeros(cells), np.zeros(cells))
     for k in range(2):
         at = state if k == 0 else there
         given = new_given(factor)
-        fill_given(hyper, factor, kappa, at[: common.p] - common.centre, common.p, given)
-        fill_cubics(hyper, factor, given.leans, given.turns, at, ends[k], cubics)
+        fill_given(factor, kappa, at[: common.p] - common.centre, given)
+        fill_cubics(factor, given, at, ends[k], cubics)
         total += cubics.sum() if k == 1 else -cubics.sum()
-    table, log_ratio = rows_of(hyper, factor, model, ends[0], ends[1]), np.zeros(1)
+    table, log_ratio = rows_of(factor, ends[0], ends[1]), np.zeros(1)
     beyond, owner = np.full(cells, np.inf), np.zeros(cells, np.int64)
     seen = read_groups(rng, state, there, log_ratio, owner, np.ones(cells), beyond, ALL_ROWS, table, model, work)
     return total - log_ratio[0], seen.fault

@@ -9,6 +9,7 @@ import tunamh
 from tunamh import GroupEffects, MixedModel, Normal
 from tunamh.chains.guard import new_work
 from tunamh.compiled import BAD_RATIO, NO_FAULT
+from tunamh.groups.layout import SCALE_TABLE
 from tunamh.groups.sweep import Sweep
 from tunamh.rows.stream import open_stream
 
@@ -27,11 +28,12 @@ def widen(model, *, law=1.0, scales=1.0, table=1.0):
     numbers, starts = model.factors[0], [model.start(np.random.default_rng(chain)) for chain in range(4)]
     numbers.root[:] *= law
     numbers.root[model.p :] *= scales
-    numbers.unroot[:] = np.linalg.inv(numbers.root)
-    if numbers.scale_law[0] > 0:
-        numbers.scale_law[1] -= 0.5 * (table - 1) * numbers.scale_law[0] * numbers.scale_law[2]
-        numbers.scale_law[2] *= table
-    return model._with(factors=model.factors, start=lambda rng, chain=0: starts[chain].copy())
+    numbers.root_inverse[:] = np.linalg.inv(numbers.root)
+    of_scale, at = SCALE_TABLE.views(numbers.scale_table, p=model.p), SCALE_TABLE.fixed
+    numbers.scale_table[at["low"]] -= 0.5 * (table - 1) * of_scale.cells * of_scale.width
+    numbers.scale_table[at["width"]] *= table
+    records = model.factor_records
+    return model._with(factor_records=records, start=lambda rng, chain=0: starts[chain].copy())
 
 
 WIDE = [("logistic", {"table": 60.0}), ("poisson", {"scales": 300.0}), ("poisson", {"table": 60.0})]

@@ -129,7 +129,7 @@ def test_groups_of_concave_rows_lean_as_far_as_their_columns():
     model = MixedModel(x[:, None], y, tunamh.StudentT(2, 1.0), groups, prior=Normal(scale=1.0))
     numbers, sums = model.factors[0], model.centre.sums.factors[0]
     assert (numbers.curvature[2] < 0).all()
-    lean = (numbers.tilt @ sums.cross)[:, 0, 0]
+    lean = (numbers.regress_x_on_z @ sums.cross)[:, 0, 0]
     assert np.abs(lean).max() <= np.abs(x).max()
     assert 0 < lean[2] / (sums.cross[2, 0, 0] / sums.curvature[2, 0, 0]) <= 1
     assert tunamh.check_bounds(model, pairs=30, rng=1) <= 1

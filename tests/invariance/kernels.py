@@ -17,6 +17,7 @@ from tunamh.acceptance.firefly import FlyMC
 from tunamh.compiled import NO_FAULT, Decide, Decision, fixed, part
 from tunamh.compiled.vector import copy_into
 from tunamh.groups.conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
+from tunamh.groups.kernel_common import Turn
 from tunamh.groups.layout import common_of, factor_of
 from tunamh.groups.levels import LeveledRegression, may_have_groups
 from tunamh.groups.move_common import move_common
@@ -124,31 +125,30 @@ def _one_move(rng, theta, prop, log_rho, distance, model, stream, knobs, memory,
     hyper = model.data.hyper
     common = common_of(hyper)
     state, there = prop, prop.copy()
-    moved, lengths = np.zeros((common.all_groups, common.most)), np.zeros(common.all_groups)
+    moved, lengths = np.zeros((common.all_groups, common.most_effects)), np.zeros(common.all_groups)
     slope, b, rows = np.empty(common.p), np.empty(common.p), 0
     for f in range(common.factors):
         factor = factor_of(hyper, f)
-        kappa, away = np.empty((factor.q, factor.groups)), np.zeros(factor.all_cells)
+        kappa, away = np.empty((factor.n_effects, factor.groups)), np.zeros(factor.n_cells)
         given, fault = new_given(factor), NO_FAULT
         if common.factors > 1:
             displacements(state, common, hyper, moved)
             _lengths_of(common, moved, hyper, lengths)
-            displaced_by_others(hyper, factor, lengths, away)
-        slopes_given_others(hyper, factor, common, moved, kappa)
+            displaced_by_others(factor, lengths, away)
+        slopes_given_others(factor, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
+        turn = Turn(factor, common, model, work, state, there, kappa, slope, given, away, False, knobs[1])
         if knobs[2] == _COMMON:
-            move = move_common(
-                rng, hyper, factor, common, state, there, kappa, slope, given, away, knobs[1], False, model, work
-            )
+            move = move_common(rng, turn)
             rows, fault = rows + move.rows, move.fault
         elif knobs[2] == _EFFECTS:
             for j in range(common.p):
                 b[j] = state[j] - common.centre[j]
-            fill_given(hyper, factor, kappa, b, common.p, given)
-            move = move_effects(rng, hyper, factor, common, state, there, given, away, False, model, work)
+            fill_given(factor, kappa, b, given)
+            move = move_effects(rng, turn)
             rows, fault = rows + move.rows, move.fault
         elif not factor.known:
-            fault = move_scales(rng, hyper, factor, common, state)
+            fault = move_scales(rng, turn)
             copy_into(there, state)
         if fault != NO_FAULT:
             copy_into(theta, state)

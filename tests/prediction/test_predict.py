@@ -292,6 +292,14 @@ def test_new_rows_that_do_not_fit(fitted, new, said):
         tunamh.predict(fitted, new)
 
 
+@pytest.mark.parametrize("asked", [tunamh.predict, tunamh.replicate, tunamh.loo])
+def test_a_target_or_draws_are_no_data(fitted, asked):
+    target = tunamh.regression("late ~ x + a", TABLE, family=tunamh.Logistic())
+    for wrong in (target, fitted):
+        with pytest.raises(TypeError, match=f"must be a pandas, .* got {type(wrong).__name__}"):
+            asked(fitted, wrong)
+
+
 @pytest.mark.parametrize(
     "settings", [{"kind": "mode"}, {"quantiles": (2,)}, {"draws": 0}, {"new_levels": "maybe"}, {"offset": 1.0}]
 )

@@ -23,7 +23,7 @@ from tunamh.targets.families.multi_predictor import MultiPredictorLikelihood
 from tunamh.targets.families.negative_binomial import NegativeBinomialWithDispersion
 from tunamh.targets.families.student_t import StudentTWithDf
 from tunamh.targets.families.zero_inflated import ZeroInflatedNegativeBinomial, ZeroInflatedPoisson
-from tunamh.targets.layouts import RUNGS
+from tunamh.targets.layouts import ROW, RUNGS
 
 long = np.longdouble
 
@@ -271,9 +271,10 @@ def share_of_bound(family, seed=0, radius=3.0) -> np.ndarray:
     X[1, :, 0] = X[0, :, 0]
     theta = np.linspace(-0.3, 0.3, K * d)
     factor = np.eye(K * d) * 0.03
-    terms, rows = SeveralPredictors(family), np.empty((n, 1 + 2 * K + K * (K + 1) // 2))
+    terms = SeveralPredictors(family)
+    columns = terms.columns(np.empty((n, ROW.places(width=0).end + terms.centre_columns)), 0)
     sums = terms.remainders(
-        rows,
+        columns,
         Whitening(2, theta, factor, Ladder(radius * 2.0 ** np.arange(RUNGS)), False),
         DenseBlock(X),
         y,
@@ -281,7 +282,7 @@ def share_of_bound(family, seed=0, radius=3.0) -> np.ndarray:
         0,
     )
     assert np.isfinite(sums.thirds).all()
-    c, centre, gradient, lower = rows[:, 0], rows[:, 1 : 1 + K].T, rows[:, 1 + K : 1 + 2 * K].T, rows[:, 1 + 2 * K :].T
+    c, centre, gradient, lower = columns.bound, columns.eta.T, columns.gradient.T, columns.hessian.T
     hessian = np.empty((K, K, n))
     for position, (a, b) in enumerate(zip(*np.tril_indices(K), strict=True)):
         hessian[a, b] = hessian[b, a] = lower[position]

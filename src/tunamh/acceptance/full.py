@@ -37,10 +37,11 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
 
 @dataclass(frozen=True)
 class MH:
-    """Metropolis-Hastings on all rows: exact, one pass over the data per step.
+    """Metropolis-Hastings on all rows: exact, with one pass over the data per step.
 
-    The energy of the current state is kept, so a step evaluates every row once, not twice. A proposal of energy
-    +infinity has no posterior density and is rejected; NaN and -infinity raise, at the start +infinity too.
+    The test keeps the energy of the current state, so a step evaluates every row once. It rejects a proposal of energy
+    +infinity, which has posterior density zero. An energy of NaN or -infinity raises an error; so does an initial state
+    of energy +infinity.
     """
 
     exact: ClassVar[bool] = True

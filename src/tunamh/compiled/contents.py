@@ -152,6 +152,8 @@ class _Reader:
             case _ if hasattr(value, "_defn"):  # an intrinsic of Numba
                 yield "intrinsic"
                 yield self.digest(value._defn)
+            case _ if isinstance(getattr(value, "made_of", None), str):  # a layout says it itself
+                yield f"{type(value).__name__} {value.made_of}"
             case types.Type():
                 yield from _types(value)
             case type():

@@ -53,10 +53,10 @@ def helper(function: Callable | None = None, *, fastmath: Any = False, inline: b
 
 
 class Part(types.WrapperAddressProtocol):
-    """A function in a role: compiled, or loaded from the cache, when it is first handed over.
+    """A function with a role. It is compiled, or loaded from the cache, when it is first used.
 
-    Numba sees the object as a value of the role's function type, so a bundle that holds it has the same type
-    whatever the function is.
+    Numba treats the object as a value of the role's function type. So a bundle of parts has the same type, whatever the
+    functions are.
     """
 
     def __init__(self, function: Callable, role: Any, *, fastmath: Any = False, cache: bool = True):
@@ -196,7 +196,7 @@ def read_only(typing, array):
 
 
 def fixed(values: Any) -> np.ndarray:
-    """A read-only, contiguous float64 vector, as the roles' ``hyper`` and ``knobs`` want it."""
+    """A read-only, contiguous float64 vector, as the roles need it for ``hyper`` and ``knobs``."""
     array = np.array(values, dtype=np.float64).ravel()
     array.flags.writeable = False
     return array

@@ -167,7 +167,7 @@ _work = types.NamedTuple([_index, _vector, _vector], Work)
 
 
 class Decision(NamedTuple):
-    """What an acceptance test saw and decided."""
+    """The result of an acceptance test."""
 
     accepted: bool
     log_ratio: float  # log r: the move is accepted with probability min(1, r)

@@ -6,16 +6,21 @@ is a pointer and a size. The vector it looks into must outlive it.
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import types
 from numba.core import cgutils
 
 from .machinery import intrinsic
 
 
-def _view(context, builder, signature, arguments, shape):
-    """The array struct of a C-ordered view of ``shape`` that begins at ``arguments[1]``."""
-    kind = signature.return_type
-    source = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=arguments[0])
+def kind_of_view(array: Any, n_axes: int) -> Any:
+    """The type of a C-ordered view of so many axes; it may be written to where the array may."""
+    return types.Array(array.dtype, n_axes, "C", readonly=not array.mutable)
+
+
+def make_view(context: Any, builder: Any, kind: Any, data: Any, shape: list) -> Any:
+    """The array struct of a C-ordered view of ``shape`` that begins at the address ``data``."""
     view = cgutils.create_struct_proxy(kind)(context, builder)
     itemsize = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
     strides: list = []
@@ -24,7 +29,7 @@ def _view(context, builder, signature, arguments, shape):
         strides.insert(0, stride)
         stride = builder.mul(stride, extent)
         size = builder.mul(size, extent)
-    view.data = builder.gep(source.data, [arguments[1]])
+    view.data = data
     view.nitems, view.itemsize = size, itemsize
     view.shape = cgutils.pack_array(builder, shape)
     view.strides = cgutils.pack_array(builder, strides)
@@ -33,13 +38,19 @@ def _view(context, builder, signature, arguments, shape):
     return view._getvalue()
 
 
+def data_of(context: Any, builder: Any, kind: Any, array: Any) -> Any:
+    """The address at which an array begins."""
+    return cgutils.create_struct_proxy(kind)(context, builder, value=array).data
+
+
 @intrinsic
 def window(typing, vector, start, size):
     """``vector[start : start + size]``."""
-    kind = types.Array(vector.dtype, 1, "C", readonly=not vector.mutable)
+    kind = kind_of_view(vector, 1)
 
     def emit(context, builder, signature, arguments):
-        return _view(context, builder, signature, arguments, [arguments[2]])
+        data = builder.gep(data_of(context, builder, signature.args[0], arguments[0]), [arguments[1]])
+        return make_view(context, builder, kind, data, [arguments[2]])
 
     return kind(vector, types.intp, types.intp), emit
 
@@ -47,9 +58,36 @@ def window(typing, vector, start, size):
 @intrinsic
 def matrix_window(typing, vector, start, rows, columns):
     """``vector[start : start + rows * columns].reshape(rows, columns)``."""
-    kind = types.Array(vector.dtype, 2, "C", readonly=not vector.mutable)
+    kind = kind_of_view(vector, 2)
 
     def emit(context, builder, signature, arguments):
-        return _view(context, builder, signature, arguments, list(arguments[2:]))
+        data = builder.gep(data_of(context, builder, signature.args[0], arguments[0]), [arguments[1]])
+        return make_view(context, builder, kind, data, list(arguments[2:]))
 
     return kind(vector, types.intp, types.intp, types.intp), emit
+
+
+@intrinsic
+def from_column(typing, rows, first):
+    """Packed rows as they look from a column on: what reads a row begins there."""
+
+    def emit(context, builder, signature, arguments):
+        seen = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=arguments[0])
+        seen.data = builder.gep(seen.data, [arguments[1]])
+        seen.meminfo = cgutils.get_null_value(seen.meminfo.type)
+        seen.parent = cgutils.get_null_value(seen.parent.type)
+        return seen._getvalue()
+
+    return rows(rows, types.intp), emit
+
+
+@intrinsic
+def flat(typing, array):
+    """``array.ravel()`` of a C-ordered array: where all axes but one have length 1, loops see numbers side by side."""
+    kind = kind_of_view(array, 1)
+
+    def emit(context, builder, signature, arguments):
+        source = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=arguments[0])
+        return make_view(context, builder, kind, source.data, [source.nitems])
+
+    return kind(array), emit

@@ -135,18 +135,18 @@ class PosteriorEstimator(BaseEstimator, ABC):
     def sample_posterior(
         self, X: Any, n_samples: int = 100, *, kind: str = "mean", random_state: Any = None
     ) -> np.ndarray:
-        """Draws from the posterior of every row, (row, draw); of a classifier's probabilities (row, class, draw).
+        """Draws from the posterior for every row, shape (row, draw); probabilities of a classifier (row, class, draw).
 
         Parameters
         ----------
         X : rows
         n_samples : int
-            Draws, evenly spaced among those of ``posterior_``.
+            Number of draws, evenly spaced among those of ``posterior_``.
         kind : {"mean", "linear", "response"}
-            Of the mean of the response (a classifier: the probabilities of the classes), of the linear predictor, or
-            of a new response itself.
+            Draw the mean of the response (for a classifier: the class probabilities), the linear predictor, or a new
+            response.
         random_state
-            For responses.
+            For new responses.
         """
         X = self._read(X)
         available = self.posterior_.posterior["theta"].values[..., 0].size
@@ -170,9 +170,10 @@ class PosteriorEstimator(BaseEstimator, ABC):
         """Draws of one kind for the rows of ``X``, by draws of the coefficients and of what else is unknown."""
 
     def interval(self, X: Any, level: float = 0.9, *, kind: str = "mean", random_state: Any = None) -> np.ndarray:
-        """Central posterior intervals of every row, (row, 2); of a classifier (row, class, 2).
+        """Central posterior intervals for every row, shape (row, 2); for a classifier (row, class, 2).
 
-        By default of the mean response (or of the probabilities), with ``kind="response"`` of a new response.
+        They are intervals of the mean response or of the probabilities. With ``kind="response"`` they are intervals of
+        a new response.
         """
         tails = tails_of(level)
         X = self._read(X)

@@ -6,7 +6,7 @@ from ..errors import TunaMHError
 
 
 class FormulaError(TunaMHError, ValueError):
-    """A formula that cannot be read, or data that do not fit it; the text names the place and what to do."""
+    """The formula cannot be read, or the data do not fit it. The message says where, and what to do."""
 
 
 def listed(names: list[str], most: int = 8) -> str:

@@ -32,45 +32,46 @@ def regression(
     redundant: str = "error",
     keep_effects: bool | None = None,
 ) -> GLM | MixedModel:
-    """The target of a formula, to be given to `tunamh.sample`.
+    """Return the target of a formula, for `tunamh.sample`.
 
-    Formulas are parsed by a small reader of their own (docs/formula.md): nothing in them is evaluated as Python.
+    A small parser reads the formula (docs/formula.md). Nothing in it is evaluated as Python.
 
     Parameters
     ----------
     formula : str
-        ``response ~ terms``: columns (odd names in backticks), ``+ - * : / **``, ``C(x)``, ``I(x**2)``, ``log(x)`` and
-        other functions, ``offset(log(x))``, ``(1 | group)`` and ``(x | group)``. There is an intercept unless ``0 +``
-        says otherwise. Text and categories are coded by level, the first being the reference.
+        ``response ~ terms``. Terms are columns (unusual names in backticks), ``+ - * : / **``, ``C(x)``, ``I(x**2)``,
+        ``log(x)`` and other functions, ``offset(log(x))``, ``(1 | group)`` and ``(x | group)``. There is an intercept
+        unless the formula has ``0 +``. Text and categories are factors; the first level is the reference.
     data : table
-        pandas, polars or pyarrow, a dict of arrays, or tables that come in blocks (`tunamh.open_rows`: Parquet files,
-        Dask). If the columns of the formula fit into the ``memory`` that these allow, they are read once and held; if
-        not, rows are read as often as needed, and group effects and ``predictors`` are refused.
+        A pandas, polars or pyarrow table, a dict of arrays, or tables in blocks (`tunamh.open_rows`: Parquet files,
+        Dask). If the columns of the formula fit into the ``memory`` of `open_rows`, they are read once. If not, every
+        pass reads them again, and group effects and ``predictors`` raise an error.
     family : Family
-        As `tunamh.GLM` takes it, such as ``tunamh.Logistic()``.
+        The distribution of the response, such as ``tunamh.Logistic()``; see `tunamh.GLM`.
     prior : optional
-        A prior for every coefficient but the intercept; or a dict by term, such as
-        ``{"distance": Normal(scale=1), "C(carrier)": Normal(scale=2)}``, where what is not named has the default, and
-        ``"(1 | carrier)"`` names the scale of group effects. The default is weakly informative, in the units of the
-        data (docs/priors.md): ``Normal(scale=2.5 u / sd(x))`` for numbers, ``Normal(scale=2.5 u)`` for levels, and for
-        the intercept a wide normal law about the responses' mean; ``u`` is the responses' standard deviation where
-        they are real, and 1 behind a link. `tunamh.Flat()` is no prior.
+        One prior for all coefficients except the intercept; or a dict by term, such as ``{"distance": Normal(scale=1),
+        "C(carrier)": Normal(scale=2)}``. In the dict ``"(1 | carrier)"`` stands for the scale of group effects, and
+        terms that it does not name keep their default. The default is weakly informative (docs/priors.md):
+        ``Normal(scale=2.5 u / sd(x))`` for numbers, ``Normal(scale=2.5 u)`` for levels, and for the intercept a wide
+        normal prior about the mean of the response. ``u`` is the standard deviation of a real response, and 1 for
+        families with a link. `tunamh.Flat()` means no prior.
     weights, trials, censored : str or array, optional
-        As of `GLM`; a text names a column.
+        As for `GLM`; a string is the name of a column.
     predictors : dict of formulas, optional
-        Of the family's further parameters, such as ``{"scale": "~ distance"}``. ``prior`` names their terms by
-        parameter and term, such as ``"scale distance"``; the default is the same, with a proper prior of the intercept.
+        Formulas for other parameters of the family, such as ``{"scale": "~ distance"}``. In ``prior`` their terms are
+        named by parameter and term, such as ``"scale distance"``. Their intercept has a proper default prior.
     missing : "error" or "drop"
-        What to do with rows that have a missing value in a column that is needed.
+        Raise an error for missing values in the columns of the formula, or drop these rows.
     redundant : "error" or "keep"
-        What to do with columns that are sums of others. Kept, they need proper priors.
+        Raise an error for columns that are linear combinations of others, or keep them. They then need proper priors.
     keep_effects : bool, optional
-        As of `MixedModel`.
+        As for `MixedModel`.
 
     Returns
     -------
     GLM or MixedModel
-        Its attribute ``formula`` holds what was learned from the data, its results can be given to `tunamh.predict`.
+        Its attribute ``formula`` has the levels, means and reference levels learned from the data. `tunamh.predict`
+        takes its results.
 
     Examples
     --------

@@ -25,7 +25,7 @@ def as_columns(table: Any) -> dict[str, Any]:
 def _columns(table: Any) -> dict[str, Any]:
     if hasattr(type(table), "collect") and hasattr(type(table), "columns"):
         raise TypeError("the data are a lazy frame, which has no rows yet: pass data.collect().")
-    names = column_names(table)
+    names = column_names(table) if hasattr(table, "__getitem__") else None  # a target has names, and no columns
     if names is not None:
         twice = repeated(names)
         if twice:
@@ -35,7 +35,7 @@ def _columns(table: Any) -> dict[str, Any]:
         if hasattr(table, "iloc"):
             return {str(name): column for name, column in table.items()}
         return {name: table[name] for name in names}
-    if isinstance(table, Mapping):
+    if isinstance(table, Mapping) and not hasattr(table, "children"):  # a DataTree of draws has
         columns = {str(name): column for name, column in table.items()}
         lengths = {
             name: len(column) for name, column in columns.items() if np.ndim(column) or hasattr(column, "__len__")

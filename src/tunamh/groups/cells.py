@@ -27,13 +27,13 @@ _LONGER = 2.0  # than without a lean, which a regression on rows of one kind nev
 
 
 class Extent(NamedTuple):
-    """How rows lie in their groups: ``e_i`` and ``m_i`` of every row; the groups' lean, ``tilt h``, and spread."""
+    """How rows lie in their groups: ``e_i`` and ``m_i`` of every row; the groups' regression, lean and metric."""
 
-    reach: np.ndarray
-    width: np.ndarray
-    tilt: np.ndarray
+    common_reach: np.ndarray
+    effect_reach: np.ndarray
+    regress_x_on_z: np.ndarray
     lean: np.ndarray
-    spread: np.ndarray
+    effect_metric: np.ndarray
 
 
 @helper
@@ -130,7 +130,7 @@ def usual_lengths(one: Grouping, extent: Extent, centre: Centre, f: int, root: n
     Q, _ = precision_at(one, centre.scales[f])
     P = inverses(convex_factors(centre.sums)[f].curvature, Q)
     P[~one.free] = 0.0
-    half = np.linalg.cholesky(extent.spread)
+    half = np.linalg.cholesky(extent.effect_metric)
     own = np.sqrt(np.abs(np.einsum("gab,gbc,gca->g", np.swapaxes(half, 1, 2), P, half)))
     followed = np.einsum("gab,gbj->gaj", P, centre.sums.factors[f].cross)
     off = np.einsum("gba,gbj,jk->gak", half, extent.lean - followed * one.free[:, None, None], root)
@@ -250,7 +250,7 @@ def bounds_of_cells(
     of_row, (e, m, radii), one, alone = cells.of_row, sizes, rows.groupings[f], len(rows.groupings) == 1
     shares = [
         np.divide(values, largest[of_row], out=np.zeros_like(values), where=largest[of_row] > 0)
-        for values, largest in ((extent.reach, e), (extent.width, m))
+        for values, largest in ((extent.common_reach, e), (extent.effect_reach, m))
     ]
     share, seen = np.maximum(*shares), rows.seen
     cubic = cubic_groups(rows, f, at, _TRUSTED * largest(radii, cells.group, one.groups))

@@ -9,7 +9,7 @@ import numpy as np
 from .centre import Centre, pushes
 from .marginal import Marginal
 from .scale_priors import ScalePriors
-from .scale_table import scale_law
+from .scale_table import no_table, scale_law
 from .sums import GroupedRows
 
 STEP = 0.02
@@ -17,15 +17,15 @@ STEP = 0.02
 
 
 class Law(NamedTuple):
-    """The Gaussian law of ``(b, lambda)``: ``root`` its lower triangular factor, the priors' gradient, and ``bend``.
+    """The Gaussian law of ``(b, lambda)``: ``root`` its lower triangular factor, and the priors' gradient.
 
-    The latter is the Hessian in ``b`` of all rows and the prior, effects held. ``scales`` is the table of `.scale_law`.
+    ``common_hessian`` is that in ``b`` of all rows and the prior, effects held; ``scale_table`` that of `.scale_table`.
     """
 
     root: np.ndarray
-    pull: np.ndarray
-    bend: np.ndarray
-    scales: np.ndarray
+    prior_gradient: np.ndarray
+    common_hessian: np.ndarray
+    scale_table: np.ndarray
 
 
 def law_of(rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors) -> Law:
@@ -37,19 +37,19 @@ def law_of(rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors) -> La
     m = len(scales)
     hessian = np.zeros((p + m, p + m))
     _, _b, hessian[:p, :p] = marginal.solve(scales)
-    pull = np.zeros(p + m)
-    pull[:p] = priors.common_expansion(centre.at.common, centre.sums.hessian)[0]
+    gradient = np.zeros(p + m)
+    gradient[:p] = priors.common_expansion(centre.at.common, centre.sums.hessian)[0]
     if m:
-        _add_scales(marginal, priors, f, scales, hessian, pull)
+        _add_scales(marginal, priors, f, scales, hessian, gradient)
     if one.known is not None and m:
-        hessian, pull = _tied(hessian, pull, priors.tau_at, priors.tau(centre.at.common))
+        hessian, gradient = _tied(hessian, gradient, priors.tau_at, priors.tau(centre.at.common))
     root, alone = _root(hessian, p), len(rows.groupings) == 1  # beside other factors the table would follow these
-    table = scale_law(marginal, scales, float(np.linalg.norm(root[p]))) if one.scales and alone else np.zeros(1)
-    return Law(root, pull, marginal.bend, table)
+    table = scale_law(marginal, scales, float(np.linalg.norm(root[p]))) if one.scales and alone else no_table(p)
+    return Law(root, gradient, marginal.common_hessian, table)
 
 
 def _add_scales(
-    marginal: Marginal, priors: ScalePriors, f: int, scales: np.ndarray, hessian: np.ndarray, pull: np.ndarray
+    marginal: Marginal, priors: ScalePriors, f: int, scales: np.ndarray, hessian: np.ndarray, gradient: np.ndarray
 ) -> None:
     """Rows and columns of lambda: differences of the best ``b``, and of the energy there (the Schur complement)."""
     p, m, h = marginal.p, len(scales), 5 * STEP
@@ -77,21 +77,21 @@ def _add_scales(
     for k in range(m):
         above, below = (priors.energy(f, scales + s * STEP * np.eye(m)[k], common) for s in (1, -1))
         slope = (above - below) / (2 * STEP)
-        pull[p + k] += slope if np.isfinite(slope) else 0.0
+        gradient[p + k] += slope if np.isfinite(slope) else 0.0
     if priors.tau_at >= 0:  # the scales as a user knows them have one over tau in them
         tau, small = common.copy(), 1e-3 * common[priors.tau_at]
         tau[priors.tau_at] += small
         above = priors.energy(f, scales, tau)
         tau[priors.tau_at] -= 2 * small
-        pull[priors.tau_at] += (above - priors.energy(f, scales, tau)) / (2 * small)
+        gradient[priors.tau_at] += (above - priors.energy(f, scales, tau)) / (2 * small)
 
 
-def _tied(hessian: np.ndarray, pull: np.ndarray, tau_at: int, tau: float) -> tuple[np.ndarray, np.ndarray]:
+def _tied(hessian: np.ndarray, gradient: np.ndarray, tau_at: int, tau: float) -> tuple[np.ndarray, np.ndarray]:
     """Known scales move with ``tau`` in units of the errors' scale: their coordinate is its logarithm."""
-    p = len(pull) - 1
+    p = len(gradient) - 1
     along = np.vstack([np.eye(p), np.zeros(p)])
     along[p, tau_at] = 1 / tau
-    return along.T @ hessian @ along, along.T @ pull
+    return along.T @ hessian @ along, along.T @ gradient
 
 
 def _root(hessian: np.ndarray, p: int) -> np.ndarray:

@@ -8,7 +8,7 @@ quadratic and ``Q = Sigma^-1``, ``P = H + Q = C C'``, a group's effects are
 and what is known in closed form is ``k.d + d'Hd / 2 + v'Qv / 2 + log det C``, ``d = v - v^``, the last term the
 Jacobian of ``eps``: nothing in it cancels as the scale goes to zero. ``C`` and ``m`` may be made with any ``H`` that is
 not negative; that of the convex rows is. What a sweep holds of all groups, slopes and ``eps``, has shape ``(q, G)``.
-Groups of one effect go through the loops of `.single`.
+Groups of one effect go through the loops of `.one_effect`.
 """
 
 from __future__ import annotations
@@ -23,27 +23,26 @@ from ..compiled import helper
 from ..compiled.triangular import back, cholesky, norm, solve
 from ..compiled.vector import copy_into
 from ..compiled.windows import window
-from .layout import RADII, RUNGS, factor_of, over_groups, square
+from .kernel_common import effects_of
+from .layout import RADII, RUNGS, factor_of
 from .one_effect import centred_single, cubics_single, distances_single, follow_single, leans_single, stand_single
 
 _STRETCH = 512  # groups at once: what is added up stays in the nearest cache
 
 
 @helper
-def _add_columns(hyper, at, b, p, groups, out):
-    """``out[g] += sum_j array[j, g] b[j]``, four columns at a time."""
+def _add_columns(columns, b, out):
+    """``out[g] += sum_j columns[j, g] b[j]``, four columns at a time."""
+    p, groups = columns.shape
     for begins in range(0, groups, _STRETCH):
         n = min(_STRETCH, groups - begins)
         sums = window(out, begins, n)
         j = 0
         while j < p:
-            first, more = over_groups(hyper, at + begins, j, groups), j + 3 < p
+            first, more = window(columns[j], begins, n), j + 3 < p
             if more:
-                second = over_groups(hyper, at + begins, j + 1, groups)
-                third, fourth = (
-                    over_groups(hyper, at + begins, j + 2, groups),
-                    over_groups(hyper, at + begins, j + 3, groups),
-                )
+                second, third = window(columns[j + 1], begins, n), window(columns[j + 2], begins, n)
+                fourth = window(columns[j + 3], begins, n)
                 for g in range(n):
                     sums[g] += (first[g] * b[j] + second[g] * b[j + 1]) + (third[g] * b[j + 2] + fourth[g] * b[j + 3])
             else:
@@ -60,17 +59,25 @@ class Given(NamedTuple):
     turns: Any
 
 
+class End(NamedTuple):
+    """One end of a move: the state, ``lean b`` of all groups there, and, of groups of one effect, the cells' ``c``."""
+
+    state: Any
+    leans: Any
+    centred: Any
+
+
 @helper
 def new_given(factor):
-    q, G = factor.q, factor.groups
+    q, G = factor.n_effects, factor.groups
     return Given(np.empty((q, G)), np.empty((q, G)), np.empty(G))
 
 
 @helper
-def _leans_of_several(hyper, factor, turned, leans):
-    q = factor.q
+def _leans_of_several(factor, turned, leans):
+    q, regression = factor.n_effects, factor.regress_x_on_z
     for g in range(factor.groups):
-        B = square(hyper, factor.tilt, g, q)
+        B = regression[g]
         for a in range(q):
             leans[a, g] = 0.0
             for c in range(q):
@@ -78,24 +85,24 @@ def _leans_of_several(hyper, factor, turned, leans):
 
 
 @helper
-def fill_given(hyper, factor, kappa, b, p, out):
+def fill_given(factor, kappa, b, out):
     """Leans are made of ``h b`` before ``kappa`` is added, which may be so large that nothing of ``h b`` is left."""
-    q, G = factor.q, factor.groups
+    q, G, cross = factor.n_effects, factor.groups, factor.cross
     for a in range(q):
         for g in range(G):
             out.slopes[a, g] = 0.0
-        _add_columns(hyper, factor.cross + a * p * G, b, p, G, out.slopes[a])
+        _add_columns(cross[a], b, out.slopes[a])
     if q == 1:
-        leans_single(hyper, factor, out.slopes[0], out.leans[0])
+        leans_single(factor, out.slopes[0], out.leans[0])
     else:
-        _leans_of_several(hyper, factor, out.slopes, out.leans)
+        _leans_of_several(factor, out.slopes, out.leans)
     for a in range(q):
         for g in range(G):
             out.slopes[a, g] += kappa[a, g]
     for g in range(G):
         out.turns[g] = 0.0
-    if factor.place == CUBIC_PLACE:
-        _add_columns(hyper, factor.cross_thirds, b, p, G, out.turns)
+    if factor.record_size == CUBIC_PLACE:
+        _add_columns(factor.cross_thirds[0, 0], b, out.turns)
 
 
 @helper
@@ -107,60 +114,62 @@ def copy_given(out, given):
 
 
 @helper
-def fill_cubics(hyper, factor, lean, turn, state, c_of_cells, cubics):
+def fill_cubics(factor, given, state, c_of_cells, cubics):
     """Of groups of one effect: every cell's ``c``, and what is known in closed form of the cubic parts, else zeros."""
-    if factor.q > 1:
+    if factor.n_effects > 1:
         return
-    c = np.empty(factor.groups)
-    centred_single(hyper, factor, lean[0], state, c)
-    for k in range(factor.all_cells):
-        c_of_cells[k] = c[int(hyper[factor.owner + k])]
-    if factor.place == CUBIC_PLACE:
-        cubics_single(hyper, factor, turn, c, state, cubics)
+    c, group = np.empty(factor.groups), factor.cell_group
+    centred_single(factor, given.leans[0], state, c)
+    for k in range(factor.n_cells):
+        c_of_cells[k] = c[int(group[k])]
+    if factor.record_size == CUBIC_PLACE:
+        cubics_single(factor, given.turns, c, state, cubics)
     else:
         for g in range(factor.groups):
             cubics[g] = 0.0
 
 
 @helper
-def place(hyper, factor, g, k, Q, C, mean):
+def place(factor, g, k, Q, C, mean):
     """Fill ``C`` and ``mean`` of group ``g``, whose slopes are ``k[:, g]``."""
-    q = factor.q
-    H = square(hyper, factor.convex, g, q)
+    q, H, mode = factor.n_effects, factor.convex[g], factor.mode[g]
     for a in range(q):
         mean[a] = -k[a, g]
         for c in range(q):
-            mean[a] += H[a, c] * hyper[factor.mode + g * q + c]
+            mean[a] += H[a, c] * mode[c]
             C[a, c] = H[a, c] + Q[a, c]
     cholesky(C, q)
     solve(C, q, mean)
 
 
+@helper(inline=True)
+def own_effects(factor, state, g):
+    """The effects of group ``g``."""
+    return window(effects_of(factor, state), g * factor.n_effects, factor.n_effects)
+
+
 @helper
-def bent_beside(hyper, factor, g, effects, at):
+def bent_beside(factor, g, v):
     """``d'(true - H)d / 2``: what the curvature of all rows has beside that of the convex ones."""
-    q, total = factor.q, 0.0
-    true, H = square(hyper, factor.curvature, g, q), square(hyper, factor.convex, g, q)
+    q, total = factor.n_effects, 0.0
+    true, H, mode = factor.curvature[g], factor.convex[g], factor.mode[g]
     for a in range(q):
-        d = effects[at + a] - hyper[factor.mode + g * q + a]
+        d = v[a] - mode[a]
         for c in range(q):
-            total += 0.5 * d * (true[a, c] - H[a, c]) * (effects[at + c] - hyper[factor.mode + g * q + c])
+            total += 0.5 * d * (true[a, c] - H[a, c]) * (v[c] - mode[c])
     return total
 
 
 @helper
-def closed_energy(hyper, factor, g, Q, k, effects, at):
+def closed_energy(factor, g, Q, k, v):
     """``k.d + d'Hd / 2 + v'Qv / 2``."""
-    q = factor.q
-    H = square(hyper, factor.curvature, g, q)
+    q, H, mode = factor.n_effects, factor.curvature[g], factor.mode[g]
     energy = 0.0
     for a in range(q):
-        d, v = effects[at + a] - hyper[factor.mode + g * q + a], effects[at + a]
+        d = v[a] - mode[a]
         energy += k[a, g] * d
         for c in range(q):
-            energy += 0.5 * (
-                d * H[a, c] * (effects[at + c] - hyper[factor.mode + g * q + c]) + v * Q[a, c] * effects[at + c]
-            )
+            energy += 0.5 * (d * H[a, c] * (v[c] - mode[c]) + v[a] * Q[a, c] * v[c])
     return energy
 
 
@@ -173,96 +182,98 @@ def _log_volume(C, q):
 
 
 @helper
-def stand(hyper, factor, Q, k, state, eps):
+def stand(factor, Q, k, state, eps):
     """Fill ``eps``; returns what is known in closed form of all groups."""
-    q = factor.q
+    q = factor.n_effects
     if q == 1:
-        return stand_single(hyper, factor, Q[0, 0], k[0], state, eps[0])
-    C, mean, energy = np.empty((q, q)), np.empty(q), 0.0
+        return stand_single(factor, Q[0, 0], k[0], state, eps[0])
+    C, mean, energy, free = np.empty((q, q)), np.empty(q), 0.0, factor.free
     for g in range(factor.groups):
-        if hyper[factor.free + g] > 0.0:
-            at = factor.effects_at + g * q
-            place(hyper, factor, g, k, Q, C, mean)
-            energy += closed_energy(hyper, factor, g, Q, k, state, at) + _log_volume(C, q)
-            standardised(C, q, state, at, mean, eps, g)
+        if free[g] > 0.0:
+            v = own_effects(factor, state, g)
+            place(factor, g, k, Q, C, mean)
+            energy += closed_energy(factor, g, Q, k, v) + _log_volume(C, q)
+            standardised(C, q, v, mean, eps, g)
     return energy
 
 
 @helper
-def follow(hyper, factor, Q, k, eps, there):
+def follow(factor, Q, k, eps, there):
     """Fill the effects at ``there`` from ``eps``; returns what is known in closed form of all groups."""
-    q = factor.q
+    q = factor.n_effects
     if q == 1:
-        return follow_single(hyper, factor, Q[0, 0], k[0], eps[0], there)
-    C, mean, own, energy = np.empty((q, q)), np.empty(q), np.empty(q), 0.0
+        return follow_single(factor, Q[0, 0], k[0], eps[0], there)
+    C, mean, own, energy, free = np.empty((q, q)), np.empty(q), np.empty(q), 0.0, factor.free
     for g in range(factor.groups):
-        if hyper[factor.free + g] > 0.0:
-            at = factor.effects_at + g * q
-            place(hyper, factor, g, k, Q, C, mean)
+        if free[g] > 0.0:
+            v = own_effects(factor, there, g)
+            place(factor, g, k, Q, C, mean)
             for a in range(q):
                 own[a] = eps[a, g]
-            unstandardised(C, q, own, mean, there, at)
-            energy += closed_energy(hyper, factor, g, Q, k, there, at) + _log_volume(C, q)
+            unstandardised(C, q, own, mean, v)
+            energy += closed_energy(factor, g, Q, k, v) + _log_volume(C, q)
     return energy
 
 
 @helper(inline=True)
-def standardised(C, q, effects, at, mean, out, g):
+def standardised(C, q, v, mean, out, g):
     """``eps = C'(v - m)``, into column ``g`` of ``out``."""
     for a in range(q):
         total = 0.0
         for c in range(a, q):
-            total += C[c, a] * (effects[at + c] - mean[c])
+            total += C[c, a] * (v[c] - mean[c])
         out[a, g] = total
 
 
 @helper(inline=True)
-def unstandardised(C, q, eps, mean, effects, at):
+def unstandardised(C, q, eps, mean, v):
     """``v = m + C'^-1 eps``; ``eps`` is overwritten."""
     back(C, q, eps)
     for a in range(q):
-        effects[at + a] = mean[a] + eps[a]
+        v[a] = mean[a] + eps[a]
 
 
 @helper
-def fill_distances(hyper, factor, lean, lean_there, common, state, there, here_of, there_of, away, distances):
-    """``M`` of every cell; ``common`` are the longer of ``b`` and ``b'``, ``|b' - b|`` and ``|b' + b|``.
+def fill_distances(factor, here, there, lengths, away, distances):
+    """``M`` of every cell; ``lengths`` are the longer of ``b`` and ``b'``, ``|b' - b|`` and ``|b' + b|``.
 
     With ``c = lean b + v - v^`` a row of the cell is displaced by at most ``e |b| + m |c|``, and with ``P`` and ``W``
     the bounds of ``|x.p|`` and ``|x.w|``, ``M = P (3 W^2 + P^2) / 24`` on the ladder. ``away`` is how far the cell's
-    rows are displaced by what does not move. Of groups of one effect ``here_of`` and ``there_of`` are the cells'
-    ``c``.
+    rows are displaced by what does not move. ``here`` and ``there`` are the `End`s.
     """
-    q = factor.q
+    q = factor.n_effects
     if q == 1:
-        distances_single(hyper, factor, here_of, there_of, common, away, distances)
+        distances_single(factor, here.centred, there.centred, lengths, away, distances)
         return
     before, after = np.empty(q), np.empty(q)
+    metric, modes, start = factor.effect_metric, factor.mode, factor.cell_start
     for g in range(factor.groups):
-        H, at = square(hyper, factor.spread, g, q), factor.effects_at + g * q
+        H, mode = metric[g], modes[g]
+        v, v_there = own_effects(factor, here.state, g), own_effects(factor, there.state, g)
         for a in range(q):
-            mode = hyper[factor.mode + g * q + a]
-            before[a] = lean[a, g] + state[at + a] - mode
-            after[a] = lean_there[a, g] + there[at + a] - mode
+            before[a] = here.leans[a, g] + v[a] - mode[a]
+            after[a] = there.leans[a, g] + v_there[a] - mode[a]
         farthest = max(norm(H, q, before), norm(H, q, after))
         for a in range(q):
             before[a], after[a] = after[a] - before[a], after[a] + before[a]
-        change, sum_of = norm(H, q, before), norm(H, q, after)
-        for c in range(int(hyper[factor.cells + g]), int(hyper[factor.cells + g + 1])):
-            distances[c] = _bound_of_cell(hyper, factor, c, farthest, change, sum_of, common, away[c])
+        sizes = farthest, norm(H, q, before), norm(H, q, after)
+        for c in range(int(start[g]), int(start[g + 1])):
+            distances[c] = _bound_of_cell(factor, c, sizes, lengths, away[c])
 
 
 @helper
-def _bound_of_cell(hyper, factor, c, farthest, change, sum_of, common, away):
-    e, m = hyper[factor.reach + c], hyper[factor.width + c]
-    P = e * common[1] + m * change
+def _bound_of_cell(factor, c, sizes, lengths, away):
+    """``sizes`` are to the group's effects what ``lengths`` are to the common parameters."""
+    e, m = factor.common_reach[c], factor.effect_reach[c]
+    farthest, change, sum_of = sizes
+    P = e * lengths[1] + m * change
     if P == 0.0:
         return 0.0
-    W = e * common[2] + m * sum_of + 2.0 * away
-    relative = (e * common[0] + m * farthest + away) / hyper[factor.radius + c]
+    W = e * lengths[2] + m * sum_of + 2.0 * away
+    relative = (e * lengths[0] + m * farthest + away) / factor.radius[c]
     for r in range(RUNGS):
         if relative <= RADII[r]:
-            return hyper[factor.rungs + r * factor.all_cells + c] * P * (3.0 * W * W + P * P) / 24.0
+            return factor.rungs[r, c] * P * (3.0 * W * W + P * P) / 24.0
     return np.inf
 
 
@@ -271,36 +282,38 @@ def displacements(state, common, hyper, out):
     """``v - v^`` of all groups of all factors, one row of ``out`` each."""
     for f in range(common.factors):
         factor = factor_of(hyper, f)
+        mode = factor.mode
         for g in range(factor.groups):
-            for a in range(factor.q):
-                out[factor.group_at + g, a] = (
-                    state[factor.effects_at + g * factor.q + a] - hyper[factor.mode + g * factor.q + a]
-                )
+            v = own_effects(factor, state, g)
+            for a in range(factor.n_effects):
+                out[factor.group_at + g, a] = v[a] - mode[g, a]
 
 
 @helper
-def slopes_given_others(hyper, factor, common, moved, kappa):
+def slopes_given_others(factor, moved, kappa):
     """``kappa``, the groups' slopes, other factors being displaced by ``moved``."""
-    q, most = factor.q, common.most
+    q, gradient, start = factor.n_effects, factor.gradient, factor.partner_start
+    partner, shared = factor.partner, factor.cross_curvature
     for g in range(factor.groups):
         for a in range(q):
-            kappa[a, g] = hyper[factor.gradient + g * q + a]
-        for k in range(int(hyper[factor.link + g]), int(hyper[factor.link + g + 1])):
-            other = int(hyper[factor.partner + k])
+            kappa[a, g] = gradient[g, a]
+        for k in range(int(start[g]), int(start[g + 1])):
+            other = int(partner[k])
             for a in range(q):
-                for c in range(most):
-                    kappa[a, g] += hyper[factor.share + (k * q + a) * most + c] * moved[other, c]
+                for c in range(factor.most_effects):
+                    kappa[a, g] += shared[k, a, c] * moved[other, c]
 
 
 @helper
-def displaced_by_others(hyper, factor, lengths, away):
+def displaced_by_others(factor, lengths, away):
     """The most that other factors displace a cell's rows; ``lengths`` is the most that each group moves a predictor."""
-    for c in range(factor.all_cells):
+    start, neighbour, of_factor = factor.neighbour_start, factor.neighbour, factor.neighbour_factor
+    for c in range(factor.n_cells):
         largest, which, total = 0.0, -1.0, 0.0
-        for k in range(int(hyper[factor.beside + c]), int(hyper[factor.beside + c + 1])):
-            if hyper[factor.neighbour + 2 * k + 1] != which:  # factor by factor: a row has one level of each
-                which = hyper[factor.neighbour + 2 * k + 1]
+        for k in range(int(start[c]), int(start[c + 1])):
+            if of_factor[k] != which:  # factor by factor: a row has one level of each
+                which = of_factor[k]
                 total += largest
                 largest = 0.0
-            largest = max(largest, lengths[int(hyper[factor.neighbour + 2 * k])])
+            largest = max(largest, lengths[int(neighbour[k])])
         away[c] = total + largest

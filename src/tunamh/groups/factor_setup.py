@@ -11,7 +11,7 @@ from .cells import Cells, bounds_of_cells, cells_of, extent_of, largest, usual_a
 from .centre import Centre
 from .common_gaussian import STEP, law_of
 from .grouping import Grouping
-from .layout import FactorNumbers
+from .layout import FACTOR
 from .quadratic import convex_factors, precision_at
 from .scale_priors import ScalePriors
 from .sums import GroupedRows
@@ -20,8 +20,8 @@ _FARTHEST = 1.5  # of a row's predictor, beyond which a polynomial says little
 _TAIL = 3.5  # standard deviations of an effect that the first trust radius allows for
 
 
-def partners_of(f: int, groupings: list[Grouping], shares: dict[tuple[int, int], Any]) -> tuple[np.ndarray, ...]:
-    """Groups of other factors that share rows with each group of factor ``f``: link, partner, share."""
+def partners_of(f: int, groupings: list[Grouping], shares: dict[tuple[int, int], Any]) -> dict[str, np.ndarray]:
+    """Groups of other factors that share rows with each group of factor ``f``."""
     one, most = groupings[f], max(each.q for each in groupings)
     group_at = np.concatenate([[0], np.cumsum([each.groups for each in groupings])])
     found: list[tuple[np.ndarray, ...]] = []
@@ -37,34 +37,42 @@ def partners_of(f: int, groupings: list[Grouping], shares: dict[tuple[int, int],
         np.add.at(values, (np.ravel(place), matrix.row % q, matrix.col % r), matrix.data)
         found.append((pair[0], pair[1] + group_at[k], values))
     if not found:
-        return np.zeros(one.groups + 1), np.zeros(0), np.zeros(0)
+        found = [(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, one.q, most)))]
     own, partner, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.lexsort((partner, own))
-    link = np.concatenate([[0], np.cumsum(np.bincount(own, minlength=one.groups))])
-    return link, partner[order], values[order]
+    start = np.concatenate([[0], np.cumsum(np.bincount(own, minlength=one.groups))])
+    return {"partner_start": start, "partner": partner[order], "cross_curvature": values[order]}
 
 
-def neighbours_of(f: int, groupings: list[Grouping], cells: Cells) -> tuple[np.ndarray, np.ndarray]:
+def neighbours_of(f: int, groupings: list[Grouping], cells: Cells) -> dict[str, np.ndarray]:
     """Groups of other factors that share rows with each cell, factor by factor."""
     group_at = np.concatenate([[0], np.cumsum([each.groups for each in groupings])])
-    found = []
+    found = [np.zeros((3, 0), np.int64)]
     for k, one in enumerate(groupings):
         if k != f:
             pair = np.unique(cells.of_row * one.groups + one.codes)
             cell, group = pair // one.groups, pair % one.groups
             found.append(np.stack([cell, group + group_at[k], np.full(len(pair), k)]))
-    if not found:
-        return np.zeros(cells.number + 1), np.zeros((0, 2))
     cell, group, factor = np.concatenate(found, axis=1)
     order = np.lexsort((group, factor, cell))
-    begins = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=cells.number))])
-    return begins, np.stack([group[order], factor[order]], axis=1)
+    start = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=cells.number))])
+    return {"neighbour_start": start, "neighbour": group[order], "neighbour_factor": factor[order]}
 
 
-def factor_numbers(
+def state_places(f: int, groupings: list[Grouping], p: int) -> dict[str, int]:
+    """Where a state has the factor's scales and effects, and its place among all groups."""
+    before = groupings[:f]
+    return {
+        "scales_at": p + sum(one.scales for one in before),
+        "effects_at": p + sum(one.scales for one in groupings) + sum(one.groups * one.q for one in before),
+        "group_at": sum(one.groups for one in before),
+    }
+
+
+def factor_record(
     rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors, thirds: tuple[np.ndarray, ...]
-) -> FactorNumbers:
-    """All that a sweep reads of factor ``f``."""
+) -> np.ndarray:
+    """All that a sweep reads of factor ``f``, packed."""
     one, p, scales = rows.groupings[f], rows.p, centre.scales[f]
     m, q, known = len(scales), one.q, one.known is not None
     tau = priors.tau(centre.at.common)
@@ -72,14 +80,14 @@ def factor_numbers(
     root = law.root[:p, :p]
     extent = extent_of(rows, f, centre, np.ascontiguousarray(root))
     far, away = trust_radius_of(p), usual_away(rows.groupings, f, centre)
-    cells = cells_of(one, extent.reach * far + 3.0 * away)
+    cells = cells_of(one, extent.common_reach * far + 3.0 * away)
     reach, width, displaced = (
-        largest(values, cells.of_row, cells.number) for values in (extent.reach, extent.width, away)
+        largest(values, cells.of_row, cells.number) for values in (extent.common_reach, extent.effect_reach, away)
     )
     own, leaned = (values[cells.group] for values in usual_lengths(one, extent, centre, f, root))
     radii = reach * far + width * ((np.sqrt(q) + _TAIL) * own + leaned * far) + _TAIL * displaced + 1e-300
     found = bounds_of_cells(rows, f, centre.at, extent, cells, (reach, width, radii))
-    widest = largest(extent.width, one.codes, one.groups)
+    widest = largest(extent.effect_reach, one.codes, one.groups)
     steps = STEP * np.eye(m)
     at = [scales, *(scales + sign * step for step in steps for sign in (1, -1))]
     variants = [precision_at(one, s) for s in at]
@@ -87,49 +95,53 @@ def factor_numbers(
     levels = [
         0.5 * (logdet * one.free + np.linalg.slogdet(convex.curvature + Q)[1])[one.free].sum() for Q, logdet in variants
     ]
-    pull = law.pull.copy()
+    prior_gradient = law.prior_gradient.copy()
     slopes = (np.array(levels[1::2]) - levels[2::2]) / (2 * STEP)
     if m:
-        pull[priors.tau_at if known else slice(p, None)] += slopes.sum() / tau if known else slopes
-    link, partner, share = partners_of(f, rows.groupings, centre.shares)
-    beside, neighbour = neighbours_of(f, rows.groupings, cells)
-    return FactorNumbers(
-        cells=cells.begins,
-        owner=cells.group,
-        first=found.first,
+        prior_gradient[priors.tau_at if known else slice(p, None)] += slopes.sum() / tau if known else slopes
+    precisions = np.array([Q for Q, _ in variants])
+    return FACTOR.pack(
+        **state_places(f, rows.groupings, p),
+        **partners_of(f, rows.groupings, centre.shares),
+        **neighbours_of(f, rows.groupings, cells),
+        p=p,
+        n_effects=q,
+        n_scales=one.scales,
+        free_groups=one.free.sum(),
+        correlation=one.correlation,
+        known=known,
+        cell_start=cells.begins,
+        cell_group=cells.group,
+        row_start=found.first,
         places=found.places,
-        total=found.total,
+        bound_total=found.total,
+        common_reach=reach,
+        effect_reach=width * (np.sqrt(extent.effect_metric[cells.group, 0, 0]) if q == 1 else 1.0),
+        radius=radii,
+        rungs=found.rungs.T,
         free=one.free,
         cubic=found.cubic,
         mode=centre.at.effects[f],
         gradient=of.gradient,
         curvature=of.curvature,
         convex=convex.curvature,
-        spread=extent.spread,
-        limit=np.divide(_FARTHEST, widest, out=np.full(one.groups, np.inf), where=widest > 0),
+        effect_metric=extent.effect_metric,
+        polynomial_radius=np.divide(_FARTHEST, widest, out=np.full(one.groups, np.inf), where=widest > 0),
         cross=np.moveaxis(of.cross, 0, -1),
-        tilt=extent.tilt,
+        regress_x_on_z=extent.regress_x_on_z,
         thirds=thirds[0],
         cross_thirds=np.moveaxis(thirds[1], 0, -1),
         fourths=thirds[2],
-        reach=reach,
-        width=width * (np.sqrt(extent.spread[cells.group, 0, 0]) if q == 1 else 1.0),
-        radius=radii,
-        rungs=found.rungs.T,
-        beside=beside,
-        neighbour=neighbour,
         scales=scales,
-        pull=pull,
+        prior_gradient=prior_gradient,
         root=law.root,
-        unroot=np.linalg.inv(law.root),
+        root_inverse=np.linalg.inv(law.root),
         metric=np.linalg.inv(root),
-        bend=law.bend,
+        common_hessian=law.common_hessian,
         precision=np.zeros((q, q)) if one.known is None else one.known,
         steps=np.full(m, STEP * (tau if known else 1.0)),
-        variants=np.array([Q for Q, _ in variants]),
-        scale_law=law.scales,
-        priors=priors.records(f),
-        link=link,
-        partner=partner,
-        share=share,
+        centre_precision=precisions[0],
+        side_precisions=precisions[1:].reshape(m, 2, q, q),
+        scale_table=law.scale_table,
+        laws=priors.records(f),
     )

@@ -20,27 +20,27 @@ _UNCENTRED = 10.0  # standard deviations of a column from zero
 
 @dataclass(frozen=True, eq=False)
 class GroupEffects:
-    """Effects that the rows of a group share: ``v_g`` (random intercepts), or ``z_i.v_g`` (random slopes).
+    """Group effects: random intercepts ``v_g``, or random slopes ``z_i.v_g``.
 
-    The effects are normal, ``v_g ~ N(0, Sigma)``, with unknown scales and, where there are several columns, unknown
+    The effects are normal, ``v_g ~ N(0, Sigma)``, with unknown scales. With several columns they also have unknown
     correlations.
 
     Parameters
     ----------
     codes : (N,)
-        The group of every row: text, integers, or a column of categories (pandas, polars, pyarrow); of rows from
+        The group of every row: text, integers, or a column of categories (pandas, polars, pyarrow). With
         `tunamh.open_rows`, the name of such a column.
     X : (N, q) table, optional
-        The columns whose coefficients vary from group to group. None: a column of ones, random intercepts. No column
-        of ones is added: give one for intercepts and slopes together.
+        The columns whose coefficients vary by group. Default: random intercepts. No column of ones is added: include
+        one if you want intercepts and slopes.
     name : str, optional
-        By which results call the factor; by default that of a pandas or polars column, else ``group``.
+        The name of the factor in results. Default: the name of the pandas or polars column, otherwise ``group``.
     scale : prior of a positive parameter, or a list of them
-        Of the standard deviations of the effects. A number is a known scale. By default half-normal: of scale 1 for
-        intercepts behind a link (log, logit, ...), of 2.5 times the residuals' typical deviation for real responses and
-        the logarithms of times; for a column that varies, divided by its standard deviation.
+        Prior of the standard deviations of the effects; a number means a known scale. The default is half-normal. For
+        intercepts its scale is 1 if the family has a link (log, logit, ...), and 2.5 times the typical residual for
+        real responses and log times. For slopes it is divided by the standard deviation of the column.
     correlation : float
-        ``eta`` of the LKJ prior of the correlations; 1: all correlation matrices alike.
+        ``eta`` of the LKJ prior of the correlations. With 1 the prior is uniform over correlation matrices.
     """
 
     codes: Any

@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..acceptance.grouped import GroupRows
 from ..compiled import helper
-from ..compiled.windows import matrix_window, window
+from ..compiled.windows import window
 from ..priors.laws import laws_at
 from .covariance import fill_precision, log_correlations
 from .layout import factor_of
 
 ALL_ROWS = 1e300
 """In the place of beta: every group is read in order."""
+
+
+class Turn(NamedTuple):
+    """A factor's turn in a sweep: what its three moves read, and the state that they move.
+
+    ``state`` is moved in place; ``there`` equals it before and after every move. Other factors stay where they are.
+    """
+
+    factor: Any
+    common: Any
+    model: Any
+    work: Any
+    state: Any
+    there: Any
+    kappa: Any  # (q, G): slopes of the groups' quadratics at b = 0, given the other factors
+    slope: Any  # (p): the same in the common parameters
+    given: Any  # what follows from b for all groups, as (A) leaves it
+    away: Any  # of every cell: how far other factors displace its rows at most
+    full: Any  # whether all rows are read
+    rho: Any  # how much of the state proposals of (A) keep
 
 
 class Move(NamedTuple):
@@ -34,84 +54,90 @@ def tau_of(state, common):
     return state[common.tau_at] if common.tau_at >= 0 else 1.0
 
 
+@helper(inline=True)
+def effects_of(factor, state):
+    """The effects of all groups of the factor, one behind the other."""
+    return window(state, factor.effects_at, factor.groups * factor.n_effects)
+
+
 @helper
-def log_prior_of_scales(hyper, factor, state, tau):
+def log_prior_of_scales(factor, state, tau):
     """Of the scales as a user knows them, ``e^lambda / tau``, in the coordinates that are walked.
 
     -inf, a density of zero, where a number is too large or too small for what it goes through.
     """
-    q, at = factor.q, factor.scales_at
+    q, at = factor.n_effects, factor.scales_at
     natural = np.empty(q)
     total = 0.0
     for a in range(q):
         natural[a] = math.exp(state[at + a]) / tau
         total += state[at + a] - math.log(tau)
-    total += laws_at(natural, hyper, factor.priors, factor.priors + factor.prior_size)
+    total += laws_at(natural, factor.laws)
     total += log_correlations(state, at, q, factor.correlation)
     return total if math.isfinite(total) else -np.inf
 
 
 @helper
-def _log_prior_of_effects(hyper, factor, state, tau):
+def _log_prior_of_effects(factor, state, tau):
     """Of known scales: ``N(0, tau^2 Sigma)``, without its constant."""
-    q, total = factor.q, 0.0
-    Q = matrix_window(hyper, factor.precision, q, q)
+    q, total = factor.n_effects, 0.0
+    Q, effects = factor.precision, effects_of(factor, state)
     for g in range(factor.groups):
-        at = factor.effects_at + g * q
+        v = window(effects, g * q, q)
         for a in range(q):
             for c in range(q):
-                total += state[at + a] * Q[a, c] * state[at + c]
+                total += v[a] * Q[a, c] * v[c]
     return -0.5 * total / (tau * tau) - factor.free_groups * q * math.log(tau)
 
 
 @helper
-def closed_prior(hyper, factor, state, common, model):
+def closed_prior(turn, state):
     """The priors of common parameters and scales; -inf outside their support.
 
     Where ``tau`` moves, the scales of all factors do as a user knows them, and known ones do in units of the errors'
     scale, so that the other factors' effects have other laws; else those of the other factors stay.
     """
+    factor, common, model = turn.factor, turn.common, turn.model
     value = model.common_prior(state[: common.p], model.common_hyper)
     if not value > -np.inf:
         return value
     tau = tau_of(state, common)
     if common.tau_at < 0:
-        return value if factor.known else value + log_prior_of_scales(hyper, factor, state, tau)
+        return value if factor.known else value + log_prior_of_scales(factor, state, tau)
     for f in range(common.factors):
-        one = factor_of(hyper, f)
+        one = factor_of(model.data.hyper, f)
         if not one.known:
-            value += log_prior_of_scales(hyper, one, state, tau)
+            value += log_prior_of_scales(one, state, tau)
         elif one.scales_at != factor.scales_at or one.effects_at != factor.effects_at:
-            value += _log_prior_of_effects(hyper, one, state, tau)
+            value += _log_prior_of_effects(one, state, tau)
     return value
 
 
 @helper
-def precision(hyper, factor, common, state, root, Q):
+def precision(factor, common, state, root, Q):
     """``Sigma^-1`` at a state, in units of the errors' scale; returns ``log det Sigma``, up to a known constant."""
     if factor.known:
-        tau = tau_of(state, common)
-        for a in range(factor.q):
-            for c in range(factor.q):
-                Q[a, c] = hyper[factor.precision + a * factor.q + c] / (tau * tau)
-        return 2.0 * factor.q * math.log(tau)
-    return fill_precision(state, factor.scales_at, factor.q, root, Q)
+        tau, known = tau_of(state, common), factor.precision
+        for a in range(factor.n_effects):
+            for c in range(factor.n_effects):
+                Q[a, c] = known[a, c] / (tau * tau)
+        return 2.0 * factor.n_effects * math.log(tau)
+    return fill_precision(state, factor.scales_at, factor.n_effects, root, Q)
 
 
 @helper
-def length_of(hyper, metric, b, other, sign, p):
+def length_of(metric, b, other, sign):
     """``|metric (b + sign other)|``."""
     total = 0.0
-    for i in range(p):
+    for i in range(b.size):
         value = 0.0
-        for j in range(p):
-            value += hyper[metric + i * p + j] * (b[j] + sign * other[j])
+        for j in range(b.size):
+            value += metric[i, j] * (b[j] + sign * other[j])
         total += value * value
     return math.sqrt(total)
 
 
 @helper(inline=True)
-def rows_of(hyper, factor, model, here, there):
+def rows_of(factor, here, there):
     """The factor's rows, cell by cell, and their laws; ``here`` and ``there`` are the cells' ``c`` at both ends."""
-    places = matrix_window(hyper, factor.places, model.n_rows, factor.place)
-    return GroupRows(window(hyper, factor.first, factor.all_cells + 1), places, here, there)
+    return GroupRows(factor.row_start, factor.places, here, there)

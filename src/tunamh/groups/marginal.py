@@ -31,7 +31,7 @@ class Marginal:
         free, f = self.one.free, self.f
         self.of = OfFactor(*(array[free] for array in sums.factors[f]))
         self.convex = OfFactor(*(array[free] for array in convex_factors(sums)[f]))
-        self.bend = sums.hessian + self.prior_hessian
+        self.common_hessian = sums.hessian + self.prior_hessian
 
     def _holds(self) -> bool:
         """Whether no group is concave, and the Hessian in ``b`` not negative where wide effects take all of it."""
@@ -39,8 +39,8 @@ class Marginal:
             return False
         Q = _WIDEST * np.eye(self.one.q) if self.one.known is None or self.priors.tau_at >= 0 else self.one.known
         inverse = inverses(self.convex.curvature, Q)
-        left = self.bend - np.einsum("gaj,gab,gbk->jk", self.of.cross, inverse, self.of.cross)
-        return bool(least(left, self.bend) > -_ROUNDING)
+        left = self.common_hessian - np.einsum("gaj,gab,gbk->jk", self.of.cross, inverse, self.of.cross)
+        return bool(least(left, self.common_hessian) > -_ROUNDING)
 
     def inverse(self, scales: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         Q, logdet = precision_at(self.one, scales)
@@ -52,13 +52,13 @@ class Marginal:
         H = self.convex.curvature
         middle = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", H, self.v) - self.of.gradient)
         leaned = np.einsum("gab,gbj->gaj", P, self.of.cross)
-        hessian = positive(self.bend - np.einsum("gaj,gak->jk", self.of.cross, leaned))
+        hessian = positive(self.common_hessian - np.einsum("gaj,gak->jk", self.of.cross, leaned))
         slope = self.slope + np.einsum("gaj,ga->j", self.of.cross, middle - self.v)
         b = -np.linalg.solve(hessian, slope)
         u = middle - leaned @ b
         d = u - self.v
         k = self.of.gradient + self.of.cross @ b
-        energy = self.slope @ b + 0.5 * b @ self.bend @ b + float(np.einsum("ga,ga->", k, d))
+        energy = self.slope @ b + 0.5 * b @ self.common_hessian @ b + float(np.einsum("ga,ga->", k, d))
         energy += 0.5 * float(np.einsum("ga,gab,gb->", d, self.of.curvature, d) + np.einsum("ga,ab,gb->", u, Q, u))
         energy += 0.5 * len(self.v) * logdet - 0.5 * float(np.linalg.slogdet(P)[1].sum())
         return energy, b, hessian

@@ -22,16 +22,16 @@ from ..targets.coordinates.base import Scale
 from ..targets.description import mixed_as_json
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
-from ..targets.layouts import OWN, pack_hyper
+from ..targets.layouts import SEVERAL_ROW, pack_hyper
 from ..targets.observations.inputs import Beside
 from ..targets.parts import no_distance
 from .centre import Centre
 from .effect_columns import with_groups
-from .factor_setup import factor_numbers
+from .factor_setup import factor_record
 from .from_tables import from_tables
 from .grouping import GroupEffects, Grouping, warn_of_single_rows
 from .laplace import SharedParameters, law_of_shared
-from .layout import Common, FactorNumbers, pack
+from .layout import FACTOR, pack
 from .parameters import GroupedParameters, effect_names, scale_names
 from .quadratic import precision_at
 from .request import groupings_of, in_order, listed, refuse, refuse_flat_scales, unit
@@ -49,18 +49,18 @@ class MixedModel(GroupedParameters):
     Parameters
     ----------
     X, y, family, prior, weights, offset, trials, censored
-        As of `GLM`: the coefficients that all rows share. Every family but `Categorical`, unknown scales, dispersions,
-        shapes and cutpoints included. Rows of `tunamh.open_rows` are read once and held, if its ``memory`` allows.
+        As for `GLM`. ``theta`` are the coefficients of ``X``. All families except `Categorical` work, with their
+        unknown parameters. Rows of `tunamh.open_rows` are read once and must fit into its ``memory``.
     groups : GroupEffects, or a list of them
-        One for every factor; crossed and nested factors alike (a nested one has codes of its own, such as
-        ``school + "/" + class``). A plain column of codes stands for random intercepts. Where ``X`` is of `open_rows`,
-        codes and columns are given by name: ``groups="carrier"``, ``GroupEffects("carrier", ["distance"])``.
+        One for each factor. Factors can be crossed or nested; a nested factor has its own codes, such as
+        ``school + "/" + class``. A plain column of codes means random intercepts. If ``X`` comes from `open_rows`, use
+        column names: ``groups="carrier"``, ``GroupEffects("carrier", ["distance"])``.
     keep_effects : bool, optional
-        Whether draws of all effects are kept. If not, results have a group ``group_effects`` with the mean and standard
-        deviation of every effect over all kept steps, chain by chain. None: up to 100,000 effects are kept.
+        Whether to keep the draws of all effects. If False, the result has a group ``group_effects`` with the mean and
+        standard deviation of every effect for each chain. By default up to 100,000 effects are kept.
 
-    Results have ``theta``, the family's own parameters, ``group_scale``, ``group_correlation`` where effects have
-    several columns, and ``group_effect``, named by factor and level.
+    Results have the variables ``theta``, the family's parameters, ``group_scale``, ``group_correlation`` (if effects
+    have several columns), and ``group_effect``, named by factor and level.
     """
 
     search_start: Point | None = None
@@ -125,7 +125,7 @@ class MixedModel(GroupedParameters):
         Target.__init__(
             self,
             rows=base.n_rows,
-            bound_column=design.numbers.width + 1,
+            bound_column=SEVERAL_ROW.places(width=design.numbers.width, K=1).bound,
             hyper=own_numbers(
                 design.numbers,
                 temper=base.temper,
@@ -160,7 +160,7 @@ class MixedModel(GroupedParameters):
         return self._with(formula=formula)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
-        """The same model, which knows where it comes from."""
+        """Return the same model, with a description of its data source (kept with the results)."""
         return self._with(origin=origin)
 
     @property
@@ -181,18 +181,23 @@ class MixedModel(GroupedParameters):
         return trusted_centre(base, self.grouped, self.scale_priors, start)
 
     @cached_property
-    def factors(self) -> list[FactorNumbers]:
+    def factor_records(self) -> list[np.ndarray]:
+        """All that a sweep reads of every factor; see `tunamh.groups.layout.FACTOR`."""
         centre = self.centre
         announce("bounding every row")
         thirds = self.grouped.thirds(centre.at)
         return [
-            factor_numbers(self.grouped, f, centre, self.scale_priors, thirds[f]) for f in range(len(self.groupings))
+            factor_record(self.grouped, f, centre, self.scale_priors, thirds[f]) for f in range(len(self.groupings))
         ]
+
+    @cached_property
+    def factors(self) -> list[Any]:
+        """The same, field by field."""
+        return [FACTOR.views(record) for record in self.factor_records]
 
     def _pack(self) -> np.ndarray | GatheredRows:
         centre, factors = self.centre, self.factors
-        c = self._bound_column
-        first = factors[0]
+        width, first = self.rows_of.y_column, factors[0]
         bounds = np.empty(self.n_rows)
         bounds[first.places[:, ROW].astype(np.int64)] = first.places[:, BOUND]
         at = centre.at
@@ -200,8 +205,9 @@ class MixedModel(GroupedParameters):
 
         def fill(rows: np.ndarray, block: Rows) -> None:
             which = slice(block.start, block.start + len(block.y))
-            rows[:, c] = bounds[which]
-            self.grouped.seen.fill_centre(rows[:, c + 1 :], self.grouped.seen.of(block, state), block.y)
+            columns = SEVERAL_ROW.columns(rows, width=width, K=self.predictors)
+            columns.bound[:] = bounds[which]
+            self.grouped.seen.fill_centre(columns, self.grouped.seen.of(block, state), block.y)
 
         return self.rows_of.packed(self.base.terms.centre_columns, fill)
 
@@ -212,39 +218,23 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def _hyper(self) -> np.ndarray:
-        centre = self.centre
-        p, most = self.p, max(one.q for one in self.groupings)
-        all_groups = sum(one.groups for one in self.groupings)
-        tau_at = -1 if self.form is None else self.form.tau_at
-        form = self.base.arranged.form
-        shared_at = p if form is None or isinstance(form, Scale) else form.coefficients
-        common = Common(
-            len(self.groupings), p, self.m, all_groups, most, tau_at, shared_at,
-            centre.at.common, centre.sums.gradient, centre.sums.hessian,
-        )  # fmt: skip
-        heads, scales_at, effects_at, group_at = [], p, p + self.m, 0
-        for one, numbers in zip(self.groupings, self.factors, strict=True):
-            head = {
-                "groups": one.groups,
-                "q": one.q,
-                "m": one.scales,
-                "scales_at": scales_at,
-                "effects_at": effects_at,
-                "group_at": group_at,
-                "free_groups": one.free.sum(),
-                "place": numbers.places.shape[1],
-                "correlation": one.correlation,
-                "known": one.known is not None,
-            }
-            heads.append((head, numbers))
-            scales_at, effects_at, group_at = (
-                scales_at + one.scales, effects_at + one.groups * one.q, group_at + one.groups
-            )  # fmt: skip
-        return pack_hyper(self.own_numbers, pack(common, heads, OWN + len(self.own_numbers)))
+        centre, form = self.centre, self.base.arranged.form
+        expansion = pack(
+            self.factor_records,
+            n_scales=self.m,
+            all_groups=sum(one.groups for one in self.groupings),
+            most_effects=max(one.q for one in self.groupings),
+            tau_at=-1 if self.form is None else self.form.tau_at,
+            shared_at=self.p if form is None or isinstance(form, Scale) else form.coefficients,
+            centre=centre.at.common,
+            gradient=centre.sums.gradient,
+            hessian=centre.sums.hessian,
+        )
+        return pack_hyper(self.own_numbers, expansion)
 
     @property
     def total_bound(self) -> float:
-        return float(sum(numbers.total.sum() for numbers in self.factors))
+        return float(sum(numbers.bound_total.sum() for numbers in self.factors))
 
     @property
     def fingerprint(self) -> str:
@@ -254,7 +244,7 @@ class MixedModel(GroupedParameters):
         self.base.check_data()
 
     def sweep(self) -> tuple[Sweep, LaplaceByGroups, str]:
-        """The test and the proposal by which the model is sampled, and why."""
+        """Return the test and the proposal for this model, and the reason."""
         groups = " and ".join(f"{one.groups:,} of {one.name}" for one in self.groupings)
         return Sweep(), LaplaceByGroups(), f"common parameters and scales together, then each group by itself: {groups}"
 
@@ -267,7 +257,7 @@ class MixedModel(GroupedParameters):
         return law_of_shared(self), SharedParameters(self)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Twice as wide as the Laplace law of common parameters and scales; effects by their laws given these."""
+        """Initial state: twice as wide as the Laplace approximation of coefficients and scales; effects given these."""
         state = np.empty(self.dim)
         p, scales_at, effects_at = self.p, self.p, self.p + self.m
         for k, (one, numbers) in enumerate(zip(self.groupings, self.factors, strict=True)):
@@ -284,7 +274,8 @@ class MixedModel(GroupedParameters):
                 else self._supported_scales(k, self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3), state[:p])
             )
             P = np.linalg.pinv(numbers.convex + precision_at(one, scales)[0])
-            slope = numbers.gradient + np.einsum("ajg,j->ga", numbers.cross, state[:p] - self.centre.at.common)
+            cross = self.centre.sums.factors[k].cross
+            slope = numbers.gradient + np.einsum("gaj,j->ga", cross, state[:p] - self.centre.at.common)
             drawn = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", numbers.convex, numbers.mode) - slope)
             drawn += np.sqrt(np.einsum("gaa->ga", P)) * rng.standard_normal(drawn.shape)
             drawn[~one.free] = 0.0

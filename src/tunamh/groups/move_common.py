@@ -12,8 +12,9 @@ from ..compiled import BAD_RATIO, NO_FAULT, helper
 from ..compiled.triangular import back, cholesky, solve
 from ..compiled.vector import copy_into
 from ..compiled.windows import window
-from .conditionals import copy_given, fill_cubics, fill_distances, fill_given, follow, new_given, place, stand
+from .conditionals import End, copy_given, fill_cubics, fill_distances, fill_given, follow, new_given, place, stand
 from .kernel_common import ALL_ROWS, Move, closed_prior, length_of, precision, rows_of
+from .layout import scale_table_at
 from .one_effect import sum_over_groups
 from .scale_table import WIDE, propose_by_table
 from .shift import fill_shift
@@ -41,29 +42,28 @@ def _quadratic(slope, H, b, p):
 
 
 @helper
-def _width(hyper, factor, k, n):
+def _width(factor, k):
     """The standard deviation of number ``k`` of ``(b, lambda)`` under the Gaussian law."""
-    total = 0.0
-    for j in range(n):
-        total += hyper[factor.root + k * n + j] ** 2
+    total, root = 0.0, factor.root
+    for j in range(root.shape[1]):
+        total += root[k, j] ** 2
     return math.sqrt(total)
 
 
 @helper
-def times_common(hyper, factor, common):
+def times_common(factor, common):
     """How often (A) is made in a sweep: more than once where a number that all rows share is known badly.
 
     Such data are few, and the Gaussian law is far off (a share of zeros near zero, cutpoints of 72 rows).
     """
-    n = common.p + factor.m
     for k in range(common.shared_at, common.p):
-        if _width(hyper, factor, k, n) > WIDE:
+        if _width(factor, k) > WIDE:
             return _TIMES
     return 1
 
 
 @helper
-def _walk_shared(rng, hyper, factor, common, n, there):
+def _walk_shared(rng, factor, common, there):
     """One number that all rows share (a logit of inflation, a log dispersion) by a walk of its own, the rest stays.
 
     Such a number may have a tail far longer than the Gaussian law's: a share of zeros near zero is known by its prior
@@ -73,7 +73,7 @@ def _walk_shared(rng, hyper, factor, common, n, there):
     if shared == 0:
         return False
     k = common.shared_at + min(int(rng.random() * shared), shared - 1)
-    width = _width(hyper, factor, k, n)
+    width = _width(factor, k)
     if not width > WIDE:
         return False
     there[k] += width * math.exp(_NARROWEST + (_WIDEST - _NARROWEST) * rng.random()) * rng.standard_normal()
@@ -81,27 +81,28 @@ def _walk_shared(rng, hyper, factor, common, n, there):
 
 
 @helper
-def _propose_common(rng, hyper, factor, common, state, shift, rho, there):
+def _propose_common(rng, turn, shift):
     """Fill the common parameters and scales of ``there``; returns the log ratio of proposing back and forth.
 
     With ``y = L^-1 ((b, lambda) - mean)``, standard normal under the Laplace law: ``rho y + sqrt(1 - rho^2) xi``, or a
     random walk. Returns also whether it was no walk.
     """
-    p, m = common.p, 0 if factor.known else factor.m
+    factor, state, there, rho = turn.factor, turn.state, turn.there, turn.rho
+    p, m = factor.p, factor.n_scales
     n = p + m
+    centre, middle, root, root_inverse = turn.common.centre, factor.scales, factor.root, factor.root_inverse
+    own, own_there = window(state, factor.scales_at, m), window(there, factor.scales_at, m)
     y = np.empty(n)
     for i in range(n):
         value = -shift[i]
         for j in range(i + 1):
-            away = (
-                state[j] - common.centre[j] if j < p else state[factor.scales_at + j - p] - hyper[factor.scales + j - p]
-            )
-            value += hyper[factor.unroot + i * n + j] * away
+            away = state[j] - centre[j] if j < p else own[j - p] - middle[j - p]
+            value += root_inverse[i, j] * away
         y[i] = value
     before = 0.0
     for i in range(n):
         before += y[i] * y[i]
-    kind, few = rng.random(), m > 0 and _width(hyper, factor, p, n) > WIDE
+    kind, few = rng.random(), m > 0 and _width(factor, p) > WIDE
     scales, nearby = (_SCALES_OF_FEW, _NEARBY_OF_FEW) if few else (_SCALES * (m > 0), _NEARBY)
     after = 0.0
     if kind < scales + nearby:  # a walk, of the scales alone or of all: where the law has other tails than a Gaussian
@@ -118,42 +119,44 @@ def _propose_common(rng, hyper, factor, common, state, shift, rho, there):
     for i in range(n):
         value = 0.0
         for j in range(i + 1):
-            value += hyper[factor.root + i * n + j] * (y[j] + shift[j])
+            value += root[i, j] * (y[j] + shift[j])
         if i < p:
-            there[i] = common.centre[i] + value
+            there[i] = centre[i] + value
         else:
-            there[factor.scales_at + i - p] = hyper[factor.scales + i - p] + value
+            own_there[i - p] = middle[i - p] + value
     return 0.5 * (after - before), not kind < scales + nearby
 
 
 @helper
-def _propose_given_scales(rng, hyper, factor, common, state, kappa, slope, Q, there):
+def _propose_given_scales(rng, turn, Q):
     """Common parameters by their Gaussian law at these scales, which stay: ``E`` is quadratic in ``b`` given lambda.
 
     Where scales are known badly, the law about the mode is too narrow for an intercept at larger ones. Returns the log
     ratio of proposing back and forth; nothing moves where the Hessian is not positive definite.
     """
-    p, q = common.p, factor.q
+    factor, centre, state, there = turn.factor, turn.common.centre, turn.state, turn.there
+    p, q = factor.p, factor.n_effects
     gradient, S = np.empty(p), np.empty((p, p))
+    prior, hessian = factor.prior_gradient, factor.common_hessian
     for i in range(p):
-        gradient[i] = hyper[factor.pull + i] + slope[i]
+        gradient[i] = prior[i] + turn.slope[i]
         for j in range(p):
-            S[i, j] = hyper[factor.bend + i * p + j]
+            S[i, j] = hessian[i, j]
     mean, C, solved = np.empty(q), np.empty((q, q)), np.empty(q)
-    G, at = factor.groups, factor.cross
-    for g in range(G):
-        if hyper[factor.free + g] == 0.0:
+    cross, mode, free = factor.cross, factor.mode, factor.free
+    for g in range(factor.groups):
+        if free[g] == 0.0:
             continue
-        place(hyper, factor, g, kappa, Q, C, mean)
+        place(factor, g, turn.kappa, Q, C, mean)
         for j in range(p):
             for a in range(q):
-                h = hyper[at + (a * p + j) * G + g]
-                gradient[j] += h * (mean[a] - hyper[factor.mode + g * q + a])
+                h = cross[a, j, g]
+                gradient[j] += h * (mean[a] - mode[g, a])
                 solved[a] = h
             solve(C, q, solved)
             for i in range(p):
                 for a in range(q):
-                    S[i, j] -= hyper[at + (a * p + i) * G + g] * solved[a]
+                    S[i, j] -= cross[a, i, g] * solved[a]
     cholesky(S, p)
     for i in range(p):
         if not S[i, i] > 0.0:
@@ -163,13 +166,13 @@ def _propose_given_scales(rng, hyper, factor, common, state, kappa, slope, Q, th
     for i in range(p):
         total = 0.0
         for k in range(i, p):
-            total += S[k, i] * (state[k] - common.centre[k] + gradient[k])
+            total += S[k, i] * (state[k] - centre[k] + gradient[k])
         before += total * total
         xi[i] = rng.standard_normal()
         after += xi[i] * xi[i]
     back(S, p, xi)
     for i in range(p):
-        there[i] = common.centre[i] - gradient[i] + xi[i]
+        there[i] = centre[i] - gradient[i] + xi[i]
     return 0.5 * (after - before)
 
 
@@ -184,70 +187,73 @@ def _beta(totals, distances):
 
 
 @helper
-def _energy_at(hyper, factor, common, at, slope, given, closed, logdet, c_of_cells):
+def _energy_at(turn, state, given, closed, logdet, c_of_cells):
     """All that is known in closed form at a state but the priors, ``closed`` being the groups' part; fills ``c``."""
-    p, b, cubics = common.p, np.empty(common.p), np.zeros(factor.groups)
+    factor, common = turn.factor, turn.common
+    p, b, cubics = factor.p, np.empty(factor.p), np.zeros(factor.groups)
     for j in range(p):
-        b[j] = at[j] - common.centre[j]
-    fill_cubics(hyper, factor, given.leans, given.turns, at, c_of_cells, cubics)
-    energy = closed + _quadratic(slope, common.hessian, b, p) + 0.5 * factor.free_groups * logdet
+        b[j] = state[j] - common.centre[j]
+    fill_cubics(factor, given, state, c_of_cells, cubics)
+    energy = closed + _quadratic(turn.slope, common.hessian, b, p) + 0.5 * factor.free_groups * logdet
     return energy + sum_over_groups(cubics)
 
 
 @helper
-def _is_finite(hyper, factor, common, at):
+def _is_finite(factor, state):
     """Whether common parameters and the factor's scales are numbers."""
-    total = 0.0
-    for j in range(common.p):
-        total += 0.0 * at[j]
-    for k in range(factor.m):
-        total += 0.0 * at[factor.scales_at + k]
+    total, scales = 0.0, window(state, factor.scales_at, factor.n_scales)
+    for j in range(factor.p):
+        total += 0.0 * state[j]
+    for k in range(factor.n_scales):
+        total += 0.0 * scales[k]
     return total == 0.0
 
 
 @helper
-def _propose(rng, hyper, factor, common, state, kappa, slope, eps, Q, rho, there):
+def _propose(rng, turn, eps, Q):
     """By one of four laws; returns the log ratio of proposing back and forth, and whether it was the Laplace law."""
-    n = common.p + factor.m
+    factor, common = turn.factor, turn.common
+    n = factor.p + factor.n_scales
     if common.shared_at < common.p and rng.random() < _SHARED_ALONE:
-        if _walk_shared(rng, hyper, factor, common, n, there):
+        if _walk_shared(rng, factor, common, turn.there):
             return 0.0, False
     gradient, shift = np.empty(n), np.empty(n)
-    fill_shift(hyper, factor, common, kappa, slope, eps, gradient, shift)
-    wide = not factor.known and _width(hyper, factor, common.p, n) > WIDE
-    tabled = hyper[factor.scale_law] > 0.0
+    fill_shift(turn, eps, gradient, shift)
+    wide = not factor.known and _width(factor, factor.p) > WIDE
+    tabled = scale_table_at(factor.scale_table, 0, factor.p).cells > 0
     if tabled and rng.random() < _BY_TABLE:
-        return propose_by_table(rng, hyper, factor, common, state, gradient, there), False
+        return propose_by_table(rng, turn, gradient), False
     if wide and not tabled and rng.random() < _GIVEN_SCALES:
-        return _propose_given_scales(rng, hyper, factor, common, state, kappa, slope, Q, there), False
-    return _propose_common(rng, hyper, factor, common, state, shift, rho, there)
+        return _propose_given_scales(rng, turn, Q), False
+    return _propose_common(rng, turn, shift)
 
 
 @helper
-def move_common(rng, hyper, factor, common, state, there, kappa, slope, given, away, rho, full, model, work):
-    """(A). ``state`` is moved in place; ``there`` equals it before and after. ``given`` becomes that at ``b``.
+def move_common(rng, turn):
+    """(A). ``turn.given`` becomes that at ``b``.
 
     What is no number at the state is a fault; what becomes none at the proposal has overflowed, and is rejected.
     """
-    p, q, G = common.p, factor.q, factor.groups
+    factor, common, state, there, given = turn.factor, turn.common, turn.state, turn.there, turn.given
+    p, q, G = factor.p, factor.n_effects, factor.groups
     Q, root, eps, after = np.empty((q, q)), np.empty((q, q)), np.empty((q, G)), new_given(factor)
     b, b_there = np.empty(p), np.empty(p)
-    here_of, there_of = np.zeros(factor.all_cells), np.zeros(factor.all_cells)
+    here_of, there_of = np.zeros(factor.n_cells), np.zeros(factor.n_cells)
     for j in range(p):
         b[j] = state[j] - common.centre[j]
-    fill_given(hyper, factor, kappa, b, p, given)
-    logdet = precision(hyper, factor, common, state, root, Q)
-    closed = stand(hyper, factor, Q, given.slopes, state, eps)
-    prior = closed_prior(hyper, factor, state, common, model)
-    fall = _energy_at(hyper, factor, common, state, slope, given, closed, logdet, here_of) - prior
+    fill_given(factor, turn.kappa, b, given)
+    logdet = precision(factor, common, state, root, Q)
+    closed = stand(factor, Q, given.slopes, state, eps)
+    prior = closed_prior(turn, state)
+    fall = _energy_at(turn, state, given, closed, logdet, here_of) - prior
     if not math.isfinite(fall):
         return Move(0.0, -np.inf, 0, 0.0, BAD_RATIO, False)
-    log_q, laplace = _propose(rng, hyper, factor, common, state, kappa, slope, eps, Q, rho, there)
+    log_q, laplace = _propose(rng, turn, eps, Q)
     rejected = Move(0.0, -np.inf, 0, 0.0, NO_FAULT, laplace)
-    if not _is_finite(hyper, factor, common, there):
+    if not _is_finite(factor, there):
         copy_into(there, state)
         return rejected
-    prior = closed_prior(hyper, factor, there, common, model)
+    prior = closed_prior(turn, there)
     if not prior > -np.inf:
         if math.isnan(prior):  # of common parameters that are numbers
             return Move(0.0, -np.inf, 0, 0.0, BAD_RATIO, laplace)
@@ -255,27 +261,29 @@ def move_common(rng, hyper, factor, common, state, there, kappa, slope, given, a
         return rejected
     for j in range(p):
         b_there[j] = there[j] - common.centre[j]
-    fill_given(hyper, factor, kappa, b_there, p, after)
-    logdet = precision(hyper, factor, common, there, root, Q)
-    closed = follow(hyper, factor, Q, after.slopes, eps, there)
-    rise = _energy_at(hyper, factor, common, there, slope, after, closed, logdet, there_of) - prior
+    fill_given(factor, turn.kappa, b_there, after)
+    logdet = precision(factor, common, there, root, Q)
+    closed = follow(factor, Q, after.slopes, eps, there)
+    rise = _energy_at(turn, there, after, closed, logdet, there_of) - prior
     if not math.isfinite(rise):
         copy_into(there, state)
         return rejected
     log_rho = log_q + fall - rise
     if math.isnan(log_rho) or log_rho == np.inf:
         return Move(0.0, log_rho, 0, 0.0, BAD_RATIO, laplace)
+    metric = factor.metric
     lengths = (
-        max(length_of(hyper, factor.metric, b, b, 0.0, p), length_of(hyper, factor.metric, b_there, b, 0.0, p)),
-        length_of(hyper, factor.metric, b_there, b, -1.0, p),
-        length_of(hyper, factor.metric, b_there, b, 1.0, p),
+        max(length_of(metric, b, b, 0.0), length_of(metric, b_there, b, 0.0)),
+        length_of(metric, b_there, b, -1.0),
+        length_of(metric, b_there, b, 1.0),
     )
-    distances, totals = np.empty(factor.all_cells), window(hyper, factor.total, factor.all_cells)
-    fill_distances(hyper, factor, given.leans, after.leans, lengths, state, there, here_of, there_of, away, distances)
-    beta = ALL_ROWS if full else _beta(totals, distances)
-    log_ratio, owner = np.full(1, log_rho), np.zeros(factor.all_cells, np.int64)
-    table = rows_of(hyper, factor, model, here_of, there_of)
-    seen = read_groups(rng, state, there, log_ratio, owner, totals, distances, beta, table, model, work)
+    distances, totals = np.empty(factor.n_cells), factor.bound_total
+    ends = End(state, given.leans, here_of), End(there, after.leans, there_of)
+    fill_distances(factor, ends[0], ends[1], lengths, turn.away, distances)
+    beta = ALL_ROWS if turn.full else _beta(totals, distances)
+    log_ratio, owner = np.full(1, log_rho), np.zeros(factor.n_cells, np.int64)
+    table = rows_of(factor, here_of, there_of)
+    seen = read_groups(rng, state, there, log_ratio, owner, totals, distances, beta, table, turn.model, turn.work)
     if seen.fault != NO_FAULT:
         return Move(0.0, -np.inf, seen.rows, seen.worst, seen.fault, laplace)
     if accepts(rng, log_ratio[0]):

@@ -1,4 +1,4 @@
-"""Groups of one effect: the formulas of `.groups_given` in plain numbers, in loops over all groups (spec 5q, 5r).
+"""Groups of one effect: the formulas of `.conditionals` in plain numbers, in loops over all groups (spec 5q, 5r).
 
 A thousand random intercepts are a thousand times the same few sums. Written group by group, with matrices of one
 number, they took half a microsecond each; these loops have no calls and no branches, so that the compiler makes eight
@@ -8,27 +8,24 @@ groups at a time.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compiled import REASSOCIATE, helper
 from ..compiled.vector import log_quotient
-from ..compiled.windows import window
-from .layout import RADII, RUNGS, over_groups
+from ..compiled.windows import flat
+from .kernel_common import effects_of
+from .layout import RADII, RUNGS
 
 
 @helper(fastmath=REASSOCIATE)
-def stand_single(hyper, factor, Q, k, state, eps):
+def stand_single(factor, Q, k, state, eps):
     """Fill ``eps``; returns what is known in closed form of all groups."""
-    G = factor.groups
-    H, true = window(hyper, factor.convex, G), window(hyper, factor.curvature, G)
-    mode, free, effects = (
-        window(hyper, factor.mode, G),
-        window(hyper, factor.free, G),
-        window(state, factor.effects_at, G),
-    )
+    H, true, mode = flat(factor.convex), flat(factor.curvature), flat(factor.mode)
+    free, effects = factor.free, effects_of(factor, state)
     energy = 0.0
-    for g in range(G):
+    for g in range(factor.groups):
         P, v = H[g] + Q, effects[g]
         d = v - mode[g]
         eps[g] = math.sqrt(P) * (v - (H[g] * mode[g] - k[g]) / P)
@@ -37,17 +34,12 @@ def stand_single(hyper, factor, Q, k, state, eps):
 
 
 @helper(fastmath=REASSOCIATE)
-def follow_single(hyper, factor, Q, k, eps, there):
+def follow_single(factor, Q, k, eps, there):
     """Fill the effects at ``there`` from ``eps``; returns what is known in closed form of all groups."""
-    G = factor.groups
-    H, true = window(hyper, factor.convex, G), window(hyper, factor.curvature, G)
-    mode, free, effects = (
-        window(hyper, factor.mode, G),
-        window(hyper, factor.free, G),
-        window(there, factor.effects_at, G),
-    )
+    H, true, mode = flat(factor.convex), flat(factor.curvature), flat(factor.mode)
+    free, effects = factor.free, effects_of(factor, there)
     energy = 0.0
-    for g in range(G):
+    for g in range(factor.groups):
         P = H[g] + Q
         v = free[g] * ((H[g] * mode[g] - k[g]) / P + eps[g] / math.sqrt(P))
         d = v - mode[g]
@@ -57,55 +49,45 @@ def follow_single(hyper, factor, Q, k, eps, there):
 
 
 @helper
-def leans_single(hyper, factor, turned, leans):
-    """``lean b = tilt h b``, ``turned`` being ``h b``."""
-    tilt = window(hyper, factor.tilt, factor.groups)
+def leans_single(factor, turned, leans):
+    """``lean b``, ``turned`` being ``h b``."""
+    regression = flat(factor.regress_x_on_z)
     for g in range(factor.groups):
-        leans[g] = tilt[g] * turned[g]
+        leans[g] = regression[g] * turned[g]
 
 
 @helper
-def centred_single(hyper, factor, lean, state, c):
+def centred_single(factor, lean, state, c):
     """``c = lean b + v - v^`` of all groups."""
-    mode, effects = window(hyper, factor.mode, factor.groups), window(state, factor.effects_at, factor.groups)
+    mode, effects = flat(factor.mode), effects_of(factor, state)
     for g in range(factor.groups):
         c[g] = lean[g] + effects[g] - mode[g]
 
 
 @helper
-def cubics_single(hyper, factor, turn, c, state, out):
+def cubics_single(factor, turn, c, state, out):
     """``sum f''' z^2 c^2 (3 t - 2 z c) / 6`` over the rows of every group, ``turn`` being ``t3 b``."""
-    G = factor.groups
-    mode, effects, third = (
-        window(hyper, factor.mode, G),
-        window(state, factor.effects_at, G),
-        window(hyper, factor.thirds, G),
-    )
-    cubic = window(hyper, factor.cubic, G)
-    for g in range(G):
+    mode, third, cubic = flat(factor.mode), flat(factor.thirds), factor.cubic
+    effects = effects_of(factor, state)
+    for g in range(factor.groups):
         displaced = turn[g] + third[g] * (effects[g] - mode[g])
         out[g] = cubic[g] * c[g] * c[g] * (3.0 * displaced - 2.0 * third[g] * c[g]) / 6.0
 
 
 @helper
-def distances_single(hyper, factor, here, there, common, away, distances):
-    """``M`` of every cell, whose group is displaced by ``here`` and ``there``; see `.groups_given.fill_distances`.
+def distances_single(factor, here, there, lengths, away, distances):
+    """``M`` of every cell, whose group is displaced by ``here`` and ``there``; see `.conditionals.fill_distances`.
 
     Without the cubic part of a row's energy, what is left is of the fourth order, by ``int |z|^3 dz`` from one end to
     the other, and what the common parameters turn rows by beside their group's ``c``, ``3 z c r^2 + r^3`` (spec 5r).
     """
-    cells, owner = factor.all_cells, window(hyper, factor.owner, factor.all_cells)
-    reach, width, radius = (
-        window(hyper, factor.reach, cells),
-        window(hyper, factor.width, cells),
-        window(hyper, factor.radius, cells),
-    )
-    rungs, cubic = window(hyper, factor.rungs, RUNGS * cells), window(hyper, factor.cubic, factor.groups)
-    farthest, step, sum_of = common
+    group, cubic, rungs = factor.cell_group, factor.cubic, factor.rungs
+    common_reach, effect_reach, radius = factor.common_reach, factor.effect_reach, factor.radius
+    farthest, step, sum_of = lengths
     squares = 0.25 * (step * step + sum_of * sum_of)  # (|b|^2 + |b'|^2) / 2
     turned = step * (3.0 * sum_of * sum_of + step * step) / 24.0
-    for c in range(cells):
-        e, m = reach[c], width[c]
+    for c in range(factor.n_cells):
+        e, m = common_reach[c], effect_reach[c]
         change, total = m * abs(there[c] - here[c]), m * abs(there[c] + here[c])
         P, W = e * step + change, e * sum_of + total + 2.0 * away[c]
         if P == 0.0:
@@ -116,54 +98,45 @@ def distances_single(hyper, factor, here, there, common, away, distances):
             r += 1
         if r == RUNGS:
             distances[c] = np.inf
-        elif cubic[int(owner[c])] > 0.0:
+        elif cubic[int(group[c])] > 0.0:
             squared = P * P + W * W
             fourth = P * W * squared / 48.0 if W > P else (squared * squared + 4.0 * P * P * W * W) / 192.0
             left = e * e * (0.5 * change * squares + 0.25 * total * step * sum_of + e * turned)
-            distances[c] = rungs[r * cells + c] * fourth + left
+            distances[c] = rungs[r, c] * fourth + left
         else:
-            distances[c] = rungs[r * cells + c] * P * (3.0 * W * W + P * P) / 24.0
+            distances[c] = rungs[r, c] * P * (3.0 * W * W + P * P) / 24.0
 
 
 @helper
-def push_single(hyper, factor, kappa, eps, along, bent):
+def push_single(factor, kappa, eps, along, bent):
     """At the centre's scales: what multiplies ``h`` and ``t3`` in the gradient in ``b`` of what `.shift` adds up."""
-    G, Q = factor.groups, hyper[factor.variants]
-    H, true, mode = window(hyper, factor.convex, G), window(hyper, factor.curvature, G), window(hyper, factor.mode, G)
-    third, fourth = window(hyper, factor.thirds, G), window(hyper, factor.fourths, G)
-    spread, limit, free = (
-        window(hyper, factor.spread, G),
-        window(hyper, factor.limit, G),
-        window(hyper, factor.free, G),
-    )
-    for g in range(G):
+    Q, free = factor.centre_precision[0, 0], factor.free
+    H, true, mode = flat(factor.convex), flat(factor.curvature), flat(factor.mode)
+    third, fourth = flat(factor.thirds), factor.fourths
+    metric, radius = flat(factor.effect_metric), factor.polynomial_radius
+    for g in range(factor.groups):
         P = H[g] + Q
         away = (H[g] * mode[g] - kappa[g]) / P + eps[g] / math.sqrt(P) - mode[g]
-        far = math.sqrt(spread[g]) * abs(away)
-        d = away * (limit[g] / far if far > limit[g] else 1.0)
+        far = math.sqrt(metric[g]) * abs(away)
+        d = away * (radius[g] / far if far > radius[g] else 1.0)
         push = (0.5 * third[g] + fourth[g] * d / 6.0) * d * d + kappa[g] + true[g] * away + Q * (away + mode[g])
         along[g] = free[g] * (away - push / P)
         bent[g] = free[g] * 0.5 * d * d
 
 
 @helper(fastmath=REASSOCIATE)
-def energy_single(hyper, factor, Q, kappa, eps):
+def energy_single(factor, Q, kappa, eps):
     """At ``b = 0`` and a precision ``Q``: the closed energy of all groups, without volumes, and the polynomials'."""
-    G = factor.groups
-    H, true, mode = window(hyper, factor.convex, G), window(hyper, factor.curvature, G), window(hyper, factor.mode, G)
-    third, fourth = window(hyper, factor.thirds, G), window(hyper, factor.fourths, G)
-    spread, limit, free = (
-        window(hyper, factor.spread, G),
-        window(hyper, factor.limit, G),
-        window(hyper, factor.free, G),
-    )
+    H, true, mode = flat(factor.convex), flat(factor.curvature), flat(factor.mode)
+    third, fourth, free = flat(factor.thirds), factor.fourths, factor.free
+    metric, radius = flat(factor.effect_metric), factor.polynomial_radius
     energy = 0.0
-    for g in range(G):
+    for g in range(factor.groups):
         P = H[g] + Q
         v = (H[g] * mode[g] - kappa[g]) / P + eps[g] / math.sqrt(P)
         away = v - mode[g]
-        far = math.sqrt(spread[g]) * abs(away)
-        d = away * (limit[g] / far if far > limit[g] else 1.0)
+        far = math.sqrt(metric[g]) * abs(away)
+        d = away * (radius[g] / far if far > radius[g] else 1.0)
         rise = kappa[g] * away + 0.5 * (true[g] * away * away + Q * v * v)
         energy += free[g] * (rise + (third[g] / 6.0 + fourth[g] * d / 24.0) * d * d * d)
     return energy
@@ -171,7 +144,7 @@ def energy_single(hyper, factor, Q, kappa, eps):
 
 @helper(fastmath=REASSOCIATE)
 def squares_single(factor, state):
-    effects, total = window(state, factor.effects_at, factor.groups), 0.0
+    effects, total = effects_of(factor, state), 0.0
     for g in range(factor.groups):
         total += effects[g] * effects[g]
     return total
@@ -186,28 +159,45 @@ def sum_over_groups(values):
 
 
 @helper(fastmath=REASSOCIATE)
-def dot_over_groups(hyper, at, k, groups, values):
-    """``sum_g array[k, g] values[g]``."""
-    row, total = over_groups(hyper, at, k, groups), 0.0
-    for g in range(groups):
+def dot_over_groups(row, values):
+    """``sum_g row[g] values[g]``."""
+    total = 0.0
+    for g in range(row.size):
         total += row[g] * values[g]
     return total
 
 
+class Round(NamedTuple):
+    """A round of (B): which groups are moving, what decides about each, and how many rounds it takes part in."""
+
+    moving: Any
+    log_ratios: Any
+    rounds: Any
+
+
+class Walk(NamedTuple):
+    """What all groups share: a uniform, below a group's share of which it walks, and the length of the steps then."""
+
+    u: Any
+    width: Any
+
+
 @helper
-def propose_single(rng, hyper, factor, Q, k, u, width, moving, state, there, log_ratios, rounds):
-    """A draw of every group that is ``moving``, or a walk where ``u`` is below its share; see `.move_effects`.
+def propose_single(rng, turn, Q, walk, of_groups):
+    """A draw of every group that is moving, or a walk where ``u`` is below its share; see `.move_effects`.
 
     Proposals know the curvature ``H`` of the convex rows, the posterior that of all: ``-(true - H)(d'^2 - d^2) / 2``.
     """
+    factor, k, u, width = turn.factor, turn.given.slopes[0], walk.u, walk.width
+    moving, log_ratios, rounds = of_groups
     G = factor.groups
     normal = np.zeros(G)
     for g in range(G):
         if moving[g]:
             normal[g] = rng.standard_normal()
-    H, true = window(hyper, factor.convex, G), window(hyper, factor.curvature, G)
-    mode, third = window(hyper, factor.mode, G), window(hyper, factor.thirds, G)
-    here, prop = window(state, factor.effects_at, G), window(there, factor.effects_at, G)
+    H, true = flat(factor.convex), flat(factor.curvature)
+    mode, third = flat(factor.mode), flat(factor.thirds)
+    here, prop = effects_of(factor, turn.state), effects_of(factor, turn.there)
     for g in range(G):
         P = H[g] + Q
         root = math.sqrt(P)

@@ -129,13 +129,11 @@ class Predictors:
     def _constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
         return np.minimum(self.constants(y, eta, radius), self.everywhere(y))
 
-    def fill_centre(self, rows: np.ndarray, eta: np.ndarray, y: np.ndarray) -> None:
+    def fill_centre(self, columns: Any, eta: np.ndarray, y: np.ndarray) -> None:
         """What packed rows hold of the centre: predictors, gradients, and the Hessians' lower triangles."""
         gradient, hessian, _ = self.derivatives(eta, y)
-        K = len(eta)
-        rows[:, :K], rows[:, K : 2 * K] = eta.T, gradient.T
-        lower = np.tril_indices(K)
-        rows[:, 2 * K : 2 * K + len(lower[0])] = hessian[lower].T
+        columns.eta[:], columns.gradient[:] = eta.T, gradient.T
+        columns.hessian[:] = hessian[np.tril_indices(len(eta))].T
 
 
 def positive_part(hessian: np.ndarray) -> np.ndarray:

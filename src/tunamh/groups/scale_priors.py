@@ -6,16 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..compiled import helper
-from ..priors.laws import laws_at, records
+from ..priors.laws import RECORD, laws_at, records
 from ..priors.potential import ReadyPrior
 from .covariance import log_correlations
 from .grouping import Grouping
-
-
-@helper
-def _log_laws(natural, numbers):
-    return laws_at(natural, numbers, 0, numbers.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +53,13 @@ class ScalePriors:
         if not tau > 0:
             return np.inf
         natural = np.exp(scales[: one.q]) / tau
-        own = float(_log_laws(natural, self.records(f))) + float(scales[: one.q].sum()) - one.q * np.log(tau)
+        own = float(laws_at(natural, self.records(f))) + float(scales[: one.q].sum()) - one.q * np.log(tau)
         return -(own + log_correlations(np.ascontiguousarray(scales), 0, one.q, one.correlation))
 
     def records(self, f: int) -> np.ndarray:
         """The laws of a factor's scales, as compiled code reads them."""
         laws = self.groupings[f].laws
         if laws is None:
-            return np.zeros(0)
+            return np.zeros((0, RECORD))
         zero = np.zeros(len(laws.kind))
-        return np.ravel(records(laws, laws.kind > 0, zero, zero, zero))
+        return records(laws, laws.kind > 0, zero, zero, zero).reshape(-1, RECORD)

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..compiled import helper
 from ..compiled.triangular import back, solve
-from ..compiled.windows import matrix_window, window
+from .layout import SCALE_TABLE, scale_table_at
 from .marginal import Marginal
 
 _CELLS = 96
@@ -33,16 +33,19 @@ _MOST_COMMON = 40  # common parameters; a cell has a matrix of them
 WIDE = 0.12
 """The standard deviation of a log scale above which its law is far from normal."""
 
-# Numbers of a table: cells, where they begin, their width, the slope of E in lambda at the centre; of every cell log w;
-# of every cell phi; of every cell log det R, m, and the lower triangular R with R R' = S^-1.
-_HEAD = 4
+
+def no_table(p: int) -> np.ndarray:
+    """Without cells."""
+    nothing = {"log_mass": (0,), "phi": (0,), "log_det": (0,), "mean": (0, p), "root": (0, p, p)}
+    empty = {name: np.empty(shape) for name, shape in nothing.items()}
+    return SCALE_TABLE.pack(p=p, low=0.0, width=0.0, slope=0.0, **empty)
 
 
 def scale_law(marginal: Marginal, scales: np.ndarray, width: float) -> np.ndarray:
     """The table, empty where the law is narrow, where there are several scales, or many common parameters."""
     p = marginal.p
     if len(scales) != 1 or not width > WIDE or p > _MOST_COMMON:
-        return np.zeros(1)
+        return no_table(p)
 
     def at(log_scale: float) -> tuple[float, np.ndarray, np.ndarray]:
         point = np.array([log_scale])
@@ -57,30 +60,39 @@ def scale_law(marginal: Marginal, scales: np.ndarray, width: float) -> np.ndarra
     seen = np.array([log_mass(at(x)) for x in coarse])
     seen = np.where(np.isfinite(seen), seen, -np.inf)
     if not np.isfinite(seen.max()):
-        return np.zeros(1)
+        return no_table(p)
     near = np.flatnonzero(seen > seen.max() - _NEGLIGIBLE)
     low, high = coarse[near[0]] - 1.0, coarse[near[-1]] + 1.0
     step = (high - low) / _CELLS
     cells = [at(low + (k + 0.5) * step) for k in range(_CELLS)]
     masses = np.array([log_mass(cell) for cell in cells])
     if not np.isfinite(masses).all():
-        return np.zeros(1)
+        return no_table(p)
     masses -= np.log(np.exp(masses - masses.max()).sum()) + masses.max()
     x = low + (np.arange(_CELLS) + 0.5) * step - scales[0]
     phi = np.where(x < 0, np.expm1(3 * np.minimum(x, 0)) / 3, np.minimum(x, 1))
     slope = (at(scales[0] + _STEP)[0] - at(scales[0] - _STEP)[0]) / (2 * _STEP)
-    records = [np.concatenate([[np.log(np.diag(root)).sum()], b, root.ravel()]) for _, b, root in cells]
-    return np.concatenate([[_CELLS, low, step, slope], masses, phi, *records])
+    roots = np.array([root for _, _, root in cells])
+    return SCALE_TABLE.pack(
+        low=low,
+        width=step,
+        slope=slope,
+        log_mass=masses,
+        phi=phi,
+        log_det=np.array([np.log(np.diag(root)).sum() for root in roots]),
+        mean=np.array([b for _, b, _ in cells]),
+        root=roots,
+    )
 
 
 @helper
-def _standing(hyper, at, b, gradient, p, away):
-    """``log q`` of ``b`` in the cell whose record begins at ``at``, its middle shifted by ``-S gradient``."""
-    R, m = matrix_window(hyper, at + 1 + p, p, p), window(hyper, at + 1, p)
+def _standing(table, k, b, gradient, away):
+    """``log q`` of ``b`` in cell ``k``, its middle shifted by ``-S gradient``."""
+    R, m, p = table.root[k], table.mean[k], table.p
     for i in range(p):
         away[i] = gradient[i]
     solve(R, p, away)
-    total = hyper[at]
+    total = table.log_det[k]
     for i in range(p):
         away[i] += b[i] - m[i]
     for i in range(p):
@@ -92,22 +104,24 @@ def _standing(hyper, at, b, gradient, p, away):
 
 
 @helper
-def propose_by_table(rng, hyper, factor, common, state, gradient, there):
+def propose_by_table(rng, turn, gradient):
     """Common parameters and log scale of ``there`` by the table; returns the log ratio of proposing back and forth.
 
     ``gradient`` is that of `.shift` at the centre. Outside of the table nothing moves: it is never reached by this move
     either.
     """
-    p, table, first = common.p, factor.scale_law, factor.scale_law + _HEAD
-    cells, low, step = int(hyper[table]), hyper[table + 1], hyper[table + 2]
-    size, records, tilt = 1 + p + p * p, first + 2 * cells, gradient[p] - hyper[table + 3]
+    factor, centre, state, there = turn.factor, turn.common.centre, turn.state, turn.there
+    p = factor.p
+    table = scale_table_at(factor.scale_table, 0, p)
+    cells, low, step, tilt = table.cells, table.low, table.width, gradient[p] - table.slope
     place = (state[factor.scales_at] - low) / step
     if not (place >= 0.0 and place < cells and math.isfinite(tilt)):
         return 0.0
     here = int(place)
     tilted, largest, total = np.empty(cells), -np.inf, 0.0
+    log_mass, phi = table.log_mass, table.phi
     for k in range(cells):
-        tilted[k] = hyper[first + k] - tilt * hyper[first + cells + k]
+        tilted[k] = log_mass[k] - tilt * phi[k]
         largest = max(largest, tilted[k])
     for k in range(cells):
         total += math.exp(tilted[k] - largest)
@@ -119,8 +133,7 @@ def propose_by_table(rng, hyper, factor, common, state, gradient, there):
         k += 1
     there[factor.scales_at] = low + (k + rng.random()) * step
     xi, b = np.empty(p), np.empty(p)
-    at = records + k * size
-    R, m = matrix_window(hyper, at + 1 + p, p, p), window(hyper, at + 1, p)
+    R, m = table.root[k], table.mean[k]
     for i in range(p):
         b[i] = gradient[i]
         xi[i] = rng.standard_normal()
@@ -128,8 +141,8 @@ def propose_by_table(rng, hyper, factor, common, state, gradient, there):
     back(R, p, xi)
     for i in range(p):
         b[i] = m[i] - b[i] + xi[i]
-        there[i] = common.centre[i] + b[i]
-    forth = tilted[k] + _standing(hyper, at, b, gradient, p, xi)
+        there[i] = centre[i] + b[i]
+    forth = tilted[k] + _standing(table, k, b, gradient, xi)
     for i in range(p):
-        b[i] = state[i] - common.centre[i]
-    return tilted[here] + _standing(hyper, records + here * size, b, gradient, p, xi) - forth
+        b[i] = state[i] - centre[i]
+    return tilted[here] + _standing(table, here, b, gradient, xi) - forth

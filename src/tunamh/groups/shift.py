@@ -18,103 +18,105 @@ import numpy as np
 
 from ..compiled import helper
 from ..compiled.triangular import back, norm, solve
+from ..compiled.windows import window
 from .conditionals import closed_energy, place
-from .layout import square
 from .one_effect import dot_over_groups, energy_single, push_single
 
 
 @helper
-def _cubic(hyper, factor, g, d, slope):
+def _cubic(thirds, d, slope):
     """``T3 d^3 / 6`` of several effects, and its gradient."""
-    q = factor.q
+    q = d.size
     total = 0.0
     for a in range(q):
         slope[a] = 0.0
         for b in range(q):
             for c in range(q):
-                slope[a] += 0.5 * hyper[factor.thirds + ((g * q + a) * q + b) * q + c] * d[b] * d[c]
+                slope[a] += 0.5 * thirds[a, b, c] * d[b] * d[c]
         total += slope[a] * d[a] / 3.0
     return total
 
 
 @helper
-def _add_single(hyper, factor, p, m, first, kappa, eps, gradient):
-    """What groups of one effect add; the slopes in ``m`` coordinates of the scales, from ``gradient[first]`` on."""
-    G = factor.groups
-    along, bent = np.empty(G), np.empty(G)
-    push_single(hyper, factor, kappa, eps, along, bent)
-    for j in range(p):
-        gradient[j] += dot_over_groups(hyper, factor.cross, j, G, along)
-        gradient[j] += dot_over_groups(hyper, factor.cross_thirds, j, G, bent)
-    for k in range(m):
+def _add_single(factor, moved, kappa, eps, gradient, of_scales):
+    """What groups of one effect add; ``of_scales`` are the slopes in ``moved`` coordinates of the scales."""
+    along, bent = np.empty(factor.groups), np.empty(factor.groups)
+    push_single(factor, kappa, eps, along, bent)
+    cross, cross_thirds, sides, steps = factor.cross[0], factor.cross_thirds[0, 0], factor.side_precisions, factor.steps
+    for j in range(factor.p):
+        gradient[j] += dot_over_groups(cross[j], along)
+        gradient[j] += dot_over_groups(cross_thirds[j], bent)
+    for k in range(moved):
         energies = np.empty(2)
         for v in range(2):
-            energies[v] = energy_single(hyper, factor, hyper[factor.variants + 1 + 2 * k + v], kappa, eps)
-        gradient[first + k] += (energies[0] - energies[1]) / (2.0 * hyper[factor.steps + k])
+            energies[v] = energy_single(factor, sides[k, v, 0, 0], kappa, eps)
+        of_scales[k] += (energies[0] - energies[1]) / (2.0 * steps[k])
 
 
 @helper
-def _add_several(hyper, factor, p, m, first, kappa, eps, gradient):
+def _add_several(factor, moved, kappa, eps, gradient, of_scales):
     """What groups of several effects add."""
-    q, G = factor.q, factor.groups
+    p, q, free = factor.p, factor.n_effects, factor.free
     C, mean, d = np.empty((q, q)), np.empty(q), np.empty(q)
     push, at_centre = np.empty(q), np.empty(q)
-    for g in range(G):
-        if hyper[factor.free + g] == 0.0:
+    cross, cross_thirds, steps = factor.cross, factor.cross_thirds, factor.steps
+    for g in range(factor.groups):
+        if free[g] == 0.0:
             continue
-        H = square(hyper, factor.spread, g, q)
-        for v in range(1 + 2 * m):
-            Q = square(hyper, factor.variants, v, q)
-            place(hyper, factor, g, kappa, Q, C, mean)
+        H, true, mode, thirds = factor.effect_metric[g], factor.curvature[g], factor.mode[g], factor.thirds[g]
+        for v in range(-1, 2 * moved):
+            side = v % 2
+            Q = factor.centre_precision if v < 0 else factor.side_precisions[v // 2, side]
+            place(factor, g, kappa, Q, C, mean)
             for a in range(q):
                 d[a] = eps[a, g]
             back(C, q, d)
             for a in range(q):
                 d[a] += mean[a]
-            energy = closed_energy(hyper, factor, g, Q, kappa, d, 0)
+            energy = closed_energy(factor, g, Q, kappa, d)
             for a in range(q):
-                d[a] -= hyper[factor.mode + g * q + a]
+                d[a] -= mode[a]
                 at_centre[a] = d[a]
-            far, limit = norm(H, q, d), hyper[factor.limit + g]
+            far, limit = norm(H, q, d), factor.polynomial_radius[g]
             if far > limit:
                 for a in range(q):
                     d[a] *= limit / far
-            energy += _cubic(hyper, factor, g, d, push)
-            if v > 0:
-                k = (v - 1) // 2
-                sign = 1.0 if v % 2 == 1 else -1.0
-                gradient[first + k] += sign * energy / (2.0 * hyper[factor.steps + k])
+            energy += _cubic(thirds, d, push)
+            if v >= 0:
+                sign = 1.0 if side == 0 else -1.0
+                of_scales[v // 2] += sign * energy / (2.0 * steps[v // 2])
                 continue
-            true = square(hyper, factor.curvature, g, q)
             for a in range(q):  # the closed energy's own slope in v, zero without eps where all rows are convex
                 push[a] += kappa[a, g]
                 for c in range(q):
-                    push[a] += true[a, c] * at_centre[c] + Q[a, c] * (at_centre[c] + hyper[factor.mode + g * q + c])
+                    push[a] += true[a, c] * at_centre[c] + Q[a, c] * (at_centre[c] + mode[c])
             solve(C, q, push)
             for a in range(q):
                 for j in range(p):
-                    gradient[j] += hyper[factor.cross + (a * p + j) * G + g] * (at_centre[a] - push[a])
+                    gradient[j] += cross[a, j, g] * (at_centre[a] - push[a])
                     for c in range(q):
-                        third = hyper[factor.cross_thirds + ((a * q + c) * p + j) * G + g]
-                        gradient[j] += 0.5 * third * d[a] * d[c]
+                        gradient[j] += 0.5 * cross_thirds[a, c, j, g] * d[a] * d[c]
 
 
 @helper
-def fill_shift(hyper, factor, common, kappa, slope, eps, gradient, shift):
+def fill_shift(turn, eps, gradient, shift):
     """``-L'J``, the shift in standardised coordinates, with ``J`` the ``gradient`` at the centre.
 
     Known scales have no coordinates of their own. Beside an unknown scale of the errors they move with its ``tau``.
     """
-    p, n = common.p, common.p + factor.m
-    m, first = (1 if common.tau_at >= 0 else 0, common.tau_at) if factor.known else (factor.m, p)
+    factor, common, kappa, slope = turn.factor, turn.common, turn.kappa, turn.slope
+    p, n = factor.p, gradient.size
+    moved, first = (1 if common.tau_at >= 0 else 0, common.tau_at) if factor.known else (factor.n_scales, p)
+    prior, root = factor.prior_gradient, factor.root
     for j in range(n):
-        gradient[j] = hyper[factor.pull + j] + (slope[j] if j < p else 0.0)
-    if factor.q == 1:
-        _add_single(hyper, factor, p, m, first, kappa[0], eps[0], gradient)
+        gradient[j] = prior[j] + (slope[j] if j < p else 0.0)
+    of_scales = window(gradient, first, moved)
+    if factor.n_effects == 1:
+        _add_single(factor, moved, kappa[0], eps[0], gradient, of_scales)
     else:
-        _add_several(hyper, factor, p, m, first, kappa, eps, gradient)
+        _add_several(factor, moved, kappa, eps, gradient, of_scales)
     for i in range(n):
         total = 0.0
         for j in range(i, n):
-            total += hyper[factor.root + j * n + i] * gradient[j]
+            total += root[j, i] * gradient[j]
         shift[i] = -total if math.isfinite(total) else 0.0  # of ``eps`` so far out that no polynomial knows it

@@ -55,7 +55,7 @@ class Point(NamedTuple):
 
 
 class OfFactor(NamedTuple):
-    """Sums over the rows of every group of a factor; see `tunamh.groups.layout.FactorNumbers`."""
+    """Sums over the rows of every group of a factor; see `tunamh.groups.layout`."""
 
     gradient: np.ndarray
     curvature: np.ndarray

@@ -21,8 +21,8 @@ from ..compiled.vector import copy_into
 from ..proposals import Staying
 from ..rows.supply import NO_ROWS
 from .conditionals import displaced_by_others, displacements, new_given, slopes_given_others
-from .kernel_common import tau_of
-from .layout import common_of, factor_of, over_groups, square
+from .kernel_common import Turn, tau_of
+from .layout import common_of, factor_of
 from .move_common import move_common, times_common
 from .move_effects import move_effects
 from .move_scales import move_scales
@@ -36,13 +36,14 @@ def _lengths_of(common, moved, hyper, lengths):
     """The most that the displacement of each group moves a row's predictor."""
     for f in range(common.factors):
         factor = factor_of(hyper, f)
+        metric, start, reach = factor.effect_metric, factor.cell_start, factor.effect_reach
         for g in range(factor.groups):
-            H, own = square(hyper, factor.spread, g, factor.q), moved[factor.group_at + g]
-            length = norm(H, factor.q, own) if factor.q > 1 else abs(own[0])
-            width = 0.0
-            for c in range(int(hyper[factor.cells + g]), int(hyper[factor.cells + g + 1])):
-                width = max(width, hyper[factor.width + c])
-            lengths[factor.group_at + g] = width * length
+            H, own = metric[g], moved[factor.group_at + g]
+            length = norm(H, factor.n_effects, own) if factor.n_effects > 1 else abs(own[0])
+            widest = 0.0
+            for c in range(int(start[g]), int(start[g + 1])):
+                widest = max(widest, reach[c])
+            lengths[factor.group_at + g] = widest * length
 
 
 @helper
@@ -53,9 +54,10 @@ def _slope_given_others(f, common, moved, hyper, slope):
     for other in range(common.factors):
         if other != f:
             factor = factor_of(hyper, other)
-            for a in range(factor.q):
+            cross = factor.cross
+            for a in range(factor.n_effects):
                 for j in range(common.p):
-                    h = over_groups(hyper, factor.cross, a * common.p + j, factor.groups)
+                    h = cross[a, j]
                     for g in range(factor.groups):
                         slope[j] += h[g] * moved[factor.group_at + g, a]
 
@@ -64,7 +66,7 @@ def _slope_given_others(f, common, moved, hyper, slope):
 def _add_to_summary(state, common, memory):
     """How many sweeps, and of every effect, as a user knows it, mean and sum of squares about it (Welford 1962)."""
     memory[0] += 1.0
-    tau, first = tau_of(state, common), common.p + common.scales
+    tau, first = tau_of(state, common), common.p + common.n_scales
     for k in range(state.size - first):
         away = state[first + k] / tau - memory[1 + 2 * k]
         memory[1 + 2 * k] += away / memory[0]
@@ -77,26 +79,25 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
     hyper = model.data.hyper
     common = common_of(hyper)
     state, there = prop, prop.copy()
-    moved, lengths = np.zeros((common.all_groups, common.most)), np.zeros(common.all_groups)
+    moved, lengths = np.zeros((common.all_groups, common.most_effects)), np.zeros(common.all_groups)
     rate, rows, worst, effects = 0.0, 0, 0.0, 0.0
     laplace_rate, laplace_moves = 0.0, 0.0
     full = knobs[_FULL] > 0.0
     slope = np.empty(common.p)
     for f in range(common.factors):
         factor = factor_of(hyper, f)
-        kappa, away = np.empty((factor.q, factor.groups)), np.zeros(factor.all_cells)
+        kappa, away = np.empty((factor.n_effects, factor.groups)), np.zeros(factor.n_cells)
         given = new_given(factor)
         if common.factors > 1:
             displacements(state, common, hyper, moved)
             _lengths_of(common, moved, hyper, lengths)
-            displaced_by_others(hyper, factor, lengths, away)
-        slopes_given_others(hyper, factor, common, moved, kappa)
+            displaced_by_others(factor, lengths, away)
+        slopes_given_others(factor, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
-        times = times_common(hyper, factor, common)
+        times = times_common(factor, common)
+        turn = Turn(factor, common, model, work, state, there, kappa, slope, given, away, full, knobs[_RHO])
         for _ in range(times):
-            first = move_common(
-                rng, hyper, factor, common, state, there, kappa, slope, given, away, knobs[_RHO], full, model, work
-            )
+            first = move_common(rng, turn)
             if first.fault != NO_FAULT:
                 copy_into(theta, state)
                 copy_into(prop, there)
@@ -108,13 +109,13 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
                 laplace_moves += 1.0
             rows += first.rows
             worst = max(worst, first.worst)
-        second = move_effects(rng, hyper, factor, common, state, there, given, away, full, model, work)
+        second = move_effects(rng, turn)
         if second.fault != NO_FAULT:
             copy_into(theta, state)
             copy_into(prop, there)
             return failure(second.fault)
         if not factor.known:
-            fault = move_scales(rng, hyper, factor, common, state)
+            fault = move_scales(rng, turn)
             if fault != NO_FAULT:
                 return failure(fault)
             copy_into(there, state)

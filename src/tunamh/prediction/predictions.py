@@ -32,34 +32,34 @@ def predict(
     predictors: Any = None,
     rng: Any = None,
 ) -> Any:
-    """What a fitted regression says of new rows.
+    """Predict new rows from the posterior of a regression.
 
     Parameters
     ----------
     posterior : DataTree
-        Of `tunamh.sample`, `tunamh.read_store`, or read back from a file.
+        The result of `tunamh.sample` or `tunamh.read_store`, or a result read from a file.
     new_data : table
-        With the columns that the formula needs; for a target made from ``X``, a matrix or table of the same columns.
+        A table with the columns of the formula. For a target made from ``X``: a matrix or table of the same columns.
     kind : "mean", "response" or "linear"
-        The mean of the response, which is the probability of a label and the probabilities of classes; random
-        responses, with the noise that single ones have; or linear predictors. A response that a formula transforms,
-        such as ``log(y)``, stays transformed.
+        ``"mean"``: the mean of the response; for labels the probability, for classes the probabilities of all classes.
+        ``"response"``: simulated responses, with their noise. ``"linear"``: the linear predictor. If the formula
+        transforms the response, such as ``log(y)``, predictions are on the transformed scale.
     draws : int, optional
-        How many of the posterior's draws are used, evenly spread; None: up to 1000.
+        Number of posterior draws to use, evenly spaced. Default: at most 1000.
     quantiles : sequence, optional
-        Of the draws, row by row. None: the draws themselves are returned, which takes memory for rows times draws.
+        Quantiles of each row. None: return the draws themselves; this needs memory for rows times draws.
     new_levels : "error", "population" or "draw"
-        What to do with groups that were not there: refuse them by name, leave their effect at zero (a typical group),
-        or draw effects from the law of groups.
+        For groups that the fitted data did not have: raise an error, set their effect to zero (a typical group), or
+        draw their effect from the distribution of the group effects.
     trials, offset, groups, predictors
-        As they were given to the target, for the new rows; a formula has its own.
+        As for the target, for the new rows. Not needed with a formula.
     rng : seed, optional
-        For random responses and effects.
+        For simulated responses and effects.
 
     Returns
     -------
     xarray.Dataset
-        ``mean``, ``sd`` and ``quantile`` by ``row`` (and ``class``); or, with ``quantiles=None``, a DataArray of draws
+        ``mean``, ``sd`` and ``quantile`` by ``row`` (and ``class``). With ``quantiles=None`` a DataArray of draws
         (sample, row).
     """
     for name, value, known in (("kind", kind, _KINDS), ("new_levels", new_levels, _NEW_LEVELS)):

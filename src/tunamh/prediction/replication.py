@@ -20,26 +20,26 @@ from .predictions import Predictor
 
 
 def replicate(posterior: Any, data: Any, *, rows: int = 1000, draws: int | None = None, rng: Any = None) -> Any:
-    """Some of the rows that a formula was fitted to, replicated: responses as the model would have made them.
+    """Simulate responses for a random subsample of the rows that a formula was fitted to.
 
     Parameters
     ----------
     posterior : DataTree
-        Of a target that `tunamh.regression` made.
+        The result of a target made by `tunamh.regression`.
     data : table
-        The data it was fitted to, or others with responses; rows with missing values are left out.
+        The fitted data, or other data with responses. Rows with missing values are dropped.
     rows : int
-        A random subsample of so many; as many as there are to have all.
+        Size of the random subsample. Use the number of rows to have all of them.
     draws : int, optional
-        Of the posterior's, evenly spread; None: up to 1000.
+        Number of posterior draws to use, evenly spaced. Default: at most 1000.
     rng : seed, optional
 
     Returns
     -------
     DataTree
-        Groups as ArviZ knows them: ``observed_data``, ``posterior_predictive`` (random responses) and
-        ``log_likelihood`` (with all constants, of one such response whatever its weight), each with one entry per row
-        of the subsample; ``row`` has their numbers in the data.
+        Groups for ArviZ: ``observed_data``, ``posterior_predictive`` (simulated responses) and ``log_likelihood``. The
+        log likelihood has all constants, and is that of a single response, whatever its weight. The coordinate ``row``
+        has the row numbers of the subsample in the data.
     """
     return _replicated(posterior, data, whole_number("rows", rows, 1), draws, rng)[0]
 
@@ -71,11 +71,11 @@ class LooEstimate:
 
 
 def loo(posterior: Any, data: Any, *, rows: int = 1000, draws: int | None = None, rng: Any = None) -> LooEstimate:
-    """Leave-one-out cross-validation of a formula's fit, by importance sampling (Vehtari, Gelman and Gabry, 2017).
+    """Leave-one-out cross-validation of a formula's fit, by PSIS (Vehtari, Gelman and Gabry, 2017).
 
-    Of a simple random subsample of ``rows`` rows (Magnusson et al., 2019); the arguments are those of `replicate`. A
-    row of weight ``w`` stands for ``w`` rows: it is left out whole, and its log predictive density counts ``w`` times,
-    ``elpd = sum_i w_i log p(y_i | all rows but i)``.
+    It uses a simple random subsample of ``rows`` rows (Magnusson et al., 2019). The arguments are those of `replicate`.
+    A row of weight ``w`` counts as ``w`` rows: it is left out as a whole, and its log predictive density counts ``w``
+    times, ``elpd = sum_i w_i log p(y_i | all rows but i)``.
     """
     _refuse_lost_weights(Fitted.open(posterior, draws))
     tree, n_rows, weights = _replicated(posterior, data, whole_number("rows", rows, 1), draws, rng)

@@ -1,10 +1,10 @@
-"""Priors stay outside the minibatch: they are cheap, so every step uses them whole.
+"""Priors. They are not part of the minibatch: every step evaluates them completely, because they are cheap.
 
     Flat()   Normal(mean=, scale=)   Normal(mean=, covariance=)   StudentT(df=, mean=, scale=)   Cauchy(mean=, scale=)
     Laplace(mean=, scale=)   Logistic(mean=, scale=)   Horseshoe(scale)   Grouped(groups, scale)
     ByName({"age": Flat()}, others=Normal(scale=2.5))   UserPrior(log_prior, gradient, hessian)
 
-Each is a potential with an expansion (`tunamh.priors.potential`); a new one is one file.
+A new prior is one file; `tunamh.priors.potential` has its base class.
 """
 
 from .by_name import ByName

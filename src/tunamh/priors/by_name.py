@@ -17,10 +17,11 @@ from .potential import Prior, ReadyPrior
 
 @dataclass(frozen=True)
 class ByName(Prior):
-    """``ByName({"intercept": Cauchy(scale=10), "age": Flat()}, others=Normal(scale=2.5))``.
+    """A different prior for each coefficient.
 
-    Each prior serves one coefficient, so its numbers are single ones; ``others`` serves every column that is not named.
-    Without it every column must be. Columns of an array go by their positions, 0, 1, and so on.
+    ``ByName({"intercept": Cauchy(scale=10), "age": Flat()}, others=Normal(scale=2.5))``. Each prior is for one
+    coefficient, so its arguments are single numbers. ``others`` is the prior of all columns that are not named; without
+    it you must name every column. The columns of an array have the names 0, 1, and so on.
     """
 
     priors: Mapping[str, IndependentPrior]

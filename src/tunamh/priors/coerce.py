@@ -14,7 +14,7 @@ from .user import UserPrior
 
 
 def as_prior(prior: Any, names: Sequence[str]) -> Prior:
-    """None is flat, a compiled function is the user's own, the rest must be a prior; ``names`` are the columns'."""
+    """Convert ``prior``: None means flat, and a compiled function is a user's prior. ``names`` are the columns."""
     if prior is None:
         return Flat()
     if isinstance(prior, Dispatcher):

@@ -7,26 +7,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..compiled import LogPrior, fixed, part
+from ..compiled.layouts import Layout
 from .potential import PriorExpansion, ReadyPrior, nothing
 
+_NUMBERS = Layout("Correlated", "d", mean=("d",), root=("d", "d"))
+"""``hyper`` of `_correlated`: the mean and a lower triangle ``R`` with ``R'R`` the precision."""
 
-def _packed(mean: np.ndarray, root: np.ndarray) -> np.ndarray:
-    """``hyper`` of `_correlated`: the mean (d) and a lower triangle ``R`` (d x d) with ``R'R`` the precision."""
-    d = len(mean)
-    if root.shape != (d, d):
-        raise ValueError(f"the root of the precision must have shape {(d, d)}, got {root.shape}")
-    return fixed(np.concatenate([mean, root.ravel()]))
+_numbers_at = _NUMBERS.reader()
 
 
 @part(LogPrior)
 def _correlated(theta, hyper):
     """``-|R (theta - mean)|^2 / 2``."""
-    d = theta.size
-    total = 0.0
+    d, total = theta.size, 0.0
+    own = _numbers_at(hyper, 0, d)
+    mean, root = own.mean, own.root
     for j in range(d):
         z = 0.0
         for k in range(j + 1):
-            z += hyper[d + j * d + k] * (theta[k] - hyper[k])
+            z += root[j, k] * (theta[k] - mean[k])
         total -= 0.5 * z * z
     return total
 
@@ -52,4 +51,6 @@ def ready_correlated(mean: np.ndarray, covariance: np.ndarray) -> ReadyCorrelate
     scaled = np.linalg.cholesky(covariance / np.outer(deviation, deviation))
     root = np.linalg.inv(scaled) / deviation
     precision = np.einsum("ij,ij->j", root, root)
-    return ReadyCorrelated(_correlated, _packed(mean, root), mean, precision, np.zeros(d, dtype=np.bool_), root)
+    return ReadyCorrelated(
+        _correlated, fixed(_NUMBERS.pack(mean=mean, root=root)), mean, precision, np.zeros(d, dtype=np.bool_), root
+    )

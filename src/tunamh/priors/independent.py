@@ -21,7 +21,7 @@ class IndependentPrior(Prior):
 
     @abstractmethod
     def laws(self, dim: int) -> Laws:
-        """Of so many coefficients."""
+        """The priors of ``dim`` coefficients as arrays: kind, mean, scale and degrees of freedom."""
 
     def bind(self, dim: int) -> ReadyPrior:
         return ready(self.laws(dim))
@@ -29,7 +29,7 @@ class IndependentPrior(Prior):
 
 @dataclass(frozen=True)
 class Flat(IndependentPrior):
-    """No prior: the posterior is the likelihood, normalised."""
+    """A flat prior: the posterior is the normalised likelihood."""
 
     def laws(self, dim: int) -> Laws:
         return Laws(np.full(dim, FLAT), np.zeros(dim), np.ones(dim), np.ones(dim))
@@ -77,11 +77,11 @@ class _Located(IndependentPrior):
 
 @dataclass(frozen=True, kw_only=True)
 class Normal(_Located):
-    """Normal priors ``theta_j ~ N(mean_j, scale_j^2)``, independent; or, with ``covariance``, ``N(mean, covariance)``.
+    """Independent normal priors ``theta_j ~ N(mean_j, scale_j^2)``, or ``theta ~ N(mean, covariance)``.
 
-    ``mean`` and ``scale`` are each a number that serves every coordinate, a list in the order of the columns, or a dict
-    or pandas Series that names every column. ``covariance`` is a matrix in the order of the columns, or a pandas table
-    or a dict of dicts that names them.
+    ``mean`` and ``scale`` are each one number for all coefficients, a list in the order of the columns, or a dict or
+    pandas Series with a number for every column name. ``covariance`` is a matrix in the order of the columns, or a
+    pandas table or a dict of dicts with their names.
     """
 
     covariance: Any = None
@@ -149,7 +149,7 @@ class Cauchy(_Located):
 
 @dataclass(frozen=True, kw_only=True)
 class Logistic(_Located):
-    """Independent logistic priors: tails as those of a Laplace law, and no kink."""
+    """Independent logistic priors: exponential tails as for the Laplace prior, but smooth at the mean."""
 
     _kind = LOGISTIC
 

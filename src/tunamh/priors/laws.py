@@ -23,6 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import LogPrior, fixed, helper, part
+from ..compiled.layouts import Layout
+from ..compiled.windows import matrix_window
 from .potential import PriorExpansion, ReadyPrior, nothing
 
 FLAT, NORMAL, STUDENT_T, LAPLACE, LOGISTIC, GAMMA, INVERSE_GAMMA, LOG_NORMAL, UNIFORM, FLAT_POSITIVE = range(10)
@@ -46,13 +48,14 @@ class Laws(NamedTuple):
 
 # -------------------------------------------------------------------------------------------- the compiled side
 
-# hyper of `_independent`: one record for every coordinate that has anything to say; ``u = theta_j - at``.
-_COORDINATE, _KIND, _MEAN, _SCALE, _DF, _AT, _GRADIENT, _CURVATURE = range(8)
+# A record of a coordinate that has anything to say; its quadratic is one of ``u = theta_j - at``.
+COORDINATE, KIND, MEAN, SCALE, DF, AT, GRADIENT, CURVATURE = range(8)
 RECORD = 8
+"""Numbers of a coordinate's record."""
 
 
 def records(laws: Laws, which: np.ndarray, at: np.ndarray, gradient: np.ndarray, curvature: np.ndarray) -> np.ndarray:
-    """``hyper`` of `_independent`: the laws of the coordinates ``which``, and the quadratics that are added to them."""
+    """The laws of the coordinates ``which`` and the quadratics that are added to them, one record behind the other."""
     columns = np.arange(len(laws.kind)), *laws, at, gradient, curvature
     if len(columns) != RECORD or {len(column) for column in columns} != {len(which)}:
         raise ValueError(f"a record has {RECORD} numbers, each of them given for all {len(which)} coordinates")
@@ -73,13 +76,13 @@ def _as_power(value, kind):
 
 
 @helper
-def laws_at(theta, hyper, first, last):
-    """``g u + h u^2 / 2`` minus the potential, for every record in ``hyper[first:last]``."""
+def laws_at(theta, records):
+    """``g u + h u^2 / 2`` minus the potential, for every record (a row of the matrix ``records``)."""
     total = 0.0
-    for start in range(first, last, RECORD):
-        own = theta[int(hyper[start + _COORDINATE])]
-        value, kind, turned = _as_power(own, hyper[start + _KIND])
-        mean, scale, df = hyper[start + _MEAN], hyper[start + _SCALE], hyper[start + _DF]
+    for k in range(records.shape[0]):
+        own = theta[int(records[k, COORDINATE])]
+        value, kind, turned = _as_power(own, records[k, KIND])
+        mean, scale, df = records[k, MEAN], records[k, SCALE], records[k, DF]
         z = (value - mean) / scale
         if kind == STUDENT_T:
             energy = 0.5 * (df + 1.0) * np.log1p(z * z / df)
@@ -103,23 +106,28 @@ def laws_at(theta, hyper, first, last):
             energy = 1.0 / z + (df + 1.0) * np.log(value)
         else:
             energy = 0.5 * ((np.log(value) - mean) / scale) ** 2 + np.log(value)
-        u = own - hyper[start + _AT]
-        total += u * (hyper[start + _GRADIENT] + 0.5 * hyper[start + _CURVATURE] * u) - energy - turned
+        u = own - records[k, AT]
+        total += u * (records[k, GRADIENT] + 0.5 * records[k, CURVATURE] * u) - energy - turned
     return total
 
 
 @part(LogPrior)
 def _independent(theta, hyper):
-    return laws_at(theta, hyper, 0, hyper.size)
+    return laws_at(theta, matrix_window(hyper, 0, hyper.size // RECORD, RECORD))
+
+
+NORMALS = Layout("Normals", "d", mean=("d",), deviation=("d",))
+_normals_at = NORMALS.reader()
 
 
 @part(LogPrior)
 def _normal(theta, hyper):
-    """Independent normals; ``hyper`` is the means followed by the standard deviations."""
-    d = theta.size
+    """Independent normals."""
+    laws = _normals_at(hyper, 0, theta.size)
+    mean, deviation = laws.mean, laws.deviation
     total = 0.0
-    for j in range(d):
-        z = (theta[j] - hyper[j]) / hyper[d + j]
+    for j in range(theta.size):
+        z = (theta[j] - mean[j]) / deviation[j]
         total -= 0.5 * z * z
     return total
 
@@ -207,7 +215,7 @@ def ready(laws: Laws) -> ReadyIndependent:
     if flat.all():
         log_prior, hyper = nothing, fixed([])
     elif (laws.kind == NORMAL).all():
-        log_prior, hyper = _normal, fixed(np.concatenate([laws.mean, laws.scale]))
+        log_prior, hyper = _normal, fixed(NORMALS.pack(mean=laws.mean, deviation=laws.scale))
     else:
         log_prior, hyper = _independent, records(laws, ~flat, zero, zero, zero)
     return ReadyIndependent(log_prior, hyper, laws.mean, laws.precision, flat, laws)

@@ -19,24 +19,25 @@ import numpy as np
 
 from .._arguments import moderate_number, settle, shown
 from ..compiled import Part, Refresh, fixed, helper, part
+from ..compiled.layouts import NUMBER, WHOLE, Layout
 from .laws import FLAT, LAPLACE, NORMAL, Laws, ReadyIndependent, ready, records
 from .positive import HalfCauchy, HalfStudentT, PositivePrior
 from .potential import Prior, ReadyPrior
 
-# hyper of a mixture: d, whether each coefficient is mixed (d), the variance of those that are not (d), means (d), and
-# the numbers of the kind. A state is the coefficients, then what the kind keeps of the scales.
-_COEFFICIENTS = 1
+_COEFFICIENTS: dict[str, Any] = {"mixed": ("d",), "fixed_variance": ("d",), "mean": ("d",)}
+"""Whether each coefficient is mixed, the variance of those that are not, means."""
+
+_HORSESHOE = Layout("Horseshoe", d=WHOLE, **_COEFFICIENTS, width=NUMBER)
+_EACH = Layout("Each", d=WHOLE, **_COEFFICIENTS, kind=("d",), scale=("d",), df=("d",))
+_GROUPED = Layout("Grouped", d=WHOLE, groups=WHOLE, df=NUMBER, width=NUMBER, **_COEFFICIENTS, group=("d",))
+"""``hyper`` of the three kinds. A state is the coefficients, then what the kind keeps of the scales."""
+
+_horseshoe_at, _each_at, _grouped_at = _HORSESHOE.reader(), _EACH.reader(), _GROUPED.reader()
 
 
 @helper(inline=True)
-def _mixed(hyper, j):
-    return hyper[_COEFFICIENTS + j] > 0.0
-
-
-@helper(inline=True)
-def _away_squared(here, hyper, j):
-    d = int(hyper[0])
-    return (here[j] - hyper[_COEFFICIENTS + 2 * d + j]) ** 2
+def _away_squared(here, own, j):
+    return (here[j] - own.mean[j]) ** 2
 
 
 @helper(inline=True)
@@ -58,13 +59,13 @@ def _within(variance):
 @part(Refresh)
 def _horseshoe(rng, here, hyper):
     """``v_j = l_j t`` with half-Cauchy roots, by their inverse-gamma mixtures (Makalic and Schmidt 2016)."""
-    d = int(hyper[0])
-    width = hyper[_COEFFICIENTS + 3 * d]
+    own = _horseshoe_at(hyper, 0)
+    d, mixed, width = own.d, own.mixed, own.width
     for _ in range(_SWEEPS):
         total, count = 0.0, 0
         for j in range(d):
-            if _mixed(hyper, j):
-                square = _away_squared(here, hyper, j)
+            if mixed[j] > 0.0:
+                square = _away_squared(here, own, j)
                 wide = _inverse_gamma(rng, 1.0, 1.0 + 1.0 / here[d + j])
                 here[d + j] = _within(_inverse_gamma(rng, 1.0, 1.0 / wide + 0.5 * square / here[2 * d]))
                 total += 0.5 * square / here[d + j]
@@ -89,12 +90,12 @@ def _each(rng, here, hyper):
     Student-t: inverse gamma, ``(df / 2, df scale^2 / 2)``. Laplace: exponential with mean ``2 scale^2``; one over it is
     inverse Gaussian given the coefficient.
     """
-    d = int(hyper[0])
-    numbers = _COEFFICIENTS + 3 * d
+    own = _each_at(hyper, 0)
+    d, mixed = own.d, own.mixed
     for j in range(d):
-        if _mixed(hyper, j):
-            kind, scale, df = hyper[numbers + j], hyper[numbers + d + j], hyper[numbers + 2 * d + j]
-            square = _away_squared(here, hyper, j)
+        if mixed[j] > 0.0:
+            kind, scale, df = own.kind[j], own.scale[j], own.df[j]
+            square = _away_squared(here, own, j)
             if kind == LAPLACE:
                 mean = 1.0 / (scale * max(math.sqrt(square), 1e-150))
                 here[d + j] = _within(1.0 / inverse_gaussian(rng, min(mean, 1e150), 1.0 / scale**2))
@@ -106,23 +107,25 @@ def _each(rng, here, hyper):
 @part(Refresh)
 def _grouped(rng, here, hyper):
     """``v_g`` of a group is the square of a half-Student-t scale."""
-    d = int(hyper[0])
-    numbers = _COEFFICIENTS + 3 * d
-    df, width, groups = hyper[numbers], hyper[numbers + 1], int(hyper[numbers + 2])
-    for g in range(groups):
+    own = _grouped_at(hyper, 0)
+    d, mixed, group, df, width = own.d, own.mixed, own.group, own.df, own.width
+    for g in range(own.groups):
         total, count = 0.0, 0
         for j in range(d):
-            if _mixed(hyper, j) and int(hyper[numbers + 3 + j]) == g:
-                total += 0.5 * _away_squared(here, hyper, j)
+            if mixed[j] > 0.0 and int(group[j]) == g:
+                total += 0.5 * _away_squared(here, own, j)
                 count += 1
         wide = _inverse_gamma(rng, 0.5 * (df + 1.0), df / here[d + g] + 1.0 / width**2)
         here[d + g] = _within(_inverse_gamma(rng, 0.5 * (df + count), df / wide + total))
 
 
-_NO_LAW = float(FLAT), 1.0, 1.0  # kind, scale and df of what has none
-
 HORSESHOE, EACH, GROUPED = range(3)
 """How variances follow from the scales of a state: a product, one for each coefficient, one for each group."""
+
+_LAYOUTS = {HORSESHOE: _HORSESHOE, EACH: _EACH, GROUPED: _GROUPED}
+
+_OTHERS = {"fixed_variance": np.inf, "kind": float(FLAT), "scale": 1.0, "df": 1.0}
+"""Numbers of parameters that have no law here; others are zero."""
 
 
 class Mixture(NamedTuple):
@@ -140,29 +143,30 @@ class Mixture(NamedTuple):
     variables: tuple[tuple[str, tuple[str, ...] | None], ...]
 
     @property
+    def numbers(self) -> Any:
+        """Those that the kernel reads, by name."""
+        return _LAYOUTS[self.arrangement].views(self.hyper)
+
+    @property
     def mixed(self) -> np.ndarray:
-        d = int(self.hyper[0])
-        return self.hyper[1 : 1 + d] > 0
+        return self.numbers.mixed > 0
 
     @property
     def fixed_variance(self) -> np.ndarray:
-        d = int(self.hyper[0])
-        return self.hyper[1 + d : 1 + 2 * d]
+        return self.numbers.fixed_variance
 
     @property
     def mean(self) -> np.ndarray:
-        d = int(self.hyper[0])
-        return self.hyper[1 + 2 * d : 1 + 3 * d]
+        return self.numbers.mean
 
     @property
     def records(self) -> np.ndarray:
         """The laws of coefficients with a variance of their own, integrated out; none of other arrangements."""
-        d = int(self.hyper[0])
         if self.arrangement != EACH:
             return np.empty(0)
-        kind, scale, df = self.hyper[1 + 3 * d :].reshape(3, d)
-        zero = np.zeros(d)
-        return records(Laws(kind, self.mean, scale, df), self.mixed, zero, zero, zero).ravel()
+        own = self.numbers
+        zero = np.zeros(own.d)
+        return records(Laws(own.kind, own.mean, own.scale, own.df), self.mixed, zero, zero, zero).ravel()
 
     def among(self, at: np.ndarray, dim: int) -> Mixture:
         """The same of coefficients that are parameters ``at`` of ``dim``, beside others whose laws are elsewhere."""
@@ -172,22 +176,22 @@ class Mixture(NamedTuple):
             wide[at] = values
             return wide
 
-        groups, start, numbers = spread(self.groups, 0), self.start, self.hyper[1 + 3 * int(self.hyper[0]) :]
-        if self.arrangement == GROUPED:
-            numbers = np.append(numbers[: -len(at)], groups)
-        elif self.arrangement == EACH:
+        groups, start = spread(self.groups, 0), self.start
+        if self.arrangement == EACH:
             groups, start = np.arange(dim), spread(self.start, 1.0)
-            numbers = np.concatenate(
-                [spread(one, empty) for one, empty in zip(numbers.reshape(3, -1), _NO_LAW, strict=True)]
-            )
-        else:
+        elif self.arrangement == HORSESHOE:
             start = np.append(spread(self.start[:-1], 1.0), self.start[-1])
-        hyper = [dim, *spread(1.0 * self.mixed, 0.0), *spread(self.fixed_variance, np.inf), *spread(self.mean, 0.0)]
+        layout, own = _LAYOUTS[self.arrangement], vars(self.numbers)
+        wide = {
+            name: spread(own[name], _OTHERS.get(name, 0.0)) if isinstance(kind, tuple) else own[name]
+            for name, kind in layout.fields.items()
+        }
+        hyper = layout.pack(**{**wide, "d": dim})
         variables = tuple(
             (name, tuple(spread(np.array(labels, object), "")) if labels and self.arrangement == HORSESHOE else labels)
             for name, labels in self.variables
         )
-        return Mixture(self.refresh, fixed([*hyper, *numbers]), self.arrangement, groups, start, variables)
+        return Mixture(self.refresh, fixed(hyper), self.arrangement, groups, start, variables)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,8 +212,8 @@ class MixturePrior(Prior):
     columns: tuple[str, ...] = field(default=(), repr=False, compare=False, kw_only=True)
 
     @abstractmethod
-    def kernel(self, dim: int, names: Sequence[str]) -> tuple[Part, list[float], int, np.ndarray, np.ndarray, tuple]:
-        """Of so many coefficients: refresh, its numbers, arrangement, groups, the scales' start and the variables."""
+    def kernel(self, dim: int, names: Sequence[str]) -> tuple[Part, dict, int, np.ndarray, np.ndarray, tuple]:
+        """The compiled update of the scales for ``dim`` coefficients, with its numbers, layout, groups and start."""
 
     def in_order(self, names: Sequence[str]) -> Prior:
         return replace(self, columns=tuple(names))
@@ -224,7 +228,8 @@ class MixturePrior(Prior):
         refresh, numbers, arrangement, groups, start, variables = self.kernel(d, names)
         variance = np.where(others.kind == FLAT, np.inf, others.scale**2)
         mean = np.where(mixed, self.centre(d), others.mean)
-        hyper = fixed([d, *mixed, *np.where(mixed, 1.0, variance), *mean, *numbers])
+        coefficients = {"mixed": mixed, "fixed_variance": np.where(mixed, 1.0, variance), "mean": mean}
+        hyper = fixed(_LAYOUTS[arrangement].pack(**coefficients, **numbers))
         wide = Laws(
             np.where(mixed, NORMAL, others.kind),
             mean,
@@ -240,19 +245,21 @@ class MixturePrior(Prior):
 
     @abstractmethod
     def width(self, dim: int) -> np.ndarray:
-        """About how wide the coefficients may be: where the search for a centre looks."""
+        """The approximate width of the coefficients, for the search for a centre."""
 
 
 _WIDE = 10.0  # times the scale, so that the search for a centre is led by the data
+_WIDE_OF_LAPLACE = 5.0  # its tails are light: a centre that the data alone would have may be far from the posterior
 
 
 @dataclass(frozen=True)
 class Horseshoe(MixturePrior):
-    """``beta_j ~ N(0, (local_j global)^2)``, ``local_j`` half-Cauchy(1), ``global`` half-Cauchy(``scale``).
+    """The horseshoe prior ``beta_j ~ N(0, (local_j global)^2)`` with unknown scales.
 
-    Most coefficients are pulled to zero, a few are left alone (Carvalho, Polson and Scott 2010): the smaller ``scale``,
-    the fewer. Coefficients that are not to be shrunk get a prior of their own: ``ByName({"intercept": Flat()},
-    others=Horseshoe(0.1))``. Scales mix more slowly than coefficients: take ``thin=10`` if you need them.
+    ``local_j`` is half-Cauchy(1) and ``global`` is half-Cauchy(``scale``). The prior shrinks most coefficients to zero
+    and leaves a few large (Carvalho, Polson and Scott 2010). With a smaller ``scale``, fewer are large. Give
+    coefficients that should not be shrunk another prior: ``ByName({"intercept": Flat()}, others=Horseshoe(0.1))``. The
+    scales mix more slowly than the coefficients: use ``thin=10`` if you need them.
     """
 
     scale: float = 1.0
@@ -263,7 +270,7 @@ class Horseshoe(MixturePrior):
     def kernel(self, dim: int, names: Sequence[str]) -> tuple:
         start = np.append(np.ones(dim), self.scale**2)
         variables = (("local_scale", tuple(names)), ("global_scale", None))
-        return _horseshoe, [self.scale], HORSESHOE, np.zeros(dim, int), start, variables
+        return _horseshoe, {"width": self.scale}, HORSESHOE, np.zeros(dim, int), start, variables
 
     def width(self, dim: int) -> np.ndarray:
         return np.full(dim, _WIDE * max(self.scale, 1.0))
@@ -279,9 +286,9 @@ class Grouped(MixturePrior):
     Parameters
     ----------
     groups : optional
-        The group of every coefficient, in the order of the columns; None: all are one group.
+        The group of every coefficient, in the order of the columns. Default: one group for all.
     scale : HalfStudentT or HalfCauchy
-        The prior of the scales; by default half-Student-t with 3 degrees of freedom and scale 2.5.
+        The prior of the scales. Default: half-Student-t with 3 degrees of freedom and scale 2.5.
     """
 
     groups: Any = None
@@ -305,7 +312,8 @@ class Grouped(MixturePrior):
         law = self.scale.law()
         df, width = float(law.df[0]), float(law.scale[0])
         variables = (("prior_scale", None if len(labels) == 1 else labels),)
-        return _grouped, [df, width, len(labels), *of_each], GROUPED, of_each, np.full(len(labels), width**2), variables
+        numbers = {"df": df, "width": width, "groups": len(labels), "group": of_each}
+        return _grouped, numbers, GROUPED, of_each, np.full(len(labels), width**2), variables
 
     def width(self, dim: int) -> np.ndarray:
         return np.full(dim, _WIDE * float(self.scale.law().scale[0]))
@@ -316,8 +324,9 @@ def mixture_of_laws(laws: Laws) -> ReadyPrior:
     d = len(laws.kind)
     mixed = laws.kind > NORMAL
     variance = np.where(mixed, 1.0, np.where(laws.kind == FLAT, np.inf, laws.scale**2))
-    hyper = fixed([d, *mixed, *variance, *laws.mean, *laws.kind, *laws.scale, *laws.df])
-    wide = Laws(np.where(mixed, NORMAL, laws.kind), laws.mean, np.where(mixed, _WIDE, 1.0) * laws.scale, laws.df)
+    hyper = fixed(_EACH.pack(mixed=mixed, fixed_variance=variance, **laws._asdict()))
+    wider = np.where(laws.kind == LAPLACE, _WIDE_OF_LAPLACE, np.where(mixed, _WIDE, 1.0))
+    wide = Laws(np.where(mixed, NORMAL, laws.kind), laws.mean, wider * laws.scale, laws.df)
     plain = ready(wide)
     mixture = Mixture(_each, hyper, EACH, np.arange(d), laws.scale**2, ())
     return ReadyMixture(plain.log_prior, plain.hyper, plain.mean, plain.precision, plain.flat, plain.laws, mixture)

@@ -35,13 +35,13 @@ class PositivePrior:
 
     @abstractmethod
     def law(self) -> Laws:
-        """Four vectors of length one."""
+        """The prior as a compiled record: kind, mean, scale and degrees of freedom, four vectors of length one."""
 
     vanishes_at_zero = False
     """Whether the density falls faster than any power towards zero."""
 
     def inside(self, value: float) -> float:
-        """A value, or one near it where the density is positive."""
+        """Return ``value``, or a number near it where the density is positive."""
         return value
 
 
@@ -141,7 +141,7 @@ class InverseGamma(PositivePrior):
 
 @dataclass(frozen=True)
 class LogNormal(PositivePrior):
-    """``log x`` is normal with this mean and standard deviation."""
+    """``log x`` is normal with mean ``mean`` and standard deviation ``scale``."""
 
     mean: float
     scale: float
@@ -158,7 +158,7 @@ class LogNormal(PositivePrior):
 
 @dataclass(frozen=True)
 class Uniform(PositivePrior):
-    """The same density everywhere between ``low`` and ``high``, and none elsewhere; ``low`` may be 0."""
+    """A constant density between ``low`` and ``high``. ``low`` may be 0."""
 
     low: float
     high: float
@@ -179,11 +179,12 @@ class Uniform(PositivePrior):
 
 @dataclass(frozen=True)
 class FlatPositive(PositivePrior):
-    """The same density for all ``x > 0``, which has no integral: the data must make a posterior of it.
+    """A constant density for all ``x > 0``. It is improper, so the data must make the posterior proper.
 
-    Taken where that is proved (spec 5l): for the scale of errors with more rows than coefficients without a prior, by
-    more than one, and for the scale of Gaussian random intercepts (or of one column of slopes) with at least two groups
-    more than such coefficients. Elsewhere it is refused; `Uniform` is the way out.
+    tunamh accepts it only if it is proved that the posterior is proper (spec 5l). This is so for the scale of errors,
+    if there are at least two rows more than coefficients without a prior; and for the scale of Gaussian random
+    intercepts, or of one column of slopes, if there are at least two groups more than such coefficients. Use `Uniform`
+    in other cases.
     """
 
     def law(self) -> Laws:
@@ -213,7 +214,7 @@ class _OfPower(PositivePrior):
 
 
 class OnVariance(_OfPower):
-    """The square of the parameter has this prior: ``OnVariance(InverseGamma(a, b))`` for a scale.
+    """A prior for the square of the parameter, such as ``OnVariance(InverseGamma(a, b))`` for a scale.
 
     The density of ``x`` is then ``2 x p(x^2)``.
     """
@@ -226,7 +227,7 @@ class OnVariance(_OfPower):
 
 
 class OnPrecision(_OfPower):
-    """One over the square of the parameter has this prior: ``OnPrecision(Gamma(a, scale))`` for a scale.
+    """A prior for one over the square of the parameter, such as ``OnPrecision(Gamma(a, scale))`` for a scale.
 
     The density of ``x`` is then ``2 x^-3 p(x^-2)``.
     """

@@ -10,40 +10,46 @@ import numpy as np
 
 from .._arguments import shown
 from ..compiled import LogPrior, Part, compile_now, fixed, helper, part, read_only
+from ..compiled.layouts import Layout
 from ..compiled.user_functions import audit, kept, refuse_uncompiled
 from .differences import by_differences
 from .potential import Prior, PriorExpansion, ReadyPrior
 
+_QUADRATIC = Layout("Quadratic", "d", point=("d",), gradient=("d",), hessian=("d", "d"))
+_SEPARABLE = Layout("Separable", "d", point=("d",), gradient=("d",), curvature=("d",))
+"""``hyper`` of `_quadratic`: t, g and H; of a diagonal H, its diagonal alone."""
+
+_quadratic_at, _separable_at = _QUADRATIC.reader(), _SEPARABLE.reader()
+
 
 def _packed(at: np.ndarray, expansion: PriorExpansion) -> np.ndarray:
-    """``hyper`` of `_quadratic`: t, g and H one after the other; of a diagonal H, its diagonal alone."""
-    d, hessian = len(at), expansion.hessian
-    if expansion.gradient.shape != (d,) or hessian.shape != (d, d):
-        raise ValueError(
-            f"gradient and Hessian of {d} parameters have shapes {expansion.gradient.shape}, {hessian.shape}"
-        )
+    gradient, hessian = expansion.gradient, expansion.hessian
     diagonal = np.diag(hessian)
-    curvature = diagonal if np.array_equal(hessian, np.diag(diagonal)) else hessian.ravel()
-    return fixed(np.concatenate([at, expansion.gradient, curvature]))
+    if np.array_equal(hessian, np.diag(diagonal)):
+        return fixed(_SEPARABLE.pack(point=at, gradient=gradient, curvature=diagonal))
+    return fixed(_QUADRATIC.pack(point=at, gradient=gradient, hessian=hessian))
 
 
 @helper
 def _quadratic(theta, hyper):
     """``g.u + u'Hu/2``, ``u = theta - t``; zero where ``hyper`` is empty."""
-    d = theta.size
+    d, total = theta.size, 0.0
     if hyper.size == 0:
         return 0.0
-    total = 0.0
-    if hyper.size == 3 * d:
+    separable, whole = _separable_at(hyper, 0, d), _quadratic_at(hyper, 0, d)
+    point, gradient = whole.point, whole.gradient
+    if hyper.size == separable.end:
+        curvature = separable.curvature
         for j in range(d):
-            u = theta[j] - hyper[j]
-            total += (hyper[d + j] + 0.5 * hyper[2 * d + j] * u) * u
+            u = theta[j] - point[j]
+            total += (gradient[j] + 0.5 * curvature[j] * u) * u
         return total
+    hessian = whole.hessian
     for j in range(d):
-        pull = hyper[d + j]
+        slope = gradient[j]
         for k in range(d):
-            pull += 0.5 * hyper[2 * d + j * d + k] * (theta[k] - hyper[k])
-        total += pull * (theta[j] - hyper[j])
+            slope += 0.5 * hessian[j, k] * (theta[k] - point[k])
+        total += slope * (theta[j] - point[j])
     return total
 
 
@@ -90,10 +96,11 @@ def _called(function: Callable, name: str, theta: np.ndarray, shape: tuple[int, 
 
 @dataclass(frozen=True)
 class UserPrior(Prior):
-    """A user's own compiled ``log_prior(theta) -> float``; ``-inf`` outside the support.
+    """A user's compiled function ``log_prior(theta) -> float``, with ``-inf`` outside the support.
 
-    ``gradient(theta)`` and ``hessian(theta)`` of the log prior, plain or compiled functions that return arrays, take
-    the place of differences. They shape proposals only, so a wrong one costs acceptance.
+    ``gradient(theta)`` and ``hessian(theta)`` are optional functions, compiled or not, that return the derivatives of
+    the log prior. Without them tunamh uses finite differences. The derivatives are only used for proposals: a wrong one
+    lowers the acceptance rate, but does not change the posterior.
     """
 
     function: Callable

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..compiled import Propose, fixed, helper, part
+from ..compiled.layouts import NUMBER, WHOLE, Layout
 from ..compiled.vector import copy_into
 from ..errors import NotApplicable
 from . import OPTIMAL_WALK, Proposal, ReadyProposal, Space
@@ -26,27 +27,30 @@ _FREEDOM = 5
 _WALK_SHARE = 0.3
 _LEAST_WEIGHT = 0.02  # of a mode in the mixture, times the number of modes
 
-# knobs: 1, number of modes, length of a walk's step; then for each mode its share w_k, log w_k - log det L_k, the
-# point m_k (d), L_k (d x d) and its inverse (d x d).
-_MODES = 3
+_MODE = Layout("Mode", "d", share=NUMBER, log_weight=NUMBER, point=("d",), factor=("d", "d"), inverse=("d", "d"))
+"""``w_k``, ``log w_k - log det L_k``, ``m_k``, ``L_k`` and its inverse."""
+
+_KNOBS = Layout("Modes", "d", step=NUMBER, modes=WHOLE, length=NUMBER, records=("modes", "2 + d + 2 * d * d"))
+"""1, the number of modes, the length of a walk's step, and a record of every mode."""
+
+_mode_at, _knobs_at = _MODE.reader(), _KNOBS.reader()
 
 
 @helper
-def _log_density(theta, knobs):
+def _log_density(theta, modes):
     """``log q(theta)`` up to a constant."""
     d = theta.size
-    size = 2 + d + 2 * d * d
     largest, total = -np.inf, 0.0
-    for k in range(int(knobs[1])):
-        at = _MODES + k * size
-        point, inverse = at + 2, at + 2 + d + d * d
+    for k in range(modes.shape[0]):
+        mode = _mode_at(modes, k, d)
+        point, inverse = mode.point, mode.inverse
         square = 0.0
         for i in range(d):
             z = 0.0
             for j in range(d):
-                z += knobs[inverse + i * d + j] * (theta[j] - knobs[point + j])
+                z += inverse[i, j] * (theta[j] - point[j])
             square += z * z
-        term = knobs[at + 1] - 0.5 * (_FREEDOM + d) * math.log1p(square / _FREEDOM)
+        term = mode.log_weight - 0.5 * (_FREEDOM + d) * math.log1p(square / _FREEDOM)
         if term > largest:
             total = total * math.exp(largest - term) + 1.0
             largest = term
@@ -56,47 +60,48 @@ def _log_density(theta, knobs):
 
 
 @helper
-def _move(rng, from_point, there, knobs, factor, length):
+def _move(rng, from_point, there, factor, length):
     """``there = from + length L xi``."""
     d = there.size
     copy_into(there, from_point)
     for k in range(d):
         xi = length * rng.standard_normal()
         for j in range(d):
-            there[j] += knobs[factor + j * d + k] * xi
+            there[j] += factor[j, k] * xi
 
 
 @part(Propose)
 def _across_modes(rng, here, there, knobs):
-    d, modes = here.size, int(knobs[1])
-    size = 2 + d + 2 * d * d
+    d = here.size
+    own = _knobs_at(knobs, 0, d)
+    modes = own.records
     u, k = rng.random(), 0
-    while k < modes - 1 and u >= knobs[_MODES + k * size]:
-        u -= knobs[_MODES + k * size]
+    while k < own.modes - 1 and u >= _mode_at(modes, k, d).share:
+        u -= _mode_at(modes, k, d).share
         k += 1
-    point = _MODES + k * size + 2
+    mode = _mode_at(modes, k, d)
     if rng.random() < _WALK_SHARE:
-        _move(rng, here, there, knobs, point + d, knobs[2] * rng.random())
+        _move(rng, here, there, mode.factor, own.length * rng.random())
         return 0.0
     square = 0.0
     for _ in range(_FREEDOM):
         square += rng.standard_normal() ** 2
-    _move(rng, knobs[point : point + d], there, knobs, point + d, math.sqrt(_FREEDOM / square))
-    return _log_density(here, knobs) - _log_density(there, knobs)
+    _move(rng, mode.point, there, mode.factor, math.sqrt(_FREEDOM / square))
+    return _log_density(here, modes) - _log_density(there, modes)
 
 
 @dataclass(frozen=True)
 class AcrossModes(Proposal):
-    """Proposals between the modes of a posterior; `sample` chooses it where it finds several.
+    """Proposals between the modes of a posterior. `sample` chooses it if it finds several modes.
 
     Parameters
     ----------
     points : (k, d)
         The modes.
     factors : (k, d, d)
-        ``L_k``, with ``L_k L_k'`` the covariance of the Laplace law at each.
+        ``L_k``: ``L_k L_k'`` is the covariance of the Laplace approximation at mode ``k``.
     shares : (k,)
-        How often each is proposed.
+        The probability of proposing from each mode.
     """
 
     points: np.ndarray = field(repr=False)
@@ -105,7 +110,7 @@ class AcrossModes(Proposal):
 
     @classmethod
     def of(cls, modes: list[Mode]) -> AcrossModes:
-        """Shares by the modes' Laplace masses, none too small to be visited."""
+        """Compute the shares from the Laplace estimates of the modes' masses; no share is too small to be visited."""
         mass = np.exp([mode.log_mass - modes[0].log_mass for mode in modes])
         shares = np.maximum(mass / mass.sum(), _LEAST_WEIGHT / len(modes))
         metrics = [mode.posterior.metric() for mode in modes]
@@ -113,15 +118,16 @@ class AcrossModes(Proposal):
         return cls(points, factors, shares / shares.sum())
 
     def bind(self, space: Space) -> ReadyProposal:
-        k, d = self.points.shape
+        d = self.points.shape[1]
         if space.dim != d or space.states is not None:
             raise NotApplicable(f"these modes are points of {d} parameters, the target has {space.dim}")
-        knobs = [np.array([1.0, k, 2 * OPTIMAL_WALK / math.sqrt(d)])]
+        records = []
         for point, factor, share in zip(self.points, self.factors, self.shares, strict=True):
             inverse = np.linalg.inv(factor)
-            log_share = math.log(share) + float(np.linalg.slogdet(inverse)[1])
-            knobs += [np.array([share, log_share]), point, factor.ravel(), inverse.ravel()]
-        return ReadyProposal(_across_modes, fixed(np.concatenate(knobs)), False, 0.25)
+            weight = math.log(share) + float(np.linalg.slogdet(inverse)[1])
+            records.append(_MODE.pack(share=share, log_weight=weight, point=point, factor=factor, inverse=inverse))
+        knobs = _KNOBS.pack(d=d, step=1.0, length=2 * OPTIMAL_WALK / math.sqrt(d), records=np.array(records))
+        return ReadyProposal(_across_modes, fixed(knobs), False, 0.25)
 
     def __repr__(self) -> str:
         return f"AcrossModes({len(self.points)} modes)"

@@ -7,21 +7,26 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..compiled import REASSOCIATE, Propose, fixed, helper, part
+from ..compiled.layouts import NUMBER, Layout
 from ..errors import NotApplicable
 from .base import Proposal, ReadyProposal, Space
 
-# knobs: 1, then the mean m (d), the factor L (d x d) and its inverse (d x d).
+_KNOBS = Layout("IndependentGaussian", "d", step=NUMBER, mean=("d",), factor=("d", "d"), inverse=("d", "d"))
+"""1, m, L and its inverse."""
+
+_knobs_at = _KNOBS.reader()
 
 
 @helper(fastmath=REASSOCIATE)
 def _square(state, knobs):
     """``|L^-1 (state - m)|^2``."""
     d = state.size
-    total = 0.0
+    own = _knobs_at(knobs, 0, d)
+    mean, inverse, total = own.mean, own.inverse, 0.0
     for i in range(d):
         z = 0.0
         for j in range(d):
-            z += knobs[1 + d + d * d + i * d + j] * (state[j] - knobs[1 + j])
+            z += inverse[i, j] * (state[j] - mean[j])
         total += z * z
     return total
 
@@ -30,12 +35,14 @@ def _square(state, knobs):
 def _independent(rng, here, there, knobs):
     """``there = m + L xi``; log q(here) - log q(there) = (|L^-1 (there - m)|^2 - |L^-1 (here - m)|^2) / 2."""
     d = here.size
+    own = _knobs_at(knobs, 0, d)
+    mean, factor = own.mean, own.factor
     for j in range(d):
-        there[j] = knobs[1 + j]
+        there[j] = mean[j]
     for k in range(d):
         xi = rng.standard_normal()
         for j in range(d):
-            there[j] += knobs[1 + d + j * d + k] * xi
+            there[j] += factor[j, k] * xi
     return 0.5 * (_square(there, knobs) - _square(here, knobs))
 
 
@@ -53,5 +60,5 @@ class IndependentGaussian(Proposal):
         if space.dim != len(self.mean) or space.states is not None:
             raise NotApplicable(f"this Gaussian law has {len(self.mean)} parameters, the target has {space.dim}")
         inverse = np.linalg.inv(self.factor)
-        knobs = np.concatenate([[1.0], self.mean, self.factor.ravel(), inverse.ravel()])
+        knobs = _KNOBS.pack(step=1.0, mean=self.mean, factor=self.factor, inverse=inverse)
         return ReadyProposal(_independent, fixed(knobs), False, 1.0)

@@ -7,9 +7,11 @@ mean and the sums of squares about it. So all of it lies in a run's state, and c
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
+from ..compiled.layouts import NUMBER, Layout
 from .base import OPTIMAL_WALK
 
 MOST_CORRELATED = 20
@@ -20,6 +22,11 @@ _EACH = 10  # draws that stand for one, since neighbours are alike
 _SHRUNK = 5  # times d: so many draws count as much as that coordinates are independent
 
 
+_KNOWN = Layout("KnownOfShape", "d", "size", count=(1,), mean=("d",), squares=("size",))
+_KNOBS = Layout("LearnedShape", "d", "size", step=NUMBER, shape=("size",), **_KNOWN.fields)
+"""Knobs of a walk whose shape is learned: the step size, ``F``, and what is known."""
+
+
 def shape_size(dim: int) -> int:
     """Of ``F``: a factor, or one length for each coordinate."""
     return dim * dim if dim <= MOST_CORRELATED else dim
@@ -28,7 +35,8 @@ def shape_size(dim: int) -> int:
 def unshaped(step: float, dim: int) -> np.ndarray:
     """The knobs before anything is known."""
     shape = np.eye(dim).ravel() if dim <= MOST_CORRELATED else np.ones(dim)
-    return np.concatenate([[step], shape, np.zeros(1 + dim + shape_size(dim))])
+    size = shape_size(dim)
+    return _KNOBS.pack(step=step, shape=shape, count=np.zeros(1), mean=np.zeros(dim), squares=np.zeros(size))
 
 
 def learn_shape(knobs: np.ndarray, draws: np.ndarray, done: int, total: int) -> float | None:
@@ -38,37 +46,38 @@ def learn_shape(knobs: np.ndarray, draws: np.ndarray, done: int, total: int) -> 
     the last change comes before the last third of warm-up, over which it is averaged.
     """
     n, d = draws.shape
-    size = shape_size(d)
-    known = knobs[1 + size :]
+    known = _KNOBS.views(knobs, d=d, size=shape_size(d))
     _take_in(known, draws)
     if not any(done - n < share * total <= done for share in _CHANGES):
         return None
     factor = _factor(known, d)
-    known[:] = 0.0
+    for name in _KNOWN.fields:
+        getattr(known, name)[:] = 0.0
     if factor is None:
         return None
-    knobs[1 : 1 + size] = factor.ravel()
+    known.shape[:] = factor.ravel()
     return OPTIMAL_WALK / math.sqrt(d)
 
 
-def _take_in(known: np.ndarray, draws: np.ndarray) -> None:
+def _take_in(known: Any, draws: np.ndarray) -> None:
     """Count, mean and sums of squares with some more draws (Chan, Golub and LeVeque 1979)."""
     n, d = draws.shape
-    before, mean = known[0], known[1 : 1 + d]
-    off = draws.mean(axis=0) - mean
+    before = float(known.count[0])
+    off = draws.mean(axis=0) - known.mean
     about = draws - draws.mean(axis=0)
     both = before * n / (before + n)
-    if len(known) == 1 + d + d * d and d <= MOST_CORRELATED:
-        known[1 + d :] += (about.T @ about + both * np.outer(off, off)).ravel()
+    if d <= MOST_CORRELATED:
+        known.squares[:] += (about.T @ about + both * np.outer(off, off)).ravel()
     else:
-        known[1 + d :] += (about * about).sum(axis=0) + both * off * off
-    known[1 : 1 + d] = mean + off * n / (before + n)
-    known[0] = before + n
+        known.squares[:] += (about * about).sum(axis=0) + both * off * off
+    known.mean[:] = known.mean + off * n / (before + n)
+    known.count[0] = before + n
 
 
-def _factor(known: np.ndarray, d: int) -> np.ndarray | None:
+def _factor(known: Any, d: int) -> np.ndarray | None:
     """Of the covariance, drawn towards its diagonal; None where a coordinate never moved."""
-    count, squares = known[0], known[1 + d :] / max(known[0] - 1, 1.0)
+    count = float(known.count[0])
+    squares = known.squares / max(count - 1, 1.0)
     if d > MOST_CORRELATED:
         return np.sqrt(squares) if (squares > 0).all() and np.isfinite(squares).all() else None
     covariance = squares.reshape(d, d)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arguments import flag, has_row_labels, number_between, numbers, settle, shown
 from ..compiled import Propose, fixed, part
+from ..compiled.layouts import NUMBER, Layout
 from ..compiled.vector import copy_into
 from ..errors import NotApplicable
 from .base import OPTIMAL_WALK, Proposal, ReadyProposal, Space
@@ -23,10 +24,17 @@ def _isotropic(rng, theta, prop, knobs):
     return 0.0
 
 
+_LENGTHS = Layout("Lengths", "d", step=NUMBER, lengths=("d",))
+_FACTOR = Layout("StepFactor", "d", step=NUMBER, factor=("d", "d"))
+_lengths_at, _factor_at = _LENGTHS.reader(), _FACTOR.reader()
+
+
 @part(Propose)
 def _by_coordinate(rng, theta, prop, knobs):
+    own = _lengths_at(knobs, 0, theta.size)
+    step, lengths = own.step, own.lengths
     for j in range(theta.size):
-        prop[j] = theta[j] + knobs[0] * knobs[1 + j] * rng.standard_normal()
+        prop[j] = theta[j] + step * lengths[j] * rng.standard_normal()
     return 0.0
 
 
@@ -34,11 +42,13 @@ def _by_coordinate(rng, theta, prop, knobs):
 def _correlated(rng, theta, prop, knobs):
     """``prop = theta + step * F xi``; column by column, so that each normal is used as it is drawn."""
     d = theta.size
+    own = _factor_at(knobs, 0, d)
+    step, factor = own.step, own.factor
     copy_into(prop, theta)
     for k in range(d):
-        length = knobs[0] * rng.standard_normal()
+        length = step * rng.standard_normal()
         for j in range(d):
-            prop[j] += length * knobs[1 + j * d + k]
+            prop[j] += length * factor[j, k]
     return 0.0
 
 
@@ -49,13 +59,13 @@ class RandomWalk(Proposal):
     Parameters
     ----------
     scale : float, vector or matrix, optional
-        Standard deviation of a step: one number for all coordinates, one per coordinate, or a matrix ``F`` with
-        ``F F'`` the covariance of a step. None: one number, tuned in warm-up by Robbins-Monro.
+        Standard deviation of a step: one number for all coordinates, one per coordinate, or a matrix ``F`` such that
+        ``F F'`` is the covariance of a step. Default: one number, tuned in warm-up by Robbins-Monro.
     acceptance : float
-        The acceptance rate that the tuning aims at. Efficiency is flat between 0.2 and 0.35.
+        The target acceptance rate of the tuning. The efficiency is nearly the same between 0.2 and 0.35.
     learn_shape : bool
-        With ``scale=None``: warm-up learns lengths of steps by coordinate too and, of up to 20 coordinates, how they
-        are correlated. `EnergyTarget` has it by default.
+        With ``scale=None``, warm-up also learns the standard deviation of each coordinate and, for up to 20
+        coordinates, their correlations. This is the default for `EnergyTarget`.
     """
 
     scale: Any = None
@@ -97,9 +107,9 @@ class RandomWalk(Proposal):
         if scale.ndim == 0:
             return ReadyProposal(_isotropic, fixed([scale]), False, self.acceptance)
         if scale.shape == (space.dim,):
-            return ReadyProposal(_by_coordinate, fixed([1.0, *scale]), False, self.acceptance)
+            return ReadyProposal(_by_coordinate, fixed(_LENGTHS.pack(step=1.0, lengths=scale)), False, self.acceptance)
         if scale.shape == (space.dim, space.dim):
-            return ReadyProposal(_correlated, fixed([1.0, *scale.ravel()]), False, self.acceptance)
+            return ReadyProposal(_correlated, fixed(_FACTOR.pack(step=1.0, factor=scale)), False, self.acceptance)
         d = space.dim
         raise ValueError(f"scale must be a number, {d} numbers or a {d} x {d} matrix, got shape {scale.shape}.")
 
@@ -134,7 +144,7 @@ def _neighbour(rng, theta, prop, knobs):
 
 @dataclass(frozen=True)
 class NeighbourWalk(Proposal):
-    """The paper's lazy walk on states ``0 .. K-1``: stay 1/2, left 1/4, right 1/4; at an end inwards 1/2."""
+    """The paper's lazy walk on the states ``0 .. K-1``: stay 1/2, left 1/4, right 1/4; at an end, inwards 1/2."""
 
     def bind(self, space: Space) -> ReadyProposal:
         if space.states is None:

@@ -21,12 +21,12 @@ EFFECTS = "group_effect"
 
 
 def summary(tree: Any, **settings: Any) -> Any:
-    """`arviz_stats.summary`, rounded by each parameter's standard deviation: with many rows it is small.
+    """`arviz_stats.summary`, with enough digits for each parameter's standard deviation.
 
-    Every parameter is marked when the draws come from an inexact test. Lines below the table, ``attrs["notes"]``, tell
-    how far the posterior is from Laplace's law where proposals came from it (docs/choose.md), which is
-    ``attrs["laplace"]`` too, and how many group effects are not shown: ``var_names=["group_effect"]`` shows them.
-    ``settings`` go to ArviZ; ``round_to`` among them brings its own rounding back.
+    If the draws come from an inexact test, every parameter is marked. The notes below the table (``attrs["notes"]``)
+    say how far the posterior is from Laplace's approximation, if proposals came from it (docs/choose.md; the numbers
+    are in ``attrs["laplace"]``). They also say how many group effects are not shown; ``var_names=["group_effect"]``
+    shows them. ``settings`` are passed to ArviZ; ``round_to`` sets another rounding.
     """
     from arviz_stats import summary as table_of
 
@@ -59,9 +59,10 @@ def _posterior_in(tree: Any) -> Any:
     except (TypeError, LookupError, AttributeError, ValueError):
         posterior = None
     if not hasattr(posterior, "data_vars"):
+        own = " It has a summary of its own: call .summary() on it." if hasattr(tree, "summary") else ""
         raise TypeError(
             "a summary is one of draws: give what tunamh.sample(target) returned, what tunamh.read_store(folder) or "
-            f"xarray.open_datatree(file) reads, got {shown_value(tree)}."
+            f"xarray.open_datatree(file) reads, got {shown_value(tree)}.{own}"
         )
     return posterior
 

@@ -17,7 +17,7 @@ from ..compiled.vector import prefetch
 
 
 class Supply(NamedTuple):
-    """Where a test's rows come from: ``refill`` fills the ring, and reads what it needs to know in ``law``."""
+    """The source of the rows of a test: ``refill`` fills the ring, with the numbers in ``law``."""
 
     refill: Part
     law: np.ndarray

@@ -27,21 +27,21 @@ _CHAINS, _DRAWS, _TUNE = 4, 1000, 500  # of the run against which the approximat
 
 @dataclass(frozen=True, eq=False)
 class LaplaceApproximation:
-    """The Gaussian law ``N(mode, Q^-1)``, ``Q`` being the Hessian of minus the log posterior density at the mode.
+    """The normal distribution ``N(mode, Q^-1)``; ``Q`` is the Hessian of minus the log posterior at the mode.
 
-    It is Gaussian in the coordinates in which chains walk. These are the parameters, unless a scale, a shape or the
-    like is unknown: then they are ones in which the posterior is nearer to Gaussian, and ``mode``, ``covariance`` and
-    draws are those of the law carried over to natural units. It is not the posterior: draws are marked as inexact.
+    If all parameters are coefficients, the approximation is normal in these parameters. If a scale, a shape or a
+    similar parameter is unknown, the approximation is normal on a transformed scale; ``mode``, ``covariance`` and draws
+    are converted back to the original parameters. It is not the posterior: its draws are marked as inexact.
 
     Attributes
     ----------
     names : list of str
         The parameters, in the order of ``mode`` and ``covariance``.
     mode, mean, covariance, sd : arrays
-        In natural units; mode and mean are the same where chains walk in the parameters.
+        For the original parameters. Mode and mean are equal unless parameters are transformed.
     distance : LaplaceDistance or None
-        How far the posterior is from it: ``total_variation`` (a bound), ``shift`` and ``ratio`` by parameter. None
-        where that was not measured.
+        The distance from the posterior: ``total_variation`` (an upper bound), ``shift`` and ``ratio`` by parameter.
+        None if it was not measured.
     """
 
     target: Any = field(repr=False)
@@ -73,7 +73,7 @@ class LaplaceApproximation:
         return np.sqrt(np.diag(self.covariance))
 
     def sample(self, draws: int = 1000, rng: Any = None, chains: int = 4) -> Any:
-        """Independent draws as an ArviZ DataTree with the variables of `tunamh.sample`, marked as inexact."""
+        """Independent draws as an ArviZ DataTree with the same variables as `tunamh.sample`, marked as inexact."""
         import xarray
 
         draws, chains = whole_number("draws", draws, 1), whole_number("chains", chains, 1)
@@ -95,7 +95,7 @@ class LaplaceApproximation:
         return xarray.DataTree.from_dict({"posterior": posterior})
 
     def summary(self, **settings: Any) -> Any:
-        """`tunamh.summary` of 4000 draws of a fixed seed, every parameter marked as inexact."""
+        """`tunamh.summary` of 4000 draws with a fixed seed. Every parameter is marked as inexact."""
         return summary(self.sample(rng=0), **settings)
 
     def __repr__(self) -> str:
@@ -104,31 +104,31 @@ class LaplaceApproximation:
 
 
 def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceApproximation:
-    """Laplace's approximation of the posterior of ``target``, with a warning where it is off.
+    """Laplace's approximation of the posterior of ``target``, with a warning if it is inaccurate.
 
-    It is held against draws from the posterior itself: after the set-up of `sample`, 4000 of them cost little, as their
-    steps are decided on a few rows each.
+    The approximation is compared with draws from the posterior. After the set-up of `sample`, 4000 draws cost little,
+    because each step reads only a few rows.
 
     Parameters
     ----------
     target : Target
-        A regression, with groups or without, or an `EnergyTarget` with derivatives and their bounds. With groups the
-        approximation is one of what they share: coefficients and, of a single factor, the scales of its effects.
+        A regression, with or without groups, or an `EnergyTarget` with derivatives and their bounds. With groups the
+        approximation covers the coefficients and, for a single factor, the scales of its effects.
     check : bool
-        False: trust it, draw nothing.
+        False: do not compare with the posterior, and draw nothing.
     rng : seed, SeedSequence or Generator
-        Of the draws against which it is held.
+        For the draws of the comparison.
 
     Warns
     -----
     LaplaceOff
-        The bound on the total variation distance exceeds 0.1, a mean is off by more than 0.1 posterior standard
-        deviations, or a standard deviation by more than a tenth, both beyond Monte Carlo error.
+        The bound on the total variation distance exceeds 0.1, a mean differs by more than 0.1 posterior standard
+        deviations, or a standard deviation by more than 10 %, beyond Monte Carlo error.
 
     Raises
     ------
     NotApplicable
-        There is no such law: several modes, no mode that could be found, a prior with unknown scales, no derivatives.
+        There is no approximation: several modes, no mode found, a prior with unknown scales, or no derivatives.
     ImproperPosterior
         There is no posterior.
 

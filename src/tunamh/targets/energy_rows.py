@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compiled import Differences, Distance, Energies, Part, compile_now, helper, part, read_only
-from .layouts import OWN, centre_of, order_of
+from ..compiled.layouts import FLAG, NUMBER, WHOLE, Layout
+from .layouts import OWN, centre_of, order_of, row_and_bound_at
 
-# Layout of a packed row: the user's row, c.
+NUMBERS = Layout("Energy", temper=NUMBER, width=WHOLE, euclidean=FLAG)
+"""The target's own: temper, the width of the user's row, which c follows, and whether distances are Euclidean."""
 
-
-class Numbers(NamedTuple):
-    """The target's own: temper, the width of the user's row, whether distances are Euclidean."""
-
-    temper: Any
-    width: Any
-    euclidean: Any
-
-
-@helper(inline=True)
-def _numbers_of(hyper):
-    return Numbers(hyper[OWN], int(hyper[OWN + 1]), hyper[OWN + 2] > 0.0)
+_numbers_at = NUMBERS.reader()
 
 
 def block_parts(energy: Callable) -> tuple[Part, Part, Part]:
@@ -34,39 +24,45 @@ def block_parts(energy: Callable) -> tuple[Part, Part, Part]:
 
     @part(Energies, cache=False)
     def energies(theta, index, n, data, out):
-        temper, width, _ = _numbers_of(data.hyper)
+        own = _numbers_at(data.hyper, OWN)
+        temper, width = own.temper, own.width
         for b in range(n):
             try:
-                out[b] = temper * energy(read_only(theta), data.rows[index[b], :width])
+                out[b] = temper * energy(read_only(theta), row_and_bound_at(data.rows, index[b], width).numbers)
             except Exception:
                 out[b] = np.nan
 
     @part(Energies, cache=False)
     def scales(theta, index, n, data, out):
         """``1 + |U_i| + c_i |theta|``: what a change of theta in its last digits does is rounding, too."""
-        temper, width, flat = _numbers_of(data.hyper)
+        own = _numbers_at(data.hyper, OWN)
+        temper, width, flat = own.temper, own.width, own.euclidean
         length = 0.0
         if flat:
             for j in range(theta.size):
                 length += abs(theta[j])
         for b in range(n):
             try:
-                out[b] = temper * (1.0 + abs(energy(read_only(theta), data.rows[index[b], :width])))
+                out[b] = temper * (
+                    1.0 + abs(energy(read_only(theta), row_and_bound_at(data.rows, index[b], width).numbers))
+                )
             except Exception:
                 out[b] = np.nan
             if length > 0.0:
-                out[b] += length * data.rows[index[b], width]
+                out[b] += length * row_and_bound_at(data.rows, index[b], width).bound
 
     @part(Differences, cache=False)
     def differences(theta, prop, index, start, n, data, rise, bound):
-        temper, width, _ = _numbers_of(data.hyper)
+        own = _numbers_at(data.hyper, OWN)
+        temper, width = own.temper, own.width
         for b in range(n):
-            row = data.rows[index[start + b], :width]
+            packed = row_and_bound_at(data.rows, index[start + b], width)
+            row = packed.numbers
             try:
                 rise[b] = temper * (energy(read_only(prop), row) - energy(read_only(theta), row))
             except Exception:
                 rise[b] = np.nan
-            bound[b] = data.rows[index[start + b], width]
+            bound[b] = packed.bound
 
     compile_now(energies, "energy(theta, row)")
     return differences, energies, scales
@@ -146,34 +142,41 @@ def taylor_parts(energy: Callable, gradient: Callable, hessian: Callable) -> tup
 
     @part(Energies, cache=False)
     def energies(theta, index, n, data, out):
-        d, (temper, width, _) = theta.size, _numbers_of(data.hyper)
+        d, own = theta.size, _numbers_at(data.hyper, OWN)
+        temper, width = own.temper, own.width
         second, centre = order_of(data.hyper) > 1.0, centre_of(data.hyper, d).copy()
         g, h = np.zeros(d), np.zeros((d, d))
         for b in range(n):
             try:
-                out[b] = temper * remainder(theta, centre, data.rows[index[b], :width], second, g, h)
+                out[b] = temper * remainder(
+                    theta, centre, row_and_bound_at(data.rows, index[b], width).numbers, second, g, h
+                )
             except Exception:
                 out[b] = np.nan
 
     @part(Energies, cache=False)
     def scales(theta, index, n, data, out):
-        d, (temper, width, _) = theta.size, _numbers_of(data.hyper)
+        d, own = theta.size, _numbers_at(data.hyper, OWN)
+        temper, width = own.temper, own.width
         second, centre = order_of(data.hyper) > 1.0, centre_of(data.hyper, d).copy()
         g, h = np.zeros(d), np.zeros((d, d))
         for b in range(n):
             try:
-                out[b] = temper * size(theta, centre, data.rows[index[b], :width], second, g, h)
+                out[b] = temper * size(
+                    theta, centre, row_and_bound_at(data.rows, index[b], width).numbers, second, g, h
+                )
             except Exception:
                 out[b] = np.nan
 
     @part(Differences, cache=False)
     def differences(theta, prop, index, start, n, data, rise, bound):
-        d, (temper, width, _) = theta.size, _numbers_of(data.hyper)
+        d, own = theta.size, _numbers_at(data.hyper, OWN)
+        temper, width = own.temper, own.width
         second, centre = order_of(data.hyper) > 1.0, centre_of(data.hyper, d).copy()
         g, h = np.zeros(d), np.zeros((d, d))
         for b in range(n):
-            row = data.rows[index[start + b], :width]
-            bound[b] = data.rows[index[start + b], width]
+            packed = row_and_bound_at(data.rows, index[start + b], width)
+            row, bound[b] = packed.numbers, packed.bound
             try:
                 after = remainder(prop, centre, row, second, g, h)
                 rise[b] = temper * (after - remainder(theta, centre, row, second, g, h))

@@ -30,6 +30,7 @@ from .families import BaseFamily
 from .families.multi_predictor import MultiPredictorLikelihood
 from .families.plain import as_family
 from .glm_rows import own_numbers
+from .layouts import ROW
 from .observations.distinct import distinct
 from .observations.inputs import Beside, check_weights, observe
 from .observations.observed import Observations
@@ -49,40 +50,41 @@ _DOMINATED = 0.4  # of a prior's scale: a posterior this wide has its peak and t
 
 
 class GLM(Regression):
-    """Regression with energies ``U_i = temper * weight_i * f(x_i . theta + offset_i, y_i)``; no intercept is added.
+    """Regression with energies ``U_i = temper * weight_i * f(x_i . theta + offset_i, y_i)``. No intercept is added.
 
     The bound is ``c_i = temper * weight_i * sup|f'| * |x_i|`` with the Euclidean distance (spec 3).
 
     Parameters
     ----------
     X : (N, d) table, or a source
-        Array, memory map, or a pandas, polars or pyarrow table, whose column names label the draws. Not copied until
-        rows are needed; a change after construction is noticed and raises. pandas objects are paired with ``y`` and
-        ``weights`` by their row labels, all else by position. float32 features are kept in single precision: the same
-        numbers in half the memory; sums over them are in double precision. Columns of categories become codes, a
-        coefficient for each level but the first; scipy.sparse matrices are taken as they are. A source of your own
-        (`tunamh.extend.Source`) brings responses, weights and offsets with it.
+        An array, a memory map, or a pandas, polars or pyarrow table; its column names label the draws. It is copied
+        only when rows are needed; a later change raises an error. pandas objects are matched with ``y`` and ``weights``
+        by their index, everything else by position. float32 features stay float32 and need half of the memory; sums are
+        in double precision. A column of categories has a coefficient for each level except the first. scipy.sparse
+        matrices stay sparse. Your own source (`tunamh.extend.Source`) includes responses, weights and offsets.
     y : (N,) responses
     family : Family
-        Such as `Logistic()`, `Gaussian()`, `Poisson()` or `Ordinal()`: docs/models.md has all of them by what responses
-        are. Or your own (`tunamh.family`).
+        Labels: `Logistic()`, `Probit()`, `Cloglog()`. Real: `Gaussian()`, `StudentT(df)`, `Huber()`,
+        `LogisticErrors()`. Positive: `Exponential()`, `Gamma()`, `LogNormal()`, `LogLogistic()`, `Weibull()`. Counts:
+        `Poisson()`, `NegativeBinomial()`, `ZeroInflated(Poisson())`, `Hurdle(Poisson())`, `SoftplusPoisson()`. Classes:
+        `Categorical()`, `Ordinal()`. Proportions: `Beta()`. Or your own (`tunamh.family`).
     prior : optional
-        None (flat), `Normal`, another of `tunamh.priors`, or an ``@numba.njit`` function ``log_prior(theta)``.
+        None (flat), `Normal`, another prior of `tunamh.priors`, or an ``@numba.njit`` function ``log_prior(theta)``.
     temper : float
-        Multiplies every energy, not the prior.
+        Multiplies every energy, but not the prior.
     weights : (N,), optional
-        Multiply the rows' energies; a weight of 2 is the row given twice.
+        Multiply the energies of the rows. A weight of 2 has the same effect as two copies of the row.
     offset : (N,), optional
-        Known numbers that are added to the linear predictors.
+        Known numbers, added to the linear predictors.
     trials : (N,), optional
-        For labels: ``y`` of so many trials had the label 1.
+        For binary families: ``y`` is the number of successes in this many trials.
     censored : (N,), optional
-        For survival times and limited responses: 1 (or True) where the response is known to be larger than ``y``, -1
-        where it is known to be smaller, 0 where it is ``y``.
+        For survival times and censored responses: 1 (or True) if the true response is larger than ``y``, -1 if it is
+        smaller, 0 if it equals ``y``.
     predictors : dict of tables, optional
-        Columns of further linear predictors, by the name of the family's parameter that they describe: the log of
-        Gaussian's ``scale`` and of Beta's ``precision``, the logit of ``inflation`` and ``positive``, parameters of
-        your own. No column of ones is added. pandas tables are paired by their row labels, as all vectors are.
+        Columns for other parameters of the family, by the name of the parameter: the log of ``scale`` of `Gaussian` and
+        of ``precision`` of `Beta`, the logit of ``inflation`` and ``positive``, or your own parameters. No column of
+        ones is added. pandas tables are matched by their index.
     """
 
     repeated: bool = False
@@ -137,7 +139,7 @@ class GLM(Regression):
         )
         super().__init__(
             rows=observations.n_rows,
-            bound_column=self.y_column + 1,
+            bound_column=ROW.places(width=self.y_column).bound,
             hyper=own_numbers_of(observations, row_family, temper),
             family_hyper=row_family.hyper,
             parts=self.parts_with(*self.terms.plain_parts),
@@ -158,7 +160,7 @@ class GLM(Regression):
     coefficient_prior: ReadyPrior
 
     def parts_with(self, differences: Part, energies: Part, scales: Part, **others: Part) -> Parts:
-        """Compiled functions of rows, with those of the family and of the design."""
+        """Compiled functions of rows, with the functions of the family and of the design."""
         own = {"family_rise": self.family.rise, "family_energy": self.family.energy}
         return Parts(differences, energies, scales)._replace(
             **others, **own, **self.observations.design.parts._asdict()
@@ -171,11 +173,11 @@ class GLM(Regression):
     """Where a target comes from, in plain values that are kept with its results."""
 
     def from_formula(self, formula: Any) -> Self:
-        """The same regression, which knows the formula that it was made from."""
+        """Return the same regression, with the formula it was made from."""
         return self._with(formula=formula)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
-        """The same regression, which knows where it comes from."""
+        """Return the same regression, with a description of its data source (kept with the results)."""
         return self._with(origin=origin)
 
     @property
@@ -205,11 +207,11 @@ class GLM(Regression):
         return [("theta", list(self.arranged.names)), *extras]
 
     def dependent_columns(self) -> list[np.ndarray]:
-        """Groups of columns that depend on each other over all rows, of those without a proper prior."""
+        """Groups of collinear columns, among the columns without a proper prior."""
         return dependent_columns(self)
 
     def dependent_columns_as_given(self) -> list[np.ndarray]:
-        """Groups of columns that depend on each other, as a user gave them, whatever the prior."""
+        """Groups of collinear columns among the user's columns, for any prior."""
         rows = self.given_rows
         probe = self.on_observations(
             rows,
@@ -222,41 +224,41 @@ class GLM(Regression):
         return dependent_columns(probe)
 
     def separating_direction(self) -> np.ndarray | None:
-        """A direction along which the energy never rises, so that there is no posterior; None where there is one."""
+        """A direction along which the energy never rises, so that the posterior is improper; None if there is none."""
         return separating_direction(self)
 
     def names_along(self, direction: np.ndarray) -> list[str]:
-        """The columns that a direction is made of."""
+        """The names of the columns that have a part in this direction."""
         return names_along(self, direction)
 
     def proved_proper(self, expanded: TaylorTarget, away: float) -> bool:
-        """Whether what is known at an expansion proves that there is a posterior."""
+        """Whether the expansion proves that the posterior is proper."""
         return proved_proper(self, expanded, away)
 
     def doubts(self) -> list[str]:
-        """What a person should be told before the regression is sampled."""
+        """Warnings to show before the regression is sampled."""
         return list(doubts(self))
 
     # ------------------------------------------------------------------------------------ the search for a mode
 
     @property
     def convex(self) -> bool:
-        """Whether every row's energy is; a family of your own that does not say counts as not convex."""
+        """Whether every row's energy is convex; False for your own family unless it says so."""
         return self.family.convex
 
     def candidates(self) -> np.ndarray:
-        """Modes of a sample of the rows, from many starts, where energies lie below quadratics that touch them."""
+        """Modes of a sample of the rows, from many starts, for energies with quadratic upper bounds."""
         if self.convex or self.arranged.form is not None or self.family.lower_bound is None:
             return super().candidates()
         return modes_from_many_starts(self.sample_of(_ROWS_FOR_MANY_STARTS, seed=2))
 
     def rivals(self, known: Mode) -> np.ndarray:
-        """The same by Newton's steps, of energies that are not known to be convex."""
+        """Modes of a sample of the rows, by Newton steps, for energies that may not be convex."""
         return super().rivals(known) if self.convex else rival_modes(self, known)
 
     @property
     def candidates_slack(self) -> float:
-        """How much higher than the best a candidate's energy may be, being the mode of a sample only."""
+        """Tolerance for the energy of a candidate mode above the best one. A candidate is the mode of only a sample."""
         missing = max(0.0, self.n_rows / max(_ROWS_FOR_MANY_STARTS, 20 * self.dim) - 1)
         return 50.0 + 4.0 * self.dim * (1 + missing)
 
@@ -335,7 +337,7 @@ class GLM(Regression):
         return bool(((laws.kind > NORMAL) & (width > _DOMINATED * laws.scale)).any())
 
     def distinct(self) -> GLM | None:
-        """The same posterior on the rows that differ, weighted; None where hardly any row repeats."""
+        """The same posterior on the distinct rows, weighted; None if there are few duplicates."""
         found = distinct(self.observations)
         if found is None:
             return None
@@ -347,7 +349,7 @@ class GLM(Regression):
         )
 
     def highest_order(self) -> int:
-        """The highest order of expansion whose remainder is bounded in every row; 0 where none is."""
+        """The highest order of expansion with a bounded remainder in every row; 0 if there is none."""
         of = self.terms
         if of.known_order is not None:
             return of.known_order
@@ -362,10 +364,9 @@ class GLM(Regression):
         return firefly(self, centre)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """A draw from twice the width of the Laplace law at a mode; with several modes the chains take turns.
+        """A random initial state, twice as wide as Laplace's approximation at a mode; chains take turns among modes.
 
-        A mode that does not exist (under a flat prior) has no such law: then near the prior's mean, in units of the
-        columns.
+        If there is no mode (under a flat prior), the state is near the prior's mean, in units of the columns.
         """
         mode = self.modes[chain % len(self.modes)]
         if mode.found:

@@ -3,67 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compiled import Differences, Energies, helper, part
-from .designs.base import DesignNumbers, design_of
-from .layouts import OWN, order_of
+from .designs.base import DesignNumbers
+from .layouts import (
+    REGRESSION,
+    TERM,
+    firefly_row_at,
+    order_of,
+    regression_of,
+    row_at,
+    taylor_row_at,
+)
 
 FIRST = np.int64(0)
 """Where a list of rows begins. A plain 0 is a type of its own to Numba: what takes it would be compiled twice."""
-
-# Layout of a packed row: the features, the offset at their end if there is one, y, c and, when rows are weighted, the
-# weight (temper included).
-
-
-class Regression(NamedTuple):
-    """A regression's own numbers, besides the design's; ``y`` is the column of the response, behind the features.
-
-    For the family's ``grain`` see `scales`.
-    """
-
-    y: Any
-    temper: Any
-    weighted: Any
-    grain: Any
-
-
-_REGRESSION = OWN + len(DesignNumbers._fields)
 
 
 def own_numbers(
     design: DesignNumbers, *, temper: float, weighted: bool, grain: float, table: Sequence[float] = ()
 ) -> tuple[float, ...]:
-    """What `design_of` and `regression_of` read, and the table of terms of a design with several predictors."""
-    return (*design, temper, weighted, grain, *table)
-
-
-@helper(inline=True)
-def regression_of(hyper):
-    return Regression(design_of(hyper).width, hyper[_REGRESSION], hyper[_REGRESSION + 1] > 0.0, hyper[_REGRESSION + 2])
+    """What `regression_of` reads; ``table`` are the terms of a design with several predictors."""
+    terms = np.reshape(table, (-1, len(TERM.fields)))
+    own = REGRESSION.pack(**design._asdict(), temper=temper, weighted=weighted, grain=grain, table=terms)
+    return tuple(own.tolist())
 
 
 @helper
 def apply_weights(index, start, n, data, column, values):
-    """Multiply by the rows' weights in ``column``, or by temper when there are none."""
+    """Multiply by the rows' weights in ``column``, where a row ends else, or by temper where there are none."""
     own = regression_of(data.hyper)
     if own.weighted:
         for b in range(n):
-            values[b] *= data.rows[index[start + b], column]
+            i = index[start + b]
+            values[b] *= data.rows[i, column]
     elif own.temper != 1.0:
+        temper = own.temper
         for b in range(n):
-            values[b] *= own.temper
+            values[b] *= temper
+
+
+@helper(inline=True)
+def _end_of_row(data):
+    return row_at(data.rows, 0, regression_of(data.hyper).width).end
+
+
+@helper(inline=True)
+def _end_of_taylor_row(data):
+    return taylor_row_at(data.rows, 0, regression_of(data.hyper).width).end
+
+
+@helper(inline=True)
+def _end_of_firefly_row(data):
+    return firefly_row_at(data.rows, 0, regression_of(data.hyper).width).end
 
 
 @helper(inline=True)
 def _add_offset(index, start, n, data, eta):
     """Where there is one, it is the last of the features."""
-    at = design_of(data.hyper)
-    if at.shifted:
+    own = regression_of(data.hyper)
+    if own.shifted:
         for b in range(n):
-            eta[b] += data.rows[index[start + b], at.width - 1]
+            eta[b] += row_at(data.rows, index[start + b], own.width).features[-1]
 
 
 @helper(inline=True)
@@ -76,44 +79,45 @@ def predictors(theta, index, n, data, eta):
 @helper(inline=True)
 def family_rises(theta, prop, index, start, n, data, rise, bound):
     """``f(eta') - f(eta)`` and ``c_i`` of a block of rows; ``data.eta`` and ``data.eta_prop`` keep the predictors."""
-    y = regression_of(data.hyper).y
+    width = regression_of(data.hyper).width
     data.dots(theta, prop, data.rows, index, start, n, data.hyper, data.eta, data.eta_prop)
     _add_offset(index, start, n, data, data.eta)
     _add_offset(index, start, n, data, data.eta_prop)
     for b in range(n):
-        data.y[b] = data.rows[index[start + b], y]
-        bound[b] = data.rows[index[start + b], y + 1]
+        row = row_at(data.rows, index[start + b], width)
+        data.y[b] = row.y
+        bound[b] = row.bound
     data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, rise)
 
 
 @helper(inline=True)
 def _family_energies(theta, index, n, data, out):
     """``f(eta)`` of a block of rows; ``data.eta`` keeps the predictors."""
-    y = regression_of(data.hyper).y
+    width = regression_of(data.hyper).width
     predictors(theta, index, n, data, data.eta)
     for b in range(n):
-        data.y[b] = data.rows[index[b], y]
+        data.y[b] = row_at(data.rows, index[b], width).y
     data.family_energy(n, data.eta, data.y, data.family_hyper, out)
 
 
 @part(Differences)
 def differences(theta, prop, index, start, n, data, rise, bound):
     family_rises(theta, prop, index, start, n, data, rise, bound)
-    apply_weights(index, start, n, data, regression_of(data.hyper).y + 2, rise)
+    apply_weights(index, start, n, data, _end_of_row(data), rise)
 
 
 @part(Energies)
 def energies(theta, index, n, data, out):
     _family_energies(theta, index, n, data, out)
-    apply_weights(index, FIRST, n, data, regression_of(data.hyper).y + 2, out)
+    apply_weights(index, FIRST, n, data, _end_of_row(data), out)
 
 
 @helper(inline=True)
 def _terms(theta, i, data):
     """``sum_j |x_j theta_j|`` of row ``i``, by which its predictor's rounding is measured, and ``|x|``."""
-    at = design_of(data.hyper)
+    own = regression_of(data.hyper)
     terms, length = data.sizes(theta, data.rows, i, data.hyper)
-    return (terms + abs(data.rows[i, at.width - 1]) if at.shifted else terms), length
+    return (terms + abs(row_at(data.rows, i, own.width).features[-1]) if own.shifted else terms), length
 
 
 # Scales: the size of the numbers that cancel in a row's energy, by which rounding is measured. They are asked for only
@@ -123,99 +127,101 @@ def _terms(theta, i, data):
 @part(Energies)
 def scales(theta, index, n, data, out):
     """``w (|f| + grain) + w sup|f'| sum_j |x_j theta_j|``; of the supremum the bound knows, ``c = w sup|f'| |x|``."""
-    c = regression_of(data.hyper).y + 1
+    own = regression_of(data.hyper)
     _family_energies(theta, index, n, data, out)
     for b in range(n):
-        out[b] = abs(out[b]) + regression_of(data.hyper).grain
-    apply_weights(index, FIRST, n, data, c + 1, out)
+        out[b] = abs(out[b]) + own.grain
+    apply_weights(index, FIRST, n, data, _end_of_row(data), out)
     for b in range(n):
         terms, length = _terms(theta, index[b], data)
         if length > 0.0:
-            out[b] += data.rows[index[b], c] * (terms / length)
+            out[b] += row_at(data.rows, index[b], own.width).bound * (terms / length)
 
 
-# Layout of a packed row of a Taylor target: x, y, c, then eta, f' and f'' at the centre and, if weighted, the weight.
+# ------------------------------------------------------------------------------------------------- Taylor targets
 
 
 @helper
-def _subtract_polynomial(index, start, n, rows, y, order, eta, eta_prop, rise):
+def _subtract_polynomial(index, start, n, data, rise):
     """From ``f(eta') - f(eta)`` take the Taylor part, a polynomial in the predictors' distances from the centre's."""
+    width, second = regression_of(data.hyper).width, order_of(data.hyper) > 1.0
     for b in range(n):
-        i = index[start + b]
-        before, after = eta[b] - rows[i, y + 2], eta_prop[b] - rows[i, y + 2]
-        rise[b] -= (after - before) * rows[i, y + 3]
-        if order > 1.0:
-            rise[b] -= 0.5 * (after - before) * (after + before) * rows[i, y + 4]
+        row = taylor_row_at(data.rows, index[start + b], width)
+        before, after = data.eta[b] - row.eta, data.eta_prop[b] - row.eta
+        rise[b] -= (after - before) * row.slope
+        if second:
+            rise[b] -= 0.5 * (after - before) * (after + before) * row.curvature
 
 
 @part(Differences)
 def taylor_differences(theta, prop, index, start, n, data, rise, bound):
-    y = regression_of(data.hyper).y
     family_rises(theta, prop, index, start, n, data, rise, bound)
-    _subtract_polynomial(index, start, n, data.rows, y, order_of(data.hyper), data.eta, data.eta_prop, rise)
-    apply_weights(index, start, n, data, y + 5, rise)
+    _subtract_polynomial(index, start, n, data, rise)
+    apply_weights(index, start, n, data, _end_of_taylor_row(data), rise)
+
+
+@helper(inline=True)
+def _rises_from_centre(theta, index, n, data, out):
+    """``f(eta) - f(eta at the centre)``; ``data.eta`` keeps the centre's predictors, ``data.eta_prop`` those here."""
+    width = regression_of(data.hyper).width
+    predictors(theta, index, n, data, data.eta_prop)
+    for b in range(n):
+        row = taylor_row_at(data.rows, index[b], width)
+        data.y[b] = row.y
+        data.eta[b] = row.eta
+    data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, out)
 
 
 @part(Energies)
 def taylor_energies(theta, index, n, data, out):
     """``R_i(theta)``, zero at the centre."""
-    y = regression_of(data.hyper).y
-    predictors(theta, index, n, data, data.eta_prop)
-    for b in range(n):
-        data.y[b] = data.rows[index[b], y]
-        data.eta[b] = data.rows[index[b], y + 2]
-    data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, out)
-    _subtract_polynomial(index, FIRST, n, data.rows, y, order_of(data.hyper), data.eta, data.eta_prop, out)
-    apply_weights(index, FIRST, n, data, y + 5, out)
+    _rises_from_centre(theta, index, n, data, out)
+    _subtract_polynomial(index, FIRST, n, data, out)
+    apply_weights(index, FIRST, n, data, _end_of_taylor_row(data), out)
 
 
 @part(Energies)
 def taylor_scales(theta, index, n, data, out):
     """Of what cancels in ``R_i(theta)``: energy, rise from the centre, polynomial, and the predictor's rounding."""
     own, order = regression_of(data.hyper), order_of(data.hyper)
-    y, grain = own.y, own.grain
     rise = np.empty(n)
-    predictors(theta, index, n, data, data.eta_prop)
-    for b in range(n):
-        data.y[b] = data.rows[index[b], y]
-        data.eta[b] = data.rows[index[b], y + 2]
+    _rises_from_centre(theta, index, n, data, rise)
     data.family_energy(n, data.eta_prop, data.y, data.family_hyper, out)
-    data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, rise)
     for b in range(n):
-        i = index[b]
-        slope, curvature = abs(data.rows[i, y + 3]), abs(data.rows[i, y + 4])
-        away = abs(data.eta_prop[b] - data.rows[i, y + 2])
-        terms, _ = _terms(theta, i, data)
+        row = taylor_row_at(data.rows, index[b], own.width)
+        slope, curvature = abs(row.slope), abs(row.curvature)
+        away = abs(data.eta_prop[b] - row.eta)
+        terms, _ = _terms(theta, index[b], data)
         polynomial = slope * away + 0.5 * (order - 1.0) * curvature * away * away
-        out[b] = abs(out[b]) + grain + abs(rise[b]) + polynomial + (slope + curvature * away) * terms
-    apply_weights(index, FIRST, n, data, y + 5, out)
+        out[b] = abs(out[b]) + own.grain + abs(rise[b]) + polynomial + (slope + curvature * away) * terms
+    apply_weights(index, FIRST, n, data, _end_of_taylor_row(data), out)
 
 
-# Layout of a packed row of a firefly target: x, y, c, the lower bound's anchor, a, b, k and, if weighted, the weight.
+# ------------------------------------------------------------------------------------------------ firefly targets
 
 
 @part(Energies)
 def firefly_energies(theta, index, n, data, out):
     """``-gap = f + a e^2 + b e + k`` with ``e = eta - anchor``, at most zero."""
-    y = regression_of(data.hyper).y
+    width = regression_of(data.hyper).width
     _family_energies(theta, index, n, data, out)
     for b in range(n):
-        i = index[b]
-        away = data.eta[b] - data.rows[i, y + 2]
-        out[b] += (data.rows[i, y + 3] * away + data.rows[i, y + 4]) * away + data.rows[i, y + 5]
-    apply_weights(index, FIRST, n, data, y + 6, out)
+        row = firefly_row_at(data.rows, index[b], width)
+        away = data.eta[b] - row.anchor
+        out[b] += (row.curvature * away + row.slope) * away + row.constant
+    apply_weights(index, FIRST, n, data, _end_of_firefly_row(data), out)
 
 
 @part(Energies)
 def firefly_scales(theta, index, n, data, out):
     """Size of what cancels in a gap: the energy, the three terms of its lower bound, and the predictor's rounding."""
-    y = regression_of(data.hyper).y
+    own = regression_of(data.hyper)
     _family_energies(theta, index, n, data, out)
     for b in range(n):
-        i = index[b]
-        away = abs(data.eta[b] - data.rows[i, y + 2])
-        curvature, slope, constant = abs(data.rows[i, y + 3]), abs(data.rows[i, y + 4]), abs(data.rows[i, y + 5])
-        terms, _ = _terms(theta, i, data)
-        out[b] = abs(out[b]) + regression_of(data.hyper).grain + (curvature * away + slope) * away + constant
-        out[b] += (2.0 * curvature * away + slope) * (terms + abs(data.rows[i, y + 2]))
-    apply_weights(index, FIRST, n, data, y + 6, out)
+        row = firefly_row_at(data.rows, index[b], own.width)
+        away = abs(data.eta[b] - row.anchor)
+        curvature, slope, constant = abs(row.curvature), abs(row.slope), abs(row.constant)
+        terms, _ = _terms(theta, index[b], data)
+        out[b] = abs(out[b]) + own.grain + (curvature * away + slope) * away + constant
+        out[b] += (2.0 * curvature * away + slope) * (terms + abs(row.anchor))
+    apply_weights(index, FIRST, n, data, _end_of_firefly_row(data), out)

@@ -1,4 +1,4 @@
-"""Where numbers lie in the flat vectors ``hyper`` of targets: what packs them stands beside what reads them.
+"""What lies where in the flat vectors ``hyper`` of targets, and in packed rows.
 
 A target's own numbers come first, then those of an expansion, if there is one. The vector says itself where the latter
 begin, so a target may have as many numbers of its own as it likes.
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiled import fixed, helper
-from ..compiled.windows import matrix_window, window
+from ..compiled.layouts import FLAG, NUMBER, WHOLE, Layout, float32, int32
 
 OWN = 1
 """Where a target's own numbers begin; before them, where the expansion's do (0: there is none)."""
@@ -20,13 +20,14 @@ OWN = 1
 RUNGS = 4
 """Of a ladder of trust radii."""
 
-_SHARED = 1 + RUNGS + RUNGS + 1  # numbers that every expansion begins with: order, radii squared, factors
 
-
-def pack_hyper(own: Sequence[float], expansion: np.ndarray | None = None) -> np.ndarray:
+def pack_hyper(own: Sequence[float] | np.ndarray, expansion: np.ndarray | None = None) -> np.ndarray:
     """The vector of a target with these numbers of its own."""
     begins = 0.0 if expansion is None else OWN + len(own)
     return fixed(np.concatenate([[begins], own, [] if expansion is None else expansion]))
+
+
+# ------------------------------------------------------------------------------------------------------- expansions
 
 
 class Trust(NamedTuple):
@@ -39,49 +40,25 @@ class Trust(NamedTuple):
     factors: Any = (1.0,) * (RUNGS + 1)
 
 
-class Expanded(NamedTuple):
-    """An expansion in the parameters' own coordinates, as compiled code reads it; ``root`` measures distances."""
+EXPANSION = Layout("Expansion", "d", order=NUMBER, radii_squared=(RUNGS,), factors=(RUNGS + 1,), centre=("d",))
+"""What every expansion begins with; the centre is in the parameters' own coordinates."""
 
-    order: Any
-    trust: Any
-    centre: Any
-    gradient: Any
-    hessian: Any
-    root: Any
+EXPANDED = Layout("Expanded", "d", **EXPANSION.fields, gradient=("d",), hessian=("d", "d"), root=("d", "d"))
+"""An expansion in the parameters' own coordinates; ``root`` measures distances."""
 
+WHITE = Layout(
+    "White",
+    "d",
+    **EXPANSION.fields,
+    centre_state=("d",),
+    slope=("d",),
+    curvature=("d",),
+    origin=("d",),
+    factor=("d", "d"),
+)
+"""An expansion in the coordinates ``z``, ``theta = origin + factor z``: offset ``slope.z + curvature.z^2 / 2``."""
 
-class White(NamedTuple):
-    """An expansion in the coordinates ``z``, ``theta = origin + factor z``: offset ``slope.z + curvature.z^2 / 2``."""
-
-    order: Any
-    trust: Any
-    centre: Any
-    centre_state: Any
-    slope: Any
-    curvature: Any
-    origin: Any
-    factor: Any
-
-
-def pack_expanded(expanded: Expanded) -> np.ndarray:
-    d = len(expanded.centre)
-    return _packed(expanded, [(d,), (d,), (d, d), (d, d)])
-
-
-def pack_white(white: White) -> np.ndarray:
-    d = len(white.centre)
-    return _packed(white, [(d,)] * 5 + [(d, d)])
-
-
-def _packed(bundle: Any, shapes: list[tuple[int, ...]]) -> np.ndarray:
-    order, trust, *arrays = bundle
-    if (len(trust.radii_squared), len(trust.factors)) != (RUNGS, RUNGS + 1):
-        raise ValueError(f"a ladder has {RUNGS} radii and {RUNGS + 1} factors, got {trust}")
-    for name, array, shape in zip(bundle._fields[2:], arrays, shapes, strict=True):
-        if np.shape(array) != shape:
-            raise ValueError(f"{name} must have shape {shape}, got {np.shape(array)}")
-    ladder = [order, *trust.radii_squared, *trust.factors]
-    return np.concatenate([ladder, *(np.ravel(array) for array in arrays)])
+_expansion_at, _expanded_at, _white_at = EXPANSION.reader(), EXPANDED.reader(), WHITE.reader()
 
 
 @helper(inline=True)
@@ -91,35 +68,99 @@ def order_of(hyper):
 
 @helper(inline=True)
 def centre_of(hyper, d):
-    """Where every expansion has its centre, in the parameters' own coordinates."""
-    return window(hyper, int(hyper[0]) + _SHARED, d)
+    return _expansion_at(hyper, int(hyper[0]), d).centre
 
 
 @helper(inline=True)
 def expanded_of(hyper, d):
-    at = int(hyper[0])
-    first = at + _SHARED
-    return Expanded(
-        hyper[at],
-        Trust(window(hyper, at + 1, RUNGS), window(hyper, at + 1 + RUNGS, RUNGS + 1)),
-        window(hyper, first, d),
-        window(hyper, first + d, d),
-        matrix_window(hyper, first + 2 * d, d, d),
-        matrix_window(hyper, first + 2 * d + d * d, d, d),
-    )
+    return _expanded_at(hyper, int(hyper[0]), d)
 
 
 @helper(inline=True)
 def white_of(hyper, d):
-    at = int(hyper[0])
-    first = at + _SHARED
-    return White(
-        hyper[at],
-        Trust(window(hyper, at + 1, RUNGS), window(hyper, at + 1 + RUNGS, RUNGS + 1)),
-        window(hyper, first, d),
-        window(hyper, first + d, d),
-        window(hyper, first + 2 * d, d),
-        window(hyper, first + 3 * d, d),
-        window(hyper, first + 4 * d, d),
-        matrix_window(hyper, first + 5 * d, d, d),
-    )
+    return _white_at(hyper, int(hyper[0]), d)
+
+
+# ------------------------------------------------------------------------------------------------------ regressions
+
+TERM = Layout(
+    "Term",
+    predictor=WHOLE,
+    stored=FLAG,  # else it is a column of ones
+    single=FLAG,
+    first=WHOLE,  # where the columns begin in a packed row
+    columns=WHOLE,
+    positions=WHOLE,
+    valued=FLAG,
+    offset=WHOLE,  # the column of an offset, -1 where there is none
+    start=WHOLE,  # in theta
+)
+"""A term of a design with several predictors; see `tunamh.targets.designs.multi_predictor`."""
+
+REGRESSION = Layout(
+    "Regression",
+    # where a packed row's features lie, see `tunamh.targets.designs.base.DesignNumbers`
+    width=WHOLE,
+    single=FLAG,
+    columns=WHOLE,
+    positions=WHOLE,
+    valued=FLAG,
+    shifted=FLAG,
+    predictors=WHOLE,
+    terms=WHOLE,
+    # energies
+    temper=NUMBER,
+    weighted=FLAG,
+    grain=NUMBER,  # of the family, see `tunamh.targets.glm_rows.scales`
+    table=("terms", len(TERM.fields)),
+)
+"""A regression's own numbers."""
+
+_regression_at, term_at = REGRESSION.reader(), TERM.reader()
+
+
+@helper(inline=True)
+def regression_of(hyper):
+    return _regression_at(hyper, OWN)
+
+
+# ------------------------------------------------------------------------------------------------------ packed rows
+
+FEATURES = Layout(
+    "Features", "columns", "positions", whole=("columns",), indices=int32("positions"), values=("positions",)
+)
+"""Features of a row: columns kept whole, then the indices of others (-1: none), then the values of these, if any."""
+
+SINGLE_FEATURES = Layout("SingleFeatures", "columns", "positions", whole=float32("columns"))
+"""The same where whole columns are in single precision; then there are no others."""
+
+features_at, single_features_at = FEATURES.reader(), SINGLE_FEATURES.reader()
+
+_SEEN: dict[str, Any] = {"features": ("width",), "y": NUMBER, "bound": NUMBER}
+
+ROW = Layout("Row", "width", **_SEEN)
+"""A regression's row: the features, an offset at their end if there is one, the response and the bound ``c``. What a
+control variate needs follows, and where rows are weighted, the weight (temper included) behind all that."""
+
+TAYLOR_ROW = Layout("TaylorRow", "width", **_SEEN, eta=NUMBER, slope=NUMBER, curvature=NUMBER)
+"""Of an expansion: the predictor, ``f'`` and ``f''`` at the centre."""
+
+SEVERAL_ROW = Layout(
+    "SeveralRow",
+    "width",
+    "K",
+    **_SEEN,
+    eta=("K",),
+    gradient=("K",),
+    hessian=("K * (K + 1) // 2",),
+)
+"""Of an expansion in K predictors, at the centre: these, the gradient, and the Hessian's lower triangle, row by row."""
+
+FIREFLY_ROW = Layout("FireflyRow", "width", **_SEEN, anchor=NUMBER, curvature=NUMBER, slope=NUMBER, constant=NUMBER)
+"""Of a lower bound of the likelihood: ``curvature e^2 + slope e + constant``, ``e = eta - anchor``."""
+
+ROW_AND_BOUND = Layout("RowAndBound", "width", numbers=("width",), bound=NUMBER)
+"""A row of a target that is no regression."""
+
+row_at, taylor_row_at, several_row_at = ROW.reader(), TAYLOR_ROW.reader(), SEVERAL_ROW.reader()
+firefly_row_at, row_and_bound_at = FIREFLY_ROW.reader(), ROW_AND_BOUND.reader()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._arguments import flag, moderate_number
 from ..compiled import CONTRACT, Differences, Energies, Offset, helper, part
+from ..compiled.layouts import NUMBER, Layout
 from ..compiled.vector import softplus, softplus_rise
 from ..errors import NotApplicable
 from ..rows.packing import packed_rows
@@ -16,23 +17,19 @@ from ..tables.matrices import as_vector
 from .base import Expansion, Target, checked_temper
 from .expansion.bounds import NO_BOUNDS, bounds_in_general
 from .expansion.taylor import Remainders, TaylorTarget, no_differences, polynomial_fall
-from .layouts import OWN, centre_of
+from .layouts import OWN, centre_of, row_and_bound_at
 from .parts import Parts
 
-# Layout of a packed row: x, c.
+_NUMBERS = Layout("Mixture", temper=NUMBER, variance=NUMBER, box=NUMBER)
+"""The target's own. A packed row is x and c."""
 
-
-class _Numbers(NamedTuple):
-    """The target's own."""
-
-    temper: Any
-    variance: Any
-    box: Any
+_numbers_at = _NUMBERS.reader()
 
 
 @helper(inline=True)
-def _numbers_of(hyper):
-    return _Numbers(hyper[OWN], hyper[OWN + 1], hyper[OWN + 2])
+def _temper_and_variance(hyper):
+    own = _numbers_at(hyper, OWN)
+    return own.temper, own.variance
 
 
 @helper
@@ -47,14 +44,15 @@ def _coefficients(theta, variance):
 
 @helper(fastmath=CONTRACT)
 def _differences_inside(theta, prop, index, start, n, data, rise, bound):
-    temper, variance, _ = _numbers_of(data.hyper)
+    temper, variance = _temper_and_variance(data.hyper)
     slope, intercept = _coefficients(theta, variance)
     slope_prop, intercept_prop = _coefficients(prop, variance)
     centre, shift = 0.5 * (theta[0] + prop[0]), prop[0] - theta[0]
     x = data.y
     for b in range(n):
-        x[b] = data.rows[index[start + b], 0]
-        bound[b] = data.rows[index[start + b], 1]
+        row = row_and_bound_at(data.rows, index[start + b], 1)
+        x[b] = row.numbers[0]
+        bound[b] = row.bound
     for b in range(n):
         quadratic = -shift * (x[b] - centre) / variance
         mixed = softplus_rise(slope * x[b] + intercept, slope_prop * x[b] + intercept_prop)
@@ -68,7 +66,7 @@ def _differences(theta, prop, index, start, n, data, rise, bound):
 
 @part(Energies, fastmath=CONTRACT)
 def _energies(theta, index, n, data, out):
-    temper, variance, _ = _numbers_of(data.hyper)
+    temper, variance = _temper_and_variance(data.hyper)
     slope, intercept = _coefficients(theta, variance)
     x = data.y
     for b in range(n):
@@ -86,14 +84,14 @@ def _size(theta, x, variance):
 
 @part(Energies)
 def _scales(theta, index, n, data, out):
-    temper, variance, _ = _numbers_of(data.hyper)
+    temper, variance = _temper_and_variance(data.hyper)
     for b in range(n):
         out[b] = temper * _size(theta, data.rows[index[b], 0], variance)
 
 
 @part(Offset)
 def _inside_box(theta, prop, hyper):
-    box = _numbers_of(hyper).box
+    box = _numbers_at(hyper, OWN).box
     return -np.inf if abs(prop[0]) > box or abs(prop[1]) > box else 0.0  # NaN is not outside: it must be reported
 
 
@@ -109,18 +107,19 @@ def _slopes(x, theta, variance):
 @part(Differences, fastmath=CONTRACT)
 def _taylor_differences(theta, prop, index, start, n, data, rise, bound):
     """Rises of the first-order remainders."""
-    temper, variance, _ = _numbers_of(data.hyper)
+    temper, variance = _temper_and_variance(data.hyper)
     centre = centre_of(data.hyper, 2)
     _differences_inside(theta, prop, index, start, n, data, rise, bound)
     for b in range(n):
-        first, second = _slopes(data.rows[index[start + b], 0], centre, variance)
+        i = index[start + b]
+        first, second = _slopes(data.rows[i, 0], centre, variance)
         rise[b] -= temper * (first * (prop[0] - theta[0]) + second * (prop[1] - theta[1]))
 
 
 @helper(fastmath=CONTRACT)
 def _first_remainders(theta, index, n, data, out):
     """First-order remainders, zero at the centre."""
-    temper, variance, _ = _numbers_of(data.hyper)
+    temper, variance = _temper_and_variance(data.hyper)
     centre = centre_of(data.hyper, 2).copy()
     _differences_inside(centre, theta, index, 0, n, data, out, data.eta)
     for b in range(n):
@@ -136,7 +135,7 @@ def _taylor_energies(theta, index, n, data, out):
 @part(Energies)
 def _taylor_scales(theta, index, n, data, out):
     """Size of what cancels in a remainder: the energies at both points and the terms of the slope."""
-    temper, variance, _ = _numbers_of(data.hyper)
+    temper, variance = _temper_and_variance(data.hyper)
     centre = centre_of(data.hyper, 2).copy()
     for b in range(n):
         x = data.rows[index[b], 0]
@@ -157,7 +156,7 @@ def _firefly_energies(theta, index, n, data, out):
 
 @part(Offset)
 def _taylor_inside_box(theta, prop, hyper):
-    box = _numbers_of(hyper).box
+    box = _numbers_at(hyper, OWN).box
     if abs(prop[0]) > box or abs(prop[1]) > box:
         return -np.inf
     return polynomial_fall(theta, prop, hyper)
@@ -174,8 +173,8 @@ class GaussianMixture(Target):
     x : (N,) observations
     variance, box : float
     paper_bounds : bool
-        False: ``c_i = sqrt(2) (|x_i| + box) / variance`` (proved in spec 3.2 for ``|x_i| + box >= 1.8 sigma``, where it
-        holds; smaller boxes fall back on the paper's constant). True: the paper's, 2.2 times larger on average.
+        False: ``c_i = sqrt(2) (|x_i| + box) / variance`` (proved in spec 3.2 for ``|x_i| + box >= 1.8 sigma``; for
+        smaller boxes the paper's bound is used). True: the paper's bound, 2.2 times larger on average.
     prior, temper
         As for every target.
     """
@@ -204,7 +203,7 @@ class GaussianMixture(Target):
         super().__init__(
             rows=rows,
             bound_column=1,
-            hyper=_Numbers(temper, variance, box),
+            hyper=_NUMBERS.pack(temper=temper, variance=variance, box=box),
             parts=Parts(_differences, _energies, scales=_scales, offset=_inside_box),
             dim=2,
             prior=prior,
@@ -212,14 +211,14 @@ class GaussianMixture(Target):
         )
 
     def search_starts(self) -> list[np.ndarray]:
-        """Off the line of symmetry, where the search for a mode would stop at the saddle between the two."""
+        """Starting points off the line of symmetry; on the line the search would stop at the saddle point."""
         return [np.clip([self.rows[:, 0].mean() - 0.5, 1.0], -self.box, self.box)]
 
     def nearest(self, theta: np.ndarray) -> np.ndarray:
         return np.clip(theta, -self.box, self.box)
 
     def expansion(self, theta: np.ndarray) -> Expansion:
-        """Energy, gradient and Hessian of the data at ``theta`` (spec 3.2, the paper's second derivative corrected)."""
+        """Energy, gradient and Hessian of the data at ``theta`` (spec 3.2, with a corrected second derivative)."""
         s2 = self.variance
 
         def terms(block: slice) -> tuple[float, np.ndarray, np.ndarray]:
@@ -244,7 +243,7 @@ class GaussianMixture(Target):
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> TaylorTarget:
-        """Order 1, with the bound on the Hessian's spectral norm proved in spec 3.2; distances are Euclidean."""
+        """Expansion of order 1, with the bound on the Hessian's spectral norm of spec 3.2 and Euclidean distances."""
         if order != 1 or original_bounds:
             raise NotApplicable("GaussianMixture has bounds for Taylor(order=1) with its own constants only")
         if np.abs(centre).max() > self.box:
@@ -257,7 +256,7 @@ class GaussianMixture(Target):
         return TaylorTarget(self, 1, centre, at_centre, remainders=remainders, bounds=bounds_in_general(1))
 
     def firefly(self, centre: np.ndarray | None) -> TaylorTarget:
-        """Around ``log B_i = -temper [U_i(t0) + grad U_i(t0).u + U2bar_i |u|^2 / 2]``, t0 the centre (untuned: 0)."""
+        """Lower bounds ``log B_i = -temper [U_i(t0) + grad U_i(t0).u + U2bar_i |u|^2 / 2]``; t0 = 0 if untuned."""
         centre = np.zeros(2) if centre is None else centre
         if np.abs(centre).max() > self.box:
             raise ValueError(f"centre {centre} lies outside the box, where the bounds do not hold")
@@ -269,18 +268,18 @@ class GaussianMixture(Target):
         return TaylorTarget(self, 2, centre, at_centre, remainders=remainders, bounds=NO_BOUNDS)
 
     def hessian_norm_bounds(self) -> np.ndarray:
-        """Per row, a bound on the spectral norm of the Hessian of the energy, temper not included (spec 3.2)."""
+        """For each row, a bound on the spectral norm of the Hessian of the energy, without temper (spec 3.2)."""
         s2, box = self.variance, self.box
         near = (np.abs(self.rows[:, 0]) + box) / (2 * s2)
         return np.maximum(2 / s2, box * box / (4 * s2 * s2) + near**2 + 0.448 / s2)
 
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Per row, the largest energy inside the box and the range of its energies, temper included (spec 3.2)."""
+        """For each row, the largest energy inside the box and the range of its energies, with temper (spec 3.2)."""
         farthest = (np.abs(self.rows[:, 0]) + self.box) ** 2 / (2 * self.variance)
         return self.temper * farthest, self.temper * (np.log(2.0) + farthest)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Uniform on the box, so that chains begin in both modes."""
+        """A random initial state, uniform on the box, so that chains start in both modes."""
         return rng.uniform(-self.box, self.box, size=2)
 
 

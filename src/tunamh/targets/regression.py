@@ -18,6 +18,7 @@ from .checks.conditioning import columns_of, rows_for_columns
 from .designs import Block
 from .expansion.one_predictor import OnePredictor
 from .expansion.several_predictors import SeveralPredictors
+from .layouts import ROW
 from .observations.observed import Observations, Sample
 from .observations.packing import Packing, weight_of
 from .observations.row_layout import Arrangement
@@ -94,7 +95,7 @@ class Regression(Target):
         return GatheredRows(
             self.observations.map,
             packing.rows,
-            self.y_column + 1,
+            ROW.places(width=self.y_column).bound,
             np.array(starts, np.int64),
             np.array(sums),
             squares,
@@ -112,10 +113,11 @@ class Regression(Target):
         self.observations.check_some()
 
     def _pack(self) -> np.ndarray | GatheredRows:
-        c, temper, of = self.y_column + 1, self.temper, self.terms
+        width, temper, of = self.y_column, self.temper, self.terms
 
         def fill(rows: np.ndarray, block: Rows) -> None:
-            rows[:, c] = of.first_bounds(block.X, block.y, weight_of(block, temper))
+            bound = ROW.columns(rows, width=width).bound
+            bound[:] = of.first_bounds(block.X, block.y, weight_of(block, temper))
 
         return self.packed(0, fill)
 

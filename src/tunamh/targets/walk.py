@@ -2,63 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._arguments import whole_number
-from ..compiled import Differences, Energies, Offset, helper, part
+from ..compiled import Differences, Energies, Offset, part
+from ..compiled.layouts import NUMBER, WHOLE, Layout
 from ..proposals import NeighbourWalk
 from ..rows.packing import packed_rows
 from ..tables.matrices import as_matrix, as_vector, refuse_non_finite
 from .base import Target, checked_temper
-from .layouts import OWN
+from .layouts import OWN, row_and_bound_at
 from .parts import Parts
 
-# Layout of a packed row: the energy's slope x_i / N, c; or the energies of the K states, c.
+_NUMBERS = Layout("Walk", temper=NUMBER, states=NUMBER, columns=WHOLE)
+"""The target's own. A packed row has the energies of the states, or one column, the energy's slope x_i / N."""
 
-
-class _Numbers(NamedTuple):
-    """The target's own: temper, number of states, column of c."""
-
-    temper: Any
-    states: Any
-    bound_column: Any
-
-
-@helper(inline=True)
-def _numbers_of(hyper):
-    return _Numbers(hyper[OWN], hyper[OWN + 1], int(hyper[OWN + 2]))
+_numbers_at = _NUMBERS.reader()
 
 
 @part(Differences)
 def _linear_differences(theta, prop, index, start, n, data, rise, bound):
-    temper = _numbers_of(data.hyper).temper
+    temper = _numbers_at(data.hyper, OWN).temper
     for b in range(n):
-        rise[b] = temper * data.rows[index[start + b], 0] * (prop[0] - theta[0])
-        bound[b] = data.rows[index[start + b], 1]
+        row = row_and_bound_at(data.rows, index[start + b], 1)
+        rise[b] = temper * row.numbers[0] * (prop[0] - theta[0])
+        bound[b] = row.bound
 
 
 @part(Energies)
 def _linear_energies(theta, index, n, data, out):
-    temper = _numbers_of(data.hyper).temper
+    temper = _numbers_at(data.hyper, OWN).temper
     for b in range(n):
         out[b] = temper * data.rows[index[b], 0] * theta[0]
 
 
 @part(Differences)
 def _table_differences(theta, prop, index, start, n, data, rise, bound):
-    own = _numbers_of(data.hyper)
-    temper, column = own.temper, own.bound_column
-    here, there = int(theta[0]), int(prop[0])
+    own = _numbers_at(data.hyper, OWN)
+    temper, here, there = own.temper, int(theta[0]), int(prop[0])
     for b in range(n):
-        rise[b] = temper * (data.rows[index[start + b], there] - data.rows[index[start + b], here])
-        bound[b] = data.rows[index[start + b], column]
+        row = row_and_bound_at(data.rows, index[start + b], own.columns)
+        rise[b] = temper * (row.numbers[there] - row.numbers[here])
+        bound[b] = row.bound
 
 
 @part(Energies)
 def _table_energies(theta, index, n, data, out):
-    temper, state = _numbers_of(data.hyper).temper, int(theta[0])
+    temper, state = _numbers_at(data.hyper, OWN).temper, int(theta[0])
     for b in range(n):
         out[b] = temper * data.rows[index[b], state]
 
@@ -68,23 +60,23 @@ def _is_state(theta, prop, hyper):
     state = prop[0]
     if np.isnan(state):
         return np.nan
-    return 0.0 if 0.0 <= state < _numbers_of(hyper).states and state == np.floor(state) else -np.inf
+    return 0.0 if 0.0 <= state < _numbers_at(hyper, OWN).states and state == np.floor(state) else -np.inf
 
 
 class FiniteWalk(Target):
-    """A law on the states ``0 .. K-1``, the distance being ``M = |prop - theta|``.
+    """A distribution on the states ``0 .. K-1`` with the distance ``M = |prop - theta|``.
 
     Parameters
     ----------
     x : (N,), optional
-        Rows of the paper's walk: ``U_i(theta) = theta x_i / N``, bound ``c_i = |x_i| / N``.
+        Rows of the paper's walk: ``U_i(theta) = theta x_i / N``, with the bound ``c_i = |x_i| / N``.
     states : int
         The number of states K, with ``x``.
     table : (N, K), optional
         Instead of ``x``: ``table[i, k] = U_i(k)``. The smallest valid bound is the largest step between neighbours,
         ``c_i = max_k |U_i(k+1) - U_i(k)|``.
     c : (N,), optional
-        Larger bounds than these (temper not included).
+        Larger bounds than these, without temper.
     prior, temper
         As for every target.
 
@@ -132,7 +124,7 @@ class FiniteWalk(Target):
         super().__init__(
             rows=rows,
             bound_column=n_columns,
-            hyper=_Numbers(temper, states, n_columns),
+            hyper=_NUMBERS.pack(temper=temper, states=states, columns=n_columns),
             parts=parts,
             dim=1,
             names=["state"],
@@ -141,15 +133,15 @@ class FiniteWalk(Target):
         )
 
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Per row, the largest energy of any state and the range of its energies, temper included."""
-        if _Numbers(*self.own_numbers).bound_column == 1:
+        """For each row, the largest energy of any state and the range of its energies, with temper."""
+        if self._bound_column == 1:
             ends = self.temper * self.rows[:, :1] * np.array([0.0, self.states - 1.0])
         else:
             ends = self.temper * self.rows[:, : self.states]
         return ends.max(axis=1), np.ptp(ends, axis=1)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Uniform over the states."""
+        """A random initial state, uniform over the states."""
         return np.array([float(rng.integers(self.states))])
 
     def default_proposal(self) -> NeighbourWalk:

@@ -14,12 +14,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...compiled import helper
+from ...compiled.layouts import FLAG, NUMBER, WHOLE, Layout
 from ...compiled.vector import copy_into
 from ...priors.potential import PriorExpansion
 
-# A compiled form is ``fill(theta, natural, hyper, at)``: it fills ``natural`` with the parameters as a user knows them,
-# coefficients first, and returns the log of the density's closed part, -inf outside the support. Its numbers begin at
-# ``hyper[at]``.
+# A compiled form is ``fill(theta, natural, numbers)``: it fills ``natural`` with the parameters as a user knows them,
+# coefficients first, and returns the log of the density's closed part, -inf outside the support. ``numbers`` are its
+# own.
 
 
 class Form(ABC):
@@ -32,7 +33,7 @@ class Form(ABC):
 
     @property
     @abstractmethod
-    def numbers(self) -> list[float]:
+    def numbers(self) -> np.ndarray:
         """What ``fill`` reads."""
 
     @property
@@ -87,7 +88,7 @@ class Form(ABC):
 
 
 @helper
-def fill_same(theta, natural, hyper, at):
+def fill_same(theta, natural, numbers):
     copy_into(natural, theta)
     return 0.0
 
@@ -98,8 +99,8 @@ class Same(Form):
     fill = staticmethod(fill_same)
 
     @property
-    def numbers(self) -> list[float]:
-        return []
+    def numbers(self) -> np.ndarray:
+        return np.empty(0)
 
     def natural(self, points: np.ndarray) -> np.ndarray:
         return points
@@ -111,18 +112,30 @@ class Same(Form):
 # ------------------------------------------------------------------------------------------------ an unknown scale
 
 
+_SCALE = Layout(
+    "Scale",
+    tau_at=WHOLE,
+    coefficients=WHOLE,
+    exponent=NUMBER,
+    tau_0=NUMBER,
+    weight=NUMBER,  # of the rows, whose constants depend on degrees of freedom
+    shape=FLAG,  # whether the parameter is tau itself
+    b0=("coefficients",),
+)
+_scale_at = _SCALE.reader()
+
+
 @helper
-def fill_scale(theta, natural, hyper, at):
+def fill_scale(theta, natural, numbers):
     """``beta = b0 + eta / tau``, ``scale = 1 / tau`` (or a shape, tau itself); ``exponent log(tau / tau_0)``."""
-    tau_at, exponent, tau_0, shape = int(hyper[at]), hyper[at + 1], hyper[at + 2], hyper[at + 3] > 0.0
-    d = int(hyper[at + 4])
-    tau = theta[tau_at]
+    own = _scale_at(numbers, 0)
+    d, tau, tau_0, b0 = own.coefficients, theta[own.tau_at], own.tau_0, own.b0
     if not tau > 0.0:
         return -np.inf if tau <= 0.0 else np.nan
     for j in range(d):
-        natural[j] = hyper[at + 5 + j] + theta[j + 1 if j >= tau_at else j] / tau
-    natural[d] = tau if shape else 1.0 / tau
-    return exponent * math.log1p((tau - tau_0) / tau_0)
+        natural[j] = b0[j] + theta[j + 1 if j >= own.tau_at else j] / tau
+    natural[d] = tau if own.shape else 1.0 / tau
+    return own.exponent * math.log1p((tau - tau_0) / tau_0)
 
 
 class Scale(Form):
@@ -137,12 +150,12 @@ class Scale(Form):
 
     def __init__(self, b0: np.ndarray, tau_at: int, tau_0: float, weight: float, *, shape: bool = False):
         super().__init__(len(b0), 1)
-        self.b0, self.tau_at, self.tau_0, self.shape = b0, tau_at, tau_0, shape
+        self.b0, self.tau_at, self.tau_0, self.weight, self.shape = b0, tau_at, tau_0, weight, shape
         self.exponent = weight - len(b0) - (0.0 if shape else 2.0)
 
     @property
-    def numbers(self) -> list[float]:
-        return [self.tau_at, self.exponent, self.tau_0, self.shape, self.coefficients, *self.b0]
+    def numbers(self) -> np.ndarray:
+        return _SCALE.pack(**{name: getattr(self, name) for name in _SCALE.fields})
 
     @property
     def extra_at(self) -> np.ndarray:
@@ -177,10 +190,10 @@ def _fill_last_df(theta, natural, weight):
 
 
 @helper
-def fill_df(theta, natural, hyper, at):
+def fill_df(theta, natural, numbers):
     """``df = e^kappa``: the constants of the Student-t density, and the Jacobian ``kappa``."""
     copy_into(natural, theta)
-    return _fill_last_df(theta, natural, hyper[at])
+    return _fill_last_df(theta, natural, numbers[0])
 
 
 class Df(Form):
@@ -193,8 +206,8 @@ class Df(Form):
         self.weight = weight
 
     @property
-    def numbers(self) -> list[float]:
-        return [self.weight]
+    def numbers(self) -> np.ndarray:
+        return np.array([self.weight])
 
     def natural(self, points: np.ndarray) -> np.ndarray:
         return np.concatenate([points[..., :-1], np.exp(points[..., -1:])], axis=-1)
@@ -204,10 +217,10 @@ class Df(Form):
 
 
 @helper
-def fill_scale_and_df(theta, natural, hyper, at):
+def fill_scale_and_df(theta, natural, numbers):
     """As `fill_scale`, and ``df = e^kappa``: the constants of the Student-t density, and the Jacobian ``kappa``."""
-    value = fill_scale(theta, natural, hyper, at + 1)
-    return value + _fill_last_df(theta, natural, hyper[at]) if value > -np.inf else value
+    value = fill_scale(theta, natural, numbers)
+    return value + _fill_last_df(theta, natural, _scale_at(numbers, 0).weight) if value > -np.inf else value
 
 
 class ScaleAndDf(Scale):
@@ -217,11 +230,7 @@ class ScaleAndDf(Scale):
 
     def __init__(self, b0: np.ndarray, tau_at: int, tau_0: float, weight: float):
         super().__init__(b0, tau_at, tau_0, weight)
-        self.dim, self.weight = len(b0) + 2, weight
-
-    @property
-    def numbers(self) -> list[float]:
-        return [self.weight, *super().numbers]
+        self.dim = len(b0) + 2
 
     @property
     def extra_at(self) -> np.ndarray:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...compiled import LogPrior, Part, fixed, helper, part
+from ...compiled.layouts import WHOLE, Layout
 from ...priors.differences import by_differences
-from ...priors.laws import Laws, ReadyIndependent, laws_at, ready, records
+from ...priors.laws import RECORD, Laws, ReadyIndependent, laws_at, ready, records
 from ...priors.mixtures import Mixture, ReadyMixture
 from ...priors.potential import PriorExpansion, ReadyPrior
 from .base import Form, Same, fill_df, fill_same, fill_scale, fill_scale_and_df
@@ -25,23 +26,34 @@ from .shared import (
     fill_shape,
 )
 
-# hyper: how many coordinates the quadratic has, where the form's numbers begin, where the laws' records begin, where
-# they end; the quadratic's coordinates, centre, gradient and Hessian; the form's numbers; the records; and the numbers
-# of the coefficients' own prior, where that is no set of independent laws.
-_QUADRATIC = 4
+_CLOSED = Layout(
+    "ClosedForm",
+    n_quadratic=WHOLE,
+    n_form=WHOLE,
+    n_laws=WHOLE,
+    n_coefficients=WHOLE,
+    n_own=WHOLE,
+    which=("n_quadratic",),  # coordinates of a quadratic: what was accounted for elsewhere
+    centre=("n_quadratic",),
+    gradient=("n_quadratic",),
+    hessian=("n_quadratic", "n_quadratic"),
+    form=("n_form",),
+    laws=("n_laws", RECORD),  # of the parameters as a user knows them
+    own=("n_own",),  # numbers of the coefficients' own prior, where that is no set of independent laws
+)
+_closed_at = _CLOSED.reader()
 
 
 @helper
-def _quadratic(theta, hyper):
-    """``g.u + u'Hu / 2`` in a few coordinates: what was accounted for elsewhere."""
-    q, at = int(hyper[0]), _QUADRATIC
-    total = 0.0
+def _quadratic(theta, closed):
+    """``g.u + u'Hu / 2`` in a few coordinates."""
+    q, total = closed.n_quadratic, 0.0
+    which, centre, gradient, hessian = closed.which, closed.centre, closed.gradient, closed.hessian
     for a in range(q):
-        slope = hyper[at + 2 * q + a]
+        slope = gradient[a]
         for b in range(q):
-            away = theta[int(hyper[at + b])] - hyper[at + q + b]
-            slope += 0.5 * hyper[at + 3 * q + a * q + b] * away
-        total += slope * (theta[int(hyper[at + a])] - hyper[at + q + a])
+            slope += 0.5 * hessian[a, b] * (theta[int(which[b])] - centre[b])
+        total += slope * (theta[int(which[a])] - centre[a])
     return total
 
 
@@ -50,80 +62,87 @@ def _with_laws(theta, natural, value, hyper):
     """A form's value, the laws of the natural parameters, and the quadratic."""
     if not value > -np.inf:
         return value
-    return value + laws_at(natural, hyper, int(hyper[2]), int(hyper[3])) + _quadratic(theta, hyper)
+    closed = _closed_at(hyper, 0)
+    return value + laws_at(natural, closed.laws) + _quadratic(theta, closed)
+
+
+@helper(inline=True)
+def _numbers(hyper):
+    """Those of the form."""
+    return _closed_at(hyper, 0).form
 
 
 @part(LogPrior)
 def _same(theta, hyper):
     natural = np.empty(theta.size)
-    return _with_laws(theta, natural, fill_same(theta, natural, hyper, int(hyper[1])), hyper)
+    return _with_laws(theta, natural, fill_same(theta, natural, _numbers(hyper)), hyper)
 
 
 @part(LogPrior)
 def _scale(theta, hyper):
     natural = np.empty(theta.size)
-    return _with_laws(theta, natural, fill_scale(theta, natural, hyper, int(hyper[1])), hyper)
+    return _with_laws(theta, natural, fill_scale(theta, natural, _numbers(hyper)), hyper)
 
 
 @part(LogPrior)
 def _df(theta, hyper):
     natural = np.empty(theta.size)
-    return _with_laws(theta, natural, fill_df(theta, natural, hyper, int(hyper[1])), hyper)
+    return _with_laws(theta, natural, fill_df(theta, natural, _numbers(hyper)), hyper)
 
 
 @part(LogPrior)
 def _scale_and_df(theta, hyper):
     natural = np.empty(theta.size)
-    return _with_laws(theta, natural, fill_scale_and_df(theta, natural, hyper, int(hyper[1])), hyper)
+    return _with_laws(theta, natural, fill_scale_and_df(theta, natural, _numbers(hyper)), hyper)
 
 
 @part(LogPrior)
 def _log(theta, hyper):
     natural = np.empty(theta.size)
-    return _with_laws(theta, natural, fill_log(theta, natural, hyper, int(hyper[1])), hyper)
+    return _with_laws(theta, natural, fill_log(theta, natural, _numbers(hyper)), hyper)
 
 
 @part(LogPrior)
 def _dispersion(theta, hyper):
     natural = np.empty(theta.size)
-    return _with_laws(theta, natural, fill_dispersion(theta, natural, hyper, int(hyper[1])), hyper)
+    return _with_laws(theta, natural, fill_dispersion(theta, natural, _numbers(hyper)), hyper)
 
 
 @part(LogPrior)
 def _large_dispersion(theta, hyper):
     natural = np.empty(theta.size)
-    return _with_laws(theta, natural, fill_dispersion_of_large(theta, natural, hyper, int(hyper[1])), hyper)
+    return _with_laws(theta, natural, fill_dispersion_of_large(theta, natural, _numbers(hyper)), hyper)
 
 
 @part(LogPrior)
 def _shape(theta, hyper):
     natural = np.empty(theta.size)
-    return _with_laws(theta, natural, fill_shape(theta, natural, hyper, int(hyper[1])), hyper)
+    return _with_laws(theta, natural, fill_shape(theta, natural, _numbers(hyper)), hyper)
 
 
 @part(LogPrior)
 def _probability(theta, hyper):
     natural = np.empty(theta.size)
-    return _with_laws(theta, natural, fill_probability(theta, natural, hyper, int(hyper[1])), hyper)
+    return _with_laws(theta, natural, fill_probability(theta, natural, _numbers(hyper)), hyper)
 
 
 @part(LogPrior)
 def _probability_and_dispersion(theta, hyper):
     natural = np.empty(theta.size)
-    return _with_laws(theta, natural, fill_probability_and_dispersion(theta, natural, hyper, int(hyper[1])), hyper)
+    return _with_laws(theta, natural, fill_probability_and_dispersion(theta, natural, _numbers(hyper)), hyper)
 
 
 @part(LogPrior)
 def _probability_and_large_dispersion(theta, hyper):
     natural = np.empty(theta.size)
-    value = fill_probability_and_dispersion_of_large(theta, natural, hyper, int(hyper[1]))
+    value = fill_probability_and_dispersion_of_large(theta, natural, _numbers(hyper))
     return _with_laws(theta, natural, value, hyper)
 
 
 @part(LogPrior)
 def _cutpoints(theta, hyper):
     natural = np.empty(theta.size)
-    return _with_laws(theta, natural, fill_cutpoints(theta, natural, hyper, int(hyper[1])), hyper)
+    return _with_laws(theta, natural, fill_cutpoints(theta, natural, _numbers(hyper)), hyper)
 
 
 # One part for each form, spelled out: Numba keeps these on disk, but no function made by another, such as those of
@@ -153,12 +172,12 @@ def _with_prior(fill: Any, prior: Part) -> Part:
     @part(LogPrior, cache=False)
     def log_density(theta, hyper):
         natural = np.empty(theta.size)
-        value = fill(theta, natural, hyper, int(hyper[1]))
+        value = fill(theta, natural, _numbers(hyper))
         if not value > -np.inf:
             return value
-        end = int(hyper[3])
-        own = log_prior(natural[: int(hyper[end])], hyper[end + 1 :])
-        return value + own + laws_at(natural, hyper, int(hyper[2]), end) + _quadratic(theta, hyper)
+        closed = _closed_at(hyper, 0)
+        own = log_prior(natural[: closed.n_coefficients], closed.own)
+        return value + own + laws_at(natural, closed.laws) + _quadratic(theta, closed)
 
     return log_density
 
@@ -272,18 +291,27 @@ class ReadyClosed(ReadyPrior):
         return replace(self, hyper=_packed(self.form, self.coefficients, self.extras, quadratic))
 
 
-def _packed(form: Form, coefficients: ReadyPrior, extras: Laws, quadratic: tuple = ((), (), (), ())) -> np.ndarray:
+_NO_QUADRATIC = (np.empty(0), np.empty(0), np.empty(0), np.empty((0, 0)))
+
+
+def _packed(form: Form, coefficients: ReadyPrior, extras: Laws, quadratic: tuple = _NO_QUADRATIC) -> np.ndarray:
     """``hyper`` of the compiled side."""
-    numbers = form.numbers
     independent = isinstance(coefficients, ReadyIndependent)
     before = coefficients.laws if independent else _no_laws(form.coefficients)  # type: ignore[attr-defined]
     laws = Laws(*(np.concatenate(pair) for pair in zip(before, extras, strict=True)))
     zero = np.zeros(len(laws.kind))
-    each = records(laws, laws.kind > 0, zero, zero, zero)
-    begins = _QUADRATIC + sum(np.size(array) for array in quadratic)
-    starts = [len(quadratic[0]), begins, begins + len(numbers), begins + len(numbers) + len(each)]
-    tail = [] if independent else [float(form.coefficients), *coefficients.hyper]
-    return fixed(np.concatenate([starts, *(np.ravel(array) for array in quadratic), numbers, each, tail]))
+    which, centre, gradient, hessian = quadratic
+    closed = _CLOSED.pack(
+        n_coefficients=form.coefficients,
+        which=which,
+        centre=centre,
+        gradient=gradient,
+        hessian=hessian,
+        form=form.numbers,
+        laws=records(laws, laws.kind > 0, zero, zero, zero).reshape(-1, RECORD),
+        own=[] if independent else coefficients.hyper,
+    )
+    return fixed(closed)
 
 
 def _no_laws(dim: int) -> Laws:

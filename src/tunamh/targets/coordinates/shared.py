@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ...compiled import helper
+from ...compiled.layouts import WHOLE, Layout
 from ...compiled.vector import copy_into
 from ...priors.laws import NORMAL, Laws
 from ...priors.potential import PriorExpansion
@@ -14,7 +15,7 @@ from .base import Form
 
 
 @helper
-def fill_log(theta, natural, hyper, at):
+def fill_log(theta, natural, numbers):
     """The last parameter is walked as its logarithm."""
     last = theta.size - 1
     copy_into(natural, theta)
@@ -36,8 +37,8 @@ class Logarithm(Form):
         super().__init__(coefficients, between + 1)
 
     @property
-    def numbers(self) -> list[float]:
-        return []
+    def numbers(self) -> np.ndarray:
+        return np.empty(0)
 
     def natural(self, points: np.ndarray) -> np.ndarray:
         return np.concatenate([points[..., :-1], np.exp(points[..., -1:])], axis=-1)
@@ -46,26 +47,32 @@ class Logarithm(Form):
         return np.append(point[:-1], np.log(point[-1]))
 
 
+_COUNTS_ABOVE = Layout("CountsAbove", n=WHOLE, above=("n",))
+_COUNTS = Layout("Counts", n=WHOLE, values=("n",), weights=("n",))
+_counts_above_at, _counts_at = _COUNTS_ABOVE.reader(), _COUNTS.reader()
+
+
 @helper
-def fill_dispersion(theta, natural, hyper, at):
+def fill_dispersion(theta, natural, numbers):
     """``sum_k m_k log(r + k)``, of which ``m_k`` rows have a count above ``k``."""
-    value, r = fill_log(theta, natural, hyper, at), 0.0
+    value, r = fill_log(theta, natural, numbers), 0.0
     if value > -np.inf:
         r = natural[theta.size - 1]
-        for k in range(int(hyper[at])):
-            value += hyper[at + 1 + k] * math.log(r + k)
+        above = _counts_above_at(numbers, 0).above
+        for k in range(above.size):
+            value += above[k] * math.log(r + k)
     return value
 
 
 @helper
-def fill_dispersion_of_large(theta, natural, hyper, at):
+def fill_dispersion_of_large(theta, natural, numbers):
     """``sum_v n_v (lgamma(r + v) - lgamma(r))`` over the counts ``v`` that occur: shorter where counts are large."""
-    value = fill_log(theta, natural, hyper, at)
+    value = fill_log(theta, natural, numbers)
     if value > -np.inf:
-        r, n = natural[theta.size - 1], int(hyper[at])
-        base = math.lgamma(r)
-        for k in range(n):
-            value += hyper[at + 1 + n + k] * (math.lgamma(r + hyper[at + 1 + k]) - base)
+        r, counts = natural[theta.size - 1], _counts_at(numbers, 0)
+        base, values, weights = math.lgamma(r), counts.values, counts.weights
+        for k in range(counts.n):
+            value += weights[k] * (math.lgamma(r + values[k]) - base)
     return value
 
 
@@ -80,23 +87,23 @@ class Dispersion(Logarithm):
         if len(above) == values.max(initial=0):
             for value, weight in zip(values.astype(np.int64), weights, strict=True):
                 above[:value] += weight
-            self._numbers = [float(len(above)), *above]
+            self._numbers = _COUNTS_ABOVE.pack(above=above)
         else:
             self.fill = fill_dispersion_of_large  # type: ignore[misc]
-            self._numbers = [float(len(values)), *values, *weights]
+            self._numbers = _COUNTS.pack(values=values, weights=weights)
 
     @property
-    def numbers(self) -> list[float]:
+    def numbers(self) -> np.ndarray:
         return self._numbers
 
 
 @helper
-def fill_shape(theta, natural, hyper, at):
+def fill_shape(theta, natural, numbers):
     """``W (a log a - a - lgamma a)``, W the weight of all rows."""
-    value = fill_log(theta, natural, hyper, at)
+    value = fill_log(theta, natural, numbers)
     if value > -np.inf:
         a = natural[theta.size - 1]
-        value += hyper[at] * (a * (theta[theta.size - 1] - 1.0) - math.lgamma(a))
+        value += numbers[0] * (a * (theta[theta.size - 1] - 1.0) - math.lgamma(a))
     return value
 
 
@@ -110,8 +117,8 @@ class GammaShape(Logarithm):
         self.weight = weight
 
     @property
-    def numbers(self) -> list[float]:
-        return [self.weight]
+    def numbers(self) -> np.ndarray:
+        return np.array([self.weight])
 
 
 # --------------------------------------------------------------------------------------------------- a probability
@@ -126,7 +133,7 @@ def _from_logit(theta, natural, j):
 
 
 @helper
-def fill_probability(theta, natural, hyper, at):
+def fill_probability(theta, natural, numbers):
     """The last parameter is walked as its logit."""
     copy_into(natural, theta)
     return _from_logit(theta, natural, theta.size - 1)
@@ -141,8 +148,8 @@ class Probability(Form):
         super().__init__(coefficients, 1)
 
     @property
-    def numbers(self) -> list[float]:
-        return []
+    def numbers(self) -> np.ndarray:
+        return np.empty(0)
 
     @staticmethod
     def uniform() -> Laws:
@@ -157,15 +164,15 @@ class Probability(Form):
 
 
 @helper
-def fill_probability_and_dispersion(theta, natural, hyper, at):
+def fill_probability_and_dispersion(theta, natural, numbers):
     """As `fill_dispersion`, and the parameter before the dispersion by its logit."""
-    return fill_dispersion(theta, natural, hyper, at) + _from_logit(theta, natural, theta.size - 2)
+    return fill_dispersion(theta, natural, numbers) + _from_logit(theta, natural, theta.size - 2)
 
 
 @helper
-def fill_probability_and_dispersion_of_large(theta, natural, hyper, at):
+def fill_probability_and_dispersion_of_large(theta, natural, numbers):
     """As `fill_dispersion_of_large`, and the parameter before the dispersion by its logit."""
-    return fill_dispersion_of_large(theta, natural, hyper, at) + _from_logit(theta, natural, theta.size - 2)
+    return fill_dispersion_of_large(theta, natural, numbers) + _from_logit(theta, natural, theta.size - 2)
 
 
 class ProbabilityAndDispersion(Dispersion):
@@ -190,24 +197,29 @@ class ProbabilityAndDispersion(Dispersion):
 # ------------------------------------------------------------------------------------------------------- cutpoints
 
 
+_CUTPOINTS = Layout("Cutpoints", gaps=WHOLE, leaning=WHOLE, between=("gaps",), lean=("leaning",))
+_cutpoints_at = _CUTPOINTS.reader()
+
+
 @helper
-def fill_cutpoints(theta, natural, hyper, at):
+def fill_cutpoints(theta, natural, numbers):
     """``sum_{1<y<J} n_y log(1 - e^{-(c_y - c_{y-1})})``; outside the support unless cutpoints increase.
 
     Laws are of cutpoints less ``lean.theta``.
     """
     copy_into(natural, theta)
-    cuts = int(hyper[at])
+    own = _cutpoints_at(numbers, 0)
+    cuts, between, leans = own.gaps + 1, own.between, own.lean
     first, value, lean = theta.size - cuts, 0.0, 0.0
-    for j in range(int(hyper[at + cuts])):
-        lean += hyper[at + cuts + 1 + j] * theta[j]
+    for j in range(leans.size):
+        lean += leans[j] * theta[j]
     for k in range(cuts):
         natural[first + k] -= lean
     for k in range(1, cuts):
         gap = theta[first + k] - theta[first + k - 1]
         if not gap > 0.0:
             return -np.inf
-        value += hyper[at + k] * math.log(-math.expm1(-gap))
+        value += between[k - 1] * math.log(-math.expm1(-gap))
     return value
 
 
@@ -231,9 +243,8 @@ class Cutpoints(Form):
         self.lean = np.zeros(len(origin)) if lean is None else lean
 
     @property
-    def numbers(self) -> list[float]:
-        lean = self.lean.tolist() if self.lean.any() else []
-        return [float(len(self.between) + 1), *self.between, float(len(lean)), *lean]
+    def numbers(self) -> np.ndarray:
+        return _CUTPOINTS.pack(between=self.between, lean=self.lean if self.lean.any() else [])
 
     @property
     def laws_of(self) -> np.ndarray:

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..._linear import Frame
 from ...compiled import REASSOCIATE, Part, helper
-from ..layouts import OWN
 
 
 class DesignNumbers(NamedTuple):
@@ -29,21 +28,6 @@ class DesignNumbers(NamedTuple):
     shifted: Any = False
     predictors: Any = 1
     terms: Any = 0
-
-
-@helper(inline=True)
-def design_of(hyper):
-    """The design's numbers come first among a regression's own."""
-    return DesignNumbers(
-        int(hyper[OWN]),
-        hyper[OWN + 1] > 0.0,
-        int(hyper[OWN + 2]),
-        int(hyper[OWN + 3]),
-        hyper[OWN + 4] > 0.0,
-        hyper[OWN + 5] > 0.0,
-        int(hyper[OWN + 6]),
-        int(hyper[OWN + 7]),
-    )
 
 
 _ROWS_OF_A_STRIP = 64  # which are written to the cache line by line, whatever the number of columns

@@ -16,28 +16,27 @@ from ...compiled import REASSOCIATE, Dot, Dots, Sizes, helper, part
 from ...compiled.vector import prefetch_row
 from ...rows.source import NOWHERE
 from ...rows.stream import ROWS_AHEAD
-from .base import Design, DesignNumbers, DesignParts, design_of, lengths_of_rows, rows_in_double
-
-# Layout of a packed row's features: whole columns, positions (32-bit integers, two in the place of one number), values.
+from ..layouts import FEATURES, features_at, regression_of
+from .base import Design, DesignNumbers, DesignParts, lengths_of_rows, rows_in_double
 
 
 @part(Dots, fastmath=REASSOCIATE)
 def _dots(theta, prop, rows, index, start, n, hyper, eta, eta_prop):
-    at = design_of(hyper)
-    positions, first = rows.view(np.int32), 2 * at.columns
-    values = at.columns + (at.positions + 1) // 2
+    at = regression_of(hyper)
+    valued = at.valued
     for b in range(n):
         if start + b + ROWS_AHEAD < index.size:
             prefetch_row(rows, index[start + b + ROWS_AHEAD])
-        i = index[start + b]
+        x = features_at(rows, index[start + b], at.columns, at.positions)
+        whole, indices, values = x.whole, x.indices, x.values
         here, there = 0.0, 0.0
         for j in range(at.columns):
-            here += rows[i, j] * theta[j]
-            there += rows[i, j] * prop[j]
+            here += whole[j] * theta[j]
+            there += whole[j] * prop[j]
         for k in range(at.positions):
-            j = positions[i, first + k]
+            j = indices[k]
             if j >= 0:
-                value = rows[i, values + k] if at.valued else 1.0
+                value = values[k] if valued else 1.0
                 here += value * theta[j]
                 there += value * prop[j]
         eta[b], eta_prop[b] = here, there
@@ -45,34 +44,34 @@ def _dots(theta, prop, rows, index, start, n, hyper, eta, eta_prop):
 
 @part(Dot, fastmath=REASSOCIATE)
 def _dot(theta, rows, index, n, hyper, eta):
-    at = design_of(hyper)
-    positions, first = rows.view(np.int32), 2 * at.columns
-    values = at.columns + (at.positions + 1) // 2
+    at = regression_of(hyper)
+    valued = at.valued
     for b in range(n):
-        i = index[b]
+        x = features_at(rows, index[b], at.columns, at.positions)
+        whole, indices, values = x.whole, x.indices, x.values
         here = 0.0
         for j in range(at.columns):
-            here += rows[i, j] * theta[j]
+            here += whole[j] * theta[j]
         for k in range(at.positions):
-            j = positions[i, first + k]
+            j = indices[k]
             if j >= 0:
-                here += (rows[i, values + k] if at.valued else 1.0) * theta[j]
+                here += (values[k] if valued else 1.0) * theta[j]
         eta[b] = here
 
 
 @part(Sizes)
 def _sizes(theta, rows, i, hyper):
-    at = design_of(hyper)
-    positions, first = rows.view(np.int32), 2 * at.columns
-    values = at.columns + (at.positions + 1) // 2
+    at = regression_of(hyper)
+    x = features_at(rows, i, at.columns, at.positions)
+    whole, indices, values = x.whole, x.indices, x.values
     terms, squares = 0.0, 0.0
     for j in range(at.columns):
-        terms += abs(rows[i, j] * theta[j])
-        squares += rows[i, j] * rows[i, j]
+        terms += abs(whole[j] * theta[j])
+        squares += whole[j] * whole[j]
     for k in range(at.positions):
-        j = positions[i, first + k]
+        j = indices[k]
         if j >= 0:
-            value = rows[i, values + k] if at.valued else 1.0
+            value = values[k] if at.valued else 1.0
             terms += abs(value * theta[j])
             squares += value * value
     return terms * (1.0 + (at.columns + at.positions) / 32.0), np.sqrt(squares)
@@ -132,12 +131,12 @@ class GatheredBlock(NamedTuple):
 
     def pack(self, rows: np.ndarray) -> None:
         columns, count = self.whole.shape[1], self.positions.shape[1]
-        values = columns + (count + 1) // 2
+        at = FEATURES.places(columns=columns, positions=count)
         rows[:, :columns] = self.whole
-        packed = rows.view(np.int32)
-        packed[:, 2 * columns + count : 2 * values] = 0  # the other half of an odd position
-        packed[:, 2 * columns : 2 * columns + count] = self.positions
-        rows[:, values : values + self.values.shape[1]] = self.values
+        indices = rows[:, at.indices : at.values]
+        indices[:] = 0.0  # the other half of an odd position
+        indices.view(np.int32)[:, :count] = self.positions
+        rows[:, at.values : at.values + self.values.shape[1]] = self.values
 
     def dot(self, theta: np.ndarray) -> np.ndarray:
         return self.times(theta[:, None])[:, 0]
@@ -210,7 +209,7 @@ class GatheredDesign(Design):
         self.positions = np.ascontiguousarray(positions, dtype=np.int32)
         self.values = np.empty((self.n_rows, 0)) if values is None else np.ascontiguousarray(values, dtype=np.float64)
         columns, count = self.whole.shape[1], self.positions.shape[1]
-        width = columns + (count + 1) // 2 + self.values.shape[1]
+        width = FEATURES.places(columns=columns, positions=count).values + self.values.shape[1]
         self.numbers = DesignNumbers(width, False, columns, count, values is not None)
 
     def block(self, rows: Any) -> GatheredBlock:

@@ -15,13 +15,11 @@ import numpy as np
 from ..._linear import Frame
 from ...compiled import REASSOCIATE, Dot, Dots, Sizes, helper, part
 from ...compiled.vector import prefetch_row
-from ..layouts import OWN
-from .base import Block, DesignNumbers, DesignParts, Layout, design_of
+from ...compiled.windows import from_column, window
+from ..layouts import TERM, features_at, regression_of, single_features_at, term_at
+from .base import Block, DesignNumbers, DesignParts, Layout
 
-_TABLE = OWN + len(DesignNumbers._fields) + 3  # behind the design's numbers and the regression's: one record per term
-_PREDICTOR, _STORED, _SINGLE, _FIRST, _COLUMNS, _POSITIONS, _VALUED, _OFFSET, _THETA = range(9)
-_RECORD = 9
-_NONE = -1.0
+_NONE = -1
 
 
 class Term(NamedTuple):
@@ -36,61 +34,66 @@ class Term(NamedTuple):
 
 
 @helper(fastmath=REASSOCIATE, inline=True)
-def _add_columns(theta, features, first, begin, columns, index, start, n, eta, at):
-    """``eta[at + b] += x.theta`` of columns kept whole, for every row of the block."""
-    for b in range(n):
-        i = index[start + b]
-        total = 0.0
-        for j in range(columns):
-            total += features[i, first + j] * theta[begin + j]
-        eta[at + b] += total
+def _dot_of(x, beta):
+    total = 0.0
+    for j in range(beta.size):
+        total += x[j] * beta[j]
+    return total
 
 
 @helper(fastmath=REASSOCIATE, inline=True)
-def _add_gathered(theta, rows, first, begin, count, valued, index, start, n, eta, at):
-    """The same of columns that are gathered by their positions, which begin at ``first``, and values behind them."""
-    positions, values = rows.view(np.int32), first + (count + 1) // 2
-    for b in range(n):
-        i = index[start + b]
-        for k in range(count):
-            j = positions[i, 2 * first + k]
-            if j >= 0:
-                eta[at + b] += (rows[i, values + k] if valued else 1.0) * theta[begin + j]
-
-
-@helper(fastmath=REASSOCIATE, inline=True)
-def _add_term(theta, rows, index, start, n, hyper, record, eta, stride):
-    """Of one term, whose record begins at ``hyper[record]``, for every row of the block, the offset included."""
-    at = int(hyper[record + _PREDICTOR]) * stride
-    first, begin = int(hyper[record + _FIRST]), int(hyper[record + _THETA])
-    columns, count = int(hyper[record + _COLUMNS]), int(hyper[record + _POSITIONS])
-    offset = int(hyper[record + _OFFSET])
-    if hyper[record + _STORED] == 0.0:
+def _add_columns(beta, features, single, index, start, n, out):
+    """``out[b] += x.beta`` of columns kept whole, for every row of the block."""
+    if single:
         for b in range(n):
-            eta[at + b] += theta[begin]
-        return
-    if hyper[record + _SINGLE] > 0.0:
-        _add_columns(theta, rows.view(np.float32), 2 * first, begin, columns, index, start, n, eta, at)
+            out[b] += _dot_of(single_features_at(features, index[start + b], beta.size, 0).whole, beta)
     else:
-        _add_columns(theta, rows, first, begin, columns, index, start, n, eta, at)
-    if count > 0:
-        valued = hyper[record + _VALUED] > 0.0
-        _add_gathered(theta, rows, first + columns, begin, count, valued, index, start, n, eta, at)
-    if offset >= 0:
         for b in range(n):
-            eta[at + b] += rows[index[start + b], offset]
+            out[b] += _dot_of(features_at(features, index[start + b], beta.size, 0).whole, beta)
+
+
+@helper(fastmath=REASSOCIATE, inline=True)
+def _add_indexed(beta, features, term, index, start, n, out):
+    """The same of columns that are gathered by their indices."""
+    valued = term.valued
+    for b in range(n):
+        x = features_at(features, index[start + b], term.columns, term.positions)
+        indices, values = x.indices, x.values
+        for k in range(term.positions):
+            j = indices[k]
+            if j >= 0:
+                out[b] += (values[k] if valued else 1.0) * beta[j]
+
+
+@helper(fastmath=REASSOCIATE, inline=True)
+def _add_term(theta, rows, index, start, n, term, out):
+    """Of one term, for every row of the block, the offset included; ``out`` is its predictor."""
+    beta = window(theta, term.start, theta.size - term.start)
+    if not term.stored:
+        for b in range(n):
+            out[b] += beta[0]
+        return
+    features, whole = from_column(rows, term.first), window(theta, term.start, term.columns)
+    _add_columns(whole, features, term.single, index, start, n, out)
+    if term.positions > 0:
+        _add_indexed(beta, features, term, index, start, n, out)
+    if term.offset >= 0:
+        for b in range(n):
+            i = index[start + b]
+            out[b] += rows[i, term.offset]
 
 
 @helper(fastmath=REASSOCIATE, inline=True)
 def _fill(theta, rows, index, start, n, hyper, eta):
     """All predictors of a block of rows: predictor ``k`` of row ``b`` is ``eta[k * stride + b]``."""
-    numbers = design_of(hyper)
-    stride = eta.size // numbers.predictors
-    for k in range(numbers.predictors):
+    own = regression_of(hyper)
+    stride, table = eta.size // own.predictors, own.table
+    for k in range(own.predictors):
         for b in range(n):
             eta[k * stride + b] = 0.0
-    for t in range(numbers.terms):
-        _add_term(theta, rows, index, start, n, hyper, _TABLE + t * _RECORD, eta, stride)
+    for t in range(own.terms):
+        term = term_at(table, t)
+        _add_term(theta, rows, index, start, n, term, window(eta, term.predictor * stride, stride))
 
 
 @part(Dots, fastmath=REASSOCIATE)
@@ -109,29 +112,29 @@ def _dot(theta, rows, index, n, hyper, eta):
 @part(Sizes)
 def _sizes(theta, rows, i, hyper):
     """``sum |x_j theta_j|`` over all terms, and the root of the sum of all ``x_j^2``."""
-    at = design_of(hyper)
-    terms, squares, count = 0.0, 0.0, 0
-    singles, positions = rows.view(np.float32), rows.view(np.int32)
-    for t in range(at.terms):
-        record = _TABLE + t * _RECORD
-        first, begin = int(hyper[record + _FIRST]), int(hyper[record + _THETA])
-        columns, more = int(hyper[record + _COLUMNS]), int(hyper[record + _POSITIONS])
-        values = first + columns + (more + 1) // 2
-        if hyper[record + _OFFSET] >= 0.0:
-            terms += abs(rows[i, int(hyper[record + _OFFSET])])
-        for j in range(columns):
+    own = regression_of(hyper)
+    terms, squares, count, table = 0.0, 0.0, 0, own.table
+    for t in range(own.terms):
+        term = term_at(table, t)
+        features, beta = from_column(rows, term.first), window(theta, term.start, theta.size - term.start)
+        singles = single_features_at(features, i, term.columns, 0).whole
+        x_of = features_at(features, i, term.columns, term.positions)
+        whole, indices, values = x_of.whole, x_of.indices, x_of.values
+        if term.offset >= 0:
+            terms += abs(rows[i, term.offset])
+        for j in range(term.columns):
             x = 1.0
-            if hyper[record + _STORED] > 0.0:
-                x = float(singles[i, 2 * first + j]) if hyper[record + _SINGLE] > 0.0 else rows[i, first + j]
-            terms += abs(x * theta[begin + j])
+            if term.stored:
+                x = float(singles[j]) if term.single else whole[j]
+            terms += abs(x * beta[j])
             squares += x * x
-        for k in range(more):
-            j = positions[i, 2 * (first + columns) + k]
+        for k in range(term.positions):
+            j = indices[k]
             if j >= 0:
-                x = rows[i, values + k] if hyper[record + _VALUED] > 0.0 else 1.0
-                terms += abs(x * theta[begin + j])
+                x = values[k] if term.valued else 1.0
+                terms += abs(x * beta[j])
                 squares += x * x
-        count += columns + more
+        count += term.columns + term.positions
     return terms * (1.0 + count / 32.0), np.sqrt(squares)
 
 
@@ -152,9 +155,18 @@ class SeveralLayout(Layout):
         table: list[float] = []
         for predictor, which, start in terms:
             of = DesignNumbers(0, False, 1, 0, False) if blocks[which] is None else blocks[which][0]  # type: ignore[index]
-            offset = self.firsts[which] + of.width - 1 if of.shifted else _NONE
-            where = [self.firsts[which], of.columns, of.positions, of.valued, offset, start]
-            table += [float(number) for number in (predictor, blocks[which] is not None, of.single, *where)]
+            record = TERM.pack(
+                predictor=predictor,
+                stored=blocks[which] is not None,
+                single=of.single,
+                first=self.firsts[which],
+                columns=of.columns,
+                positions=of.positions,
+                valued=of.valued,
+                offset=self.firsts[which] + of.width - 1 if of.shifted else _NONE,
+                start=start,
+            )
+            table += record.tolist()
         self.table = table
         self.numbers = DesignNumbers(sum(widths), False, 0, 0, False, False, predictors, len(self.terms))
 

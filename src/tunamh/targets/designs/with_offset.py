@@ -24,7 +24,7 @@ class ShiftedBlock:
 
     def pack(self, rows: np.ndarray) -> None:
         self.block.pack(rows)
-        rows[:, self.width - 1] = self.offset
+        rows[:, : self.width][:, -1] = self.offset  # the last of the features
 
     def dense(self) -> np.ndarray:
         return self.block.dense()

@@ -158,14 +158,14 @@ def _plain_products(here, there, centre):
 def _first(theta, prop, hyper):
     at = expanded_of(hyper, theta.size)
     pp, ww, pw = products(theta, prop, at.centre, at.root)
-    return on_ladder(first_order(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(first_order(pp, ww, pw), pp, ww, pw, at)
 
 
 @part(Distance)
 def _second(theta, prop, hyper):
     at = expanded_of(hyper, theta.size)
     pp, ww, pw = products(theta, prop, at.centre, at.root)
-    return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at)
 
 
 @part(Distance)
@@ -186,28 +186,28 @@ def _second_general(theta, prop, hyper):
 def _white_first(here, there, hyper):
     at = white_of(hyper, here.size)
     pp, ww, pw = _plain_products(here, there, at.centre_state)
-    return on_ladder(first_order(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(first_order(pp, ww, pw), pp, ww, pw, at)
 
 
 @part(Distance)
 def _white_second(here, there, hyper):
     at = white_of(hyper, here.size)
     pp, ww, pw = _plain_products(here, there, at.centre_state)
-    return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at)
 
 
 @part(Distance)
 def _second_several(theta, prop, hyper):
     at = expanded_of(hyper, theta.size)
     pp, ww, pw = products(theta, prop, at.centre, at.root)
-    return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at)
 
 
 @part(Distance)
 def _white_second_several(here, there, hyper):
     at = white_of(hyper, here.size)
     pp, ww, pw = _plain_products(here, there, at.centre_state)
-    return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at)
 
 
 @part(Distance)

@@ -12,7 +12,7 @@ from ...process.stages import announce
 from ...rows.source import Rows
 from ..base import Expansion
 from ..glm_rows import firefly_energies, firefly_scales
-from ..layouts import RUNGS
+from ..layouts import FIREFLY_ROW, ROW, RUNGS
 from ..observations.packing import weight_of
 from .bounds import NO_BOUNDS, ORIGINAL, ladder_of
 from .one_predictor import RowSums, Whitening
@@ -27,7 +27,7 @@ def expanded(
 ) -> TaylorTarget:
     """The target with its Taylor part in the offset (spec 5a, 5d)."""
     announce("expanding every row about the centre")
-    d, c, terms = target.dim, target.y_column + 1, target.terms
+    d, width, terms = target.dim, target.y_column, target.terms
     white = whiten and not original_bounds
     prior = target._prior.expansion(centre, at_centre.width)
     frame = at_centre.plus(prior).metric()
@@ -36,7 +36,7 @@ def expanded(
     at = Whitening(order, centre, factor, ladder, original_bounds)
     found = RowSums(np.ones(RUNGS + 1), 0.0, 0.0, np.zeros(d))
 
-    fill = partial(_fill, terms, at, c, target.temper)
+    fill = partial(_fill, terms, at, width, target.temper)
 
     def take(of_block: RowSums) -> None:
         nonlocal found
@@ -50,15 +50,16 @@ def expanded(
         order,
         centre,
         at_centre,
-        remainders=Remainders(rows, c, parts),
+        remainders=Remainders(rows, ROW.places(width=width).bound, parts),
         bounds=ORIGINAL if original_bounds else terms.bounds(order, ladder.trust(found.factors)),
         root=root,
         shape=Shape(mean_of_skewed(found.thirds + of_prior), found.leverage, found.longest) if white else None,
     )
 
 
-def _fill(terms: Any, at: Whitening, c: int, temper: float, rows: np.ndarray, block: Rows) -> RowSums:
-    return terms.remainders(rows[:, c:], at, block.X, block.y, weight_of(block, temper), block.start)
+def _fill(terms: Any, at: Whitening, width: int, temper: float, rows: np.ndarray, block: Rows) -> RowSums:
+    columns = terms.columns(rows, width)
+    return terms.remainders(columns, at, block.X, block.y, weight_of(block, temper), block.start)
 
 
 def firefly(target: GLM, centre: np.ndarray | None) -> TaylorTarget:
@@ -66,13 +67,14 @@ def firefly(target: GLM, centre: np.ndarray | None) -> TaylorTarget:
     lower_bound = target.family.lower_bound
     if lower_bound is None:
         raise NotApplicable(f"FlyMC needs a lower bound of the likelihood; {target.family!r} offers none")
-    d, c, temper = target.dim, target.y_column + 1, target.temper
+    d, width, temper = target.dim, target.y_column, target.temper
 
     def fill(rows: np.ndarray, block: Rows) -> tuple[np.ndarray, np.ndarray]:
         X, y, weight = block.X, block.y, weight_of(block, temper)
         below = lower_bound(y, None if centre is None else X.dot(centre))
-        rows[:, c] = 0.0
-        rows[:, c + 1 : c + 5] = np.column_stack(below)
+        columns = FIREFLY_ROW.columns(rows, width=width)
+        columns.bound[:], columns.anchor[:] = 0.0, below.anchor
+        columns.curvature[:], columns.slope[:], columns.constant[:] = below.a, below.b, below.k
         from_offset = below.anchor - X.dot(np.zeros(d))  # bounds are tight at eta = anchor, x.theta + offset
         return X.moment(weight * (2 * below.a * from_offset - below.b)), X.sandwich(-2 * weight * below.a)
 
@@ -84,6 +86,6 @@ def firefly(target: GLM, centre: np.ndarray | None) -> TaylorTarget:
 
     rows = target.packed(4, fill, take)
     parts = target.parts_with(no_differences, firefly_energies, firefly_scales, offset=polynomial_offset)
-    at_centre, remainders = Expansion(0.0, slope, curvature), Remainders(rows, c, parts)
+    at_centre, remainders = Expansion(0.0, slope, curvature), Remainders(rows, ROW.places(width=width).bound, parts)
     start = target.start
     return TaylorTarget(target, 2, np.zeros(d), at_centre, remainders=remainders, bounds=NO_BOUNDS, start=start)

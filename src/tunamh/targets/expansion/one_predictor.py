@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ...errors import NotApplicable
 from ..designs import Block
 from ..families.likelihood import OnePredictorLikelihood
 from ..glm_rows import differences, energies, scales, taylor_differences, taylor_energies, taylor_scales
-from ..layouts import Trust
+from ..layouts import TAYLOR_ROW, Trust
 from .bounds import Bounds, Ladder, bounds_of_regression
 
 
@@ -108,8 +108,12 @@ class OnePredictor:
     def bounds(self, order: int, trust: Trust) -> Bounds:
         return bounds_of_regression(order, trust)
 
+    def columns(self, rows: np.ndarray, width: int) -> Any:
+        """Those of packed rows by name; features take ``width`` of them."""
+        return TAYLOR_ROW.columns(rows, width=width)
+
     def remainders(
-        self, rows: np.ndarray, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int
+        self, columns: Any, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int
     ) -> RowSums:
         """Fill ``c_i = weight_i L |A^-1/2 x_i|^{order+1}`` and the centre's columns of packed rows (spec 5a, 5d)."""
         order, eta = at.order, X.dot(at.centre)
@@ -128,8 +132,8 @@ class OnePredictor:
             )
         square = size * size
         first, second, third = self.family.derivatives(eta, y)
-        rows[:, 0] = weight * own * (square if order == 1 else square * size)
-        rows[:, 1], rows[:, 2], rows[:, 3] = eta, first, second
+        columns.bound[:] = weight * own * (square if order == 1 else square * size)
+        columns.eta[:], columns.slope[:], columns.curvature[:] = eta, first, second
         leverage = float(np.max(weight * np.abs(second) * square))
         thirds = X.moment(weight * third * square) @ at.factor
         return RowSums(factors, leverage, float(size.max()), thirds)

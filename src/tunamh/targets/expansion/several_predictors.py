@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..._linear import Frame
@@ -10,7 +12,7 @@ from ...errors import NotApplicable
 from ..designs import Block
 from ..families.multi_predictor import MultiPredictorLikelihood
 from ..glm_rows import differences, energies, scales
-from ..layouts import Trust
+from ..layouts import ROW, SEVERAL_ROW, Trust
 from ..several_rows import several_differences, several_energies, several_scales
 from .bounds import Bounds, bounds_of_regression, bounds_of_several
 from .one_predictor import RowSums, Whitening
@@ -24,8 +26,7 @@ class SeveralPredictors:
 
     def __init__(self, family: MultiPredictorLikelihood):
         self.family, self._hyper = family, fixed(family.hyper)
-        K = family.predictors
-        self.centre_columns = 2 * K + K * (K + 1) // 2
+        self.centre_columns = SEVERAL_ROW.places(width=0, K=family.predictors).end - ROW.places(width=0).end
 
     def energies(self, eta: np.ndarray, y: np.ndarray) -> np.ndarray:
         out = np.empty_like(y)
@@ -65,8 +66,12 @@ class SeveralPredictors:
     def bounds(self, order: int, trust: Trust) -> Bounds:
         return bounds_of_regression(order, trust) if self.family.separable else bounds_of_several(trust)
 
+    def columns(self, rows: np.ndarray, width: int) -> Any:
+        """Those of packed rows by name; features take ``width`` of them."""
+        return SEVERAL_ROW.columns(rows, width=width, K=self.family.predictors)
+
     def remainders(
-        self, rows: np.ndarray, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int
+        self, columns: Any, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int
     ) -> RowSums:
         """Fill ``c_i``, the bound of spec 5n times the weight, and the centre's columns of packed rows."""
         if at.order != 2 or at.original:
@@ -83,12 +88,9 @@ class SeveralPredictors:
         if not np.isfinite(bound).all():
             row = start + int(np.argmax(~np.isfinite(bound)))
             raise NotApplicable(f"{self.family!r} has no bounded third derivatives near the centre in row {row}")
-        K = len(eta)
-        rows[:, 0] = weight * bound
-        rows[:, 1 : 1 + K] = eta.T
-        rows[:, 1 + K : 1 + 2 * K] = gradient.T
-        lower = np.tril_indices(K)
-        rows[:, 1 + 2 * K : 1 + 2 * K + len(lower[0])] = hessian[lower].T
+        columns.bound[:] = weight * bound
+        columns.eta[:], columns.gradient[:] = eta.T, gradient.T
+        columns.hessian[:] = hessian[np.tril_indices(len(eta))].T
         overlaps = np.einsum("bij,cij->bci", white, white)
         thirds = np.einsum("abci,bci->ai", third, overlaps, optimize=True) * weight
         sizes = np.sqrt(np.einsum("aai->i", overlaps))

@@ -22,7 +22,7 @@ from ...errors import NotApplicable
 from ...priors import PriorExpansion
 from ...rows.gathered_rows import GatheredRows
 from ..base import Expansion, Target
-from ..layouts import Expanded, Trust, expanded_of, pack_expanded, pack_hyper
+from ..layouts import EXPANDED, Trust, expanded_of, pack_hyper
 from ..parts import Parts
 from .bounds import Bounds
 
@@ -184,8 +184,8 @@ class TaylorTarget(Target):
 
     @cached_property
     def _hyper(self) -> np.ndarray:
-        at = Expanded(self.order, self.bounds.trust, self.centre, self.gradient, self.hessian, self.root)
-        return pack_hyper(self.own_numbers, pack_expanded(at))
+        fields = {name: getattr(self, name) for name in ("order", "centre", "gradient", "hessian", "root")}
+        return pack_hyper(self.own_numbers, EXPANDED.pack(**fields, **self.bounds.trust._asdict()))
 
     def natural(self, points: np.ndarray) -> np.ndarray:
         return self.base.natural(points)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...compiled import REASSOCIATE, Locate, Offset, part
-from ..layouts import White, pack_hyper, pack_white, white_of
+from ..layouts import WHITE, pack_hyper, white_of
 from .taylor import TaylorTarget
 
 
@@ -60,8 +60,17 @@ class Whitened(TaylorTarget):
             slope, curvature = factor.T @ self.centre_gradient - kept * centre, kept
         else:
             slope, curvature = factor.T @ self.gradient, np.zeros(self.dim)
-        white = White(self.order, self.trust, self.centre, centre, slope, curvature, self.reference, factor)
-        return pack_hyper(self.own_numbers, pack_white(white))
+        white = WHITE.pack(
+            order=self.order,
+            **self.trust._asdict(),
+            centre=self.centre,
+            centre_state=centre,
+            slope=slope,
+            curvature=curvature,
+            origin=self.reference,
+            factor=factor,
+        )
+        return pack_hyper(self.own_numbers, white)
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
         return self.metric.inverse @ (theta - self.reference)

@@ -32,9 +32,9 @@ _PIECES = 2  # a side, of boxes for jets
 
 @dataclass(frozen=True)
 class Beta(BaseFamily):
-    """Shares between 0 and 1 with mean ``1 / (1 + e^{-x.theta})``; the larger ``precision``, the narrower.
+    """Proportions between 0 and 1 with mean ``1 / (1 + e^{-x.theta})``; a larger ``precision`` lowers the variance.
 
-    ``precision`` is a prior, or left out: unknown, with a log-normal prior (`priors.LogNormal(1, 2)`). By
+    ``precision`` is a prior. By default it is unknown, with the prior `priors.LogNormal(1, 2)`. With
     ``predictors={"precision": Z}`` its logarithm is ``z.gamma``.
     """
 

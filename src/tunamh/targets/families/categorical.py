@@ -119,8 +119,8 @@ class Softmax(MultiPredictorLikelihood):
 class Categorical(BaseFamily):
     """Classes 0, 1, ..., K: ``p(y = k) ~ e^{x.theta_k}``, with ``theta_0 = 0`` (softmax with a reference class).
 
-    There are K vectors of coefficients; that of column ``x`` for class ``k`` is called ``x[k]``. Classes may be any
-    whole numbers, text or categories: the first of them, in their order, is the reference.
+    There are K vectors of coefficients; the coefficient of column ``x`` for class ``k`` has the name ``x[k]``. Classes
+    can be integers, text or categories; the first class in their order is the reference.
     """
 
     responses = Responses.CLASSES
@@ -129,7 +129,7 @@ class Categorical(BaseFamily):
     coefficients_per_class = True
 
     def class_codes(self, found: Coded) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Codes and names of classes that a user gave by name; those that no row has are left out."""
+        """Codes and names of the user's classes; classes without rows are left out."""
         return found.codes.astype(np.float64), tuple(found.levels)
 
     def check(self, y: np.ndarray) -> None:

@@ -47,7 +47,7 @@ class CensoredFamily(BaseFamily):
 
     @abstractmethod
     def likelihood(self, observations: Observations) -> OnePredictorLikelihood:
-        """Of the standardised residuals of these observations."""
+        """The likelihood of the standardised residuals of these observations."""
 
     def check(self, y: np.ndarray) -> None:
         if self.responses is Responses.POSITIVE and (y <= 0).any():

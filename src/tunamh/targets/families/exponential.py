@@ -20,7 +20,7 @@ from .weibull import CensoredWeibull
 class Exponential(GammaLikelihood, Family):
     """``f = y e^-eta + eta``: exponential waiting times with mean ``e^eta``.
 
-    With ``censored=`` they may be known only to be longer or shorter: Weibull times of shape 1.
+    With ``censored=`` times can be right- or left-censored (Weibull times of shape 1).
     """
 
     shape: ClassVar[float] = 1.0  # type: ignore[misc]

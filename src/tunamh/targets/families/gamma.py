@@ -31,7 +31,7 @@ from .second_parameter import WIDE, one_number, refuse_constant, weight_of_rows
 class Gamma(BaseFamily):
     """Positive responses with mean ``e^{x.theta}`` and variance ``mean^2 / shape``.
 
-    ``shape`` is a number (known), a prior, or left out: unknown, with a log-normal prior (`priors.LogNormal(1, 2)`).
+    ``shape`` is a number (known) or a prior. By default it is unknown, with the prior `priors.LogNormal(1, 2)`.
     """
 
     shape: Any = None

@@ -98,14 +98,14 @@ _MOST_CATEGORIES = 200
 class Ordinal(BaseFamily):
     """Ordered categories 1, ..., J: ``p(y <= k) = 1 / (1 + e^{x.theta - c_k})``, unknown cutpoints ``c_1 < c_2 < ...``.
 
-    The cutpoints are the intercepts: give no column of ones. ``cutpoint`` is a prior of the cutpoints as results have
-    them, one law for all of them: of where the categories part in a row whose columns are all zero. Left out, Student-t
-    with 3 degrees of freedom and scale 2.5 is the law of where they part in a typical row, ``c_k - o.theta``: ``o_j``
-    is the mean of column ``j``, or the lower one of its values where it has two (the reference level of a category).
-    So the default does not depend on where a column has its zero.
+    The cutpoints are the intercepts, so do not include a column of ones. ``cutpoint`` is the prior of every cutpoint,
+    as in the results: for a row in which all columns are zero. The default prior is for a typical row: Student-t with 3
+    degrees of freedom and scale 2.5 for ``c_k - o.theta``. Here ``o_j`` is the mean of column ``j`` or, if the column
+    has two values, the lower one (the reference level of a factor). So the default prior does not change if you shift a
+    column.
 
-    Categories may also be numbered from 0, or be an ordered categorical of pandas, a polars Enum or an ordered
-    dictionary of pyarrow, whose names then label the cutpoints.
+    Categories can also be numbered from 0. They can be an ordered categorical of pandas, a polars Enum or an ordered
+    dictionary of pyarrow; then their names label the cutpoints.
     """
 
     cutpoint: Any = None
@@ -121,7 +121,7 @@ class Ordinal(BaseFamily):
             raise TypeError(f"cutpoint must be a prior such as tunamh.Normal(scale=5), got {shown(self.cutpoint)}.")
 
     def class_codes(self, found: Coded) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Codes and names of categories that a user gave by name."""
+        """Codes and names of the user's categories."""
         if not found.ordered:
             listed = ", ".join(map(repr, found.levels[:3])) + ", ..." * (len(found.levels) > 3)
             raise TypeError(

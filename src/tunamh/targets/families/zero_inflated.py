@@ -170,11 +170,11 @@ class ZeroInflatedNegativeBinomial(TwoPartLikelihood):
 
 @dataclass(frozen=True)
 class ZeroInflated(TwoPartFamily):
-    """Zero with probability ``inflation``, else a count of another family.
+    """Zero with probability ``inflation``, otherwise a count of another family.
 
-    ``ZeroInflated(Poisson())``, or ``ZeroInflated(NegativeBinomial())`` with an unknown ``dispersion`` beside it. One
-    probability for all rows has a uniform prior; ``predictors={"inflation": Z}`` makes its logit ``z.gamma``, with the
-    prior ``inflation``, or ``Normal(scale=2.5)``.
+    ``ZeroInflated(Poisson())`` or ``ZeroInflated(NegativeBinomial())``; the latter also has an unknown ``dispersion``.
+    One probability for all rows has a uniform prior. With ``predictors={"inflation": Z}`` its logit is ``z.gamma``; the
+    prior of ``gamma`` is ``inflation``, or ``Normal(scale=2.5)``.
     """
 
     counts: Any

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...rows.packing import packed_rows
 from ...rows.source import Rows
+from ..layouts import ROW
 
 
 def weight_of(rows: Rows, temper: float) -> np.ndarray:
@@ -31,14 +32,18 @@ class Packing(NamedTuple):
 
     @property
     def columns(self) -> int:
-        return self.y_column + 2 + self.extra + self.weighted
+        return self._weight_column + self.weighted
+
+    @property
+    def _weight_column(self) -> int:
+        return ROW.places(width=self.y_column).end + self.extra
 
     def into(self, rows: np.ndarray, block: Rows) -> Any:
         """Write a block into packed rows; returns what ``fill`` says of it."""
         block.X.pack(rows)
-        rows[:, self.y_column] = block.y
+        ROW.columns(rows, width=self.y_column).y[:] = block.y
         if self.weighted:
-            rows[:, self.y_column + 2 + self.extra] = weight_of(block, self.temper)
+            rows[:, self._weight_column] = weight_of(block, self.temper)
         return self.fill(rows, block)
 
     def made(self, block: Rows) -> tuple[int, np.ndarray, Any]:
@@ -54,7 +59,7 @@ class Packing(NamedTuple):
         """What is to be known of a block of which no row is kept: its start, what ``fill`` says, sums of c and c^2."""
         start, rows = block.start, np.empty((self.columns, len(block.y))).T  # columns in one piece, for sums
         said = self.fill(rows, block)  # features and responses are not asked for
-        c = rows[:, self.y_column + 1]
+        c = ROW.columns(rows, width=self.y_column).bound
         wrong = ~(c >= 0)
         if wrong.any():
             row = int(np.argmax(wrong))

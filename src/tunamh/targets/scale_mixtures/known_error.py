@@ -26,8 +26,10 @@ from typing import Any
 import numpy as np
 
 from ...compiled import REASSOCIATE, Distance, Locate, Offset, Propose, fixed, helper, part
+from ...compiled.layouts import NUMBER, WHOLE, Layout
 from ...compiled.vector import copy_into
-from ...priors.laws import RECORD, laws_at
+from ...compiled.windows import matrix_window
+from ...priors.laws import COORDINATE, RECORD, laws_at
 from ...priors.mixtures import HORSESHOE, Mixture
 from ...priors.potential import ReadyPrior
 from ...proposals import Proposal, ReadyProposal, Space
@@ -37,7 +39,7 @@ from ..coordinates.closed_form_prior import ReadyClosed
 from ..expansion.bounds import bounds_of_several, on_ladder, products, second_order, second_order_general
 from ..expansion.taylor import TaylorTarget, polynomial_fall_of
 from ..layouts import expanded_of, pack_hyper
-from .unknown_error import Scaled, numbers_at, variance_of
+from .unknown_error import GIVEN, Scaled, given_of, variance_of
 
 
 @part(Locate)
@@ -48,36 +50,44 @@ def _first(state, theta, hyper):
 
 @part(Distance)
 def _distance(here, there, hyper):
-    d = int(hyper[numbers_at(hyper)])
-    at = expanded_of(hyper, d)
+    at = expanded_of(hyper, given_of(hyper).d)
     pp, ww, pw = products(here, there, at.centre, at.root)
-    return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at)
 
 
 @part(Distance)
 def _distance_of_several(here, there, hyper):
-    d = int(hyper[numbers_at(hyper)])
-    at = expanded_of(hyper, d)
+    at = expanded_of(hyper, given_of(hyper).d)
     pp, ww, pw = products(here, there, at.centre, at.root)
-    return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at)
 
 
 @part(Offset)
 def _offset(here, there, hyper):
     """Of the data's quadratic part and of the prior given the scales, which both states share."""
-    numbers = numbers_at(hyper)
-    d = int(hyper[numbers])
-    total = polynomial_fall_of(here, there, hyper, d)
-    for j in range(d):
-        mean, variance = hyper[numbers + 2 + d + j], variance_of(here, hyper, numbers, j)
+    given = given_of(hyper)
+    total = polynomial_fall_of(here, there, hyper, given.d)
+    for j in range(given.d):
+        mean, variance = given.mean[j], variance_of(here, given, j)
         total -= 0.5 * (there[j] - here[j]) * (there[j] + here[j] - 2.0 * mean) / variance
     return total
 
 
 # ------------------------------------------------------------------------------------------------------ the proposal
 
-# knobs: the innovation, then d, arrangement, groups and means as above, then H t - g and H; then, of Student-t and
-# Laplace laws, the records of these.
+_KNOBS = Layout(
+    "GivenScalesKnobs",
+    innovation=NUMBER,
+    d=WHOLE,
+    arrangement=NUMBER,
+    group=("d",),  # as in `GIVEN`
+    mean=("d",),
+    shifted=("d",),  # H t - g
+    hessian=("d", "d"),
+)
+"""Behind these, of Student-t and Laplace laws, the records of these."""
+
+_knobs_at = _KNOBS.reader()
 _DILATED_SHARE = 0.25  # of steps, under such laws
 _SHORTER_SHARE = 0.1  # of steps are shorter, by a uniform factor: tails of the likelihood must not trap a chain
 
@@ -112,48 +122,48 @@ def _solve_upper(L, x):
 
 
 @helper
-def _dilated(rng, here, there, knobs, records):
+def _dilated(rng, here, there, own, laws):
     """``beta' = mean + e^s (beta - mean)``, of all coefficients that have such laws, or of one of them.
 
     Their scales are integrated out: in the place of the prior given these, which the offset has, the laws decide. The
     scales are drawn anew given the coefficients before anything looks at them.
     """
-    d, count = int(knobs[1]), (knobs.size - records) // RECORD
+    count = laws.shape[0]
     s, only = log_dilation(rng), -1
     if rng.random() < 0.5:
-        only = int(knobs[records + RECORD * int(count * rng.random())])
+        only = int(laws[int(count * rng.random()), COORDINATE])
     copy_into(there, here)
-    total = laws_at(there, knobs, records, knobs.size)
+    total = laws_at(there, laws)
     for k in range(count):
-        j = int(knobs[records + RECORD * k])
+        j = int(laws[k, COORDINATE])
         if only < 0 or j == only:
-            mean, variance = knobs[3 + d + j], variance_of(here, knobs, 1, j)
+            mean, variance = own.mean[j], variance_of(here, own, j)
             there[j] = mean + math.exp(s) * (here[j] - mean)
             total -= s + 0.5 * (there[j] - here[j]) * (there[j] + here[j] - 2.0 * mean) / variance
-    return laws_at(there, knobs, records, knobs.size) - total
+    return laws_at(there, laws) - total
 
 
 @part(Propose)
 def _given_scales(rng, here, there, knobs):
     """``z' = rho z + innovation xi`` about the mean, in the coordinates in which ``Q`` is the identity."""
-    d = int(knobs[1])
-    begins = 3 + 2 * d
-    records = begins + d + d * d
-    if records < knobs.size and rng.random() < _DILATED_SHARE:
-        return _dilated(rng, here, there, knobs, records)
+    own = _knobs_at(knobs, 0)
+    d = own.d
+    laws = matrix_window(knobs, own.end, (knobs.size - own.end) // RECORD, RECORD)
+    if laws.size > 0 and rng.random() < _DILATED_SHARE:
+        return _dilated(rng, here, there, own, laws)
     Q, mean, z = np.empty((d, d)), np.empty(d), np.empty(d)
     for j in range(d):
-        mean[j] = knobs[begins + j]
+        mean[j] = own.shifted[j]
         for k in range(j + 1):
-            Q[j, k] = knobs[begins + d + j * d + k]
-        variance = variance_of(here, knobs, 1, j)
+            Q[j, k] = own.hessian[j, k]
+        variance = variance_of(here, own, j)
         if variance < np.inf:
             Q[j, j] += 1.0 / variance
-            mean[j] += knobs[3 + d + j] / variance
+            mean[j] += own.mean[j] / variance
     _cholesky(Q)
     _solve_lower(Q, mean)
     _solve_upper(Q, mean)
-    innovation = knobs[0] if rng.random() >= _SHORTER_SHARE else knobs[0] * rng.random()
+    innovation = own.innovation if rng.random() >= _SHORTER_SHARE else own.innovation * rng.random()
     rho = math.sqrt(max(0.0, 1.0 - innovation * innovation))
     z[:] = 0.0
     for i in range(d):  # z = L'(beta - mean)
@@ -193,8 +203,9 @@ class GivenScalesTarget(TaylorTarget):
         d, form = expanded.dim, expanded.base.arranged.form  # type: ignore[attr-defined]
         scaled = Scaled(form) if isinstance(form, Scale) else None
         group = np.where(mixture.mixed, mixture.groups, -mixture.fixed_variance)
-        numbers = [float(d), float(mixture.arrangement), *group, *mixture.mean]
-        known = [*numbers, *(() if scaled is None else scaled.numbers)]
+        numbers = {"arrangement": mixture.arrangement, "group": group, "mean": mixture.mean}
+        known_scale = {"tau_at": -1, "coefficients": 0, "scaled": np.zeros(d), "b0": np.zeros(d)}
+        given = GIVEN.pack(**numbers, **(known_scale if scaled is None else scaled.numbers))
         packed, H, g, centre = expanded._hyper, expanded.hessian, expanded.gradient, expanded.centre
         rest: ReadyPrior
         if isinstance(prior, ReadyClosed):
@@ -205,6 +216,7 @@ class GivenScalesTarget(TaylorTarget):
             rest = prior.without(centre, expanded.prior_at_centre)  # all of it is in the offset
         if scaled is not None:
             H, g, centre = scaled.expansion(H, g, centre)
+        knobs = _KNOBS.pack(innovation=1.0, **numbers, shifted=H @ centre - g, hessian=H)
         several = expanded.bounds.distance is bounds_of_several(expanded.trust).distance
         locate, distance, offset = _first, _distance_of_several if several else _distance, _offset
         if scaled is not None:
@@ -219,9 +231,9 @@ class GivenScalesTarget(TaylorTarget):
             scaled=scaled,
             parts=expanded.parts._replace(locate=locate, distance=distance, offset=offset, refresh=mixture.refresh),
             refresh_hyper=mixture.hyper,
-            proposal_knobs=fixed([1.0, *numbers, *(H @ centre - g), *H.ravel(), *mixture.records]),
+            proposal_knobs=fixed([*knobs, *mixture.records]),
             _prior=rest,
-            _hyper=pack_hyper([*expanded.own_numbers, *known, float(len(known))], packed[int(packed[0]) :]),
+            _hyper=pack_hyper([*expanded.own_numbers, *given], packed[int(packed[0]) :]),
         )
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:

@@ -8,94 +8,99 @@ the centre the energy's quadratic part in ``(beta, tau)`` is that in ``(eta, tau
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from ...compiled import Distance, Locate, Offset, Part, helper, part
+from ...compiled.layouts import NUMBER, WHOLE, Layout
 from ...priors.mixtures import GROUPED, HORSESHOE
 from ..coordinates.base import Scale
 from ..expansion.bounds import on_ladder, products, second_order, second_order_general
 from ..expansion.taylor import polynomial_fall_of
-from ..layouts import expanded_of
+from ..layouts import OWN, expanded_of, regression_of
 
-# Numbers that a state's offset and proposal read, behind a regression's own: d, arrangement, then for every coefficient
-# its group (or a variance that does not change, as minus that, infinity where the prior is flat) and its mean.
+GIVEN = Layout(
+    "GivenScales",
+    d=WHOLE,
+    arrangement=NUMBER,
+    tau_at=WHOLE,  # where tau is walked, -1 where the errors' scale is known
+    coefficients=NUMBER,  # how many there are
+    group=("d",),  # of a coefficient; or a variance that does not change, as minus that, infinity where it is flat
+    mean=("d",),
+    scaled=("d",),  # 1 of the parameters that are coefficients, beside an unknown scale
+    b0=("d",),
+)
+"""Numbers that a state's offset and proposal read, behind a regression's own."""
+
+_given_at = GIVEN.reader()
 
 
 @helper(inline=True)
-def variance_of(here, numbers, at, j):
+def given_of(hyper):
+    return _given_at(hyper, OWN + regression_of(hyper).end)
+
+
+@helper(inline=True)
+def variance_of(here, given, j):
     """The prior's variance of coefficient ``j`` in this state."""
-    d, arrangement = int(numbers[at]), numbers[at + 1]
-    group = numbers[at + 2 + j]
+    d, group = given.d, given.group[j]
     if group < 0.0:
         return -group
-    if arrangement == HORSESHOE:
+    if given.arrangement == HORSESHOE:
         return here[d + j] * here[2 * d]
-    return here[d + int(group)] if arrangement == GROUPED else here[d + j]
+    return here[d + int(group)] if given.arrangement == GROUPED else here[d + j]
 
 
 @helper(inline=True)
-def numbers_at(hyper):
-    """They end where the expansion begins; the last of them says how many there are."""
-    return int(hyper[0]) - 1 - int(hyper[int(hyper[0]) - 1])
-
-
-# Behind these, beside an unknown scale: where tau is, how many coefficients there are, which parameters these are, b0.
-
-
-@helper(inline=True)
-def _to_theta(state, theta, hyper, at):
-    d = int(hyper[at])
-    scaled = at + 2 + 2 * d
-    tau = state[int(hyper[scaled])]
-    for j in range(d):
-        theta[j] = (state[j] - hyper[scaled + 2 + d + j]) * tau if hyper[scaled + 2 + j] > 0.0 else state[j]
+def _to_theta(state, theta, given):
+    tau, scaled, b0 = state[given.tau_at], given.scaled, given.b0
+    for j in range(given.d):
+        theta[j] = (state[j] - b0[j]) * tau if scaled[j] > 0.0 else state[j]
 
 
 @part(Locate)
 def _locate(state, theta, hyper):
-    _to_theta(state, theta, hyper, numbers_at(hyper))
+    _to_theta(state, theta, given_of(hyper))
 
 
 @part(Distance)
 def _distance(here, there, hyper):
-    numbers = numbers_at(hyper)
-    d = int(hyper[numbers])
+    given = given_of(hyper)
+    d = given.d
     theta, prop = np.empty(d), np.empty(d)
-    _to_theta(here, theta, hyper, numbers)
-    _to_theta(there, prop, hyper, numbers)
+    _to_theta(here, theta, given)
+    _to_theta(there, prop, given)
     at = expanded_of(hyper, d)
     pp, ww, pw = products(theta, prop, at.centre, at.root)
-    return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(second_order(pp, ww, pw), pp, ww, pw, at)
 
 
 @part(Distance)
 def _distance_of_several(here, there, hyper):
-    numbers = numbers_at(hyper)
-    d = int(hyper[numbers])
+    given = given_of(hyper)
+    d = given.d
     theta, prop = np.empty(d), np.empty(d)
-    _to_theta(here, theta, hyper, numbers)
-    _to_theta(there, prop, hyper, numbers)
+    _to_theta(here, theta, given)
+    _to_theta(there, prop, given)
     at = expanded_of(hyper, d)
     pp, ww, pw = products(theta, prop, at.centre, at.root)
-    return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at.trust)
+    return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at)
 
 
 @part(Offset)
 def _offset(here, there, hyper):
     """Of the data's quadratic part, of the prior given the scales, and of the Jacobian; -inf unless ``tau`` > 0."""
-    numbers = numbers_at(hyper)
-    d = int(hyper[numbers])
-    scaled = numbers + 2 + 2 * d
-    tau, tau_there = here[int(hyper[scaled])], there[int(hyper[scaled])]
+    given = given_of(hyper)
+    d, tau, tau_there = given.d, here[given.tau_at], there[given.tau_at]
     if tau <= 0.0 or tau_there <= 0.0:
         return -np.inf
     theta, prop = np.empty(d), np.empty(d)
-    _to_theta(here, theta, hyper, numbers)
-    _to_theta(there, prop, hyper, numbers)
-    total = polynomial_fall_of(theta, prop, hyper, d) + hyper[scaled + 1] * math.log(tau_there / tau)
+    _to_theta(here, theta, given)
+    _to_theta(there, prop, given)
+    total = polynomial_fall_of(theta, prop, hyper, d) + given.coefficients * math.log(tau_there / tau)
     for j in range(d):
-        mean, variance = hyper[numbers + 2 + d + j], variance_of(here, hyper, numbers, j)
+        mean, variance = given.mean[j], variance_of(here, given, j)
         total -= 0.5 * (there[j] - here[j]) * (there[j] + here[j] - 2.0 * mean) / variance
     return total
 
@@ -109,10 +114,11 @@ class Scaled:
         self.b0[self.at] = form.b0
 
     @property
-    def numbers(self) -> list[float]:
+    def numbers(self) -> dict[str, Any]:
+        """Fields of `GIVEN`."""
         which = np.zeros(len(self.b0))
         which[self.at] = 1.0
-        return [float(self.tau_at), float(len(self.at)), *which, *self.b0]
+        return {"tau_at": self.tau_at, "coefficients": len(self.at), "scaled": which, "b0": self.b0}
 
     def state(self, theta: np.ndarray) -> np.ndarray:
         found = theta.copy()

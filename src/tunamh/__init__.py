@@ -4,6 +4,8 @@ from . import priors, theory
 from ._version import __version__
 from .acceptance import MH, MHSS, AustereMH, FactorizedMH, FlyMC, MHMinibatch, PoissonMH, TunaMH
 from .chains.guard import check_bounds
+from .chains.in_turn import InTurn
+from .chains.metropolis import MetropolisHastings
 from .errors import (
     BoundViolation,
     ChainsDisagree,
@@ -106,6 +108,7 @@ __all__ = [
     "Huber",
     "Hurdle",
     "ImproperPosterior",
+    "InTurn",
     "LaplaceApproximation",
     "LaplaceOff",
     "LogLogistic",
@@ -114,6 +117,7 @@ __all__ = [
     "LogisticErrors",
     "LogisticRegression",
     "MHMinibatch",
+    "MetropolisHastings",
     "MixedModel",
     "NegativeBinomial",
     "NeighbourWalk",

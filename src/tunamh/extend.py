@@ -1,9 +1,9 @@
-"""Everything to add your own family, prior, proposal, test or source of rows in one file, without an edit in tunamh.
+"""Everything to add your own family, prior, proposal, test, kernel or source of rows in one file of your own.
 
 A *role* is a function signature. A *part* is a function that ``@part(role)`` compiles for this signature. The compiled
 chain calls parts by pointer, so your parts run at full speed. `helper` compiles functions that parts call. Parts never
-raise: they report an error by NaN or by the ``fault`` of a `Decision`, and Python raises it. docs/extend.md has a
-complete example for each template below; the test suite runs these examples.
+raise: they report an error by NaN or by the ``fault`` of a `Decision`, and Python raises it. docs/extend.md and
+docs/kernels.md have a complete example for each template below; the test suite runs these examples.
 
 | you add | its task | you write | you pass it to |
 |---|---|---|---|
@@ -11,6 +11,7 @@ complete example for each template below; the test suite runs these examples.
 | prior | log density of the parameters | ``log_prior(theta)``, a `Prior` | ``GLM(X, y, family, prior=...)`` |
 | proposal | the next state and its Hastings factor | `Propose`, a `Proposal` | ``sample(target, proposal=...)`` |
 | test | accept or reject, with which rows | `Decide`, an `AcceptanceTest` | ``sample(target, test=...)`` |
+| kernel | one exact step of the chain | `Step`, a `Kernel` | ``sample(target, kernel=...)`` |
 | source | the rows, block by block | ``map(function)``, a `Source` | ``GLM(source, family=...)`` |
 
 A family
@@ -100,6 +101,24 @@ move, it must depend on a symmetric function of (theta, prop). ::
 ``supply=target.supply``; `draw_rows` then draws rows with probabilities ``c_i / C``. Check that the test is exact by
 `tunamh.theory.transition_matrix` and `tunamh.theory.detailed_balance_error` before you trust a simulation.
 
+A kernel
+--------
+All of a step: it moves ``place.here`` in place and must leave the posterior as it is. `InTurn` lets kernels take turns,
+`MetropolisHastings(proposal, test)` is one of them. docs/kernels.md has a complete example with its enumeration. ::
+
+    @part(Step)
+    def step(rng, place, model, stream, own, work, statistics):
+        place.here[0] = ...                             # own.hyper, own.knobs, own.memory are the kernel's own
+        statistics[0] = ...                             # a number for each name below
+        return NO_FAULT
+
+    @dataclass(frozen=True)
+    class MyKernel(Kernel):
+        def bind(self, target):
+            return ReadyKernel(step, statistics=(Statistic("how_far"),), hyper=fixed([...]))
+
+        def finite_transition(self, problem): ...       # its transition matrix, for `tunamh.theory.invariance_error`
+
 A source
 --------
 Rows in files, or in any other place, in blocks of some thousand rows. A source needs no base class, only these four
@@ -127,6 +146,7 @@ from typing import Any
 from . import compiled as _jit
 from .acceptance.base import (
     AcceptanceTest,
+    Memory,
     ReadyTest,
     accepts,
     failure,
@@ -135,8 +155,12 @@ from .acceptance.base import (
     verdict,
     within_rounding,
 )
+from .chains.in_turn import InTurn
+from .chains.kernel import ROWS_READ, Kernel, OverSteps, ReadyKernel, Statistic
+from .chains.metropolis import MetropolisHastings
 from .compiled import (
     BAD_DISTANCE,
+    BAD_RATIO,
     BLOCK,
     CONTRACT,
     NO_FAULT,
@@ -150,6 +174,7 @@ from .compiled import (
     LogPrior,
     Part,
     Propose,
+    Step,
     fixed,
 )
 from .compiled.random import poisson
@@ -177,7 +202,7 @@ def part(role: Any, *, fastmath: Any = False, cache: bool = False) -> Callable[[
 
     Parameters
     ----------
-    role : FamilyEnergy, FamilyRise, LogPrior, Propose, Decide, Adapt, Distance
+    role : FamilyEnergy, FamilyRise, LogPrior, Propose, Decide, Step, Adapt, Distance
     fastmath : set of LLVM flags, optional
         `CONTRACT` and `REASSOCIATE` are safe for NaN and infinity.
     cache : bool
@@ -196,11 +221,13 @@ def helper(
 
 __all__ = [
     "BAD_DISTANCE",
+    "BAD_RATIO",
     "BLOCK",
     "CONTRACT",
     "NO_FAULT",
     "NO_ROWS",
     "REASSOCIATE",
+    "ROWS_READ",
     "AcceptanceTest",
     "Adapt",
     "Decide",
@@ -211,14 +238,20 @@ __all__ = [
     "FamilyEnergy",
     "FamilyRise",
     "FiniteProblem",
+    "InTurn",
+    "Kernel",
     "LogPrior",
     "LowerBound",
+    "Memory",
+    "MetropolisHastings",
     "NotApplicable",
+    "OverSteps",
     "Part",
     "Prior",
     "PriorExpansion",
     "Proposal",
     "Propose",
+    "ReadyKernel",
     "ReadyPrior",
     "ReadyProposal",
     "ReadyTest",
@@ -226,6 +259,8 @@ __all__ = [
     "RowsOfTables",
     "Source",
     "Space",
+    "Statistic",
+    "Step",
     "Supply",
     "Suprema",
     "TableBlock",

@@ -268,6 +268,11 @@ def detailed_balance_error(transition: np.ndarray, law: np.ndarray) -> float:
     return float(np.abs(flow - flow.T).max())
 
 
+def invariance_error(transition: np.ndarray, law: np.ndarray) -> float:
+    """``max_l |sum_k pi(k) T(k, l) - pi(l)|``: zero for a chain that leaves ``law`` as it is, reversible or not."""
+    return float(np.abs(law @ transition - law).max())
+
+
 def stationary_law(transition: np.ndarray) -> np.ndarray:
     """The stationary distribution of an irreducible transition matrix."""
     K = transition.shape[0]

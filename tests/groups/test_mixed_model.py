@@ -14,7 +14,7 @@ from tunamh.acceptance.grouped import BOUND
 from tunamh.errors import NotApplicable
 from tunamh.groups.covariance import correlations, precision_of
 from tunamh.groups.levels import costly_levels
-from tunamh.groups.sweep import LaplaceByGroups, Sweep
+from tunamh.groups.sweep import Sweep
 
 
 def effective(values):
@@ -140,9 +140,8 @@ def test_minibatches_and_all_rows_have_one_law():
     """The same sweep with every decision on all rows of its groups."""
     few = crossed_model(*RESPONSES["logistic"])
     whole = crossed_model(*RESPONSES["logistic"])
-    whole.sweep = lambda: (Sweep(full=True), LaplaceByGroups(), "all rows")
     first = tunamh.sample(few, draws=3000, tune=200, chains=2, rng=1).posterior
-    second = tunamh.sample(whole, draws=1500, tune=200, chains=2, rng=2).posterior
+    second = tunamh.sample(whole, kernel=Sweep(full=True), draws=1500, tune=200, chains=2, rng=2).posterior
     for name in ("theta", "group_scale", "group_effect"):
         for j in range(first[name].shape[-1]):
             a, b = (tree[name].values[..., j] for tree in (first, second))

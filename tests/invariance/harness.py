@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from long_form import limit
-from tunamh.chains.loop import ChainState, Kernel, advance, compile_parts, kernel_of, new_record
+from tunamh.chains.kernel import ReadyKernel
+from tunamh.chains.loop import ChainSetup, ChainState, advance, compile_parts, setup_of
 from tunamh.rows.stream import open_stream
 from tunamh.sampling.session import Choices
 
@@ -87,34 +88,33 @@ class Mover:
     """A target set up once, with the kernel that is to be tried: moves points, as a user knows them, by some steps."""
 
     target: Any
-    kernel: Kernel
+    setup: ChainSetup
     to_state: Callable[[np.ndarray], np.ndarray]
 
     @classmethod
-    def of(cls, target: Any, test: Any = None, proposal: Any = None, control: Any = None, knobs: Any = None) -> Mover:
+    def of(cls, target: Any, test: Any = None, proposal: Any = None, control: Any = None) -> Mover:
         """What `tunamh.sample` would set up; all None: what it would choose."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made = Choices(target, test, proposal, control).checked().made()
-        return cls.ready(made, target, knobs)
+        return cls.ready(made.target, made.ready, target)
 
     @classmethod
-    def ready(cls, made: Any, target: Any, knobs: Any = None) -> Mover:
-        ready = made.ready_test if knobs is None else made.ready_test._replace(knobs=knobs(made.ready_test.knobs))
-        kernel = kernel_of(made.target, made.ready_proposal, ready, np.random.SeedSequence(0))
-        compile_parts(kernel)
-        return cls(made.target, kernel, lambda point: made.target.state_at(target.walking(point)))
+    def ready(cls, target: Any, kernel: ReadyKernel, given: Any) -> Mover:
+        setup = setup_of(target, kernel, np.random.SeedSequence(0))
+        compile_parts(setup)
+        return cls(target, setup, lambda point: target.state_at(given.walking(point)))
 
     def moved(self, points: np.ndarray, steps: int, seed: int) -> np.ndarray:
         """Every point after ``steps`` steps from it; one stream of random numbers for all of them."""
         seeds = np.random.SeedSequence(seed).spawn(2)
-        rng, stream = np.random.default_rng(seeds[0]), open_stream(seeds[1], self.kernel.test.supply)
+        rng, stream = np.random.default_rng(seeds[0]), open_stream(seeds[1], self.setup.kernel.source)
         size = len(self.target.recorded)
-        ends, record = np.empty((len(points), size)), new_record(1)
+        ends, record = np.empty((len(points), size)), self.setup.new_record(1)
         for k, point in enumerate(points):
-            state = ChainState(self.to_state(point), rng, stream, self.kernel.test.memory.copy())
+            state = ChainState(self.to_state(point), rng, stream, self.setup.kernel.first_memory)
             self.begin(state.here, state.memory, rng)
-            advance(state, self.kernel, ends[k : k + 1], record, steps)
+            advance(state, self.setup, ends[k : k + 1], record, steps)
         return self.target.natural(ends)
 
     def begin(self, state: np.ndarray, memory: np.ndarray, rng: np.random.Generator) -> None:

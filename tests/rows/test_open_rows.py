@@ -11,8 +11,8 @@ from made import BOUNDS, CARRIER, LATE, NOISY, TABLE, WEIGHTS, N, X, read_or_fai
 
 import tunamh
 from tunamh.extend import Rows
-from tunamh.rows.pieces import rows_of
 from tunamh.rows.table_source import RowsOfTables
+from tunamh.tables.frames import count_rows
 
 
 def draws(target, n=30, **given):
@@ -167,7 +167,7 @@ def test_a_large_row_group_is_read_in_parts(tmp_path, monkeypatch, flights):
     monkeypatch.setattr("tunamh.rows.parquet._PART", 8192)
     rows = tunamh.open_rows(write(tmp_path, group=N))
     assert len(rows.pieces) == 1
-    sizes = list(rows.map(lambda block: (block.start, rows_of(block.table)), ["a"]))
+    sizes = list(rows.map(lambda block: (block.start, count_rows(block.table)), ["a"]))
     assert sizes == [(start, min(8192, N - start)) for start in range(0, N, 8192)]
 
 

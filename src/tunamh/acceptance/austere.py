@@ -13,7 +13,7 @@ from .._arguments import number_between, settle, whole_number
 from ..compiled import NO_FAULT, Decide, Decision, fixed, part
 from ..rows.supply import NO_ROWS
 from ..theory import FiniteProblem, subset_acceptance
-from .base import ReadyTest, failure, verdict
+from .base import Memory, ReadyTest, failure, verdict
 from .subsets import grow
 
 _QUANTILES = 1  # knobs: rows per stage, then the Student quantile of every stage but the last
@@ -101,4 +101,4 @@ class AustereMH:
     def bind(self, target: Any) -> ReadyTest:
         n_rows = len(target.rows)  # all of them must be in memory
         knobs = fixed([self.batch, *self.quantiles(n_rows)])
-        return ReadyTest(_decide, knobs, np.arange(n_rows, dtype=np.float64), NO_ROWS)
+        return ReadyTest(_decide, knobs, np.arange(n_rows, dtype=np.float64), NO_ROWS, memory_is=Memory.APART)

@@ -12,7 +12,7 @@ from .._arguments import positive_number, settle, whole_number
 from ..compiled import NO_FAULT, Decide, Decision, fixed, part
 from ..rows.supply import NO_ROWS
 from ..theory import FiniteProblem, correction_atoms, subset_acceptance
-from .base import ReadyTest, failure, verdict
+from .base import Memory, ReadyTest, failure, verdict
 from .subsets import grow
 
 _ATOMS = 3  # knobs: rows per stage, delta, number of atoms, then the atoms, then their cumulated probabilities
@@ -101,4 +101,4 @@ class MHMinibatch:
         atoms, chance = correction_atoms()
         knobs = fixed([self.batch, self.delta, atoms.size, *atoms, *np.cumsum(chance)])
         n_rows = len(target.rows)  # all of them must be in memory
-        return ReadyTest(_decide, knobs, np.arange(n_rows, dtype=np.float64), NO_ROWS)
+        return ReadyTest(_decide, knobs, np.arange(n_rows, dtype=np.float64), NO_ROWS, memory_is=Memory.APART)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from enum import Enum
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -13,13 +14,21 @@ from ..rows.supply import Supply
 from ..theory import FiniteProblem
 
 
+class Memory(Enum):
+    """What the memory of a test or kernel has to do with where the chain is."""
+
+    APART = "nothing: an order of rows, sums over draws"
+    OF_PARAMETERS = "it is known of the parameters, such as their energy, and begins anew when others move these"
+    PART_OF_STATE = "the chain's law is one of parameters and memory together: no other kernel may move these"
+
+
 class ReadyTest(NamedTuple):
     """An acceptance test that is compiled and bound to a target.
 
     ``memory`` is the initial memory of a chain. ``supply`` is the source of the rows that it draws. ``adapt`` tunes the
     knobs from the mean move bound ``C M`` of the proposals; None if nothing is tuned. ``reports`` names the number in
-    the field ``report`` of the test's decisions. ``fresh=True`` means that the memory summarises the kept draws and is
-    reset after warm-up.
+    the field ``report`` of the test's decisions. ``memory_is`` says what the memory is, for
+    other kernels in the same step.
     """
 
     decide: Part
@@ -28,7 +37,7 @@ class ReadyTest(NamedTuple):
     supply: Supply
     adapt: Part | None = None
     reports: str | None = None
-    fresh: bool = False
+    memory_is: Memory | None = None
 
 
 class AcceptanceTest(Protocol):

@@ -21,7 +21,7 @@ from ..compiled import BLOCK, NO_FAULT, Decide, Decision, fixed, helper, part
 from ..errors import NotApplicable
 from ..rows.supply import NO_ROWS
 from ..theory import FiniteProblem
-from .base import ReadyTest, accepts, failure, rounding_at
+from .base import Memory, ReadyTest, accepts, failure, rounding_at
 
 _NO_GAP = 1e-13  # at a tangent point the gap is zero up to rounding
 
@@ -177,7 +177,9 @@ class FlyMC:
         n_rows = len(target.rows)  # all of them must be in memory
         memory = np.zeros(1 + 3 * n_rows)
         memory[1 : 1 + n_rows] = np.arange(n_rows)
-        return ReadyTest(_decide, fixed([self.q]), memory, NO_ROWS, reports="bright_rows")
+        return ReadyTest(
+            _decide, fixed([self.q]), memory, NO_ROWS, reports="bright_rows", memory_is=Memory.PART_OF_STATE
+        )
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
         raise NotApplicable("FlyMC has memory: its law is that of the joint chain, see joint_transition_matrix")

@@ -11,7 +11,7 @@ import numpy as np
 from ..compiled import NO_FAULT, Decide, fixed, part
 from ..rows.supply import NO_ROWS
 from ..theory import FiniteProblem, full_acceptance
-from .base import ReadyTest, failure, sum_of_energies, verdict
+from .base import Memory, ReadyTest, failure, sum_of_energies, verdict
 
 
 @part(Decide)
@@ -50,4 +50,4 @@ class MH:
         return full_acceptance(problem, here, there)
 
     def bind(self, target: Any) -> ReadyTest:
-        return ReadyTest(_decide, fixed([]), np.array([np.nan]), NO_ROWS)
+        return ReadyTest(_decide, fixed([]), np.array([np.nan]), NO_ROWS, memory_is=Memory.OF_PARAMETERS)

@@ -13,7 +13,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ..priors.default import INTERCEPT
 from ..sampling.sample import sample
-from ..tables.sparse import checked_rows, is_sparse
+from ..tables.libraries import is_sparse
+from ..tables.sparse import checked_rows
 from ..targets.designs.from_tables import NamedDesign, as_design
 from ..targets.families.base import Location
 from ..targets.glm import GLM
@@ -82,7 +83,7 @@ class PosteriorEstimator(BaseEstimator, ABC):
 
     @property
     def _names(self) -> list[str]:
-        given = getattr(self, "feature_names_in_", None)
+        given = vars(self).get("feature_names_in_")  # which scikit-learn sets where columns have names
         features = [f"x{j}" for j in range(self.n_features_in_)] if given is None else [str(name) for name in given]
         if self.fit_intercept and INTERCEPT in features:
             raise ValueError(

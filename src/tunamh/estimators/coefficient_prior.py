@@ -15,7 +15,7 @@ import numpy as np
 from ..priors import ByName, Normal
 from ..priors.default import INTERCEPT, ByTerm, Columns, beside_intercept, coefficient_scales, intercept_prior
 from ..priors.independent import IndependentPrior
-from ..tables.sparse import is_sparse
+from ..tables.libraries import is_sparse
 
 _COEFFICIENTS = "coefficients"
 _ROWS_AT_ONCE = 1 << 16

@@ -106,7 +106,7 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = has_positive_responses(getattr(self, "family", None))
+        tags.target_tags.positive_only = has_positive_responses(vars(self).get("family"))
         return tags
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ..groups import GroupEffects, MixedModel
 from ..process.blas import one_blas_thread
+from ..tables.columns import Factor
+from ..tables.frames import Frame
 from ..targets import GLM
 from ..targets.designs.from_tables import NamedDesign
 from ..targets.families.base import BaseFamily, Location
 from ..targets.families.response_checks import WrongResponse
-from .columns import Factor
 from .errors import FormulaError, listed
 from .evaluate import Values
 from .further import described_by, split_further
@@ -140,21 +139,10 @@ def _location(family: BaseFamily, y: Any) -> Location:
 
 def _effects(one: GroupSide, values: Values, scale: Any) -> GroupEffects:
     side = one.columns
-    columns = None if side.names == ["Intercept"] else _Named(side.columns(values).dense(), side.names)
+    columns = None
+    if side.names != ["Intercept"]:
+        columns = Frame(dict(zip(side.names, side.columns(values).dense().T, strict=True)), values.n_rows)
     return GroupEffects(one.labels(values), columns, one.name, scale)
-
-
-class _Named:
-    """A matrix whose columns have names, as data frames offer it."""
-
-    def __init__(self, values: np.ndarray, names: list[str]):
-        self.values, self.columns = values, names
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def column(self, j: int) -> np.ndarray:
-        return self.values[:, j]
 
 
 def _why(named: list[str]) -> str:

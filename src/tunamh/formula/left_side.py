@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .columns import Factor, Numbers
+from ..tables.columns import Factor, Numbers
 from .errors import FormulaError, listed
 from .evaluate import Values, as_factor, only_argument
 from .parse import parse_expression

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Factor
+from ..tables.columns import Factor
 from .errors import FormulaError
 from .evaluate import Values, as_factor
 from .left_side import Response
@@ -16,7 +16,7 @@ from .parse import parse_expression
 from .right_side import RightSide, known_codes
 from .syntax import Node, columns_in, label
 from .terms import Term, columns_of, term_label, terms_of
-from .variables import as_columns, read, rows_in
+from .variables import as_columns, read
 
 VERSION = 1
 
@@ -89,7 +89,7 @@ class FormulaModel:
             if one.missing.any():
                 row = int(np.argmax(one.missing)) + first_row
                 raise FormulaError(f"column {name} has a missing value in row {row}: drop or fill such rows first.")
-        return Values(found, rows_in(columns), self.states, first_row)
+        return Values(found, columns.n_rows, self.states, first_row)
 
     def offset(self, values: Values) -> np.ndarray | None:
         if not self.offsets:

@@ -84,8 +84,9 @@ def regression(
     family = as_family(family)
     beside = {"weights": weights, "trials": trials, "censored": censored}
     in_blocks = isinstance(data, Tables)
-    asked = read_formula(formula, dict.fromkeys(data.names) if in_blocks else as_columns(data), beside, predictors)
-    refuse_unknown(asked.names, list(data.names) if in_blocks else list(as_columns(data)))
+    names = list(data.names) if in_blocks else as_columns(data).names
+    asked = read_formula(formula, names, beside, predictors)
+    refuse_unknown(asked.names, names)
     if in_blocks and not may_be_held(asked, data):
         return regression_of_tables(asked, data, family, prior, missing, redundant)
     data = in_memory(asked, data) if in_blocks else data

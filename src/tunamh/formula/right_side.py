@@ -18,7 +18,7 @@ from .coding import Block, blocks_of
 from .errors import FormulaError, listed
 from .evaluate import Values, as_factor
 from .parse import parse_expression
-from .syntax import label
+from .syntax import Operation, label
 from .terms import Terms, term_label, terms_of
 
 MOST_COLUMNS = 5000
@@ -216,7 +216,7 @@ def written(terms: Terms) -> str:
 
 def _loose(atom: Any) -> bool:
     """A comparison needs its parentheses."""
-    return hasattr(atom, "operator")
+    return isinstance(atom, Operation)
 
 
 def known_codes(values: Values, atom: Any, levels: tuple[str, ...]) -> np.ndarray:

@@ -11,8 +11,9 @@ import numpy as np
 from .._arguments import moderate_number, settle, shown
 from ..priors.laws import Laws
 from ..priors.positive import HalfNormal, PositivePrior, refuse_flat
-from ..tables.levels import categories
-from ..tables.matrices import as_matrix, column_names
+from ..tables.frames import column_names, name_of
+from ..tables.levels import every_level
+from ..tables.matrices import as_matrix, one_column
 from .covariance import scale_count
 
 _UNCENTRED = 10.0  # standard deviations of a column from zero
@@ -125,9 +126,7 @@ def _no_column(codes: Any) -> TypeError:
 def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Grouping:
     if isinstance(effects.codes, str):
         raise _no_column(effects.codes)
-    given_names = column_names(effects.codes)
-    own = given_names[0] if given_names is not None and len(given_names) == 1 else None
-    name = effects.name or own or getattr(effects.codes, "name", None) or fallback
+    name = effects.name or name_of(effects.codes) or fallback
     codes, levels = _codes(effects.codes, str(name), n_rows)
     if effects.X is None:
         Z, columns = np.ones((n_rows, 1)), [""]
@@ -139,8 +138,8 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
             row, column = np.argwhere(~np.isfinite(Z))[0]
             named = (column_names(effects.X) or [str(j) for j in range(Z.shape[1])])[int(column)]
             raise ValueError(f"X of {name} has {Z[row, column]:g} in row {row}, column {named}; drop or fill it first.")
-        label = getattr(effects.X, "name", None) if Z.shape[1] == 1 else None
-        columns = column_names(effects.X) or ([str(label)] if label else [str(j) for j in range(Z.shape[1])])
+        label = name_of(effects.X)
+        columns = column_names(effects.X) or ([label] if label else [str(j) for j in range(Z.shape[1])])
     q = Z.shape[1]
     given = list(effects.scale) if isinstance(effects.scale, list | tuple) else [effects.scale] * q
     if len(given) != q:
@@ -162,44 +161,20 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
 
 def _codes(values: Any, name: str, n_rows: int) -> tuple[np.ndarray, list[str]]:
     """Codes of the levels that occur, and these, in their order."""
-    category = categories(values, f"the codes of {name}")
-    if category is not None:
-        found = category.codes, category.levels
-    else:
-        array = np.asarray(values)
-        if array.ndim == 2 and array.shape[1] == 1:
-            array = array[:, 0]
-        if array.ndim != 1:
-            hint = "; for several factors give a list, groups=[df['a'], df['b']]" if array.ndim == 2 else ""
-            raise ValueError(f"the codes of {name} must be one column, got shape {array.shape}{hint}.")
-        missing = np.array([_is_missing(value) for value in array]) if array.dtype.kind in "OfmM" else None
-        if missing is not None and missing.any():
-            raise ValueError(
-                f"the codes of {name} have a missing value in row {int(np.argmax(missing))}: drop such rows, or give "
-                "them a level of their own."
-            )
-        if array.dtype.kind == "O":
-            array = array.astype(str)
-        used, packed = np.unique(array, return_inverse=True)
-        whole = array.dtype.kind == "f" and (used == np.floor(used)).all()
-        found = packed, [str(int(level) if whole else level) for level in used.tolist()]
-    codes, levels = found
-    if len(codes) != n_rows:
-        raise ValueError(f"the codes of {name} have {len(codes)} entries, but there are {n_rows} rows.")
-    if len(levels) == 1:
+    found = every_level(one_column(values, name), f"the codes of {name}")
+    if found.missing.any():
         raise ValueError(
-            f"{name} has one level, {levels[0]!r}, in all rows: its effect and an intercept cannot be told apart. "
-            "Leave the factor out."
+            f"the codes of {name} have a missing value in row {int(np.argmax(found.missing))}: drop such rows, or give "
+            "them a level of their own."
         )
-    return np.ascontiguousarray(codes, dtype=np.int64), levels
-
-
-def _is_missing(value: Any) -> bool:
-    """None, NaN, NaT, and the missing value of pandas, which equals nothing and says so by raising."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:
-        return True
+    if len(found) != n_rows:
+        raise ValueError(f"the codes of {name} have {len(found)} entries, but there are {n_rows} rows.")
+    if len(found.levels) == 1:
+        raise ValueError(
+            f"{name} has one level, {found.levels[0]!r}, in all rows: its effect and an intercept cannot be told "
+            "apart. Leave the factor out."
+        )
+    return np.ascontiguousarray(found.codes, dtype=np.int64), list(found.levels)
 
 
 def warn_of_single_rows(groupings: list[Grouping]) -> None:

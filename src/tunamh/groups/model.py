@@ -9,7 +9,6 @@ import numpy as np
 
 from .._arguments import flag
 from ..acceptance.grouped import BOUND, ROW
-from ..compiled import Model
 from ..errors import NotApplicable
 from ..laplace.gaussian import LaplaceLaw
 from ..priors import Flat
@@ -38,7 +37,7 @@ from .request import groupings_of, in_order, listed, refuse, refuse_flat_scales,
 from .scale_priors import ScalePriors
 from .soundness import trusted_centre
 from .sums import GroupedRows, Point
-from .sweep import LaplaceByGroups, Sweep
+from .sweep import Sweep
 
 _MOST_KEPT = 100_000  # effects
 
@@ -211,11 +210,6 @@ class MixedModel(GroupedParameters):
 
         return self.rows_of.packed(self.base.terms.centre_columns, fill)
 
-    def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Model:
-        plain = super().model(rows, elsewhere)
-        prior = self.base._prior
-        return plain._replace(common_prior=prior.log_prior, common_hyper=prior.hyper)
-
     @cached_property
     def _hyper(self) -> np.ndarray:
         centre, form = self.centre, self.base.arranged.form
@@ -243,15 +237,12 @@ class MixedModel(GroupedParameters):
     def check_data(self) -> None:
         self.base.check_data()
 
-    def sweep(self) -> tuple[Sweep, LaplaceByGroups, str]:
-        """Return the test and the proposal for this model, and the reason."""
+    def own_kernel(self) -> Sweep:
+        return Sweep()
+
+    def why_own_kernel(self) -> str:
         groups = " and ".join(f"{one.groups:,} of {one.name}" for one in self.groupings)
-        return Sweep(), LaplaceByGroups(), f"common parameters and scales together, then each group by itself: {groups}"
-
-    def audit(self, sweeps: int, rng: np.random.Generator) -> float:
-        from .trial_sweeps import try_sweeps
-
-        return try_sweeps(self, sweeps, rng, full=True).worst
+        return f"common parameters and scales together, then each group by itself: {groups}"
 
     def laplace_law(self) -> tuple[LaplaceLaw | None, Any]:
         return law_of_shared(self), SharedParameters(self)

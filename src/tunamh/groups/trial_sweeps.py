@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.guard import explain, new_work
-from ..compiled import NO_FAULT
+from ..chains.loop import ChainState, advance, setup_of
 from ..rows.stream import open_stream
 from .model import MixedModel
 from .sweep import Sweep
@@ -29,17 +28,14 @@ def try_sweeps(
 
     Ends early where the sweeps so far, the first few left out, have read more than ``most`` rows each.
     """
-    ready, model = Sweep(full).bind(target), target.model()
-    stream, work, state = open_stream(np.random.SeedSequence(0)), new_work(), target.start(rng)
-    rows, worst = np.empty(sweeps), 0.0
+    kernel, seed = Sweep(full).bind(target), np.random.SeedSequence(0)
+    setup, rows, worst = setup_of(target, kernel, seed), np.empty(sweeps), 0.0
+    names = setup.statistics
+    state = ChainState(target.start(rng), rng, open_stream(seed), kernel.first_memory)
+    draw, record = np.empty((1, state.here.size)), setup.new_record(1)
     for k in range(sweeps):
-        there = state.copy()
-        decision = ready.decide(
-            *(rng, state, there, 0.0, 0.0, model, stream.of(ready.supply), ready.knobs, ready.memory, work)
-        )
-        if decision.fault != NO_FAULT:
-            raise explain(decision.fault, state, there, model, k)
-        state, rows[k], worst = there, decision.rows, max(worst, decision.worst)
+        advance(state, setup, draw, record)
+        rows[k], worst = names.rows(record)[0], max(worst, record[0, names.column("bound_ratio")])
         if k >= _FIRST and rows[_FIRST : k + 1].mean() > most * (1 + 1 / (k + 1 - _FIRST)):
             return Trial(rows[: k + 1], worst)
     return Trial(rows, worst)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..capabilities import Examined, Swept, Whitenable, offers
+from ..capabilities import Approximated, Examined, Whitenable, offers
 from ..errors import NotApplicable
 
 _PUSHED = 2000  # draws, where natural parameters are not those that are walked
@@ -32,9 +32,9 @@ def laplace_law(target: Any) -> LaplaceLaw | None:
     """Of an expanded target: at the mode, where one was found, else at the centre, if that is one.
 
     The search stops a tenth of a standard deviation or so before the mode; one more Newton step is made. Of a target
-    with kernels of its own, such as one with groups: what it says.
+    with a law of its own, such as one with groups: what it says.
     """
-    if offers(target, Swept):
+    if offers(target, Approximated):
         return target.laplace_law()[0]
     if not offers(target, Whitenable):
         return None
@@ -60,7 +60,7 @@ def _one_more_step(metric: Any, point: np.ndarray, gradient: np.ndarray) -> Lapl
 
 def law_is_of(target: Any) -> Any:
     """The target whose parameters `laplace_law` is a law of."""
-    return target.laplace_law()[1] if offers(target, Swept) else target.base
+    return target.laplace_law()[1] if offers(target, Approximated) else target.base
 
 
 def supported_draws(target: Any, law: LaplaceLaw, n: int, rng: np.random.Generator) -> np.ndarray:

@@ -12,8 +12,9 @@ from ..errors import NotApplicable
 from ..formula import FormulaModel
 from ..formula.errors import FormulaError
 from ..formula.syntax import columns_in
-from ..formula.variables import as_columns, read, rows_in
+from ..formula.variables import as_columns, read
 from ..rows.table_source import Tables
+from ..tables.frames import Frame, complete_rows
 from .fitted import Fitted
 from .new_rows import Given, NewRows
 from .predictions import Predictor
@@ -163,26 +164,16 @@ def _replicated(
     return xarray.DataTree.from_dict(tree), n_rows, weights
 
 
-def _subsample(
-    formula: FormulaModel, data: Any, rows: int, rng: np.random.Generator
-) -> tuple[dict[str, Any], np.ndarray, int]:
+def _subsample(formula: FormulaModel, data: Any, rows: int, rng: np.random.Generator) -> tuple[Frame, np.ndarray, int]:
     """Columns of random rows, their numbers, and how many rows there are without missing values."""
     if isinstance(data, Tables):
         raise NotApplicable("replicas of tables in blocks are not offered: read some of their rows into a data frame.")
-    columns = as_columns(data)
+    table = as_columns(data)
     needed = [*formula.predictor_columns, *columns_in(formula.response.node)]
     needed += [name for node in formula.beside.values() for name in columns_in(node)]
-    variables = read(columns, list(dict.fromkeys(needed)))
-    there = np.flatnonzero(~np.any([one.missing for one in variables.values()], axis=0))
-    if rows_in(columns) == 0 or len(there) == 0:
+    names = list(dict.fromkeys(needed))
+    there = np.flatnonzero(complete_rows(read(table, names), table.n_rows).keep)
+    if len(there) == 0:
         raise FormulaError("the data have no rows without missing values.")
     picked = np.sort(rng.choice(there, size=min(rows, len(there)), replace=False))
-    return {name: _taken(columns[name], picked) for name in variables}, picked, len(there)
-
-
-def _taken(column: Any, index: np.ndarray) -> Any:
-    if hasattr(column, "iloc"):
-        return column.iloc[index]
-    if hasattr(column, "gather"):  # polars
-        return column.gather(index)
-    return column.take(index) if hasattr(column, "take") else np.asarray(column)[index]
+    return table.take(picked, names), picked, len(there)

@@ -2,9 +2,9 @@
 
     beta_j | v_j ~ N(mean_j, v_j),    v_j by the horseshoe, by groups, or so that beta_j is Student-t or Laplace
 
-A chain then alternates: scales given the coefficients, by draws in closed form that read no data (the role `Refresh`),
-and coefficients given the scales, for which the prior is Gaussian. However narrow the peak and heavy the tails, each
-half is easy.
+A chain then alternates: scales given the coefficients, by draws in closed form that read no data
+(`tunamh.chains.gibbs_scales`), and coefficients given the scales, for which the prior is Gaussian. However narrow the
+peak and heavy the tails, each half is easy.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arguments import moderate_number, settle, shown
-from ..compiled import Part, Refresh, fixed, helper, part
+from ..compiled import NO_FAULT, Part, Step, fixed, helper, part
 from ..compiled.layouts import NUMBER, WHOLE, Layout
 from .laws import FLAT, LAPLACE, NORMAL, Laws, ReadyIndependent, ready, records
 from .positive import HalfCauchy, HalfStudentT, PositivePrior
@@ -56,8 +56,8 @@ def _within(variance):
     return min(max(variance, _LEAST), _MOST)
 
 
-@part(Refresh)
-def _horseshoe(rng, here, hyper):
+@helper
+def draw_horseshoe(rng, here, hyper):
     """``v_j = l_j t`` with half-Cauchy roots, by their inverse-gamma mixtures (Makalic and Schmidt 2016)."""
     own = _horseshoe_at(hyper, 0)
     d, mixed, width = own.d, own.mixed, own.width
@@ -74,6 +74,12 @@ def _horseshoe(rng, here, hyper):
         here[2 * d] = _within(_inverse_gamma(rng, 0.5 * (count + 1.0), 1.0 / wide + total))
 
 
+@part(Step)
+def _horseshoe(rng, place, model, stream, own, work, statistics):
+    draw_horseshoe(rng, place.here, own.hyper)
+    return NO_FAULT
+
+
 @helper
 def inverse_gaussian(rng, mean, shape):
     """By Michael, Schucany and Haas (1976)."""
@@ -83,8 +89,8 @@ def inverse_gaussian(rng, mean, shape):
     return x if rng.random() * (mean + x) <= mean else mean * mean / x
 
 
-@part(Refresh)
-def _each(rng, here, hyper):
+@helper
+def draw_each(rng, here, hyper):
     """Each coefficient has a variance of its own, by which its law is Student-t or Laplace.
 
     Student-t: inverse gamma, ``(df / 2, df scale^2 / 2)``. Laplace: exponential with mean ``2 scale^2``; one over it is
@@ -104,8 +110,14 @@ def _each(rng, here, hyper):
                 here[d + j] = _within(_inverse_gamma(rng, shape, 0.5 * (df * scale * scale + square)))
 
 
-@part(Refresh)
-def _grouped(rng, here, hyper):
+@part(Step)
+def _each(rng, place, model, stream, own, work, statistics):
+    draw_each(rng, place.here, own.hyper)
+    return NO_FAULT
+
+
+@helper
+def draw_by_group(rng, here, hyper):
     """``v_g`` of a group is the square of a half-Student-t scale."""
     own = _grouped_at(hyper, 0)
     d, mixed, group, df, width = own.d, own.mixed, own.group, own.df, own.width
@@ -117,6 +129,12 @@ def _grouped(rng, here, hyper):
                 count += 1
         wide = _inverse_gamma(rng, 0.5 * (df + 1.0), df / here[d + g] + 1.0 / width**2)
         here[d + g] = _within(_inverse_gamma(rng, 0.5 * (df + count), df / wide + total))
+
+
+@part(Step)
+def _grouped(rng, place, model, stream, own, work, statistics):
+    draw_by_group(rng, place.here, own.hyper)
+    return NO_FAULT
 
 
 HORSESHOE, EACH, GROUPED = range(3)
@@ -135,7 +153,7 @@ class Mixture(NamedTuple):
     users see the roots.
     """
 
-    refresh: Part
+    draw_scales: Part
     hyper: np.ndarray
     arrangement: int
     groups: np.ndarray
@@ -191,7 +209,7 @@ class Mixture(NamedTuple):
             (name, tuple(spread(np.array(labels, object), "")) if labels and self.arrangement == HORSESHOE else labels)
             for name, labels in self.variables
         )
-        return Mixture(self.refresh, fixed(hyper), self.arrangement, groups, start, variables)
+        return Mixture(self.draw_scales, fixed(hyper), self.arrangement, groups, start, variables)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +243,7 @@ class MixturePrior(Prior):
     def bind_beside(self, others: Laws, mixed: np.ndarray, names: Sequence[str]) -> ReadyPrior:
         """With flat or normal priors of coefficients that are not ``mixed``."""
         d = len(mixed)
-        refresh, numbers, arrangement, groups, start, variables = self.kernel(d, names)
+        draw_scales, numbers, arrangement, groups, start, variables = self.kernel(d, names)
         variance = np.where(others.kind == FLAT, np.inf, others.scale**2)
         mean = np.where(mixed, self.centre(d), others.mean)
         coefficients = {"mixed": mixed, "fixed_variance": np.where(mixed, 1.0, variance), "mean": mean}
@@ -237,7 +255,7 @@ class MixturePrior(Prior):
             np.ones(d),
         )
         plain = ready(wide)
-        mixture = Mixture(refresh, hyper, arrangement, groups, start, variables)
+        mixture = Mixture(draw_scales, hyper, arrangement, groups, start, variables)
         return ReadyMixture(plain.log_prior, plain.hyper, plain.mean, plain.precision, plain.flat, plain.laws, mixture)
 
     def centre(self, dim: int) -> np.ndarray:

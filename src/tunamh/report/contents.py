@@ -208,6 +208,7 @@ def _traces(posterior: Any, variables: list[Variable]) -> list[Trace]:
 _SHOWN = {
     "test": "acceptance test",
     "proposal": "proposal",
+    "kernel": "kernel",
     "draws": "draws per chain",
     "tune": "warm-up steps",
     "thin": "steps per draw",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from .._arguments import shown as shown_value
 from .._version import __version__
-from ..chains.loop import ACCEPTED, FULL, RATE, REPORT, ROWS, WORST
+from ..chains.kernel import OverSteps, Statistics
 from ..laplace.distance import LaplaceDistance
 from .convergence import Convergence, label
 
@@ -29,6 +29,7 @@ def summary(tree: Any, **settings: Any) -> Any:
     shows them. ``settings`` are passed to ArviZ; ``round_to`` sets another rounding.
     """
     from arviz_stats import summary as table_of
+    from pandas import DataFrame
 
     from .table import SummaryTable
 
@@ -36,7 +37,7 @@ def summary(tree: Any, **settings: Any) -> Any:
     shown, left_out = _shown(tree, settings)
     with np.errstate(invalid="ignore", divide="ignore"):  # of a parameter that never moved
         table = table_of(tree, **{"round_to": "none", **shown})
-    if not hasattr(table, "to_string"):
+    if not isinstance(table, DataFrame):
         return table
     table = _without_frozen(table)
     if "round_to" not in settings:
@@ -54,11 +55,13 @@ def summary(tree: Any, **settings: Any) -> Any:
 
 def _posterior_in(tree: Any) -> Any:
     """The group of draws; raises for what has none."""
+    import xarray
+
     try:
         posterior = tree["posterior"]
     except (TypeError, LookupError, AttributeError, ValueError):
         posterior = None
-    if not hasattr(posterior, "data_vars"):
+    if not isinstance(posterior, xarray.Dataset | xarray.DataTree):
         own = " It has a summary of its own: call .summary() on it." if hasattr(tree, "summary") else ""
         raise TypeError(
             "a summary is one of draws: give what tunamh.sample(target) returned, what tunamh.read_store(folder) or "
@@ -69,6 +72,8 @@ def _posterior_in(tree: Any) -> Any:
 
 def _shown(tree: Any, settings: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """The settings by which group effects are left out, unless they are asked for, and the line that says so."""
+    import xarray
+
     posterior = tree["posterior"]
     names = [str(name) for name in posterior.data_vars]
     if {"var_names", "filter_vars", "group"} & set(settings):
@@ -79,7 +84,7 @@ def _shown(tree: Any, settings: dict[str, Any]) -> tuple[dict[str, Any], str]:
             {**settings, "var_names": [name for name in names if name != EFFECTS]},
             f'{n:,} group effects are left out: tunamh.summary(posterior, var_names=["{EFFECTS}"]) shows them.',
         )
-    if "group_effects" in getattr(tree, "children", ()):
+    if isinstance(tree, xarray.DataTree) and "group_effects" in tree.children:
         n = tree["group_effects"]["mean"].shape[-1]
         return settings, f'{n:,} group effects: posterior["group_effects"] has their means and standard deviations.'
     return settings, ""
@@ -129,8 +134,19 @@ def refuse_unwritable(variables: Variables) -> None:
                 )
 
 
+_TAKEN = {"chain", "draw", "elapsed", "step_size"}
+
+
+def refuse_statistics(statistics: Statistics) -> None:
+    """Names of a kernel's statistics that results have for something else, or that no file can hold."""
+    refuse_unwritable([(one.name, None) for one in statistics])
+    taken = [one.name for one in statistics if one.name in _TAKEN]
+    if taken:
+        raise ValueError(f"results have a {taken[0]} of their own: give the kernel's statistic another name.")
+
+
 class ChainResult(NamedTuple):
-    """What one chain hands over; all arrays have one entry per kept draw."""
+    """What one chain hands over; all arrays have one entry per kept draw. A step size of NaN: there is none."""
 
     draws: np.ndarray
     record: np.ndarray
@@ -145,12 +161,16 @@ def import_what_the_end_needs() -> None:
 
 
 def closing_line(
-    results: Sequence[ChainResult], convergence: Convergence | None, target: Any, thin: int, seconds: float
+    results: Sequence[ChainResult],
+    convergence: Convergence | None,
+    target: Any,
+    statistics: Statistics,
+    thin: int,
+    seconds: float,
 ) -> str:
-    """What a run came to: draws, time, the worst parameter, rows read for the kept draws."""
+    """What a run came to: draws, time, the worst parameter, rows read for the kept draws where kernels tell it."""
     kept = min(len(result.draws) for result in results)
     draws = kept * len(results)
-    rows = thin * sum(float(result.record[:kept, ROWS].sum()) for result in results)
     parts = [f"{draws:,} draws in {seconds:.2g} s" if seconds < 10 else f"{draws:,} draws in {seconds:,.0f} s"]
     if convergence is not None and convergence.stuck:
         parts.append(f"{len(convergence.stuck)} of {len(results)} chains never moved")
@@ -162,8 +182,10 @@ def closing_line(
             if len(target.reported) > 1
             else f"{convergence.ess:,.0f} effective draws, R-hat {convergence.r_hat:.3f}"
         )
-    passes = rows / max(target.n_rows, 1)
-    parts.append(f"{rows:,.0f} rows read, {_short(rows / draws)} per draw, {_short(passes)} passes over the data")
+    if any(one.rows for one in statistics):
+        rows = thin * sum(float(statistics.rows(result.record[:kept]).sum()) for result in results)
+        passes = rows / max(target.n_rows, 1)
+        parts.append(f"{rows:,.0f} rows read, {_short(rows / draws)} per draw, {_short(passes)} passes over the data")
     return "; ".join(parts)
 
 
@@ -171,11 +193,11 @@ def _short(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def add_summaries(tree: Any, target: Any, memories: list[np.ndarray]) -> None:
+def add_summaries(tree: Any, target: Any, summarise: Callable[..., Any], memories: list[np.ndarray]) -> None:
     """A group ``group_effects`` with what chains have summed up of effects whose draws are not kept."""
     import xarray
 
-    summaries = target.summaries(memories)
+    summaries = summarise(target, memories)
     if summaries is None or isinstance(tree, dict):
         return
     dims = ("chain", "group_effect_parameter")
@@ -195,11 +217,11 @@ def to_datatree(
     variables: Variables,
     *,
     exact: bool,
-    extra: str | None,
+    statistics: Statistics,
     settings: dict[str, Any],
     laplace: dict[str, Any] | None = None,
 ) -> Any:
-    """Groups ``posterior`` and ``sample_stats``, cut to the shortest chain; ``extra`` names a test's own statistic.
+    """Groups ``posterior`` and ``sample_stats``, cut to the shortest chain; ``statistics`` are the record's columns.
 
     ``laplace`` are further attributes of the posterior, which tell how far it is from Laplace's approximation.
     """
@@ -208,23 +230,20 @@ def to_datatree(
     n = min(len(result.draws) for result in results)
     record = np.stack([result.record[:n] for result in results])
     stats = {
-        "accepted": record[:, :, ACCEPTED] > 0,
-        "acceptance_rate": record[:, :, RATE],
-        "batch_size": record[:, :, ROWS],
-        "full_data_step": record[:, :, FULL] > 0,
-        "bound_ratio": record[:, :, WORST],
-        "step_size": np.stack([np.full(n, result.step_size) for result in results]),
-        "elapsed": np.stack([result.elapsed[:n] for result in results]),
+        one.name: record[:, :, k] > 0 if one.over_steps is OverSteps.ANY else record[:, :, k]
+        for k, one in enumerate(statistics)
+        if one.shown
     }
-    if extra is not None:
-        stats[extra] = record[:, :, REPORT]
+    if not all(math.isnan(result.step_size) for result in results):
+        stats["step_size"] = np.stack([np.full(n, result.step_size) for result in results])
+    stats["elapsed"] = np.stack([result.elapsed[:n] for result in results])
     attributes = attributes_of(exact, settings)
     dims, coords = ("chain", "draw"), {"chain": np.arange(len(results)), "draw": np.arange(n)}
     posterior = posterior_of(np.stack([result.draws[:n] for result in results]), variables)
     posterior.attrs = {**attributes, **(laplace or {})}
     attributes.pop("model", None)
-    statistics = xarray.Dataset({k: (dims, v) for k, v in stats.items()}, coords=coords, attrs=attributes)
-    return xarray.DataTree.from_dict({"posterior": posterior, "sample_stats": statistics})
+    sample_stats = xarray.Dataset({k: (dims, v) for k, v in stats.items()}, coords=coords, attrs=attributes)
+    return xarray.DataTree.from_dict({"posterior": posterior, "sample_stats": sample_stats})
 
 
 def attributes_of(exact: bool, settings: dict[str, Any]) -> dict[str, Any]:
@@ -236,10 +255,14 @@ def attributes_of(exact: bool, settings: dict[str, Any]) -> dict[str, Any]:
         "inference_library": "tunamh",
         "inference_library_version": __version__,
         "exact": int(exact),
-        "choice": f"{settings['test']}, {settings['proposal']}: {settings['why']}",
+        "choice": f"{_named(settings)}: {settings['why']}",
         "settings": json.dumps(settings, default=str),
         **({} if model is None else {"model": json.dumps(model)}),
     }
+
+
+def _named(settings: dict[str, Any]) -> str:
+    return settings["kernel"] if "kernel" in settings else f"{settings['test']}, {settings['proposal']}"
 
 
 def posterior_of(draws: np.ndarray, variables: Variables) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._arguments import shown
+from .executors import Submits
 from .pieces import InPieces, Reading
 
 _UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30}
@@ -57,7 +58,7 @@ def open_rows(
     >>> tunamh.LogisticRegression(flights[["distance", "hour"]], y="late")
     """
     limit = as_bytes(memory)
-    if executor is not None and not hasattr(executor, "submit"):
+    if executor is not None and not isinstance(executor, Submits):
         raise TypeError(f"executor must be a concurrent.futures.Executor, got {shown(executor)}.")
     for name, function in (("change", change), ("reader", reader)):
         if function is not None and not callable(function):
@@ -65,7 +66,7 @@ def open_rows(
     if isinstance(columns, str):
         raise TypeError(f"columns must be a list of names, got {columns!r}: write [{columns!r}].")
     reading = Reading(None if columns is None else tuple(columns), change)
-    settings = {"executor": executor, "memory": limit}
+    settings: dict[str, Any] = {"executor": executor, "memory": limit}
     if type(rows).__module__.partition(".")[0] in ("dask", "dask_expr"):
         from .dask_frames import dask_tables
 

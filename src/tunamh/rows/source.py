@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from ..process.blas import one_blas_thread
-from .passes import shown
+from .passes import with_progress
 
 Result = TypeVar("Result")
 
@@ -34,6 +34,18 @@ class Factored(NamedTuple):
     positions: np.ndarray
     dim: int
     values: np.ndarray | None = None
+
+
+def level_positions(codes: Sequence[np.ndarray], sizes: Sequence[int], begins: int) -> tuple[np.ndarray, int]:
+    """``positions`` and ``dim`` of `Factored`: factors of so many levels behind the first ``begins`` columns.
+
+    The first level of each factor is the reference, and has no parameter.
+    """
+    positions = np.empty((len(codes[0]), len(codes)), np.int32)
+    for k, (of_one, size) in enumerate(zip(codes, sizes, strict=True)):
+        positions[:, k] = np.where(of_one > 0, begins + of_one - 1, NOWHERE)
+        begins += size - 1
+    return positions, begins
 
 
 class Rows(NamedTuple):
@@ -86,7 +98,7 @@ class WithMemory(Protocol):
 def watched_map(source: Source, function: Callable[[Rows], Result]) -> Iterator[Result]:
     """``source.map`` as the library calls it: one BLAS thread for each block, reported to whoever watches passes."""
 
-    return shown(source.map(partial(_alone, function)), source.n_rows, "reading rows")
+    return with_progress(source.map(partial(_alone, function)), source.n_rows, "reading rows")
 
 
 def _alone(function: Callable[[Rows], Result], rows: Rows) -> tuple[int, Result]:

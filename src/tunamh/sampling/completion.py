@@ -40,7 +40,8 @@ def ended(
         complaints.append(UserWarning(f"no DataTree could be made ({reason}): the draws are in a plain dictionary"))
     try:
         convergence = judge(np.stack([result.draws[:kept] for result in results]))
-        progress.say(closing_line(results, convergence, target, about["settings"]["thin"], seconds))
+        thin = about["settings"]["thin"]
+        progress.say(closing_line(results, convergence, target, about["statistics"], thin, seconds))
         told = None if convergence is None else convergence.complaint(target.reported, kept)
         if told is not None:
             complaints.append(ConvergenceWarning(told))

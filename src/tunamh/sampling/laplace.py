@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from .._arguments import flag, seed_sequence, shown, whole_number
-from ..capabilities import Examined, Expandable, Swept, Whitenable, offers
+from ..capabilities import Examined, Expandable, Whitenable, offers
 from ..errors import LaplaceOff, NotApplicable
 from ..laplace.distance import LaplaceDistance
 from ..laplace.gaussian import LaplaceLaw, labels, laplace_law, law_is_of, moments, supported_draws
+from ..laplace.measure import by_laplace_law
 from ..process.blas import one_blas_thread
 from ..proposals import Autoregressive
 from ..results.tree import attributes_of, posterior_of, summary
@@ -143,8 +144,7 @@ def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceAppro
     target.check_data()
     with one_blas_thread():
         choice = choose(target, None, *_asked_of(target))
-        by_law = isinstance(choice.proposal, Autoregressive) or offers(choice.target, Swept)
-        law = laplace_law(choice.target) if by_law else None
+        law = laplace_law(choice.target) if by_laplace_law(choice.target, choice.kernel) else None
     if law is None:
         raise NotApplicable(
             f"there is no Laplace approximation of this posterior to rely on. What sample(target) does: {choice.why}."
@@ -152,11 +152,9 @@ def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceAppro
     base = law_is_of(choice.target)  # the approximation holds no copy of the rows
     if not check:
         return LaplaceApproximation(base, law)
-    kernels_of_its_own = offers(choice.target, Swept)
     posterior = sample(
         choice.target,
-        test=None if kernels_of_its_own else choice.test,
-        proposal=None if kernels_of_its_own else choice.proposal,
+        kernel=choice.kernel,
         draws=_DRAWS,
         tune=_TUNE,
         chains=_CHAINS,

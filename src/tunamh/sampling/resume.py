@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arguments import flag, positive_number, whole_number
 from ..acceptance.base import AcceptanceTest
+from ..chains.kernel import Kernel
 from ..results.until import Until, checked_rule
 from ..store import Store, StoreError
 from ..store.folder import as_path
@@ -24,6 +25,7 @@ def resume(
     test: AcceptanceTest | None = None,
     proposal: Any = None,
     control: Callable[[Target], Target] | None = None,
+    kernel: Kernel | None = None,
     draws: int | None = None,
     until: Until | None = None,
     cores: int | None = None,
@@ -33,14 +35,14 @@ def resume(
     """Continue a run of ``sample(..., store=)`` after a kill, Ctrl-C, ``max_seconds`` or an error, or extend it.
 
     The draws are the same, bit for bit, as without the interruption. A store has no data and no code. So make the same
-    target as for `sample`, and pass the same ``test``, ``proposal`` and ``control``. The set-up is repeated. The seed,
-    ``tune``, ``thin``, the chains and the initial states come from the store.
+    target as for `sample`, and pass the same ``test``, ``proposal``, ``control`` and ``kernel``. The set-up is made
+    again. The seed, ``tune``, ``thin``, the chains and the initial states come from the store.
 
     Parameters
     ----------
     store : str or path
         The folder of the run.
-    target, test, proposal, control
+    target, test, proposal, control, kernel
         The same as for `sample`. Others raise an error with the reason. Targets and choices are compared by their
         descriptions, data by their fingerprint. Other differences (a changed function, another processor, another
         rounding) are found because the first steps of the run are repeated.
@@ -68,7 +70,7 @@ def resume(
     >>> target = tunamh.LogisticRegression(X, y)
     >>> posterior = tunamh.resume("run", target) if os.path.exists("run") else tunamh.sample(target, store="run")
     """
-    choices = Choices(target, test, proposal, control).checked()
+    choices = Choices(target, test, proposal, control, kernel).checked()
     cores = None if cores is None else whole_number("cores", cores, 1)
     max_seconds = None if max_seconds is None else positive_number("max_seconds", max_seconds, infinite=True)
     progressbar = flag("progressbar", progressbar)

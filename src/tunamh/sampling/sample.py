@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arguments import flag, has_row_labels, numbers, positive_number, seed_sequence, shown, whole_number
 from ..acceptance.base import AcceptanceTest
+from ..chains.kernel import Kernel
 from ..results.until import Until, checked_rule
 from ..store.folder import as_path, refuse_taken
 from ..targets.base import Target
@@ -22,6 +23,7 @@ def sample(
     test: AcceptanceTest | None = None,
     proposal: Any = None,
     control: Callable[[Target], Target] | None = None,
+    kernel: Kernel | None = None,
     draws: int = 1000,
     tune: int = 1000,
     chains: int = 4,
@@ -56,6 +58,9 @@ def sample(
         A control variate such as `Taylor`: a function that returns a target with the same posterior and smaller bounds.
         If you set none of test, proposal and control, `sample` chooses all three. Otherwise the missing ones are
         `TunaMH`, `RandomWalk` and no control variate.
+    kernel : Kernel, optional
+        The step of a chain, instead of ``test`` and ``proposal``: ``InTurn(first, second)`` for several kernels,
+        ``MetropolisHastings(proposal, test)``, or your own (docs/kernels.md).
     draws : int
         Kept draws per chain.
     tune : int
@@ -113,7 +118,7 @@ def sample(
     >>> posterior = tunamh.sample(tunamh.LogisticRegression(X, y), draws=2000, rng=1)
     >>> arviz_stats.summary(posterior)
     """
-    choices = Choices(target, test, proposal, control).checked()
+    choices = Choices(target, test, proposal, control, kernel).checked()
     draws, tune = whole_number("draws", draws, 1), whole_number("tune", tune, 0)
     chains, thin = whole_number("chains", chains, 1), whole_number("thin", thin, 1)
     cores = None if cores is None else whole_number("cores", cores, 1)

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from .._arguments import whole_number
+from ..chains.kernel import OverSteps, Statistic, Statistics
+from ..chains.metropolis import statistics_of
 from ..results.until import Until
 from .errors import StoreError
 from .files import read_whole, write_whole
@@ -26,6 +28,7 @@ _KINDS: dict[str, Any] = {
     "variables": list,
     "exact": bool,
     "extra": str | None,
+    "statistics": list | None,
     "settings": dict,
     "identity": dict,
 }
@@ -63,8 +66,11 @@ class Header:
         Numbers in a draw, as walked and as a user knows them.
     variables : list
         Names of variables, with labels where they are vectors.
-    exact, extra, settings
+    exact, settings
         As `tunamh.results.tree.to_datatree` takes them.
+    statistics : list or None
+        The columns of the record: name, how a draw's comes from those of its steps, whether it counts rows, whether it
+        is shown. None, in stores of before: those of a test, of which ``extra`` names the last.
     identity : dict
         What a run must find again to go on with the same draws (`identity`).
     """
@@ -84,6 +90,7 @@ class Header:
     extra: str | None
     settings: dict[str, Any]
     identity: dict[str, str] = field(default_factory=dict)
+    statistics: list[Any] | None = None
 
     def __post_init__(self) -> None:
         """A header may be a stranger's: every value has its kind, and none asks for more than there can be."""
@@ -97,10 +104,26 @@ class Header:
             raise ValueError("there must be a point for every chain and two numbers of columns")
         if not all(point is None or all(map(_is_number, point)) for point in self.points):
             raise TypeError("points must be lists of numbers")
-        if not all(map(_is_text, self.identity.values())) or not {"test", "proposal", "why"} <= self.settings.keys():
+        if not all(map(_is_text, self.identity.values())) or not self._names_a_kernel:
             raise TypeError("identity or settings lack what belongs there")
         self._check_sizes()
+        _ = self.columns_of_record
         _ = self.seeds, self.rule  # raise where they make none
+
+    @property
+    def _names_a_kernel(self) -> bool:
+        named = {"kernel", "why"} <= self.settings.keys() or {"test", "proposal", "why"} <= self.settings.keys()
+        return named and len(self.statistics or ()) <= _MOST_WORDS
+
+    @property
+    def columns_of_record(self) -> Statistics:
+        """The statistics of the run; raises where these are none."""
+        if self.statistics is None:
+            return Statistics(statistics_of(self.extra))
+        found = Statistics(Statistic(name, OverSteps[how], rows, shown) for name, how, rows, shown in self.statistics)
+        if not all(_is_text(one.name) and {type(one.rows), type(one.shown)} == {bool} for one in found):
+            raise TypeError("statistics must be names with how they are kept")
+        return found
 
     def _check_sizes(self) -> None:
         walked, natural = (whole_number("columns", n, 0) for n in self.columns)
@@ -124,8 +147,9 @@ class Header:
         return None if self.until is None else Until(**self.until)
 
     @property
-    def sizes(self) -> tuple[int, int]:
-        return self.columns[0], self.columns[1]
+    def sizes(self) -> tuple[int, int, int]:
+        """Columns of draws as walked, of draws as a user knows them, and of the record."""
+        return self.columns[0], self.columns[1], len(self.columns_of_record)
 
     def write(self, folder: Path) -> None:
         """The copy first: one of the two is always whole."""

@@ -52,7 +52,9 @@ def read_store(store: Any) -> Any:
     settings = {**header.settings, "draws": header.draws, "stopped": "finished" if finished else "unfinished"}
     variables = [(name, labels) for name, labels in header.variables]
     try:
-        return to_datatree(results, variables, exact=header.exact, extra=header.extra, settings=settings)
+        return to_datatree(
+            results, variables, exact=header.exact, statistics=header.columns_of_record, settings=settings
+        )
     except (ValueError, TypeError, LookupError) as error:
         told = f"the names in {run.path} make no table of its draws ({error}): its header is damaged or forged."
         raise StoreError(told, run.path) from error

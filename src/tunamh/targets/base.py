@@ -11,7 +11,7 @@ import numpy as np
 
 from .._arguments import moderate_number
 from .._linear import Frame, Metric, metric
-from ..compiled import BLOCK, Data, Model, fixed, nothing_to_refresh
+from ..compiled import BLOCK, Data, Model, fixed
 from ..errors import NotApplicable
 from ..priors import PriorExpansion, ReadyPrior, as_prior
 from ..proposals import RandomWalk
@@ -81,8 +81,8 @@ class Target(Value):
     states: int | None = None
     """Number of states of a finite target; None in continuous space."""
 
-    refresh_hyper: np.ndarray = fixed([])
-    """Numbers of the part that refreshes a state."""
+    mixture: Any = None
+    """Scales of the prior that a state holds, where it does (`tunamh.priors.mixtures.Mixture`)."""
 
     predictors: int = 1
     """Linear predictors per row, for which a chain's scratch has room."""
@@ -257,7 +257,7 @@ class Target(Value):
         If rows are gathered, ``rows`` are the rows of this chain, and ``elsewhere`` makes passes over all rows.
         """
         parts = self.parts
-        if self._prior.mixture is not None and parts.refresh is nothing_to_refresh:
+        if self._prior.mixture is not None and self.mixture is None:
             raise NotApplicable(
                 f"the prior {self.prior!r} is Gaussian given unknown scales, which sample(target) draws in turn with "
                 "the coefficients: leave test=, proposal= and control= out."
@@ -269,19 +269,19 @@ class Target(Value):
         )
         prior = self._prior
         return Model(
-            *(
-                data,
-                parts.differences,
-                parts.energies,
-                parts.scales or parts.energies,
-                parts.locate,
-                parts.distance,
-                parts.offset,
-                parts.refresh,
-                self.refresh_hyper,
-            ),
-            *(prior.log_prior, prior.hyper, prior.log_prior, prior.hyper),
-            *(self.dim, self.n_rows, self.total_bound, self.own_bounds),
+            data=data,
+            differences=parts.differences,
+            energies=parts.energies,
+            scales=parts.scales or parts.energies,
+            locate=parts.locate,
+            distance=parts.distance,
+            offset=parts.offset,
+            log_prior=prior.log_prior,
+            prior_hyper=prior.hyper,
+            dim=self.dim,
+            n_rows=self.n_rows,
+            total_bound=self.total_bound,
+            own_bounds=self.own_bounds,
             elsewhere=elsewhere,
         )
 
@@ -355,6 +355,14 @@ class Target(Value):
     def default_proposal(self) -> Any:
         """The proposal, if the user sets none."""
         return RandomWalk()
+
+    def own_kernel(self) -> Any:
+        """The only kernel for the states of this target, such as a sweep over groups. None: any kernel works."""
+        return None
+
+    def why_own_kernel(self) -> str:
+        """What that kernel does, in words."""
+        return ""
 
     @property
     def _about(self) -> str:

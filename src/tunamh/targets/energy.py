@@ -14,7 +14,8 @@ from ..errors import NotApplicable
 from ..proposals import RandomWalk
 from ..rows.packing import packed_rows
 from ..rows.passes import blocks
-from ..tables.matrices import aligned, as_matrix, as_vector, column_names, refuse_non_finite
+from ..tables.frames import column_names
+from ..tables.matrices import aligned, as_matrix, as_vector, refuse_non_finite
 from .base import Expansion, Target, checked_temper
 from .energy_rows import NUMBERS, block_parts, distance_part, no_hessian, sums_of, taylor_parts
 from .expansion.bounds import bounds_in_general

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._linear import SMALLEST_CURVATURE, scaled_eigen
 from ...priors import Prior
-from ...tables.matrices import column_names
+from ...tables.frames import column_names
 from ..search.newton import Mode, find_modes
 
 if TYPE_CHECKING:

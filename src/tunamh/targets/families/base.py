@@ -16,7 +16,7 @@ from .links import IDENTITY, Link
 
 if TYPE_CHECKING:
     from ...rows.source import Rows
-    from ...tables.levels import Coded
+    from ...tables.columns import Factor
     from ..observations.observed import InMemory, Observations
     from .responses import ResponseDistribution
 
@@ -99,7 +99,7 @@ class BaseFamily(ABC):
         """For binary families: rows of ``k`` successes in ``n`` trials."""
         raise NotImplementedError
 
-    def class_codes(self, found: Coded) -> tuple[np.ndarray, tuple[str, ...]]:
+    def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
         """For families of classes: codes and names of the user's classes."""
         raise NotImplementedError
 

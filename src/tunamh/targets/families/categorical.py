@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...compiled import FamilyEnergy, FamilyRise, helper, part
-from ...tables.levels import Coded
+from ...tables.columns import Factor
 from ..observations.observed import Arranged, Observations
 from ..observations.row_layout import Arrangement, one_stretch_per_class
 from .base import BaseFamily, Responses
@@ -128,7 +128,7 @@ class Categorical(BaseFamily):
     link = LOGIT
     coefficients_per_class = True
 
-    def class_codes(self, found: Coded) -> tuple[np.ndarray, tuple[str, ...]]:
+    def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
         """Codes and names of the user's classes; classes without rows are left out."""
         return found.codes.astype(np.float64), tuple(found.levels)
 

@@ -15,7 +15,7 @@ from ...compiled.vector import softplus, softplus_rise
 from ...priors.independent import Flat, IndependentPrior, StudentT
 from ...priors.laws import Laws
 from ...rows.source import Rows
-from ...tables.levels import Coded
+from ...tables.columns import Factor
 from ..coordinates.shared import Cutpoints
 from ..designs.indexed import NOWHERE, GatheredBlock
 from ..designs.with_offset import ShiftedBlock
@@ -120,7 +120,7 @@ class Ordinal(BaseFamily):
         if self.cutpoint is not None and not isinstance(self.cutpoint, IndependentPrior):
             raise TypeError(f"cutpoint must be a prior such as tunamh.Normal(scale=5), got {shown(self.cutpoint)}.")
 
-    def class_codes(self, found: Coded) -> tuple[np.ndarray, tuple[str, ...]]:
+    def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
         """Codes and names of the user's categories."""
         if not found.ordered:
             listed = ", ".join(map(repr, found.levels[:3])) + ", ..." * (len(found.levels) > 3)

@@ -128,7 +128,7 @@ class StudentT(ResidualFamily):
         return second_order_near(lambda at: self.derivatives(at, y), eta, radius, self._third_peaks(y), most)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """A Gaussian lower bound, tangent in ``w = r^2`` at ``r = xi``; it holds because ``-log(1 + w/V)`` is convex."""
+        """A Gaussian lower bound, tangent in ``w = r^2`` at ``r = xi``; ``-log(1 + w/V)`` is convex in ``w``."""
         n, V = self.df + 1, self.spread
         xi2 = np.zeros(y.shape) if eta is None else (y - eta) ** 2
         a = -n / (2 * (V + xi2))

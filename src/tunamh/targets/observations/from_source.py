@@ -13,8 +13,8 @@ from ...errors import SourceError
 from ...rows.seal import digest_of
 from ...rows.source import Factored, Rows, Source, WithMemory, real_numbers, refuse_outside, watched_map
 from ...rows.table_source import RowsOfTables
+from ...tables.libraries import is_sparse
 from ...tables.matrices import as_matrix, refuse_non_finite
-from ...tables.sparse import is_sparse
 from ..designs import Block, Design
 from ..designs.dense import DenseDesign
 from ..designs.indexed import GatheredDesign

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._arguments import shown
-from ...rows.in_memory import HeldTable, fits, hold
+from ...rows.in_memory import fits, load_columns
 from ...rows.named_columns import features_named, rows_by_columns
 from ...rows.seal import Seal
 from ...rows.source import Rows, Source
 from ...rows.table_source import SomeColumns, Tables
-from ...tables.levels import classes
-from ...tables.matrices import aligned, as_vector
+from ...tables.frames import Frame
+from ...tables.matrices import aligned, as_vector, classes
 from ..designs import as_design
 from ..designs.from_tables import NamedDesign
 from ..designs.with_offset import ShiftedDesign
@@ -43,7 +43,7 @@ def observe(X: Any, y: Any, beside: Beside, family: BaseFamily) -> Observations:
         named = by_name(X, y, beside)
         if not fits(named.tables, named.columns, needed_by="further predictors" if named.predictors else None):
             return _from_tables(named, family)
-        X, y, beside = named.at_hand(hold(named.tables, named.columns))
+        X, y, beside = named.at_hand(load_columns(named.tables, named.columns))
     if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
         raise TypeError(
             "X is a Dask collection: open it as rows with all its columns, tables = tunamh.open_rows(frame), then give "
@@ -121,13 +121,13 @@ class Named(NamedTuple):
         others = [name for columns in self.predictors.values() for name in columns]
         return list(dict.fromkeys([*self.X, *self.vectors.values(), *others]))
 
-    def at_hand(self, table: HeldTable) -> tuple[HeldTable, Any, Beside]:
+    def at_hand(self, table: Frame) -> tuple[Frame, Any, Beside]:
         """``X``, ``y`` and what is beside them, from the columns in memory."""
-        given: Any = {role: table[name] for role, name in self.vectors.items()}
+        given: Any = {role: table.columns[name] for role, name in self.vectors.items()}
         if self.predictors:
-            given["predictors"] = {name: table[columns] for name, columns in self.predictors.items()}
+            given["predictors"] = {name: table.select(columns) for name, columns in self.predictors.items()}
         y = given.pop("y")
-        return table[self.X], y, Beside(**given)
+        return table.select(self.X), y, Beside(**given)
 
 
 def by_name(X: Any, y: Any, beside: Beside, apart: Sequence[str] = ()) -> Named:

@@ -1,8 +1,8 @@
 """A regression under a prior that is Gaussian given unknown scales: two kernels in turn (spec 5o).
 
-A state is the coefficients followed by the scales. The scales are refreshed given the coefficients, without a look at
-the data. The coefficients are then proposed from the Gaussian law that the quadratic part of the data and the prior
-given the scales make together, ``N(m, Q^-1)``,
+A state is the coefficients followed by the scales. The scales are drawn anew given the coefficients, without a look at
+the data (`tunamh.chains.gibbs_scales`). The coefficients are then proposed from the Gaussian law that the quadratic
+part of the data and the prior given the scales make together, ``N(m, Q^-1)``,
 
     Q = H + D^-1,    m = Q^-1 (H t - g + D^-1 mean),    D = diag(variances),
 
@@ -229,8 +229,7 @@ class GivenScalesTarget(TaylorTarget):
             total_bound=expanded.total_bound,
             mixture=mixture,
             scaled=scaled,
-            parts=expanded.parts._replace(locate=locate, distance=distance, offset=offset, refresh=mixture.refresh),
-            refresh_hyper=mixture.hyper,
+            parts=expanded.parts._replace(locate=locate, distance=distance, offset=offset),
             proposal_knobs=fixed([*knobs, *mixture.records]),
             _prior=rest,
             _hyper=pack_hyper([*expanded.own_numbers, *given], packed[int(packed[0]) :]),

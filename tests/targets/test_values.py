@@ -71,7 +71,7 @@ def test_modes_and_sums_are_those_of_the_rows_at_hand():
     assert some.modes[0].point.tolist() != target.modes[0].point.tolist()
     assert some.total_bound == pytest.approx(4 * target.on_rows(np.arange(100)).c.sum() / 4)
     part = target.on_columns(np.array([False, True]))
-    assert (part.dim, part.names, part.walking_names) == (1, ["1"], ["1"])
+    assert (part.dim, part.names, part.chain_names) == (1, ["1"], ["1"])
     assert part.columns.frame is None or part.columns.frame.columns.shape == (1, 1)
 
 

@@ -22,7 +22,7 @@ from ..targets.description import mixed_as_json
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import SEVERAL_ROW, pack_hyper
-from ..targets.observations.inputs import Beside
+from ..targets.observations.inputs import RowExtras
 from ..targets.parts import no_distance
 from .centre import Centre
 from .effect_columns import with_groups
@@ -79,7 +79,7 @@ class MixedModel(GroupedParameters):
         censored: Any = None,
         keep_effects: bool | None = None,
     ):
-        beside = Beside(weights, offset, trials, censored)
+        beside = RowExtras(weights, offset, trials, censored)
         if isinstance(X, SomeColumns | Tables):
             X, y, beside, groups = from_tables(X, y, beside, groups)
         given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed(groups)]
@@ -90,7 +90,7 @@ class MixedModel(GroupedParameters):
                 "group effects need rows in memory in any order, and a source of your own gives them block by block: "
                 "give X and y as arrays, or columns of tunamh.open_rows by name."
             )
-        form = base.arranged.form
+        form = base.row_layout.form
         refuse(base, form)
         form = form if isinstance(form, Scale) else None  # what else there is, effects do not depend on
         self._set_up(base, groupings_of(base, given, unit(base, form)), form)
@@ -105,7 +105,7 @@ class MixedModel(GroupedParameters):
         """Of the common columns' regression and the groups; nothing is read yet."""
         refuse_flat_scales(base, groupings)
         p, m, n_effects = base.dim, sum(one.scales for one in groupings), sum(one.groups * one.q for one in groupings)
-        design, arranged = with_groups(base, groupings, p + m)
+        design, rows = with_groups(base, groupings, p + m)
         self._settle(
             base=base,
             groupings=groupings,
@@ -116,7 +116,7 @@ class MixedModel(GroupedParameters):
             keeps_effects=n_effects <= _MOST_KEPT,
             grouped=GroupedRows(base, groupings),
             scale_priors=ScalePriors(base._prior, groupings, -1 if form is None else form.tau_at),
-            rows_of=base.on_observations(arranged, y_column=design.numbers.width),
+            rows_of=base.on_observations(rows, y_column=design.numbers.width),
             predictors=base.predictors,
         )
         effects = [name for one in groupings for name in effect_names(one)]
@@ -128,14 +128,14 @@ class MixedModel(GroupedParameters):
             hyper=own_numbers(
                 design.numbers,
                 temper=base.temper,
-                weighted=arranged.weighted,
+                weighted=rows.weighted,
                 grain=base.family.grain,
                 table=design.table,
             ),
             family_hyper=list(base._family_hyper),
             parts=base.parts_with(*base.terms.taylor_parts)._replace(**design.parts._asdict(), distance=no_distance),
             dim=p + m + len(effects),
-            names=[*base.walking_names, *scales, *effects],
+            names=[*base.chain_names, *scales, *effects],
             prior=None,
             ready=Flat().bind(p + m + len(effects)),
             temper=base.temper,
@@ -212,7 +212,7 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def _hyper(self) -> np.ndarray:
-        centre, form = self.centre, self.base.arranged.form
+        centre, form = self.centre, self.base.row_layout.form
         expansion = pack(
             self.factor_records,
             n_scales=self.m,

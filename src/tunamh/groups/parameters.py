@@ -21,10 +21,10 @@ class GroupedParameters(Target):
     m: int
     keeps_effects: bool
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
+    def to_user(self, points: np.ndarray) -> np.ndarray:
         p = self.p
         tau = 1.0 if self.form is None else points[..., self.form.tau_at, None]
-        parts = [self.base.natural(points[..., :p])]
+        parts = [self.base.to_user(points[..., :p])]
         scales, related, at = [], [], p
         for one in self.groupings:
             if one.scales:
@@ -34,10 +34,10 @@ class GroupedParameters(Target):
             at += one.scales
         return np.concatenate([*parts, *scales, *related, points[..., at:] / tau], axis=-1)
 
-    def walking(self, point: np.ndarray) -> np.ndarray:
+    def to_chain(self, point: np.ndarray) -> np.ndarray:
         """Of theta, the family's parameters, scales, correlations and effects, in this order."""
         p = self.p
-        common, rest = self.base.walking(point[:p]), point[p:]
+        common, rest = self.base.to_chain(point[:p]), point[p:]
         tau = 1.0 if self.form is None else float(common[self.form.tau_at])
         unknown = [one for one in self.groupings if one.scales]
         scales, rest = np.split(rest, [sum(one.q for one in unknown)])

@@ -45,10 +45,10 @@ def refuse_flat_scales(base: GLM, groupings: list[Grouping]) -> None:
         name = f"the scale of {one.name}"
         if len(groupings) > 1 or one.q > 1 or not base.family.squared:
             refuse_flat(name, "it is taken for one factor with one column of effects beside Gaussian errors only")
-        free, form = without_prior(base.coefficient_prior), base.arranged.form
+        free, form = without_prior(base.coefficient_prior), base.row_layout.form
         if not _groups_with_rows(base, one) - free > 1:
             refuse_flat(name, "there are too few groups for the coefficients that have no prior")
-        both = any(is_flat(laws) for laws in base.arranged.laws)
+        both = any(is_flat(laws) for laws in base.row_layout.laws)
         if both and isinstance(form, Scale) and not weight_of_errors(form) - free > 2:
             refuse_flat(name, "there are too few rows for the coefficients that have no prior")
 
@@ -67,7 +67,7 @@ def _groups_with_rows(base: GLM, one: Grouping) -> int:
 def groupings_of(base: GLM, given: list[GroupEffects], unit: float) -> list[Grouping]:
     """Every factor's codes of the rows that a regression has: a count of trials may have become two rows."""
     index, n_given = base.given_rows.origin or (slice(None), base.n_rows)
-    divided = base.arranged.unit  # as the columns of the coefficients are
+    divided = base.row_layout.unit  # as the columns of the coefficients are
     return [replace(one, codes=one.codes[index], Z=one.Z[index] / divided) for one in read_groups(given, n_given, unit)]
 
 

@@ -22,11 +22,11 @@ _MORE = 1.01  # times the prior's standard deviation: rounding
 _LEAST_WEIGHT = 5.0  # rows per parameter, below which nothing is known of a Laplace law under a flat prior
 
 
-class Regression(Target, Examined):
+class ExaminedTarget(Target, Examined):
     """For type checkers: a target that offers what is asked of it here."""
 
 
-def why_unsafe(target: Regression, mode: Mode) -> str | None:
+def why_unsafe(target: ExaminedTarget, mode: Mode) -> str | None:
     """Why the Laplace law is not to be trusted, if so."""
     if not np.isfinite(mode.posterior.energy):
         return "no point was found at which the prior and all energies are finite"
@@ -64,7 +64,7 @@ def impossible(sd: np.ndarray, prior: ReadyPrior, convex: bool) -> bool:
     return bool((sd[normal] > _MORE * prior.laws.scale[normal]).any())
 
 
-def refuse_dependent_columns(target: Regression) -> None:
+def refuse_dependent_columns(target: ExaminedTarget) -> None:
     """Under a flat prior: name every group of columns that depend on each other."""
     if target._prior.proper:
         return
@@ -73,7 +73,7 @@ def refuse_dependent_columns(target: Regression) -> None:
         return
     said = []
     for group in groups:
-        names = [target.walking_names[j] for j in group]
+        names = [target.chain_names[j] for j in group]
         if len(group) == 1:
             said.append(f"column {names[0]} is zero in every row")
         else:
@@ -81,7 +81,7 @@ def refuse_dependent_columns(target: Regression) -> None:
     _refuse("; ".join(said))
 
 
-def refuse_separated(target: Regression) -> None:
+def refuse_separated(target: ExaminedTarget) -> None:
     """Under a flat prior: name the columns along which the likelihood never falls."""
     if target._prior.proper:
         return
@@ -102,7 +102,7 @@ def _refuse(what: str) -> NoReturn:
     )
 
 
-def named_along(target: Regression, direction: np.ndarray) -> str:
+def named_along(target: ExaminedTarget, direction: np.ndarray) -> str:
     """The columns that a direction is made of, in a sentence."""
     named = target.names_along(direction)
     return f"column{'s' * (len(named) > 1)} {listed(named)}"

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement, known_scale
+from ..observations.row_layout import RowLayout, known_scale
 from .base import BaseFamily, Responses
 from .likelihood import OnePredictorLikelihood
 from .response_checks import refuse_where
@@ -54,7 +54,7 @@ class CensoredFamily(BaseFamily):
             row = int(np.argmax(y <= 0))
             raise ValueError(f"{type(self).__name__} is for positive responses, but row {row} has {y[row]:g}.")
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         (name,) = self.parameters
         given, likelihood = self.settings()[name], self.likelihood(observations)
         if isinstance(given, float):

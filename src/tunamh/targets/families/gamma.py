@@ -14,7 +14,7 @@ from ...compiled.vector import exp_any, exp_rise
 from ...priors.positive import known_or_prior
 from ..coordinates.shared import GammaShape
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement, column_names
+from ..observations.row_layout import RowLayout, column_names
 from .base import BaseFamily, Responses
 from .cubic_bounds import largest_of, ranges, symmetric
 from .intervals import nearby, same_for_all
@@ -47,9 +47,9 @@ class Gamma(BaseFamily):
     def check(self, y: np.ndarray) -> None:
         GammaOfKnownShape(1.0).check(y)
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         if isinstance(self.shape, float):
-            return Arrangement(observations, GammaOfKnownShape(self.shape), column_names(observations))
+            return RowLayout(observations, GammaOfKnownShape(self.shape), column_names(observations))
         weight = temper * observations.sums(weight_of_rows)[0]
         coordinates = GammaShape(observations.design.dim, weight)
         prior = WIDE if self.shape is None else self.shape

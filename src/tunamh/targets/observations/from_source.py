@@ -17,8 +17,8 @@ from ...tables.libraries import is_sparse
 from ...tables.matrices import as_matrix, refuse_non_finite
 from ..designs import Block, Design
 from ..designs.dense import DenseDesign
-from ..designs.indexed import GatheredDesign
-from ..designs.with_offset import ShiftedDesign
+from ..designs.indexed import IndexedDesign
+from ..designs.with_offset import DesignWithOffset
 from .observed import InMemory, Observations
 
 Result = TypeVar("Result")
@@ -86,10 +86,10 @@ class Blocks(NamedTuple):
         return self._design(numbers, positions, offset, values)
 
     def _design(self, numbers: np.ndarray, positions: np.ndarray, offset: Any, values: Any = None) -> Design:
-        design: Design = GatheredDesign(numbers, positions, values, self.dim) if self.factors else DenseDesign(numbers)
+        design: Design = IndexedDesign(numbers, positions, values, self.dim) if self.factors else DenseDesign(numbers)
         if self.which is not None:
             design = design.on_columns(self.which)
-        return ShiftedDesign(design, np.asarray(offset, dtype=np.float64)) if self.shifted else design
+        return DesignWithOffset(design, np.asarray(offset, dtype=np.float64)) if self.shifted else design
 
     def __call__(self, rows: Rows) -> Rows:
         given = real_numbers(rows.y, "y", rows.start)
@@ -116,7 +116,7 @@ def _digested(function: Callable[[Rows], Result], rows: Rows) -> tuple[int, int,
 
 
 class FromSource(Observations):
-    """Rows that a source gives block by block. One map looks at all of them first (`looked_through`).
+    """Rows that a source gives block by block. One map looks at all of them first (`validated`).
 
     It notes a digest of every block, and each later map compares: data that change under a run are noticed, whatever
     the source knows of itself.
@@ -304,7 +304,7 @@ def _look(blocks: Blocks, check: Callable[[np.ndarray], None], names: list[str] 
     return len(seen.y)
 
 
-def looked_through(found: FromSource, check: Callable[[np.ndarray], None]) -> FromSource:
+def validated(found: FromSource, check: Callable[[np.ndarray], None]) -> FromSource:
     """Raise for numbers that are no use, wherever they are, before anything rests on them."""
     names = None if found.names is None else list(found.names)
     counted, digests = 0, []

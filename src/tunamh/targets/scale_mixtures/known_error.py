@@ -200,7 +200,7 @@ class GivenScalesTarget(TaylorTarget):
     def __init__(self, expanded: TaylorTarget):
         prior = expanded._prior
         mixture: Any = prior.mixture
-        d, form = expanded.dim, expanded.base.arranged.form  # type: ignore[attr-defined]
+        d, form = expanded.dim, expanded.base.row_layout.form  # type: ignore[attr-defined]
         scaled = Scaled(form) if isinstance(form, Scale) else None
         group = np.where(mixture.mixed, mixture.groups, -mixture.fixed_variance)
         numbers = {"arrangement": mixture.arrangement, "group": group, "mean": mixture.mean}
@@ -258,8 +258,8 @@ class GivenScalesTarget(TaylorTarget):
             return np.concatenate([np.arange(d), d + np.flatnonzero(self.mixture.mixed), [total - 1]])
         return np.arange(total)
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
-        walked = self.base.natural(points[..., : self.dim])
+    def to_user(self, points: np.ndarray) -> np.ndarray:
+        walked = self.base.to_user(points[..., : self.dim])
         natural = np.concatenate([walked, np.sqrt(points[..., self.dim :])], axis=-1)
         return natural[..., self._reported]
 

@@ -39,7 +39,7 @@ def modes_from_many_starts(target: GLM) -> np.ndarray:
 
 def _modes_from_many_starts(target: GLM) -> np.ndarray:
     whole = target.observations.take(np.arange(target.n_rows)).rows()
-    offset = whole.X.dot(np.zeros(target.dim))
+    offset = whole.X.matvec(np.zeros(target.dim))
     rows = _Rows(whole.X.dense(), whole.y, target.weight(whole), offset)
     rows = _Rows(*(column[rows.weight > 0] for column in rows))
     unit = 1 / np.sqrt(np.median(target.family.suprema(rows.y).second))  # about a residual's scale
@@ -89,8 +89,8 @@ def _reweighted(target: GLM, rows: _Rows, points: np.ndarray, steps: int) -> np.
         below = family.lower_bound(y, eta)  # -f >= a (eta - anchor)^2 + b (eta - anchor) + k, with equality at eta
         curve = -2 * weight * below.a
         moment = curve * (below.anchor - offset) + weight * below.b
-        pull = moment @ X + share * prior.precision * prior.mean
-        points = np.linalg.solve(_grams(X, curve) + ridge, pull[:, :, None])[:, :, 0]
+        right_side = moment @ X + share * prior.precision * prior.mean
+        points = np.linalg.solve(_grams(X, curve) + ridge, right_side[:, :, None])[:, :, 0]
     return points
 
 

@@ -174,7 +174,7 @@ class Layout:
 
     def places(self, **sizes: int) -> SimpleNamespace:
         """Where every field begins in a record, given all extents; ``end`` is how long it is."""
-        lengths = self.row_norms(**sizes)
+        lengths = self.lengths(**sizes)
         ends = np.cumsum([0, *lengths.values()]).tolist()
         return SimpleNamespace(**dict(zip(lengths, ends, strict=False)), end=ends[-1])
 
@@ -208,7 +208,7 @@ class Layout:
     def views(self, vector: np.ndarray, start: int = 0, **given: int) -> SimpleNamespace:
         """The record that begins at ``start``: whole numbers, numbers and flags as they are, arrays as views."""
         sizes = {**given, **{name: int(vector[start + self.fixed[name]]) for name in self.whole}}
-        shapes, lengths, at = self.shapes(**sizes), self.row_norms(**sizes), start
+        shapes, lengths, at = self.shapes(**sizes), self.lengths(**sizes), start
         found: dict[str, Any] = {**sizes}
         for name, kind in self.fields.items():
             numbers = vector[at : at + lengths[name]]

@@ -52,7 +52,7 @@ class Interval(Traced):
     def negated(self) -> Interval:
         return _made(-self.high, -self.low)
 
-    def matmat(self, other: Any) -> Interval:
+    def times(self, other: Any) -> Interval:
         """The extremes of a product are at corners; 0 times inf is 0, as no number is infinite."""
         if other is self:
             return self.squared()
@@ -65,7 +65,7 @@ class Interval(Traced):
         low, high = _smallest(ends), _largest(ends)
         if np.isnan(low).any():
             if not isinstance(other, Interval):
-                return self.matmat(Interval(other))  # a constant that is not a number is not known
+                return self.times(Interval(other))  # a constant that is not a number is not known
             ends = tuple(np.where(np.isnan(end), 0.0, end) for end in ends)
             low, high = _smallest(ends), _largest(ends)
         return outward(low, high)

@@ -53,7 +53,7 @@ class Jet(Traced):
         scale = float(prod(map(factorial, index)))
         value = self.series.get(index, 0.0)
         if self.bounded:
-            return as_interval(value) if scale == 1 else as_interval(value).matmat(scale)
+            return as_interval(value) if scale == 1 else as_interval(value).times(scale)
         return scale * plain(value)
 
     # ------------------------------------------------------------------------------------------------ arithmetic
@@ -73,7 +73,7 @@ class Jet(Traced):
     def negated(self) -> Jet:
         return self._made({index: -value for index, value in self.series.items()})
 
-    def matmat(self, other: Any) -> Jet:
+    def times(self, other: Any) -> Jet:
         if isinstance(other, Jet):
             return self._made(_multiplied(self.series, other.series, self.degree, self.bounded))
         factor = other if isinstance(other, Interval) else plain(other)
@@ -197,4 +197,4 @@ def expand(energy: Callable[..., Any], values: Sequence[Any], y: np.ndarray, deg
     jets = variables(values, degree)
     with np.errstate(all="ignore"):
         result = energy(*jets, y)
-        return result if isinstance(result, Jet) else jets[0].matmat(0.0).plus(result)
+        return result if isinstance(result, Jet) else jets[0].times(0.0).plus(result)

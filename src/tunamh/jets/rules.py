@@ -28,7 +28,7 @@ def _subtract(a: Any, b: Any) -> Traced:
 
 
 def _multiply(a: Any, b: Any) -> Traced:
-    return a.matmat(b) if isinstance(a, Traced) else b.matmat(a)
+    return a.times(b) if isinstance(a, Traced) else b.times(a)
 
 
 def _divide(a: Any, b: Any) -> Traced:
@@ -44,10 +44,10 @@ def _power(a: Any, b: Any) -> Any:
         return np.exp(_multiply(b, logarithm))
     exponent = float(b)
     if exponent == 0:
-        return a.matmat(0.0).plus(1.0)
+        return a.times(0.0).plus(1.0)
     if exponent == 1:
         return a
-    return a.matmat(a) if exponent == 2 else a.through(power(exponent))
+    return a.times(a) if exponent == 2 else a.through(power(exponent))
 
 
 def _logaddexp(a: Any, b: Any) -> Traced:
@@ -72,16 +72,16 @@ RULES: dict[np.ufunc, Callable[..., Any]] = {
     np.positive: lambda x: x,
     np.power: _power,
     np.float_power: _power,
-    np.square: lambda x: x.matmat(x),
+    np.square: lambda x: x.times(x),
     np.sqrt: _through(power(0.5)),
     np.reciprocal: _through(RECIPROCAL),
     np.exp: _through(EXP),
-    np.exp2: lambda x: x.matmat(x.rounded(log(2))).through(EXP),
+    np.exp2: lambda x: x.times(x.rounded(log(2))).through(EXP),
     np.expm1: _through(EXPM1),
     np.log: _through(LOG),
     np.log1p: _through(LOG1P),
-    np.log2: lambda x: x.through(LOG).matmat(x.rounded(1 / log(2))),
-    np.log10: lambda x: x.through(LOG).matmat(x.rounded(1 / log(10))),
+    np.log2: lambda x: x.through(LOG).times(x.rounded(1 / log(2))),
+    np.log10: lambda x: x.through(LOG).times(x.rounded(1 / log(10))),
     np.logaddexp: _logaddexp,
     np.tanh: _through(TANH),
     np.arctan: _through(ARCTAN),

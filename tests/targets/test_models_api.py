@@ -282,7 +282,7 @@ MISTAKES = {
     "codes for another family": (
         lambda: GLM(X, REALS, tunamh.StudentT(), censored=CODES),
         TypeError,
-        "LogisticErrors, LogNormal, LogLogistic and Weibull responses, not for StudentT",
+        "LogLogistic, LogNormal, LogisticErrors and Weibull responses, not for StudentT",
     ),
     "trials of halves": (
         lambda: GLM(X, LABELS, tunamh.Logistic(), trials=np.full(N, 1.5)),

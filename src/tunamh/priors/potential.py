@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..compiled import LogPrior, Part, part
+from .words import ShellWord
 
 if TYPE_CHECKING:
     from .mixtures import Mixture
@@ -82,7 +83,7 @@ class ReadyPrior(ABC):
         """The prior minus its expansion at ``at``."""
 
 
-class Prior(ABC):
+class Prior(ShellWord, ABC):
     """A prior as the user writes it."""
 
     def by_column(self) -> dict[str, Any]:

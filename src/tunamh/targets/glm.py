@@ -64,10 +64,8 @@ class GLM(Regression):
         matrices stay sparse. Your own source (`tunamh.extend.Source`) includes responses, weights and offsets.
     y : (N,) responses
     family : Family
-        Labels: `Logistic()`, `Probit()`, `Cloglog()`. Real: `Gaussian()`, `StudentT(df)`, `Huber()`,
-        `LogisticErrors()`. Positive: `Exponential()`, `Gamma()`, `LogNormal()`, `LogLogistic()`, `Weibull()`. Counts:
-        `Poisson()`, `NegativeBinomial()`, `ZeroInflated(Poisson())`, `Hurdle(Poisson())`, `SoftplusPoisson()`. Classes:
-        `Categorical()`, `Ordinal()`. Proportions: `Beta()`. Or your own (`tunamh.family`).
+        Such as `Logistic()` for labels, `Gaussian()` for real responses, `Poisson()` for counts, `Ordinal()` for
+        ordered classes; docs/models.md lists all families. Or your own (`tunamh.family`).
     prior : optional
         None (flat), `Normal`, another prior of `tunamh.priors`, or an ``@numba.njit`` function ``log_prior(theta)``.
     temper : float

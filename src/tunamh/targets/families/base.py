@@ -30,14 +30,17 @@ class Responses(Enum):
     REALS = "real"
     COUNTS = "counts"
     POSITIVE = "positive"
-    SHARES = "shares"
+    PROPORTIONS = "proportions"
     CLASSES = "classes"
 
 
 class Location(NamedTuple):
-    """Where linear predictors may be expected before the data are seen, and the unit in which they vary."""
+    """Where linear predictors may be expected before the data are seen, and the unit in which they vary.
 
-    centre: float
+    ``centre`` is None for a user's own family that does not say what its responses are.
+    """
+
+    centre: float | None
     unit: float
 
 
@@ -169,6 +172,8 @@ class BaseFamily(ABC):
         robust family uses the median absolute deviation divided by 0.6745, if it is not zero. With a link the unit is
         1. ``moments`` are the mean and the standard deviation of all responses, if ``y`` is a sample of them.
         """
+        if self.responses is None:
+            return Location(None, 1.0)
         values = np.asarray(y, dtype=np.float64)
         weights = np.ones(len(values)) if weights is None else weights
         if self.regresses_logarithm:

@@ -12,7 +12,8 @@ import numpy as np
 from ..._arguments import shown
 from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
 from ...compiled.vector import softplus, softplus_rise
-from ...priors.independent import Flat, IndependentPrior, StudentT
+from ...priors import Flat, StudentT
+from ...priors.independent import IndependentPrior
 from ...priors.laws import Laws
 from ...rows.source import Rows
 from ...tables.columns import Factor

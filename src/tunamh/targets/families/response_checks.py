@@ -47,5 +47,5 @@ def check_positive(y: np.ndarray) -> None:
     refuse_where(~(y > 0), y, "be positive")
 
 
-def check_shares(y: np.ndarray) -> None:
+def check_proportions(y: np.ndarray) -> None:
     refuse_where(~((y > 0) & (y < 1)), y, "lie between 0 and 1, both excluded", "move such responses inside")

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..._arguments import shown
-from ...priors.independent import IndependentPrior, Normal
-from ...priors.positive import Exponential, HalfNormal, LogNormal, PositivePrior, Uniform
-from ...priors.positive import Gamma as GammaPrior
+from ...priors import LogNormal, Normal
+from ...priors.independent import IndependentPrior
+from ...priors.positive import PositivePrior
 from ..coordinates.base import Form, Same
 from ..observations.observed import Observations
 from ..observations.row_layout import Extra, RowLayout, column_names, rough_fit, shared_scalar, two_designs
@@ -32,16 +32,12 @@ def one_number(
     return RowLayout(rows, likelihood, names, form, (Extra(name),), (prior.law(),), begin)
 
 
-_FALLS_FAST = GammaPrior, Exponential, HalfNormal, Uniform
-"""Priors of a positive parameter that outweigh any power of it far to the right."""
-
-
 def refuse_constant(observations: Observations, name: str, prior: Any, link: Any) -> None:
     """Responses that the columns explain exactly: the density grows with a power of the shape or precision.
 
     A prior that falls as a power does leaves no posterior then, and a log-normal one a posterior beyond all numbers.
     """
-    fit = None if isinstance(prior, _FALLS_FAST) else rough_fit(observations, link)
+    fit = None if prior.falls_fast else rough_fit(observations, link)
     if fit is not None and fit.exact:
         refuse_perfect_fit(observations, link, fit.b0, name, f"a prior such as {name}=tunamh.priors.Exponential(100)")
 

@@ -11,7 +11,8 @@ import numpy as np
 from ..._arguments import settle
 from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
 from ...compiled.vector import log_quotient
-from ...priors.positive import Gamma, PositivePrior, known_or_prior
+from ...priors.gamma import Gamma
+from ...priors.positive import PositivePrior, known_or_prior
 from ..coordinates.base import Df, Scale, ScaleAndDf
 from ..observations.observed import Observations
 from ..observations.row_layout import Extra, RowLayout, known_scale, rough_fit, shared_scalar

@@ -12,7 +12,8 @@ import numpy as np
 
 from ..._arguments import shown
 from ...errors import ImproperPosterior
-from ...priors.positive import HalfStudentT, PositivePrior
+from ...priors.half_student_t import HalfStudentT
+from ...priors.positive import PositivePrior
 from ...rows.source import Rows
 from ..coordinates.base import Scale
 from ..observations.observed import Observations

@@ -20,10 +20,10 @@ def fill_half_log(theta, natural, numbers):
 class HalfLogarithm(Logarithm):
     fill = staticmethod(fill_half_log)
 
-    def natural(self, points):
+    def to_user(self, points):
         return np.concatenate([points[..., :-1], np.exp(2 * points[..., -1:])], axis=-1)
 
-    def walking(self, point):
+    def to_chain(self, point):
         return np.append(point[:-1], 0.5 * np.log(point[-1]))
 
 
@@ -35,6 +35,6 @@ def test_new_coordinates_need_no_entry_elsewhere(prior):
     for kind in (Logarithm, HalfLogarithm):
         form = kind(2)
         ready = closed_form(form, prior.bind(2), [law], start)
-        found = [ready.log_prior(form.walking(point), ready.hyper) for point in (start, np.array([0.5, 0.3, 4.0]))]
+        found = [ready.log_prior(form.to_chain(point), ready.hyper) for point in (start, np.array([0.5, 0.3, 4.0]))]
         densities.append(np.diff(found)[0] - np.diff(np.log([1.5, 4.0]))[0])
     assert densities[0] == pytest.approx(densities[1])

@@ -199,7 +199,7 @@ def _run(runs: list[ChainRun], task: Task, store: Store | None, go_on: Callable[
 
 def _taken(runs: list[ChainRun], n: int, every: int, which: Any) -> np.ndarray:
     """Some of the first ``n`` draws, from memory."""
-    return np.stack([run.target.natural(run.draws[:n])[::every, which] for run in runs])
+    return np.stack([run.target.to_user(run.draws[:n])[::every, which] for run in runs])
 
 
 def _results(runs: list[ChainRun], store: Store | None, enough: int | None) -> list[ChainResult]:
@@ -224,6 +224,6 @@ def _ended(
     target, layout = made.target, made.layout
     walked = Walked([result.draws for result in results], [result.record for result in results], task.thin)
     from_laplace = partial(laplace_attributes, target, made.kernel, made.ready, walked, task.seed, layout.names)
-    natural = [result._replace(draws=target.natural(result.draws)) for result in results]
+    natural = [result._replace(draws=target.to_user(result.draws)) for result in results]
     about = {"exact": made.kernel.exact, "statistics": made.ready.all_statistics, "settings": settings}
     return ended(natural, target, layout, about, from_laplace, seconds, progress)

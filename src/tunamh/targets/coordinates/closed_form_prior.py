@@ -346,4 +346,4 @@ def closed_form(form: Form, coefficients: ReadyPrior, extras: list[Laws], start:
         log_prior = _with_prior(form.fill, coefficients.log_prior)
     zero = np.zeros(form.dim)
     hyper = _packed(form, coefficients, laws)
-    return ReadyClosed(log_prior, hyper, form.walking(start), zero, flat, form, coefficients, laws)
+    return ReadyClosed(log_prior, hyper, form.to_chain(start), zero, flat, form, coefficients, laws)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..observations.row_layout import Arrangement, column_names
+from ..observations.row_layout import RowLayout, column_names
 from .likelihood import LowerBound, OnePredictorLikelihood, Suprema
 from .links import IDENTITY, Link
 
@@ -124,7 +124,7 @@ class BaseFamily(ABC):
     # --------------------------------------------------------------------------------------------------- rows and scale
 
     @abstractmethod
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         """The rows for compiled code, and the unknown parameters with their priors, coordinates and initial values."""
 
     cutpoints_are_intercepts: ClassVar[bool] = False
@@ -207,9 +207,9 @@ class Family(BaseFamily, OnePredictorLikelihood):
     ``derivatives`` and ``suprema``. Everything else has a default.
     """
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         """One predictor ``x.theta``; only its coefficients are unknown."""
-        return Arrangement(observations, self, column_names(observations))
+        return RowLayout(observations, self, column_names(observations))
 
 
 def _moments(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:

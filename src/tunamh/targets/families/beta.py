@@ -15,7 +15,7 @@ from ...priors.independent import IndependentPrior
 from ...priors.positive import known_or_prior, refuse_flat
 from ..coordinates.shared import Logarithm
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement
+from ..observations.row_layout import RowLayout
 from .base import BaseFamily, Responses
 from .cubic_bounds import ranges, symmetric
 from .formula_likelihood import FormulaLikelihood
@@ -55,7 +55,7 @@ class Beta(BaseFamily):
     def check(self, y: np.ndarray) -> None:
         check_proportions(y)
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         if described_by_columns(observations):
             return by_columns(
                 observations, BetaWithPrecision(), "precision", self.precision, start_at(observations, 1.0)

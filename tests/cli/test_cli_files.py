@@ -163,7 +163,7 @@ def test_check_tells_what_is_wrong(here, table):
     found = run("check", *formula)
     assert found.exit_code == 0
     assert "remark: the responses are separated along" in found.output
-    found = run("check", *formula, "--prior", "distance=flat()")
+    found = run("check", *formula, "--prior", "distance=flat()", "--prior", "Intercept=flat()")
     assert found.exit_code == 2
     assert "problem: the responses are separated" in found.output
     table.assign(distance=table["distance"].mask(table["distance"] > 2000)).to_csv("holes.csv", index=False)

@@ -52,6 +52,14 @@ def test_the_intercept_is_as_wide_as_the_coefficients_are_where_columns_are_zero
     assert (laws(flat).kind == FLAT).all()
 
 
+def test_a_family_of_ones_own_has_a_flat_intercept():
+    """Nothing is known of its link: a prior about the responses' mean could be far from all predictors."""
+    poisson = tunamh.family(lambda eta, y: np.exp(eta) - y * eta, convex=True)
+    table = TABLE.assign(n=RNG.poisson(1000, N))
+    found = laws(tunamh.regression("n ~ size", table, family=poisson))
+    assert found.kind.tolist() == [FLAT, NORMAL]
+
+
 def test_a_column_of_two_values_has_their_distance_for_its_size():
     """As an estimator takes it, and as a factor of two levels is taken."""
     table = TABLE.assign(rare=1000.0 + (np.arange(N) % 50 == 0), text=np.where(np.arange(N) % 50 == 0, "yes", "no"))

@@ -102,7 +102,7 @@ def _separation(target: Any) -> Any:
     if direction is not None:
         names = ", ".join(base.names_along(direction)[:8])
         yield f"the responses are separated along {names}, so that there is no posterior: give these terms priors."
-    elif base.arranged.form is None:
+    elif base.row_layout.form is None:
         flat = base.on_columns(np.ones(base.dim, bool))
         direction = flat.separating_direction()
         if direction is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from ..targets import GLM
 from ..targets.designs.from_tables import NamedDesign
 from ..targets.families import Gaussian
 from ..targets.families.base import BaseFamily, Location
+from ..targets.families.response_checks import WrongResponse
 from .censoring import censoring_of
 from .errors import FormulaError, listed
 from .evaluate import Values
@@ -152,7 +152,7 @@ def _check_response(model: FormulaModel, family: Any, y: Any, of_trials: bool) -
         family.check(y)
     except ValueError as error:
         counted = ", counted without the rows that were left out" if model.dropped else ""
-        told = re.sub(r"^y must", "it must", str(error).rstrip(".").replace(" in y ", " "))
+        told = (error.without_name if isinstance(error, WrongResponse) else str(error)).rstrip(".")
         raise FormulaError(f"the response {label(model.response.node)} does not fit: {told}{counted}.") from None
 
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..targets.designs import DenseDesign, GatheredDesign
-from ..targets.designs.indexed import NOWHERE, GatheredBlock
+from ..targets.designs import DenseDesign, IndexedDesign
+from ..targets.designs.indexed import NOWHERE, IndexedBlock
 from .coding import Block, blocks_of
 from .errors import FormulaError, listed
 from .evaluate import Values, as_factor
@@ -36,15 +36,15 @@ class Columns(NamedTuple):
     def design(self) -> Any:
         if self.positions.shape[1] == 0:
             return DenseDesign(np.ascontiguousarray(self.whole))
-        return GatheredDesign(self.whole, self.positions, self.values, self.dim)
+        return IndexedDesign(self.whole, self.positions, self.values, self.dim)
 
-    def block(self) -> GatheredBlock:
+    def block(self) -> IndexedBlock:
         """For compiled code, which would not notice positions that a stranger's model puts outside its columns."""
         at = self.positions
         if self.whole.shape[1] > self.dim or (at.size and not (at.min() >= NOWHERE and at.max() < self.dim)):
             raise FormulaError(f"the model names columns outside its {self.dim}.")
         values = np.empty((len(self.whole), 0)) if self.values is None else self.values
-        return GatheredBlock(np.ascontiguousarray(self.whole), at, values, self.dim)
+        return IndexedBlock(np.ascontiguousarray(self.whole), at, values, self.dim)
 
     def dense(self) -> np.ndarray:
         return self.block().dense()

@@ -89,7 +89,7 @@ def laplace_attributes(
     every = max(1, len(draws) * kept * draws[0].shape[1] // _VALUES)
     points = np.stack([chain[:kept:every] for chain in draws])
     some = points[:, :: max(1, points.shape[1] // FEWEST_DRAWS)]
-    if (np.ptp(target.natural(some), axis=(0, 1)) == 0).any():  # no chain moved
+    if (np.ptp(target.to_user(some), axis=(0, 1)) == 0).any():  # no chain moved
         return {}
     rows = float(np.mean([ready.all_statistics.rows(record[:kept]).mean() for record in records]))
     steps = int(min(_STEPS, max(_STEP_SHARE * thin * len(draws) * kept, _ROWS / max(rows, 1.0))))
@@ -105,7 +105,7 @@ def measured(
     """Means and standard deviations of draws (chain, draw, parameter) beside the law's, in natural units."""
     of = law_is_of(target)
     centre, covariance = moments(of, law)
-    natural = target.natural(walked)[..., : len(centre)]  # effects of groups are not part of it
+    natural = target.to_user(walked)[..., : len(centre)]  # effects of groups are not part of it
     mean, variance = natural.mean(axis=(0, 1)), natural.var(axis=(0, 1))
     sd = np.sqrt(variance)
     ratio = sd / np.sqrt(np.diag(covariance))

@@ -102,7 +102,7 @@ class Predictor:
         if columns.dim != dim:
             raise FormulaError(f"the formula makes {columns.dim} columns, and the result has coefficients of {dim}.")
         block = columns.block()
-        parts = [block.times(np.ascontiguousarray(theta[:, k * dim : (k + 1) * dim].T)).T for k in range(self.classes)]
+        parts = [block.matmat(np.ascontiguousarray(theta[:, k * dim : (k + 1) * dim].T)).T for k in range(self.classes)]
         eta = np.stack(parts, axis=-1) if self.fitted.per_class else parts[0]
         if chunk.offset is not None:
             eta = eta + (chunk.offset if eta.ndim == 2 else chunk.offset[:, None])

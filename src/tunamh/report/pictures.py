@@ -202,8 +202,8 @@ def paths(chains: np.ndarray) -> Markup:
 
 def strip(values: np.ndarray, limit: float) -> tuple[Markup, list[tuple[float, str]]]:
     """Numbers as dots on a line, about zero, with a band within which they do not matter; and the axis."""
-    reach = max(1.3 * limit, 1.05 * float(np.abs(values).max(initial=0.0)))
-    axis = _Axis(-reach, reach)
+    farthest = max(1.3 * limit, 1.05 * float(np.abs(values).max(initial=0.0)))
+    axis = _Axis(-farthest, farthest)
     band = f'<rect class="band" x="{axis(-limit):.2f}%" width="{axis(limit) - axis(-limit):.2f}%" y="0" height="44"/>'
     zero = f'<line class="zero" x1="{axis(0):.2f}%" x2="{axis(0):.2f}%" y1="0" y2="44"/>'
     dots = "".join(

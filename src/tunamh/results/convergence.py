@@ -193,15 +193,15 @@ def _normal_scores(values: np.ndarray, order: np.ndarray) -> np.ndarray:
     from scipy.special import ndtri
 
     size = values.shape[1]
-    table = ndtri((0.5 * np.arange(2, 2 * size + 1) - 0.375) / (size + 0.25))
+    by_rank = ndtri((0.5 * np.arange(2, 2 * size + 1) - 0.375) / (size + 0.25))
     scores = np.empty_like(values)
-    _look_up(values, order, table, scores)
+    _look_up(values, order, by_rank, scores)
     return scores
 
 
 @helper
-def _look_up(values, order, table, scores):
-    """``scores = table[first + last]``, the two ends of each run of equal values in the order of the row."""
+def _look_up(values, order, by_rank, scores):
+    """``scores = by_rank[first + last]``, the two ends of each run of equal values in the order of the row."""
     size = values.shape[1]
     for j in range(values.shape[0]):
         first = 0
@@ -210,7 +210,7 @@ def _look_up(values, order, table, scores):
             while last + 1 < size and values[j, order[j, last + 1]] == values[j, order[j, first]]:
                 last += 1
             for k in range(first, last + 1):
-                scores[j, order[j, k]] = table[first + last]
+                scores[j, order[j, k]] = by_rank[first + last]
             first = last + 1
 
 

@@ -158,7 +158,7 @@ def _with_kernel(then: dict[str, str], kernel: Kernel) -> dict[str, str]:
 def catch_up(store: Store, runs: list[ChainRun], clock: Clock, progress: Progress, ctrl_c: HeldInterrupts) -> None:
     """Bring every chain to where the store has it; chunks that are missing in between are drawn again first."""
     for run in runs:
-        run.write_to(store.writer(run.number, run.target.natural), store.header.chunk_draws)
+        run.write_to(store.writer(run.number, run.target.to_user), store.header.chunk_draws)
         goal = run.goal
         missing, last = store.survey(run.number)
         for before, stop in missing:

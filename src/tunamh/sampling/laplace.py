@@ -57,7 +57,7 @@ class LaplaceApproximation:
 
     @property
     def mode(self) -> np.ndarray:
-        return self.target.natural(self.law.mean)
+        return self.target.to_user(self.law.mean)
 
     @cached_property
     def _moments(self) -> tuple[np.ndarray, np.ndarray]:
@@ -82,7 +82,7 @@ class LaplaceApproximation:
         draws, chains = whole_number("draws", draws, 1), whole_number("chains", chains, 1)
         seed = seed_sequence("rng", rng)
         walked = supported_draws(self.target, self.law, draws * chains, np.random.default_rng(seed))
-        posterior = posterior_of(self.target.natural(walked.reshape(chains, draws, -1)), self.layout)
+        posterior = posterior_of(self.target.to_user(walked.reshape(chains, draws, -1)), self.layout)
         settings = {
             "target": repr(self.target),
             "test": "no test",

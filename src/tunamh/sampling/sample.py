@@ -161,4 +161,4 @@ def _initial_points(init: Any, chains: int, target: Target) -> list[np.ndarray |
             f"init must have shape ({dim},), one number per parameter, or ({chains}, {dim}), one row per chain, "
             f"got {points.shape}."
         )
-    return [target.walking(point.copy()) for point in np.broadcast_to(points, (chains, dim))]
+    return [target.to_chain(point.copy()) for point in np.broadcast_to(points, (chains, dim))]

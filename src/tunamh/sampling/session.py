@@ -27,6 +27,7 @@ from ..store import Store
 from ..targets.base import Target
 from .choose import choose
 from .clock import Clock, SetUp
+from .compiling import compile_together, compile_while_setting_up
 from .completion import attempt, ended, warn
 from .destination import ExistingStore, Made, NewStore, Task, catch_up
 from .run import ChainRun, run_all
@@ -80,6 +81,7 @@ def carry_out(
     clock = Clock(max_seconds)
     with ExitStack() as stack, one_blas_thread(), Progress("set-up", show=progressbar) as progress:
         place.check_early(target, stack)
+        compile_while_setting_up()
         with watching(set_up := SetUp(target.n_rows, clock, progress)):
             made = choices.made()
             if made.target.gathered is not None:
@@ -146,8 +148,7 @@ def _opened(made: Made, task: Task, progress: Progress, in_memory: bool) -> list
     for line in (*made.given.remarks(), made.why):
         progress.say(line)
     announce("loading compiled code (first use compiles it)")
-    if not runs[0].setup.loop.is_kept:
-        progress.say("compiling, which the first use after an installation does: 10 to 30 seconds")
+    compile_together(runs[0].setup, progress)
     if gathered is not None and made.ready.source is not NO_ROWS:
         announce("gathering the first rows that chains will draw")
         gathered.begin(seeds_of_measure(task.seed)[1])
@@ -198,7 +199,7 @@ def _run(runs: list[ChainRun], task: Task, store: Store | None, go_on: Callable[
 
 def _taken(runs: list[ChainRun], n: int, every: int, which: Any) -> np.ndarray:
     """Some of the first ``n`` draws, from memory."""
-    return np.stack([run.target.natural(run.draws[:n])[::every, which] for run in runs])
+    return np.stack([run.target.to_user(run.draws[:n])[::every, which] for run in runs])
 
 
 def _results(runs: list[ChainRun], store: Store | None, enough: int | None) -> list[ChainResult]:
@@ -223,6 +224,6 @@ def _ended(
     target, layout = made.target, made.layout
     walked = Walked([result.draws for result in results], [result.record for result in results], task.thin)
     from_laplace = partial(laplace_attributes, target, made.kernel, made.ready, walked, task.seed, layout.names)
-    natural = [result._replace(draws=target.natural(result.draws)) for result in results]
+    natural = [result._replace(draws=target.to_user(result.draws)) for result in results]
     about = {"exact": made.kernel.exact, "statistics": made.ready.all_statistics, "settings": settings}
     return ended(natural, target, layout, about, from_laplace, seconds, progress)

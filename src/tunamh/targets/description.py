@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .designs.with_offset import ShiftedDesign
+from .designs.with_offset import DesignWithOffset
 from .families.metadata import family_as_json
 from .observations.observed import InMemory
 
@@ -26,7 +26,7 @@ def regression_as_json(target: GLM) -> dict[str, Any]:
         "columns": None if rows.names is None else [str(name) for name in rows.names],
         "dim": int(design.dim),
         "factors": design.factors,
-        "offset": isinstance(design, ShiftedDesign),
+        "offset": isinstance(design, DesignWithOffset),
         "weighted": isinstance(rows, InMemory) and rows.weighted,
         "predictors": {
             name: None if labels is None else list(labels)

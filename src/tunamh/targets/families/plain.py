@@ -26,7 +26,11 @@ def as_family(given: Any) -> BaseFamily:
 def _adopted(given: Any) -> Family:
     """An object of a class of the same name, whose members are those of ``given`` wherever it has them."""
     members = {name: _member(given, name) for name in dir(Family) if not name.startswith("_") and name in dir(given)}
-    own = {"__repr__": lambda self: repr(given), "__module__": type(given).__module__}
+    own = {
+        "__repr__": lambda self: repr(given),
+        "__reduce__": lambda self: (_adopted, (given,)),  # families are sent to other processes with the rows' sums
+        "__module__": type(given).__module__,
+    }
     return type(type(given).__name__, (Family,), {**members, **own})()
 
 

@@ -64,12 +64,15 @@ from .targets import (
     family,
 )
 from .targets.expansion.control import Taylor
+from .targets.families.registry import FAMILIES
 
 _ESTIMATORS = ("BayesianGLM", "BayesianLogisticRegression", "BayesianRobustRegression")
 
 
 def __getattr__(name: str) -> object:
-    """The estimators are imported when they are asked for: scikit-learn is an extra, and takes its time."""
+    """Estimators, imported when asked for (scikit-learn is an extra), and families that are not listed here."""
+    if name in FAMILIES:
+        return FAMILIES[name]
     if name == "estimators" or name in _ESTIMATORS:
         from importlib import import_module
 

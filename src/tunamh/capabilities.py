@@ -52,7 +52,7 @@ class Examined(Expandable, Protocol):
 
     @property
     @abstractmethod
-    def walking_names(self) -> list[str]:
+    def chain_names(self) -> list[str]:
         """The parameters' names in the order in which they are walked."""
 
     @property
@@ -86,7 +86,7 @@ class Examined(Expandable, Protocol):
         """Whether what is known at an expansion proves that there is a posterior."""
 
     @abstractmethod
-    def doubts(self) -> list[str]:
+    def model_warnings(self) -> list[str]:
         """What a person should be told of the model before it is sampled."""
 
 

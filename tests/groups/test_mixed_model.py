@@ -403,8 +403,8 @@ def test_init_takes_what_results_have():
     model = MixedModel(X, eta + rng.standard_normal(400), tunamh.Gaussian(), groups, prior=Normal(scale=3.0))
     tree = tunamh.sample(model, draws=30, tune=30, chains=1, rng=3)
     point = tree.posterior.isel(chain=0, draw=-1)
-    state = model.walking(np.concatenate([np.ravel(point[name].values) for name, _ in model.variables]))
-    assert np.allclose(model.natural(state), np.concatenate([np.ravel(point[name]) for name, _ in model.variables]))
+    state = model.to_chain(np.concatenate([np.ravel(point[name].values) for name, _ in model.variables]))
+    assert np.allclose(model.to_user(state), np.concatenate([np.ravel(point[name]) for name, _ in model.variables]))
     again = tunamh.sample(model, draws=3, tune=0, chains=1, rng=3, init=point)
     assert again.posterior["theta"].shape == (1, 3, 2)
 

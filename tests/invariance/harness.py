@@ -103,7 +103,7 @@ class Mover:
     def ready(cls, target: Any, kernel: ReadyKernel, given: Any) -> Mover:
         setup = setup_of(target, kernel, np.random.SeedSequence(0))
         compile_parts(setup)
-        return cls(target, setup, lambda point: target.state_at(given.walking(point)))
+        return cls(target, setup, lambda point: target.state_at(given.to_chain(point)))
 
     def moved(self, points: np.ndarray, steps: int, seed: int) -> np.ndarray:
         """Every point after ``steps`` steps from it; one stream of random numbers for all of them."""
@@ -115,7 +115,7 @@ class Mover:
             state = ChainState(self.to_state(point), rng, stream, self.setup.kernel.first_memory)
             self.begin(state.here, state.memory, rng)
             advance(state, self.setup, ends[k : k + 1], record, steps)
-        return self.target.natural(ends)
+        return self.target.to_user(ends)
 
     def begin(self, state: np.ndarray, memory: np.ndarray, rng: np.random.Generator) -> None:
         """What else the state of a kernel has begins as a draw given the parameters; most have nothing."""

@@ -84,6 +84,22 @@ def test_trials_and_offsets_by_name(tmp_path):
         tunamh.GLM(rows[["a"]], "k", tunamh.Probit(), trials="n")
 
 
+@pytest.mark.parametrize(
+    "family", [tunamh.Gaussian(1.0), tunamh.LogNormal(0.7), tunamh.Exponential(), tunamh.Weibull(1.3)], ids=repr
+)
+def test_censored_responses_are_censored_in_blocks_that_are_not_held(family):
+    rng = np.random.default_rng(0)
+    x, c = rng.standard_normal(4000), (rng.random(4000) < 0.4) * 1.0
+    y = np.exp(1 + 0.5 * x + 0.7 * rng.standard_normal(4000))
+    blocks = [{"x": x[rows], "y": y[rows], "c": c[rows]} for rows in (slice(2000), slice(2000, None))]
+    whole = tunamh.GLM(x[:, None], y, family, censored=c)
+    rows = tunamh.open_rows(blocks, memory=20_000)
+    in_blocks = tunamh.GLM(rows[["x"]], "y", family, censored="c")
+    assert not in_blocks.given_rows.in_process
+    points = np.array([[0.5], [0.1]])
+    np.testing.assert_allclose(np.diff(in_blocks.energies_at(points)), np.diff(whole.energies_at(points)))
+
+
 def test_single_precision_is_kept(tmp_path):
     names = ["a", "b", "c"]
     columns = {name: X[:, j].astype(np.float32) for j, name in enumerate(names)}

@@ -138,7 +138,7 @@ def _table(word: str) -> dict[str, np.ndarray]:
         "reals": a + rng.standard_t(4, _ROWS),
         "counts": rng.poisson(np.exp(0.3 * a) * rng.gamma(3, 1 / 3, _ROWS) * (u < 0.8)).astype(float),
         "positive": np.exp(0.5 * a + 0.5 * rng.standard_normal(_ROWS)),
-        "shares": rng.beta(2 * np.exp(0.3 * a), 2.0),
+        "proportions": rng.beta(2 * np.exp(0.3 * a), 2.0),
         "classes": rng.integers(3, size=_ROWS).astype(float),
     }
     kind = family_named(word).responses.name.lower()

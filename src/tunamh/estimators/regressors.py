@@ -32,6 +32,8 @@ def _has_labels(estimator: Any) -> bool:
 class _Regressor(RegressorMixin, PosteriorEstimator):
     """``fit``, ``predict`` and what follows from them, for one linear predictor per row."""
 
+    family: Any = None
+
     @abstractmethod
     def _family(self) -> BaseFamily:
         """What the estimator's arguments say of the responses."""
@@ -106,7 +108,7 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = has_positive_responses(vars(self).get("family"))
+        tags.target_tags.positive_only = has_positive_responses(self.family)
         return tags
 
 

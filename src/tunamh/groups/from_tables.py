@@ -8,7 +8,7 @@ from .._arguments import shown
 from ..rows.in_memory import fits, load_columns
 from ..rows.table_source import SomeColumns, Tables
 from ..tables.frames import Frame
-from ..targets.observations.inputs import Beside, by_name, columns_named
+from ..targets.observations.inputs import RowExtras, by_name, columns_named
 from .grouping import GroupEffects
 
 BYTES_OF_AN_EFFECT = 320
@@ -16,8 +16,8 @@ BYTES_OF_AN_EFFECT = 320
 
 
 def from_tables(
-    X: SomeColumns | Tables, y: Any, beside: Beside, groups: Any
-) -> tuple[Frame, Any, Beside, list[GroupEffects]]:
+    X: SomeColumns | Tables, y: Any, beside: RowExtras, groups: Any
+) -> tuple[Frame, Any, RowExtras, list[GroupEffects]]:
     """All columns in memory: what a model with groups takes where a user names them."""
     tables: Tables = X.tables if isinstance(X, SomeColumns) else X
     given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in _listed(groups)]

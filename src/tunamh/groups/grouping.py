@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._arguments import moderate_number, settle, shown
+from ..priors.half_normal import HalfNormal
 from ..priors.laws import Laws
-from ..priors.positive import HalfNormal, PositivePrior, refuse_flat
+from ..priors.positive import PositivePrior, refuse_flat
 from ..tables.frames import column_names, name_of
 from ..tables.levels import every_level
 from ..tables.matrices import as_matrix, one_column

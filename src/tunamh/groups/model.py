@@ -22,20 +22,18 @@ from ..targets.description import mixed_as_json
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import SEVERAL_ROW, pack_hyper
-from ..targets.observations.inputs import Beside
+from ..targets.observations.inputs import RowExtras, censoring
 from ..targets.parts import no_distance
 from .centre import Centre
 from .effect_columns import with_groups
 from .factor_setup import factor_record
-from .flat_scales import refuse_flat_scales
 from .from_tables import from_tables
 from .grouping import GroupEffects, Grouping, warn_of_single_rows
-from .labels import effect_names, scale_names
 from .laplace import SharedParameters, law_of_shared
 from .layout import FACTOR, pack
-from .parameters import GroupedParameters
+from .parameters import GroupedParameters, effect_names, scale_names
 from .quadratic import precision_at
-from .request import groupings_of, in_order, listed, refuse, unit
+from .request import groupings_of, in_order, listed, refuse, refuse_flat_scales, unit
 from .scale_priors import ScalePriors
 from .soundness import trusted_centre
 from .sums import GroupedRows, Point
@@ -49,7 +47,7 @@ class MixedModel(GroupedParameters):
 
     Parameters
     ----------
-    X, y, family, prior, weights, offset, trials, censored
+    X, y, family, prior, weights, offset, trials, censored, event
         As for `GLM`. ``theta`` are the coefficients of ``X``. All families except `Categorical` work, with their
         unknown parameters. Rows of `tunamh.open_rows` are read once and must fit into its ``memory``.
     groups : GroupEffects, or a list of them
@@ -79,9 +77,10 @@ class MixedModel(GroupedParameters):
         offset: Any = None,
         trials: Any = None,
         censored: Any = None,
+        event: Any = None,
         keep_effects: bool | None = None,
     ):
-        beside = Beside(weights, offset, trials, censored)
+        beside = RowExtras(weights, offset, trials, censoring(censored, event))
         if isinstance(X, SomeColumns | Tables):
             X, y, beside, groups = from_tables(X, y, beside, groups)
         given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed(groups)]
@@ -92,7 +91,7 @@ class MixedModel(GroupedParameters):
                 "group effects need rows in memory in any order, and a source of your own gives them block by block: "
                 "give X and y as arrays, or columns of tunamh.open_rows by name."
             )
-        form = base.arranged.form
+        form = base.row_layout.form
         refuse(base, form)
         form = form if isinstance(form, Scale) else None  # what else there is, effects do not depend on
         self._set_up(base, groupings_of(base, given, unit(base, form)), form)
@@ -107,7 +106,7 @@ class MixedModel(GroupedParameters):
         """Of the common columns' regression and the groups; nothing is read yet."""
         refuse_flat_scales(base, groupings)
         p, m, n_effects = base.dim, sum(one.scales for one in groupings), sum(one.groups * one.q for one in groupings)
-        design, arranged = with_groups(base, groupings, p + m)
+        design, rows = with_groups(base, groupings, p + m)
         self._settle(
             base=base,
             groupings=groupings,
@@ -118,7 +117,7 @@ class MixedModel(GroupedParameters):
             keeps_effects=n_effects <= _MOST_KEPT,
             grouped=GroupedRows(base, groupings),
             scale_priors=ScalePriors(base._prior, groupings, -1 if form is None else form.tau_at),
-            rows_of=base.on_observations(arranged, y_column=design.numbers.width),
+            rows_of=base.on_observations(rows, y_column=design.numbers.width),
             predictors=base.predictors,
         )
         effects = [name for one in groupings for name in effect_names(one)]
@@ -130,14 +129,14 @@ class MixedModel(GroupedParameters):
             hyper=own_numbers(
                 design.numbers,
                 temper=base.temper,
-                weighted=arranged.weighted,
+                weighted=rows.weighted,
                 grain=base.family.grain,
                 table=design.table,
             ),
             family_hyper=list(base._family_hyper),
             parts=base.parts_with(*base.terms.taylor_parts)._replace(**design.parts._asdict(), distance=no_distance),
             dim=p + m + len(effects),
-            names=[*base.walking_names, *scales, *effects],
+            names=[*base.chain_names, *scales, *effects],
             prior=None,
             ready=Flat().bind(p + m + len(effects)),
             temper=base.temper,
@@ -214,7 +213,7 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def _hyper(self) -> np.ndarray:
-        centre, form = self.centre, self.base.arranged.form
+        centre, form = self.centre, self.base.row_layout.form
         expansion = pack(
             self.factor_records,
             n_scales=self.m,
@@ -235,6 +234,9 @@ class MixedModel(GroupedParameters):
     @property
     def fingerprint(self) -> str:
         return self.base.fingerprint
+
+    def remarks(self) -> list[str]:
+        return self.base.remarks()
 
     def check_data(self) -> None:
         self.base.check_data()

@@ -90,22 +90,13 @@ def moments(target: Any, law: LaplaceLaw) -> tuple[np.ndarray, np.ndarray]:
     errors.
     """
     if target.walks_linearly:
-        factor = target.natural(law.factor.T).T
-        return target.natural(law.mean), factor @ factor.T
-    if target.natural(law.mean) is law.mean:
+        factor = target.to_user(law.factor.T).T
+        return target.to_user(law.mean), factor @ factor.T
+    if target.to_user(law.mean) is law.mean:
         return law.mean, law.factor @ law.factor.T
     points = supported_draws(target, law, max(_PUSHED, 4 * len(law.mean)), np.random.default_rng(0))
     z = points - points.mean(axis=0)
     root = np.linalg.cholesky(np.atleast_2d(np.cov(z.T)))
     matched = law.mean + np.linalg.solve(root, z.T).T @ law.factor.T
-    natural = target.natural(matched if _in_support(target, matched).all() else points)
+    natural = target.to_user(matched if _in_support(target, matched).all() else points)
     return natural.mean(axis=0), np.atleast_2d(np.cov(natural.T))
-
-
-def labels(target: Any) -> list[str]:
-    """The natural parameters as a summary's table names them: ``theta[age]``, ``scale``."""
-    return [
-        name if label is None else f"{name}[{label}]"
-        for name, of_name in target.variables
-        for label in ([None] if of_name is None else of_name)
-    ]

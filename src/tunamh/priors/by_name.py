@@ -9,10 +9,12 @@ import numpy as np
 
 from .._arguments import settle, shown
 from .columns import refuse_names
-from .independent import Flat, IndependentPrior
+from .flat import Flat
+from .independent import IndependentPrior
 from .laws import NORMAL, Laws, ready
 from .mixtures import MixturePrior
 from .potential import Prior, ReadyPrior
+from .registry import independent_names
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,7 @@ def _for_one(prior: IndependentPrior, where: str) -> IndependentPrior:
             f"the prior {where} is the class {prior.__name__}: give a value, such as {prior.__name__}(...)."
         )
     if not isinstance(prior, IndependentPrior):
-        raise TypeError(
-            f"the prior {where} must be Flat, Normal, StudentT, Laplace or Cauchy of tunamh.priors, got {shown(prior)}."
-        )
+        raise TypeError(f"the prior {where} must be {independent_names()} of tunamh.priors, got {shown(prior)}.")
     for name, value in prior.by_column().items():
         if isinstance(value, tuple | dict):
             raise ValueError(

@@ -20,8 +20,10 @@ import numpy as np
 from .._arguments import moderate_number, settle, shown
 from ..compiled import NO_FAULT, Part, Step, fixed, helper, part
 from ..compiled.layouts import NUMBER, WHOLE, Layout
+from .half_cauchy import HalfCauchy
+from .half_student_t import HalfStudentT
 from .laws import FLAT, LAPLACE, NORMAL, Laws, ReadyIndependent, ready, records
-from .positive import HalfCauchy, HalfStudentT, PositivePrior
+from .positive import PositivePrior
 from .potential import Prior, ReadyPrior
 
 _COEFFICIENTS: dict[str, Any] = {"mixed": ("d",), "fixed_variance": ("d",), "mean": ("d",)}

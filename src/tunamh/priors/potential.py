@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..compiled import LogPrior, Part, part
+from .words import ShellWord
 
 if TYPE_CHECKING:
     from .mixtures import Mixture
@@ -82,16 +83,16 @@ class ReadyPrior(ABC):
         """The prior minus its expansion at ``at``."""
 
 
-class Prior(ABC):
+class Prior(ShellWord, ABC):
     """A prior as the user writes it."""
 
     def by_column(self) -> dict[str, Any]:
-        """What may differ from column to column: numbers for all columns, tuples in their order, dicts by name."""
+        """The arguments that may differ by column: a number for all, a tuple in the columns' order, or a dict."""
         return {}
 
     @property
     def by_position(self) -> bool:
-        """Whether it has numbers for coefficients by their places, in the order of the columns."""
+        """Whether some arguments are given in the order of the columns."""
         return any(isinstance(value, tuple) for value in self.by_column().values())
 
     def in_order(self, names: Sequence[str]) -> Prior:

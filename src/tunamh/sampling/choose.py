@@ -27,7 +27,7 @@ from ..proposals import Autoregressive, as_proposal
 from ..proposals.across_modes import AcrossModes
 from ..rows.gathered_rows import FIRST_ROWS
 from ..targets.base import Target
-from ..targets.checks.properness import Regression, refuse_dependent_columns, refuse_separated, why_unsafe
+from ..targets.checks.properness import ExaminedTarget, refuse_dependent_columns, refuse_separated, why_unsafe
 from ..targets.expansion.control import Taylor
 from ..targets.expansion.taylor import TaylorTarget
 from ..targets.scale_mixtures.known_error import GivenScales, GivenScalesTarget
@@ -131,10 +131,10 @@ def _joint(target: Target, test: Any, proposal: Any, why: str) -> Choice:
     return Choice(target, MetropolisHastings(proposal, test), why)
 
 
-def _for_regression(target: Regression, frames: int) -> Choice:
+def _for_regression(target: ExaminedTarget, frames: int) -> Choice:
     _refuse_improper_columns(target)
     mode = target.modes[0]
-    for doubt in target.doubts():
+    for doubt in target.model_warnings():
         warnings.warn(doubt, stacklevel=4 + frames)
     if len(target.modes) > 1:
         return _across_modes(target)
@@ -157,7 +157,7 @@ def _for_regression(target: Regression, frames: int) -> Choice:
         return _without_expansion(target, str(unbounded))
 
 
-def _refuse_improper_columns(target: Regression) -> None:
+def _refuse_improper_columns(target: ExaminedTarget) -> None:
     """Columns that leave no posterior under their prior leave none beside group effects, which have a proper one.
 
     Energies of several predictors are not convex: what is known at their mode proves nothing, so that rows are asked.
@@ -167,7 +167,7 @@ def _refuse_improper_columns(target: Regression) -> None:
         refuse_separated(target)
 
 
-def _expanded(target: Regression, order: int) -> tuple[TaylorTarget, str]:
+def _expanded(target: ExaminedTarget, order: int) -> tuple[TaylorTarget, str]:
     """About the mode, or about the mean where these are far apart; and which of them it was."""
     mode = target.modes[0]
     expanded = target.taylor(order, mode.point, mode.expansion, whiten=True, original_bounds=False)
@@ -180,7 +180,7 @@ def _expanded(target: Regression, order: int) -> tuple[TaylorTarget, str]:
     return target.taylor(order, mean, target.expansion(mean), whiten=True, original_bounds=False), "the mean"
 
 
-def _with_levels(target: Regression, expanded: TaylorTarget, batch: float) -> Choice | None:
+def _with_levels(target: ExaminedTarget, expanded: TaylorTarget, batch: float) -> Choice | None:
     """Thin and pure levels as groups, where these cost most and groups cost less; else None."""
     if expanded.order < 2 or batch < _LEVELS_FROM or not may_have_groups(target):
         return None
@@ -202,7 +202,7 @@ def _with_levels(target: Regression, expanded: TaylorTarget, batch: float) -> Ch
     return Choice(leveled, leveled.own_kernel(), why)
 
 
-def _by_trajectories(target: Regression, batch: float) -> Choice | None:
+def _by_trajectories(target: ExaminedTarget, batch: float) -> Choice | None:
     """Hamiltonian trajectories, where a step would read all rows and hardly be accepted; else None."""
     if target.dim < _DIM_OF_TRAJECTORIES or batch < MH_PASS_SHARE * target.n_rows:
         return None
@@ -217,7 +217,7 @@ def _by_trajectories(target: Regression, batch: float) -> Choice | None:
     return Choice(swept, swept.own_kernel(), why)
 
 
-def _spread_of_weights(target: Regression) -> float:
+def _spread_of_weights(target: ExaminedTarget) -> float:
     """The standard deviation of ``log pi - log q`` over draws from the Laplace law ``q``: one pass.
 
     Independent draws make .3 effective ones each where it is 1.6, .07 where it is 3 and .008 where it is 4.6 (logistic,
@@ -230,7 +230,7 @@ def _spread_of_weights(target: Regression) -> float:
     return float(np.std(log_weights)) if np.isfinite(log_weights).all() else np.inf
 
 
-def _given_scales(target: Regression) -> Choice:
+def _given_scales(target: ExaminedTarget) -> Choice:
     """A prior that is Gaussian given scales: these and the coefficients in turn (spec 5o)."""
     mode = target.modes[0]
     unsafe = why_unsafe(target, mode)
@@ -242,7 +242,7 @@ def _given_scales(target: Regression) -> Choice:
     return Choice(GivenScalesTarget(expanded), InTurn(GibbsScales(), MetropolisHastings(GivenScales(), test)), why)
 
 
-def _across_modes(target: Regression) -> Choice:
+def _across_modes(target: ExaminedTarget) -> Choice:
     """Several modes: proposals from the mixture of their Laplace laws, decided on all rows."""
     proposal = AcrossModes.of(target.modes)
     return _joint(
@@ -254,7 +254,7 @@ def _across_modes(target: Regression) -> Choice:
     )
 
 
-def _without_expansion(target: Regression, why: str) -> Choice:
+def _without_expansion(target: ExaminedTarget, why: str) -> Choice:
     """No expansion to rely on; minibatches pay where the posterior knows far fewer rows than there are (spec 5e)."""
     if target.effective_rows < 0.25 * target.n_rows and np.isfinite(target.total_bound):
         return _joint(target, TunaMH(), target.default_proposal(), f"a random walk on minibatches, since {why}")

@@ -97,7 +97,7 @@ class Target(Value):
     """Whether `fingerprint` looks at all rows, or at some only."""
 
     walks_linearly: bool = False
-    """Whether `natural` is known to be a linear map."""
+    """Whether `to_user` is known to be a linear map."""
 
     @property
     def description(self) -> dict[str, Any] | None:
@@ -109,7 +109,7 @@ class Target(Value):
         *,
         rows: np.ndarray | GatheredRows | int,
         bound_column: int,
-        hyper: Sequence[float],
+        hyper: Sequence[float] | np.ndarray,
         parts: Parts,
         family_hyper: Sequence[float] = (),
         dim: int,
@@ -285,11 +285,11 @@ class Target(Value):
             elsewhere=elsewhere,
         )
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
+    def to_user(self, points: np.ndarray) -> np.ndarray:
         """Convert points (..., d) from the chain's parameters to the user's parameters."""
         return points
 
-    def walking(self, point: np.ndarray) -> np.ndarray:
+    def to_chain(self, point: np.ndarray) -> np.ndarray:
         """Convert a point from the user's parameters to the chain's parameters."""
         return point
 
@@ -298,6 +298,10 @@ class Target(Value):
         """The variables in results, in order, with labels for vectors."""
         return [("theta", self.names)]
 
+    def remarks(self) -> list[str]:
+        """Lines that a person should see before sampling, which are no warnings."""
+        return []
+
     @property
     def recorded(self) -> list[str]:
         """The names of the numbers in a draw: the parameters, and other parts of the state."""
@@ -305,7 +309,7 @@ class Target(Value):
 
     @property
     def reported(self) -> list[str]:
-        """The names of the user's parameters, as in `tunamh.summary`; one for each number of `natural`."""
+        """The names of the user's parameters, as in `tunamh.summary`; one for each number of `to_user`."""
         return [
             f"{name}{label}"
             for name, labels in self.variables
@@ -361,7 +365,7 @@ class Target(Value):
         return None
 
     def why_own_kernel(self) -> str:
-        """What that kernel does, in words."""
+        """What this kernel does, in words."""
         return ""
 
     @property

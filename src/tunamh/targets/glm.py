@@ -16,15 +16,15 @@ from ..process.stages import announce
 from .base import Expansion, checked_temper
 from .checks.conditioning import dependent_columns
 from .checks.flat_positive import refuse_unproved
-from .checks.model_warnings import doubts, names_along, proved_proper, refuse_positions, searched
+from .checks.model_warnings import model_warnings, names_along, proved_proper, refuse_positions, searched
+from .checks.properness import impossible
 from .checks.separation import separating_direction
-from .checks.soundness import impossible
 from .coordinates.closed_form_prior import ReadyClosed, closed_form
 from .coordinates.recentred import Recentred, recentrings
 from .description import regression_as_json
 from .expansion.expanded_rows import expanded, firefly
+from .expansion.multi_predictor import MultiPredictor
 from .expansion.one_predictor import OnePredictor
-from .expansion.several_predictors import SeveralPredictors
 from .expansion.taylor import TaylorTarget
 from .families import BaseFamily
 from .families.multi_predictor import MultiPredictorLikelihood
@@ -32,7 +32,7 @@ from .families.plain import as_family
 from .glm_rows import own_numbers
 from .layouts import ROW
 from .observations.distinct import distinct
-from .observations.inputs import Beside, check_weights, observe
+from .observations.inputs import RowExtras, censoring, censoring_told, check_weights, observe
 from .observations.observed import Observations
 from .observations.row_layout import column_names
 from .parts import Parts
@@ -64,10 +64,8 @@ class GLM(Regression):
         matrices stay sparse. Your own source (`tunamh.extend.Source`) includes responses, weights and offsets.
     y : (N,) responses
     family : Family
-        Labels: `Logistic()`, `Probit()`, `Cloglog()`. Real: `Gaussian()`, `StudentT(df)`, `Huber()`,
-        `LogisticErrors()`. Positive: `Exponential()`, `Gamma()`, `LogNormal()`, `LogLogistic()`, `Weibull()`. Counts:
-        `Poisson()`, `NegativeBinomial()`, `ZeroInflated(Poisson())`, `Hurdle(Poisson())`, `SoftplusPoisson()`. Classes:
-        `Categorical()`, `Ordinal()`. Proportions: `Beta()`. Or your own (`tunamh.family`).
+        Such as `Logistic()` for labels, `Gaussian()` for real responses, `Poisson()` for counts, `Ordinal()` for
+        ordered classes; docs/models.md lists all families. Or your own (`tunamh.family`).
     prior : optional
         None (flat), `Normal`, another prior of `tunamh.priors`, or an ``@numba.njit`` function ``log_prior(theta)``.
     temper : float
@@ -81,6 +79,9 @@ class GLM(Regression):
     censored : (N,), optional
         For survival times and censored responses: 1 (or True) if the true response is larger than ``y``, -1 if it is
         smaller, 0 if it equals ``y``.
+    event : (N,), optional
+        The same as survival packages say it: 1 (or True) if the event was seen at time ``y``, 0 if the time is
+        censored and the true one is larger. Give ``censored`` or ``event``, not both.
     predictors : dict of tables, optional
         Columns for other parameters of the family, by the name of the parameter: the log of ``scale`` of `Gaussian` and
         of ``precision`` of `Beta`, the logit of ``inflation`` and ``positive``, or your own parameters. No column of
@@ -102,36 +103,37 @@ class GLM(Regression):
         offset: Any = None,
         trials: Any = None,
         censored: Any = None,
+        event: Any = None,
         predictors: Mapping[str, Any] | None = None,
     ):
         given = as_family(family)
         temper = checked_temper(temper)
-        beside = Beside(weights, offset, trials, censored, predictors)
+        beside = RowExtras(weights, offset, trials, censoring(censored, event), predictors)
         rows = observe(X, y, beside, given)
         if rows.weighted:
             check_weights(rows, temper)
-        arranged = (given if trials is None else given.for_trials()).arrange(rows, temper)
-        recentred = recentrings(rows, len(arranged.names), arranged.extras)
+        row_layout = (given if trials is None else given.for_trials()).arrange(rows, temper)
+        recentred = recentrings(rows, len(row_layout.names), row_layout.extras)
         if recentred:
-            arranged = arranged._replace(start=_recentred_out(np.asarray(arranged.start), recentred))
-        observations, row_family, names = arranged[:3]
-        design, form = observations.design, arranged.form
+            row_layout = row_layout._replace(start=_recentred_out(np.asarray(row_layout.start), recentred))
+        observations, row_family, names = row_layout[:3]
+        design, form = observations.design, row_layout.form
         several = isinstance(row_family, MultiPredictorLikelihood)
         refuse_positions(X, rows, prior)
         prior = as_prior(prior, names)
         ready = coefficient_prior = prior.bind(len(names))
-        refuse_unproved(arranged, ready)
+        refuse_unproved(row_layout, ready)
         if form is not None:
-            ready = closed_form(form, ready, list(arranged.laws), np.asarray(arranged.start))
-        labels = [label for extra in arranged.extras for label in extra.labels or (extra.name,)]
+            ready = closed_form(form, ready, list(row_layout.laws), np.asarray(row_layout.start))
+        labels = [label for extra in row_layout.extras for label in extra.labels or (extra.name,)]
         self._settle(
             given_family=given,
             given_rows=rows,
-            arranged=arranged,
+            row_layout=row_layout,
             recentred=recentred,
             observations=observations,
             family=row_family,
-            terms=SeveralPredictors(row_family) if several else OnePredictor(row_family),
+            terms=MultiPredictor(row_family) if several else OnePredictor(row_family),
             predictors=row_family.predictors,
             own_bounds=not type(given).__module__.startswith("tunamh."),
             y_column=design.numbers.width,
@@ -186,25 +188,27 @@ class GLM(Regression):
 
     # ------------------------------------------------------------------------------- what a user calls parameters
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
-        form = self.arranged.form
-        return _recentred_out(points if form is None else form.natural(points), self.recentred)
+    def to_user(self, points: np.ndarray) -> np.ndarray:
+        form = self.row_layout.form
+        return _recentred_out(points if form is None else form.to_user(points), self.recentred)
 
-    def walking(self, point: np.ndarray) -> np.ndarray:
-        form = self.arranged.form
+    def to_chain(self, point: np.ndarray) -> np.ndarray:
+        form = self.row_layout.form
         for one in self.recentred:
             point = one.back(point)
-        return point if form is None else form.walking(point)
+        return point if form is None else form.to_chain(point)
 
     @property
     def walks_linearly(self) -> bool:  # type: ignore[override]
-        """Whether `natural` is a linear map."""
-        return self.arranged.form is None or self.arranged.form.linear
+        """Whether `to_user` is a linear map."""
+        return self.row_layout.form is None or self.row_layout.form.linear
 
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:
-        extras = [(extra.name, None if extra.labels is None else list(extra.labels)) for extra in self.arranged.extras]
-        return [("theta", list(self.arranged.names)), *extras]
+        extras = [
+            (extra.name, None if extra.labels is None else list(extra.labels)) for extra in self.row_layout.extras
+        ]
+        return [("theta", list(self.row_layout.names)), *extras]
 
     def dependent_columns(self) -> list[np.ndarray]:
         """Groups of collinear columns, among the columns without a proper prior."""
@@ -216,12 +220,15 @@ class GLM(Regression):
         probe = self.on_observations(
             rows,
             dim=rows.design.dim,
-            walking_names=column_names(rows),
+            chain_names=column_names(rows),
             prior=Flat(),
             _prior=Flat().bind(rows.design.dim),
             known_columns=self.columns if rows is self.observations else None,
         )
         return dependent_columns(probe)
+
+    def remarks(self) -> list[str]:
+        return censoring_told(self.given_rows)
 
     def separating_direction(self) -> np.ndarray | None:
         """A direction along which the energy never rises, so that the posterior is improper; None if there is none."""
@@ -235,9 +242,9 @@ class GLM(Regression):
         """Whether the expansion proves that the posterior is proper."""
         return proved_proper(self, expanded, away)
 
-    def doubts(self) -> list[str]:
+    def model_warnings(self) -> list[str]:
         """Warnings to show before the regression is sampled."""
-        return list(doubts(self))
+        return list(model_warnings(self))
 
     # ------------------------------------------------------------------------------------ the search for a mode
 
@@ -248,7 +255,7 @@ class GLM(Regression):
 
     def candidates(self) -> np.ndarray:
         """Modes of a sample of the rows, from many starts, for energies with quadratic upper bounds."""
-        if self.convex or self.arranged.form is not None or self.family.lower_bound is None:
+        if self.convex or self.row_layout.form is not None or self.family.lower_bound is None:
             return super().candidates()
         return modes_from_many_starts(self.sample_of(_ROWS_FOR_MANY_STARTS, seed=2))
 
@@ -277,14 +284,14 @@ class GLM(Regression):
             again = [find_mode(self, start=start, patient=True) for start in self.search_starts()]
             modes[0] = min([modes[0], *again], key=lambda mode: (self._astray(mode), mode.posterior.energy))
         supported = modes[0].point if np.isfinite(modes[0].posterior.energy) else None
-        own = self._prior.own and self.arranged.form is None
+        own = self._prior.own and self.row_layout.form is None
         if own and not modes[0].found:  # its support may end before the mode: then the data's own will do
             alone = find_mode(self._with(_prior=Flat().bind(self.dim), known_columns=self.columns))
             modes = [alone] if alone.found else modes
         return _Search(modes, supported)
 
     def _astray(self, mode: Mode) -> bool:
-        """Whether the Laplace law there cannot be that of a mode (`tunamh.targets.checks.soundness`)."""
+        """Whether the Laplace law there cannot be that of a mode (`impossible`)."""
         if not (np.isfinite(mode.posterior.energy) and np.isfinite(mode.posterior.hessian).all()):
             return False
         width = np.linalg.norm(mode.posterior.metric().factor, axis=1)
@@ -319,7 +326,7 @@ class GLM(Regression):
             return None
         mixed = mixture_of_laws(own.laws)
         if closed is not None:
-            mixed = closed_form(closed.form, mixed, [closed.extras], np.asarray(self.arranged.start))
+            mixed = closed_form(closed.form, mixed, [closed.extras], np.asarray(self.row_layout.start))
         return self._with(_prior=mixed, known_columns=self.columns)
 
     def _dominated(self, laws: Laws) -> bool:
@@ -328,12 +335,12 @@ class GLM(Regression):
         if not np.isfinite(posterior.hessian).all():
             return False
         metric = posterior.metric()
-        if self.arranged.form is not None and not metric.positive_definite:
+        if self.row_layout.form is not None and not metric.positive_definite:
             return True
         width = np.linalg.norm(metric.factor, axis=1)
-        if self.arranged.form is not None:
+        if self.row_layout.form is not None:
             near = point + np.random.default_rng(0).standard_normal((_DRAWS_FOR_WIDTH, self.dim)) @ metric.factor.T
-            width = np.std(self.natural(near), axis=0)[: len(laws.kind)]
+            width = np.std(self.to_user(near), axis=0)[: len(laws.kind)]
         return bool(((laws.kind > NORMAL) & (width > _DOMINATED * laws.scale)).any())
 
     def distinct(self) -> GLM | None:
@@ -371,7 +378,7 @@ class GLM(Regression):
         mode = self.modes[chain % len(self.modes)]
         if mode.found:
             return mode.point + _START_SPREAD * (mode.posterior.metric().factor @ rng.standard_normal(self.dim))
-        size = np.sqrt(self.sums(lambda X, y, weight: (X.squares(),))[0] / self.n_rows)
+        size = np.sqrt(self.sums(lambda X, y, weight: (X.column_squares(),))[0] / self.n_rows)
         unit = np.divide(1.0, size, out=np.ones(self.dim), where=size > 0)
         return self._prior.mean + unit * rng.standard_normal(self.dim)
 

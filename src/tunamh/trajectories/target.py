@@ -40,7 +40,7 @@ class HamiltonianRegression(ResultsOfRegression, Target):
                 distance=no_distance
             ),
             dim=target.dim,
-            names=target.walking_names,
+            names=target.chain_names,
             prior=None,
             ready=Flat().bind(target.dim),
             temper=target.temper,
@@ -121,8 +121,8 @@ class HamiltonianRegression(ResultsOfRegression, Target):
     def state_at(self, theta: np.ndarray) -> np.ndarray:
         return np.linalg.solve(self.factor, theta - self.centre)
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
-        return self.regression.natural(self.centre + points @ self.factor.T)
+    def to_user(self, points: np.ndarray) -> np.ndarray:
+        return self.regression.to_user(self.centre + points @ self.factor.T)
 
-    def walking(self, point: np.ndarray) -> np.ndarray:
-        return self.regression.walking(point)
+    def to_chain(self, point: np.ndarray) -> np.ndarray:
+        return self.regression.to_chain(point)

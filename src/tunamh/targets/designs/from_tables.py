@@ -19,7 +19,7 @@ from ...tables.matrices import as_matrix, classes, named_frame
 from ...tables.sparse import checked_rows
 from .base import Design
 from .dense import DenseDesign
-from .indexed import NOWHERE, GatheredDesign
+from .indexed import NOWHERE, IndexedDesign
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ def as_design(X: Any, what: str = "X") -> tuple[Design, list[str] | None]:
     return DenseDesign(as_matrix(frame, what)), frame.names
 
 
-def _sparse(X: Any, what: str) -> GatheredDesign:
+def _sparse(X: Any, what: str) -> IndexedDesign:
     """Rows padded to the longest: positions, and values unless all of them are 1."""
     rows = checked_rows(X, what)
     rows.sum_duplicates()
@@ -73,7 +73,7 @@ def _sparse(X: Any, what: str) -> GatheredDesign:
     if not (rows.data == 1).all():
         values = np.zeros(positions.shape)
         values[row, slot] = rows.data
-    return GatheredDesign(np.empty((n_rows, 0)), positions, values, dim)
+    return IndexedDesign(np.empty((n_rows, 0)), positions, values, dim)
 
 
 def _with_factors(frame: Frame, what: str, factors: dict[str, Factor]) -> tuple[Design, list[str]]:
@@ -82,11 +82,10 @@ def _with_factors(frame: Frame, what: str, factors: dict[str, Factor]) -> tuple[
     numbers = np.empty((n_rows, 0))
     if whole:
         numbers = np.asarray(as_matrix(frame.select(whole), what), dtype=np.float64)
-    codes, levels = ([factor.codes for factor in factors.values()], [factor.levels for factor in factors.values()])
-    positions, dim = level_positions(codes, list(map(len, levels)), len(whole))
+    sizes = [len(factor.levels) for factor in factors.values()]
+    positions, dim = level_positions([factor.codes for factor in factors.values()], sizes, len(whole))
     if dim == 0:
         raise ValueError(f"{what} has one level in every column of categories and no other column: nothing varies.")
     names = [*whole, *(f"{name}[{level}]" for name, factor in factors.items() for level in factor.levels[1:])]
-    return GatheredDesign(
-        numbers, positions, None, dim, {name: list(one.levels) for name, one in factors.items()}
-    ), names
+    levels_of = {name: list(factor.levels) for name, factor in factors.items()}
+    return IndexedDesign(numbers, positions, None, dim, levels_of), names

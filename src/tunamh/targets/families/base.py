@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..observations.row_layout import Arrangement, column_names
+from ..observations.row_layout import RowLayout, column_names
 from .likelihood import LowerBound, OnePredictorLikelihood, Suprema
 from .links import IDENTITY, Link
 
@@ -30,14 +30,17 @@ class Responses(Enum):
     REALS = "real"
     COUNTS = "counts"
     POSITIVE = "positive"
-    SHARES = "shares"
+    PROPORTIONS = "proportions"
     CLASSES = "classes"
 
 
 class Location(NamedTuple):
-    """Where linear predictors may be expected before the data are seen, and the unit in which they vary."""
+    """Where linear predictors may be expected before the data are seen, and the unit in which they vary.
 
-    centre: float
+    ``centre`` is None for a user's own family that does not say what its responses are.
+    """
+
+    centre: float | None
     unit: float
 
 
@@ -121,7 +124,7 @@ class BaseFamily(ABC):
     # --------------------------------------------------------------------------------------------------- rows and scale
 
     @abstractmethod
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         """The rows for compiled code, and the unknown parameters with their priors, coordinates and initial values."""
 
     cutpoints_are_intercepts: ClassVar[bool] = False
@@ -169,6 +172,8 @@ class BaseFamily(ABC):
         robust family uses the median absolute deviation divided by 0.6745, if it is not zero. With a link the unit is
         1. ``moments`` are the mean and the standard deviation of all responses, if ``y`` is a sample of them.
         """
+        if self.responses is None:
+            return Location(None, 1.0)
         values = np.asarray(y, dtype=np.float64)
         weights = np.ones(len(values)) if weights is None else weights
         if self.regresses_logarithm:
@@ -202,9 +207,9 @@ class Family(BaseFamily, OnePredictorLikelihood):
     ``derivatives`` and ``suprema``. Everything else has a default.
     """
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         """One predictor ``x.theta``; only its coefficients are unknown."""
-        return Arrangement(observations, self, column_names(observations))
+        return RowLayout(observations, self, column_names(observations))
 
 
 def _moments(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:

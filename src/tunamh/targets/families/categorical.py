@@ -9,11 +9,12 @@ import numpy as np
 
 from ...compiled import FamilyEnergy, FamilyRise, helper, part
 from ...tables.columns import Factor
-from ..observations.observed import Arranged, Observations
-from ..observations.row_layout import Arrangement, one_stretch_per_class
+from ..observations.observed import Observations, TransformedRows
+from ..observations.row_layout import RowLayout, one_stretch_per_class
 from .base import BaseFamily, Responses
 from .links import LOGIT
 from .multi_predictor import MultiPredictorLikelihood
+from .response_checks import refuse_where
 from .responses import Parameters, ResponseDistribution
 from .sigmoid import SIGMOID_THIRD
 
@@ -133,13 +134,9 @@ class Categorical(BaseFamily):
 
     def check(self, y: np.ndarray) -> None:
         wrong = (y != np.floor(y)) | (np.abs(y) > _LARGEST)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(
-                f"classes in y must be whole numbers 0, 1, 2, ..., but row {row} has {y[row]:g}: code the classes so."
-            )
+        refuse_where(wrong, y, "be whole numbers 0, 1, 2, ...", "code the classes so", "classes")
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         values = np.unique(np.concatenate(list(observations.map(lambda rows: np.unique(rows.y)))))
         if len(values) < 2:
             raise ValueError("all rows of y have the same class: there must be two at least.")
@@ -149,7 +146,7 @@ class Categorical(BaseFamily):
         names = [str(int(value)) for value in values] if given is None else list(given)
         if not np.array_equal(values, np.arange(len(values))):
             codes = observations
-            observations = Arranged(
+            observations = TransformedRows(
                 codes, codes.design, lambda rows: rows._replace(y=np.searchsorted(values, rows.y) * 1.0)
             )
         return one_stretch_per_class(observations, Softmax(len(values) - 1), names)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement, known_scale
+from ..observations.row_layout import RowLayout, known_scale
 from .base import Family, Responses
 from .gamma import GammaLikelihood
 from .links import LOG
@@ -29,7 +29,7 @@ class Exponential(GammaLikelihood, Family):
     link = LOG
     takes_censoring = True
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         if not observations.has_censoring:
             return super().arrange(observations, temper)
         return known_scale(observations, 1.0, lambda rows: np.log(rows.y), CensoredWeibull())

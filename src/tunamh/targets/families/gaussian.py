@@ -13,7 +13,7 @@ from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
 from ...priors.independent import IndependentPrior
 from ...priors.positive import known_or_prior, refuse_flat
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement, known_scale
+from ..observations.row_layout import RowLayout, known_scale
 from .censored_normal import CensoredNormal
 from .cubic_bounds import largest_of, ranges, symmetric
 from .intervals import nearby, same_for_all
@@ -71,7 +71,7 @@ class Gaussian(ResidualFamily):
     def with_scale(self, scale: float) -> Gaussian:
         return Gaussian(scale)
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         """As in `Family`, and also for censored responses (Tobit) and for a scale with its own columns."""
         if described_by_columns(observations):
             return heteroscedastic(observations, self.scale)
@@ -115,7 +115,7 @@ class Gaussian(ResidualFamily):
 # --------------------------------------------------------------------------------- a scale that columns describe
 
 
-def heteroscedastic(observations: Observations, prior: Any) -> Arrangement:
+def heteroscedastic(observations: Observations, prior: Any) -> RowLayout:
     """`Gaussian` whose log standard deviation is ``z.gamma``."""
     sample = observations.take(np.arange(min(observations.n_rows, 10_000))).rows()
     spread = float(np.log(max(np.std(sample.y), 1e-100)))

@@ -14,7 +14,7 @@ from ...compiled.vector import softplus, softplus_rise
 from ...priors.positive import known_or_prior
 from ..coordinates.shared import Dispersion
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement
+from ..observations.row_layout import RowLayout
 from .base import Family, Responses
 from .cubic_bounds import largest_of, ranges, symmetric
 from .intervals import nearby
@@ -71,7 +71,7 @@ class NegativeBinomial(Family):
     def __post_init__(self) -> None:
         settle(self, dispersion=known_or_prior("dispersion", self.dispersion))
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         if isinstance(self.dispersion, float):
             return super().arrange(observations, temper)
         coordinates = Dispersion(observations.design.dim, *positive_counts(observations, temper))

@@ -12,15 +12,16 @@ import numpy as np
 from ..._arguments import shown
 from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
 from ...compiled.vector import softplus, softplus_rise
-from ...priors.independent import Flat, IndependentPrior, StudentT
+from ...priors import Flat, StudentT
+from ...priors.independent import IndependentPrior
 from ...priors.laws import Laws
 from ...rows.source import Rows
 from ...tables.columns import Factor
 from ..coordinates.shared import Cutpoints
-from ..designs.indexed import NOWHERE, GatheredBlock
-from ..designs.with_offset import ShiftedBlock
+from ..designs.indexed import NOWHERE, IndexedBlock
+from ..designs.with_offset import BlockWithOffset
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement, Extra, column_names, two_cutpoints
+from ..observations.row_layout import Extra, RowLayout, column_names, two_cutpoints
 from .base import BaseFamily, Responses
 from .links import LOGIT
 from .logistic import Logistic
@@ -148,7 +149,7 @@ class Ordinal(BaseFamily):
             for name in _constant_columns(observations)
         ]
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         counts, origin = _looked_at(observations, temper)
         if not (self.cutpoint is None or isinstance(self.cutpoint, Flat)):
             origin = np.zeros_like(origin)
@@ -169,7 +170,7 @@ class Ordinal(BaseFamily):
         start = np.concatenate([np.zeros(len(origin)), np.log(below / (1 - below))])
         coordinates = Cutpoints(counts[1:-1], origin, lean)
         names = column_names(observations)
-        return Arrangement(rows, CumulativeLogit(), names, coordinates, (Extra("cutpoint", labels),), (laws,), start)
+        return RowLayout(rows, CumulativeLogit(), names, coordinates, (Extra("cutpoint", labels),), (laws,), start)
 
     def response_distribution(self) -> ResponseDistribution:
         from .response_distributions import Classes
@@ -219,8 +220,8 @@ class _Look(NamedTuple):
 def _look(rows: Rows) -> _Look:
     weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
     categories = np.bincount(rows.y.astype(np.int64), weights=weights, minlength=_MOST_CATEGORIES + 1)
-    block: Any = rows.X.block if isinstance(rows.X, ShiftedBlock) else rows.X
-    gathered = isinstance(block, GatheredBlock)
+    block: Any = rows.X.block if isinstance(rows.X, BlockWithOffset) else rows.X
+    gathered = isinstance(block, IndexedBlock)
     X, counts = block.whole if gathered else block.dense(), weights > 0
     some = X[counts]
     low, high = some.min(axis=0, initial=np.inf), some.max(axis=0, initial=-np.inf)
@@ -228,11 +229,11 @@ def _look(rows: Rows) -> _Look:
     return _with_gathered(found, block, weights) if gathered else found
 
 
-def _with_gathered(found: _Look, block: GatheredBlock, weights: np.ndarray) -> _Look:
+def _with_gathered(found: _Look, block: IndexedBlock, weights: np.ndarray) -> _Look:
     """With columns of which a row stores few; levels, which are 0 and 1, count as constant: their origin is zero."""
     first = block.whole.shape[1]
     low, high, others = np.zeros(block.dim), np.zeros(block.dim), np.zeros(block.dim, bool)
-    total = block.moment(weights)
+    total = block.rmatvec(weights)
     if block.values.size:
         kept = (weights > 0)[:, None] & (block.positions != NOWHERE)
         at, values = block.positions[kept], block.values[kept]

@@ -11,10 +11,11 @@ import numpy as np
 from ..._arguments import settle
 from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
 from ...compiled.vector import log_quotient
-from ...priors.positive import Gamma, PositivePrior, known_or_prior
+from ...priors.gamma import Gamma
+from ...priors.positive import PositivePrior, known_or_prior
 from ..coordinates.base import Df, Scale, ScaleAndDf
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement, Extra, known_scale, rough_fit, shared_scalar
+from ..observations.row_layout import Extra, RowLayout, known_scale, rough_fit, shared_scalar
 from .cubic_bounds import cubic_roots, largest_of, ranges, symmetric
 from .intervals import Peaks, nearby, same_for_all
 from .likelihood import LowerBound, Suprema
@@ -72,7 +73,7 @@ class StudentT(ResidualFamily):
     def with_scale(self, scale: float) -> StudentT:
         return StudentT(self.df, scale)
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         if isinstance(self.df, float):
             return super().arrange(observations, temper)
         df = _DF if self.df is None else self.df
@@ -145,23 +146,23 @@ class StudentT(ResidualFamily):
 
 def with_unknown_scale_and_df(
     observations: Observations, temper: float, scale: PositivePrior | None, df: PositivePrior
-) -> Arrangement:
+) -> RowLayout:
     """Student-t errors of unknown scale and degrees of freedom: the latter a second predictor that all rows share."""
     alone = with_unknown_scale(observations, temper, scale, StudentTWithDf())
     rows, form, start = shared_scalar(alone.observations), alone.form, np.append(np.asarray(alone.start), 5.0)
     assert isinstance(form, Scale)
     both = ScaleAndDf(form.b0, form.tau_at, form.tau_0, uncensored_weight(observations, temper))
     extras, laws = (Extra("scale"), Extra("df")), (*alone.laws, df.law())
-    return Arrangement(rows, StudentTWithDf(), alone.names, both, extras, laws, start)
+    return RowLayout(rows, StudentTWithDf(), alone.names, both, extras, laws, start)
 
 
-def with_unknown_df(observations: Observations, temper: float, scale: float, df: PositivePrior) -> Arrangement:
+def with_unknown_df(observations: Observations, temper: float, scale: float, df: PositivePrior) -> RowLayout:
     """Student-t errors of a known scale and unknown degrees of freedom."""
     alone = known_scale(observations, scale, lambda rows: rows.y, StudentTWithDf())
     form = Df(observations.design.dim, uncensored_weight(observations, temper))
     start = np.append(rough_fit(observations, lambda rows: rows.y).b0, 5.0)
     rows = shared_scalar(alone.observations)
-    return Arrangement(rows, StudentTWithDf(), alone.names, form, (Extra("df"),), (df.law(),), start)
+    return RowLayout(rows, StudentTWithDf(), alone.names, form, (Extra("df"),), (df.law(),), start)
 
 
 @part(FamilyEnergy)

@@ -11,9 +11,9 @@ from ..._arguments import shown
 from ...priors.independent import IndependentPrior
 from ...rows.source import Rows
 from ..coordinates.base import Same
-from ..designs.multi_predictor import SeveralBlock, SeveralLayout, Term
-from ..observations.observed import Arranged, Observations
-from ..observations.row_layout import Arrangement, Extra, column_names
+from ..designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout, Term
+from ..observations.observed import Observations, TransformedRows
+from ..observations.row_layout import Extra, RowLayout, column_names
 from .base import BaseFamily
 from .energy_functions import family as likelihood_of
 from .second_parameter import prior_of_columns
@@ -31,7 +31,7 @@ class UserFamily(BaseFamily):
     def check(self, y: np.ndarray) -> None:
         self.rows.check(y)
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         design, keys = observations.design, list(observations.described)
         blocks: list[Any] = [(design.numbers, design.dim)]
         terms, at, extras, laws = [Term(0, 0, 0)], design.dim, [], []
@@ -49,16 +49,16 @@ class UserFamily(BaseFamily):
             which = keys.index(name) if name in keys else len(keys)
             laws.append(prior_of_columns(observations, which, prior).laws(size))
             at += size
-        layout = SeveralLayout(blocks, terms, self.rows.predictors)
+        layout = MultiPredictorLayout(blocks, terms, self.rows.predictors)
         order = [keys.index(name) if name in keys else None for name in self.described]
 
         def several(rows: Rows) -> Rows:
             others = (None if which is None else rows.others[which] for which in order)
-            return rows._replace(X=SeveralBlock((rows.X, *others), layout, len(rows.y)), others=())
+            return rows._replace(X=MultiPredictorBlock((rows.X, *others), layout, len(rows.y)), others=())
 
         names, coordinates = column_names(observations), Same(design.dim, at - design.dim)
-        arranged = Arranged(observations, layout, several)
-        return Arrangement(arranged, self.rows, names, coordinates, tuple(extras), tuple(laws), np.zeros(at))
+        transformed = TransformedRows(observations, layout, several)
+        return RowLayout(transformed, self.rows, names, coordinates, tuple(extras), tuple(laws), np.zeros(at))
 
     def parameter_prior(self, name: str) -> Any:
         return self.shared.get(name)

@@ -295,7 +295,7 @@ class GivenScalesTarget(TaylorTarget):
     def __init__(self, expanded: TaylorTarget):
         prior = expanded._prior
         mixture: Any = prior.mixture
-        d, form = expanded.dim, expanded.base.arranged.form  # type: ignore[attr-defined]
+        d, form = expanded.dim, expanded.base.row_layout.form  # type: ignore[attr-defined]
         scaled = Scaled(form) if isinstance(form, Scale) else None
         group = np.where(mixture.mixed, mixture.groups, -mixture.fixed_variance)
         numbers = {"arrangement": mixture.arrangement, "group": group, "mean": mixture.mean}
@@ -319,14 +319,12 @@ class GivenScalesTarget(TaylorTarget):
         locate, distance, offset = _first, _distance_of_several if several else _distance, _offset
         if scaled is not None:
             locate, distance, offset = scaled.parts(several=several)
-        self._settle(
-            **expanded._facts,
+        self._settle_like(
+            expanded,
             prior_at_centre=expanded.prior_at_centre,
             metric=expanded.metric,
             reference=expanded.reference,
             total_bound=expanded.total_bound,
-        )
-        self._settle(
             mixture=mixture,
             scaled=scaled,
             parts=expanded.parts._replace(locate=locate, distance=distance, offset=offset),
@@ -359,8 +357,8 @@ class GivenScalesTarget(TaylorTarget):
             return np.concatenate([np.arange(d), d + np.flatnonzero(self.mixture.mixed), [total - 1]])
         return np.arange(total)
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
-        walked = self.base.natural(points[..., : self.dim])
+    def to_user(self, points: np.ndarray) -> np.ndarray:
+        walked = self.base.to_user(points[..., : self.dim])
         natural = np.concatenate([walked, np.sqrt(points[..., self.dim :])], axis=-1)
         return natural[..., self._reported]
 

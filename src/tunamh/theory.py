@@ -269,7 +269,7 @@ def detailed_balance_error(transition: np.ndarray, law: np.ndarray) -> float:
 
 
 def invariance_error(transition: np.ndarray, law: np.ndarray) -> float:
-    """``max_l |sum_k pi(k) T(k, l) - pi(l)|``: zero for a chain that leaves ``law`` as it is, reversible or not."""
+    """``max_l |sum_k pi(k) T(k, l) - pi(l)|``: zero if the chain leaves ``law`` invariant, reversible or not."""
     return float(np.abs(law @ transition - law).max())
 
 

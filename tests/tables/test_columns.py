@@ -128,6 +128,23 @@ def test_masked_values_are_missing_wherever_a_column_is_read():
         tunamh.MixedModel(np.ones((3, 1)), [0.0, 1.0, 3.0], tunamh.Gaussian(), codes)
 
 
+def test_an_error_of_a_formula_names_the_row_of_the_table():
+    """Counted with the rows that have missing values."""
+    table = {"y": [0.0, 1.0, 3.0], "x": [None, 1.0, np.inf]}
+    with pytest.raises(tunamh.FormulaError, match="column x has inf in row 2: every value must be finite or missing"):
+        tunamh.regression("y ~ x", table, family=tunamh.Gaussian(), missing="drop")
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pa.table])
+def test_a_block_with_two_columns_of_one_name_is_refused(make):
+    names = {"columns": ["x", "y", "x"]} if make is pd.DataFrame else {"names": ["x", "y", "x"]}
+    table = make(np.ones((3, 3)), **names) if make is pd.DataFrame else make([pa.array([1.0, 2.0])] * 3, **names)
+    with pytest.raises(
+        tunamh.SourceError, match="block 0 has more than one column of the name x: rename or drop columns"
+    ):
+        tunamh.open_rows([table])
+
+
 # --------------------------------------------------------------------------------------------------- rows of a table
 
 

@@ -15,7 +15,7 @@ from ..theory import FiniteProblem
 
 
 class Memory(Enum):
-    """What the memory of a test or kernel has to do with where the chain is."""
+    """How the memory of a test or kernel depends on the state of the chain."""
 
     APART = "nothing: an order of rows, sums over draws"
     OF_PARAMETERS = "it is known of the parameters, such as their energy, and begins anew when others move these"

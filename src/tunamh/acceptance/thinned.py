@@ -277,3 +277,7 @@ class FactorizedMH:
 
 def _limit(mean_batch: float) -> float:
     return min(mean_batch, LARGEST_BATCH)
+
+
+OF_MOST_RUNS = (_decide,)
+"""To be compiled while a first run is set up (`tunamh.sampling.compiling`)."""

@@ -18,14 +18,14 @@ from .kernel import Kernel, ReadyKernel
 
 @dataclass(frozen=True, repr=False, init=False)
 class InTurn(Kernel):
-    """``InTurn(first, second, ...)``: a step makes one step of each, in this order.
+    """``InTurn(first, second, ...)``: a kernel whose step makes one step of each kernel, in this order.
 
-    If every kernel leaves the posterior as it is, so does this one. The chain need not be reversible, and a kernel
-    alone need not reach every state.
+    If every kernel leaves the posterior invariant, so does this one. The chain need not be reversible, and a single
+    kernel need not reach every state.
 
-    What a kernel remembers of the state, such as the energy of all rows in `MH`, begins anew when another kernel has
-    moved the parameters: such a step reads all rows twice. Kernels whose memory is part of the state (`FlyMC`) cannot
-    take turns. Kernels that draw rows must draw them by one law.
+    The memory of a kernel, such as the energy of all rows in `MH`, is computed again after another kernel has moved the
+    parameters; such a step reads all rows twice. Kernels whose memory is part of the state (`FlyMC`) cannot be
+    combined. All kernels that draw rows must use the same probabilities.
     """
 
     kernels: tuple[Kernel, ...]
@@ -58,7 +58,7 @@ class InTurn(Kernel):
         return turns[0].with_turns(turns)
 
     def finite_transition(self, problem: FiniteProblem) -> np.ndarray:
-        """The product of their matrices."""
+        """The product of the transition matrices."""
         return reduce(np.matmul, (one.finite_transition(problem) for one in self.kernels))
 
     def __repr__(self) -> str:

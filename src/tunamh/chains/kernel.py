@@ -18,7 +18,7 @@ from ..theory import FiniteProblem
 
 
 class OverSteps(Enum):
-    """How a statistic of a kept draw comes from those of the ``thin`` steps that lead to it."""
+    """How to combine a statistic over the ``thin`` steps of a kept draw."""
 
     MEAN = SUM
     ANY = ANY
@@ -26,18 +26,18 @@ class OverSteps(Enum):
 
 
 class Statistic(NamedTuple):
-    """A number that a kernel tells of every step.
+    """A number that a kernel reports for every step.
 
     Parameters
     ----------
     name : str
-        Of the variable in the group ``sample_stats`` of a result.
+        The name of the variable in the group ``sample_stats`` of a result.
     over_steps : OverSteps
-        Of ``thin`` steps: their mean, whether any of them has it, or their maximum.
+        How to combine ``thin`` steps: their mean, whether it was true in any of them, or their maximum.
     rows : bool
-        It counts rows of the data that were read.
+        Whether it counts rows of the data that were read.
     shown : bool
-        False: for warm-up only, results do not have it.
+        False: only for warm-up, not in results.
     """
 
     name: str
@@ -76,36 +76,37 @@ class Statistics(tuple[Statistic, ...]):
 
 
 class ReadyKernel(NamedTuple):
-    """A kernel made ready for a target.
+    """A kernel that is compiled and bound to a target.
 
     Parameters
     ----------
     step : Part
-        In the role `Step`.
+        The compiled step, in the role `Step`.
     statistics : sequence of Statistic
-        Names of the numbers that a step fills in, in order.
+        The numbers that a step reports, in order.
     hyper : array
         Fixed numbers, ``own.hyper`` in a step.
     knobs : array
-        Numbers that warm-up may turn, ``own.knobs``; frozen before the first kept draw.
+        Numbers that warm-up may tune, ``own.knobs``; fixed before the first kept draw.
     memory : array
-        What a chain keeps between steps, ``own.memory``: here what it begins with.
+        The initial value of ``own.memory``, which a chain keeps between steps.
     memory_is : Memory, optional
-        What the memory has to do with where the chain is. A kernel with a memory that says nothing of it must stay
-        alone: `InTurn` refuses it.
+        How the memory depends on the state of the chain. `InTurn` refuses a kernel that has a memory and does not say
+        this.
     memory_begins_anew : bool
-        After warm-up: the memory is a summary of the kept draws.
+        Whether the memory is reset after warm-up, because it summarises the kept draws.
     supply : Supply
-        Where rows that a step draws come from, by default nowhere: ``target.supply`` draws them by ``c_i / C``.
+        The source of the rows that a step draws; ``target.supply`` draws them with probabilities ``c_i / C``. Default:
+        no rows.
     adapt, adapts_to : Part and str, optional
-        The part in the role `Adapt` that turns the knobs in warm-up, and the statistic whose mean over a window, if it
-        is positive, it is given.
+        The part in the role `Adapt` that tunes the knobs in warm-up, and the name of a statistic. The part gets the
+        mean of this statistic over a window, if it is positive.
     log_prior : pair of Part and array, optional
-        ``own.log_prior`` and ``own.prior_hyper``; by default the model's.
+        ``own.log_prior`` and ``own.prior_hyper``. Default: those of the model.
     proposal, decide : ReadyProposal and Part, optional
-        ``own.propose``, ``own.proposal_knobs`` and ``own.decide``: what `MetropolisHastings` is made of.
+        ``own.propose``, ``own.proposal_knobs`` and ``own.decide``, for `MetropolisHastings`.
     then : tuple of ReadyKernel
-        Kernels that follow it in every step.
+        Kernels that follow this one in every step.
     """
 
     step: Part
@@ -130,18 +131,18 @@ class ReadyKernel(NamedTuple):
 
     @property
     def learns(self) -> bool:
-        """Whether warm-up has anything to do for this one."""
+        """Whether warm-up tunes anything in this kernel."""
         proposal = self.proposal
         return self.adapt is not None or (proposal is not None and (proposal.tuned or proposal.learn is not None))
 
     def with_turns(self, turns: Sequence[ReadyKernel]) -> ReadyKernel:
-        """The same with others in the places of its kernels."""
+        """The same kernel with other kernels in its steps."""
         first, *others = turns
         return first._replace(then=tuple(others))
 
     @property
     def all_statistics(self) -> Statistics:
-        """The columns of a record: of all kernels, names that come again with a number behind them."""
+        """The columns of a record, for all kernels. Repeated names get a number."""
         found: list[Statistic] = []
         for one in (one for turn in self.turns for one in turn.statistics):
             taken = {before.name for before in found}
@@ -151,12 +152,12 @@ class ReadyKernel(NamedTuple):
 
     @property
     def source(self) -> Supply:
-        """Where the rows of all kernels come from."""
+        """The source of the rows of all kernels."""
         return next((turn.supply for turn in self.turns if turn.supply is not NO_ROWS), NO_ROWS)
 
     @property
     def first_memory(self) -> np.ndarray:
-        """What the memory of a chain begins with, that of all kernels one behind the other."""
+        """The initial memory of a chain: the memories of all kernels, joined."""
         return np.concatenate([turn.memory for turn in self.turns])
 
     @property
@@ -165,42 +166,42 @@ class ReadyKernel(NamedTuple):
 
     @property
     def first_proposal_knobs(self) -> np.ndarray:
-        """Of all proposals, one behind the other; NaN, in the place of a step size, where no kernel has one."""
+        """The knobs of all proposals, joined; NaN as the step size if no kernel has one."""
         found = [turn.proposal.knobs for turn in self.turns if turn.proposal is not None]
         return np.concatenate(found) if found else np.array([np.nan])
 
 
 class Kernel(ABC):
-    """One exact step of the chain: a frozen value that says what it needs.
+    """One exact step of the chain, as an immutable object.
 
-    Whatever a step does, it must leave the posterior as it is: a state drawn from the posterior, moved by the step, is
-    again one drawn from the posterior. Proposal, decision and randomness are its own affair.
+    A step must leave the posterior invariant: if a state is drawn from the posterior, the state after the step has the
+    posterior as its distribution, too. How it proposes and decides is free.
     """
 
     @property
     def exact(self) -> bool:
-        """Whether the posterior is the law of its chain."""
+        """Whether the posterior is the stationary distribution of its chain."""
         return True
 
     def prepare(self, target: Any) -> Any:
-        """The target in the form that the kernel needs: the same posterior, maybe in other coordinates."""
+        """Return the target in the form that the kernel needs: the same posterior, possibly in other coordinates."""
         return target
 
     @abstractmethod
     def bind(self, target: Any) -> ReadyKernel:
-        """The kernel made ready for a target; raises `NotApplicable` where it does not fit."""
+        """Return the kernel bound to a target. Raises `NotApplicable` if it does not fit the target."""
 
     def finite_transition(self, problem: FiniteProblem) -> np.ndarray:
-        """The exact transition matrix on a finite problem: row ``k`` has the law of where state ``k`` goes."""
+        """The exact transition matrix on a finite problem; row ``k`` is the distribution of the state after ``k``."""
         raise NotApplicable(f"{type(self).__name__} has no transition matrix on finite problems.")
 
     def check_bounds(self, target: Any, times: int, rng: np.random.Generator) -> float:
-        """Of a kernel that a target brings along: hold every row against its bound in so many steps; the worst ratio.
+        """Compare every row with its bound in a number of steps and return the worst ratio (for a target's own kernel).
 
-        Raises `BoundViolation`, which names the row.
+        Raises `BoundViolation` with the number of the row.
         """
         raise NotApplicable(f"{type(self).__name__} has no bounds of rows to be checked.")
 
     def summaries(self, target: Any, memories: list[np.ndarray]) -> dict[str, np.ndarray] | None:
-        """What chains have summed up in their memories, where not all of a state is kept; else None."""
+        """Summaries in the memories of the chains, if not all of a state is kept; otherwise None."""
         return None

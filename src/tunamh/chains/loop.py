@@ -156,7 +156,7 @@ def run_in_turn(rng, walk, kept):
 @cache
 def loop_in_turn(kernels: int) -> Part:
     """The loop of so many kernels."""
-    return Part(run_in_turn, run_role(kernels))
+    return Part(run_in_turn, run_role(kernels), made_by=f"{__name__}:loop_in_turn:{kernels}")
 
 
 @dataclass
@@ -210,14 +210,18 @@ def setup_of(target: Any, kernel: ReadyKernel, rows: np.random.SeedSequence) -> 
     return ChainSetup(model, kernel, new_work(), pool)
 
 
-def compile_parts(setup: ChainSetup) -> None:
-    """Compile every part, or load it, here in Python: a Ctrl-C at the border to compiled code would be lost."""
+def parts_of(setup: ChainSetup) -> list[Part]:
+    """All parts that a chain runs."""
     model, turns = setup.model, setup.kernel.turns
     proposals = [turn.proposal.propose for turn in turns if turn.proposal is not None]
     parts = [one for turn in turns for one in (turn.step, turn.decide, turn.adapt, turn.supply.refill)]
-    for part_or_array in (*model.data, *model, *parts, *proposals):
-        if isinstance(part_or_array, Part):
-            part_or_array.__wrapper_address__()
+    return [one for one in (setup.loop, *parts, *proposals, *model.data, *model) if isinstance(one, Part)]
+
+
+def compile_parts(setup: ChainSetup) -> None:
+    """Compile every part, or load it, here in Python: a Ctrl-C at the border to compiled code would be lost."""
+    for one in parts_of(setup):
+        one.__wrapper_address__()
 
 
 def slices_of(sizes: list[int]) -> list[slice]:

@@ -94,14 +94,14 @@ def joined(proposal: ReadyProposal, test: ReadyTest) -> ReadyKernel:
 
 @dataclass(frozen=True)
 class MetropolisHastings(Kernel):
-    """Propose a state, and accept it or stay: what ``sample(target, proposal=..., test=...)`` does.
+    """Propose a state and accept or reject it, as ``sample(target, proposal=..., test=...)`` does.
 
     Parameters
     ----------
     proposal : optional
-        Where next: `RandomWalk`, `Autoregressive`, your own; by default the target's own.
+        `RandomWalk`, `Autoregressive` or your own. Default: the proposal of the target.
     test : acceptance test, optional
-        Accept or reject, and on which rows; by default `TunaMH`.
+        Accepts or rejects the proposed state. Default: `TunaMH`.
     """
 
     proposal: Any = None
@@ -130,5 +130,5 @@ class MetropolisHastings(Kernel):
         return joined(proposal.bind(target), test.bind(target))
 
     def finite_transition(self, problem: FiniteProblem) -> np.ndarray:
-        """By ``problem.proposal``, which takes the place of the proposal."""
+        """The exact transition matrix, with ``problem.proposal`` as the proposal."""
         return transition_matrix(problem, TunaMH() if self.test is None else self.test)

@@ -10,18 +10,19 @@ import typer
 
 from .app import command
 from .request import Asked
-from .sample import CENSORED, DATA, FAMILY, FORMULA, MISSING, PREDICTORS, PRIOR, REDUNDANT, TRIALS, WEIGHTS
+from .sample import CENSORED, DATA, EVENT, FAMILY, FORMULA, MISSING, PREDICTORS, PRIOR, REDUNDANT, TRIALS, WEIGHTS
 
 
 @command
 def check(
     data: DATA,
     formula: FORMULA,
-    family: FAMILY,
+    family: FAMILY = None,
     prior: PRIOR = [],  # noqa: B006
     weights: WEIGHTS = None,
     trials: TRIALS = None,
     censored: CENSORED = None,
+    event: EVENT = None,
     predictors: PREDICTORS = [],  # noqa: B006
     missing: MISSING = "error",
     redundant: REDUNDANT = "error",
@@ -34,7 +35,8 @@ def check(
 
         tunamh check flights.csv "late ~ distance + C(carrier)" --family logistic
     """
-    asked = Asked(str(Path(data)), formula, family, prior, weights, trials, censored, predictors, missing, redundant)
+    choices = family, prior, weights, trials, censored, predictors, missing, redundant, None, event
+    asked = Asked(str(Path(data)), formula, *choices)
     table = asked.table()
     _columns(asked, table)
     target = asked.target(table)
@@ -58,7 +60,7 @@ def _columns(asked: Asked, table: Any) -> None:
 
     in_blocks = isinstance(table, Tables)
     columns = Frame(dict.fromkeys(table.names), table.n_rows) if in_blocks else as_columns(table)
-    beside = {"weights": asked.weights, "trials": asked.trials, "censored": asked.censored}
+    beside = {"weights": asked.weights, "trials": asked.trials, "censored": asked.censored, "event": asked.event}
     wanted = read_formula(asked.formula, columns.names, beside, predictors_named(asked.predictors)).names
     print(f"{columns.n_rows:,} rows, {len(columns.names)} columns, of which the formula needs {len(wanted)}:")
     if in_blocks:
@@ -85,6 +87,8 @@ def _model(target: Any) -> None:
     print(f"response {model.response.told}; {target.n_rows:,} rows in use, {model.dropped:,} left out")
     shown = ", ".join(model.side.names[:12]) + ", ..." * (len(model.side.names) > 12)
     print(f"{model.side.dim:,} coefficients: {shown}")
+    for line in target.remarks():
+        print(line)
     for one in target.groupings if isinstance(target, MixedModel) else ():
         print(f"group effects of {one.name}: {one.groups:,} groups")
 

@@ -6,17 +6,14 @@ import re
 from typing import Any
 
 from ..priors.registry import by_word as priors_by_word
-from ..targets.families.registry import by_word, listed_by_responses
+from ..targets.families.registry import family_by_word, listed_by_responses
 from .app import Refused
 
 FAMILIES = listed_by_responses()
 
 
 def family_named(name: str) -> Any:
-    found = by_word().get(name.lower().replace("_", "-"))
-    if found is None:
-        raise Refused(f"there is no family {name!r}; known are {FAMILIES}.")
-    return found()
+    return family_by_word(name)
 
 
 _LAWS = priors_by_word()

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..results.tree import effects_in
 from .app import command
 from .files import open_result, read_table, refuse_existing, write_new
 
@@ -35,7 +36,8 @@ def summary(
     import tunamh
 
     tree = open_result(run)
-    names = [name for name in tree["posterior"].data_vars if effects or name != "group_effect"]
+    hidden = [] if effects else effects_in(tree["posterior"])
+    names = [str(name) for name in tree["posterior"].data_vars if name not in hidden]
     print(shown_table(tunamh.summary(tree, var_names=names)))
 
 
@@ -63,16 +65,8 @@ def predict(
 
     refuse_existing(out, ".csv")
     found = tunamh.predict(open_result(run), read_table(data), kind=kind, draws=draws, new_levels=new_levels, rng=seed)
-    write_new(out, lambda file: _flat(found).to_csv(file, index=False))
+    write_new(out, lambda file: found.to_dataframe().reset_index().to_csv(file, index=False))
     print(f"wrote {found.sizes['row']:,} rows to {out}")
-
-
-def _flat(found: Any) -> Any:
-    """One line per row (and class)."""
-    table = found[["mean", "sd"]].to_dataframe().reset_index()
-    for q in found["probability"].values:
-        table[f"q{100 * q:g}"] = found["quantile"].sel(probability=q).values.ravel()
-    return table
 
 
 @command

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..results.tree import effects_in
 from .app import Refused, command
 from .files import refuse_existing, save
 from .names import FAMILIES, PRIORS
@@ -19,11 +20,14 @@ DATA = Annotated[
     typer.Argument(help="Data: .parquet (also a folder, or 'folder/*.parquet'), .csv, .tsv (also .gz), .npy or .npz."),
 ]
 FORMULA = Annotated[str, typer.Argument(help='Such as "late ~ distance + C(carrier) + (1 | airport)".')]
-FAMILY = Annotated[str, typer.Option(help=f"Family of the response: {FAMILIES}.")]
+FAMILY = Annotated[
+    str | None, typer.Option(help=f"Family of the response (default gaussian, for numbers): {FAMILIES}.")
+]
 PRIOR = Annotated[list[str], typer.Option("--prior", help=f"Prior of a term; repeat for other terms: {PRIORS}.")]
 WEIGHTS = Annotated[str | None, typer.Option(help="Column of weights.")]
 TRIALS = Annotated[str | None, typer.Option(help="Column of trials, if the response counts successes.")]
 CENSORED = Annotated[str | None, typer.Option(help="Column of 0, 1 (the true response is larger), -1 (smaller).")]
+EVENT = Annotated[str | None, typer.Option(help="Column of 1 (the event was seen) and 0 (the time is censored).")]
 PREDICTORS = Annotated[list[str], typer.Option(help="Formula of another parameter, as in 'scale=~ distance'.")]
 MISSING = Annotated[str, typer.Option(help="For rows with missing values: error or drop.")]
 REDUNDANT = Annotated[str, typer.Option(help="For columns that are sums of others: error or keep.")]
@@ -37,7 +41,7 @@ SECONDS = Annotated[float | None, typer.Option(min=0.001, help="Stop after this 
 def sample(
     data: DATA,
     formula: FORMULA,
-    family: FAMILY,
+    family: FAMILY = None,
     out: OUT = None,
     store: Annotated[Path | None, typer.Option(help="New folder; the run is saved there while it samples.")] = None,
     draws: DRAWS = 1000,
@@ -49,6 +53,7 @@ def sample(
     weights: WEIGHTS = None,
     trials: TRIALS = None,
     censored: CENSORED = None,
+    event: EVENT = None,
     predictors: PREDICTORS = [],  # noqa: B006
     missing: MISSING = "error",
     redundant: REDUNDANT = "error",
@@ -73,7 +78,8 @@ def sample(
         refuse_existing(out, ".nc")
     if store is not None:
         refuse_existing(store)
-    asked = Asked(str(data), formula, family, prior, weights, trials, censored, predictors, missing, redundant, memory)
+    choices = family, prior, weights, trials, censored, predictors, missing, redundant, memory, event
+    asked = Asked(str(data), formula, *choices)
     target = asked.target(asked.table())
     _tell(target)
     until = None if until_ess is None else tunamh.Until(ess=until_ess)
@@ -118,6 +124,8 @@ def _tell(target: Any) -> None:
     if model.dropped:
         kept += f" ({model.dropped:,} with missing values left out)"
     print(f"{kept}, {model.side.dim:,} coefficients; response {model.response.told}")
+    for line in target.remarks():
+        print(line)
     for name, levels in model.side.levels.items():
         print(f"{name}: {len(levels):,} levels, the reference is {levels[0]!r}")
 
@@ -146,5 +154,5 @@ def _finish(draw: Callable[[], Any], out: Path | None, store: Path | None) -> No
 
 def _without_effects(tree: Any) -> list[str] | None:
     """Of many groups there are many effects: they are in the file."""
-    names = [name for name in tree["posterior"].data_vars if name != "group_effect"]
-    return names if len(names) < len(tree["posterior"].data_vars) else None
+    effects = effects_in(tree["posterior"])
+    return [str(name) for name in tree["posterior"].data_vars if name not in effects] if effects else None

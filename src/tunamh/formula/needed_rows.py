@@ -53,7 +53,7 @@ def read_formula(formula: str, columns: Sequence[str], beside: dict[str, Any], p
         raise FormulaError(f"the response {left.response} stands among the terms, too: it would explain itself.")
     if "." in used or "." in columns_of(right):
         raise FormulaError("'.' stands for all other columns, and is a term of its own.")
-    return Read(str(parsed), left.response, right, named, arrays, _others(predictors))
+    return Read(" ".join(formula.split()), left.response, right, named, arrays, _others(predictors))
 
 
 def _others(predictors: Any) -> dict[str, Terms]:

@@ -10,8 +10,10 @@ from ..groups import MixedModel
 from ..rows.table_source import Tables
 from ..targets import GLM
 from ..targets.families.plain import as_family
-from .build import learned_model, regression_of_tables, target_of
+from .build import default_family, learned_model, regression_of_tables, target_of
+from .errors import FormulaError
 from .needed_rows import read_formula, rows_of
+from .result_names import by_own_names
 from .tables import in_memory, may_be_held
 from .variables import as_columns, refuse_unknown
 
@@ -22,11 +24,12 @@ def regression(
     formula: str,
     data: Any,
     *,
-    family: Any,
+    family: Any = None,
     prior: Any = None,
     weights: Any = None,
     trials: Any = None,
     censored: Any = None,
+    event: Any = None,
     predictors: Mapping[str, str] | None = None,
     missing: str = "error",
     redundant: str = "error",
@@ -46,8 +49,9 @@ def regression(
         A pandas, polars or pyarrow table, a dict of arrays, or tables in blocks (`tunamh.open_rows`: Parquet files,
         Dask). If the columns of the formula fit into the ``memory`` of `open_rows`, they are read once. If not, every
         pass reads them again, and group effects and ``predictors`` raise an error.
-    family : Family
-        The distribution of the response, such as ``tunamh.Logistic()``; see `tunamh.GLM`.
+    family : Family or str, optional
+        The distribution of the response, such as ``tunamh.Logistic()`` or ``"logistic"``; see `tunamh.GLM`. The default
+        is ``tunamh.Gaussian()`` for a response of numbers. A response with two values needs a family.
     prior : optional
         One prior for all coefficients except the intercept; or a dict by term, such as ``{"distance": Normal(scale=1),
         "C(carrier)": Normal(scale=2)}``. In the dict ``"(1 | carrier)"`` stands for the scale of group effects, and
@@ -55,7 +59,7 @@ def regression(
         ``Normal(scale=2.5 u / sd(x))`` for numbers, ``Normal(scale=2.5 u)`` for levels, and for the intercept a wide
         normal prior about the mean of the response. ``u`` is the standard deviation of a real response, and 1 for
         families with a link. `tunamh.Flat()` means no prior.
-    weights, trials, censored : str or array, optional
+    weights, trials, censored, event : str or array, optional
         As for `GLM`; a string is the name of a column.
     predictors : dict of formulas, optional
         Formulas for other parameters of the family, such as ``{"scale": "~ distance"}``. In ``prior`` their terms are
@@ -81,15 +85,21 @@ def regression(
     for name, value in {"missing": missing, "redundant": redundant}.items():
         if value not in _CHOICES[name]:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, _CHOICES[name]))}, got {shown(value)}.")
-    family = as_family(family)
-    beside = {"weights": weights, "trials": trials, "censored": censored}
+    family = None if family is None else as_family(family)
+    beside = {"weights": weights, "trials": trials, "censored": censored, "event": event}
+    predictors = by_own_names(predictors, () if family is None else family.described)
     in_blocks = isinstance(data, Tables)
     names = list(data.names) if in_blocks else as_columns(data).names
     asked = read_formula(formula, names, beside, predictors)
     refuse_unknown(asked.names, names)
     if in_blocks and not may_be_held(asked, data):
+        if family is None:
+            raise FormulaError(
+                "rows that do not fit into memory need a family: say family=, such as tunamh.Gaussian()."
+            )
         return regression_of_tables(asked, data, family, prior, missing, redundant)
     data = in_memory(asked, data) if in_blocks else data
     rows = rows_of(asked, data, missing)
+    family = default_family(asked, rows) if family is None else family
     model, learned, further = learned_model(asked, rows, family)
     return target_of(model, learned, further, rows, family, prior, redundant, keep_effects)

@@ -106,18 +106,31 @@ class RightSide:
         ]
 
     def _names(self, block: Block) -> list[str]:
+        order, factors = self._order(block), {label(one.atom) for one in block.factors}
+        found = []
+        for levels in self.cell_levels(block):
+            left = iter(levels)
+            found.append(":".join(f"{name}[{next(left)}]" if name in factors else name for name in order))
+        return found
+
+    def _order(self, block: Block) -> list[str]:
+        """The factors and numbers of a block, in the order of its term."""
+        inside = {label(one.atom) for one in block.factors} | set(map(label, block.numbers))
+        return [name for name in map(label, block.term) if name in inside]
+
+    def block_name(self, block: Block) -> str:
+        """The term, or the part of it that the block is about."""
+        return ":".join(self._order(block)) if block.factors else term_label(block.term)
+
+    def cell_levels(self, block: Block) -> list[tuple[str, ...]]:
+        """The levels of each column of a block with factors, in the order of its term."""
         sizes = self.sizes(block)
         cells = np.asarray(self.cells[block.key]) if len(sizes) > 1 else np.arange(sizes[0])
-        codes = dict(zip((label(one.atom) for one in block.factors), np.unravel_index(cells, sizes), strict=True))
-        full = {label(one.atom): one.full for one in block.factors}
-        order = [name for name in map(label, block.term) if name in codes or name in map(label, block.numbers)]
-
-        def part(name: str, k: int) -> str:
-            if name not in codes:
-                return name
-            return f"{name}[{self.levels[name][int(codes[name][k]) + (not full[name])]}]"
-
-        return [":".join(part(name, k) for name in order) for k in range(len(cells))]
+        codes = {}
+        for one, code in zip(block.factors, np.unravel_index(cells, sizes), strict=True):
+            name = label(one.atom)
+            codes[name] = [self.levels[name][k + (not one.full)] for k in code.tolist()]
+        return list(zip(*(codes[name] for name in self._order(block) if name in codes), strict=True))
 
     # --------------------------------------------------------------------------------------------------- of rows
 

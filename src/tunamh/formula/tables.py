@@ -24,6 +24,7 @@ from ..tables.frames import CompleteRows, Frame, complete_rows
 from ..targets import GLM
 from ..targets.designs.indexed import NOWHERE
 from ..targets.families.base import BaseFamily, Location
+from .censoring import censoring_of
 from .errors import FormulaError
 from .learning import FirstLook, Learned, Moments, SecondLook, completed, first_look, learned, second_look
 from .left_side import Response, response_of_levels
@@ -116,7 +117,7 @@ class FormulaRows:
         trials = beside.get("trials")
         if trials is not None:
             refuse_wrong_trials(y, trials, FormulaError, lambda row: f"row {values.row(row)}")
-        offset, censored = model.offset(values), beside.get("censored")
+        offset, censored = model.offset(values), censoring_of(beside)
         filler = self.filler if trials is None else 0.0
         filled: Any = [
             None if given is None else _spread(given, keep, n, fill)

@@ -22,7 +22,7 @@ from ..targets.description import mixed_as_json
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import SEVERAL_ROW, pack_hyper
-from ..targets.observations.inputs import RowExtras
+from ..targets.observations.inputs import RowExtras, censoring
 from ..targets.parts import no_distance
 from .centre import Centre
 from .effect_columns import with_groups
@@ -47,7 +47,7 @@ class MixedModel(GroupedParameters):
 
     Parameters
     ----------
-    X, y, family, prior, weights, offset, trials, censored
+    X, y, family, prior, weights, offset, trials, censored, event
         As for `GLM`. ``theta`` are the coefficients of ``X``. All families except `Categorical` work, with their
         unknown parameters. Rows of `tunamh.open_rows` are read once and must fit into its ``memory``.
     groups : GroupEffects, or a list of them
@@ -77,9 +77,10 @@ class MixedModel(GroupedParameters):
         offset: Any = None,
         trials: Any = None,
         censored: Any = None,
+        event: Any = None,
         keep_effects: bool | None = None,
     ):
-        beside = RowExtras(weights, offset, trials, censored)
+        beside = RowExtras(weights, offset, trials, censoring(censored, event))
         if isinstance(X, SomeColumns | Tables):
             X, y, beside, groups = from_tables(X, y, beside, groups)
         given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed(groups)]
@@ -233,6 +234,9 @@ class MixedModel(GroupedParameters):
     @property
     def fingerprint(self) -> str:
         return self.base.fingerprint
+
+    def remarks(self) -> list[str]:
+        return self.base.remarks()
 
     def check_data(self) -> None:
         self.base.check_data()

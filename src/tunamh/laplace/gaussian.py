@@ -100,12 +100,3 @@ def moments(target: Any, law: LaplaceLaw) -> tuple[np.ndarray, np.ndarray]:
     matched = law.mean + np.linalg.solve(root, z.T).T @ law.factor.T
     natural = target.to_user(matched if _in_support(target, matched).all() else points)
     return natural.mean(axis=0), np.atleast_2d(np.cov(natural.T))
-
-
-def labels(target: Any) -> list[str]:
-    """The natural parameters as a summary's table names them: ``theta[age]``, ``scale``."""
-    return [
-        name if label is None else f"{name}[{label}]"
-        for name, of_name in target.variables
-        for label in ([None] if of_name is None else of_name)
-    ]

@@ -35,7 +35,7 @@ from ..proposals import Autoregressive, IndependentGaussian
 from ..rows.stream import open_stream
 from ..rows.supply import NO_ROWS
 from .distance import LaplaceDistance
-from .gaussian import LaplaceLaw, labels, laplace_law, law_is_of, moments
+from .gaussian import LaplaceLaw, laplace_law, law_is_of, moments
 
 FEWEST_DRAWS = 100
 """Of all chains together, below which nothing is said."""
@@ -69,9 +69,17 @@ def by_laplace_law(target: Any, kernel: Kernel) -> bool:
 
 
 def laplace_attributes(
-    target: Any, kernel: Kernel, ready: ReadyKernel, walked: Walked, seed: np.random.SeedSequence
+    target: Any,
+    kernel: Kernel,
+    ready: ReadyKernel,
+    walked: Walked,
+    seed: np.random.SeedSequence,
+    names: Sequence[str],
 ) -> dict[str, Any]:
-    """What a run's result says of Laplace's law; nothing where no such law is proposed from, or draws are not exact."""
+    """What a run's result says of Laplace's law; nothing where no such law is proposed from, or draws are not exact.
+
+    ``names`` are those of the natural parameters.
+    """
     if not by_laplace_law(target, kernel) or not kernel.exact:
         return {}
     law, (draws, records, thin) = laplace_law(target), walked
@@ -88,10 +96,12 @@ def laplace_attributes(
     bound = None
     if isinstance(kernel, MetropolisHastings) and steps >= _STARTS:
         bound = total_variation_bound(target, law, ready, points, steps // _STARTS, seed)
-    return measured(target, law, points, bound).attributes()
+    return measured(target, law, points, bound, names).attributes()
 
 
-def measured(target: Any, law: LaplaceLaw, walked: np.ndarray, bound: float | None) -> LaplaceDistance:
+def measured(
+    target: Any, law: LaplaceLaw, walked: np.ndarray, bound: float | None, names: Sequence[str]
+) -> LaplaceDistance:
     """Means and standard deviations of draws (chain, draw, parameter) beside the law's, in natural units."""
     of = law_is_of(target)
     centre, covariance = moments(of, law)
@@ -101,7 +111,7 @@ def measured(target: Any, law: LaplaceLaw, walked: np.ndarray, bound: float | No
     ratio = sd / np.sqrt(np.diag(covariance))
     ratio_error = ratio * _monte_carlo_error(np.square(natural - mean)) / (2.0 * variance)
     shift, shift_error = (mean - centre) / sd, _monte_carlo_error(natural) / sd
-    return LaplaceDistance(labels(of), bound, shift, shift_error, ratio, ratio_error)
+    return LaplaceDistance(list(names[: len(centre)]), bound, shift, shift_error, ratio, ratio_error)
 
 
 def _monte_carlo_error(values: np.ndarray) -> np.ndarray:

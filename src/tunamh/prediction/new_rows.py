@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sized
 from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import numpy as np
 from .._arguments import number
 from ..formula.errors import FormulaError, listed
 from ..formula.evaluate import Values, as_factor
-from ..formula.model import FormulaModel
+from ..formula.model import FormulaModel, GroupSide
 from ..formula.right_side import Columns, known_codes
 from ..formula.syntax import Name, columns_in
 from ..formula.variables import as_columns, read, refuse_unknown, variable
@@ -32,7 +34,7 @@ class Chunk:
     columns: Columns
     offset: np.ndarray | None
     others: dict[str, np.ndarray]
-    groups: list[tuple[Factor, np.ndarray]]
+    groups: list[tuple[Factor, np.ndarray] | None]
     trials: np.ndarray | None
     y: np.ndarray | None = None
 
@@ -51,12 +53,31 @@ class Given:
     predictors: Any = None
 
 
+class Effects(Enum):
+    """Which group effects count: all, those of the factors whose columns the table has, or none."""
+
+    ALL = 0
+    AT_HAND = 1
+    NONE = 2
+
+    @classmethod
+    def of(cls, included: bool, new_levels: str) -> Effects:
+        return cls.NONE if not included else cls.AT_HAND if new_levels == "population" else cls.ALL
+
+
 class NewRows:
     """Rows of a table, of which every chunk is read when it is asked for."""
 
-    def __init__(self, fitted: Fitted, table: Any, given: Given, with_response: bool = False):
-        self.fitted, self.given, self.with_response = fitted, given, with_response
-        formula = fitted.formula
+    def __init__(
+        self,
+        fitted: Fitted,
+        table: Any,
+        given: Given,
+        with_response: bool = False,
+        effects: Effects = Effects.ALL,
+    ):
+        self.fitted, self.given, self.with_response, self.effects = fitted, given, with_response, effects
+        self.given_table, formula = table, fitted.formula
         self.tables = table if isinstance(table, Tables) else None
         if formula is not None:
             _refuse_beside_a_formula(given)
@@ -82,6 +103,18 @@ class NewRows:
             values = formula.values(part, names, start)
             yield self._from_formula(formula, values, slice(start, start + part.n_rows), more)
 
+    @cached_property
+    def index(self) -> Any:
+        """The row labels of a pandas table, None of others."""
+        found = getattr(self.given_table, "index", None) if hasattr(self.given_table, "iloc") else None
+        return None if found is None or getattr(found, "nlevels", 1) > 1 else np.asarray(found)
+
+    def _counts(self, one: GroupSide) -> bool:
+        """Whether the effects of a factor count."""
+        if self.effects is Effects.AT_HAND:
+            return all(name in self.table.columns for atom in one.by for name in columns_in(atom))
+        return self.effects is Effects.ALL
+
     def _names(self, formula: FormulaModel) -> tuple[list[str], list[str]]:
         """The columns to be read, and those of them that are there for trials or responses only."""
         trials = formula.beside.get("trials")
@@ -90,7 +123,7 @@ class NewRows:
             more = [name for name in columns_in(trials) if name in self.table.columns]
         if self.with_response:
             more += list(columns_in(formula.response.node))
-        return list(dict.fromkeys([*formula.predictor_columns, *more])), more
+        return list(dict.fromkeys([*formula.columns_needed(self._counts), *more])), more
 
     def _parts(self, names: list[str], size: int) -> Iterator[tuple[int, Frame]]:
         """Columns of so many rows at a time, and the number of the first."""
@@ -110,7 +143,10 @@ class NewRows:
             formula.side.columns(values),
             formula.offset(values),
             {name: side.columns(values).dense() for name, side in formula.others.items()},
-            [(one.labels(values), one.columns.columns(values).dense()) for one in formula.groups],
+            [
+                (one.labels(values), one.columns.columns(values).dense()) if self._counts(one) else None
+                for one in formula.groups
+            ],
             counted,
             formula.response.values(values) if self.with_response else None,
         )
@@ -133,16 +169,18 @@ class NewRows:
         columns = Columns(plain.whole[which], plain.positions[which], values, plain.dim)
         return Chunk(which.start, columns, offset, others, self._groups(which), trials)
 
-    def _groups(self, which: slice) -> list[tuple[Factor, np.ndarray]]:
+    def _groups(self, which: slice) -> list[tuple[Factor, np.ndarray] | None]:
         wanted = self.fitted.about.get("groups", [])
         if not wanted:
             return []
         given = self.given.groups
+        if self.effects is Effects.NONE or (self.effects is Effects.AT_HAND and given is None):
+            return [None] * len(wanted)
         listed_groups = list(given) if isinstance(given, list | tuple) else [given]
         if given is None or len(listed_groups) != len(wanted):
             names = ", ".join(str(one["name"]) for one in wanted)
             raise ValueError(f"the model has group effects of {names}: give groups=, as to tunamh.MixedModel.")
-        found = []
+        found: list[tuple[Factor, np.ndarray] | None] = []
         for about, one in zip(wanted, listed_groups, strict=True):
             effects = one if isinstance(one, GroupEffects) else GroupEffects(one)
             name, Z = str(about["name"]), effects.X

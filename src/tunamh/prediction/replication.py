@@ -130,7 +130,7 @@ def _replicated(
     formula = fitted.formula
     if formula is None:
         raise NotApplicable("replicas need a target that was made from a formula, by tunamh.regression.")
-    if "censored" in formula.beside:
+    if fitted.about.get("censored"):
         raise NotApplicable("replicas of censored responses are not offered.")
     generator = np.random.default_rng(rng)
     some, picked, n_rows = _subsample(formula, data, rows, generator)
@@ -156,11 +156,7 @@ def _replicated(
         key: xarray.Dataset(found, coords=coords if key != "observed_data" else {"row": picked})
         for key, found in groups.items()
     }
-    theta = fitted.theta
-    tree["posterior"] = xarray.Dataset(
-        {"theta": (("chain", "draw", "parameter"), theta[None])},
-        coords={"chain": [0], "draw": coords["draw"], "parameter": fitted.posterior["parameter"].values},
-    )
+    tree["posterior"] = fitted.picked_posterior()
     return xarray.DataTree.from_dict(tree), n_rows, weights
 
 

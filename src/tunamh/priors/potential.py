@@ -87,12 +87,12 @@ class Prior(ShellWord, ABC):
     """A prior as the user writes it."""
 
     def by_column(self) -> dict[str, Any]:
-        """What may differ from column to column: numbers for all columns, tuples in their order, dicts by name."""
+        """The arguments that may differ by column: a number for all, a tuple in the columns' order, or a dict."""
         return {}
 
     @property
     def by_position(self) -> bool:
-        """Whether it has numbers for coefficients by their places, in the order of the columns."""
+        """Whether some arguments are given in the order of the columns."""
         return any(isinstance(value, tuple) for value in self.by_column().values())
 
     def in_order(self, names: Sequence[str]) -> Prior:

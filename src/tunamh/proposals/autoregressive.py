@@ -126,3 +126,7 @@ class Autoregressive(Proposal):
         knobs = fixed([innovation, share, OPTIMAL_WALK / math.sqrt(space.dim), sign, space.walk_spread])
         autoregressive = 1.0 - 0.75 * share  # the share of steps whose acceptance rho decides
         return ReadyProposal(_mixed, knobs, self.rho is None, 0.6 * autoregressive, largest=1.0)
+
+
+OF_MOST_RUNS = (_mixed,)
+"""To be compiled while a first run is set up (`tunamh.sampling.compiling`)."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -26,6 +27,8 @@ class Interval:
     mean: float
     half: tuple[float, float]
     ends: tuple[float, float]
+    factor: str = ""
+    """Rows of one factor share an axis, so that its levels can be compared."""
 
     @property
     def extent(self) -> float:
@@ -56,13 +59,21 @@ def panels(rows: list[Interval], *, zero: bool) -> list[Panel]:
     """Pictures of intervals; rows that are much larger or smaller than others get an axis of their own."""
     rows = [row for row in rows if all(map(math.isfinite, (row.mean, *row.half, *row.ends)))]
     groups: list[list[Interval]] = []
-    for row in sorted(rows, key=lambda row: -row.extent):
-        if groups and (row.reads_beside(groups[-1][0]) or len(groups) == _MOST_PANELS):
-            groups[-1].append(row)
+    for own in sorted(_by_factor(rows), key=lambda own: -own[0].extent):
+        if groups and (own[0].reads_beside(groups[-1][0]) or len(groups) == _MOST_PANELS):
+            groups[-1] += own
         else:
-            groups.append([row])
+            groups.append(own)
     order = {id(row): k for k, row in enumerate(rows)}
     return [_panel(sorted(group, key=lambda row: order[id(row)]), zero) for group in groups]
+
+
+def _by_factor(rows: list[Interval]) -> list[list[Interval]]:
+    """The rows of each factor, the largest first; other rows by themselves."""
+    found: dict[Any, list[Interval]] = {}
+    for k, row in enumerate(rows):
+        found.setdefault(row.factor or k, []).append(row)
+    return [sorted(own, key=lambda row: -row.extent) for own in found.values()]
 
 
 def _panel(rows: list[Interval], zero: bool) -> Panel:

@@ -6,7 +6,7 @@ import hashlib
 import operator
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,24 +20,6 @@ from .table_source import TableBlock
 Result = TypeVar("Result")
 
 _AHEAD = 32  # partitions whose work is asked for before their results are
-
-
-@runtime_checkable
-class DaskFrame(Protocol):
-    columns: Any
-
-    def to_delayed(self) -> Any: ...
-
-    def simplify(self) -> Any: ...
-
-
-@runtime_checkable
-class DaskArray(Protocol):
-    ndim: int
-
-    def to_delayed(self) -> Any: ...
-
-    def rechunk(self, chunks: Any) -> Any: ...
 
 
 def _on_piece(function: bytes, table: Any, place: str, *others: Any) -> Any:
@@ -64,7 +46,7 @@ class DaskTables(InPieces):
         self._kept = [k for k, (length, _) in enumerate(found) if length > 0]
         self._places, found = [places[k] for k in self._kept], [found[k] for k in self._kept]
         names = reading.columns if reading.change is None else None
-        if names is None and reading.change is None and isinstance(frame, DaskFrame):
+        if names is None and reading.change is None and not _is_array(frame):
             names = tuple(map(str, frame.columns))
         self._given = reading
         super().__init__((), [length for length, _ in found], names, fingerprint, reading=reading, memory=memory)
@@ -72,7 +54,7 @@ class DaskTables(InPieces):
     def _partitions(self, columns: Sequence[str] | None) -> list[Any]:
         """Delayed tables, of these columns only where nothing is changed."""
         frame = self.frame
-        if isinstance(frame, DaskFrame):
+        if not _is_array(frame):
             return _one_by_one(frame) if columns is None else self._of_columns(list(columns))
         frame = frame if frame.ndim == 2 else frame.reshape(-1, 1)
         return list(frame.rechunk({1: -1}).to_delayed().ravel())
@@ -126,6 +108,18 @@ def _one_by_one(frame: Any) -> list[Any]:
     return frame.simplify().to_delayed(optimize_graph=False)  # columns that are not asked for are not read, and no more
 
 
+def _is_array(collection: Any) -> bool:
+    from dask.array import Array
+
+    return isinstance(collection, Array)
+
+
+def _is_frame(collection: Any) -> bool:
+    from dask.dataframe import DataFrame
+
+    return isinstance(collection, DataFrame)
+
+
 def _itself(block: TableBlock) -> TableBlock:
     return block
 
@@ -172,6 +166,6 @@ def _result(future: Any, place: str) -> Any:
 
 
 def dask_tables(frame: Any, reading: Reading, *, executor: Any, memory: int | None) -> DaskTables:
-    if not isinstance(frame, DaskFrame | DaskArray):
+    if not _is_array(frame) and not _is_frame(frame):
         raise TypeError(f"a Dask data frame or array was expected, got {shown(frame)}.")
     return DaskTables(frame, reading, executor=executor, memory=memory)

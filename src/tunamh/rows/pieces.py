@@ -16,6 +16,7 @@ import numpy as np
 from .._arguments import shown
 from ..errors import SourceError, TunaMHError
 from ..tables.frames import column_names, count_rows, cut, numbers_at_once
+from ..tables.libraries import RepeatedNames, as_frame
 from .executors import between_blocks, in_order
 from .passes import ROWS_AT_ONCE, with_progress
 from .table_source import SomeColumns, TableBlock
@@ -44,9 +45,13 @@ class Reading(NamedTuple):
         """The tables of a piece; errors in reading or changing them say where that was."""
         try:
             for table in piece.tables(columns if self.change is None else self.columns):
-                yield table if self.change is None else self.change(table)
+                changed = table if self.change is None else self.change(table)
+                as_frame(changed)  # raises for repeated names
+                yield changed
         except (TunaMHError, MemoryError):
             raise
+        except RepeatedNames as error:
+            raise SourceError(f"{piece.place} has {error.problem}") from None
         except Exception as error:
             doing = "reading" if self.change is None else "reading or changing"
             raise SourceError(f"{doing} {piece.place} failed: {type(error).__name__}: {error}") from error

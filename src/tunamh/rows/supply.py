@@ -109,3 +109,7 @@ NO_ROWS.law.flags.writeable = False
 
 GATHERED = Supply(_refill_with_nothing, NO_ROWS.law)
 """Stands for the supply of gathered rows until a chain is given its own."""
+
+
+OF_MOST_RUNS = (_refill_by_alias,)
+"""To be compiled while a first run is set up (`tunamh.sampling.compiling`)."""

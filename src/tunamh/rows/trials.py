@@ -20,8 +20,17 @@ def refuse_wrong_trials(y: np.ndarray, trials: np.ndarray, error: type[Exception
         row = int(np.argmax(wrong))
         raise error(
             f"{place(row)} has y = {y[row]:g} of {trials[row]:g} trials: both must be whole numbers, y from 0 to the "
-            "trials."
+            f"trials.{shares_hint(y, trials)}"
         )
+
+
+def shares_hint(y: np.ndarray, trials: np.ndarray) -> str:
+    """What to say where the responses are ``k/n`` in the place of ``k``; else nothing."""
+    successes = y * trials
+    whole = np.abs(successes - np.round(successes)) < 1e-6 * np.maximum(1.0, trials)
+    if not (whole & (y >= 0) & (y <= 1)).all():
+        return ""
+    return " The responses look like shares k/n: give the number of successes k, and the trials n beside it."
 
 
 def fractions(y: np.ndarray, trials: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -18,6 +18,7 @@ from ..chains.kernel import Kernel, ReadyKernel
 from ..chains.metropolis import MetropolisHastings
 from ..process.interrupts import HeldInterrupts
 from ..process.progress import Progress
+from ..results.layout import Layout, layout_of
 from ..results.until import Until
 from ..store import Header, Store, StoreError, first_steps, refuse_another
 from ..store.chunks import Chunk
@@ -62,6 +63,11 @@ class Made(NamedTuple):
             return {"test": repr(self.kernel.test), "proposal": repr(self.kernel.proposal)}
         return {"kernel": repr(self.kernel)}
 
+    @property
+    def layout(self) -> Layout:
+        """The variables of the result."""
+        return layout_of(self.given, self.target.variables)
+
     def identity(self, run: ChainRun) -> dict[str, str]:
         """What a run must find again; ``run`` is its first chain, just opened."""
         steps = first_steps(run.state, run.setup)
@@ -89,8 +95,7 @@ class NewStore:
         """The store, with its header written, once set-up is done and the first chain is open."""
         if self.path is None:
             return None
-        target, walked = made.target, run.draws.shape[1]
-        natural = sum(1 if labels is None else len(labels) for _, labels in target.variables)
+        layout, walked = made.layout, run.draws.shape[1]
         bytes_of_state = sum(array.nbytes for array in run.state.to_arrays().values())
         header = Header(
             run=secrets.token_hex(16),
@@ -101,9 +106,9 @@ class NewStore:
             seed=seed_as_dict(task.seed, task.chains),
             points=[None if point is None else point.tolist() for point in task.points],
             until=None if task.until is None else asdict(task.until),
-            chunk_draws=chunk_draws_for(walked + natural + run.record.shape[1] + 1, bytes_of_state),
-            columns=[walked, natural],
-            variables=[[name, None if labels is None else list(labels)] for name, labels in target.variables],
+            chunk_draws=chunk_draws_for(walked + layout.size + run.record.shape[1] + 1, bytes_of_state),
+            columns=[walked, layout.size],
+            variables=layout.to_json(),
             exact=made.kernel.exact,
             extra=None,
             statistics=[[one.name, one.over_steps.name, one.rows, one.shown] for one in made.ready.all_statistics],

@@ -13,10 +13,11 @@ from .._arguments import flag, seed_sequence, shown, whole_number
 from ..capabilities import Examined, Expandable, Whitenable, offers
 from ..errors import LaplaceOff, NotApplicable
 from ..laplace.distance import LaplaceDistance
-from ..laplace.gaussian import LaplaceLaw, labels, laplace_law, law_is_of, moments, supported_draws
+from ..laplace.gaussian import LaplaceLaw, laplace_law, law_is_of, moments, supported_draws
 from ..laplace.measure import by_laplace_law
 from ..process.blas import one_blas_thread
 from ..proposals import Autoregressive
+from ..results.layout import Layout, layout_of
 from ..results.tree import attributes_of, posterior_of, summary
 from ..targets.base import Target
 from ..targets.expansion.control import Taylor
@@ -46,12 +47,13 @@ class LaplaceApproximation:
     """
 
     target: Any = field(repr=False)
+    layout: Layout = field(repr=False)
     law: LaplaceLaw = field(repr=False)
     distance: LaplaceDistance | None = field(default=None, repr=False)
 
     @property
     def names(self) -> list[str]:
-        return labels(self.target)
+        return self.layout.names
 
     @property
     def mode(self) -> np.ndarray:
@@ -80,7 +82,7 @@ class LaplaceApproximation:
         draws, chains = whole_number("draws", draws, 1), whole_number("chains", chains, 1)
         seed = seed_sequence("rng", rng)
         walked = supported_draws(self.target, self.law, draws * chains, np.random.default_rng(seed))
-        posterior = posterior_of(self.target.to_user(walked.reshape(chains, draws, -1)), self.target.variables)
+        posterior = posterior_of(self.target.to_user(walked.reshape(chains, draws, -1)), self.layout)
         settings = {
             "target": repr(self.target),
             "test": "no test",
@@ -150,8 +152,9 @@ def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceAppro
             f"there is no Laplace approximation of this posterior to rely on. What sample(target) does: {choice.why}."
         )
     base = law_is_of(choice.target)  # the approximation holds no copy of the rows
+    layout = layout_of(target, base.variables)
     if not check:
-        return LaplaceApproximation(base, law)
+        return LaplaceApproximation(base, layout, law)
     posterior = sample(
         choice.target,
         kernel=choice.kernel,
@@ -169,7 +172,7 @@ def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceAppro
             LaplaceOff,
             stacklevel=2,
         )
-    return LaplaceApproximation(base, law, distance)
+    return LaplaceApproximation(base, layout, law, distance)
 
 
 def _asked_of(target: Target) -> tuple[Any, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from .._arguments import flag, has_row_labels, numbers, positive_number, seed_sequence, shown, whole_number
 from ..acceptance.base import AcceptanceTest
 from ..chains.kernel import Kernel
+from ..results.layout import layout_of
 from ..results.until import Until, checked_rule
 from ..store.folder import as_path, refuse_taken
 from ..targets.base import Target
@@ -141,12 +142,13 @@ def _initial_points(init: Any, chains: int, target: Target) -> list[np.ndarray |
         return [None] * chains
     names, dim = target.names, target.dim
     if hasattr(init, "data_vars"):  # a data set of draws or of their means, one value of each variable
-        missing = [name for name, _ in target.variables if name not in init]
+        layout = layout_of(target, target.variables)
+        missing = [one.name for one in layout.variables if one.name not in init]
         if missing:
             raise ValueError(
                 f"init has no variable {', '.join(missing)}; the posterior's variables are wanted, by name."
             )
-        init = np.concatenate([np.ravel(init[name].values) for name, _ in target.variables])
+        init = layout.flat(init)
     if has_row_labels(init) and init.index.is_unique and set(map(str, init.index)) == set(names):
         init = dict(zip(map(str, init.index), init, strict=True))
     if isinstance(init, dict):

@@ -20,12 +20,14 @@ from ..process.blas import one_blas_thread
 from ..process.interrupts import HeldInterrupts
 from ..process.progress import Progress
 from ..process.stages import Report, announce, watching
-from ..results.tree import ChainResult, add_summaries, import_what_the_end_needs, refuse_statistics, refuse_unwritable
+from ..results.layout import layout_of, refuse_unwritable
+from ..results.tree import ChainResult, add_summaries, import_what_the_end_needs, refuse_statistics
 from ..rows.supply import NO_ROWS
 from ..store import Store
 from ..targets.base import Target
 from .choose import choose
 from .clock import Clock, SetUp
+from .compiling import compile_together, compile_while_setting_up
 from .completion import attempt, ended, warn
 from .destination import ExistingStore, Made, NewStore, Task, catch_up
 from .run import ChainRun, run_all
@@ -52,7 +54,7 @@ class Choices(NamedTuple):
             raise TypeError(f"kernel must be a kernel such as MetropolisHastings(RandomWalk()), got {shown(kernel)}.")
         if kernel is not None and not (test is None and proposal is None):
             raise TypeError("kernel= takes the place of test= and proposal=: give MetropolisHastings(proposal, test).")
-        refuse_unwritable(target.variables)
+        refuse_unwritable(layout_of(target, target.variables))
         return self
 
     def made(self) -> Made:
@@ -79,6 +81,7 @@ def carry_out(
     clock = Clock(max_seconds)
     with ExitStack() as stack, one_blas_thread(), Progress("set-up", show=progressbar) as progress:
         place.check_early(target, stack)
+        compile_while_setting_up()
         with watching(set_up := SetUp(target.n_rows, clock, progress)):
             made = choices.made()
             if made.target.gathered is not None:
@@ -110,7 +113,7 @@ def carry_out(
                 posterior, complaints = _ended(made, task, results, settings, seconds, progress)
             if all(run.opened for run in runs):
                 memories = [run.state.chain.memory for run in runs]
-                add = partial(add_summaries, posterior, made.target, made.kernel.summaries, memories)
+                add = partial(add_summaries, posterior, made.given, made.target, made.kernel.summaries, memories)
                 complaints += attempt("the group effects could not be summed up", add)
             if settings["stopped"] == "interrupted":
                 complaints.insert(0, UserWarning(f"interrupted: {told}"))
@@ -142,10 +145,10 @@ def _opened(made: Made, task: Task, progress: Progress, in_memory: bool) -> list
         ChainRun(made.target, made.ready, child, number, point, task.size, room=None if in_memory else 0)
         for number, (child, point) in enumerate(zip(task.seed.spawn(task.chains), task.points, strict=True))
     ]
-    progress.say(made.why)
+    for line in (*made.given.remarks(), made.why):
+        progress.say(line)
     announce("loading compiled code (first use compiles it)")
-    if not runs[0].setup.loop.is_kept:
-        progress.say("compiling, which the first use after an installation does: 10 to 30 seconds")
+    compile_together(runs[0].setup, progress)
     if gathered is not None and made.ready.source is not NO_ROWS:
         announce("gathering the first rows that chains will draw")
         gathered.begin(seeds_of_measure(task.seed)[1])
@@ -218,9 +221,9 @@ def _no_draws(interrupted: bool, max_seconds: float | None, store: Store | None)
 def _ended(
     made: Made, task: Task, results: list[ChainResult], settings: dict[str, Any], seconds: float, progress: Progress
 ) -> tuple[Any, list[Warning]]:
-    target = made.target
+    target, layout = made.target, made.layout
     walked = Walked([result.draws for result in results], [result.record for result in results], task.thin)
-    from_laplace = partial(laplace_attributes, target, made.kernel, made.ready, walked, task.seed)
+    from_laplace = partial(laplace_attributes, target, made.kernel, made.ready, walked, task.seed, layout.names)
     natural = [result._replace(draws=target.to_user(result.draws)) for result in results]
     about = {"exact": made.kernel.exact, "statistics": made.ready.all_statistics, "settings": settings}
-    return ended(natural, target, about, from_laplace, seconds, progress)
+    return ended(natural, target, layout, about, from_laplace, seconds, progress)

@@ -101,8 +101,9 @@ def _run_windows(windows, run, rng, walk, kept, lessons, learned):
 
 
 @cache
-def _windows_of(kernels: int) -> Part:
-    return Part(_run_windows, windows_role(kernels))
+def windows_of(kernels: int) -> Part:
+    """The loop over windows of so many kernels."""
+    return Part(_run_windows, windows_role(kernels), made_by=f"{__name__}:windows_of:{kernels}")
 
 
 def first_state(setup: ChainSetup, chain: ChainState, rng: np.random.Generator) -> RunState:
@@ -180,7 +181,7 @@ def _learn(state: RunState, setup: ChainSetup, goals: tuple[Goals, ...], windows
     lessons = tuple(Lesson(*each) for each in zip(goals, parts, *knobs, strict=True))
     draws = np.empty((length, chain.here.size))
     kept = Kept(1, draws, setup.new_record(length), setup.statistics.kinds)
-    outcome = _windows_of(len(turns))(
+    outcome = windows_of(len(turns))(
         windows, setup.loop, chain.rng, walk_of(chain, state.in_force(setup)), kept, lessons, learned
     )
     state.learned = [_learned_of(learned[k]) for k in who]

@@ -13,6 +13,7 @@ import numpy as np
 from .._arguments import whole_number
 from ..chains.kernel import OverSteps, Statistic, Statistics
 from ..chains.metropolis import statistics_of
+from ..results.layout import Layout
 from ..results.until import Until
 from .errors import StoreError
 from .files import read_whole, write_whole
@@ -25,7 +26,7 @@ _KINDS: dict[str, Any] = {
     "points": list,
     "until": dict | None,
     "columns": list,
-    "variables": list,
+    "variables": dict,
     "exact": bool,
     "extra": str | None,
     "statistics": list | None,
@@ -64,8 +65,8 @@ class Header:
         Draws in a chunk.
     columns : list of two int
         Numbers in a draw, as walked and as a user knows them.
-    variables : list
-        Names of variables, with labels where they are vectors.
+    variables : dict
+        Names of variables and their dimensions (`tunamh.results.layout.Layout`).
     exact, settings
         As `tunamh.results.tree.to_datatree` takes them.
     statistics : list or None
@@ -85,7 +86,7 @@ class Header:
     until: dict[str, Any] | None
     chunk_draws: int
     columns: list[int]
-    variables: list[Any]
+    variables: dict[str, Any]
     exact: bool
     extra: str | None
     settings: dict[str, Any]
@@ -127,10 +128,7 @@ class Header:
 
     def _check_sizes(self) -> None:
         walked, natural = (whole_number("columns", n, 0) for n in self.columns)
-        for name, labels in self.variables:
-            if not _is_text(name) or not (labels is None or (isinstance(labels, list) and all(map(_is_text, labels)))):
-                raise TypeError("variables must be names with lists of labels")
-        if natural != sum(1 if labels is None else len(labels) for _, labels in self.variables):
+        if natural != self.layout.size:
             raise ValueError("there are other names than columns")
         if walked > 100 * (natural + 10) or 8 * self.chunk_draws * (walked + natural + 1) > _MOST_BYTES:
             raise ValueError("its chunks would be larger than any that tunamh writes")
@@ -141,6 +139,11 @@ class Header:
         if not 4 <= whole_number("pool_size", self.seed["pool_size"], 1) <= _MOST_WORDS:
             raise ValueError("a seed has a pool of a few words")
         return np.random.SeedSequence(**self.seed)
+
+    @property
+    def layout(self) -> Layout:
+        """The variables of the result."""
+        return Layout.from_json(self.variables)
 
     @property
     def rule(self) -> Until | None:

@@ -50,10 +50,9 @@ def read_store(store: Any) -> Any:
         results.append(walked._replace(draws=natural))
     finished = all(len(result.draws) >= header.draws for result in results)
     settings = {**header.settings, "draws": header.draws, "stopped": "finished" if finished else "unfinished"}
-    variables = [(name, labels) for name, labels in header.variables]
     try:
         return to_datatree(
-            results, variables, exact=header.exact, statistics=header.columns_of_record, settings=settings
+            results, header.layout, exact=header.exact, statistics=header.columns_of_record, settings=settings
         )
     except (ValueError, TypeError, LookupError) as error:
         told = f"the names in {run.path} make no table of its draws ({error}): its header is damaged or forged."

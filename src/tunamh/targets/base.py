@@ -298,6 +298,10 @@ class Target(Value):
         """The variables in results, in order, with labels for vectors."""
         return [("theta", self.names)]
 
+    def remarks(self) -> list[str]:
+        """Lines that a person should see before sampling, which are no warnings."""
+        return []
+
     @property
     def recorded(self) -> list[str]:
         """The names of the numbers in a draw: the parameters, and other parts of the state."""
@@ -361,7 +365,7 @@ class Target(Value):
         return None
 
     def why_own_kernel(self) -> str:
-        """What that kernel does, in words."""
+        """What this kernel does, in words."""
         return ""
 
     @property

@@ -33,6 +33,7 @@ def regression_as_json(target: GLM) -> dict[str, Any]:
             for name, labels in zip(rows.described, rows.other_names, strict=True)
         },
         "classes": _classes(target),
+        **({"censored": True} if rows.has_censoring else {}),
         **_formula(target),
     }
 
@@ -55,13 +56,15 @@ def _formula(target: Any) -> dict[str, Any]:
 
 
 def mixed_as_json(target: Any) -> dict[str, Any]:
-    """The same of `MixedModel`, whose groups' levels are in the names of its effects."""
+    """The same of `MixedModel`; a formula's results have the groups' levels as coordinates."""
+    named = target.keeps_effects and target.formula is None
     groups = [
         {
             "name": one.name,
             "columns": list(one.columns),
             "levels": one.groups,
             "known": None if one.known is None else [float(size) for size in np.diag(one.known) ** -0.5],
+            **({"level_names": list(map(str, one.levels))} if named else {}),
         }
         for one in target.groupings
     ]

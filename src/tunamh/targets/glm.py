@@ -32,7 +32,7 @@ from .families.plain import as_family
 from .glm_rows import own_numbers
 from .layouts import ROW
 from .observations.distinct import distinct
-from .observations.inputs import RowExtras, check_weights, observe
+from .observations.inputs import RowExtras, censoring, censoring_told, check_weights, observe
 from .observations.observed import Observations
 from .observations.row_layout import column_names
 from .parts import Parts
@@ -79,6 +79,9 @@ class GLM(Regression):
     censored : (N,), optional
         For survival times and censored responses: 1 (or True) if the true response is larger than ``y``, -1 if it is
         smaller, 0 if it equals ``y``.
+    event : (N,), optional
+        The same as survival packages say it: 1 (or True) if the event was seen at time ``y``, 0 if the time is
+        censored and the true one is larger. Give ``censored`` or ``event``, not both.
     predictors : dict of tables, optional
         Columns for other parameters of the family, by the name of the parameter: the log of ``scale`` of `Gaussian` and
         of ``precision`` of `Beta`, the logit of ``inflation`` and ``positive``, or your own parameters. No column of
@@ -100,11 +103,12 @@ class GLM(Regression):
         offset: Any = None,
         trials: Any = None,
         censored: Any = None,
+        event: Any = None,
         predictors: Mapping[str, Any] | None = None,
     ):
         given = as_family(family)
         temper = checked_temper(temper)
-        beside = RowExtras(weights, offset, trials, censored, predictors)
+        beside = RowExtras(weights, offset, trials, censoring(censored, event), predictors)
         rows = observe(X, y, beside, given)
         if rows.weighted:
             check_weights(rows, temper)
@@ -222,6 +226,9 @@ class GLM(Regression):
             known_columns=self.columns if rows is self.observations else None,
         )
         return dependent_columns(probe)
+
+    def remarks(self) -> list[str]:
+        return censoring_told(self.given_rows)
 
     def separating_direction(self) -> np.ndarray | None:
         """A direction along which the energy never rises, so that the posterior is improper; None if there is none."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._linear import Columns
 from ..priors import Flat
-from ..rows.gathered_rows import GatheredRows
+from ..rows.gathered_rows import BlockWeights, GatheredRows
 from ..rows.packing import packed_rows, packed_size
 from ..rows.source import Rows
 from .base import Expansion, Target
@@ -96,9 +96,7 @@ class Regression(Target):
             self.observations.map,
             packing.rows,
             ROW.places(width=self.y_column).bound,
-            np.array(starts, np.int64),
-            np.array(sums),
-            squares,
+            BlockWeights(np.array(starts, np.int64), np.array(sums), squares),
             width=width,
             n_rows=self.n_rows,
             memory=limit,

@@ -82,11 +82,10 @@ def _with_factors(frame: Frame, what: str, factors: dict[str, Factor]) -> tuple[
     numbers = np.empty((n_rows, 0))
     if whole:
         numbers = np.asarray(as_matrix(frame.select(whole), what), dtype=np.float64)
-    codes, levels = ([factor.codes for factor in factors.values()], [factor.levels for factor in factors.values()])
-    positions, dim = level_positions(codes, list(map(len, levels)), len(whole))
+    sizes = [len(factor.levels) for factor in factors.values()]
+    positions, dim = level_positions([factor.codes for factor in factors.values()], sizes, len(whole))
     if dim == 0:
         raise ValueError(f"{what} has one level in every column of categories and no other column: nothing varies.")
     names = [*whole, *(f"{name}[{level}]" for name, factor in factors.items() for level in factor.levels[1:])]
-    return IndexedDesign(
-        numbers, positions, None, dim, {name: list(one.levels) for name, one in factors.items()}
-    ), names
+    levels_of = {name: list(factor.levels) for name, factor in factors.items()}
+    return IndexedDesign(numbers, positions, None, dim, levels_of), names

@@ -6,16 +6,19 @@ from typing import Any
 
 from ..._arguments import shown
 from .base import BaseFamily, Family
+from .registry import family_by_word
 
 _ASKED_FOR = ("energy", "rise", "derivatives", "suprema")
 
 
 def as_family(given: Any) -> BaseFamily:
-    """A family as it is, or a plain object with its members as one; raises a TypeError for what is none."""
+    """A family as it is, by its word, or a plain object with its members as one; raises a TypeError for others."""
     if isinstance(given, BaseFamily):
         return given
+    if isinstance(given, str):
+        return family_by_word(given)
     if isinstance(given, type) or not all(name in dir(given) for name in _ASKED_FOR):
-        hint = f"{given.__name__}(...)" if isinstance(given, type) else "tunamh.Logistic() or tunamh.StudentT(4)"
+        hint = f"{given.__name__}(...)" if isinstance(given, type) else 'tunamh.Logistic() or "logistic"'
         raise TypeError(f"family must be a value such as {hint}, got {shown(given)}.")
     return _adopted(given)
 

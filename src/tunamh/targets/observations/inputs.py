@@ -215,6 +215,42 @@ def _joined(names: list[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def censoring(censored: Any, event: Any) -> Any:
+    """Codes of censoring, which may be told by events: 1 where the time is that of the event, 0 where it is larger."""
+    if event is None:
+        return censored
+    if censored is not None:
+        raise TypeError("censored= and event= say the same in two ways: give one of them.")
+    if isinstance(event, str):
+        raise TypeError("event= is the name of a column in tunamh.regression only; here, give censored= by name.")
+    told = event if hasattr(event, "index") and hasattr(event, "iloc") else np.asarray(event)
+    return codes_of_events(told)
+
+
+def codes_of_events(event: Any) -> Any:
+    """``1 - event``, in the container that it came in."""
+    values = np.asarray(event)
+    wrong = ~np.isin(values, (0, 1))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"event must be 1 (or True) where the event was seen and 0 where the time is censored, but row {row} has "
+            f"{values[row]}."
+        )
+    return 1.0 - event.astype(np.float64)
+
+
+def censoring_told(rows: Observations) -> list[str]:
+    """How many responses are censored, and on which side."""
+    codes = rows.censored if isinstance(rows, InMemory) else None
+    if codes is None:
+        return []
+    larger, smaller = int((codes > 0).sum()), int((codes < 0).sum())
+    sides = [(larger, "the true value is larger"), (smaller, "the true value is smaller")]
+    told = "; ".join(f"{count:,} of {len(codes):,} responses are censored ({side})" for count, side in sides if count)
+    return [told or f"none of {len(codes):,} responses is censored"]
+
+
 def _check_codes(censored: np.ndarray) -> None:
     wrong = ~np.isin(censored, (-1.0, 0.0, 1.0))
     if wrong.any():

@@ -115,7 +115,9 @@ class Fitted:
 
     def picked_posterior(self) -> Any:
         """The picked draws as one chain, without group effects, of which there may be many."""
-        kept = self.posterior.to_dataset() if hasattr(self.posterior, "to_dataset") else self.posterior
+        import xarray
+
+        kept = self.posterior.to_dataset() if isinstance(self.posterior, xarray.DataTree) else self.posterior
         kept = kept.drop_vars(effects_in(kept)).stack(all_draws=("chain", "draw"), create_index=False)
         kept = kept.isel(all_draws=self.picked).drop_vars(["chain", "draw"])
         kept = kept.rename(all_draws="draw").expand_dims(chain=[0]).assign_coords(draw=np.arange(len(self.picked)))
@@ -192,7 +194,8 @@ class Fitted:
         """One factor of a formula: a variable for each term of its effects."""
         pieces, group = pieces_of(side.columns), term_label(side.by)
         names = [self._by_term.get((EFFECT, piece.name, "", group)) for piece in pieces]
-        effects, levels = None, ()
+        effects: np.ndarray | None = None
+        levels: tuple[str, ...] = ()
         if None not in names:
             last = self.posterior[names[0]].dims[-1]
             levels = tuple(str(level) for level in self.posterior[last].values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -95,11 +95,9 @@ def _variable(name: str, values: Any, level: float) -> Variable:
         draws = draws[:, :: max(1, draws.shape[1] // _ENOUGH_DRAWS)]
     many = len(labels) > _DIAGNOSED
     pieces = [_piece(part, level, not many) for part in _parts(draws)]
-    arrays = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
+    arrays = [np.concatenate(columns) for columns in zip(*pieces, strict=True)]
     about = {str(key): str(value)[:_LONGEST_LABEL] for key, value in values.attrs.items()}
-    found = Variable(
-        name, labels, **dict(zip(_STATISTICS, arrays, strict=True)), about={**_PLAIN.get(name, {}), **about}
-    )
+    found = replace(Variable(name, labels, *arrays), about={**_PLAIN.get(name, {}), **about})
     if many and draws.shape[1] >= FEWEST_TO_JUDGE and np.isfinite(draws).all():
         worst, j, fewest, k = worst_of(lambda every, which: draws[:, ::every, which], *draws.shape)
         found.r_hat[j], found.ess[k] = worst, fewest

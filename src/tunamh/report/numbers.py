@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -97,7 +97,9 @@ def _variable(name: str, values: Any, level: float) -> Variable:
     pieces = [_piece(part, level, not many) for part in _parts(draws)]
     arrays = [np.concatenate(columns) for columns in zip(*pieces, strict=True)]
     about = {str(key): str(value)[:_LONGEST_LABEL] for key, value in values.attrs.items()}
-    found = replace(Variable(name, labels, *arrays), about={**_PLAIN.get(name, {}), **about})
+    found = Variable(
+        name, labels, **dict(zip(_STATISTICS, arrays, strict=True)), about={**_PLAIN.get(name, {}), **about}
+    )
     if many and draws.shape[1] >= FEWEST_TO_JUDGE and np.isfinite(draws).all():
         worst, j, fewest, k = worst_of(lambda every, which: draws[:, ::every, which], *draws.shape)
         found.r_hat[j], found.ess[k] = worst, fewest

@@ -128,7 +128,10 @@ class Fitted:
 
     def picked_posterior(self) -> Any:
         """The picked draws, of every chain the same, without group effects, of which there may be many."""
-        kept = self.posterior.to_dataset().drop_vars(effects_in(self.posterior))
+        import xarray
+
+        kept = self.posterior.to_dataset() if isinstance(self.posterior, xarray.DataTree) else self.posterior
+        kept = kept.drop_vars(effects_in(kept))
         kept = kept.isel(draw=self.picked[: len(self.picked) // kept.sizes["chain"]])
         used = {dim for values in kept.data_vars.values() for dim in values.dims}
         return kept.drop_dims([dim for dim in kept.dims if dim not in used])

@@ -31,6 +31,7 @@ def predict(
     offset: Any = None,
     groups: Any = None,
     predictors: Any = None,
+    family: Any = None,
     rng: Any = None,
 ) -> Any:
     """Predict new rows from the posterior of a regression.
@@ -58,6 +59,8 @@ def predict(
         False: leave all group effects out, also those of known groups (brms: ``re_formula=NA``).
     trials, offset, groups, predictors
         As for the target, for the new rows. Not needed with a formula.
+    family : optional
+        Your own family (`tunamh.family`) again, since results keep no code: for ``"mean"`` and ``"response"``.
     rng : seed, optional
         For simulated responses and effects.
 
@@ -73,7 +76,7 @@ def predict(
             raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {shown(value)}.")
     wanted = None if draws is None else whole_number("draws", draws, 1)
     at = None if quantiles is None else [number_between("quantiles", q, 0.0, 1.0, ends="both") for q in quantiles]
-    fitted = Fitted.open(posterior, wanted)
+    fitted = Fitted.open(posterior, wanted, family)
     effects = Effects.of(flag("include_group_specific", include_group_specific), new_levels)
     rows = NewRows(fitted, new_data, Given(offset, trials, groups, predictors), effects=effects)
     predictor = Predictor(fitted, new_levels, np.random.default_rng(rng))

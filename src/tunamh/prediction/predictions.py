@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import flag, number_between, shown, whole_number
-from ..errors import NotApplicable
+from ..errors import NotApplicable, Text
 from ..formula.errors import FormulaError, listed
 from .fitted import Fitted, Groups
 from .new_rows import Chunk, Effects, Given, NewRows
@@ -117,15 +117,22 @@ class Predictor:
         """Of some levels, (draws, levels, columns)."""
         if group.effects is None and self.new_levels == "error":
             raise NotApplicable(
-                f"the run kept no draws of the effects of {group.name} (keep_effects): new_levels='population' or "
-                "'draw' predicts rows of groups that are not known."
+                Text.of(
+                    f"the run kept no draws of the effects of {group.name} (keep_effects): ",
+                    ("new_levels='population'", "--new-levels population"),
+                    " or 'draw' predicts rows of groups that are not known.",
+                )
             )
         place = {level: k for k, level in enumerate(group.levels)} if group.effects is not None else {}
         unknown = [level for level in levels if level not in place]
         if unknown and self.new_levels == "error":
             raise FormulaError(
-                f"{group.name} has the levels {listed([repr(level) for level in unknown])}, which the data did not "
-                "have to which the model was fitted: say new_levels='population' (no effect) or 'draw' (a new group's)."
+                Text.of(
+                    f"{group.name} has the levels {listed([repr(level) for level in unknown])}, which the data did not "
+                    "have to which the model was fitted: say ",
+                    ("new_levels='population'", "--new-levels population"),
+                    " (no effect) or 'draw' (a new group's).",
+                )
             )
         n, q = len(self.fitted.picked), len(group.columns)
         found = np.zeros((n, len(levels), q))

@@ -288,6 +288,16 @@ class Outcome(NamedTuple):
 _outcome = types.NamedUniTuple(_integer, 2, Outcome)
 
 
+RunAlone = types.FunctionType(
+    _outcome(
+        *(_integer, _generator, _stream, _vector, _vector, _vector, _vector, _vector),
+        *(_model, Propose, _fixed, Decide, _fixed, _work, _matrix, _matrix),
+    )
+)
+"""The loop of `MetropolisHastings` alone; see `tunamh.chains.loop.run_chain`. Its arguments are not bundled: a step
+with few rows takes a sixth longer where they are."""
+
+
 @cache
 def run_role(kernels: int) -> Any:
     """``(rng, walk, kept) -> Outcome``: the chain loop with so many kernels; see `tunamh.chains.loop`."""

@@ -31,7 +31,7 @@ def try_sweeps(
     """
     ready, model = Sweep(full).bind(target), target.model()
     stream, work, state = open_stream(np.random.SeedSequence(0)), new_work(), target.start(rng)
-    rows, worst = np.empty(sweeps), 0.0
+    read, worst = [], 0.0
     for k in range(sweeps):
         there = state.copy()
         decision = ready.decide(
@@ -39,10 +39,11 @@ def try_sweeps(
         )
         if decision.fault != NO_FAULT:
             raise explain(decision.fault, state, there, model, k)
-        state, rows[k], worst = there, decision.rows, max(worst, decision.worst)
-        if k >= _FIRST and rows[_FIRST : k + 1].mean() > most * (1 + 1 / (k + 1 - _FIRST)):
-            return Trial(rows[: k + 1], worst)
-    return Trial(rows, worst)
+        read.append(decision.rows)
+        state, worst, usual = there, max(worst, decision.worst), read[_FIRST:]
+        if usual and np.mean(usual) > most * (1 + 1 / len(usual)):
+            break
+    return Trial(np.array(read, dtype=np.float64), worst)
 
 
 def foreseen_rows(target: MixedModel, most: float = np.inf) -> float:

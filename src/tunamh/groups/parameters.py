@@ -18,6 +18,7 @@ class GroupedParameters(Target):
 
     base: GLM
     form: Scale | None
+    effects: int
     groupings: list[Grouping]
     p: int
     m: int

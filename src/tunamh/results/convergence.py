@@ -214,8 +214,9 @@ def _look_up(values, order, table, scores):
             last = first
             while last + 1 < size and values[j, order[j, last + 1]] == values[j, order[j, first]]:
                 last += 1
+            twice_the_rank = first + last
             for k in range(first, last + 1):
-                scores[j, order[j, k]] = table[first + last]
+                scores[j, order[j, k]] = table[twice_the_rank]
             first = last + 1
 
 

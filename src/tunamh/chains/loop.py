@@ -57,7 +57,7 @@ def run_chain(
             decision = decide(rng, theta, prop, log_rho, distance, model, stream, test_knobs, memory, work)
             if decision.fault != NO_FAULT:
                 return Outcome(k * thin + t, decision.fault)
-            if stream.cursor[-1] < 0:
+            if stream.cursor[stream.cursor.size - 1] < 0:
                 return Outcome(k * thin + t, NO_ROWS_CAME)
             if decision.accepted:
                 copy_into(here, there)

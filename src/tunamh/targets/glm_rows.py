@@ -143,7 +143,7 @@ def scales(theta, index, n, data, out):
 # ------------------------------------------------------------------------------------------------- Taylor targets
 
 
-@helper
+@helper(inline=True)
 def _subtract_polynomial(index, start, n, data, rise):
     """From ``f(eta') - f(eta)`` take the Taylor part, a polynomial in the predictors' distances from the centre's."""
     width, second = regression_of(data.hyper).width, order_of(data.hyper) > 1.0

@@ -27,9 +27,10 @@ import numpy as np
 
 import tunamh
 from common import RESULTS, machine, print_table, write_json
+from tunamh.chains.metropolis import joined
 from tunamh.process.stages import Report
 from tunamh.sampling.clock import SetUp
-from tunamh.sampling.run import ChainRun
+from tunamh.sampling.run import ChainRun, Size
 
 COLUMNS = [f"x{j}" for j in range(10)]
 GROUP = 1 << 20
@@ -137,7 +138,7 @@ def chain_on(path: Path, memory: str, batch: int) -> ChainRun:
     white = target.taylor(2, mode.point, mode.expansion, whiten=True, original_bounds=False).whitened()
     test = tunamh.MHSS(floor=batch, delayed=False).bind(white)
     proposal = tunamh.Autoregressive(rho=0.0).bind(white)
-    run = ChainRun(white, test, proposal, np.random.SeedSequence(1), 0, None, 2000, 0, 1)
+    run = ChainRun(white, joined(proposal, test), np.random.SeedSequence(1), 0, None, Size(2000, 0))
     run.open()
     return run
 

@@ -22,7 +22,8 @@ import numpy as np
 import tunamh
 from common import RESULTS, machine, write_json
 from tunamh.chains.guard import new_work
-from tunamh.chains.loop import ROWS, ChainState, Kernel, advance, new_record
+from tunamh.chains.loop import ChainSetup, ChainState, advance
+from tunamh.chains.metropolis import ROWS, joined
 from tunamh.compiled.vector import prefetch_row
 from tunamh.rows.stream import open_stream
 
@@ -52,22 +53,22 @@ def logistic(n_rows: int, d: int, rng: np.random.Generator) -> tunamh.LogisticRe
     return tunamh.LogisticRegression(X, y)
 
 
-def chain_for_batch(target: tunamh.Target, batch: float, full_share: float = np.inf) -> tuple[ChainState, Kernel]:
+def chain_for_batch(target: tunamh.Target, batch: float, full_share: float = np.inf) -> tuple[ChainState, ChainSetup]:
     """A chain whose mean batch is ``batch``: chi C M = 1, so each of the two terms is half of it."""
     move_bound = batch / 2
     step = move_bound / target.total_bound / np.sqrt(target.dim)
     test = tunamh.TunaMH(chi=1 / move_bound, full_share=full_share).bind(target)
-    kernel = Kernel(target.model(), tunamh.RandomWalk(step).bind(target), test, new_work())
+    setup = ChainSetup(target.model(), joined(tunamh.RandomWalk(step).bind(target), test), new_work())
     stream = open_stream(np.random.SeedSequence(2))
-    return ChainState(np.zeros(target.dim), np.random.default_rng(1), stream, test.memory), kernel
+    return ChainState(np.zeros(target.dim), np.random.default_rng(1), stream, test.memory), setup
 
 
-def mh_chain(target: tunamh.Target) -> tuple[ChainState, Kernel]:
+def mh_chain(target: tunamh.Target) -> tuple[ChainState, ChainSetup]:
     """A chain of full-data MH, which evaluates every row once per step."""
     test = tunamh.MH().bind(target)
-    kernel = Kernel(target.model(), tunamh.RandomWalk(1e-6).bind(target), test, new_work())
+    setup = ChainSetup(target.model(), joined(tunamh.RandomWalk(1e-6).bind(target), test), new_work())
     stream = open_stream(np.random.SeedSequence(2))
-    return ChainState(np.zeros(target.dim), np.random.default_rng(1), stream, test.memory.copy()), kernel
+    return ChainState(np.zeros(target.dim), np.random.default_rng(1), stream, test.memory.copy()), setup
 
 
 def best(function, *arguments) -> float:
@@ -80,13 +81,13 @@ def best(function, *arguments) -> float:
     return min(times)
 
 
-def nanoseconds_per_row(state: ChainState, kernel: Kernel, steps: int) -> float:
+def nanoseconds_per_row(state: ChainState, setup: ChainSetup, steps: int) -> float:
     """The least time per row of several runs of ``steps`` steps."""
-    draws, record = np.empty((steps, state.here.size)), new_record(steps)
+    draws, record = np.empty((steps, state.here.size)), setup.new_record(steps)
     times = []
     for _ in range(REPEATS + 1):  # the first one compiles and warms up
         started = time.perf_counter()
-        advance(state, kernel, draws, record)
+        advance(state, setup, draws, record)
         times.append((time.perf_counter() - started) / record[:, ROWS].sum())
     return min(times[1:]) * 1e9
 

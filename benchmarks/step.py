@@ -20,7 +20,8 @@ import tunamh
 from common import RESULTS, machine, print_table, write_json
 from problems import make
 from tunamh.chains.guard import new_work, parameters_at
-from tunamh.chains.loop import ROWS, ChainState, Kernel, advance, new_record
+from tunamh.chains.loop import ChainSetup, ChainState, advance
+from tunamh.chains.metropolis import ROWS, joined
 from tunamh.compiled import borrowed
 from tunamh.rows.stream import open_stream
 from tunamh.sampling.choose import Choice, choose
@@ -92,10 +93,11 @@ def measure(name: str, single: bool = False) -> dict:
     state = ChainState(here.copy(), rng, open_stream(np.random.SeedSequence(1)), test.memory.copy())
     stream, n = state.stream.of(test.supply), 20_000
     decide = (rng, theta, prop, distance, model, stream, test.decide, test.knobs, state.memory, work)
-    draws, record = np.empty((n, target.dim)), new_record(n)
+    setup = ChainSetup(model, joined(proposal, test), work)
+    draws, record = np.empty((n, target.dim)), setup.new_record(n)
 
     def whole_step(n: int) -> None:
-        advance(state, Kernel(model, proposal, test, work), draws[:n], record[:n])
+        advance(state, setup, draws[:n], record[:n])
 
     return {
         "problem": name,

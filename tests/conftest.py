@@ -96,3 +96,10 @@ def quantile_scores(draws, cdf):
     below = cdf(draws)[..., None] < at
     sizes = np.array([float(ess(below[..., k].astype(float))) for k in range(len(at))])
     return (below.mean(axis=(0, 1)) - at) / np.sqrt(at * (1 - at) / sizes)
+
+
+def draws_of(tree, *names):
+    """Draws (chain, draw, number) of variables of a formula's result, side by side; all of them where none is named."""
+    posterior = tree.posterior
+    parts = [posterior[name].values for name in names or posterior.data_vars]
+    return np.concatenate([values.reshape(*values.shape[:2], -1) for values in parts], axis=-1)

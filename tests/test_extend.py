@@ -2,6 +2,7 @@
 
 import importlib.util
 import itertools
+import pickle
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from conftest import logistic_data
 from tunamh import MH, MHSS, TunaMH, check_bounds, extend
 from tunamh.process.stages import watching
 from tunamh.rows.passes import ROWS_AT_ONCE
+from tunamh.targets.families.plain import as_family
 from tunamh.theory import FiniteProblem, acceptance, detailed_balance_error, transition_matrix
 
 PAGE = Path(__file__).parent.parent / "docs" / "extend.md"
@@ -98,6 +100,35 @@ def test_a_family_of_a_plain_class_serves_too(own):
     plain, based = (tunamh.GLM(X, Y, family) for family in (Plain(), own.LogCosh(2.0)))
     one, other = (tunamh.sample(target, draws=50, chains=1, rng=3).posterior["theta"] for target in (plain, based))
     assert (one.values == other.values).all()
+
+
+class Squares:
+    """A plain class, which other processes can find."""
+
+    energy = rise = derivatives = suprema = None
+    hyper = (3.0,)
+
+
+def test_a_plain_family_can_be_sent_to_other_processes():
+    given = as_family(Squares())
+    assert (given.hyper, given.convex, given.predictors) == ((3.0,), False, 1)
+    again = pickle.loads(pickle.dumps(given))
+    assert again.hyper == (3.0,)
+    assert type(again).__name__ == "Squares"
+
+
+def test_names_of_before_warn(own):
+    with pytest.warns(DeprecationWarning, match="slope_constants is now called second_order_constants"):
+
+        class Old(own.LogCosh):
+            def slope_constants(self, y, eta, radius):
+                return self.suprema(y).third
+
+    y = np.zeros(3)
+    assert (Old(1.0).second_order_constants(y, y, y) == Old(1.0).suprema(y).third).all()
+    for name in ("WellKnownFamily", "FamilyWithLowerBound"):
+        with pytest.warns(DeprecationWarning, match=f"{name} is Family"):
+            assert getattr(extend, name) is extend.Family
 
 
 def test_a_family_that_lacks_something_says_what(own):

@@ -21,6 +21,7 @@ import tunamh
 from conftest import logistic_data
 from golden_models import MACHINE, RUN, SEED
 from tunamh import MH, MHSS, Autoregressive, FactorizedMH, FlyMC, Normal, RandomWalk, Taylor, TunaMH
+from tunamh.results.layout import layout_of
 
 FILE = Path(__file__).parent / "golden.npz"
 X, Y = logistic_data(3000, 4)
@@ -205,9 +206,20 @@ def numbers_of(tree):
     return np.concatenate([group[name].values.ravel() for group in groups for name in sorted(group.data_vars)])
 
 
+def numbers_side_by_side(tree, target):
+    """Of a formula, whose variables are its terms: the numbers in the order in which chains have them."""
+    flat = layout_of(target, target.variables).flat(tree.posterior)
+    sizes = [1 if labels is None else len(labels) for _, labels in target.variables]
+    parts = np.split(flat, np.cumsum(sizes)[:-1], axis=-1)
+    by_name = {name: part for (name, _), part in zip(target.variables, parts, strict=True)}
+    return np.concatenate([by_name[name].ravel() for name in sorted(by_name)])
+
+
 def draws(name):
     tree = tree_of(name)
     assert CHOICES.get(name, "") in tree.posterior.attrs["choice"]
+    if name.startswith("formula"):
+        return numbers_side_by_side(tree, WHOLE[name][0]())
     return tree.posterior["theta"].values if name in CASES else numbers_of(tree)
 
 

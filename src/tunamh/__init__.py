@@ -1,9 +1,11 @@
-"""Exact posterior samples from tall data, touching a handful of rows per step."""
+"""Exact posterior samples from large data. Each step reads only a few rows."""
 
 from . import priors, theory
 from ._version import __version__
 from .acceptance import MH, MHSS, AustereMH, FactorizedMH, FlyMC, MHMinibatch, PoissonMH, TunaMH
 from .chains.guard import check_bounds
+from .chains.in_turn import InTurn
+from .chains.metropolis import MetropolisHastings
 from .errors import (
     BoundViolation,
     ChainsDisagree,
@@ -62,12 +64,15 @@ from .targets import (
     family,
 )
 from .targets.expansion.control import Taylor
+from .targets.families.registry import FAMILIES
 
 _ESTIMATORS = ("BayesianGLM", "BayesianLogisticRegression", "BayesianRobustRegression")
 
 
 def __getattr__(name: str) -> object:
-    """The estimators are imported when they are asked for: scikit-learn is an extra, and takes its time."""
+    """Estimators, imported when asked for (scikit-learn is an extra), and families that are not listed here."""
+    if name in FAMILIES:
+        return FAMILIES[name]
     if name == "estimators" or name in _ESTIMATORS:
         from importlib import import_module
 
@@ -106,6 +111,7 @@ __all__ = [
     "Huber",
     "Hurdle",
     "ImproperPosterior",
+    "InTurn",
     "LaplaceApproximation",
     "LaplaceOff",
     "LogLogistic",
@@ -114,6 +120,7 @@ __all__ = [
     "LogisticErrors",
     "LogisticRegression",
     "MHMinibatch",
+    "MetropolisHastings",
     "MixedModel",
     "NegativeBinomial",
     "NeighbourWalk",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+import sys
+from typing import Any, cast
 
 import numpy as np
+from numpy.random.bit_generator import ISpawnableSeedSequence
 
 LARGEST_COUNT = 10**15
 
@@ -130,8 +132,9 @@ def parameters(name: str, value: Any, dim: int) -> np.ndarray:
 
 
 def has_row_labels(value: Any) -> bool:
-    """Whether this is a pandas object: its ``index`` is not the method of a list."""
-    return hasattr(getattr(value, "index", None), "equals")
+    """Whether this is a data frame or a series of pandas. pandas is not imported: who has one has imported it."""
+    pandas: Any = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, pandas.DataFrame | pandas.Series)
 
 
 def seed_sequence(name: str, rng: Any) -> np.random.SeedSequence:
@@ -144,9 +147,9 @@ def seed_sequence(name: str, rng: Any) -> np.random.SeedSequence:
     except (TypeError, ValueError):
         kind = ValueError if isinstance(rng, int | np.integer) else TypeError
         raise kind(f"{wanted}, got {shown(rng)}.") from None
-    if not hasattr(sequence, "spawn"):
-        raise TypeError(f"{wanted} that was made from one, got {shown(rng)}.")
-    return sequence
+    if isinstance(sequence, ISpawnableSeedSequence):
+        return cast(np.random.SeedSequence, sequence)
+    raise TypeError(f"{wanted} that was made from one, got {shown(rng)}.")
 
 
 def settle(value: Any, **fields: Any) -> None:

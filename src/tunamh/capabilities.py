@@ -1,4 +1,7 @@
-"""What a target may offer beside its posterior. The library asks for these (`offers`), never for a kind of target."""
+"""What a target may offer beside its posterior, and a test or a proposal beside its step.
+
+The library asks for these (`offers`), never for a kind of target.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,16 @@ if TYPE_CHECKING:
 
 
 def offers(target: Any, capability: type) -> TypeGuard[Any]:
-    """Whether the target's class has all that the capability names; nothing is computed to find out."""
+    """Whether the target's class has everything that the capability names. Computes nothing."""
     return all(hasattr(type(target), name) for name in capability.__abstractmethods__)  # type: ignore[attr-defined]
+
+
+class Modelled(Protocol):
+    """What makes a value a target."""
+
+    @abstractmethod
+    def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Any:
+        """The target as compiled code sees it."""
 
 
 class Expandable(Protocol):
@@ -41,7 +52,7 @@ class Examined(Expandable, Protocol):
 
     @property
     @abstractmethod
-    def walking_names(self) -> list[str]:
+    def chain_names(self) -> list[str]:
         """The parameters' names in the order in which they are walked."""
 
     @property
@@ -75,7 +86,7 @@ class Examined(Expandable, Protocol):
         """Whether what is known at an expansion proves that there is a posterior."""
 
     @abstractmethod
-    def doubts(self) -> list[str]:
+    def model_warnings(self) -> list[str]:
         """What a person should be told of the model before it is sampled."""
 
 
@@ -100,11 +111,11 @@ class LowerBounded(Protocol):
 
 
 class GloballyBounded(Protocol):
-    """Energies that lie between known numbers, for `PoissonMH`."""
+    """A target whose energies lie between known numbers, as `PoissonMH` needs it."""
 
     @abstractmethod
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Per row, the largest energy and the range below it."""
+        """Return, for each row, its largest energy and the range of its energies."""
 
 
 class Whitenable(Protocol):
@@ -115,24 +126,12 @@ class Whitenable(Protocol):
         """The same posterior for chains that walk there."""
 
 
-class Swept(Protocol):
-    """Kernels of its own, for states that are moved block by block."""
-
-    @abstractmethod
-    def sweep(self) -> tuple[Any, Any, str]:
-        """A test whose decision makes the moves, a proposal that stays, and why in words."""
-
-    @abstractmethod
-    def summaries(self, memories: list[np.ndarray]) -> dict[str, np.ndarray] | None:
-        """What chains have summed up in their memories, where not all of a state is kept; else None."""
-
-    @abstractmethod
-    def audit(self, sweeps: int, rng: np.random.Generator) -> float:
-        """Hold every row against its bound in so many sweeps; the largest ratio met."""
+class Approximated(Protocol):
+    """A Laplace law of its own, which need not be one of all its parameters: effects of groups may be left out."""
 
     @abstractmethod
     def laplace_law(self) -> tuple[Any, Any]:
-        """Laplace's law, or None, and the target whose parameters it is a law of: effects of groups may be left out."""
+        """Laplace's law, or None, and the target whose parameters it is a law of."""
 
 
 class Separable(Protocol):
@@ -141,3 +140,24 @@ class Separable(Protocol):
     @abstractmethod
     def on_columns(self, which: np.ndarray) -> Any:
         """The regression on some of its columns, under a flat prior."""
+
+
+class Preparing(Protocol):
+    """Of a test or a proposal: it needs the target in a form of its own."""
+
+    @abstractmethod
+    def prepare(self, target: Any) -> Any:
+        """The same posterior in that form: around lower bounds, or in other coordinates."""
+
+
+class Deciding(Protocol):
+    """What makes a value an acceptance test."""
+
+    @property
+    @abstractmethod
+    def exact(self) -> bool:
+        """Whether the posterior is the law of its chain."""
+
+    @abstractmethod
+    def bind(self, target: Any) -> Any:
+        """The test made ready for a target."""

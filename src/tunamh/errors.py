@@ -1,4 +1,4 @@
-"""Exceptions that carry the numbers a user needs to find the cause."""
+"""Errors and warnings. Their attributes and messages help a user to find the cause."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ class TunaMHError(Exception):
 
 
 class BoundViolation(TunaMHError):
-    """A row moved the energy by more than its bound allows, so the draws would not be exact.
+    """The energy of a row changed by more than its bound allows, so the draws would not be exact.
 
     Attributes
     ----------
     row : int
-        The offending row of the data.
+        The number of the row in the data.
     step : int or None
-        The step of the chain at which it was met; None when found by `check_bounds`.
+        The step of the chain; None if `check_bounds` found it.
     ratio : float
-        ``|U_i(prop) - U_i(theta)| / (c_i M(theta, prop))``; a valid bound keeps it at most 1.
+        ``|U_i(prop) - U_i(theta)| / (c_i M(theta, prop))``. With a valid bound it is at most 1.
     """
 
     def __init__(
@@ -57,33 +57,33 @@ class NonFiniteEnergy(TunaMHError):
 
 
 class SourceError(TunaMHError):
-    """Rows that are read from elsewhere are gone, changed or cannot be read; says which, and what to do."""
+    """Rows of a file or another source are missing, have changed or cannot be read. The message says what to do."""
 
 
 class PassGivenUp(TunaMHError):
-    """A run was ended (Ctrl-C, ``max_seconds``) while rows were read for it: inside the library only."""
+    """Internal: the run was stopped (Ctrl-C, ``max_seconds``) while it read rows."""
 
 
 class NotApplicable(TunaMHError):
-    """A test, proposal or control variate was asked of a target that does not offer what it needs."""
+    """The target does not have what the chosen test, proposal or control variate needs."""
 
 
 class ImproperPosterior(TunaMHError):
-    """Under a flat prior the data leave a direction open, so there is no posterior to sample from."""
+    """The posterior is improper: under a flat prior the data do not bound some direction of the parameters."""
 
 
 class SeveralModes(UserWarning):
-    """A posterior has several modes; the text says where, and what was done about it."""
+    """The posterior has several modes. The message lists them and says how they are sampled."""
 
 
 class LaplaceOff(UserWarning):
-    """Laplace's approximation is not the posterior; the text says by how much, and in which parameter most."""
+    """Laplace's approximation differs from the posterior. The message names the worst parameter and its error."""
 
 
 class ConvergenceWarning(UserWarning):
-    """R-hat exceeds 1.01, effective draws are fewer than 100 per chain, or a chain never moved.
+    """R-hat exceeds 1.01, a parameter has fewer than 100 effective draws per chain, or a chain never moved.
 
-    Where a filter makes an error of it, the draws are in its attribute ``posterior``.
+    If a warnings filter turns the warning into an error, its attribute ``posterior`` has the draws.
     """
 
     posterior: Any = None
@@ -94,4 +94,4 @@ ChainsDisagree = ConvergenceWarning
 
 
 class NoDraws(TunaMHError):
-    """Sampling ended (``max_seconds``) before a single draw was kept in every chain."""
+    """Sampling stopped (``max_seconds``) before every chain had a draw."""

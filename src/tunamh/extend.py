@@ -1,23 +1,24 @@
-"""What a person needs to add a family, prior, proposal, test or source of rows: one file of their own, no edit here.
+"""Everything to add your own family, prior, proposal, test, kernel or source of rows in one file of your own.
 
-A *role* is a signature, a *part* is a function compiled for it by ``@part(role)`` and handed over as a pointer: the
-chain runs parts that it has never seen, at full speed. `helper` compiles what parts call. Parts never raise: they
-report, by NaN or by the ``fault`` of a `Decision`, and Python raises. docs/extend.md has each skeleton below as a
-complete example, which the test suite runs.
+A *role* is a function signature. A *part* is a function that ``@part(role)`` compiles for this signature. The compiled
+chain calls parts by pointer, so your parts run at full speed. `helper` compiles functions that parts call. Parts never
+raise: they report an error by NaN or by the ``fault`` of a `Decision`, and Python raises it. docs/extend.md and
+docs/kernels.md have a complete example for each template below; the test suite runs these examples.
 
-| you add | the chain asks | write | give it to |
+| you add | its task | you write | you pass it to |
 |---|---|---|---|
-| family | what does a row say, given its predictor | `FamilyEnergy`, `FamilyRise`, a `Family` | ``GLM(X, y, family)`` |
-| prior | what is known before the data | ``log_prior(theta)``, a `Prior` | ``GLM(X, y, family, prior=...)`` |
-| proposal | where next, and its Hastings factor | `Propose`, a `Proposal` | ``sample(target, proposal=...)`` |
-| test | accept or reject, on which rows | `Decide`, an `AcceptanceTest` | ``sample(target, test=...)`` |
-| source | what are the rows | ``map(function)``, a `Source` | ``GLM(source, family=...)`` |
+| family | energy of a row, given its predictor | `FamilyEnergy`, `FamilyRise`, a `Family` | ``GLM(X, y, family)`` |
+| prior | log density of the parameters | ``log_prior(theta)``, a `Prior` | ``GLM(X, y, family, prior=...)`` |
+| proposal | the next state and its Hastings factor | `Propose`, a `Proposal` | ``sample(target, proposal=...)`` |
+| test | accept or reject, with which rows | `Decide`, an `AcceptanceTest` | ``sample(target, test=...)`` |
+| kernel | one exact step of the chain | `Step`, a `Kernel` | ``sample(target, kernel=...)`` |
+| source | the rows, block by block | ``map(function)``, a `Source` | ``GLM(source, family=...)`` |
 
 A family
 --------
 ``f(eta, y)`` is minus the log likelihood of one row at the predictor ``eta``. Bounds come from the suprema of its
-derivatives: prove them, in the docstring. Infinity is allowed, and says what the family cannot serve: minibatches need
-the first (or, with ``Taylor(order=k)``, number ``k + 1``). `tunamh.check_bounds` looks for a mistake. ::
+derivatives; prove them in the docstring. Infinity is allowed. Minibatches need a finite bound of the first derivative
+or, with ``Taylor(order=k)``, of derivative number ``k + 1``. `tunamh.check_bounds` looks for a mistake. ::
 
     @part(FamilyEnergy)
     def energy(n, eta, y, hyper, out):                  # out[:n] = f(eta, y)
@@ -32,20 +33,20 @@ the first (or, with ``Taylor(order=k)``, number ``k + 1``). `tunamh.check_bounds
     @dataclass(frozen=True)
     class MyFamily(Family):
         energy, rise = energy, rise
-        hyper = ()                                      # numbers of its own, which energy and rise are given
+        hyper = ()                                      # numbers that are passed to energy and rise
 
         def derivatives(self, eta, y): ...              # f', f'', f''' with respect to eta
         def suprema(self, y): return Suprema(...)       # per row, of |f'|, |f''|, |f'''| over all eta
 
-Everything else that `Family` has is optional, and its docstrings say what it is for: ``check(y)`` raises for responses
-that the family does not know, ``convex``, ``guess`` and ``suprema_near`` make set-up faster and bounds smaller,
-``lower_bound`` serves FlyMC.
+All other members of `Family` are optional; their docstrings describe them. ``check(y)`` raises an error for responses
+that the family does not allow. ``convex``, ``guess`` and ``suprema_near`` make set-up faster and bounds smaller.
+FlyMC needs ``lower_bound``.
 
 A prior
 -------
-A compiled function of the parameters, evaluated whole at every step; ``-inf`` outside its support. `UserPrior` gives it
-derivatives of your own in the place of differences; a `Prior` gives it a name and numbers, and is accepted wherever
-`tunamh.Normal` is. ::
+A compiled function of the parameters, evaluated at every step; ``-inf`` outside its support. `UserPrior` adds your own
+derivatives; without them finite differences are used. A subclass of `Prior` has a name and parameters, and works
+wherever `tunamh.Normal` works. ::
 
     @numba.njit
     def log_prior(theta):
@@ -53,13 +54,13 @@ derivatives of your own in the place of differences; a `Prior` gives it a name a
 
     @dataclass(frozen=True)
     class MyPrior(Prior):
-        def bind(self, dim):                            # as many parameters
+        def bind(self, dim):                            # dim: the number of parameters
             return UserPrior(log_prior, gradient=..., hessian=...).bind(dim)
 
 A proposal
 ----------
-``knobs[0]`` is the step size. With ``tuned=True`` warm-up turns it until ``acceptance`` is met; its chain is exact
-whatever the step size, as long as the Hastings factor is right. ::
+``knobs[0]`` is the step size. With ``tuned=True`` warm-up tunes it to the acceptance rate ``acceptance``. The chain is
+exact for any step size, if the Hastings factor is right. ::
 
     @part(Propose)
     def propose(rng, here, there, knobs):               # fill all of there
@@ -74,9 +75,9 @@ whatever the step size, as long as the Hastings factor is right. ::
 
 A test
 ------
-``log_rho`` is what is cheap and exact of the log acceptance ratio (prior, proposal, Taylor part), ``distance`` the
-``M(theta, prop)`` with ``|U_i(prop) - U_i(theta)| <= c_i M``. Whatever the test lets depend on the move must be
-symmetric in (theta, prop). ::
+``log_rho`` is the part of the log acceptance ratio that is cheap and exact: prior, proposal and Taylor part.
+``distance`` is ``M(theta, prop)``, with ``|U_i(prop) - U_i(theta)| <= c_i M``. If a choice of the test depends on the
+move, it must depend on a symmetric function of (theta, prop). ::
 
     @part(Decide)
     def decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
@@ -89,31 +90,51 @@ symmetric in (theta, prop). ::
 
     @dataclass(frozen=True)
     class MyTest:
-        exact: ClassVar[bool] = True                    # is the posterior the law of its chain?
+        exact: ClassVar[bool] = True                    # is the posterior the stationary distribution?
 
         def bind(self, target):
             return ReadyTest(decide, knobs=fixed([]), memory=np.empty(0), supply=NO_ROWS)
 
         def finite_acceptance(self, problem, here, there): ...      # its exact probability, for `tunamh.theory`
 
-``memory`` is what a chain keeps between steps (in `tunamh.MH` the energy of its state). A test that draws
-rows gives ``supply=target.supply``: `draw_rows` then takes them from the law ``c_i / C``. Prove the test exact by
-`tunamh.theory.transition_matrix` and `tunamh.theory.detailed_balance_error` before trusting a simulation.
+``memory`` is kept between the steps of a chain (in `tunamh.MH` the energy of its state). A test that draws rows uses
+``supply=target.supply``; `draw_rows` then draws rows with probabilities ``c_i / C``. Check that the test is exact by
+`tunamh.theory.transition_matrix` and `tunamh.theory.detailed_balance_error` before you trust a simulation.
+
+A kernel
+--------
+All of a step: it moves ``place.here`` in place and must leave the posterior as it is. `InTurn` lets kernels take turns,
+`MetropolisHastings(proposal, test)` is one of them. docs/kernels.md has a complete example with its enumeration. ::
+
+    @part(Step)
+    def step(rng, place, model, stream, own, work, statistics):
+        place.here[0] = ...                             # own.hyper, own.knobs, own.memory are the kernel's own
+        statistics[0] = ...                             # a number for each name below
+        return NO_FAULT
+
+    @dataclass(frozen=True)
+    class MyKernel(Kernel):
+        def bind(self, target):
+            return ReadyKernel(step, statistics=(Statistic("how_far"),), hyper=fixed([...]))
+
+        def finite_transition(self, problem): ...       # its transition matrix, for `tunamh.theory.invariance_error`
 
 A source
 --------
-Rows that lie in files, or anywhere else, in blocks of some thousand. No base class: whatever has these four is one. ::
+Rows in files, or in any other place, in blocks of some thousand rows. A source needs no base class, only these four
+members. ::
 
     class MySource:
         n_rows = ...
-        names = None                                    # or one for each column of X
+        names = None                                    # or a list with a name for each column of X
         fingerprint = "..."                             # differs for different data; results keep it
 
         def map(self, function):                        # function of every block, in the order of the rows
             return (function(Rows(start, X, y)) for start, X, y in ...)     # Rows has weights= and offset= too
 
-With ``memory = 2**31`` it says how many bytes of rows may be held. Tables in blocks (`tunamh.open_rows`) become such a
-source by a function of a block, which may be sent to other processes: ``RowsOfTables(tables, read, names, columns)``.
+An attribute such as ``memory = 2**31`` limits the bytes of rows in memory. ``RowsOfTables(tables, read, names,
+columns)`` makes a source from tables in blocks (`tunamh.open_rows`); the function ``read`` of a block may run in other
+processes.
 """
 
 from __future__ import annotations
@@ -125,6 +146,7 @@ from typing import Any
 from . import compiled as _jit
 from .acceptance.base import (
     AcceptanceTest,
+    Memory,
     ReadyTest,
     accepts,
     failure,
@@ -133,8 +155,12 @@ from .acceptance.base import (
     verdict,
     within_rounding,
 )
+from .chains.in_turn import InTurn
+from .chains.kernel import ROWS_READ, Kernel, OverSteps, ReadyKernel, Statistic
+from .chains.metropolis import MetropolisHastings
 from .compiled import (
     BAD_DISTANCE,
+    BAD_RATIO,
     BLOCK,
     CONTRACT,
     NO_FAULT,
@@ -148,6 +174,7 @@ from .compiled import (
     LogPrior,
     Part,
     Propose,
+    Step,
     fixed,
 )
 from .compiled.random import poisson
@@ -171,16 +198,16 @@ def __getattr__(name: str) -> Any:
 
 
 def part(role: Any, *, fastmath: Any = False, cache: bool = False) -> Callable[[Callable], Part]:
-    """Decorator: this function plays ``role``.
+    """Decorator: compile this function for ``role``.
 
     Parameters
     ----------
-    role : FamilyEnergy, FamilyRise, LogPrior, Propose, Decide, Adapt, Distance
+    role : FamilyEnergy, FamilyRise, LogPrior, Propose, Decide, Step, Adapt, Distance
     fastmath : set of LLVM flags, optional
-        `CONTRACT` and `REASSOCIATE` keep NaN and infinity.
+        `CONTRACT` and `REASSOCIATE` are safe for NaN and infinity.
     cache : bool
-        Keep the compiled code on disk. Numba notices changes in the function's own file, not in files of yours that it
-        calls into: leave it off while you work on those.
+        Keep the compiled code on disk. After an edit of the function, or of a function that it calls, it is compiled
+        again.
     """
     return _jit.part(role, fastmath=fastmath, cache=cache)
 
@@ -188,17 +215,19 @@ def part(role: Any, *, fastmath: Any = False, cache: bool = False) -> Callable[[
 def helper(
     function: Callable | None = None, *, fastmath: Any = False, inline: bool = False, cache: bool = False
 ) -> Any:
-    """Decorator: compiled for parts to call; ``inline=True`` where it is called for every row. As `part` otherwise."""
+    """Decorator: compile a function that parts call; ``inline=True`` if it is called for every row. See `part`."""
     return _jit.helper(function, fastmath=fastmath, inline=inline, cache=cache)
 
 
 __all__ = [
     "BAD_DISTANCE",
+    "BAD_RATIO",
     "BLOCK",
     "CONTRACT",
     "NO_FAULT",
     "NO_ROWS",
     "REASSOCIATE",
+    "ROWS_READ",
     "AcceptanceTest",
     "Adapt",
     "Decide",
@@ -209,14 +238,20 @@ __all__ = [
     "FamilyEnergy",
     "FamilyRise",
     "FiniteProblem",
+    "InTurn",
+    "Kernel",
     "LogPrior",
     "LowerBound",
+    "Memory",
+    "MetropolisHastings",
     "NotApplicable",
+    "OverSteps",
     "Part",
     "Prior",
     "PriorExpansion",
     "Proposal",
     "Propose",
+    "ReadyKernel",
     "ReadyPrior",
     "ReadyProposal",
     "ReadyTest",
@@ -224,6 +259,8 @@ __all__ = [
     "RowsOfTables",
     "Source",
     "Space",
+    "Statistic",
+    "Step",
     "Supply",
     "Suprema",
     "TableBlock",

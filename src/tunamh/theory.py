@@ -1,7 +1,8 @@
-"""What can be said before sampling: batch sizes, spectral gaps, and exact kernels on finite problems.
+"""Batch sizes, spectral gaps, and exact transition matrices of finite problems.
 
-The finite kernels add up every acceptance probability; the library's own exactness tests compare with them. Tests are
-passed as values (`tunamh.TunaMH(chi=0.1)`), and say by ``finite_acceptance`` what they do on a finite problem.
+For a finite problem the functions compute every acceptance probability; the library's own tests compare with these.
+Tests are passed as objects (`tunamh.TunaMH(chi=0.1)`); their method ``finite_acceptance`` gives the acceptance
+probability.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .capabilities import GloballyBounded, offers
 
 
 def chi_for_gap(kappa: float, *, paper: bool = False) -> float:
-    """The ``chi`` that guarantees TunaMH a spectral gap of ``kappa`` times that of MH.
+    """The ``chi`` that guarantees TunaMH a spectral gap of ``kappa`` times the gap of MH.
 
     ``1 / (4 log(1 / (kappa (2 - kappa))))`` (spec, theorem C), or the paper's ``4 / ((1 - kappa) log(1 / kappa))``.
     """
@@ -33,7 +34,7 @@ def chi_for_gap(kappa: float, *, paper: bool = False) -> float:
 
 
 def gap_for_chi(chi: float, *, paper: bool = False) -> float:
-    """The guaranteed ratio of TunaMH's spectral gap to that of MH.
+    """The guaranteed ratio of TunaMH's spectral gap to the gap of MH.
 
     ``1 - sqrt(1 - exp(-1 / (4 chi)))`` (theorem C), or the paper's ``exp(-1/chi - 2 sqrt(log(2) / chi))``.
     """
@@ -43,12 +44,12 @@ def gap_for_chi(chi: float, *, paper: bool = False) -> float:
 
 
 def expected_batch(chi: float, move_bound: float) -> float:
-    """Mean batch ``chi C^2 M^2 + C M`` of TunaMH at a move of move_bound ``C M``."""
+    """Mean batch ``chi C^2 M^2 + C M`` of TunaMH for a move with ``move_bound = C M``."""
     return chi * move_bound**2 + move_bound
 
 
 def least_batch(kappa: float, move_bound: float, zeta: float = 3.4e-6) -> float:
-    """Theorem 2 of the paper: an exact test without memory and with gap ratio ``kappa`` reads as many rows on average.
+    """Theorem 2 of the paper: a lower bound for the mean batch of an exact, memoryless test with gap ratio ``kappa``.
 
     ``zeta kappa (C^2 M^2 + C M)``; the two lemmas behind it give ``zeta = 3.4e-6`` at best (spec 4, erratum 7).
     """
@@ -56,10 +57,10 @@ def least_batch(kappa: float, move_bound: float, zeta: float = 3.4e-6) -> float:
 
 
 def optimal_chi(move_bound: float, *, paper: bool = False) -> float:
-    """The ``chi`` that minimises batch size over the paper's guaranteed gap.
+    """The ``chi`` that minimises the batch size divided by the paper's guaranteed gap.
 
     The objective is ``(chi C^2 M^2 + C M) exp(1/chi + 2 sqrt(log(2) / chi))``. The paper's closed form, about
-    ``1 / sqrt(C M)``, is not its minimiser (spec 4, erratum 2); the true one tends to 2.248 for large ``C M``.
+    ``1 / sqrt(C M)``, does not minimise it (spec 4, erratum 2); the true minimiser tends to 2.248 for large ``C M``.
     """
     if not move_bound > 0:
         raise ValueError(f"move_bound must be positive, got {move_bound!r}")
@@ -76,18 +77,18 @@ def optimal_chi(move_bound: float, *, paper: bool = False) -> float:
 
 
 def effective_rows(gradients: np.ndarray, c: np.ndarray, hessian: np.ndarray, steps: np.ndarray | None = None) -> float:
-    """``N_eff = C sum_i (g_i' V g_i) / c_i / tr(V H)`` (spec 5e): how many rows the noise of a minibatch is worth.
+    """``N_eff = C sum_i (g_i' V g_i) / c_i / tr(V H)`` (spec 5e): the effective number of rows for minibatch noise.
 
     Parameters
     ----------
     gradients : (N, d)
         Gradients of the rows' energies at the mode.
     c : (N,)
-        Bound constants.
+        Bounds.
     hessian : (d, d)
         Hessian of the sum of the energies at the mode.
     steps : (d, d), optional
-        Covariance V of a step, up to a factor; the identity by default.
+        Covariance V of a step, up to a factor. Default: the identity.
     """
     V = np.eye(hessian.shape[0]) if steps is None else steps
     squares = np.einsum("ij,jk,ik->i", gradients, V, gradients)
@@ -100,22 +101,22 @@ def effective_rows(gradients: np.ndarray, c: np.ndarray, hessian: np.ndarray, st
 
 @dataclass(frozen=True)
 class FiniteProblem:
-    """A target and a proposal on states ``0 .. K-1``, small enough to add up every acceptance probability.
+    """A target and a proposal on the states ``0 .. K-1``, small enough to compute every acceptance probability.
 
     Attributes
     ----------
     energies : (N, K)
         ``U_i(k)``.
     c : (N,)
-        Bound constants.
+        Bounds.
     distance : (K, K)
         ``M(k, l)``, symmetric, with ``|U_i(l) - U_i(k)| <= c_i M(k, l)``.
     proposal : (K, K)
         ``q(l | k)`` in row ``k``, column ``l``.
     log_prior : (K,)
-        What is known in closed form: the prior and, with a control variate, the Taylor part.
+        The part in closed form: the log prior and, with a control variate, the Taylor part.
     global_bounds : pair of (N,), optional
-        Ceilings of the energies and their ranges, for PoissonMH.
+        Upper bounds of the energies and their ranges, for PoissonMH.
     """
 
     energies: np.ndarray
@@ -127,7 +128,7 @@ class FiniteProblem:
 
     @classmethod
     def of(cls, target: Any, points: np.ndarray, proposal: np.ndarray) -> FiniteProblem:
-        """A target restricted to a list of points, as its compiled code sees it."""
+        """A target restricted to a list of points, computed by its compiled code."""
         model = target.model()
         points = np.array(points, dtype=np.float64)
         states = [target.state_at(point) for point in points]
@@ -152,19 +153,19 @@ class FiniteProblem:
         )
 
     def posterior(self) -> np.ndarray:
-        """``pi(k)``, normalised."""
+        """The normalised posterior ``pi(k)``."""
         log_weight = self.log_prior - self.energies.sum(axis=0)
         weight = np.exp(log_weight - log_weight.max())
         return weight / weight.sum()
 
     def log_rho(self, here: int, there: int) -> float:
-        """Deterministic log ratio of a move: proposal, prior and Taylor part."""
+        """The deterministic part of a move's log ratio: proposal, prior and Taylor part."""
         q = self.proposal
         return math.log(q[there, here] / q[here, there]) + self.log_prior[there] - self.log_prior[here]
 
 
 def transition_matrix(problem: FiniteProblem, test: Any) -> np.ndarray:
-    """The exact transition matrix of a chain that proposes by ``problem.proposal`` and accepts by ``test``."""
+    """The exact transition matrix of a chain that proposes with ``problem.proposal`` and accepts with ``test``."""
     K = problem.proposal.shape[0]
     T = np.zeros((K, K))
     for here in range(K):
@@ -183,7 +184,7 @@ def acceptance(problem: FiniteProblem, test: Any, here: int, there: int) -> floa
 
 
 def full_acceptance(problem: FiniteProblem, here: int, there: int) -> float:
-    """``min(1, rho exp(-sum_i D_i))``."""
+    """The acceptance probability of full-data MH, ``min(1, rho exp(-sum_i D_i))``."""
     rises = problem.energies[:, there] - problem.energies[:, here]
     return math.exp(min(0.0, problem.log_rho(here, there) - rises.sum()))
 
@@ -199,8 +200,8 @@ def thinned_acceptance(log_rho: float, rise: np.ndarray, bound: np.ndarray, *, b
 def poisson_acceptance(log_rho: float, forward: np.ndarray, backward: np.ndarray) -> float:
     """``E min(1, rho prod_i (backward_i / forward_i)^{s_i})`` over independent counts ``s_i ~ Poisson(forward_i)``.
 
-    With ``log r = A + B``, A from one half of the rows and B from the other, all values of either are listed and
-    ``E min(1, e^{A+B}) = E[P(B >= -A) + e^A E(e^B; B < -A)]`` is added up.
+    Let ``log r = A + B``, with A from one half of the rows and B from the other half. The function lists all values of
+    A and B and computes ``E min(1, e^{A+B}) = E[P(B >= -A) + e^A E(e^B; B < -A)]``.
     """
     with np.errstate(divide="ignore"):
         gains = np.log(backward[forward > 0]) - np.log(forward[forward > 0])
@@ -231,7 +232,7 @@ def _compound_poisson(rates: np.ndarray, gains: np.ndarray) -> tuple[np.ndarray,
 
 
 def subset_acceptance(problem: FiniteProblem, here: int, there: int, accepts: Callable[[np.ndarray], float]) -> float:
-    """Mean over all orders of the rows of ``accepts(gains)``, the gains ``U_i(here) - U_i(there)`` in that order."""
+    """Mean of ``accepts(gains)`` over all orders of the rows; the gains are ``U_i(here) - U_i(there)``."""
     gains = problem.energies[:, here] - problem.energies[:, there]
     orders = list(itertools.permutations(range(gains.size)))
     return float(np.mean([accepts(gains[list(order)]) for order in orders]))
@@ -239,10 +240,10 @@ def subset_acceptance(problem: FiniteProblem, here: int, there: int, accepts: Ca
 
 @cache
 def correction_atoms() -> tuple[np.ndarray, np.ndarray]:
-    """The law that, added to a standard normal, gives a logistic variable: symmetric atoms and their probabilities.
+    """The discrete distribution that gives a logistic variable when added to a standard normal one.
 
-    Non-negative least squares of ``sum_j p_j Phi(x - a_j)`` against the logistic distribution function, atoms 0.1 apart
-    on [-15, 15]. Its variance is ``pi^2/3 - 1``.
+    Returns symmetric atoms and their probabilities: the non-negative least squares fit of ``sum_j p_j Phi(x - a_j)`` to
+    the logistic distribution function, with atoms 0.1 apart on [-15, 15]. Its variance is ``pi^2/3 - 1``.
     """
     from scipy.optimize import nnls
     from scipy.special import expit, ndtr
@@ -262,13 +263,18 @@ def correction_atoms() -> tuple[np.ndarray, np.ndarray]:
 
 
 def detailed_balance_error(transition: np.ndarray, law: np.ndarray) -> float:
-    """``max_kl |pi(k) T(k, l) - pi(l) T(l, k)|``: zero for a chain reversible with respect to ``law``."""
+    """``max_kl |pi(k) T(k, l) - pi(l) T(l, k)|``: zero if the chain is reversible with respect to ``law``."""
     flow = law[:, None] * transition
     return float(np.abs(flow - flow.T).max())
 
 
+def invariance_error(transition: np.ndarray, law: np.ndarray) -> float:
+    """``max_l |sum_k pi(k) T(k, l) - pi(l)|``: zero if the chain leaves ``law`` invariant, reversible or not."""
+    return float(np.abs(law @ transition - law).max())
+
+
 def stationary_law(transition: np.ndarray) -> np.ndarray:
-    """The law that an irreducible transition matrix leaves unchanged."""
+    """The stationary distribution of an irreducible transition matrix."""
     K = transition.shape[0]
     equations = np.vstack([transition.T - np.eye(K), np.ones(K)])
     return np.linalg.lstsq(equations, np.append(np.zeros(K), 1.0), rcond=None)[0]
@@ -282,16 +288,17 @@ def spectral_gap(transition: np.ndarray) -> float:
 
 
 def total_variation(p: np.ndarray, q: np.ndarray) -> float:
-    """Half the sum of ``|p - q|``; what either lacks to the other's mass lies elsewhere, and counts."""
+    """Half the sum of ``|p - q|``. Missing probability mass of either counts as a difference."""
     p, q = np.asarray(p), np.asarray(q)
     return float(0.5 * (np.abs(p - q).sum() + abs(p.sum() - q.sum())))
 
 
 def walk_law(ratio: float, states: int) -> np.ndarray:
-    """Stationary law of the paper's walk when moves up and down are accepted in constant ratio (spec 2.9).
+    """The stationary distribution of the paper's walk if moves up and down are accepted in a constant ratio (spec 2.9).
 
-    A test without memory accepts up-moves with a probability ``a+`` and down-moves with ``a-``, the same everywhere, so
-    the law is geometric with ratio ``a+ / a-``. (The ends, where the Hastings factor enters, are taken to follow suit.)
+    A memoryless test accepts moves up with probability ``a+`` and moves down with ``a-``, at every state. So the
+    distribution is geometric with ratio ``a+ / a-``. (At the ends, where the Hastings factor differs, this is an
+    approximation.)
     """
     law = ratio ** (np.arange(states) - (states - 1 if ratio > 1 else 0))
     return law / law.sum()

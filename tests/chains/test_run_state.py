@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from conftest import logistic_data
-from tunamh import FlyMC, LogisticRegression, RandomWalk, TunaMH
+from tunamh import MH, FlyMC, InTurn, LogisticRegression, MetropolisHastings, RandomWalk, TunaMH
 from tunamh.chains.state import RunState
 from tunamh.compiled.random import generator_from_words, words_of_generator
 from tunamh.results.tree import ChainResult
 from tunamh.rows.stream import RING
 from tunamh.sampling.choose import choose
-from tunamh.sampling.run import ChainRun
+from tunamh.sampling.run import ChainRun, Size
 from tunamh.sampling.warmup import steps_left
 
 DRAWS, TUNE, THIN = 30, 105, 7
@@ -26,22 +26,22 @@ def uniform_steps(rng, theta, prop):
     return 0.0
 
 
+IN_TURN = InTurn(MetropolisHastings(RandomWalk(), TunaMH()), MetropolisHastings(RandomWalk(), MH()))
 CHOICES = {
     "TunaMH": (TunaMH(), RandomWalk()),
     "automatic": (None, None),
     "FlyMC": (FlyMC(q=0.1, tuned=True), None),
     "own proposal": (TunaMH(chi=0.1), uniform_steps),
+    "in turn": (None, None, IN_TURN),
 }
-DRAWS_ROWS = {"TunaMH", "automatic", "own proposal"}
+DRAWS_ROWS = {"TunaMH", "automatic", "own proposal", "in turn"}
 
 
-def made_ready(test, proposal):
-    """The target, the test and the proposal that `sample` would make of these choices."""
-    target, test, proposal, _ = choose(LogisticRegression(*logistic_data(2000, 3)), test, proposal, None)
-    for part in (test, proposal):
-        if hasattr(part, "prepare"):
-            target = part.prepare(target)
-    return target, test.bind(target), proposal.bind(target)
+def made_ready(test, proposal, kernel=None):
+    """The target and the kernel that `sample` would make of these choices."""
+    target, kernel, _ = choose(LogisticRegression(*logistic_data(2000, 3)), test, proposal, None, kernel)
+    target = kernel.prepare(target)
+    return target, kernel.bind(target)
 
 
 @pytest.fixture(scope="module", params=CHOICES)
@@ -50,7 +50,7 @@ def choices(request):
 
 
 def new_run(ready):
-    return ChainRun(*ready, np.random.SeedSequence(7), 0, None, DRAWS, TUNE, THIN)
+    return ChainRun(*ready, np.random.SeedSequence(7), 0, None, Size(DRAWS, TUNE, THIN))
 
 
 def go_on(run, chunk):
@@ -78,8 +78,8 @@ def saved(run):
 
 
 STOPS = {
-    "within warm-up": (10, lambda state: 0 < state.learned.done < TUNE),
-    "right after warm-up": (40, lambda state: state.learned.done == TUNE),
+    "within warm-up": (10, lambda state: 0 < state.warmed < TUNE),
+    "right after warm-up": (40, lambda state: state.warmed == TUNE),
     "within the first draw": (3, lambda state: state.part.steps == 3),
     "within a later draw": (3, lambda state: state.kept == 4 and state.part.steps == 6),
     "between kept draws": (2 * THIN, lambda state: state.kept == 12),

@@ -18,6 +18,7 @@ import xarray
 from typer.testing import CliRunner
 
 import tunamh
+from conftest import draws_of
 from tunamh.cli import app
 
 RNG = np.random.default_rng(8)
@@ -50,19 +51,20 @@ def run(*arguments):
 
 
 SAMPLE = ("sample", "flights.csv", "late ~ distance + C(carrier)", "--family", "logistic", "--seed", 1)
+NAMES = "Intercept", "distance", "C(carrier)"
 SHORT = ("--draws", 100, "--tune", 100, "--chains", 2)
 
 
 def test_from_a_file_to_draws_a_summary_and_predictions(here, table):
     found = run(*SAMPLE, "--draws", 300, "--out", "run.nc")
     assert found.exit_code == 0, found.output
-    for words in ("400 rows", "'yes' counts as 1", "reference is 'AA'", "theta[C(carrier)[BB]]", "wrote run.nc"):
+    for words in ("400 rows", "'yes' counts as 1", "reference is 'AA'", "C(carrier)[BB]", "wrote run.nc"):
         assert words in found.output
     with xarray.open_datatree("run.nc") as saved:
         target = tunamh.regression("late ~ distance + C(carrier)", table, family=tunamh.Logistic())
         wanted = tunamh.sample(target, draws=300, rng=1, progressbar=False)
-        np.testing.assert_array_equal(saved.posterior["theta"], wanted.posterior["theta"])
-    assert "theta[distance]" in run("summary", "run.nc").output
+        np.testing.assert_array_equal(*(draws_of(tree, *NAMES) for tree in (saved, wanted)))
+    assert "\ndistance " in run("summary", "run.nc").output
     table.head(7).drop(columns="late").to_csv("new.csv", index=False)
     assert run("predict", "run.nc", "new.csv", "--out", "predicted.csv").exit_code == 0
     predicted = pd.read_csv("predicted.csv")
@@ -73,7 +75,7 @@ def test_from_a_file_to_draws_a_summary_and_predictions(here, table):
 
 def test_a_stored_run_goes_on(here):
     assert run(*SAMPLE, *SHORT, "--store", "run", "--prior", "distance=normal(0, 0.1)").exit_code == 0
-    assert "theta[distance]" in run("summary", "run").output
+    assert "\ndistance " in run("summary", "run").output
     found = run("resume", "run", "--draws", 150, "--out", "longer.nc")
     assert found.exit_code == 0, found.output
     whole = run(
@@ -81,7 +83,7 @@ def test_a_stored_run_goes_on(here):
     )
     assert whole.exit_code == 0
     with xarray.open_datatree("longer.nc") as longer, xarray.open_datatree("whole.nc") as at_once:
-        np.testing.assert_array_equal(longer.posterior["theta"], at_once.posterior["theta"])
+        np.testing.assert_array_equal(*(draws_of(tree, *NAMES) for tree in (longer, at_once)))
 
 
 def test_a_moved_file_is_named_and_other_data_are_refused(here, table):
@@ -122,8 +124,10 @@ def test_a_folder_of_parquet_files_is_read_in_blocks(here, table):
     for name, out in (("parts", "a.nc"), ("parts/*.parquet", "b.nc")):
         assert run("sample", name, *arguments, "--out", out).exit_code == 0
         with xarray.open_datatree(out) as parts, xarray.open_datatree("whole.nc") as whole:
-            assert parts.posterior["parameter"].values.tolist() == whole.posterior["parameter"].values.tolist()
-            off = (parts.posterior["theta"] - whole.posterior["theta"]).mean() / whole.posterior["theta"].std()
+            assert parts.posterior["carrier_dim"].values.tolist() == whole.posterior["carrier_dim"].values.tolist()
+            names = "Intercept", "distance", "carrier", "distance:carrier"
+            ours, theirs = (draws_of(tree, *names) for tree in (parts, whole))
+            off = (ours - theirs).mean() / theirs.std()
             assert abs(float(off)) < 0.5
     assert "read block by block" in run("check", "parts", *arguments[:3]).output
     assert run("predict", "a.nc", "parts", "--out", "p.csv").exit_code == 0
@@ -142,7 +146,7 @@ def test_group_effects_of_files_in_blocks(here, table):
     assert run("sample", *arguments, "--store", "run", "--out", "a.nc", "--memory", "100MB").exit_code == 0
     assert run("sample", "flights.csv", *arguments[1:], "--out", "whole.nc").exit_code == 0
     with xarray.open_datatree("a.nc") as parts, xarray.open_datatree("whole.nc") as whole:
-        assert (parts.posterior["group_scale"].values == whole.posterior["group_scale"].values).all()
+        assert (parts.posterior["1|carrier_sigma"].values == whole.posterior["1|carrier_sigma"].values).all()
     more = run("resume", "run", "--draws", 200, "--out", "more.nc")
     assert more.exit_code == 0, more.output
     assert run("predict", "a.nc", "parts", "--out", "p.csv").exit_code == 0
@@ -159,7 +163,7 @@ def test_check_tells_what_is_wrong(here, table):
     found = run("check", *formula)
     assert found.exit_code == 0
     assert "remark: the responses are separated along" in found.output
-    found = run("check", *formula, "--prior", "distance=flat()")
+    found = run("check", *formula, "--prior", "distance=flat()", "--prior", "Intercept=flat()")
     assert found.exit_code == 2
     assert "problem: the responses are separated" in found.output
     table.assign(distance=table["distance"].mask(table["distance"] > 2000)).to_csv("holes.csv", index=False)

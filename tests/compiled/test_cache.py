@@ -225,7 +225,7 @@ def library(own_cache, tmp_path):
     return called
 
 
-def test_compiled_code_is_found_again_functions_made_by_functions_too(library):
+def test_compiled_code_ispart_at_again_functions_made_by_functions_too(library):
     first, compiled = library()
     assert first == [5.0, 14.0, 104.0, 2.0]
     assert compiled == 5

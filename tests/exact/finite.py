@@ -139,7 +139,7 @@ def _found(expanded, points, log_law, rng, white):
     """The problem, the target, the user's points, and the law on these; points of the problem are those walked."""
     target = expanded.whitened() if white else expanded
     K = len(points)
-    walked = np.array([target.walking(point) for point in points])
+    walked = np.array([target.to_chain(point) for point in points])
     law = np.exp(log_law - log_law.max())
     problem = FiniteProblem.of(target, walked, rng.dirichlet(np.full(K, 3.0), size=K))
     return problem, target, points, law / law.sum()

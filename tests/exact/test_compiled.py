@@ -161,7 +161,7 @@ def test_further_parameters_and_ladders_move_as_often_as_enumerated(name, white,
     """Beyond the last rung, where bounds are infinite, too: every pair of points is met."""
     make, seed = FURTHER[name]
     problem, target, points, _ = make(seed, white=white)
-    states = np.array([target.state_at(target.walking(point)) for point in points])
+    states = np.array([target.state_at(target.to_chain(point)) for point in points])
     propose = nearest_proposal(states, problem.proposal)
     tree = tunamh.sample(target, test=test, proposal=propose, init=points[0], draws=STEPS, tune=0, chains=1, rng=3)
     visited = np.argmin(np.abs(tree.posterior["theta"].values[0, :, :1] - points[:, 0]), axis=1)

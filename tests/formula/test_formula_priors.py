@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import tunamh
+from conftest import draws_of
 from tunamh.formula import FormulaError
 from tunamh.priors.laws import FLAT, NORMAL
 
@@ -49,6 +50,14 @@ def test_the_intercept_is_as_wide_as_the_coefficients_are_where_columns_are_zero
     assert laws(near).scale[0] == 10.0
     flat = tunamh.regression("late ~ year + g", TABLE, family=tunamh.Logistic(), prior=tunamh.Flat())
     assert (laws(flat).kind == FLAT).all()
+
+
+def test_a_family_of_ones_own_has_a_flat_intercept():
+    """Nothing is known of its link: a prior about the responses' mean could be far from all predictors."""
+    poisson = tunamh.family(lambda eta, y: np.exp(eta) - y * eta, convex=True)
+    table = TABLE.assign(n=RNG.poisson(1000, N))
+    found = laws(tunamh.regression("n ~ size", table, family=poisson))
+    assert found.kind.tolist() == [FLAT, NORMAL]
 
 
 def test_a_column_of_two_values_has_their_distance_for_its_size():
@@ -120,7 +129,7 @@ def test_badly_scaled_columns_need_no_standardising():
     by_hand = tunamh.regression(formula, scaled, family=tunamh.Logistic(), prior=priors)
     found = tunamh.sample(raw, draws=1000, rng=1, progressbar=False)
     wanted = tunamh.sample(by_hand, draws=1000, rng=2, progressbar=False)
-    theta, other = (tree.posterior["theta"].values.reshape(4000, -1) for tree in (found, wanted))
+    theta, other = (draws_of(tree).reshape(4000, -1) for tree in (found, wanted))
     for j, (_, sd) in enumerate(units.values(), start=1):
         np.testing.assert_allclose(theta[:, j].mean() * sd, other[:, j].mean(), atol=6 * other[:, j].std() / 60)
         np.testing.assert_allclose(theta[:, j].std() * sd, other[:, j].std(), rtol=0.1)
@@ -136,8 +145,8 @@ def test_the_posterior_is_that_of_the_matrix():
     X = np.column_stack([np.ones(N), TABLE["year"], TABLE["size"]])
     plain = tunamh.LogisticRegression(X, TABLE["late"])
     draws = [tunamh.sample(one, draws=50, rng=3, progressbar=False) for one in (target, plain)]
-    np.testing.assert_array_equal(*(tree.posterior["theta"].values for tree in draws))
-    assert draws[0].posterior["parameter"].values.tolist() == ["Intercept", "year", "size"]
+    np.testing.assert_array_equal(*map(draws_of, draws))
+    assert list(draws[0].posterior.data_vars) == ["Intercept", "year", "size"]
 
 
 def test_a_horseshoe_leaves_intercepts_alone():

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import tunamh
+from conftest import draws_of
 from tunamh.errors import NotApplicable
 from tunamh.formula import FormulaError
 
@@ -61,7 +62,7 @@ def test_targets_are_those_of_the_same_rows_in_memory(tables, formula, family):
 def test_draws_are_those_of_the_rows_in_memory(tables):
     settings = {"draws": 30, "tune": 100, "chains": 2, "rng": 1, "progressbar": False}
     found, wanted = (
-        tunamh.sample(tunamh.regression("late ~ x*a", data, family=tunamh.Logistic()), **settings).posterior["theta"]
+        draws_of(tunamh.sample(tunamh.regression("late ~ x*a", data, family=tunamh.Logistic()), **settings))
         for data in (tables, TABLE)
     )
     np.testing.assert_allclose(found, wanted, rtol=1e-6)

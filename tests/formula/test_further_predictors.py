@@ -46,8 +46,8 @@ def test_a_shift_of_a_column_leaves_every_slope(kind):
         point = find_mode(target, target.modes[0].point, tolerance=1e-9).point
         names = [name for name, labels in target.variables for _ in (labels or [name])]
         first = names.index(variable)
-        natural = target.natural(point)
-        np.testing.assert_allclose(target.walking(natural), point, rtol=1e-9)
+        natural = target.to_user(point)
+        np.testing.assert_allclose(target.to_chain(natural), point, rtol=1e-9)
         origin = natural[first] + natural[first + 1] * shift
         found.append([natural[1], origin, *natural[first + 1 : first + 3]])
     np.testing.assert_allclose(found[1], found[0], atol=1e-3)
@@ -68,7 +68,7 @@ def test_the_energy_is_that_of_the_columns_as_they_are():
         return rows.sum() + 0.5 * np.square(prior).sum()
 
     points = np.array([[-13.0, 0.5, -8.8, 0.3, 0.1], [-12.0, 0.45, -5.5, 0.2, -0.1]])
-    found = target.energies_at(np.array([target.walking(p) for p in points]))
+    found = target.energies_at(np.array([target.to_chain(p) for p in points]))
     told = [energy(p) for p in points]
     assert found[1] - found[0] == pytest.approx(told[1] - told[0], rel=2e-3)  # scales of priors have three digits
 
@@ -80,13 +80,13 @@ def test_the_unit_of_a_response_only_moves_the_log_scale():
 
 def test_terms_of_further_predictors_have_priors_by_name():
     narrow = target_of("inflation", prior={"year": tunamh.Flat(), "inflation year": tunamh.Normal(scale=1e-4)})
-    assert abs(narrow.natural(narrow.modes[0].point)[3]) < 1e-3
-    assert narrow.arranged.laws[0].scale.tolist() == [2.5, 1e-4, 2.5]
+    assert abs(narrow.to_user(narrow.modes[0].point)[3]) < 1e-3
+    assert narrow.row_layout.laws[0].scale.tolist() == [2.5, 1e-4, 2.5]
     about_zero = target_of("inflation", 30.0, prior={"inflation Intercept": tunamh.Normal(scale=1)})
     assert not about_zero.recentred
-    assert about_zero.arranged.laws[0].scale[0] == 1.0
+    assert about_zero.row_layout.laws[0].scale[0] == 1.0
     levels = target_of("inflation", prior={"inflation level[b]": tunamh.Normal(scale=7)})
-    assert levels.arranged.laws[0].scale[2] == 7.0
+    assert levels.row_layout.laws[0].scale[2] == 7.0
 
 
 def test_names_that_are_no_terms_and_two_priors_are_refused():
@@ -106,4 +106,4 @@ def test_a_prior_of_the_family_is_that_of_the_columns_as_they_are():
     family = tunamh.ZeroInflated(tunamh.Poisson(), tunamh.Normal(scale=1))
     target = tunamh.regression("k ~ year", table(30.0), family=family, predictors={"inflation": "~ year"})
     assert not target.recentred
-    assert target.arranged.laws[0].scale.tolist() == [1.0, 1.0]
+    assert target.row_layout.laws[0].scale.tolist() == [1.0, 1.0]

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import tunamh
+from conftest import draws_of
 from tunamh.errors import ImproperPosterior
 from tunamh.formula import FormulaError
 from tunamh.formula.parse import parse
@@ -125,7 +126,7 @@ def test_odd_but_right(formula, family, names):
 def test_collinear_columns_may_be_kept_under_proper_priors():
     target = tunamh.regression("y ~ x + x2", TABLE, family=REAL, redundant="keep")
     posterior = tunamh.sample(target, draws=400, rng=1, progressbar=False)
-    theta = posterior.posterior["theta"].mean(("chain", "draw")).values
+    theta = draws_of(posterior).mean(axis=(0, 1))
     assert abs(theta[1] + 2 * theta[2] - 1) < 0.3  # what the data tell
     flat = tunamh.regression("y ~ x + x2", TABLE, family=REAL, redundant="keep", prior=tunamh.Flat())
     with pytest.raises(ImproperPosterior, match="x2"):
@@ -135,7 +136,7 @@ def test_collinear_columns_may_be_kept_under_proper_priors():
 def test_separable_data_have_a_posterior_under_the_default_prior_and_none_without():
     target = tunamh.regression("separated ~ x + z", TABLE, family=LABELS)
     posterior = tunamh.sample(target, draws=500, rng=1, progressbar=False)
-    assert 3 < float(posterior.posterior["theta"].sel(parameter="x").mean()) < 20
+    assert 3 < float(posterior.posterior["x"].mean()) < 20
     flat = tunamh.regression("separated ~ x + z", TABLE, family=LABELS, prior=tunamh.Flat())
     with pytest.raises(ImproperPosterior, match="x"):
         tunamh.sample(flat, draws=10, rng=1, progressbar=False)
@@ -180,7 +181,9 @@ def test_data_that_are_no_table(data):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"family": None}, "family must be a value"),
+        ({"family": 3}, "family must be a value"),
+        ({"family": "gausian"}, "there is no family 'gausian'; known are .*gaussian"),
+        ({"family": tunamh.Exponential(), "event": "z"}, "does not fit|event must be 1"),
         ({"family": tunamh.Gaussian}, "family must be a value"),
         ({"family": REAL, "missing": "ignore"}, "missing must be one of"),
         ({"family": REAL, "redundant": True}, "redundant must be one of"),

@@ -9,6 +9,7 @@ from scipy import special, stats
 
 import tunamh
 import tunamh.groups.soundness as sound
+from conftest import draws_of
 from tunamh.groups.sums import Point
 from tunamh.targets.search.newton import find_mode
 
@@ -53,9 +54,9 @@ def test_draws_are_those_of_quadrature(seed):
     model = wine(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of chains this short
-        posterior = tunamh.sample(model, draws=2000, rng=seed, progressbar=False).posterior
-    parts = [posterior[name].values for name in ("theta", "cutpoint", "group_scale")]
-    parts[2] = np.log(parts[2])
+        posterior = tunamh.sample(model, draws=2000, rng=seed, progressbar=False)
+    parts = [draws_of(posterior, "temp", "contact", "threshold"), draws_of(posterior, "1|judge_sigma")]
+    parts[1] = np.log(parts[1])
     draws = np.concatenate(parts, axis=-1)
     flat = draws.reshape(-1, draws.shape[-1])
     proposal = stats.multivariate_t(flat.mean(axis=0), 1.5 * np.cov(flat.T), df=4, seed=seed)

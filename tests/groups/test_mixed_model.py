@@ -14,7 +14,7 @@ from tunamh.acceptance.grouped import BOUND
 from tunamh.errors import NotApplicable
 from tunamh.groups.covariance import correlations, precision_of
 from tunamh.groups.levels import costly_levels
-from tunamh.groups.sweep import LaplaceByGroups, Sweep
+from tunamh.groups.sweep import Sweep
 
 
 def effective(values):
@@ -140,9 +140,8 @@ def test_minibatches_and_all_rows_have_one_law():
     """The same sweep with every decision on all rows of its groups."""
     few = crossed_model(*RESPONSES["logistic"])
     whole = crossed_model(*RESPONSES["logistic"])
-    whole.sweep = lambda: (Sweep(full=True), LaplaceByGroups(), "all rows")
     first = tunamh.sample(few, draws=3000, tune=200, chains=2, rng=1).posterior
-    second = tunamh.sample(whole, draws=1500, tune=200, chains=2, rng=2).posterior
+    second = tunamh.sample(whole, kernel=Sweep(full=True), draws=1500, tune=200, chains=2, rng=2).posterior
     for name in ("theta", "group_scale", "group_effect"):
         for j in range(first[name].shape[-1]):
             a, b = (tree[name].values[..., j] for tree in (first, second))
@@ -404,8 +403,8 @@ def test_init_takes_what_results_have():
     model = MixedModel(X, eta + rng.standard_normal(400), tunamh.Gaussian(), groups, prior=Normal(scale=3.0))
     tree = tunamh.sample(model, draws=30, tune=30, chains=1, rng=3)
     point = tree.posterior.isel(chain=0, draw=-1)
-    state = model.walking(np.concatenate([np.ravel(point[name].values) for name, _ in model.variables]))
-    assert np.allclose(model.natural(state), np.concatenate([np.ravel(point[name]) for name, _ in model.variables]))
+    state = model.to_chain(np.concatenate([np.ravel(point[name].values) for name, _ in model.variables]))
+    assert np.allclose(model.to_user(state), np.concatenate([np.ravel(point[name]) for name, _ in model.variables]))
     again = tunamh.sample(model, draws=3, tune=0, chains=1, rng=3, init=point)
     assert again.posterior["theta"].shape == (1, 3, 2)
 

@@ -88,6 +88,12 @@ DEFECTS: dict[str, Defect] = {
         "        log_ratio = memory[_ENERGY] - energy",
         "columns | logistic | trajectories",
     ),
+    "a scale of Gaussian errors drawn by another weight": Defect(
+        "targets/scale_mixtures/known_error.py",
+        "    return (own.weight - 1.0) * math.log(tau / drawn)",
+        "    return (own.weight + 2.0) * math.log(tau / drawn)",
+        "Laplace prior | Gaussian | scales in turn",
+    ),
     "local scales of the horseshoe by another shape": Defect(
         "priors/mixtures.py",
         "                here[d + j] = _within(_inverse_gamma(rng, 1.0, 1.0 / wide + 0.5 * square / here[2 * d]))",

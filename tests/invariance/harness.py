@@ -17,14 +17,21 @@ from typing import Any
 
 import numpy as np
 
-from tunamh.chains.loop import ChainState, Kernel, advance, compile_parts, kernel_of, new_record
+from long_form import limit
+from tunamh.chains.kernel import ReadyKernel
+from tunamh.chains.loop import ChainSetup, ChainState, advance, compile_parts, setup_of
 from tunamh.rows.stream import open_stream
 from tunamh.sampling.session import Choices
 
 # ------------------------------------------------------------------------------------------------- reference draws
 
-_POOL, _STEPS = 50_000, 400
-_WIDE, _STEPS_OF_WIDE = 8, 1600  # of posteriors of so many parameters, such as slopes of groups
+_POOL, _STEPS, _MOST_STEPS = 50_000, 200, 51_200
+_WIDE, _STEPS_OF_WIDE = 8, 800  # of posteriors of so many parameters, such as slopes of groups
+_CHANCE = 0.01  # that draws of the right law are taken for drifting; they then take more steps, which is no harm
+
+
+class StillDrifting(Exception):
+    """Reference draws that have not forgotten where they began: they can judge no kernel."""
 
 
 def reference_draws(problem: Any, wanted: int, rng: np.random.Generator) -> np.ndarray:
@@ -33,21 +40,38 @@ def reference_draws(problem: Any, wanted: int, rng: np.random.Generator) -> np.n
     The parameters are functions of standard normals ``xi``. Of a large pool of these, ``wanted`` are drawn by their
     likelihood; then each is moved by Metropolis-Hastings steps that keep the normal law, ``xi' = sqrt(1 - s^2) xi + s
     eta`` on some of the coordinates, accepted with probability ``min(1, L' / L)``. What the pool lacks, the steps mend.
-    If they did not, the test would find fault with a kernel that is right, and not the other way round.
+    The draws are held to the test that kernels are held to: as many steps again must leave their law as it is. Until
+    they do, their number is doubled. Draws that still drift would find fault with a kernel that is right.
     """
     xi = rng.standard_normal((_POOL, problem.dim))
     value = _likelihood(problem, xi)
     chance = np.exp(value - value.max())
     chosen = rng.choice(_POOL, wanted, p=chance / chance.sum())
-    xi, value = xi[chosen], value[chosen]
-    for _ in range(_STEPS if problem.dim < _WIDE else _STEPS_OF_WIDE):
+    steps = _STEPS if problem.dim < _WIDE else _STEPS_OF_WIDE
+    xi, value = stepped(problem, xi[chosen], value[chosen], steps, rng)
+    draws = problem.points(xi)
+    while steps < _MOST_STEPS:
+        earlier = draws
+        xi, value = stepped(problem, xi, value, steps, rng)
+        draws, steps = problem.points(xi), 2 * steps
+        drift = np.abs(changes(problem, earlier, draws))
+        if drift.max() < limit(np.count_nonzero(drift), _CHANCE):
+            return draws
+    raise StillDrifting(f"the law of the reference draws still changes after {steps:,} steps")
+
+
+def stepped(
+    problem: Any, xi: np.ndarray, value: np.ndarray, steps: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Every ``xi``, of log-likelihood ``value``, after so many Metropolis-Hastings steps."""
+    for _ in range(steps):
         moving = rng.random(xi.shape) < rng.choice([0.3, 1.0])
-        size = np.exp(rng.uniform(-3.5, 0.0, (wanted, 1)))
+        size = np.exp(rng.uniform(-3.5, 0.0, (len(xi), 1)))
         there = np.where(moving, np.sqrt(1 - size * size) * xi + size * rng.standard_normal(xi.shape), xi)
         proposed = _likelihood(problem, there)
-        accepted = np.log(rng.random(wanted)) < proposed - value
+        accepted = np.log(rng.random(len(xi))) < proposed - value
         xi, value = np.where(accepted[:, None], there, xi), np.where(accepted, proposed, value)
-    return problem.points(xi)
+    return xi, value
 
 
 def _likelihood(problem: Any, xi: np.ndarray) -> np.ndarray:
@@ -64,35 +88,34 @@ class Mover:
     """A target set up once, with the kernel that is to be tried: moves points, as a user knows them, by some steps."""
 
     target: Any
-    kernel: Kernel
+    setup: ChainSetup
     to_state: Callable[[np.ndarray], np.ndarray]
 
     @classmethod
-    def of(cls, target: Any, test: Any = None, proposal: Any = None, control: Any = None, knobs: Any = None) -> Mover:
+    def of(cls, target: Any, test: Any = None, proposal: Any = None, control: Any = None) -> Mover:
         """What `tunamh.sample` would set up; all None: what it would choose."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made = Choices(target, test, proposal, control).checked().made()
-        return cls.ready(made, target, knobs)
+        return cls.ready(made.target, made.ready, target)
 
     @classmethod
-    def ready(cls, made: Any, target: Any, knobs: Any = None) -> Mover:
-        ready = made.ready_test if knobs is None else made.ready_test._replace(knobs=knobs(made.ready_test.knobs))
-        kernel = kernel_of(made.target, made.ready_proposal, ready, np.random.SeedSequence(0))
-        compile_parts(kernel)
-        return cls(made.target, kernel, lambda point: made.target.state_at(target.walking(point)))
+    def ready(cls, target: Any, kernel: ReadyKernel, given: Any) -> Mover:
+        setup = setup_of(target, kernel, np.random.SeedSequence(0))
+        compile_parts(setup)
+        return cls(target, setup, lambda point: target.state_at(given.to_chain(point)))
 
     def moved(self, points: np.ndarray, steps: int, seed: int) -> np.ndarray:
         """Every point after ``steps`` steps from it; one stream of random numbers for all of them."""
         seeds = np.random.SeedSequence(seed).spawn(2)
-        rng, stream = np.random.default_rng(seeds[0]), open_stream(seeds[1], self.kernel.test.supply)
+        rng, stream = np.random.default_rng(seeds[0]), open_stream(seeds[1], self.setup.kernel.source)
         size = len(self.target.recorded)
-        ends, record = np.empty((len(points), size)), new_record(1)
+        ends, record = np.empty((len(points), size)), self.setup.new_record(1)
         for k, point in enumerate(points):
-            state = ChainState(self.to_state(point), rng, stream, self.kernel.test.memory.copy())
+            state = ChainState(self.to_state(point), rng, stream, self.setup.kernel.first_memory)
             self.begin(state.here, state.memory, rng)
-            advance(state, self.kernel, ends[k : k + 1], record, steps)
-        return self.target.natural(ends)
+            advance(state, self.setup, ends[k : k + 1], record, steps)
+        return self.target.to_user(ends)
 
     def begin(self, state: np.ndarray, memory: np.ndarray, rng: np.random.Generator) -> None:
         """What else the state of a kernel has begins as a draw given the parameters; most have nothing."""
@@ -138,14 +161,20 @@ class Verdict:
 
 
 def verdict(mover: Mover, problem: Any, points: np.ndarray, steps: int, seed: int) -> Verdict:
-    """Move two thirds of ``points``; shares are counted among the others."""
+    """Move two thirds of ``points`` by some steps of the kernel, and compare."""
     third = len(points) // 3
-    reference, before = points[:third], points[third:]
-    after = mover.moved(before, steps, seed)[:, : points.shape[1]]
-    columns = [np.column_stack([p, problem.log_likelihood(p)]) for p in (reference, before, after)]
-    z = scores(features(*_apart(columns[1]), columns[0]), features(*_apart(columns[2]), columns[0]))
-    worst = int(np.argmax(np.abs(z)))
-    return Verdict(float(abs(z[worst])), int(np.count_nonzero(z)), worst, float((after != before).any(axis=1).mean()))
+    after = mover.moved(points[third:], steps, seed)[:, : points.shape[1]]
+    z = changes(problem, points, np.concatenate([points[:third], after]))
+    worst, still = int(np.argmax(np.abs(z))), (after == points[third:]).all(axis=1)
+    return Verdict(float(abs(z[worst])), int(np.count_nonzero(z)), worst, 1.0 - float(still.mean()))
+
+
+def changes(problem: Any, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Scores of two thirds of the points; shares are counted among the first third, as it was before."""
+    third = len(before) // 3
+    columns = [np.column_stack([p, problem.log_likelihood(p)]) for p in (before, after)]
+    reference, *moved = columns[0][:third], *(c[third:] for c in columns)
+    return scores(*(features(*_apart(c), reference) for c in moved))
 
 
 def _apart(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,8 @@ from harness import Mover
 
 import tunamh
 from problems import STRUCTURES, Problem
-from tunamh.acceptance.base import failure
 from tunamh.acceptance.firefly import FlyMC
-from tunamh.compiled import NO_FAULT, Decide, Decision, fixed, part
+from tunamh.compiled import NO_FAULT, Step, fixed, part, under_prior
 from tunamh.compiled.vector import copy_into
 from tunamh.groups.conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
 from tunamh.groups.kernel_common import FactorTurn
@@ -65,10 +63,8 @@ def levels_as_groups(problem: Problem) -> Mover:
 
 
 def _swept(target: Any, given: Any, **parts: Any) -> Mover:
-    """By the kernels of a target's own; ``parts`` of its test are replaced."""
-    test, proposal, _ = target.sweep()
-    ready = test.bind(target)._replace(**parts)
-    return Mover.ready(SimpleNamespace(target=target, ready_test=ready, ready_proposal=proposal.bind(target)), given)
+    """By the kernel of a target's own; ``parts`` of it are replaced."""
+    return Mover.ready(target, target.own_kernel().bind(target)._replace(**parts), given)
 
 
 def scales_in_turn(problem: Problem) -> Mover:
@@ -101,7 +97,7 @@ class _Firefly(Mover):
     """The bright rows are part of the state: they begin as a draw given the parameters."""
 
     def begin(self, state: np.ndarray, memory: np.ndarray, rng: np.random.Generator) -> None:
-        model, n = self.kernel.model, self.target.n_rows
+        model, n = self.setup.model, self.target.n_rows
         energy = np.empty(n)
         model.energies(state, np.arange(n), n, model.data, energy)
         bright = rng.random(n) < -np.expm1(np.minimum(energy, 0.0))  # 1 - e^-gap, the energies being -gap
@@ -119,14 +115,16 @@ def firefly(problem: Problem) -> Mover:
 _COMMON, _EFFECTS, _SCALES = 1.0, 2.0, 3.0
 
 
-@part(Decide, cache=False)
-def _one_move(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
+@part(Step, cache=False)
+def _one_move(rng, place, model, stream, own, work, statistics):
     """What `tunamh.groups.sweep` does for every factor, but one of the three moves alone: that of ``knobs[2]``."""
+    model, knobs = under_prior(model, own.log_prior, own.prior_hyper), own.knobs
     hyper = model.data.hyper
     common = common_of(hyper)
-    state, there = prop, prop.copy()
+    state, there = place.here, place.there
+    copy_into(there, state)
     moved, lengths = np.zeros((common.all_groups, common.most_effects)), np.zeros(common.all_groups)
-    slope, b, rows = np.empty(common.p), np.empty(common.p), 0
+    slope, b = np.empty(common.p), np.empty(common.p)
     for f in range(common.factors):
         factor = factor_of(hyper, f)
         kappa, away = np.empty((factor.n_effects, factor.groups)), np.zeros(factor.n_cells)
@@ -140,28 +138,26 @@ def _one_move(rng, theta, prop, log_rho, distance, model, stream, knobs, memory,
         turn = FactorTurn(factor, common, model, work, state, there, kappa, slope, given, away, False, knobs[1])
         if knobs[2] == _COMMON:
             move = move_common(rng, turn)
-            rows, fault = rows + move.rows, move.fault
+            fault = move.fault
         elif knobs[2] == _EFFECTS:
             for j in range(common.p):
                 b[j] = state[j] - common.centre[j]
             fill_given(factor, kappa, b, given)
             move = move_effects(rng, turn)
-            rows, fault = rows + move.rows, move.fault
+            fault = move.fault
         elif not factor.known:
             fault = move_scales(rng, turn)
             copy_into(there, state)
         if fault != NO_FAULT:
-            copy_into(theta, state)
-            copy_into(prop, there)
-            return failure(fault)
-    return Decision(True, 0.0, rows, False, 0.0, np.nan, np.nan, NO_FAULT)
+            return fault
+    return NO_FAULT
 
 
 def one_move(which: float) -> Ready:
     def ready(problem: Problem) -> Mover:
         if which == _SCALES and all(known for _, _, known in problem.structure.factors):
             raise LeftOut
-        return _swept(problem.target, problem.target, decide=_one_move, knobs=fixed([0.0, 0.0, which]))
+        return _swept(problem.target, problem.target, step=_one_move, knobs=fixed([0.0, 0.0, which]))
 
     return ready
 

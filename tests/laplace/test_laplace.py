@@ -157,7 +157,7 @@ def test_moments_in_natural_units_are_those_of_many_draws():
         tunamh.GLM(X, X.sum(axis=1) + rng.standard_normal(60), tunamh.Gaussian()), check=False
     )
     mean, covariance = moments(approximation.target, approximation.law)
-    draws = approximation.target.natural(approximation.law.draws(400_000, rng))
+    draws = approximation.target.to_user(approximation.law.draws(400_000, rng))
     np.testing.assert_array_less(np.abs(draws.mean(axis=0) - mean) / approximation.sd, 0.01)
     np.testing.assert_allclose(draws.std(axis=0), np.sqrt(np.diag(covariance)), rtol=0.01)
 

@@ -10,6 +10,7 @@ import xarray
 from scipy import special
 
 import tunamh
+from conftest import draws_of
 from tunamh.errors import NotApplicable
 from tunamh.formula import FormulaError
 from tunamh.targets.families.metadata import family_as_json, family_from_json
@@ -114,7 +115,7 @@ def test_means_and_densities_agree_with_draws(name):
 def test_linear_predictors_and_means_are_those_of_the_draws():
     target = tunamh.regression("late ~ x*a + offset(log(t))", TABLE, family=tunamh.Logistic())
     posterior = sampled(target)
-    theta = posterior.posterior["theta"].values.reshape(-1, target.dim)
+    theta = draws_of(posterior).reshape(-1, target.dim)
     new = TABLE.head(9)
     X = np.column_stack(
         [
@@ -132,7 +133,7 @@ def test_linear_predictors_and_means_are_those_of_the_draws():
     found = tunamh.predict(posterior, new, quantiles=(0.1, 0.9))
     np.testing.assert_allclose(found["mean"], special.expit(eta).mean(axis=0))
     np.testing.assert_allclose(found["sd"], special.expit(eta).std(axis=0))
-    np.testing.assert_allclose(found["quantile"], np.quantile(special.expit(eta), (0.1, 0.9), axis=0))
+    np.testing.assert_allclose(found[["q10", "q90"]].to_array(), np.quantile(special.expit(eta), (0.1, 0.9), axis=0))
     assert tunamh.predict(posterior, new, draws=7, quantiles=None).shape == (7, 9)
 
 
@@ -150,7 +151,7 @@ def test_a_saved_result_and_a_store_predict(tmp_path):
 def test_responses_cover_new_rows():
     target = tunamh.regression("y ~ x + a", TABLE, family=tunamh.Gaussian())
     found = tunamh.predict(sampled(target, 200), TABLE, kind="response", quantiles=(0.1, 0.9), rng=1)
-    inside = (TABLE["y"] >= found["quantile"][0].values) & (TABLE["y"] <= found["quantile"][1].values)
+    inside = (TABLE["y"] >= found["q10"].values) & (TABLE["y"] <= found["q90"].values)
     assert abs(inside.mean() - 0.8) < 5 * np.sqrt(0.16 / N)
 
 
@@ -165,13 +166,11 @@ def test_groups_known_and_new():
     target = tunamh.regression("y ~ x + (1 + x | site)", TABLE.assign(x=TABLE["x"] - 1), family=tunamh.Gaussian(1.0))
     posterior = tunamh.sample(target, draws=150, tune=300, chains=2, rng=1, progressbar=False)
     new = TABLE.head(3)
-    theta = posterior.posterior["theta"].values.reshape(-1, 2)
-    effect = posterior.posterior["group_effect"]
-    labels = effect["group_effect_parameter"].values.tolist()
+    theta = draws_of(posterior, "Intercept", "x").reshape(-1, 2)
     eta = theta @ np.column_stack([np.ones(3), new["x"]]).T
     for k, (site, x) in enumerate(zip(new["site"], new["x"], strict=True)):
-        for column, value in (("Intercept", 1.0), ("x", x)):
-            own = effect[..., labels.index(f"site[{site}]: {column}")].values.ravel()
+        for column, value in (("1", 1.0), ("x", x)):
+            own = posterior.posterior[f"{column}|site"].sel(site__factor_dim=site).values.ravel()
             eta[:, k] = eta[:, k] + value * own
     np.testing.assert_allclose(tunamh.predict(posterior, new, kind="linear", quantiles=None).values, eta, rtol=1e-9)
 
@@ -181,9 +180,8 @@ def test_groups_known_and_new():
     typical = tunamh.predict(posterior, other, kind="linear", quantiles=None, new_levels="population").values
     np.testing.assert_allclose(typical[:, 1:], (theta @ np.column_stack([np.ones(3), other["x"]]).T)[:, 1:])
     drawn = tunamh.predict(posterior, other, kind="linear", quantiles=None, new_levels="draw", rng=1).values
-    scale = posterior.posterior["group_scale"].sel(group_scale_parameter="site: Intercept").values.ravel()
-    slope = posterior.posterior["group_scale"].sel(group_scale_parameter="site: x").values.ravel()
-    rho = posterior.posterior["group_correlation"].values.ravel()
+    scale, slope = (posterior.posterior[f"{column}|site_sigma"].values.ravel() for column in "1x")
+    rho = posterior.posterior["1,x|site_corr"].values.ravel()
     x = other["x"].to_numpy()[1]
     variance = (scale**2 + x * x * slope**2 + 2 * x * rho * scale * slope).mean()
     np.testing.assert_allclose(np.var(drawn[:, 1] - typical[:, 1]), variance, rtol=0.5)
@@ -196,8 +194,8 @@ def test_classes_have_probabilities_by_name():
     assert found["mean"].dims == ("row", "class")
     assert found["class"].values.tolist() == ["p", "q", "r"]
     np.testing.assert_allclose(found["mean"].sum("class"), 1.0)
-    theta = posterior.posterior["theta"].values.reshape(-1, 2, 2)
-    eta = np.einsum("skd,nd->snk", theta, np.column_stack([np.ones(4), TABLE["x"].head(4)]))
+    theta = draws_of(posterior, "Intercept", "x").reshape(-1, 2, 2)
+    eta = np.einsum("sdk,nd->snk", theta, np.column_stack([np.ones(4), TABLE["x"].head(4)]))
     wanted = special.softmax(np.concatenate([np.zeros((*eta.shape[:2], 1)), eta], axis=-1), axis=-1)
     np.testing.assert_allclose(found["mean"], wanted.mean(axis=0))
 
@@ -205,7 +203,7 @@ def test_classes_have_probabilities_by_name():
 def test_ordered_classes():
     grade = pd.cut(TABLE["y"], [-99, 0, 2, 99], labels=["low", "middle", "high"])
     posterior = sampled(tunamh.regression("grade ~ x", TABLE.assign(grade=grade), family=tunamh.Ordinal()))
-    assert posterior.posterior["parameter"].values.tolist() == ["x"]  # cutpoints are the intercepts
+    assert list(posterior.posterior.data_vars) == ["x", "threshold"]  # cutpoints are the intercepts
     found = tunamh.predict(posterior, pd.DataFrame({"x": [-9.0, 9.0]}))
     assert found["mean"].sel({"class": "low"}).values[0] > 0.9 > found["mean"].sel({"class": "low"}).values[1]
 
@@ -214,7 +212,7 @@ def test_columns_of_a_scale():
     target = tunamh.regression("y ~ x", TABLE, family=tunamh.Gaussian(), predictors={"scale": "~ t"})
     posterior = sampled(target, 200)
     found = tunamh.predict(posterior, TABLE.head(2), kind="response", quantiles=None, draws=400, rng=1)
-    gamma = posterior.posterior["scale"].values.reshape(-1, 2)
+    gamma = draws_of(posterior, "sigma_Intercept", "sigma_t").reshape(-1, 2)
     wanted = np.exp(gamma @ np.array([1.0, TABLE["t"][0]])).mean()
     linear = tunamh.predict(posterior, TABLE.head(2), kind="linear", quantiles=None, draws=400)
     np.testing.assert_allclose((found - linear).values[:, 0].std(), wanted, rtol=0.15)
@@ -290,6 +288,14 @@ def fitted():
 def test_new_rows_that_do_not_fit(fitted, new, said):
     with pytest.raises((FormulaError, TypeError), match=said):
         tunamh.predict(fitted, new)
+
+
+@pytest.mark.parametrize("asked", [tunamh.predict, tunamh.replicate, tunamh.loo])
+def test_a_target_or_draws_are_no_data(fitted, asked):
+    target = tunamh.regression("late ~ x + a", TABLE, family=tunamh.Logistic())
+    for wrong in (target, fitted):
+        with pytest.raises(TypeError, match=f"must be a pandas, .* got {type(wrong).__name__}"):
+            asked(fitted, wrong)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import tunamh
 from conftest import logistic_data
 from tunamh import MH, LogisticRegression, RandomWalk, sample
 from tunamh.results.convergence import diagnose, in_the_tails, judge
+from tunamh.results.layout import plain_layout
 from tunamh.results.tree import posterior_of
 from tunamh.results.until import Until
 
@@ -123,7 +124,7 @@ def test_a_parameter_that_never_moved_is_named(rng):
 def test_the_summary_of_a_parameter_that_never_moved_has_no_diagnostics(rng):
     x = autoregressive(rng, 4, 200, 2, 0.0)
     x[:, :, 0] = 2.1
-    tree = xarray.DataTree.from_dict({"posterior": posterior_of(x, [("theta", ["frozen", "moving"])])})
+    tree = xarray.DataTree.from_dict({"posterior": posterior_of(x, plain_layout([("theta", ["frozen", "moving"])]))})
     table = tunamh.summary(tree)
     assert table.loc["theta[frozen]", ["r_hat", "ess_bulk", "ess_tail"]].isna().all()
     assert table.loc["theta[moving]", ["r_hat", "ess_bulk", "ess_tail"]].notna().all()

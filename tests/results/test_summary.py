@@ -63,3 +63,9 @@ def test_a_summary_of_no_draws_says_what_is_wanted(given):
     }
     with pytest.raises(TypeError, match=r"a summary is one of draws: give what tunamh.sample\(target\) returned.*got"):
         tunamh.summary(wrong[given])
+
+
+def test_laplace_has_a_summary_of_its_own():
+    approximation = tunamh.laplace(tunamh.GLM(np.ones((40, 1)), np.arange(40.0), tunamh.Gaussian(9.0)), check=False)
+    with pytest.raises(TypeError, match=r"call \.summary\(\) on it"):
+        tunamh.summary(approximation)

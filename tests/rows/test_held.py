@@ -7,7 +7,7 @@ import pytest
 from made import CARRIER, LATE, NOISY, TABLE, WEIGHTS, N, X, write
 
 import tunamh
-from tunamh.rows.in_memory import hold
+from tunamh.rows.in_memory import load_columns
 
 FRAME = TABLE.to_pandas()
 
@@ -119,7 +119,7 @@ def test_missing_groups_and_columns_of_two_kinds_are_named(tmp_path):
         tunamh.MixedModel(rows[["a"]], "late", tunamh.Logistic(), "gap")
     blocks = [{"a": X[:100, 0]}, {"a": CARRIER[:100]}]
     with pytest.raises(tunamh.SourceError, match="column a holds numbers in some blocks and text in others"):
-        hold(tunamh.open_rows(blocks), ["a"])
+        load_columns(tunamh.open_rows(blocks), ["a"])
 
 
 @pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")

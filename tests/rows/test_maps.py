@@ -6,7 +6,7 @@ from made import LATE, N, X, write
 
 import tunamh
 from tunamh.rows.pieces import InPieces
-from tunamh.sampling.run import ChainRun
+from tunamh.sampling.run import ChainRun, Size
 from tunamh.sampling.session import Choices
 from tunamh.targets.search.newton import corrected, find_mode
 
@@ -38,7 +38,7 @@ def test_a_set_up_reads_the_rows_seven_times(tmp_path, maps):
     made = Choices(target, None, None, None).made()
     assert len(maps) == 6
     made.target.gathered.expect(1)
-    run = ChainRun(made.target, made.ready_test, made.ready_proposal, np.random.SeedSequence(1), 0, None, 50, 20, 1)
+    run = ChainRun(made.target, made.ready, np.random.SeedSequence(1), 0, None, Size(50, 20))
     made.target.gathered.begin()
     assert made.target.gathered.gathered == 0
     run.open()
@@ -51,14 +51,14 @@ def test_rows_that_no_audit_asked_for_are_gathered_when_they_are_needed(tmp_path
     rows = tunamh.open_rows(write(tmp_path), memory="1MiB")
     target = tunamh.LogisticRegression(rows[["a", "b", "c"]], y="late")
     made = Choices(target, None, None, None).made()
-    run = ChainRun(made.target, made.ready_test, made.ready_proposal, np.random.SeedSequence(1), 0, None, 50, 20, 1)
+    run = ChainRun(made.target, made.ready, np.random.SeedSequence(1), 0, None, Size(50, 20))
     run.open()
     before, gathered = len(maps), made.target.gathered
     gathered.begin()
-    found = gathered.take(0, run.kernel.pool)
+    found = gathered.take(0, run.setup.pool)
     assert len(maps) == before + 1
     gathered.expect(1)
-    again = gathered._gather(0, [run.kernel.pool.served])[run.kernel.pool.served]
+    again = gathered._gather(0, [run.setup.pool.served])[run.setup.pool.served]
     assert all((one == other).all() for one, other in zip(found, again, strict=True))
 
 

@@ -11,8 +11,8 @@ from made import BOUNDS, CARRIER, LATE, NOISY, TABLE, WEIGHTS, N, X, read_or_fai
 
 import tunamh
 from tunamh.extend import Rows
-from tunamh.rows.pieces import rows_of
 from tunamh.rows.table_source import RowsOfTables
+from tunamh.tables.frames import count_rows
 
 
 def draws(target, n=30, **given):
@@ -82,6 +82,22 @@ def test_trials_and_offsets_by_name(tmp_path):
     rows = tunamh.open_rows(write(tmp_path, "wrong.parquet", wrong), memory=BLOCK_BY_BLOCK)
     with pytest.raises(tunamh.SourceError, match=r"row 0 of .* has y = .* of 0 trials"):
         tunamh.GLM(rows[["a"]], "k", tunamh.Probit(), trials="n")
+
+
+@pytest.mark.parametrize(
+    "family", [tunamh.Gaussian(1.0), tunamh.LogNormal(0.7), tunamh.Exponential(), tunamh.Weibull(1.3)], ids=repr
+)
+def test_censored_responses_are_censored_in_blocks_that_are_not_held(family):
+    rng = np.random.default_rng(0)
+    x, c = rng.standard_normal(4000), (rng.random(4000) < 0.4) * 1.0
+    y = np.exp(1 + 0.5 * x + 0.7 * rng.standard_normal(4000))
+    blocks = [{"x": x[rows], "y": y[rows], "c": c[rows]} for rows in (slice(2000), slice(2000, None))]
+    whole = tunamh.GLM(x[:, None], y, family, censored=c)
+    rows = tunamh.open_rows(blocks, memory=20_000)
+    in_blocks = tunamh.GLM(rows[["x"]], "y", family, censored="c")
+    assert not in_blocks.given_rows.in_process
+    points = np.array([[0.5], [0.1]])
+    np.testing.assert_allclose(np.diff(in_blocks.energies_at(points)), np.diff(whole.energies_at(points)))
 
 
 def test_single_precision_is_kept(tmp_path):
@@ -167,7 +183,7 @@ def test_a_large_row_group_is_read_in_parts(tmp_path, monkeypatch, flights):
     monkeypatch.setattr("tunamh.rows.parquet._PART", 8192)
     rows = tunamh.open_rows(write(tmp_path, group=N))
     assert len(rows.pieces) == 1
-    sizes = list(rows.map(lambda block: (block.start, rows_of(block.table)), ["a"]))
+    sizes = list(rows.map(lambda block: (block.start, count_rows(block.table)), ["a"]))
     assert sizes == [(start, min(8192, N - start)) for start in range(0, N, 8192)]
 
 

@@ -8,10 +8,11 @@ from made import CARRIER, LATE, N, X, write
 from scipy import stats
 
 import tunamh
-from tunamh.chains.loop import advance, kernel_of, new_record
+from tunamh.chains.loop import advance, setup_of
+from tunamh.chains.metropolis import joined
 from tunamh.rows import gathered_rows as batches
 from tunamh.rows.gather import SERVING, Plan, Served, by_cumulated
-from tunamh.sampling.run import ChainRun
+from tunamh.sampling.run import ChainRun, Size
 
 STEPS = {"test": tunamh.MHSS(floor=40, delayed=False), "proposal": tunamh.Autoregressive(rho=0.0)}
 """Forty rows a step, decided with noise: a wrong law of rows shows."""
@@ -218,7 +219,7 @@ def test_a_file_that_vanishes_before_a_gather_is_named_and_the_run_goes_on_later
 def chain_of(path):
     made = target(path).taylor(2, *_centre(target(path)), whiten=True, original_bounds=False).whitened()
     test, proposal = STEPS["test"].bind(made), STEPS["proposal"].bind(made)
-    return ChainRun(made, test, proposal, np.random.SeedSequence(3), 0, None, 100, 0, 1)
+    return ChainRun(made, joined(proposal, test), np.random.SeedSequence(3), 0, None, Size(100, 0))
 
 
 def _centre(of):
@@ -229,7 +230,7 @@ def _centre(of):
 def test_a_violated_bound_names_the_row_of_the_data(path):
     run = chain_of(path)
     run.open()
-    pool, column = run.kernel.pool, run.target._bound_column
+    pool, column = run.setup.pool, run.target._bound_column
     run._advance(slice(0, 1), 1)
     pool.rows[:, column] *= 1e-6
     with pytest.raises(tunamh.BoundViolation) as caught:
@@ -252,7 +253,7 @@ def test_the_audit_names_the_row_too(path, monkeypatch):
         return rows
 
     run.target.gathered.pack = spoiled
-    run = ChainRun(run.target, *run.kernel[2:0:-1], np.random.SeedSequence(3), 0, None, 100, 0, 1)
+    run = ChainRun(run.target, run.setup.kernel, np.random.SeedSequence(3), 0, None, Size(100, 0))
     with pytest.raises(tunamh.BoundViolation, match="row 24653"):
         run.open()
 
@@ -268,13 +269,13 @@ def test_changed_numbers_are_noticed_by_the_sum_of_their_bounds(path):
 def test_a_chain_takes_its_rows_in_order_and_once(path):
     run = chain_of(path)
     run.open()
-    kernel, record = run.kernel, new_record(400)
-    pool, seen = kernel.pool, []
+    setup, record = run.setup, run.setup.new_record(400)
+    pool, seen = setup.pool, []
     for _ in range(4):
-        advance(run.state.chain, run.state.in_force(kernel), np.empty((100, run.target.dim)), record[:100])
+        advance(run.state.chain, run.state.in_force(setup), np.empty((100, run.target.dim)), record[:100])
         seen.append(int(run.state.chain.stream.cursor[1]))
     assert seen == sorted(seen)
     assert seen[-1] - 1024 <= 40 * 400 * 1.05
     assert pool.numbers[: pool.capacity].min() >= 0
-    assert kernel_of(run.target, kernel.proposal, kernel.test, np.random.SeedSequence(9)).pool is not pool
+    assert setup_of(run.target, setup.kernel, np.random.SeedSequence(9)).pool is not pool
     assert len(CARRIER) == len(LATE) == N

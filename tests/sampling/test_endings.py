@@ -14,6 +14,7 @@ import pytest
 import tunamh
 from conftest import logistic_data
 from tunamh import LogisticRegression, sample
+from tunamh.results.layout import plain_layout
 
 ENDING = sys.modules["tunamh.sampling.completion"]
 X, Y = logistic_data(500, 3)
@@ -39,12 +40,14 @@ def test_counts_may_be_numpy_integers(target):
 
 
 def test_settings_that_json_does_not_know_are_written_as_text(target):
-    from tunamh.chains.loop import new_record
+    from tunamh.chains.kernel import Statistics
+    from tunamh.chains.metropolis import statistics_of
     from tunamh.results.tree import ChainResult, to_datatree
 
-    result = ChainResult(np.zeros((3, 1)), np.zeros_like(new_record(3)), np.zeros(3), 1.0)
+    result = ChainResult(np.zeros((3, 1)), np.zeros((3, 7)), np.zeros(3), 1.0)
     settings = {"test": "MH()", "proposal": "p", "why": "w", "odd": np.float32(2.0), "odder": {1, 2}}
-    tree = to_datatree([result], [("theta", ["x"])], exact=True, extra=None, settings=settings)
+    layout, statistics = plain_layout([("theta", ["x"])]), Statistics(statistics_of(None))
+    tree = to_datatree([result], layout, exact=True, statistics=statistics, settings=settings)
     assert json.loads(tree.posterior.attrs["settings"])["odd"] == "2.0"
 
 

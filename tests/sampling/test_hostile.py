@@ -439,9 +439,12 @@ HOSTILE = {
         "family must be a value such as Logistic(...), got the class Logistic.",
     ),
     "family a word": (
-        lambda: GLM(X, Y, "logistic"),
-        TypeError,
-        "family must be a value such as tunamh.Logistic() or tunamh.StudentT(4), got 'logistic' (str).",
+        lambda: GLM(X, Y, "logit"),
+        ValueError,
+        "there is no family 'logit'; known are cloglog, logistic, probit (0 or 1); gaussian, huber, logistic-"
+        "errors, student-t (real); hurdle-poisson, negative-binomial, poisson, zero-inflated-poisson, zero-"
+        "inflated-negative-binomial (counts); exponential, gamma, loglogistic, lognormal, weibull (positive);"
+        " beta (shares); categorical, ordinal (classes).",
     ),
     "StudentT dict": (
         lambda: tunamh.StudentT(4, {"a": 1.0}),

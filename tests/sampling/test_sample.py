@@ -353,19 +353,20 @@ def test_the_state_of_a_chain_survives_a_pickle(target):
     import pickle
 
     from tunamh.chains.guard import new_work
-    from tunamh.chains.loop import ChainState, Kernel, advance, new_record
+    from tunamh.chains.loop import ChainSetup, ChainState, advance
+    from tunamh.chains.metropolis import joined
     from tunamh.rows.stream import open_stream
 
     test, proposal = TunaMH(chi=0.01).bind(target), RandomWalk(0.01).bind(target)
-    kernel = Kernel(target.model(), proposal, test, new_work())
+    setup = ChainSetup(target.model(), joined(proposal, test), new_work())
     stream = open_stream(np.random.SeedSequence(2))
     state = ChainState(np.zeros(3), np.random.default_rng(1), stream, test.memory.copy())
-    draws, record = np.empty((50, 3)), new_record(50)
-    advance(state, kernel, draws, record)
+    draws, record = np.empty((50, 3)), setup.new_record(50)
+    advance(state, setup, draws, record)
     copy = pickle.loads(pickle.dumps(state))
-    again, again_record = np.empty((50, 3)), new_record(50)
-    advance(state, kernel, draws, record)
-    advance(copy, kernel, again, again_record)
+    again, again_record = np.empty((50, 3)), setup.new_record(50)
+    advance(state, setup, draws, record)
+    advance(copy, setup, again, again_record)
     assert np.array_equal(draws, again)
     assert np.array_equal(record, again_record, equal_nan=True)
 

@@ -41,7 +41,7 @@ def test_few_rows_that_any_response_fits_have_a_posterior():
 
 def test_a_constant_column_beside_cutpoints_is_named():
     target = GLM(X, rng.integers(1, 4, N), tunamh.Ordinal(), prior=tunamh.Normal(scale=1))
-    assert [said for said in target.doubts() if "column one is constant" in said]
+    assert [said for said in target.model_warnings() if "column one is constant" in said]
 
 
 @pytest.mark.parametrize("family", [tunamh.Gamma(2), tunamh.Exponential(), tunamh.Gamma(), tunamh.LogNormal()])

@@ -13,7 +13,8 @@ from conftest import logistic_data
 from tunamh import MH, ConvergenceWarning, EnergyTarget, FlyMC, LogisticRegression, RandomWalk, TunaMH, sample
 from tunamh.acceptance.thinning import Thinning
 from tunamh.chains.guard import new_work
-from tunamh.chains.loop import MOVE_BOUND, RATE, REPORT, ChainState, Kernel, advance, new_record
+from tunamh.chains.loop import ChainSetup, ChainState, advance
+from tunamh.chains.metropolis import MOVE_BOUND, RATE, REPORT, joined
 from tunamh.compiled import Goals, Learned
 from tunamh.rows.stream import open_stream
 from tunamh.sampling.warmup import WINDOW, first_state, goals_of, steps_left, update, warm_up
@@ -28,15 +29,15 @@ def target():
 
 
 def opened(target, test, proposal):
-    kernel = Kernel(target.model(), proposal.bind(target), test.bind(target), new_work())
+    setup = ChainSetup(target.model(), joined(proposal.bind(target), test.bind(target)), new_work())
     seeds = np.random.SeedSequence(3).spawn(2)
     here = np.linspace(-1, 1, 3)
-    chain = ChainState(here, np.random.default_rng(seeds[0]), open_stream(seeds[1]), kernel.test.memory.copy())
-    return kernel, first_state(kernel, chain, np.random.default_rng(4))
+    chain = ChainState(here, np.random.default_rng(seeds[0]), open_stream(seeds[1]), setup.kernel.first_memory)
+    return setup, first_state(setup, chain, np.random.default_rng(4))
 
 
 def test_update_is_robbins_monro_with_an_average_over_the_last_third(rng):
-    goals = Goals(95, True, 0.25, 2.0)
+    goals = Goals(95, True, 0.25, 2.0, RATE, MOVE_BOUND)
     learned = Learned(0, 0.1, math.nan, 0, 0.0, 0, 0.0)
     log_step, done, steps, move_bounds = 0.1, 0, [], []
     for n in [10] * 9 + [5]:
@@ -47,17 +48,17 @@ def test_update_is_robbins_monro_with_an_average_over_the_last_third(rng):
         log_step = min(log_step + min(n * done**-0.6, 1.0) * (record[:, RATE].mean() - 0.25), math.log(2.0))
         assert learned.done == done
         assert learned.log_step == pytest.approx(log_step)
-        assert learned.move_bound == pytest.approx(np.nanmean(record[:, MOVE_BOUND]))
+        assert learned.adapts_to == pytest.approx(np.nanmean(record[:, MOVE_BOUND]))
         if done > 2 * 95 / 3:
             steps.append(log_step)
             move_bounds.append(np.nanmean(record[:, MOVE_BOUND]))
     assert learned.late_windows == len(steps)
     assert learned.late_log_steps == pytest.approx(sum(steps))
-    assert learned.late_total / learned.late_move_bounds == pytest.approx(np.mean(move_bounds))
+    assert learned.late_total / learned.late_means == pytest.approx(np.mean(move_bounds))
 
 
 def test_update_changes_nothing_it_was_given(rng):
-    goals, learned = Goals(100, True, 0.25, math.inf), Learned(0, 0.0, math.nan, 0, 0.0, 0, 0.0)
+    goals, learned = Goals(100, True, 0.25, math.inf, RATE, MOVE_BOUND), Learned(0, 0.0, math.nan, 0, 0.0, 0, 0.0)
     record = rng.random((10, REPORT + 1))
     copy = record.copy()
     assert update(learned, record, goals) == update(learned, record, goals)
@@ -69,11 +70,11 @@ def test_update_changes_nothing_it_was_given(rng):
 def test_windows_one_by_one_or_all_at_once(target, steps, learn_shape):
     ends = []
     for windows in (1, 3, 1000):
-        kernel, state = opened(target, TunaMH(), RandomWalk(learn_shape=learn_shape))
-        goals = goals_of(kernel.proposal, steps)
+        setup, state = opened(target, TunaMH(), RandomWalk(learn_shape=learn_shape))
+        goals = goals_of(setup.kernel, steps)
         while steps_left(state, goals):
-            warm_up(state, kernel, goals, windows)
-        ends.append((state.chain.steps, *state.chain.here, *state.proposal_knobs, *state.test_knobs))
+            warm_up(state, setup, goals, windows)
+        ends.append((state.chain.steps, *state.chain.here, *state.proposal_knobs, *state.knobs))
     assert ends[0][0] == steps
     assert ends[0] == ends[1] == ends[2]
 
@@ -101,9 +102,9 @@ def test_warm_up_enters_compiled_code_a_handful_of_times(target, monkeypatch):
 def test_a_tests_own_number_is_not_taken_for_its_reach(target):
     """FlyMC reports its bright rows; warm-up adapts to move_bounds, and FlyMC has none."""
     firefly = FlyMC().prepare(target)
-    kernel, state = opened(firefly, FlyMC(), RandomWalk(0.05))
-    draws, record = np.empty((30, 3)), new_record(30)
-    advance(state.chain, kernel, draws, record)
+    setup, state = opened(firefly, FlyMC(), RandomWalk(0.05))
+    draws, record = np.empty((30, 3)), setup.new_record(30)
+    advance(state.chain, setup, draws, record)
     assert np.isnan(record[:, MOVE_BOUND]).all()
     assert record[-1, REPORT] == state.chain.memory[0] > 0
     tree = sample(target, test=FlyMC(), draws=20, tune=20, chains=1, rng=1)
@@ -111,10 +112,10 @@ def test_a_tests_own_number_is_not_taken_for_its_reach(target):
 
 
 def test_a_fault_in_warm_up_names_its_step(target):
-    kernel, state = opened(target, MH(), RandomWalk())
+    setup, state = opened(target, MH(), RandomWalk())
     state.chain.here[0] = state.chain.there[0] = np.nan
     with pytest.raises(Exception, match="step"):
-        warm_up(state, kernel, goals_of(kernel.proposal, 20), 2)
+        warm_up(state, setup, goals_of(setup.kernel, 20), 2)
 
 
 def test_chi_is_not_adapted_to_a_proposal_without_a_bound():
@@ -130,10 +131,10 @@ def test_chi_is_not_adapted_to_a_proposal_without_a_bound():
 
     rows = np.random.default_rng(1).standard_normal(300)
     target = EnergyTarget(energy, rows, 1.0, dim=1, distance=near)
-    kernel = Kernel(target.model(), RandomWalk(1.0).bind(target), TunaMH().bind(target), new_work())
+    setup = ChainSetup(target.model(), joined(RandomWalk(1.0).bind(target), TunaMH().bind(target)), new_work())
     chain = ChainState(np.zeros(1), np.random.default_rng(1), open_stream(np.random.SeedSequence(2)), np.empty(0))
-    state = first_state(kernel, chain, np.random.default_rng(4))
-    chi = state.test_knobs[Thinning._fields.index("chi")]
+    state = first_state(setup, chain, np.random.default_rng(4))
+    chi = state.knobs[Thinning._fields.index("chi")]
     assert 1 / 300 < chi < 1 / 30  # 1 / (C M), C = 300 and M below 1
     tree = sample(target, test=TunaMH(), proposal=RandomWalk(1.0), draws=200, tune=200, chains=1, init=[0.0], rng=1)
     assert json.loads(tree.posterior.attrs["settings"])["knobs"]

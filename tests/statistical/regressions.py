@@ -31,7 +31,7 @@ class Extra:
     at: int | None = None  # of a variable that is a vector
     start: float = 1.0
 
-    def natural(self, u):
+    def to_user(self, u):
         return {"log": np.exp, "logit": special.expit, "same": np.asarray}[self.link](u)
 
     def unbounded(self, value):
@@ -201,7 +201,7 @@ class Ready:
         """At points (G, dim); without the Jacobian it is a wrong one."""
         model, points = self.model, np.atleast_2d(points)
         beta, raw = points[:, : self.coefficients], points[:, self.coefficients :]
-        values = [extra.natural(raw[:, k]) for k, extra in enumerate(self.extras)]
+        values = [extra.to_user(raw[:, k]) for k, extra in enumerate(self.extras)]
         total = self.log_prior(beta)
         for k, extra in enumerate(self.extras):
             total = total + extra.log_prior(values[k])

@@ -14,7 +14,7 @@ import pytest
 import tunamh
 from conftest import logistic_data
 from tunamh.sampling import destination as stored
-from tunamh.sampling.run import ChainRun
+from tunamh.sampling.run import ChainRun, Size
 from tunamh.store import Store, StoreError, identity
 from tunamh.store.files import Lock
 
@@ -154,7 +154,7 @@ def test_max_seconds_leaves_a_store_that_goes_on_also_from_warm_up(path, monkeyp
             tunamh.sample(new_target(), **settings, **long, store=path, max_seconds=1e6, cores=1)
     with pytest.raises(tunamh.NoDraws, match=r"chain 0 .* has no draw yet, after [\d,]+ steps, of which 30,000 are"):
         tunamh.read_store(path)
-    assert Store.open(path).survey(0)[1].state.learned.done > 0
+    assert Store.open(path).survey(0)[1].state.warmed > 0
     assert same(tunamh.resume(path, new_target(), **settings), tunamh.sample(new_target(), **settings, **long))
 
 
@@ -249,11 +249,11 @@ def test_a_changed_function_of_the_users_is_refused(path):
 def test_the_first_steps_leave_the_chain_as_it_is():
     runs = []
     for look in (False, True):
-        target, test, proposal, _ = stored_choice()
-        run = ChainRun(target, test.bind(target), proposal.bind(target), np.random.SeedSequence(1), 0, None, 30, 20, 1)
+        target, kernel, _ = stored_choice()
+        run = ChainRun(target, kernel.bind(target), np.random.SeedSequence(1), 0, None, Size(30, 20))
         run.open()
         if look:
-            assert identity.first_steps(run.state, run.kernel) == identity.first_steps(run.state, run.kernel)
+            assert identity.first_steps(run.state, run.setup) == identity.first_steps(run.state, run.setup)
         while not run.finished:
             run.work()
         runs.append(run.draws)

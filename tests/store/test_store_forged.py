@@ -47,6 +47,12 @@ def forge_chunk(path, **changes):
     np.savez(name, **arrays, checksum=chunk_checksum(arrays, run, 0, first))
 
 
+def variables(name="theta", dims=("parameter",), columns=(0, 1, 2), attributes=None, labels=("a", "b", "c")):
+    """The header's variables, of which a part may be nonsense."""
+    plain = [list(part) if isinstance(part, tuple) else part for part in (dims, columns, labels)]
+    return {"labels": {"parameter": plain[2]}, "variables": [[name, plain[0], plain[1], attributes or {}]]}
+
+
 HEADERS = {
     "text for a number": {"draws": "many"},
     "chunks of terabytes": {"chunk_draws": 10**12},
@@ -62,13 +68,27 @@ HEADERS = {
     "a rule of nonsense": {"until": {"ess": "x"}},
     "a rule of other words": {"until": {"a": 1}},
     "variables that are a text": {"variables": "theta"},
-    "variables without labels": {"variables": [["theta"]]},
-    "variables of numbers": {"variables": [[1, [2, 3, 4]]]},
-    "fewer names than columns": {"variables": [["theta", ["a"]]]},
-    "a name that is taken": {"variables": [["chain", ["0", "1", "2"]]]},
+    "variables that are a list": {"variables": [["theta", ["a", "b", "c"]]]},
+    "no labels": {"variables": {"variables": []}},
+    "labels that are a text": {"variables": variables(labels="abc")},
+    "labels of numbers": {"variables": variables(labels=[2, 3, 4])},
+    "a variable without a name": {"variables": variables(name=1)},
+    "attributes that are a list": {"variables": variables(attributes=["a"])},
+    "an unknown dimension": {"variables": variables(dims=["nowhere"])},
+    "columns of another shape": {"variables": variables(columns=[0, 1])},
+    "columns of text": {"variables": variables(columns=["a", "b", "c"])},
+    "a column twice": {"variables": variables(columns=[0, 1, 1])},
+    "columns far away": {"variables": variables(columns=[0, 1, 10**12])},
+    "fewer names than columns": {"variables": variables(labels=["a"], columns=[0])},
+    "a name that is taken": {"variables": variables(name="chain")},
     "exactly": {"exact": "yes"},
     "a statistic of no name": {"extra": ["a"]},
-    "a statistic whose name is taken": {"extra": "draw"},
+    "a statistic whose name is taken": {"statistics": [["draw", "MEAN", False, True]] * 7},
+    "a statistic of before, whose name is taken": {"statistics": None, "extra": "draw"},
+    "a statistic that is kept in no known way": {"statistics": [["a", "MEDIAN", False, True]] * 7},
+    "a statistic that is a number": {"statistics": [[1, "MEAN", False, True]] * 7},
+    "statistics without end": {"statistics": [["a", "MEAN", False, True]] * 2000},
+    "fewer statistics than columns": {"statistics": []},
     "settings that are a list": {"settings": []},
     "no settings": {"settings": {}},
     "no identity": {"identity": None},

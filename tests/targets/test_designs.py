@@ -11,7 +11,7 @@ import tunamh
 from tunamh import GLM, MH, FlyMC, LogisticRegression, Normal, Taylor, TunaMH, check_bounds, sample
 from tunamh._linear import Frame
 from tunamh.extend import Factored, Rows
-from tunamh.targets.designs import DenseDesign, GatheredDesign, as_design
+from tunamh.targets.designs import DenseDesign, IndexedDesign, as_design
 
 RNG = np.random.default_rng(3)
 N = 3000
@@ -42,7 +42,7 @@ def designs():
 @pytest.mark.parametrize("number", range(3))
 def test_blocks_do_what_dense_ones_do(number):
     _, design, dense = list(designs())[number]
-    assert isinstance(design, GatheredDesign)
+    assert isinstance(design, IndexedDesign)
     n, d = dense.shape
     rng = np.random.default_rng(1)
     theta, weight, matrix = rng.normal(size=d), rng.normal(size=n), rng.normal(size=(d, 3))
@@ -52,15 +52,15 @@ def test_blocks_do_what_dense_ones_do(number):
         block, whole = design.block(rows), DenseDesign(dense).block(rows)
         w = weight[rows]
         assert block.dense() == pytest.approx(whole.dense())
-        assert block.dot(theta) == pytest.approx(whole.dot(theta))
-        assert block.times(matrix) == pytest.approx(whole.times(matrix))
-        assert block.reach(theta) == pytest.approx(whole.reach(theta))
-        assert block.moment(w) == pytest.approx(whole.moment(w))
+        assert block.matvec(theta) == pytest.approx(whole.matvec(theta))
+        assert block.matmat(matrix) == pytest.approx(whole.matmat(matrix))
+        assert block.abs_matvec(theta) == pytest.approx(whole.abs_matvec(theta))
+        assert block.rmatvec(w) == pytest.approx(whole.rmatvec(w))
         assert block.sandwich(w) == pytest.approx(whole.sandwich(w))
         assert block.sandwich(w, frame) == pytest.approx(whole.sandwich(w, frame))
-        assert block.squares(kept[rows]) == pytest.approx(whole.squares(kept[rows]))
-        assert block.lengths() == pytest.approx(whole.lengths())
-        assert block.largest() == pytest.approx(whole.largest())
+        assert block.column_squares(kept[rows]) == pytest.approx(whole.column_squares(kept[rows]))
+        assert block.row_norms() == pytest.approx(whole.row_norms())
+        assert block.row_max() == pytest.approx(whole.row_max())
     which = np.arange(d) % 2 == 0
     assert design.on_columns(which).block(slice(None)).dense() == pytest.approx(dense[:, which])
 

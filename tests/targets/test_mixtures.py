@@ -9,7 +9,7 @@ from scipy import stats
 import tunamh
 from tunamh import GLM, LogisticRegression, priors, sample
 from tunamh.priors.laws import LAPLACE, STUDENT_T, Laws
-from tunamh.priors.mixtures import mixture_of_laws
+from tunamh.priors.mixtures import draw_each, draw_horseshoe, mixture_of_laws
 from tunamh.sampling.choose import choose
 
 rng = np.random.default_rng(4)
@@ -146,7 +146,7 @@ def test_the_variances_of_student_and_laplace_laws_have_their_conditional_laws()
     here = np.array([1.5, 0.25, 1.0, 1.0])
     generator, kept = np.random.default_rng(2), np.empty((20_000, 2))
     for k in range(len(kept)):
-        mixture.refresh(generator, here, mixture.hyper)
+        draw_each(generator, here, mixture.hyper)
         kept[k] = here[2:]
     assert (here[:2] == [1.5, 0.25]).all()  # coefficients stay
     student = stats.invgamma(2.0, scale=0.5 * (3 * 4.0 + 1.0))
@@ -159,11 +159,12 @@ def test_quadratic_parts_cancel_from_the_ratio():
     """What is left to decide is the rows' remainders: proposal ratio and offset add up to nothing."""
     features = rng.standard_normal((500, 4))
     y = (rng.random(500) < 0.5).astype(float)
-    target, _, proposal, _ = choose(LogisticRegression(features, y, prior=priors.Horseshoe(0.2)), None, None, None)
-    ready, model, generator = proposal.bind(target), target.model(), np.random.default_rng(1)
+    choice = choose(LogisticRegression(features, y, prior=priors.Horseshoe(0.2)), None, None, None)
+    target = choice.target
+    ready, model, generator = choice.proposal.bind(target), target.model(), np.random.default_rng(1)
     here, there = target.state_at(target.centre + 0.1), np.empty(9)
     for _ in range(20):
-        model.refresh(generator, here, model.refresh_hyper)
+        draw_horseshoe(generator, here, target.mixture.hyper)
         log_q = ready.propose(generator, here, there, ready.knobs)
         assert log_q + model.offset(here, there, model.data.hyper) == pytest.approx(0, abs=1e-8)
         assert (there[4:] == here[4:]).all()

@@ -181,7 +181,7 @@ def test_a_target_shows_its_family():
 def test_chains_begin_where_a_user_says_in_the_users_parameters(name, settings):
     case, target = CASES[name], target_of(name)
     natural = np.array([*np.full(len(case.theta), 0.1), *case.start])
-    assert target.natural(target.walking(natural)) == pytest.approx(natural)
+    assert target.to_user(target.to_chain(natural)) == pytest.approx(natural)
     names = [*case.theta, *(label for extra, labels in case.extras.items() for label in labels or [extra])]
     inits = [natural]
     if len(set(names)) == len(names):
@@ -212,7 +212,7 @@ def test_impossible_starts_are_refused():
 
 def density(target, points):
     """Minus energies at points of a user, up to a constant that is the same for all of them."""
-    return -target.energies_at(np.array([target.walking(np.asarray(point, dtype=float)) for point in points]))
+    return -target.energies_at(np.array([target.to_chain(np.asarray(point, dtype=float)) for point in points]))
 
 
 @pytest.mark.parametrize("name", ["Student-t", "negative binomial", "ordinal", "heteroscedastic", "categorical"])
@@ -282,7 +282,7 @@ MISTAKES = {
     "codes for another family": (
         lambda: GLM(X, REALS, tunamh.StudentT(), censored=CODES),
         TypeError,
-        "LogisticErrors, LogNormal, LogLogistic and Weibull responses, not for StudentT",
+        "LogLogistic, LogNormal, LogisticErrors and Weibull responses, not for StudentT",
     ),
     "trials of halves": (
         lambda: GLM(X, LABELS, tunamh.Logistic(), trials=np.full(N, 1.5)),
@@ -525,7 +525,7 @@ def test_an_intercept_beside_cutpoints_is_not_silently_sampled():
 
 @pytest.mark.parametrize("name", [name for name in CASES if name != "ordinal"])
 def test_a_posterior_under_a_flat_prior_is_not_doubted(name):
-    assert [said for said in target_of(name, prior=None).doubts() if "does not rise" in said] == []
+    assert [said for said in target_of(name, prior=None).model_warnings() if "does not rise" in said] == []
 
 
 PERFECT = {
@@ -599,8 +599,8 @@ def test_data_that_say_nothing_on_one_side_are_refused_or_warned_of(family, y, m
 )
 def test_a_known_scale_is_compared_with_residuals_in_its_own_units(family, y, scale, more):
     """Rows of such targets are standardised: their residuals are no longer measured as the scale is."""
-    assert GLM(X, y, family(scale), **more).doubts() == []
-    (told,) = GLM(X, y, family(10 * scale), **more).doubts()
+    assert GLM(X, y, family(scale), **more).model_warnings() == []
+    (told,) = GLM(X, y, family(10 * scale), **more).model_warnings()
     assert "which is taken as known: standard deviations will be too large" in told
 
 
@@ -620,7 +620,7 @@ def same_posterior(name, one, other, *, wide=4, rel=1e-9):
     points = [[*rng.normal(scale=0.3, size=coefficients), *case.start] for _ in range(5)]
     assert np.diff(density(one, points)) == pytest.approx(np.diff(density(other, points)), rel=rel, abs=1e-6)
     for at in points:
-        assert one.natural(one.walking(np.array(at))) == pytest.approx(at)
+        assert one.to_user(one.to_chain(np.array(at))) == pytest.approx(at)
 
 
 @FAMILIES

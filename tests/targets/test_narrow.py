@@ -30,12 +30,12 @@ def test_sums_are_those_of_a_matrix(n, d, dtype):
     assert isinstance(block, NarrowBlock)
     assert (block.dense() == whole).all()
     for said, expected in (
-        (block.dot(theta), whole @ theta),
-        (block.dots(np.stack([theta, -theta])), plain.dots(np.stack([theta, -theta]))),
-        (block.moment(values), values @ whole),
+        (block.matvec(theta), whole @ theta),
+        (block.matvecs(np.stack([theta, -theta])), plain.matvecs(np.stack([theta, -theta]))),
+        (block.rmatvec(values), values @ whole),
         (block.sandwich(values), plain.sandwich(values)),
-        (block.norms(factor), np.linalg.norm(whole @ factor, axis=1)),
-        (block.norms(factor), plain.norms(factor)),
+        (block.whitened_norms(factor), np.linalg.norm(whole @ factor, axis=1)),
+        (block.whitened_norms(factor), plain.whitened_norms(factor)),
     ):
         assert said == pytest.approx(expected, rel=1e-12, abs=1e-11)
     one, other = packed_rows(n, d + 3), packed_rows(n, d + 3)
@@ -55,7 +55,13 @@ def test_the_same_bits_however_rows_lie(dtype):
     expected = None
     for X_as in layouts(X).values():
         block = DenseDesign(X_as).block(slice(1000, 4000))
-        said = [block.dot(theta), block.moment(values), block.sandwich(values), block.norms(factor), block.dense()]
+        said = [
+            block.matvec(theta),
+            block.rmatvec(values),
+            block.sandwich(values),
+            block.whitened_norms(factor),
+            block.dense(),
+        ]
         expected = expected or said
         assert all((one == other).all() for one, other in zip(said, expected, strict=True))
 

@@ -30,7 +30,7 @@ def energy(point, X, y, origin):
 
 def natural_energy(target, point):
     """The target's own, up to a constant."""
-    return float(target.energies_at(target.walking(np.asarray(point))[None, :])[0])
+    return float(target.energies_at(target.to_chain(np.asarray(point))[None, :])[0])
 
 
 @pytest.mark.parametrize("shift", [0.0, 30.0, 2000.0])
@@ -67,7 +67,7 @@ def test_levels_have_their_reference_for_an_origin_however_they_are_given():
     by_hand = np.column_stack([X[:, 0] + 30, level])
     weights = np.linspace(0, 2, N)
     origins = [
-        GLM(columns, Y, tunamh.Ordinal(), weights=weights).arranged.form.origin
+        GLM(columns, Y, tunamh.Ordinal(), weights=weights).row_layout.form.origin
         for columns in (table, by_hand, np.column_stack([X[:, 0] + 30, level + 7]))
     ]
     mean = np.average(X[:, 0] + 30, weights=weights)
@@ -78,13 +78,13 @@ def test_sparse_columns_have_the_same_posterior():
     """They are not taken about their origin, but the cutpoints' prior is: energies, derivatives and questions agree."""
     columns = np.column_stack([X[:, 0] + 30, np.where(np.arange(N) % 4 == 0, 1 + X[:, 1], 0.0), np.arange(N) % 2])
     targets = [GLM(made, Y, tunamh.Ordinal()) for made in (columns, sparse.csr_array(columns))]
-    np.testing.assert_allclose(targets[1].arranged.form.lean, targets[0].arranged.form.origin)
+    np.testing.assert_allclose(targets[1].row_layout.form.lean, targets[0].row_layout.form.origin)
     points = np.array([[0.4, -0.2, 0.1, 11.0, 12.5, 14.0], [0.1, 0.2, 0.3, 2.0, 3.5, 6.0]])
     energies = [[natural_energy(target, p) for p in points] for target in targets]
     assert np.diff(energies[1]) == pytest.approx(np.diff(energies[0]), abs=1e-8)
-    modes = [target.natural(find_mode(target, tolerance=1e-10).point) for target in targets]
+    modes = [target.to_user(find_mode(target, tolerance=1e-10).point) for target in targets]
     np.testing.assert_allclose(modes[1], modes[0], atol=1e-4)
-    at, step = targets[1].walking(points[0]), 1e-4
+    at, step = targets[1].to_chain(points[0]), 1e-4
     prior = targets[1]._prior
     found = prior.expansion(at, np.full(6, 0.01))
     slope = optimize.approx_fprime(at, lambda p: -prior.log_prior(np.ascontiguousarray(p), prior.hyper), step)

@@ -99,7 +99,7 @@ def test_bad_rows_do_not_decide_where_scales_are_unknown(unknown, n, bad, value)
     """Least squares, pulled to 0 by six rows, led to a mode 2,886 nats above the one that holds all."""
     target = GLM(*levers(n, bad, value), UNKNOWN[unknown])
     assert len(target.modes) == 1
-    assert target.natural(target.modes[0].point)[:2] == pytest.approx([1, 2], abs=0.3)
+    assert target.to_user(target.modes[0].point)[:2] == pytest.approx([1, 2], abs=0.3)
 
 
 def test_the_default_robust_regression_with_six_bad_rows():
@@ -113,6 +113,6 @@ def test_formulas_and_groups_find_the_same():
     X, y = levers(2000, 6, 999)
     table = pd.DataFrame({"y": y, "x": X[:, 1]})
     target = tunamh.regression("y ~ x", table, family=StudentT())
-    assert target.natural(target.modes[0].point)[:2] == pytest.approx([1, 2], abs=0.3)
+    assert target.to_user(target.modes[0].point)[:2] == pytest.approx([1, 2], abs=0.3)
     mixed = MixedModel(X, y, StudentT(), groups=np.arange(2000) % 20)
-    assert mixed.base.natural(mixed.centre.at.common)[:2] == pytest.approx([1, 2], abs=0.3)
+    assert mixed.base.to_user(mixed.centre.at.common)[:2] == pytest.approx([1, 2], abs=0.3)

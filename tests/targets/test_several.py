@@ -14,9 +14,9 @@ import tunamh
 from tunamh import GLM, MH, MHSS, BoundViolation, Logistic, Normal, Taylor, TunaMH, check_bounds, sample
 from tunamh._linear import Frame
 from tunamh.compiled import fixed
-from tunamh.targets.designs import DenseDesign, GatheredDesign
-from tunamh.targets.designs.multi_predictor import SeveralBlock, SeveralLayout, Term
-from tunamh.targets.designs.with_offset import ShiftedDesign
+from tunamh.targets.designs import DenseDesign, IndexedDesign
+from tunamh.targets.designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout, Term
+from tunamh.targets.designs.with_offset import DesignWithOffset
 from tunamh.targets.families.categorical import Categorical, Softmax
 from tunamh.targets.families.sigmoid import SIGMOID_THIRD
 from tunamh.targets.glm_rows import own_numbers
@@ -45,12 +45,12 @@ def designs():
     plain = {
         "double": (DenseDesign(double), double),
         "single": (DenseDesign(single), single.astype(float)),
-        "codes": (GatheredDesign(whole, positions, None, 6), levels),
-        "valued": (GatheredDesign(whole, positions, values, 6), valued),
+        "codes": (IndexedDesign(whole, positions, None, 6), levels),
+        "valued": (IndexedDesign(whole, positions, values, 6), valued),
     }
     offsets = {name: RNG.normal(size=N) for name in plain}
     shifted = {
-        f"{name}+offset": (ShiftedDesign(design, offsets[name]), matrix, offsets[name])
+        f"{name}+offset": (DesignWithOffset(design, offsets[name]), matrix, offsets[name])
         for name, (design, matrix) in plain.items()
     }
     none = {name: (design, matrix, np.zeros(N)) for name, (design, matrix) in plain.items()}
@@ -73,8 +73,8 @@ MIXTURES = [
 class Case:
     """A layout, its block of some rows, and the same as one dense array (K, n, dim) with offsets (K, n)."""
 
-    layout: SeveralLayout
-    block: SeveralBlock
+    layout: MultiPredictorLayout
+    block: MultiPredictorBlock
     dense: np.ndarray
     offset: np.ndarray
     terms: list
@@ -91,14 +91,14 @@ def case(names, rows=slice(None)):
             start += dim
     terms.append(Term(2, 0, 0))
     blocks = [None if design is None else (design.numbers, design.dim) for design, _, _ in held]
-    layout = SeveralLayout(blocks, terms, 3)
+    layout = MultiPredictorLayout(blocks, terms, 3)
     dense, offset = np.zeros((3, N, start)), np.zeros((3, N))
     for predictor, which, at in terms:
         dense[predictor, :, at : at + dims[which]] += held[which][1]
         offset[predictor] += held[which][2]
     cut = tuple(None if design is None else design.block(rows) for design, _, _ in held)
     n = len(np.arange(N)[rows])
-    return Case(layout, SeveralBlock(cut, layout, n), dense[:, rows], offset[:, rows], terms)
+    return Case(layout, MultiPredictorBlock(cut, layout, n), dense[:, rows], offset[:, rows], terms)
 
 
 mixtures = pytest.mark.parametrize("names", MIXTURES, ids="-".join)
@@ -116,16 +116,16 @@ def test_blocks_do_what_dense_arrays_do(names, rows):
     frame = Frame(rng.normal(size=(dim, dim)), np.eye(dim))
     assert dim == X.shape[2]
     assert of.block.dense() == pytest.approx(X)
-    assert of.block.dot(points[0]) == pytest.approx(X @ points[0] + of.offset)
-    assert of.block.dots(points) == pytest.approx(np.stack([X @ point + of.offset for point in points]))
-    assert of.block.times(matrix) == pytest.approx(X @ matrix)
-    assert of.block.moment(values) == pytest.approx(np.einsum("knj,kn->j", X, values))
+    assert of.block.matvec(points[0]) == pytest.approx(X @ points[0] + of.offset)
+    assert of.block.matvecs(points) == pytest.approx(np.stack([X @ point + of.offset for point in points]))
+    assert of.block.matmat(matrix) == pytest.approx(X @ matrix)
+    assert of.block.rmatvec(values) == pytest.approx(np.einsum("knj,kn->j", X, values))
     sandwich = np.einsum("anj,abn,bnk->jk", X, weight, X)
     assert of.block.sandwich(weight) == pytest.approx(sandwich)
     assert of.block.sandwich(weight, frame) == pytest.approx(frame.columns.T @ sandwich @ frame.columns)
-    assert of.block.reach(points[0]) == pytest.approx(np.abs(X) @ np.abs(points[0]))
-    assert of.block.lengths() == pytest.approx(np.sqrt((X**2).sum(axis=2)))
-    assert of.block.largest() == pytest.approx(np.abs(X).max(axis=2))
+    assert of.block.abs_matvec(points[0]) == pytest.approx(np.abs(X) @ np.abs(points[0]))
+    assert of.block.row_norms() == pytest.approx(np.sqrt((X**2).sum(axis=2)))
+    assert of.block.row_max() == pytest.approx(np.abs(X).max(axis=2))
 
 
 SOME = np.arange(N) % 3 > 0
@@ -140,7 +140,7 @@ KEPT = [
 def test_sums_of_squares_are_over_the_rows_that_are_kept(names, kept):
     of = case(names)
     X = of.dense if kept is None else of.dense[:, kept]
-    assert of.block.squares(kept) == pytest.approx((X**2).sum(axis=(0, 1)))
+    assert of.block.column_squares(kept) == pytest.approx((X**2).sum(axis=(0, 1)))
 
 
 def numbers_of(layout):
@@ -162,11 +162,11 @@ def test_the_compiled_side_has_the_predictors_of_the_blocks(names):
     here, there = rng.normal(size=(2, of.layout.dim))
     eta, eta_prop = np.full((2, 3, 64), np.nan)
     dots(here, there, rows, index[5:], 30, hyper, eta.ravel(), eta_prop.ravel())
-    assert eta[:, :30] == pytest.approx(of.block.dot(here)[:, index[5:35]])
-    assert eta_prop[:, :30] == pytest.approx(of.block.dot(there)[:, index[5:35]])
+    assert eta[:, :30] == pytest.approx(of.block.matvec(here)[:, index[5:35]])
+    assert eta_prop[:, :30] == pytest.approx(of.block.matvec(there)[:, index[5:35]])
     assert np.isnan(eta[:, 30:]).all()
     dot(there, rows, index, 30, hyper, eta.ravel())
-    assert eta[:, :30] == pytest.approx(of.block.dot(there)[:, index[:30]])
+    assert eta[:, :30] == pytest.approx(of.block.matvec(there)[:, index[:30]])
 
 
 @mixtures
@@ -294,8 +294,8 @@ class CarelessSoftmax(Softmax):
 
 class Careless(Categorical):
     def arrange(self, observations, temper):
-        arranged = super().arrange(observations, temper)
-        return arranged._replace(family=CarelessSoftmax(arranged.family.predictors))
+        row_layout = super().arrange(observations, temper)
+        return row_layout._replace(family=CarelessSoftmax(row_layout.family.predictors))
 
 
 def test_bounds_that_are_too_small_are_noticed():
@@ -450,6 +450,6 @@ def test_a_family_of_several_predictors_of_ones_own_arrangement():
     """`one_stretch_per_class` names classes as it is told."""
     X, y = classes_of(60, 2, 2, seed=11)
     observations = GLM(X, y, Logistic() if y.max() < 2 else tunamh.Gaussian(1.0)).observations
-    arranged = one_stretch_per_class(observations, Softmax(2), ["red", "green", "blue"])
-    assert arranged.names == ["0[green]", "1[green]", "0[blue]", "1[blue]"]
-    assert arranged.observations.take(np.array([3, 1])).rows().X.dense().shape == (2, 2, 4)
+    row_layout = one_stretch_per_class(observations, Softmax(2), ["red", "green", "blue"])
+    assert row_layout.names == ["0[green]", "1[green]", "0[blue]", "1[blue]"]
+    assert row_layout.observations.take(np.array([3, 1])).rows().X.dense().shape == (2, 2, 4)

@@ -12,8 +12,8 @@ from scipy.special import expit
 from tunamh.compiled import fixed
 from tunamh.jets import box_bound
 from tunamh.targets.expansion.bounds import Ladder
+from tunamh.targets.expansion.multi_predictor import MultiPredictor
 from tunamh.targets.expansion.one_predictor import Whitening
-from tunamh.targets.expansion.several_predictors import SeveralPredictors
 from tunamh.targets.families.beta import BetaWithPrecision
 from tunamh.targets.families.cubic_bounds import cubic_roots, largest_cubic
 from tunamh.targets.families.gamma import GammaWithShape
@@ -248,20 +248,20 @@ def test_no_move_no_rise_and_huge_moves_no_nan(family):
 
 
 class DenseBlock:
-    """Rows ``X`` (K, n, d), for `SeveralPredictors`."""
+    """Rows ``X`` (K, n, d), for `MultiPredictor`."""
 
     def __init__(self, X):
         self.X = X
 
-    def dot(self, theta):
+    def matvec(self, theta):
         return self.X @ theta
 
-    def times(self, matrix):
+    def matmat(self, matrix):
         return self.X @ matrix
 
 
 def share_of_bound(family, seed=0, radius=3.0) -> np.ndarray:
-    """``|R_i(v) - R_i(u)| / (c_i M)`` over pairs within the radius, by the packed rows of `SeveralPredictors`."""
+    """``|R_i(v) - R_i(u)| / (c_i M)`` over pairs within the radius, by the packed rows of `MultiPredictor`."""
     rng = np.random.default_rng(seed)
     n, K, d = 300, family.predictors, 4
     y = rows_of(family, n, seed)[1]
@@ -271,7 +271,7 @@ def share_of_bound(family, seed=0, radius=3.0) -> np.ndarray:
     X[1, :, 0] = X[0, :, 0]
     theta = np.linspace(-0.3, 0.3, K * d)
     factor = np.eye(K * d) * 0.03
-    terms = SeveralPredictors(family)
+    terms = MultiPredictor(family)
     columns = terms.columns(np.empty((n, ROW.places(width=0).end + terms.centre_columns)), 0)
     sums = terms.remainders(
         columns,

@@ -1,5 +1,8 @@
 """Targets are values: nothing of them can be assigned, and another one carries nothing that was computed."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -68,7 +71,7 @@ def test_modes_and_sums_are_those_of_the_rows_at_hand():
     assert some.modes[0].point.tolist() != target.modes[0].point.tolist()
     assert some.total_bound == pytest.approx(4 * target.on_rows(np.arange(100)).c.sum() / 4)
     part = target.on_columns(np.array([False, True]))
-    assert (part.dim, part.names, part.walking_names) == (1, ["1"], ["1"])
+    assert (part.dim, part.names, part.chain_names) == (1, ["1"], ["1"])
     assert part.columns.frame is None or part.columns.frame.columns.shape == (1, 1)
 
 
@@ -92,3 +95,14 @@ def test_a_formula_is_a_fact_of_another_target():
     assert target.known_columns is not None  # which the look for redundant columns found out
     assert target.from_origin({"data": "here"}).origin == {"data": "here"}
     assert target.origin is None
+
+
+@pytest.mark.parametrize("again", [lambda target: pickle.loads(pickle.dumps(target)), copy.copy, copy.deepcopy])
+def test_values_can_be_copied_and_pickled(again):
+    target = GLM(X, Y, Logistic(), prior=Normal(scale=2.0))
+    _ = target.modes
+    other = again(target)
+    assert repr(other) == repr(target)
+    assert other._with(temper=2.0).modes[0].point.tolist() == target._with(temper=2.0).modes[0].point.tolist()
+    with pytest.raises(AttributeError):
+        other.temper = 3.0

@@ -58,7 +58,8 @@ def test_energies_are_the_regressions_own_and_forces_their_gradient(family):
     target = small(family, offset=np.linspace(-1, 1, 300))
     swept = HamiltonianRegression(target)
     swept.near = np.arange(10, 300)
-    model, z = swept.model(), np.random.default_rng(3).standard_normal(target.dim)
+    prior, z = target._prior, np.random.default_rng(3).standard_normal(target.dim)
+    model = swept.model()._replace(log_prior=prior.log_prior, prior_hyper=prior.hyper)
     gradient = np.empty(target.dim)
     theta = swept.centre + swept.factor @ z
     assert _energy_at(z, model) == pytest.approx(target.energies_at(theta[None])[0], rel=1e-10)

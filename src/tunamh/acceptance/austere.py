@@ -14,7 +14,7 @@ from ..compiled import NO_FAULT, Decide, Decision, fixed, part
 from ..compiled.layouts import WHOLE, Layout
 from ..rows.supply import NO_ROWS
 from ..theory import FiniteProblem, subset_acceptance
-from .base import ReadyTest, failure, verdict
+from .base import Memory, ReadyTest, failure, verdict
 from .subsets import SubsetMove, grow
 
 _KNOBS = Layout("Austere", "stages", stage=WHOLE, quantiles=("stages",))
@@ -51,14 +51,14 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
 
 @dataclass(frozen=True)
 class AustereMH:
-    """INEXACT: the t-test of Korattikara, Chen and Welling (2014) changes the posterior. For comparison only.
+    """INEXACT, for comparison only: the t-test of Korattikara, Chen and Welling (2014) changes the posterior.
 
     Parameters
     ----------
     epsilon : float
-        The t-test stops when it is wrong with probability below this.
+        The test stops adding rows when its probability of error is below this.
     batch : int
-        Rows added at each stage.
+        Number of rows added at each stage.
     """
 
     epsilon: float = 0.01
@@ -72,13 +72,13 @@ class AustereMH:
         )
 
     def quantiles(self, n_rows: int) -> np.ndarray:
-        """What a Student variable of ``n - 1`` degrees exceeds with probability epsilon, for n = m, 2m, ... < N."""
+        """Upper ``epsilon`` quantiles of Student's t with ``n - 1`` degrees of freedom, for n = m, 2m, ... < N."""
         from scipy.special import stdtrit
 
         return stdtrit(np.arange(self.batch, n_rows, self.batch) - 1.0, 1.0 - self.epsilon)
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
-        """By all subsets, the threshold's law in closed form: the decision is a step function of ``u``."""
+        """Exact acceptance probability, summed over all subsets; given a subset, the decision is a step in ``u``."""
         n_rows, quantiles = len(problem.c), self.quantiles(len(problem.c))
 
         def accepts(gains: np.ndarray) -> float:
@@ -107,4 +107,4 @@ class AustereMH:
     def bind(self, target: Any) -> ReadyTest:
         n_rows = len(target.rows)  # all of them must be in memory
         knobs = fixed(_KNOBS.pack(stage=self.batch, quantiles=self.quantiles(n_rows)))
-        return ReadyTest(_decide, knobs, np.arange(n_rows, dtype=np.float64), NO_ROWS)
+        return ReadyTest(_decide, knobs, np.arange(n_rows, dtype=np.float64), NO_ROWS, memory_is=Memory.APART)

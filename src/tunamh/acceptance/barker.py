@@ -13,7 +13,7 @@ from ..compiled import NO_FAULT, Decide, Decision, fixed, part
 from ..compiled.layouts import NUMBER, WHOLE, Layout
 from ..rows.supply import NO_ROWS
 from ..theory import FiniteProblem, correction_atoms, subset_acceptance
-from .base import ReadyTest, failure, verdict
+from .base import Memory, ReadyTest, failure, verdict
 from .subsets import SubsetMove, grow
 
 _KNOBS = Layout("Barker", stage=WHOLE, delta=NUMBER, n=WHOLE, atoms=("n",), cumulated=("n",))
@@ -60,14 +60,14 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
 
 @dataclass(frozen=True)
 class MHMinibatch:
-    """INEXACT: Barker's test of Seita et al. (2017) takes the subset's noise for normal. For comparison only.
+    """INEXACT, for comparison only: the test of Seita et al. (2017) assumes that the noise of a subset is normal.
 
     Parameters
     ----------
     batch : int
-        Rows added at each stage.
+        Number of rows added at each stage.
     delta : float
-        Bound on the Berry-Esseen error ``(6.4 E|X|^3 + 2 E|X|) / sqrt(b)`` of the subset.
+        Upper bound of the Berry-Esseen error ``(6.4 E|X|^3 + 2 E|X|) / sqrt(b)`` of the subset.
     """
 
     batch: int = 100
@@ -80,7 +80,7 @@ class MHMinibatch:
         settle(self, batch=whole_number("batch", self.batch, 2), delta=delta)
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
-        """By all subsets; given one, ``P(estimate + N(0, 1 - s^2) + X_corr > 0)`` is a sum over the atoms."""
+        """Exact acceptance probability: enumerate all subsets; given a subset, sum over the atoms of ``X_corr``."""
         from scipy.special import ndtr
 
         atoms, chance = correction_atoms()
@@ -107,4 +107,4 @@ class MHMinibatch:
         atoms, chance = correction_atoms()
         knobs = fixed(_KNOBS.pack(stage=self.batch, delta=self.delta, atoms=atoms, cumulated=np.cumsum(chance)))
         n_rows = len(target.rows)  # all of them must be in memory
-        return ReadyTest(_decide, knobs, np.arange(n_rows, dtype=np.float64), NO_ROWS)
+        return ReadyTest(_decide, knobs, np.arange(n_rows, dtype=np.float64), NO_ROWS, memory_is=Memory.APART)

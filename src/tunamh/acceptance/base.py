@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from enum import Enum
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -13,13 +14,21 @@ from ..rows.supply import Supply
 from ..theory import FiniteProblem
 
 
-class ReadyTest(NamedTuple):
-    """A test made ready for a target.
+class Memory(Enum):
+    """How the memory of a test or kernel depends on the state of the chain."""
 
-    ``memory`` is what a chain starts with, ``supply`` where the rows that it draws come from; ``adapt`` turns the knobs
-    given the mean move bound ``C M`` of proposals, None when nothing is left to choose. ``reports`` names the number
-    that a test of its own kind puts into the field ``report`` of its decisions. ``fresh``: the memory is a summary of
-    the kept draws, and begins anew after warm-up.
+    APART = "nothing: an order of rows, sums over draws"
+    OF_PARAMETERS = "it is known of the parameters, such as their energy, and begins anew when others move these"
+    PART_OF_STATE = "the chain's law is one of parameters and memory together: no other kernel may move these"
+
+
+class ReadyTest(NamedTuple):
+    """An acceptance test that is compiled and bound to a target.
+
+    ``memory`` is the initial memory of a chain. ``supply`` is the source of the rows that it draws. ``adapt`` tunes the
+    knobs from the mean move bound ``C M`` of the proposals; None if nothing is tuned. ``reports`` names the number in
+    the field ``report`` of the test's decisions. ``memory_is`` says what the memory is, for
+    other kernels in the same step.
     """
 
     decide: Part
@@ -28,16 +37,16 @@ class ReadyTest(NamedTuple):
     supply: Supply
     adapt: Part | None = None
     reports: str | None = None
-    fresh: bool = False
+    memory_is: Memory | None = None
 
 
 class AcceptanceTest(Protocol):
-    """A frozen value that says what it needs; ``exact`` tells whether its chain has the posterior as its law."""
+    """An immutable acceptance test. ``exact``: the posterior is the stationary distribution of its chain."""
 
     exact: ClassVar[bool]
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
-        """The exact acceptance probability on a finite problem, for `tunamh.theory`."""
+        """Return the exact acceptance probability on a finite problem (for `tunamh.theory`)."""
 
     def bind(self, target: Any) -> ReadyTest: ...
 
@@ -48,7 +57,7 @@ ABSOLUTE_TOLERANCE = 1e-14  # 45 units in the last place of a model's scales
 
 @helper
 def accepts(rng, log_ratio):
-    """True with probability ``min(1, exp(log_ratio))``; as ``1 + x <= e^x``, mostly without a logarithm."""
+    """Return True with probability ``min(1, exp(log_ratio))``. ``1 + x <= e^x`` mostly avoids the logarithm."""
     if log_ratio >= 0.0:
         return True
     u = rng.random()
@@ -57,7 +66,7 @@ def accepts(rng, log_ratio):
 
 @helper
 def verdict(rng, log_ratio, rows, full, worst, move_bound):
-    """Accept with probability ``min(1, exp(log_ratio))``."""
+    """Return the decision: accept with probability ``min(1, exp(log_ratio))``."""
     return Decision(accepts(rng, log_ratio), log_ratio, rows, full, worst, move_bound, np.nan, NO_FAULT)
 
 
@@ -76,10 +85,10 @@ def rounding_at(theta, model, row):
 
 @helper
 def within_rounding(theta, prop, model, row, rise, bound):
-    """Whether a finite ``|rise|`` exceeds ``bound = c_i M`` by no more than rounding explains (spec 2.0 iv).
+    """Whether a finite ``|rise|`` exceeds its bound ``c_i M`` only by rounding error (spec 2.0 iv).
 
-    Targets such as the walk attain their bounds, so their rises may exceed them in the last digit. False where the
-    rise, or an energy by which rounding is measured, is not finite.
+    Some targets, such as the finite walk, attain their bounds, so a rise may exceed its bound in the last digit. The
+    result is False if the rise is not finite, or if the energies that measure the rounding error are not.
     """
     slack = RELATIVE_TOLERANCE * bound + rounding_at(theta, model, row) + rounding_at(prop, model, row)
     return math.isfinite(rise) and math.isfinite(slack) and abs(rise) <= bound + slack
@@ -87,9 +96,9 @@ def within_rounding(theta, prop, model, row, rise, bound):
 
 @helper
 def sum_of_rises(theta, prop, model, work, distance):
-    """``sum_i U_i(prop) - U_i(theta)`` over all rows, each held against its bound: ``(sum, worst ratio, fault)``.
+    """``sum_i U_i(prop) - U_i(theta)`` over all rows: returns ``(sum, worst ratio, fault)``. Checks every row's bound.
 
-    Where a move has no bound, a rise of +infinity is one to a density of zero: the sum is +infinity, and no fault.
+    If a move has no bound, a rise of +infinity means a density of zero: the sum is +infinity, without a fault.
     """
     if model.elsewhere != 0:
         return _ask_elsewhere(ALL_ROWS_RISE, theta, prop, model, distance)
@@ -116,10 +125,9 @@ def sum_of_rises(theta, prop, model, work, distance):
 
 @helper
 def sum_of_energies(theta, model, work):
-    """``sum_i U_i(theta)`` over all rows: ``(sum, fault)``, the fault being the first row that is not finite.
+    """``sum_i U_i(theta)`` over all rows: returns ``(sum, fault)``. The fault is the first row that is not finite.
 
-    A sum of +infinity, a density of zero, is one of all rows: where one of them is NaN or -infinity, the sum is not
-    +infinity and the fault is that row.
+    A sum of +infinity means a density of zero and is no fault. If a row is NaN or -infinity, this row is the fault.
     """
     if model.elsewhere != 0:
         energy, _, wrong = _ask_elsewhere(ALL_ROWS_ENERGY, theta, theta, model, 0.0)

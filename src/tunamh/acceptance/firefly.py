@@ -22,7 +22,7 @@ from ..compiled.layouts import Layout
 from ..errors import NotApplicable
 from ..rows.supply import NO_ROWS
 from ..theory import FiniteProblem
-from .base import ReadyTest, accepts, failure, rounding_at
+from .base import Memory, ReadyTest, accepts, failure, rounding_at
 
 _NO_GAP = 1e-13  # at a tangent point the gap is zero up to rounding
 
@@ -145,17 +145,18 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
 class FlyMC:
     """Exact Firefly Monte Carlo (Maclaurin and Adams 2014) with implicit resampling.
 
-    ``batch_size`` counts every energy evaluated, ``bright_rows`` the rows bright after the sweep. Lower bounds:
-    Jaakkola and Jordan's for logistic regression, the Gaussian tangent for Student-t, the Taylor bound for the mixture.
+    ``batch_size`` counts all evaluated energies; ``bright_rows`` counts the bright rows after the sweep. The lower
+    bounds of the likelihood are those of Jaakkola and Jordan for logistic regression, the Gaussian tangent for
+    Student-t, and the Taylor bound for the mixture.
 
     Parameters
     ----------
     q : float
-        Probability with which a dark row is proposed to be lit.
+        Probability of a proposal to make a dark row bright.
     tuned : bool
-        Bounds tight at a centre (FlyMC-MAP) instead of the untuned ones.
+        True: the bounds are tight at ``centre`` (FlyMC-MAP). False: untuned bounds.
     centre : (d,), optional
-        Where tuned bounds are tight; None: a mode of the posterior.
+        The point where tuned bounds are tight. Default: a mode of the posterior.
     """
 
     q: float = 0.1
@@ -169,7 +170,7 @@ class FlyMC:
         settle(self, q=number_between("q", self.q, 0, 1, ends="high"), tuned=flag("tuned", self.tuned), centre=centre)
 
     def prepare(self, target: Any) -> Any:
-        """The target around its lower bounds: same posterior, energies ``-gap_i``."""
+        """Return a target with the same posterior and the energies ``-gap_i`` above the lower bounds."""
         if not offers(target, LowerBounded):
             raise NotApplicable(
                 f"FlyMC needs lower bounds of the likelihood, which {type(target).__name__} does not offer"
@@ -183,15 +184,18 @@ class FlyMC:
         n_rows = len(target.rows)  # all of them must be in memory
         nothing = np.zeros(n_rows)
         memory = _MEMORY.pack(bright=[0.0], order=np.arange(n_rows), gap=nothing, gap_prop=nothing)
-        return ReadyTest(_decide, fixed([self.q]), memory, NO_ROWS, reports="bright_rows")
+        return ReadyTest(
+            _decide, fixed([self.q]), memory, NO_ROWS, reports="bright_rows", memory_is=Memory.PART_OF_STATE
+        )
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
         raise NotApplicable("FlyMC has memory: its law is that of the joint chain, see joint_transition_matrix")
 
     def joint_transition_matrix(self, problem: FiniteProblem) -> tuple[np.ndarray, np.ndarray]:
-        """Exact transition matrix and law of (state, bright rows) on a finite problem whose energies are ``-gap_i``.
+        """Exact transition matrix and stationary distribution of (state, bright rows) on a finite problem.
 
-        The joint state ``k * 2^N + z`` has row ``i`` bright where bit ``i`` of ``z`` is set.
+        The energies of the problem are ``-gap_i``. In the joint state ``k * 2^N + z`` row ``i`` is bright if bit ``i``
+        of ``z`` is set.
         """
         n_rows, K = problem.energies.shape
         gaps = np.maximum(-problem.energies, 0.0)

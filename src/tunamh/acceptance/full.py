@@ -11,7 +11,7 @@ import numpy as np
 from ..compiled import NO_FAULT, Decide, fixed, part
 from ..rows.supply import NO_ROWS
 from ..theory import FiniteProblem, full_acceptance
-from .base import ReadyTest, failure, sum_of_energies, verdict
+from .base import Memory, ReadyTest, failure, sum_of_energies, verdict
 
 
 @part(Decide)
@@ -37,10 +37,11 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
 
 @dataclass(frozen=True)
 class MH:
-    """Metropolis-Hastings on all rows: exact, one pass over the data per step.
+    """Metropolis-Hastings on all rows: exact, with one pass over the data per step.
 
-    The energy of the current state is kept, so a step evaluates every row once, not twice. A proposal of energy
-    +infinity has no posterior density and is rejected; NaN and -infinity raise, at the start +infinity too.
+    The test keeps the energy of the current state, so a step evaluates every row once. It rejects a proposal of energy
+    +infinity, which has posterior density zero. An energy of NaN or -infinity raises an error; so does an initial state
+    of energy +infinity.
     """
 
     exact: ClassVar[bool] = True
@@ -49,4 +50,4 @@ class MH:
         return full_acceptance(problem, here, there)
 
     def bind(self, target: Any) -> ReadyTest:
-        return ReadyTest(_decide, fixed([]), np.array([np.nan]), NO_ROWS)
+        return ReadyTest(_decide, fixed([]), np.array([np.nan]), NO_ROWS, memory_is=Memory.OF_PARAMETERS)

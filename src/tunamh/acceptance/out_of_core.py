@@ -43,11 +43,10 @@ def _on_rows(model: Model, rows: np.ndarray) -> Model:
     """The model of some packed rows, with scratch of its own; numbers that came from elsewhere are read-only again."""
     rows.flags.writeable = False
     data = model.data
-    scratch = {name: np.empty_like(getattr(data, name)) for name in ("eta", "eta_prop", "y")}
-    data = data._replace(rows=rows, hyper=fixed(data.hyper), family_hyper=fixed(data.family_hyper), **scratch)
-    names = ("refresh_hyper", "prior_hyper", "common_hyper")
-    others: Any = {name: fixed(getattr(model, name)) for name in names}
-    return model._replace(data=data, n_rows=len(rows), elsewhere=0, **others)
+    eta, eta_prop, y = (np.empty_like(scratch) for scratch in (data.eta, data.eta_prop, data.y))
+    data = data._replace(rows=rows, hyper=fixed(data.hyper), family_hyper=fixed(data.family_hyper))
+    data = data._replace(eta=eta, eta_prop=eta_prop, y=y)
+    return model._replace(data=data, n_rows=len(rows), elsewhere=0, prior_hyper=fixed(model.prior_hyper))
 
 
 @dataclass(frozen=True)

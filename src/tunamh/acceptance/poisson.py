@@ -69,14 +69,14 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
 
 @dataclass(frozen=True)
 class PoissonMH:
-    """Exact minibatch test with global bounds (Zhang and De Sa 2019), the proposal ratio corrected.
+    """Exact minibatch test with global bounds (Zhang and De Sa 2019), with a corrected proposal ratio.
 
-    It needs a target whose energies are bounded everywhere: `GaussianMixture` and `FiniteWalk`.
+    The energies of the target must be bounded everywhere: `GaussianMixture` and `FiniteWalk`.
 
     Parameters
     ----------
     rate : float
-        ``lambda``: a larger one lowers the noise of the decision; the mean batch is ``rate + L``, whatever the move.
+        ``lambda``. A larger rate makes the decision less noisy. The mean batch is ``rate + L`` for every move.
     """
 
     rate: float
@@ -87,7 +87,7 @@ class PoissonMH:
         settle(self, rate=positive_number("rate", self.rate))
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
-        """With the target's global bounds where the problem has them, else the tightest: largest energy and range."""
+        """Exact acceptance probability, with the problem's global bounds or, if it has none, the tightest bounds."""
         ceiling, width = problem.global_bounds or (problem.energies.max(axis=1), np.ptp(problem.energies, axis=1))
         floor = self.rate * width / width.sum()
         forward, backward = (floor + ceiling - problem.energies[:, k] for k in (here, there))

@@ -161,16 +161,16 @@ def _equal_terms(knobs, mean_move_bound):
 
 @dataclass(frozen=True, kw_only=True)
 class TunaMH:
-    """Exact minibatch test of Zhang, Cooper and De Sa (NeurIPS 2020), with the proposal ratio corrected.
+    """Exact minibatch test of Zhang, Cooper and De Sa (NeurIPS 2020), with a corrected proposal ratio.
 
     Parameters
     ----------
     chi : float, optional
-        Trades batch size for convergence rate: the mean batch is ``chi C^2 M^2 + C M``. None: chosen in warm-up, so
-        that the two terms are equal on average.
+        A larger ``chi`` gives larger batches and faster convergence. The mean batch is ``chi C^2 M^2 + C M``. By
+        default warm-up chooses ``chi`` so that the two terms are equal on average.
     full_share : float
-        When the mean batch exceeds this share of all rows, the step is decided on all rows in order, which is then
-        the cheaper choice. The paper's footnote has 1; ``math.inf`` never falls back.
+        If the mean batch exceeds this share of all rows, the step reads all rows in order, because that is cheaper. The
+        paper uses 1. With ``math.inf`` a step never reads all rows.
     """
 
     chi: float | None = None
@@ -184,14 +184,14 @@ class TunaMH:
 
     @classmethod
     def for_gap(cls, kappa: float, *, paper: bool = False) -> TunaMH:
-        """The test whose spectral gap is at least ``kappa`` times that of full-data MH.
+        """Return the test whose spectral gap is at least ``kappa`` times the gap of full-data MH.
 
-        ``paper=True`` takes the paper's formula, which asks for 13 to 15 times larger ``chi`` than theorem C.
+        ``paper=True`` uses the formula of the paper; its ``chi`` is 13 to 15 times larger than that of theorem C.
         """
         return cls(chi=chi_for_gap(number_between("kappa", kappa, 0, 1), paper=flag("paper", paper)))
 
     def thinning(self, n_rows: int) -> Thinning:
-        """The numbers of the kernel; an open ``chi`` counts as 0 until warm-up chooses it."""
+        """The parameters of the compiled kernel. If ``chi`` is None, it is 0 until warm-up chooses it."""
         return Thinning(gamma=0.5, chi=self.chi or 0.0, limit=_limit(self.full_share * n_rows))
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
@@ -205,15 +205,15 @@ class TunaMH:
 
 @dataclass(frozen=True, kw_only=True)
 class MHSS:
-    """Exact test with the rates of MH-SS (Prado, Nemeth and Sherlock 2024): the best ones for a given batch.
+    """Exact minibatch test with the rates of MH-SS (Prado, Nemeth and Sherlock 2024), optimal for a given batch size.
 
     Parameters
     ----------
     floor : float
-        The mean batch is ``max(C M, floor)``. A floor above ``C M`` lowers the noise of the decision.
+        The mean batch is ``max(C M, floor)``. A floor above ``C M`` makes the decision less noisy.
     delayed : bool
-        Delayed acceptance, as in the original: rows are drawn only for moves that pass prior, proposal and control
-        variate. Worth it for random walks.
+        Delayed acceptance, as in the original paper: rows are drawn only for proposals that pass a first test on prior,
+        proposal and control variate. This helps random walks.
     full_share : float
         As in `TunaMH`.
     """
@@ -244,16 +244,16 @@ class MHSS:
 
 @dataclass(frozen=True)
 class FactorizedMH:
-    """Exact factorised test, ``min(1, rho) prod_i exp(-max(0, rise_i))``; the first rejecting row ends the step.
+    """Exact factorised test, ``min(1, rho) prod_i exp(-max(0, rise_i))``. The first row that rejects ends the step.
 
-    On a plain target this is FMH, or TFMH when it is truncated; on a Taylor target of order k it is SMH-k
+    Without a control variate this is FMH, or TFMH with truncation. With a Taylor expansion of order k it is SMH-k
     (Cornish et al. 2019): ``sample(target, test=FactorizedMH(), control=Taylor(order=2))``.
 
     Parameters
     ----------
     truncation : float, optional
-        R: where the bound ``C M`` reaches R the step is full-data MH. None: where a full pass is the cheaper choice;
-        ``math.inf``: never (FMH).
+        If the bound ``C M`` of a move is at least this number, the step is full-data MH. Default: if a full pass is
+        cheaper. ``math.inf``: never (FMH).
     """
 
     truncation: float | None = None
@@ -277,3 +277,7 @@ class FactorizedMH:
 
 def _limit(mean_batch: float) -> float:
     return min(mean_batch, LARGEST_BATCH)
+
+
+OF_MOST_RUNS = (_decide,)
+"""To be compiled while a first run is set up (`tunamh.sampling.compiling`)."""

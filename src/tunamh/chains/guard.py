@@ -10,7 +10,7 @@ import numpy as np
 from .._arguments import seed_sequence, shown, whole_number
 from ..acceptance.base import sum_of_energies, sum_of_rises
 from ..acceptance.out_of_core import AllRows
-from ..capabilities import Swept, offers
+from ..capabilities import Modelled, offers
 from ..compiled import (
     BAD_DISTANCE,
     BAD_RATIO,
@@ -157,33 +157,35 @@ def check_move(here: np.ndarray, there: np.ndarray, model: Model, step: int | No
 
 
 def check_bounds(target: Target, pairs: int = 20, rng: Any = None) -> float:
-    """Audit every row's bound at random pairs of states.
+    """Check the bound of every row at random pairs of states.
 
     Parameters
     ----------
     target : Target
     pairs : int
-        Pairs of states. The first of a pair is drawn from the law by which chains start; the second lies in the
-        direction of another such point, between 1/1000 and 100 times as far.
+        Number of pairs. The first state of a pair comes from the distribution of initial states. The second lies in the
+        direction of another such state, between 1/1000 and 100 times as far away.
     rng : seed or Generator, optional
 
     Returns
     -------
     float
-        The largest ``|U_i(prop) - U_i(theta)| / (c_i M)`` met, at most 1.
+        The largest ``|U_i(prop) - U_i(theta)| / (c_i M)`` found, at most 1.
 
     Raises
     ------
     BoundViolation
-        Names the first row that exceeds its bound. Passing is evidence, not proof: derive ``c`` from suprema.
+        If a row exceeds its bound; the error names the first such row. A passed check is evidence, not a proof: derive
+        ``c`` from suprema.
     """
-    if not hasattr(target, "model"):
+    if not offers(target, Modelled):
         raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
     pairs = whole_number("pairs", pairs, 1)
     seed_sequence("rng", rng)  # says what is wrong with it
     generator = np.random.default_rng(rng)
-    if offers(target, Swept):
-        return target.audit(pairs, generator)
+    own = target.own_kernel()
+    if own is not None:
+        return own.check_bounds(target, pairs, generator)
     model, pool = opened_model(target, np.random.SeedSequence(0))
     return max(check_move(*_random_pair(target, model, generator), model, pool=pool) for _ in range(pairs))
 

@@ -1,67 +1,84 @@
-"""The compiled loop: propose, ask the test, move, record. It knows roles, no methods and no models."""
+"""The compiled loops: step, move, record. They know roles, no methods and no models.
+
+`run_chain` is the loop of `MetropolisHastings` alone, `run_in_turn` that of any kernels, one after the other.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..acceptance.base import ReadyTest
-from ..compiled import BAD_RATIO, NO_FAULT, NO_ROWS_CAME, Model, Outcome, Part, Run, Work, borrowed, part
+from ..acceptance.base import Memory
+from ..compiled import (
+    ANY,
+    BAD_RATIO,
+    NO_FAULT,
+    NO_ROWS_CAME,
+    SUM,
+    Kept,
+    KernelPart,
+    Model,
+    Outcome,
+    Own,
+    Part,
+    Place,
+    Walk,
+    Work,
+    borrowed,
+    fixed,
+    helper,
+    no_decision,
+    no_proposal,
+    part,
+    run_role,
+)
 from ..compiled.vector import copy_into
-from ..proposals import ReadyProposal
 from ..rows.stream import StreamState
 from ..rows.supply import NO_ROWS
 from .guard import explain, new_work, opened_model, parameters_at
+from .kernel import ReadyKernel, Statistics
+from .metropolis import (
+    ACCEPTED,
+    FULL,
+    MOVE_BOUND,
+    RATE,
+    REPORT,
+    ROWS,
+    WORST,
+    metropolis_hastings,
+    ratio_of_proposal,
+)
 
-# Columns of what is recorded beside each kept draw.
-ACCEPTED, RATE, ROWS, FULL, WORST, MOVE_BOUND, REPORT = range(7)
 
-
-def new_record(draws: int) -> np.ndarray:
-    """Room for what is recorded beside ``draws`` draws."""
-    return np.empty((draws, REPORT + 1))
-
-
-@part(Run)
-def run_chain(
-    thin, rng, stream, here, there, theta, prop, memory,
-    model, propose, proposal_knobs, decide, test_knobs, work, draws, record,
-):  # fmt: skip
+@part(run_role(1))
+def run_chain(rng, walk, kept):
     """Fill ``draws``, add to ``record``. At a fault it stops, with ``here`` and ``there`` the move that caused it.
 
     The chain walks in states ``here`` and ``there``; rows and prior see the parameters ``theta`` and ``prop`` there. Of
     ``thin`` steps the last state is kept. Rates and rows are added up over them, flags and bounds are maxima.
     """
-    model, stream, work = borrowed(model), borrowed(stream), borrowed(work)
-    here, there, memory = borrowed(here), borrowed(there), borrowed(memory)
-    theta, prop = borrowed(theta), borrowed(prop)
-    proposal_knobs, test_knobs = borrowed(proposal_knobs), borrowed(test_knobs)
-    hyper = model.data.hyper
+    walk = borrowed(walk)
+    place, stream, model, own, work = walk.place, walk.stream, walk.model, walk.kernels[0].own, walk.work
+    here, theta, thin, draws, record = place.here, place.theta, kept.thin, kept.draws, kept.record
     prior = model.log_prior(theta, model.prior_hyper)
     for k in range(draws.shape[0]):
         for t in range(thin):
-            model.refresh(rng, here, model.refresh_hyper)
-            log_q = propose(rng, here, there, proposal_knobs)
-            model.locate(there, prop, hyper)
-            log_rho = log_q + model.offset(here, there, hyper)
-            prior_there, distance = prior, np.nan
-            if log_rho > -np.inf:  # prior and distance need not be defined outside the target's support
-                prior_there = model.log_prior(prop, model.prior_hyper)
-                log_rho += prior_there - prior
-                distance = model.distance(here, there, hyper)
+            log_rho, distance, prior_there = ratio_of_proposal(rng, place, model, own, prior)
             if math.isnan(log_rho) or log_rho == np.inf:
                 return Outcome(k * thin + t, BAD_RATIO)
-            decision = decide(rng, theta, prop, log_rho, distance, model, stream, test_knobs, memory, work)
+            decision = own.decide(rng, theta, place.prop, log_rho, distance, model, stream, own.knobs, own.memory, work)
             if decision.fault != NO_FAULT:
                 return Outcome(k * thin + t, decision.fault)
             if stream.cursor[stream.cursor.size - 1] < 0:
                 return Outcome(k * thin + t, NO_ROWS_CAME)
             if decision.accepted:
-                copy_into(here, there)
-                copy_into(theta, prop)
+                copy_into(here, place.there)
+                copy_into(theta, place.prop)
                 prior = prior_there
                 record[k, ACCEPTED] = 1.0
             if decision.full:
@@ -76,7 +93,70 @@ def run_chain(
     return Outcome(draws.shape[0] * thin, NO_FAULT)
 
 
-_MEANS = [RATE, ROWS, MOVE_BOUND, REPORT]
+@helper
+def _add(record, k, over_steps, first, statistics):
+    """The statistics of one step, to those of the draw under way."""
+    for c in range(statistics.size):
+        value, column = statistics[c], first + c
+        if over_steps[column] == SUM:
+            record[k, column] += value
+        elif over_steps[column] == ANY:
+            record[k, column] = max(record[k, column], 1.0 if value > 0.0 else 0.0)
+        else:
+            record[k, column] = value if math.isnan(value) else max(record[k, column], value)
+
+
+@helper
+def _differ(a, b):
+    for j in range(a.size):  # noqa: SIM110 (compiled)
+        if a[j] != b[j]:
+            return True
+    return False
+
+
+@helper
+def _begin_anew(own):
+    """Forget what is known of parameters that have moved."""
+    for j in range(own.first_memory.size):
+        own.memory[j] = own.first_memory[j]
+
+
+def run_in_turn(rng, walk, kept):
+    """The same for any kernels: in every step each of them makes one, in order.
+
+    Where one of them has moved the parameters, what others remember of these begins anew.
+    """
+    walk = borrowed(walk)
+    place, stream, model, thin = walk.place, walk.stream, walk.model, kept.thin
+    here, theta, draws = place.here, place.theta, kept.draws
+    before = theta.copy()
+    for k in range(draws.shape[0]):
+        for t in range(thin):
+            for i in range(len(walk.kernels)):
+                turn = walk.kernels[i]
+                own = turn.own
+                statistics = np.full(own.columns, np.nan)
+                fault = turn.step(rng, place, model, stream, own, walk.work, statistics)
+                if fault != NO_FAULT:
+                    return Outcome(k * thin + t, fault)
+                if stream.cursor[stream.cursor.size - 1] < 0:
+                    return Outcome(k * thin + t, NO_ROWS_CAME)
+                model.locate(here, theta, model.data.hyper)
+                if _differ(theta, before):
+                    copy_into(before, theta)
+                    for other in range(len(walk.kernels)):
+                        if other != i:
+                            _begin_anew(walk.kernels[other].own)
+                _add(kept.record, k, kept.over_steps, own.column, statistics)
+        for j in range(draws.shape[1]):
+            draws[k, j] = theta[j] if j < theta.size else here[j]
+    return Outcome(draws.shape[0] * thin, NO_FAULT)
+
+
+@cache
+def loop_in_turn(kernels: int) -> Part:
+    """The loop of so many kernels."""
+    return Part(run_in_turn, run_role(kernels), made_by=f"{__name__}:loop_in_turn:{kernels}")
 
 
 @dataclass
@@ -98,57 +178,100 @@ class ChainState:
         self.there = self.here.copy()
 
 
-class Kernel(NamedTuple):
-    """Everything about a chain that is not its state: the model, and the choices made ready for it."""
+class ChainSetup(NamedTuple):
+    """Everything about a chain that is not its state: the model, and the kernel made ready for it."""
 
     model: Model
-    proposal: ReadyProposal
-    test: ReadyTest
+    kernel: ReadyKernel
     work: Work
     pool: Any = None  # rows gathered for this chain, where not all are in memory
 
+    @property
+    def statistics(self) -> Statistics:
+        return self.kernel.all_statistics
 
-def kernel_of(target: Any, proposal: ReadyProposal, test: ReadyTest, rows: np.random.SeedSequence) -> Kernel:
+    @property
+    def loop(self) -> Part:
+        """The one that runs this kernel."""
+        turns = self.kernel.turns
+        return run_chain if len(turns) == 1 and turns[0].step is metropolis_hastings else loop_in_turn(len(turns))
+
+    def new_record(self, draws: int) -> np.ndarray:
+        """Room for what is recorded beside ``draws`` draws."""
+        return np.empty((draws, len(self.statistics)))
+
+
+def setup_of(target: Any, kernel: ReadyKernel, rows: np.random.SeedSequence) -> ChainSetup:
     """That of one chain, whose rows are drawn by the seed ``rows``."""
     model, pool = opened_model(target, rows)
-    if pool is not None and test.supply is not NO_ROWS:
-        test = test._replace(supply=pool.supply)
-    return Kernel(model, proposal, test, new_work(), pool)
+    if pool is not None:
+        turns = [turn if turn.supply is NO_ROWS else turn._replace(supply=pool.supply) for turn in kernel.turns]
+        kernel = kernel.with_turns(turns)
+    return ChainSetup(model, kernel, new_work(), pool)
 
 
-def compile_parts(kernel: Kernel) -> None:
+def parts_of(setup: ChainSetup) -> list[Part]:
+    """All parts that a chain runs."""
+    model, turns = setup.model, setup.kernel.turns
+    proposals = [turn.proposal.propose for turn in turns if turn.proposal is not None]
+    parts = [one for turn in turns for one in (turn.step, turn.decide, turn.adapt, turn.supply.refill)]
+    return [one for one in (setup.loop, *parts, *proposals, *model.data, *model) if isinstance(one, Part)]
+
+
+def compile_parts(setup: ChainSetup) -> None:
     """Compile every part, or load it, here in Python: a Ctrl-C at the border to compiled code would be lost."""
-    model, test = kernel.model, kernel.test
-    parts = (kernel.proposal.propose, test.decide, test.adapt, test.supply.refill)
-    for part_or_array in (*model.data, *model, *parts):
-        if isinstance(part_or_array, Part):
-            part_or_array.__wrapper_address__()
+    for one in parts_of(setup):
+        one.__wrapper_address__()
 
 
-def advance(state: ChainState, kernel: Kernel, draws: np.ndarray, record: np.ndarray, thin: int = 1) -> None:
+def slices_of(sizes: list[int]) -> list[slice]:
+    """Places in a flat vector of parts one behind the other."""
+    ends = np.cumsum([0, *sizes])
+    return [slice(int(a), int(b)) for a, b in pairwise(ends)]
+
+
+def walk_of(state: ChainState, setup: ChainSetup) -> Walk:
+    """The chain as compiled code sees it."""
+    model, turns = setup.model, setup.kernel.turns
+    memories = slices_of([turn.memory.size for turn in turns])
+    columns = slices_of([len(turn.statistics) for turn in turns])
+    in_order = tuple(
+        KernelPart(_own(turn, model, state.memory[memory], column), turn.step)
+        for turn, memory, column in zip(turns, memories, columns, strict=True)
+    )
+    theta, prop = (parameters_at(point, model) for point in (state.here, state.there))
+    place = Place(state.here, state.there, theta, prop)
+    return Walk(place, state.stream.of(setup.kernel.source), model, in_order, setup.work)
+
+
+def _own(turn: ReadyKernel, model: Model, memory: np.ndarray, column: slice) -> Own:
+    anew = fixed(turn.memory) if turn.memory_is is Memory.OF_PARAMETERS else fixed([])
+    propose, proposal_knobs = (no_proposal, fixed([])) if turn.proposal is None else turn.proposal[:2]
+    log_prior, prior_hyper = (model.log_prior, model.prior_hyper) if turn.log_prior is None else turn.log_prior
+    return Own(
+        *(turn.hyper, turn.knobs, memory, anew, propose, proposal_knobs, turn.decide or no_decision),
+        *(log_prior, prior_hyper, column.start, column.stop - column.start),
+    )
+
+
+def advance(state: ChainState, setup: ChainSetup, draws: np.ndarray, record: np.ndarray, thin: int = 1) -> None:
     """Run the chain, in place, until ``draws`` and ``record`` are filled; an impossible step raises.
 
     Of ``thin`` steps to a draw, rates and rows in the record are means.
     """
     record[:] = 0.0
-    advance_further(state, kernel, draws, record, thin)
-    average(record, thin)
+    advance_further(state, setup, draws, record, thin)
+    setup.statistics.average(record, thin)
 
 
-def average(record: np.ndarray, steps: int) -> None:
-    """Make means of the sums over so many steps, once all are added up: these do not depend on how they were cut."""
-    record[..., _MEANS] /= steps
-
-
-def advance_further(state: ChainState, kernel: Kernel, draws: np.ndarray, record: np.ndarray, steps: int) -> None:
+def advance_further(state: ChainState, setup: ChainSetup, draws: np.ndarray, record: np.ndarray, steps: int) -> None:
     """Make so many steps to each draw, and add to ``record``, which may have sums over steps before them."""
-    model = kernel.model
-    theta, prop = (parameters_at(point, model) for point in (state.here, state.there))
-    outcome = run_chain(
-        *(steps, state.rng, state.stream.of(kernel.test.supply), state.here, state.there, theta, prop, state.memory),
-        *(model, kernel.proposal.propose, kernel.proposal.knobs, kernel.test.decide, kernel.test.knobs),
-        *(kernel.work, draws, record),
-    )
+    outcome = setup.loop(state.rng, walk_of(state, setup), Kept(steps, draws, record, setup.statistics.kinds))
+    told_of(outcome, state, setup)
+
+
+def told_of(outcome: Outcome, state: ChainState, setup: ChainSetup) -> None:
+    """Count the steps that a loop made; raise what its fault is."""
     state.steps += outcome.steps
     if outcome.fault != NO_FAULT:
-        raise explain(outcome.fault, state.here, state.there, model, state.steps, kernel.pool)
+        raise explain(outcome.fault, state.here, state.there, setup.model, state.steps, setup.pool)

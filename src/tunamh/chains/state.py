@@ -15,7 +15,8 @@ import numpy as np
 from ..compiled import Learned
 from ..compiled.random import generator_from_words, words_of_generator
 from ..rows.stream import StreamState
-from .loop import REPORT, ChainState, Kernel
+from .kernel import ReadyKernel
+from .loop import ChainSetup, ChainState, slices_of
 
 
 class PartOfDraw(NamedTuple):
@@ -25,8 +26,9 @@ class PartOfDraw(NamedTuple):
     record: np.ndarray
 
 
-NO_PART = PartOfDraw(0, np.zeros(REPORT + 1))
-"""Between two draws."""
+def no_part(setup: ChainSetup) -> PartOfDraw:
+    """Between two draws."""
+    return PartOfDraw(0, np.zeros(len(setup.statistics)))
 
 
 @dataclass
@@ -37,10 +39,11 @@ class RunState:
     ----------
     chain : ChainState
         Where the chain is, its random numbers and its test's memory.
-    learned : Learned
-        What warm-up knows; ``learned.done`` of its steps are made.
-    proposal_knobs, test_knobs : array
-        The knobs of the moment: warm-up turns them, and freezes them with its last step.
+    learned : list of Learned
+        What warm-up knows of each kernel that has something to learn, of the first where none has.
+    proposal_knobs, knobs : array
+        The knobs of the moment, of all proposals and of all kernels: warm-up turns them, and freezes them with its last
+        step.
     part : PartOfDraw
         The draw under way.
     kept : int
@@ -48,35 +51,56 @@ class RunState:
     """
 
     chain: ChainState
-    learned: Learned
+    learned: list[Learned]
     proposal_knobs: np.ndarray
-    test_knobs: np.ndarray
-    part: PartOfDraw = NO_PART
+    knobs: np.ndarray
+    part: PartOfDraw
     kept: int = 0
 
-    def in_force(self, kernel: Kernel) -> Kernel:
-        """The choices in ``kernel`` with the knobs of the moment, which its parts may not write to."""
-        return kernel._replace(
-            proposal=kernel.proposal._replace(knobs=_read_only(self.proposal_knobs)),
-            test=kernel.test._replace(knobs=_read_only(self.test_knobs)),
-        )
+    @property
+    def warmed(self) -> int:
+        """Steps of warm-up that are made."""
+        return self.learned[0].done
 
-    def fits(self, kernel: Kernel, dim: int, draws: int, thin: int) -> bool:
+    def knobs_of(self, kernel: ReadyKernel) -> list[np.ndarray]:
+        """Each kernel's part of the knobs, to be written to."""
+        return [self.knobs[place] for place in slices_of([turn.knobs.size for turn in kernel.turns])]
+
+    def proposal_knobs_of(self, kernel: ReadyKernel) -> list[np.ndarray]:
+        """Each kernel's part of the proposals' knobs, to be written to; empty where it has no proposal."""
+        sizes = [0 if turn.proposal is None else turn.proposal.knobs.size for turn in kernel.turns]
+        return [self.proposal_knobs[place] for place in slices_of(sizes)]
+
+    def in_force(self, setup: ChainSetup) -> ChainSetup:
+        """The set-up with the knobs of the moment, which its parts may not write to."""
+        kernel = setup.kernel
+        turns = [
+            turn._replace(
+                knobs=_read_only(knobs),
+                proposal=None if turn.proposal is None else turn.proposal._replace(knobs=_read_only(of_proposal)),
+            )
+            for turn, knobs, of_proposal in zip(
+                kernel.turns, self.knobs_of(kernel), self.proposal_knobs_of(kernel), strict=True
+            )
+        ]
+        return setup._replace(kernel=kernel.with_turns(turns))
+
+    def fits(self, setup: ChainSetup, dim: int, draws: int, thin: int) -> bool:
         """Whether every vector has the size that these choices give it, and points nowhere outside their rows.
 
         Compiled code would not notice, and a saved state may come from a damaged file.
         """
-        chain, test = self.chain, kernel.test
-        sizes = [chain.here, chain.memory, self.proposal_knobs, self.test_knobs, self.part.record]
-        wanted = [dim, test.memory.size, kernel.proposal.knobs.size, test.knobs.size, REPORT + 1]
+        chain, kernel, model = self.chain, setup.kernel, setup.model
+        memory, columns = kernel.first_memory, len(setup.statistics)
+        sizes = [chain.here, chain.memory, self.proposal_knobs, self.knobs, self.part.record]
+        wanted = [dim, memory.size, kernel.first_proposal_knobs.size, kernel.first_knobs.size, columns]
         if [(array.shape, array.dtype) for array in sizes] != [((size,), np.dtype(np.float64)) for size in wanted]:
             return False
-        if [type(value) for value in self.learned] != [int, float, float, int, float, int, float]:
+        if [[type(value) for value in one] for one in self.learned] != [_KINDS] * len(learners(kernel)):
             return False
         counts = 0 <= self.kept <= draws and 0 <= self.part.steps < thin
-        model = kernel.model
-        within = chain.stream.fits(len(model.data.rows), test.supply.pool is not None) and _same_order(
-            chain.memory, test.memory, model.n_rows
+        within = chain.stream.fits(len(model.data.rows), kernel.source.pool is not None) and _same_order(
+            chain.memory, memory, model.n_rows
         )
         return counts and within
 
@@ -89,9 +113,9 @@ class RunState:
             "steps": chain.steps,
             "rng": words_of_generator(chain.rng),
             **_named("stream", chain.stream),
-            **_named("learned", self.learned),
+            **{name: value for k, one in enumerate(self.learned) for name, value in _learned_as_dict(k, one).items()},
             "proposal_knobs": self.proposal_knobs,
-            "test_knobs": self.test_knobs,
+            "test_knobs": self.knobs,
             **_named("part", self.part),
             "kept": self.kept,
         }
@@ -109,7 +133,7 @@ class RunState:
         rng, stream = generator_from_words(values["rng"]), _group(StreamState, "stream", values)
         return cls(
             ChainState(values["here"], rng, stream, values["memory"], values["steps"]),
-            _group(Learned, "learned", values),
+            _learned_from(values),
             values["proposal_knobs"],
             values["test_knobs"],
             _group(PartOfDraw, "part", values),
@@ -125,6 +149,31 @@ def _same_order(memory: np.ndarray, initial: np.ndarray, n_rows: int) -> bool:
             bright = at == 0 or 0 <= memory[0] <= n_rows
             return bright and np.array_equal(np.sort(memory[at:][:n_rows]), rows)
     return True
+
+
+_KINDS = [int, float, float, int, float, int, float]
+_OLDER_NAMES = {"adapts_to": "move_bound", "late_means": "late_move_bounds"}  # in stores, since the first of them
+
+
+def learners(kernel: ReadyKernel) -> list[int]:
+    """Which kernels of a step have something to learn; the first where none has, for the count of steps."""
+    return [k for k, turn in enumerate(kernel.turns) if turn.learns] or [0]
+
+
+def _learned_as_dict(k: int, learned: Learned) -> dict[str, Any]:
+    return {f"{_prefix(k)}.{_OLDER_NAMES.get(name, name)}": value for name, value in learned._asdict().items()}
+
+
+def _learned_from(values: Mapping[str, Any]) -> list[Learned]:
+    found: list[Learned] = []
+    while not found or f"{_prefix(len(found))}.done" in values:
+        prefix = _prefix(len(found))
+        found.append(Learned(*(values[f"{prefix}.{_OLDER_NAMES.get(name, name)}"] for name in Learned._fields)))
+    return found
+
+
+def _prefix(k: int) -> str:
+    return "learned" if k == 0 else f"learned {k + 1}"
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

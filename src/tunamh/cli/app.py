@@ -17,7 +17,7 @@ from .streams import patient_streams
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_HELP = """Exact posterior samples from tall data.
+_HELP = """Exact posterior samples of regressions with many rows.
 
     tunamh check  flights.csv "late ~ distance + C(carrier)" --family logistic
 

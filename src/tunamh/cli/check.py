@@ -10,31 +10,33 @@ import typer
 
 from .app import command
 from .request import Asked
-from .sample import CENSORED, DATA, FAMILY, FORMULA, MISSING, PREDICTORS, PRIOR, REDUNDANT, TRIALS, WEIGHTS
+from .sample import CENSORED, DATA, EVENT, FAMILY, FORMULA, MISSING, PREDICTORS, PRIOR, REDUNDANT, TRIALS, WEIGHTS
 
 
 @command
 def check(
     data: DATA,
     formula: FORMULA,
-    family: FAMILY,
+    family: FAMILY = None,
     prior: PRIOR = [],  # noqa: B006
     weights: WEIGHTS = None,
     trials: TRIALS = None,
     censored: CENSORED = None,
+    event: EVENT = None,
     predictors: PREDICTORS = [],  # noqa: B006
     missing: MISSING = "error",
     redundant: REDUNDANT = "error",
 ) -> None:
-    """Look at data and formula before sampling: rows, missing values, levels, collinear columns, separation.
+    """Check data and formula before sampling: rows, missing values, levels, collinear columns, separation.
 
-    Exit code 0 says that sampling can begin, 2 that something must be mended.
+    Exit code 0 means that sampling can begin, 2 that there is a problem.
 
     Example:
 
         tunamh check flights.csv "late ~ distance + C(carrier)" --family logistic
     """
-    asked = Asked(str(Path(data)), formula, family, prior, weights, trials, censored, predictors, missing, redundant)
+    choices = family, prior, weights, trials, censored, predictors, missing, redundant, None, event
+    asked = Asked(str(Path(data)), formula, *choices)
     table = asked.table()
     _columns(asked, table)
     target = asked.target(table)
@@ -49,18 +51,18 @@ def check(
 
 def _columns(asked: Asked, table: Any) -> None:
     """Every column that the formula needs."""
-    from ..formula.columns import Numbers
     from ..formula.needed_rows import read_formula
-    from ..formula.variables import as_columns, read, rows_in
+    from ..formula.variables import as_columns, read
     from ..rows.table_source import Tables
+    from ..tables.columns import Numbers
+    from ..tables.frames import Frame
     from .names import predictors_named
 
     in_blocks = isinstance(table, Tables)
-    columns = dict.fromkeys(table.names) if in_blocks else as_columns(table)
-    beside = {"weights": asked.weights, "trials": asked.trials, "censored": asked.censored}
-    wanted = read_formula(asked.formula, columns, beside, predictors_named(asked.predictors)).names
-    n_rows = table.n_rows if in_blocks else rows_in(columns)
-    print(f"{n_rows:,} rows, {len(columns)} columns, of which the formula needs {len(wanted)}:")
+    columns = Frame(dict.fromkeys(table.names), table.n_rows) if in_blocks else as_columns(table)
+    beside = {"weights": asked.weights, "trials": asked.trials, "censored": asked.censored, "event": asked.event}
+    wanted = read_formula(asked.formula, columns.names, beside, predictors_named(asked.predictors)).names
+    print(f"{columns.n_rows:,} rows, {len(columns.names)} columns, of which the formula needs {len(wanted)}:")
     if in_blocks:
         print(f"  {', '.join(wanted)}, read block by block")
         return
@@ -79,22 +81,28 @@ def _columns(asked: Asked, table: Any) -> None:
 
 
 def _model(target: Any) -> None:
+    from ..groups import MixedModel
+
     model = target.formula
     print(f"response {model.response.told}; {target.n_rows:,} rows in use, {model.dropped:,} left out")
     shown = ", ".join(model.side.names[:12]) + ", ..." * (len(model.side.names) > 12)
     print(f"{model.side.dim:,} coefficients: {shown}")
-    for one in getattr(target, "groupings", ()):
+    for line in target.remarks():
+        print(line)
+    for one in target.groupings if isinstance(target, MixedModel) else ():
         print(f"group effects of {one.name}: {one.groups:,} groups")
 
 
 def _separation(target: Any) -> Any:
     """Rows that flat priors leave without a posterior; under proper ones it is a remark."""
-    base = getattr(target, "base", target)
+    from ..groups import MixedModel
+
+    base = target.base if isinstance(target, MixedModel) else target
     direction = base.separating_direction()
     if direction is not None:
         names = ", ".join(base.names_along(direction)[:8])
         yield f"the responses are separated along {names}, so that there is no posterior: give these terms priors."
-    elif base.arranged.form is None:
+    elif base.row_layout.form is None:
         flat = base.on_columns(np.ones(base.dim, bool))
         direction = flat.separating_direction()
         if direction is not None:

@@ -31,16 +31,16 @@ _WORKER = "import sys; from tunamh.cli.compile import run; run(*sys.argv[1:])"
 def compile(
     families: Annotated[
         list[str] | None,
-        typer.Argument(help=f"Of {FAMILIES}; '{_WITH_GROUPS}' for group effects. By default the common ones."),
+        typer.Argument(help=f"Some of {FAMILIES}, and '{_WITH_GROUPS}' for group effects. Default: common ones."),
     ] = None,
     into: Annotated[
         Path | None, typer.Option(help="Also copy the compiled code to this folder, for a wheel (docs/releasing.md).")
     ] = None,
     processes: Annotated[int | None, typer.Option(help="Processes at the same time; by default one per core.")] = None,
 ) -> None:
-    """Compile the samplers of some families now, so that the first call does not wait.
+    """Compile the samplers of some families now, so that the first call is fast.
 
-    Small models are fitted, several at the same time; what is compiled already is loaded.
+    The command fits small models, several at the same time. Code that is compiled already is loaded.
 
     Example:
 
@@ -138,7 +138,7 @@ def _table(word: str) -> dict[str, np.ndarray]:
         "reals": a + rng.standard_t(4, _ROWS),
         "counts": rng.poisson(np.exp(0.3 * a) * rng.gamma(3, 1 / 3, _ROWS) * (u < 0.8)).astype(float),
         "positive": np.exp(0.5 * a + 0.5 * rng.standard_normal(_ROWS)),
-        "shares": rng.beta(2 * np.exp(0.3 * a), 2.0),
+        "proportions": rng.beta(2 * np.exp(0.3 * a), 2.0),
         "classes": rng.integers(3, size=_ROWS).astype(float),
     }
     kind = family_named(word).responses.name.lower()

@@ -5,55 +5,40 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..targets.families.registry import by_word, listed_by_responses
+from ..priors.registry import by_word as priors_by_word
+from ..targets.families.registry import family_by_word, listed_by_responses
 from .app import Refused
 
 FAMILIES = listed_by_responses()
 
 
 def family_named(name: str) -> Any:
-    found = by_word().get(name.lower().replace("_", "-"))
-    if found is None:
-        raise Refused(f"there is no family {name!r}; known are {FAMILIES}.")
-    return found()
+    return family_by_word(name)
 
 
-_LAWS = {
-    "normal": ("Normal", ("mean", "scale")),
-    "student_t": ("StudentT", ("df", "mean", "scale")),
-    "cauchy": ("Cauchy", ("mean", "scale")),
-    "laplace": ("Laplace", ("mean", "scale")),
-    "flat": ("Flat", ()),
-    "half_normal": ("HalfNormal", ("scale",)),
-    "half_cauchy": ("HalfCauchy", ("scale",)),
-    "half_student_t": ("HalfStudentT", ("df", "scale")),
-}
+_LAWS = priors_by_word()
 _PRIOR = re.compile(r"\s*(?P<term>.+?)\s*=\s*(?P<law>\w+)\s*\((?P<numbers>[^()]*)\)\s*")
 PRIORS = "'distance=normal(0, 1)'; laws are " + ", ".join(
-    f"{law}({', '.join(names)})" for law, (_, names) in _LAWS.items()
+    f"{law}({', '.join(kind.word_numbers)})" for law, kind in _LAWS.items()
 )
 
 
 def priors_named(texts: list[str]) -> dict[str, Any] | None:
     """By term, from texts such as ``distance=normal(0, 1)``."""
-    from .. import priors
-
-    found = {}
+    found: dict[str, Any] = {}
     for text in texts:
         match = _PRIOR.fullmatch(text)
         if match is None or match["law"] not in _LAWS:
             raise Refused(f"--prior {text!r} cannot be read: write it as {PRIORS}.")
-        kind, names = _LAWS[match["law"]]
+        kind = _LAWS[match["law"]]
+        names = kind.word_numbers
         try:
             numbers = [float(one) for one in match["numbers"].split(",") if one.strip()]
         except ValueError:
             raise Refused(f"--prior {text!r}: {match['numbers']!r} are not numbers.") from None
         if len(numbers) != len(names):
             raise Refused(f"--prior {text!r}: {match['law']} takes {len(names)} numbers ({', '.join(names)}).")
-        law = getattr(priors, kind)
-        named = dict(zip(names, numbers, strict=True))
-        positional = kind.startswith("Half")
-        found[match["term"]] = law(*numbers) if positional else law(**named)
+        found[match["term"]] = kind.of_numbers(*numbers)
     return found or None
 
 

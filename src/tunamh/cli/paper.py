@@ -14,10 +14,10 @@ from .app import Refused, command
 def demo(
     rows: Annotated[int, typer.Option(min=100, help="Rows to generate.")] = 1_000_000,
     seconds: Annotated[float, typer.Option(min=0.1, help="Time for each sampler of the mixture.")] = 5.0,
-    out: Annotated[Path, typer.Option(help="Folder for the picture and the figures as JSON.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the plot and the numbers as JSON.")] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Seed of data and chains.")] = 1,
 ) -> None:
-    """A regression with a million rows in seconds, then the paper's mixture by TunaMH and MH beside the truth."""
+    """Sample a regression with a million rows; then compare TunaMH and MH on the paper's mixture."""
     from .demo import run
 
     run(rows=rows, seconds=seconds, out=out, seed=seed)

@@ -18,7 +18,7 @@ class Asked:
 
     data: str
     formula: str
-    family: str
+    family: str | None = None
     priors: list[str] = field(default_factory=list)
     weights: str | None = None
     trials: str | None = None
@@ -27,6 +27,7 @@ class Asked:
     missing: str = "error"
     redundant: str = "error"
     memory: str | None = None
+    event: str | None = None
 
     def table(self) -> Any:
         return read_table(Path(self.data), self.memory)
@@ -38,11 +39,12 @@ class Asked:
         target = regression(
             self.formula,
             table,
-            family=family_named(self.family),
+            family=None if self.family is None else family_named(self.family),
             prior=priors_named(self.priors),
             weights=self.weights,
             trials=self.trials,
             censored=self.censored,
+            event=self.event,
             predictors=predictors_named(self.predictors),
             missing=self.missing,
             redundant=self.redundant,
@@ -63,7 +65,7 @@ class Asked:
             return cls(
                 _text(origin["data"]),
                 _text(origin["formula"]),
-                _text(origin["family"]),
+                _maybe(origin["family"]),
                 [_text(one) for one in origin["priors"]],
                 _maybe(origin["weights"]),
                 _maybe(origin["trials"]),
@@ -72,6 +74,7 @@ class Asked:
                 _text(origin["missing"]),
                 _text(origin["redundant"]),
                 _maybe(origin.get("memory")),
+                _maybe(origin.get("event")),
             )
         except (KeyError, TypeError) as error:
             raise Refused(f"what the run was asked for cannot be read ({error}).") from None

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from ..results.tree import effects_in
 from .app import command
 from .files import open_result, read_table, refuse_existing, write_new
 
-RUN = Annotated[Path, typer.Argument(help="A file that tunamh sample wrote, or the folder of a stored run.")]
+RUN = Annotated[Path, typer.Argument(help="A result file of tunamh sample, or the folder of a stored run.")]
 
 
 def shown_table(table: Any) -> str:
@@ -22,20 +23,21 @@ def shown_table(table: Any) -> str:
 @command
 def summary(
     run: RUN,
-    effects: Annotated[bool, typer.Option("--effects", help="Also the effects of groups, which may be many.")] = False,
+    effects: Annotated[bool, typer.Option("--effects", help="Also show all group effects.")] = False,
 ) -> None:
-    """Means, intervals, effective draws and R-hat of every parameter.
+    """Show means, intervals, effective draws and R-hat of every parameter.
 
     Examples:
 
         tunamh summary run.nc
 
-        tunamh summary run          (a folder that is still being written to)
+        tunamh summary run          (a run that is still sampling)
     """
     import tunamh
 
     tree = open_result(run)
-    names = [name for name in tree["posterior"].data_vars if effects or name != "group_effect"]
+    hidden = [] if effects else effects_in(tree["posterior"])
+    names = [str(name) for name in tree["posterior"].data_vars if name not in hidden]
     print(shown_table(tunamh.summary(tree, var_names=names)))
 
 
@@ -43,13 +45,15 @@ def summary(
 def predict(
     run: RUN,
     data: Annotated[Path, typer.Argument(help="A file of new rows, with the columns of the formula.")],
-    out: Annotated[Path, typer.Option(help="A new file of predictions, .csv.")],
-    kind: Annotated[str, typer.Option(help="mean, response (with the noise of single ones), or linear.")] = "mean",
-    draws: Annotated[int | None, typer.Option(min=1, help="Draws of the posterior to use; up to 1000.")] = None,
-    new_levels: Annotated[str, typer.Option(help="Groups that were not there: error, population or draw.")] = "error",
-    seed: Annotated[int | None, typer.Option(min=0, help="For random responses.")] = None,
+    out: Annotated[Path, typer.Option(help="New file for the predictions; its name ends in .csv.")],
+    kind: Annotated[str, typer.Option(help="mean, response (with its noise) or linear.")] = "mean",
+    draws: Annotated[
+        int | None, typer.Option(min=1, help="Number of posterior draws to use; default up to 1000.")
+    ] = None,
+    new_levels: Annotated[str, typer.Option(help="For new groups: error, population or draw.")] = "error",
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed for simulated responses.")] = None,
 ) -> None:
-    """Predictions of new rows: mean, standard deviation and quantiles of each.
+    """Predict new rows: mean, standard deviation and quantiles of each row.
 
     Examples:
 
@@ -61,25 +65,17 @@ def predict(
 
     refuse_existing(out, ".csv")
     found = tunamh.predict(open_result(run), read_table(data), kind=kind, draws=draws, new_levels=new_levels, rng=seed)
-    write_new(out, lambda file: _flat(found).to_csv(file, index=False))
+    write_new(out, lambda file: found.to_dataframe().reset_index().to_csv(file, index=False))
     print(f"wrote {found.sizes['row']:,} rows to {out}")
-
-
-def _flat(found: Any) -> Any:
-    """One line per row (and class)."""
-    table = found[["mean", "sd"]].to_dataframe().reset_index()
-    for q in found["probability"].values:
-        table[f"q{100 * q:g}"] = found["quantile"].sel(probability=q).values.ravel()
-    return table
 
 
 @command
 def report(
     run: RUN,
-    out: Annotated[Path, typer.Option(help="A new file, .html.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option(help="New file; its name ends in .html.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="The question that the run answers, in your words.")] = None,
 ) -> None:
-    """One page with the answer, whether to trust it, and what it cost.
+    """Write one HTML page with the answer, the checks and the cost.
 
     Example:
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..results.tree import effects_in
 from .app import Refused, command
 from .files import refuse_existing, save
 from .names import FAMILIES, PRIORS
@@ -19,38 +20,40 @@ DATA = Annotated[
     typer.Argument(help="Data: .parquet (also a folder, or 'folder/*.parquet'), .csv, .tsv (also .gz), .npy or .npz."),
 ]
 FORMULA = Annotated[str, typer.Argument(help='Such as "late ~ distance + C(carrier) + (1 | airport)".')]
-FAMILY = Annotated[str, typer.Option(help=f"What the responses are: {FAMILIES}.")]
-PRIOR = Annotated[list[str], typer.Option("--prior", help=f"Of a term, and again for others: {PRIORS}.")]
-WEIGHTS = Annotated[str | None, typer.Option(help="Column of weights.")]
-TRIALS = Annotated[str | None, typer.Option(help="Column of trials, for counts of successes.")]
-CENSORED = Annotated[str | None, typer.Option(help="Column of 0, 1 (the response is larger) and -1 (smaller).")]
-PREDICTORS = Annotated[list[str], typer.Option(help="Of another parameter, such as 'scale=~ distance'.")]
-MISSING = Annotated[str, typer.Option(help="Rows with missing values: error, or drop.")]
-REDUNDANT = Annotated[str, typer.Option(help="Columns that are sums of others: error, or keep (priors decide).")]
-DRAWS = Annotated[int, typer.Option(min=1, help="Kept draws per chain.")]
-OUT = Annotated[Path | None, typer.Option(help="Where the result goes, a new file that ends in .nc.")]
-MEMORY = Annotated[
-    str | None, typer.Option(help="Of Parquet files, what may be held at once, such as 8GiB (else 2GiB).")
+FAMILY = Annotated[
+    str | None, typer.Option(help=f"Family of the response (default gaussian, for numbers): {FAMILIES}.")
 ]
-SECONDS = Annotated[float | None, typer.Option(min=0.001, help="Stop after so many seconds.")]
+PRIOR = Annotated[list[str], typer.Option("--prior", help=f"Prior of a term; repeat for other terms: {PRIORS}.")]
+WEIGHTS = Annotated[str | None, typer.Option(help="Column of weights.")]
+TRIALS = Annotated[str | None, typer.Option(help="Column of trials, if the response counts successes.")]
+CENSORED = Annotated[str | None, typer.Option(help="Column of 0, 1 (the true response is larger), -1 (smaller).")]
+EVENT = Annotated[str | None, typer.Option(help="Column of 1 (the event was seen) and 0 (the time is censored).")]
+PREDICTORS = Annotated[list[str], typer.Option(help="Formula of another parameter, as in 'scale=~ distance'.")]
+MISSING = Annotated[str, typer.Option(help="For rows with missing values: error or drop.")]
+REDUNDANT = Annotated[str, typer.Option(help="For columns that are sums of others: error or keep.")]
+DRAWS = Annotated[int, typer.Option(min=1, help="Kept draws per chain.")]
+OUT = Annotated[Path | None, typer.Option(help="New file for the result; its name ends in .nc.")]
+MEMORY = Annotated[str | None, typer.Option(help="Memory for rows of Parquet files, such as 8GiB (default 2GiB).")]
+SECONDS = Annotated[float | None, typer.Option(min=0.001, help="Stop after this many seconds.")]
 
 
 @command
 def sample(
     data: DATA,
     formula: FORMULA,
-    family: FAMILY,
+    family: FAMILY = None,
     out: OUT = None,
-    store: Annotated[Path | None, typer.Option(help="A new folder; the run is written there as it goes.")] = None,
+    store: Annotated[Path | None, typer.Option(help="New folder; the run is saved there while it samples.")] = None,
     draws: DRAWS = 1000,
     tune: Annotated[int, typer.Option(min=0, help="Warm-up steps per chain.")] = 1000,
-    chains: Annotated[int, typer.Option(min=1, help="Chains.")] = 4,
+    chains: Annotated[int, typer.Option(min=1, help="Number of chains.")] = 4,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same draws.")] = None,
-    until_ess: Annotated[float | None, typer.Option(min=1, help="Stop at so many effective draws.")] = None,
+    until_ess: Annotated[float | None, typer.Option(min=1, help="Stop at this many effective draws.")] = None,
     prior: PRIOR = [],  # noqa: B006
     weights: WEIGHTS = None,
     trials: TRIALS = None,
     censored: CENSORED = None,
+    event: EVENT = None,
     predictors: PREDICTORS = [],  # noqa: B006
     missing: MISSING = "error",
     redundant: REDUNDANT = "error",
@@ -75,7 +78,8 @@ def sample(
         refuse_existing(out, ".nc")
     if store is not None:
         refuse_existing(store)
-    asked = Asked(str(data), formula, family, prior, weights, trials, censored, predictors, missing, redundant, memory)
+    choices = family, prior, weights, trials, censored, predictors, missing, redundant, memory, event
+    asked = Asked(str(data), formula, *choices)
     target = asked.target(asked.table())
     _tell(target)
     until = None if until_ess is None else tunamh.Until(ess=until_ess)
@@ -85,13 +89,13 @@ def sample(
 
 @command
 def resume(
-    store: Annotated[Path, typer.Argument(help="The folder that --store named.")],
-    draws: Annotated[int | None, typer.Option(min=1, help="More draws per chain than before.")] = None,
-    data: Annotated[Path | None, typer.Option(help="The file of data, if it was moved.")] = None,
+    store: Annotated[Path, typer.Argument(help="The folder of --store.")],
+    draws: Annotated[int | None, typer.Option(min=1, help="New, larger number of draws per chain.")] = None,
+    data: Annotated[Path | None, typer.Option(help="New place of the data file, if it was moved.")] = None,
     out: OUT = None,
     max_seconds: SECONDS = None,
 ) -> None:
-    """Go on with a run that tunamh sample --store began, with the draws of a run that was never interrupted.
+    """Continue a run of tunamh sample --store, with the same draws as without an interruption.
 
     Examples:
 
@@ -120,6 +124,8 @@ def _tell(target: Any) -> None:
     if model.dropped:
         kept += f" ({model.dropped:,} with missing values left out)"
     print(f"{kept}, {model.side.dim:,} coefficients; response {model.response.told}")
+    for line in target.remarks():
+        print(line)
     for name, levels in model.side.levels.items():
         print(f"{name}: {len(levels):,} levels, the reference is {levels[0]!r}")
 
@@ -134,9 +140,9 @@ def _finish(draw: Callable[[], Any], out: Path | None, store: Path | None) -> No
     try:
         tree = draw()
     except Warning as error:
-        if not hasattr(error, "posterior"):
+        tree, complaint = vars(error).get("posterior"), error
+        if tree is None:
             raise
-        tree, complaint = error.posterior, error
     if out is not None:
         print(f"wrote {save(tree, out)}")
     if store is not None:
@@ -148,5 +154,5 @@ def _finish(draw: Callable[[], Any], out: Path | None, store: Path | None) -> No
 
 def _without_effects(tree: Any) -> list[str] | None:
     """Of many groups there are many effects: they are in the file."""
-    names = [name for name in tree["posterior"].data_vars if name != "group_effect"]
-    return names if len(names) < len(tree["posterior"].data_vars) else None
+    effects = effects_in(tree["posterior"])
+    return [str(name) for name in tree["posterior"].data_vars if name not in effects] if effects else None

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from .machinery import Part, _found
+from .compiler import compiling
+from .machinery import Part, part_at
 
 _MOST_PROCESSES = 4  # beside this one: every process loads Python and compiles what parts have in common
 _PAUSE = 0.02
@@ -69,7 +70,7 @@ def _started(names: list[str]) -> subprocess.Popen:
 def work() -> None:
     """What a further process does: take parts that nobody has taken, until there are none."""
     for name in sys.argv[1:]:
-        one = _found(*name.split(":"))
+        one = part_at(name)
         claim = _claim_of(one)
         if claim is not None and not one.is_kept and _taken(claim):
             _compile(one, claim)
@@ -82,18 +83,19 @@ def finish(parts: Iterable[Any], report: Callable[[int], None] = lambda left: No
     """
     wanted = [one for one in parts if isinstance(one, Part)]
     left, told = missing(wanted), 0
-    while left:
-        if len(left) != told:
-            report(told := len(left))
-        claims = [(one, _claim_of(one)) for one in left]
-        mine = next(((one, claim) for one, claim in claims if claim is None or _taken(claim)), None)
-        if mine is not None:
-            _compile(*mine)
-        else:
-            time.sleep(_PAUSE)
-        left = missing(left)
-    for one in wanted:
-        one.__wrapper_address__()
+    with compiling():
+        while left:
+            if len(left) != told:
+                report(told := len(left))
+            claims = [(one, _claim_of(one)) for one in left]
+            mine = next(((one, claim) for one, claim in claims if claim is None or _taken(claim)), None)
+            if mine is not None:
+                _compile(*mine)
+            else:
+                time.sleep(_PAUSE)
+            left = missing(left)
+        for one in wanted:
+            one.__wrapper_address__()
 
 
 def _compile(one: Part, claim: Path | None) -> None:

@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numba
@@ -52,6 +53,11 @@ _clock = _Clock()
 def seconds_compiling() -> float:
     """Seconds that this process has spent so far on compiling, or on loading what was compiled."""
     return _clock.seconds
+
+
+def compiling() -> AbstractContextManager[None]:
+    """Seconds inside this context count as compiling."""
+    return _clock
 
 
 def _begin_anew() -> None:

@@ -53,14 +53,17 @@ def helper(function: Callable | None = None, *, fastmath: Any = False, inline: b
 
 
 class Part(types.WrapperAddressProtocol):
-    """A function in a role: compiled, or loaded from the cache, when it is first handed over.
+    """A function with a role. It is compiled, or loaded from the cache, when it is first used.
 
-    Numba sees the object as a value of the role's function type, so a bundle that holds it has the same type
-    whatever the function is.
+    Numba treats the object as a value of the role's function type. So a bundle of parts has the same type, whatever the
+    functions are.
     """
 
-    def __init__(self, function: Callable, role: Any, *, fastmath: Any = False, cache: bool = True):
+    def __init__(
+        self, function: Callable, role: Any, *, fastmath: Any = False, cache: bool = True, made_by: str | None = None
+    ):
         self.__doc__ = function.__doc__
+        self.made_by = made_by  # ``module:function:number``: the call of a function that returns this part
         self.role = role
         self._made_of = function, fastmath, cache
         self.dispatcher = helper(function, fastmath=fastmath, cache=cache)
@@ -71,7 +74,7 @@ class Part(types.WrapperAddressProtocol):
         function, fastmath, cache = self._made_of
         place = self.place
         if place is not None:
-            return _found, tuple(place.split(":"))
+            return part_at, (place,)
         return _made_again, (function, self.role, fastmath, cache)
 
     def _compile(self) -> None:
@@ -86,18 +89,20 @@ class Part(types.WrapperAddressProtocol):
 
     @property
     def file(self) -> Path | None:
-        """Where its machine code is, or will be; None where nothing is kept."""
+        """The file of its machine code; None if it is not kept on disk."""
         kept = self.dispatcher._cache
         return kept.file(self.role.signature, self.dispatcher.targetctx) if isinstance(kept, ContentCache) else None
 
     @property
     def is_kept(self) -> bool:
-        """Whether it needs no compiling: its machine code is here, or on disk."""
+        """Whether it need not be compiled: its machine code is in memory or on disk."""
         return self._address is not None or ((file := self.file) is not None and file.exists())
 
     @property
     def place(self) -> str | None:
-        """``module:name``, where it is found in other processes; None where it has no such name."""
+        """``module:name`` or `made_by`, by which other processes find it; None if they cannot."""
+        if self.made_by is not None:
+            return self.made_by
         plain = self._made_of[0]
         plain = getattr(plain, "py_func", plain)
         found = getattr(sys.modules.get(plain.__module__), plain.__name__, None) is self
@@ -116,7 +121,7 @@ class Part(types.WrapperAddressProtocol):
         return self.dispatcher(*arguments)
 
     def trusted(self, *arguments: Any) -> Any:
-        """A call whose arguments are taken to be of the role's types: to look at a bundle takes longer than a block."""
+        """A call without a check of the argument types, because the check can take longer than a block of rows."""
         if self._address is None:
             self._compile()
         return self._entry_point(*arguments)
@@ -129,8 +134,11 @@ def _role_of(part: Part, context: Any) -> Any:
     return part.role
 
 
-def _found(module: str, name: str) -> Any:
-    return getattr(importlib.import_module(module), name)
+def part_at(place: str) -> Any:
+    """The part that is found there (`Part.place`)."""
+    module, name, *numbers = place.split(":")
+    found = getattr(importlib.import_module(module), name)
+    return found(*map(int, numbers)) if numbers else found
 
 
 def _made_again(function: Callable, role: Any, fastmath: Any, cache: bool) -> Part:
@@ -196,7 +204,7 @@ def read_only(typing, array):
 
 
 def fixed(values: Any) -> np.ndarray:
-    """A read-only, contiguous float64 vector, as the roles' ``hyper`` and ``knobs`` want it."""
+    """A read-only, contiguous float64 vector, as the roles need it for ``hyper`` and ``knobs``."""
     array = np.array(values, dtype=np.float64).ravel()
     array.flags.writeable = False
     return array

@@ -6,13 +6,14 @@ spells the Numba types of what the library hands over.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 from numba import types
 
-from .machinery import part
+from .machinery import helper, part
 
 BLOCK = 256
 """Rows that cross a pointer at once: large enough to hide the call, small enough for the first-level cache."""
@@ -91,11 +92,6 @@ Energies = types.FunctionType(types.void(_vector, _index, _integer, _data, _vect
 size of the numbers that cancel in ``U_i(theta)``, by which rounding is measured."""
 
 
-Refresh = types.FunctionType(types.void(_generator, _vector, _fixed))
-"""``(rng, here, hyper)``: moves a part of the state, in place, by a draw from its law given the rest; no row is read.
-Every step begins with it. Most targets have nothing to refresh."""
-
-
 class Model(NamedTuple):
     """A target, as compiled code sees it."""
 
@@ -106,12 +102,8 @@ class Model(NamedTuple):
     locate: Any
     distance: Any
     offset: Any
-    refresh: Any
-    refresh_hyper: Any
     log_prior: Any
     prior_hyper: Any
-    common_prior: Any  # of the first parameters, where the state has groups' effects behind them; else the same
-    common_hyper: Any
     dim: int
     n_rows: int  # of the data: `data.rows` may one day hold only some of them
     total_bound: float
@@ -121,8 +113,8 @@ class Model(NamedTuple):
 
 _model = types.NamedTuple(
     [
-        *(_data, Differences, Energies, Energies, Locate, Distance, Offset, Refresh, _fixed),
-        *(LogPrior, _fixed, LogPrior, _fixed, _integer, _integer, _real, _flag, _integer),
+        *(_data, Differences, Energies, Energies, Locate, Distance, Offset),
+        *(LogPrior, _fixed, _integer, _integer, _real, _flag, _integer),
     ],
     Model,
 )
@@ -167,7 +159,7 @@ _work = types.NamedTuple([_index, _vector, _vector], Work)
 
 
 class Decision(NamedTuple):
-    """What an acceptance test saw and decided."""
+    """The result of an acceptance test."""
 
     accepted: bool
     log_ratio: float  # log r: the move is accepted with probability min(1, r)
@@ -196,6 +188,95 @@ Decide = types.FunctionType(
 move, meaningless where ``log_rho`` is ``-inf``; ``knobs`` are the test's numbers, ``memory`` is what it keeps.
 """
 
+# -------------------------------------------------------------------------------------------- the role of a kernel
+
+
+class Place(NamedTuple):
+    """Where a chain is: states and, at these, the parameters that rows and prior see.
+
+    ``here`` is the chain's state; a kernel moves it in place. ``theta`` are the parameters at ``here``. ``there`` and
+    ``prop`` are room for a proposal. Where states are parameters, ``theta`` is the vector ``here``, and ``prop`` is the
+    vector ``there``.
+    """
+
+    here: Any
+    there: Any
+    theta: Any
+    prop: Any
+
+
+_place = types.NamedUniTuple(_vector, 4, Place)
+
+
+class Own(NamedTuple):
+    """What one kernel brings along: its numbers, its memory, and parts that its step calls."""
+
+    hyper: Any  # fixed numbers
+    knobs: Any  # numbers that warm-up may turn
+    memory: Any  # what it keeps of a chain between steps
+    first_memory: Any  # what a memory that is known of the parameters begins with, each time that others move them
+    propose: Any
+    proposal_knobs: Any
+    decide: Any
+    log_prior: Any
+    prior_hyper: Any
+    column: int  # its statistics are the columns of the record from here on
+    columns: int  # so many
+
+
+_own = types.NamedTuple(
+    [
+        *(_fixed, _fixed, _vector, _fixed, Propose, _fixed, Decide),
+        *(LogPrior, _fixed, _integer, _integer),
+    ],
+    Own,
+)
+
+Step = types.FunctionType(_integer(_generator, _place, _model, _stream, _own, _work, _vector))
+"""``(rng, place, model, stream, own, work, statistics) -> fault``: one exact step of the chain.
+
+It moves ``place.here`` in place and fills ``statistics``, one number for each name that its kernel gives. It returns
+``NO_FAULT``, or what Python must raise an error about; then ``place.here`` and ``place.there`` are the move that caused
+it. The loop finds ``place.theta`` for it afterwards.
+"""
+
+
+class KernelPart(NamedTuple):
+    """One kernel of a step, with what it brings along."""
+
+    own: Any
+    step: Any
+
+
+class Walk(NamedTuple):
+    """A chain as the loop sees it, but for its random numbers; its kernels take turns."""
+
+    place: Any
+    stream: Any
+    model: Any
+    kernels: Any
+    work: Any
+
+
+def _walk(kernels: int) -> Any:
+    parts = types.UniTuple(types.NamedTuple([_own, Step], KernelPart), kernels)
+    return types.NamedTuple([_place, _stream, _model, parts, _work], Walk)
+
+
+class Kept(NamedTuple):
+    """What a call of the loop fills: of ``thin`` steps the last state, and the statistics of all of them."""
+
+    thin: int
+    draws: Any
+    record: Any
+    over_steps: Any  # of every column of the record: SUM, ANY or MOST
+
+
+_kept = types.NamedTuple([_integer, _matrix, _matrix, _index], Kept)
+
+SUM, ANY, MOST = range(3)
+"""How a statistic of a draw comes from those of its steps; of a sum the mean is shown."""
+
 
 class Outcome(NamedTuple):
     """How far a call of the chain loop came."""
@@ -204,49 +285,70 @@ class Outcome(NamedTuple):
     fault: int
 
 
-Run = types.FunctionType(
-    types.NamedUniTuple(_integer, 2, Outcome)(
-        *(_integer, _generator, _stream, _vector, _vector, _vector, _vector, _vector),
-        *(_model, Propose, _fixed, Decide, _fixed, _work, _matrix, _matrix),
-    )
-)
-"""The chain loop; see `tunamh.chains.loop`."""
+_outcome = types.NamedUniTuple(_integer, 2, Outcome)
+
+
+@cache
+def run_role(kernels: int) -> Any:
+    """``(rng, walk, kept) -> Outcome``: the chain loop with so many kernels; see `tunamh.chains.loop`."""
+    return types.FunctionType(_outcome(_generator, _walk(kernels), _kept))
+
 
 Adapt = types.FunctionType(types.void(_vector, _real))
-"""``(knobs, mean_move_bound)``: turns a test's knobs, in place, given the mean move_bound ``C M`` of proposals."""
+"""``(knobs, mean)``: turns a kernel's knobs, in place, given the mean of the statistic that it adapts to.
+
+Of a test that is the move bound ``C M`` of proposals."""
 
 
 class Goals(NamedTuple):
-    """What warm-up aims at."""
+    """What warm-up aims at with one kernel."""
 
     steps: int  # of warm-up, in all
     tuned: bool  # whether the step size is learned
     acceptance: float  # the rate it is learned for
     largest: float  # no step size is larger
+    rate: int  # the column of the record that has the acceptance rate; -1: none
+    adapts_to: int  # the column whose mean the knobs are adapted to; -1: none
 
 
 class Learned(NamedTuple):
-    """What warm-up knows after some of its steps."""
+    """What warm-up knows of one kernel after some of its steps."""
 
     done: int  # steps
     log_step: float  # logarithm of the step size
-    move_bound: float  # mean move bound of the newest window that has one, else NaN
+    adapts_to: float  # mean, in the newest window that has one, of what the knobs are adapted to; else NaN
     late_windows: int  # windows in the last third of the steps
     late_log_steps: float  # the sum of their log_step
-    late_move_bounds: int  # how many of them have one
+    late_means: int  # how many of them have a mean to adapt to
     late_total: float  # the sum of these
 
 
-_goals = types.NamedTuple([_integer, _flag, _real, _real], Goals)
-_learned = types.NamedTuple([_integer, _real, _real, _integer, _real, _integer, _real], Learned)
+_goals = types.NamedTuple([_integer, _flag, _real, _real, _integer, _integer], Goals)
 
-RunWindows = types.FunctionType(
-    types.Tuple([types.NamedUniTuple(_integer, 2, Outcome), _learned])(
-        *(_integer, Run, _generator, _stream, _vector, _vector, _vector, _vector, _vector),
-        *(_model, Propose, _vector, Decide, _vector, _work, _matrix, _matrix, Adapt, _goals, _learned),
+
+class Lesson(NamedTuple):
+    """What warm-up may turn of one kernel, and to what end."""
+
+    goals: Any
+    adapt: Any
+    proposal_knobs: Any
+    knobs: Any
+
+
+_lesson = types.NamedTuple([_goals, Adapt, _vector, _vector], Lesson)
+
+
+@cache
+def windows_role(kernels: int) -> Any:
+    """``(windows, run, rng, walk, kept, lessons, learned) -> Outcome``; see `tunamh.sampling.warmup`.
+
+    There is a lesson for each kernel, and a row of ``learned`` with the fields of `Learned`.
+    """
+    lessons = types.UniTuple(_lesson, kernels)
+    return types.FunctionType(
+        _outcome(_integer, run_role(kernels), _generator, _walk(kernels), _kept, lessons, _matrix)
     )
-)
-"""The chain loop in windows, and what is learned from each; see `tunamh.sampling.warmup`."""
+
 
 FullPass = types.FunctionType(types.Tuple([_real, _real, _integer])(_flag, _vector, _vector, _real, _model, _work))
 """``(rises, theta, prop, distance, model, work) -> (sum, worst ratio, fault)``: of the rises, or of the energies at
@@ -256,16 +358,44 @@ Audit = types.FunctionType(types.Tuple([_real, _integer])(_vector, _vector, _rea
 """``(theta, prop, distance, model, work) -> (value, fault)`` from a pass over all rows; see `tunamh.chains.guard`."""
 
 
-@part(Refresh)
-def nothing_to_refresh(rng, here, hyper):
-    """All of the state is moved by proposals."""
-
-
 @part(Locate)
 def same_coordinates(state, theta, hyper):
     """The chain's states are the parameters: ``theta`` is the vector ``state``, and nothing is left to do."""
 
 
 @part(Adapt)
-def nothing_to_adapt(knobs, mean_move_bound):
-    """The test's knobs were given, or there are none."""
+def nothing_to_adapt(knobs, mean):
+    """The kernel's knobs were given, or there are none."""
+
+
+@part(Propose)
+def no_proposal(rng, here, there, knobs):
+    """Of kernels that do not propose."""
+    return np.nan
+
+
+@part(Decide)
+def no_decision(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
+    """Of kernels whose step decides by itself."""
+    return Decision(False, np.nan, 0, False, np.nan, np.nan, np.nan, BAD_RATIO)
+
+
+@helper
+def under_prior(model, log_prior, prior_hyper):
+    """The model with another prior: that of the parameters which a kernel moves."""
+    return Model(
+        model.data,
+        model.differences,
+        model.energies,
+        model.scales,
+        model.locate,
+        model.distance,
+        model.offset,
+        log_prior,
+        prior_hyper,
+        model.dim,
+        model.n_rows,
+        model.total_bound,
+        model.own_bounds,
+        model.elsewhere,
+    )

@@ -13,7 +13,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ..priors.default import INTERCEPT
 from ..sampling.sample import sample
-from ..tables.sparse import checked_rows, is_sparse
+from ..tables.libraries import is_sparse
+from ..tables.sparse import checked_rows
 from ..targets.designs.from_tables import NamedDesign, as_design
 from ..targets.families.base import Location
 from ..targets.glm import GLM
@@ -82,7 +83,7 @@ class PosteriorEstimator(BaseEstimator, ABC):
 
     @property
     def _names(self) -> list[str]:
-        given = getattr(self, "feature_names_in_", None)
+        given = vars(self).get("feature_names_in_")  # which scikit-learn sets where columns have names
         features = [f"x{j}" for j in range(self.n_features_in_)] if given is None else [str(name) for name in given]
         if self.fit_intercept and INTERCEPT in features:
             raise ValueError(
@@ -135,18 +136,18 @@ class PosteriorEstimator(BaseEstimator, ABC):
     def sample_posterior(
         self, X: Any, n_samples: int = 100, *, kind: str = "mean", random_state: Any = None
     ) -> np.ndarray:
-        """Draws from the posterior of every row, (row, draw); of a classifier's probabilities (row, class, draw).
+        """Draws from the posterior for every row, shape (row, draw); probabilities of a classifier (row, class, draw).
 
         Parameters
         ----------
         X : rows
         n_samples : int
-            Draws, evenly spaced among those of ``posterior_``.
+            Number of draws, evenly spaced among those of ``posterior_``.
         kind : {"mean", "linear", "response"}
-            Of the mean of the response (a classifier: the probabilities of the classes), of the linear predictor, or
-            of a new response itself.
+            Draw the mean of the response (for a classifier: the class probabilities), the linear predictor, or a new
+            response.
         random_state
-            For responses.
+            For new responses.
         """
         X = self._read(X)
         available = self.posterior_.posterior["theta"].values[..., 0].size
@@ -170,9 +171,10 @@ class PosteriorEstimator(BaseEstimator, ABC):
         """Draws of one kind for the rows of ``X``, by draws of the coefficients and of what else is unknown."""
 
     def interval(self, X: Any, level: float = 0.9, *, kind: str = "mean", random_state: Any = None) -> np.ndarray:
-        """Central posterior intervals of every row, (row, 2); of a classifier (row, class, 2).
+        """Central posterior intervals for every row, shape (row, 2); for a classifier (row, class, 2).
 
-        By default of the mean response (or of the probabilities), with ``kind="response"`` of a new response.
+        They are intervals of the mean response or of the probabilities. With ``kind="response"`` they are intervals of
+        a new response.
         """
         tails = tails_of(level)
         X = self._read(X)

@@ -16,17 +16,17 @@ from .base import MOST_DRAWS, PosteriorEstimator, tails_of
 
 
 class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
-    """Bayesian logistic regression of labels of any kind; with three classes or more, softmax.
+    """Bayesian logistic regression for labels of any type; softmax for three classes or more.
 
     Parameters
     ----------
     prior : prior of `tunamh.priors`, optional
-        Of the coefficients. By default ``Normal(0, 2.5 / s)``, ``s`` the standard deviation of a column, or the
-        distance of its values where it has two; the intercept keeps a wide normal prior (docs/priors.md). It is
-        proper, so that separable data have a posterior.
+        Prior of the coefficients. Default: ``Normal(0, 2.5 / s)``; ``s`` is the standard deviation of a column or, for
+        a column with two values, their distance. The intercept has a wide normal prior (docs/priors.md). These priors
+        are proper, so separable data have a posterior.
     fit_intercept : bool
     draws, tune, chains, thin, cores, progressbar
-        As of `tunamh.sample`.
+        As for `tunamh.sample`.
     random_state : int, RandomState or None
         An int is the seed of `tunamh.sample`.
 
@@ -34,9 +34,10 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
     ----------
     classes_ : the labels, sorted
     posterior_ : xarray.DataTree
-        As `tunamh.sample` returns it.
+        The result of `tunamh.sample`.
     coef_ : (1, features) or (classes, features)
-        Posterior means. Of two classes, for the second; of more, for each against the first, whose row is zero.
+        Posterior means. With two classes, for the second class. With more classes, relative to the first class; the row
+        of the first class is zero.
     intercept_ : (1,) or (classes,)
     n_features_in_, feature_names_in_
     """
@@ -59,7 +60,7 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         self.cores, self.random_state, self.progressbar = cores, random_state, progressbar
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Sample the posterior; a ``sample_weight`` of 2 is a row given twice."""
+        """Sample the posterior. A ``sample_weight`` of 2 has the same effect as two copies of the row."""
         import pandas as pd
 
         X, y, weights = self._checked(X, y, sample_weight)
@@ -100,7 +101,7 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         return np.stack([self._eta(X, of_classes[:, k]) for k in range(len(self.classes_))], axis=1)
 
     def predict_proba(self, X: Any, return_std: bool = False) -> Any:
-        """The posterior mean of every class's probability, (row, class); with ``return_std`` their deviations, too."""
+        """Posterior means of the class probabilities, shape (row, class); ``return_std`` adds standard deviations."""
         X = self._read(X)
         theta = self._theta(MOST_DRAWS)
 
@@ -122,7 +123,7 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         return self.classes_[most_probable]
 
     def coef_interval(self, level: float = 0.9) -> np.ndarray:
-        """Central posterior intervals of the coefficients, in the shape of ``coef_`` with a last axis of 2."""
+        """Central posterior intervals of the coefficients: the shape of ``coef_`` with a last axis of length 2."""
         check_is_fitted(self)
         tails = tails_of(level)
         of_classes = self._by_class(self._theta())[:, :, int(bool(self.fit_intercept)) :]

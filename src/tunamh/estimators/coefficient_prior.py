@@ -15,7 +15,7 @@ import numpy as np
 from ..priors import ByName, Normal
 from ..priors.default import INTERCEPT, ByTerm, Columns, beside_intercept, coefficient_scales, intercept_prior
 from ..priors.independent import IndependentPrior
-from ..tables.sparse import is_sparse
+from ..tables.libraries import is_sparse
 
 _COEFFICIENTS = "coefficients"
 _ROWS_AT_ONCE = 1 << 16
@@ -48,7 +48,7 @@ def prior_of(
     given: Any,
     names: Sequence[str],
     columns: Columns,
-    location: tuple[float, float],
+    location: tuple[float | None, float],
     intercepts: Sequence[str],
 ) -> Any:
     """The user's prior of the coefficients or the default one, with the default one of the intercept.
@@ -71,14 +71,14 @@ def prior_of(
         return given
     if isinstance(given, ByName):
         return replace(given, priors={**of_intercepts, **given.priors})
-    if correlated:
+    if correlated and isinstance(own, Normal):
         covariance = np.zeros((len(names) + 1, len(names) + 1))
         covariance[0, 0], covariance[1:, 1:] = own.scale**2, np.array(given.covariance)
         return Normal(mean=[own.mean, *np.broadcast_to(given.mean, len(names))], covariance=covariance)
     return given
 
 
-def _of_columns(coefficients: Any, intercept: Normal | None, count: int) -> ByTerm:
+def _of_columns(coefficients: Any, intercept: IndependentPrior | None, count: int) -> ByTerm:
     if intercept is None:
         return ByTerm({_COEFFICIENTS: coefficients}, [(_COEFFICIENTS, count)])
     return ByTerm({INTERCEPT: intercept, _COEFFICIENTS: coefficients}, [(INTERCEPT, 1), (_COEFFICIENTS, count)])

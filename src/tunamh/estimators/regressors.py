@@ -32,12 +32,14 @@ def _has_labels(estimator: Any) -> bool:
 class _Regressor(RegressorMixin, PosteriorEstimator):
     """``fit``, ``predict`` and what follows from them, for one linear predictor per row."""
 
+    family: Any = None
+
     @abstractmethod
     def _family(self) -> BaseFamily:
         """What the estimator's arguments say of the responses."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Sample the posterior; a ``sample_weight`` of 2 is a row given twice."""
+        """Sample the posterior. A ``sample_weight`` of 2 has the same effect as two copies of the row."""
         family = self._family()
         distribution_of(family)
         X, y, weights = self._checked(X, y, sample_weight, y_numeric=True)
@@ -55,8 +57,8 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The posterior mean of the mean response of every row.
 
-        With ``return_std`` also the standard deviation of a new response, from the uncertainty of the parameters and
-        that of a response given these, as scikit-learn's BayesianRidge has it.
+        With ``return_std`` also the standard deviation of a new response. It includes the uncertainty of the parameters
+        and the noise of the response, as in scikit-learn's BayesianRidge.
         """
         X = self._read(X)
         mean = self._linear_means(X) if self._family().responses is Responses.REALS else None
@@ -86,12 +88,12 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
 
     @available_if(_has_labels)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Of a family of labels 0 and 1: the posterior means of their probabilities, (row, 2)."""
+        """Posterior means of the probabilities of 0 and 1, shape (row, 2), for a family with these labels."""
         p = self.predict(X)
         return np.column_stack([1 - p, p])
 
     def coef_interval(self, level: float = 0.9) -> np.ndarray:
-        """Central posterior intervals of the coefficients, (feature, 2)."""
+        """Central posterior intervals of the coefficients, shape (feature, 2)."""
         check_is_fitted(self)
         tails = tails_of(level)
         theta = self._theta()[:, int(bool(self.fit_intercept)) :]
@@ -106,7 +108,7 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = has_positive_responses(getattr(self, "family", None))
+        tags.target_tags.positive_only = has_positive_responses(self.family)
         return tags
 
 
@@ -128,27 +130,28 @@ def _with_proper_scale(family: Any, unit: float, reason: ImproperPosterior) -> A
 
 
 class BayesianGLM(_Regressor):
-    """Bayesian regression of any family that has a mean; `posterior_` holds exact draws.
+    """Bayesian regression with any family that has a mean. `posterior_` has exact draws.
 
     Parameters
     ----------
     family : family of `tunamh`, optional
-        `tunamh.Gaussian()` by default; `Poisson()`, `NegativeBinomial()`, `Gamma()`, `StudentT()`, `LogNormal()`, ...
-        With `Logistic()`, `Probit()` or `Cloglog()` responses are 0 or 1 and predictions are probabilities; a
-        classifier for labels of any kind is `BayesianLogisticRegression`.
+        Default `tunamh.Gaussian()`; also `Poisson()`, `NegativeBinomial()`, `Gamma()`, `StudentT()`, `LogNormal()`, ...
+        With `Logistic()`, `Probit()` or `Cloglog()` responses are 0 or 1 and predictions are probabilities. For labels
+        of any type use the classifier `BayesianLogisticRegression`.
     prior : prior of `tunamh.priors`, optional
-        Of the coefficients, in the order of the columns or by their names. By default ``Normal(0, 2.5 u / s)`` in units
-        ``u`` of the predictors and ``s`` of each column (docs/priors.md). The intercept keeps a wide normal prior.
+        Prior of the coefficients, in the order of the columns or by their names. Default: ``Normal(0, 2.5 u / s)`` with
+        the unit ``u`` of the linear predictor and the spread ``s`` of each column (docs/priors.md). The intercept has a
+        wide normal prior.
     fit_intercept : bool
     draws, tune, chains, thin, cores, progressbar
-        As of `tunamh.sample`.
+        As for `tunamh.sample`.
     random_state : int, RandomState or None
         An int is the seed of `tunamh.sample`.
 
     Attributes
     ----------
     posterior_ : xarray.DataTree
-        As `tunamh.sample` returns it; ``theta`` is labelled ``Intercept`` and by the features' names.
+        The result of `tunamh.sample`; ``theta`` has the labels ``Intercept`` and the names of the features.
     coef_, intercept_ : posterior means
     n_features_in_, feature_names_in_
     """
@@ -176,16 +179,16 @@ class BayesianGLM(_Regressor):
 
 
 class BayesianRobustRegression(_Regressor):
-    """Bayesian linear regression with Student-t errors, which outliers hardly move; see `BayesianGLM`.
+    """Bayesian linear regression with Student-t errors, robust to outliers; see `BayesianGLM`.
 
     Parameters
     ----------
     df : float, prior of a positive parameter, or None
-        Degrees of freedom; None: unknown, with a default prior.
+        Degrees of freedom. None: unknown, with a default prior.
     scale : float, prior of a positive parameter, or None
-        Of the errors; None: unknown, with a default prior.
+        Scale of the errors. None: unknown, with a default prior.
     prior, fit_intercept, draws, tune, chains, thin, cores, random_state, progressbar
-        As of `BayesianGLM`.
+        As for `BayesianGLM`.
     """
 
     def __init__(

@@ -19,6 +19,8 @@ def distribution_of(family: Any) -> ResponseDistribution:
     if known is not None and known.coefficients_per_class:
         raise TypeError("Categorical() describes classes: use BayesianLogisticRegression, which takes any labels.")
     found = None if known is None or known.of_classes else known.response_distribution()
+    if known is not None and known.responses is None:  # nothing is known of where its predictors may be
+        found = None
     if found is None:
         raise TypeError(
             f"family must be one of tunamh whose responses have a mean, such as tunamh.Poisson(), got {family!r}; "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,10 +9,14 @@ import numpy as np
 
 from ..groups import GroupEffects, MixedModel
 from ..process.blas import one_blas_thread
+from ..tables.columns import Factor
+from ..tables.frames import Frame
 from ..targets import GLM
 from ..targets.designs.from_tables import NamedDesign
+from ..targets.families import Gaussian
 from ..targets.families.base import BaseFamily, Location
-from .columns import Factor
+from ..targets.families.response_checks import WrongResponse
+from .censoring import censoring_of
 from .errors import FormulaError, listed
 from .evaluate import Values
 from .further import described_by, split_further
@@ -68,6 +71,25 @@ def _group_sides(groups: Sequence[GroupTerm], rows: RowsOf) -> tuple[GroupSide, 
     )
 
 
+def default_family(asked: Read, rows: RowsOf) -> BaseFamily:
+    """Gaussian for numbers; what is more likely something else is refused with a hint."""
+    name = label(asked.response)
+    if "trials" in asked.beside or "trials" in rows.arrays:
+        raise FormulaError('trials count labels, and there is no family: say family="logistic".')
+    found = rows.values({}).value(asked.response)
+    if isinstance(found, Factor):
+        kinds = 'family="logistic" for two classes, "categorical" for more, "ordinal" for ordered ones'
+        raise FormulaError(f"the response {name} holds text or categories, and there is no family: say {kinds}.")
+    values = np.unique(rows.values({}).numbers(asked.response))
+    if len(values) == 2:
+        pair = f"{values[0]:g} and {values[1]:g}"
+        raise FormulaError(
+            f'the response {name} has two values, {pair}, and there is no family: say family="logistic" if they are '
+            'labels, or family="gaussian" if they are measurements.'
+        )
+    return Gaussian()
+
+
 # ------------------------------------------------------------------------------------------------------ the target
 
 
@@ -84,6 +106,7 @@ def target_of(
     values = rows.values(model.states)
     _, y = learned_response(model.response.node, values, family)
     beside = {name: values.numbers(node) for name, node in model.beside.items()} | rows.arrays
+    beside["censored"] = censoring_of(beside)
     _check_response(model, family, y, "trials" in beside)
     location = _location(family, y)
     prior, of_further = split_further(prior, further, {name for name, _ in model.side.spans})
@@ -129,7 +152,7 @@ def _check_response(model: FormulaModel, family: Any, y: Any, of_trials: bool) -
         family.check(y)
     except ValueError as error:
         counted = ", counted without the rows that were left out" if model.dropped else ""
-        told = re.sub(r"^y must", "it must", str(error).rstrip(".").replace(" in y ", " "))
+        told = (error.without_name if isinstance(error, WrongResponse) else str(error)).rstrip(".")
         raise FormulaError(f"the response {label(model.response.node)} does not fit: {told}{counted}.") from None
 
 
@@ -140,21 +163,10 @@ def _location(family: BaseFamily, y: Any) -> Location:
 
 def _effects(one: GroupSide, values: Values, scale: Any) -> GroupEffects:
     side = one.columns
-    columns = None if side.names == ["Intercept"] else _Named(side.columns(values).dense(), side.names)
+    columns = None
+    if side.names != ["Intercept"]:
+        columns = Frame(dict(zip(side.names, side.columns(values).dense().T, strict=True)), values.n_rows)
     return GroupEffects(one.labels(values), columns, one.name, scale)
-
-
-class _Named:
-    """A matrix whose columns have names, as data frames offer it."""
-
-    def __init__(self, values: np.ndarray, names: list[str]):
-        self.values, self.columns = values, names
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def column(self, j: int) -> np.ndarray:
-        return self.values[:, j]
 
 
 def _why(named: list[str]) -> str:
@@ -177,12 +189,19 @@ def _refuse_redundant(base: GLM, model: FormulaModel) -> None:
     with one_blas_thread():
         groups = base.dependent_columns_as_given()
     names = model.side.names
-    for group in groups:
-        named = [names[j] for j in group]
-        if len(named) == 1:
-            raise FormulaError(f"the column {named[0]} is zero in every row, so that it says nothing: leave it out.")
-        raise FormulaError(
-            f"the columns {listed(named)} are collinear: each is a sum of the others in every row, so that the data "
-            f"cannot tell their coefficients apart.{_why(named)} Leave one of the terms out, or say "
-            'redundant="keep" and let priors tell them apart.'
+    if not groups:
+        return
+    zero = [names[group[0]] for group in groups if len(group) == 1]
+    together = [[names[j] for j in group] for group in groups if len(group) > 1]
+    told = [f"the column {name} is zero in every row, so that it says nothing: leave it out" for name in zero]
+    told += [
+        f"the columns {listed(named)} are collinear: each is a sum of the others in every row" for named in together
+    ]
+    end = ""
+    if together:
+        leave = "Leave one of the terms out" if len(together) == 1 else "Leave one term of each group out"
+        end = (
+            f" The data cannot tell such coefficients apart.{_why([name for named in together for name in named])} "
+            f'{leave}, or say redundant="keep" and let priors tell them apart.'
         )
+    raise FormulaError(f"{'; '.join(told)}.{end}")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from ..errors import TunaMHError
+from ..tables.libraries import listed
+
+__all__ = ["FormulaError", "listed"]
 
 
 class FormulaError(TunaMHError, ValueError):
-    """A formula that cannot be read, or data that do not fit it; the text names the place and what to do."""
-
-
-def listed(names: list[str], most: int = 8) -> str:
-    """Names one behind the other, the first of many."""
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more:,} others" if more > 0 else "")
+    """The formula cannot be read, or the data do not fit it. The message says where, and what to do."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Factor, Numbers, Variable
+from ..tables.columns import Column, Factor, Numbers
 from .errors import FormulaError, listed
 from .functions import ELEMENTWISE, LEARNED, apply_learned
 from .syntax import COMPARISONS, Call, Name, Node, Number, Operation, Text, columns_in, spine
@@ -32,7 +32,7 @@ class Values:
 
     def __init__(
         self,
-        variables: Mapping[str, Variable],
+        variables: Mapping[str, Column],
         n_rows: int,
         states: States,
         first_row: int = 0,
@@ -45,7 +45,7 @@ class Values:
         """The number in its table of row ``k``."""
         return self._first_row + (k if self._numbers is None else int(self._numbers[k]))
 
-    def value(self, node: Node) -> Variable:
+    def value(self, node: Node) -> Column:
         """Numbers or a factor, one entry per row."""
         if isinstance(node, Name):
             return self.variables[node.name]
@@ -149,7 +149,7 @@ def reference_of(node: Node) -> str | None:
     return None
 
 
-def as_factor(found: Variable, text: str) -> Factor:
+def as_factor(found: Column, text: str) -> Factor:
     """Numbers as levels, in their order."""
     if isinstance(found, Factor):
         return found

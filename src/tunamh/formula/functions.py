@@ -27,7 +27,7 @@ LEARNED = ("center", "scale", "standardize")
 """``x - mean``; ``scale`` and ``standardize`` both ``(x - mean) / standard deviation``."""
 
 SPECIAL = ("C", "I", "offset")
-BESIDE = ("trials", "weights", "cens")
+BESIDE = ("trials", "weights", "cens", "event")
 """On the left side, behind a bar: ``y | trials(n)``."""
 
 KNOWN = (*SPECIAL, *ELEMENTWISE, *LEARNED, *BESIDE)

@@ -20,6 +20,7 @@ from .errors import FormulaError, listed
 from .evaluate import Values
 from .learning import Learned
 from .priors import INTERCEPT, named_terms, prior_of
+from .result_names import FAMILY_NAMES
 
 
 def split_further(prior: Any, further: Mapping[str, Any], terms: set[str]) -> tuple[Any, dict[str, dict[str, Any]]]:
@@ -29,12 +30,22 @@ def split_further(prior: Any, further: Mapping[str, Any], terms: set[str]) -> tu
         return prior, found
     main = {}
     for name, given in prior.items():
-        parameter, _, term = str(name).partition(" ")
-        if str(name) not in terms and parameter in found and term:
+        parameter, term = _of_parameter(str(name), found)
+        if str(name) not in terms and parameter is not None:
             found[parameter][term] = given
         else:
             main[name] = given
     return main, found
+
+
+def _of_parameter(name: str, known: Mapping[str, Any]) -> tuple[str | None, str]:
+    """The parameter and the term of ``inflation year``, or of ``inflation_year`` as results have it."""
+    for parameter in known:
+        for called in (parameter, FAMILY_NAMES.get(parameter, parameter)):
+            rest = name.removeprefix(called)
+            if rest != name and rest[:1] in (" ", "_") and rest[1:]:
+                return parameter, rest[1:]
+    return None, name
 
 
 def described_by(name: str, of: Learned, values: Values, given: Mapping[str, Any], family: Any, unit: float) -> Any:

@@ -14,13 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..priors.default import INTERCEPT, Columns
+from ..tables.columns import Factor
 from .coding import Block
-from .columns import Factor, join_levels
 from .errors import FormulaError, listed
 from .evaluate import Values, as_factor, learned_calls, reference_of
 from .right_side import MOST_COLUMNS, RightSide
 from .syntax import Call, Name, label
 from .terms import Terms, term_label
+from .variables import join_levels
 
 
 class Moments(NamedTuple):

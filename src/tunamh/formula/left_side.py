@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .columns import Factor, Numbers
+from ..tables.columns import Factor, Numbers
 from .errors import FormulaError, listed
 from .evaluate import Values, as_factor, only_argument
 from .parse import parse_expression
 from .syntax import Call, Node, Operation, label, spine
 
-_ARGUMENT = {"trials": "trials", "weights": "weights", "cens": "censored"}
+_ARGUMENT = {"trials": "trials", "weights": "weights", "cens": "censored", "event": "event"}
 
 
 class LeftSide(NamedTuple):
-    """The response, and expressions of ``trials``, ``weights`` and ``censored`` where the formula has them."""
+    """The response, and expressions of trials, weights and censoring where the formula has them."""
 
     response: Node
     beside: dict[str, Node]
@@ -33,7 +33,7 @@ def left_side(node: Node | None) -> LeftSide:
     for one in _parts(node.right):
         if not isinstance(one, Call) or one.function not in _ARGUMENT:
             raise FormulaError(
-                f"{node}: behind the bar of a response stand trials(n), weights(w) or cens(c), not {one}."
+                f"{node}: behind the bar of a response stand trials(n), weights(w), cens(c) or event(e), not {one}."
             )
         beside[_ARGUMENT[one.function]] = only_argument(one)
     return LeftSide(_checked(node.left), beside)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from .columns import Factor
+from ..results.layout import Layout, Variables
+from ..tables.columns import Factor
 from .errors import FormulaError
 from .evaluate import Values, as_factor
 from .left_side import Response
 from .parse import parse_expression
+from .result_names import layout
 from .right_side import RightSide, known_codes
 from .syntax import Node, columns_in, label
 from .terms import Term, columns_of, term_label, terms_of
-from .variables import as_columns, read, rows_in
+from .variables import as_columns, read
 
 VERSION = 1
 
@@ -48,7 +50,7 @@ class GroupSide:
         return cls(str(found["name"]), by, RightSide.from_json(found["columns"]))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FormulaModel:
     """What a formula says of data of one kind.
 
@@ -66,11 +68,26 @@ class FormulaModel:
     dropped: int = 0
     """Rows with missing values that were left out."""
 
+    def __str__(self) -> str:
+        """The formula as it was typed."""
+        return self.formula
+
+    def __repr__(self) -> str:
+        return f"FormulaModel({self.formula!r})"
+
+    def layout(self, variables: Variables, groupings: Sequence[Any]) -> Layout:
+        """What results call the parameters: a variable for every term (`tunamh.formula.result_names`)."""
+        return layout(self, variables, groupings)
+
     @property
     def predictor_columns(self) -> list[str]:
         """The columns that new rows must have."""
+        return self.columns_needed(lambda one: True)
+
+    def columns_needed(self, counts: Callable[[GroupSide], bool]) -> list[str]:
+        """The columns that new rows must have if only those group effects count for which ``counts`` holds."""
         names = columns_of(self.side.terms)
-        for one in self.groups:
+        for one in filter(counts, self.groups):
             names += [name for atom in one.by for name in columns_in(atom)] + columns_of(one.columns.terms)
         for side in self.others.values():
             names += columns_of(side.terms)
@@ -89,7 +106,7 @@ class FormulaModel:
             if one.missing.any():
                 row = int(np.argmax(one.missing)) + first_row
                 raise FormulaError(f"column {name} has a missing value in row {row}: drop or fill such rows first.")
-        return Values(found, rows_in(columns), self.states, first_row)
+        return Values(found, columns.n_rows, self.states, first_row)
 
     def offset(self, values: Values) -> np.ndarray | None:
         if not self.offsets:

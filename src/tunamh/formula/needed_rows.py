@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._arguments import shown
+from ..tables.frames import CompleteRows, complete_rows
 from ..tables.matrices import aligned, as_vector
-from .columns import Variable
 from .errors import FormulaError
 from .evaluate import Values
 from .left_side import left_side
 from .parse import parse, parse_expression
 from .syntax import Name, Node, columns_in
 from .terms import Terms, columns_of, terms_of
-from .variables import as_columns, read, rows_in
+from .variables import as_columns, read
 
 
 class Read(NamedTuple):
@@ -36,7 +36,7 @@ class Read(NamedTuple):
         return list(dict.fromkeys(found + [name for terms in self.others.values() for name in columns_of(terms)]))
 
 
-def read_formula(formula: str, columns: Mapping[str, Any], beside: dict[str, Any], predictors: Any) -> Read:
+def read_formula(formula: str, columns: Sequence[str], beside: dict[str, Any], predictors: Any) -> Read:
     parsed = parse(formula)
     left = left_side(parsed.left)
     named, arrays = dict(left.beside), {}
@@ -53,7 +53,7 @@ def read_formula(formula: str, columns: Mapping[str, Any], beside: dict[str, Any
         raise FormulaError(f"the response {left.response} stands among the terms, too: it would explain itself.")
     if "." in used or "." in columns_of(right):
         raise FormulaError("'.' stands for all other columns, and is a term of its own.")
-    return Read(str(parsed), left.response, right, named, arrays, _others(predictors))
+    return Read(" ".join(formula.split()), left.response, right, named, arrays, _others(predictors))
 
 
 def _others(predictors: Any) -> dict[str, Terms]:
@@ -72,38 +72,35 @@ def _others(predictors: Any) -> dict[str, Terms]:
 
 
 class RowsOf(NamedTuple):
-    """Rows without missing values: their columns, numbers in the table, and what was given beside as arrays."""
+    """Rows without missing values, and what was given beside as arrays."""
 
-    variables: dict[str, Variable]
-    n_rows: int
-    numbers: np.ndarray | None
+    complete: CompleteRows
     arrays: dict[str, Any]
-    dropped: int
+
+    @property
+    def dropped(self) -> int:
+        return self.complete.lost
 
     def values(self, states: Any) -> Values:
-        return Values(self.variables, self.n_rows, states, numbers=self.numbers)
+        return values_of(self.complete, states)
+
+
+def values_of(complete: CompleteRows, states: Any, first_row: int = 0) -> Values:
+    return Values(complete.columns, complete.n_rows, states, first_row, complete.numbers)
 
 
 def rows_of(asked: Read, data: Any, missing: str) -> RowsOf:
-    columns = as_columns(data)
-    n_rows = rows_in(columns)
-    variables = read(columns, asked.names)
-    if n_rows == 0:
+    table = as_columns(data)
+    found = complete_rows(read(table, asked.names), table.n_rows)
+    if table.n_rows == 0:
         raise FormulaError("the data have no rows.")
     arrays = dict(zip(asked.arrays, aligned(data, "the data", **asked.arrays), strict=True))
-    arrays = {name: _one_per_row(name, given, n_rows) for name, given in arrays.items()}
-    holes = {name: int(one.missing.sum()) for name, one in variables.items() if one.missing.any()}
-    if not holes:
-        return RowsOf(variables, n_rows, None, arrays, 0)
-    gone = np.any([variables[name].missing for name in holes], axis=0)
-    if missing == "error":
-        raise FormulaError(missing_told(holes, int(gone.sum()), n_rows, int(np.argmax(gone))))
-    if gone.all():
-        raise FormulaError(f"every row has a missing value (in {', '.join(holes)}): no rows are left.")
-    keep = ~gone
-    kept = {name: one.take(keep) for name, one in variables.items()}
-    arrays = {name: given[keep] for name, given in arrays.items()}
-    return RowsOf(kept, int(keep.sum()), np.flatnonzero(keep), arrays, int(gone.sum()))
+    arrays = {name: _one_per_row(name, given, table.n_rows) for name, given in arrays.items()}
+    if found.holes and missing == "error":
+        raise FormulaError(missing_told(found.holes, found.lost, table.n_rows, int(np.argmin(found.keep))))
+    if found.n_rows == 0:
+        raise FormulaError(f"every row has a missing value (in {', '.join(found.holes)}): no rows are left.")
+    return RowsOf(found, {name: given[found.keep] for name, given in arrays.items()} if found.holes else arrays)
 
 
 def _one_per_row(name: str, given: Any, n_rows: int) -> np.ndarray:

@@ -7,7 +7,9 @@ from typing import Any
 
 from .._arguments import shown
 from ..priors.default import INTERCEPT, ByTerm, beside_intercept, coefficient_scales, intercept_prior
-from ..priors.independent import IndependentPrior, Normal
+from ..priors.independent import IndependentPrior
+from ..priors.normal import Normal
+from ..priors.registry import independent_names
 from .errors import FormulaError, listed
 from .learning import Learned
 from .parse import parse
@@ -19,7 +21,7 @@ from .terms import terms_of
 def prior_of(
     given: Any,
     learned: Learned,
-    location: tuple[float, float],
+    location: tuple[float | None, float],
     classes: Sequence[str] | None = None,
     intercept: IndependentPrior | None = None,
 ) -> Any:
@@ -90,8 +92,8 @@ def _by_name(given: Mapping[Any, Any], side: RightSide) -> dict[str, Independent
     for name, prior in given.items():
         if isinstance(prior, type) or not isinstance(prior, IndependentPrior):
             raise TypeError(
-                f"the prior of {name} must be Flat, Normal, StudentT, Laplace or Cauchy of tunamh.priors, such as "
-                f"tunamh.Normal(scale=1), got {shown(prior)}."
+                f"the prior of {name} must be {independent_names()} of tunamh.priors, such as tunamh.Normal(scale=1), "
+                f"got {shown(prior)}."
             )
         if any(isinstance(value, tuple | dict) for value in prior.by_column().values()):
             raise FormulaError(

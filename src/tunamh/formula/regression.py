@@ -10,8 +10,10 @@ from ..groups import MixedModel
 from ..rows.table_source import Tables
 from ..targets import GLM
 from ..targets.families.plain import as_family
-from .build import learned_model, regression_of_tables, target_of
+from .build import default_family, learned_model, regression_of_tables, target_of
+from .errors import FormulaError
 from .needed_rows import read_formula, rows_of
+from .result_names import by_own_names
 from .tables import in_memory, may_be_held
 from .variables import as_columns, refuse_unknown
 
@@ -22,55 +24,58 @@ def regression(
     formula: str,
     data: Any,
     *,
-    family: Any,
+    family: Any = None,
     prior: Any = None,
     weights: Any = None,
     trials: Any = None,
     censored: Any = None,
+    event: Any = None,
     predictors: Mapping[str, str] | None = None,
     missing: str = "error",
     redundant: str = "error",
     keep_effects: bool | None = None,
 ) -> GLM | MixedModel:
-    """The target of a formula, to be given to `tunamh.sample`.
+    """Return the target of a formula, for `tunamh.sample`.
 
-    Formulas are parsed by a small reader of their own (docs/formula.md): nothing in them is evaluated as Python.
+    A small parser reads the formula (docs/formula.md). Nothing in it is evaluated as Python.
 
     Parameters
     ----------
     formula : str
-        ``response ~ terms``: columns (odd names in backticks), ``+ - * : / **``, ``C(x)``, ``I(x**2)``, ``log(x)`` and
-        other functions, ``offset(log(x))``, ``(1 | group)`` and ``(x | group)``. There is an intercept unless ``0 +``
-        says otherwise. Text and categories are coded by level, the first being the reference.
+        ``response ~ terms``. Terms are columns (unusual names in backticks), ``+ - * : / **``, ``C(x)``, ``I(x**2)``,
+        ``log(x)`` and other functions, ``offset(log(x))``, ``(1 | group)`` and ``(x | group)``. There is an intercept
+        unless the formula has ``0 +``. Text and categories are factors; the first level is the reference.
     data : table
-        pandas, polars or pyarrow, a dict of arrays, or tables that come in blocks (`tunamh.open_rows`: Parquet files,
-        Dask). If the columns of the formula fit into the ``memory`` that these allow, they are read once and held; if
-        not, rows are read as often as needed, and group effects and ``predictors`` are refused.
-    family : Family
-        As `tunamh.GLM` takes it, such as ``tunamh.Logistic()``.
+        A pandas, polars or pyarrow table, a dict of arrays, or tables in blocks (`tunamh.open_rows`: Parquet files,
+        Dask). If the columns of the formula fit into the ``memory`` of `open_rows`, they are read once. If not, every
+        pass reads them again, and group effects and ``predictors`` raise an error.
+    family : Family or str, optional
+        The distribution of the response, such as ``tunamh.Logistic()`` or ``"logistic"``; see `tunamh.GLM`. The default
+        is ``tunamh.Gaussian()`` for a response of numbers. A response with two values needs a family.
     prior : optional
-        A prior for every coefficient but the intercept; or a dict by term, such as
-        ``{"distance": Normal(scale=1), "C(carrier)": Normal(scale=2)}``, where what is not named has the default, and
-        ``"(1 | carrier)"`` names the scale of group effects. The default is weakly informative, in the units of the
-        data (docs/priors.md): ``Normal(scale=2.5 u / sd(x))`` for numbers, ``Normal(scale=2.5 u)`` for levels, and for
-        the intercept a wide normal law about the responses' mean; ``u`` is the responses' standard deviation where
-        they are real, and 1 behind a link. `tunamh.Flat()` is no prior.
-    weights, trials, censored : str or array, optional
-        As of `GLM`; a text names a column.
+        One prior for all coefficients except the intercept; or a dict by term, such as ``{"distance": Normal(scale=1),
+        "C(carrier)": Normal(scale=2)}``. In the dict ``"(1 | carrier)"`` stands for the scale of group effects, and
+        terms that it does not name keep their default. The default is weakly informative (docs/priors.md):
+        ``Normal(scale=2.5 u / sd(x))`` for numbers, ``Normal(scale=2.5 u)`` for levels, and for the intercept a wide
+        normal prior about the mean of the response. ``u`` is the standard deviation of a real response, and 1 for
+        families with a link. `tunamh.Flat()` means no prior.
+    weights, trials, censored, event : str or array, optional
+        As for `GLM`; a string is the name of a column.
     predictors : dict of formulas, optional
-        Of the family's further parameters, such as ``{"scale": "~ distance"}``. ``prior`` names their terms by
-        parameter and term, such as ``"scale distance"``; the default is the same, with a proper prior of the intercept.
+        Formulas for other parameters of the family, such as ``{"scale": "~ distance"}``. In ``prior`` their terms are
+        named by parameter and term, such as ``"scale distance"``. Their intercept has a proper default prior.
     missing : "error" or "drop"
-        What to do with rows that have a missing value in a column that is needed.
+        Raise an error for missing values in the columns of the formula, or drop these rows.
     redundant : "error" or "keep"
-        What to do with columns that are sums of others. Kept, they need proper priors.
+        Raise an error for columns that are linear combinations of others, or keep them. They then need proper priors.
     keep_effects : bool, optional
-        As of `MixedModel`.
+        As for `MixedModel`.
 
     Returns
     -------
     GLM or MixedModel
-        Its attribute ``formula`` holds what was learned from the data, its results can be given to `tunamh.predict`.
+        Its attribute ``formula`` has the levels, means and reference levels learned from the data. `tunamh.predict`
+        takes its results.
 
     Examples
     --------
@@ -80,14 +85,21 @@ def regression(
     for name, value in {"missing": missing, "redundant": redundant}.items():
         if value not in _CHOICES[name]:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, _CHOICES[name]))}, got {shown(value)}.")
-    family = as_family(family)
-    beside = {"weights": weights, "trials": trials, "censored": censored}
+    family = None if family is None else as_family(family)
+    beside = {"weights": weights, "trials": trials, "censored": censored, "event": event}
+    predictors = by_own_names(predictors, () if family is None else family.described)
     in_blocks = isinstance(data, Tables)
-    asked = read_formula(formula, dict.fromkeys(data.names) if in_blocks else as_columns(data), beside, predictors)
-    refuse_unknown(asked.names, list(data.names) if in_blocks else list(as_columns(data)))
+    names = list(data.names) if in_blocks else as_columns(data).names
+    asked = read_formula(formula, names, beside, predictors)
+    refuse_unknown(asked.names, names)
     if in_blocks and not may_be_held(asked, data):
+        if family is None:
+            raise FormulaError(
+                "rows that do not fit into memory need a family: say family=, such as tunamh.Gaussian()."
+            )
         return regression_of_tables(asked, data, family, prior, missing, redundant)
     data = in_memory(asked, data) if in_blocks else data
     rows = rows_of(asked, data, missing)
+    family = default_family(asked, rows) if family is None else family
     model, learned, further = learned_model(asked, rows, family)
     return target_of(model, learned, further, rows, family, prior, redundant, keep_effects)

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..targets.designs import DenseDesign, GatheredDesign
-from ..targets.designs.indexed import NOWHERE, GatheredBlock
+from ..targets.designs import DenseDesign, IndexedDesign
+from ..targets.designs.indexed import NOWHERE, IndexedBlock
 from .coding import Block, blocks_of
 from .errors import FormulaError, listed
 from .evaluate import Values, as_factor
 from .parse import parse_expression
-from .syntax import label
+from .syntax import Operation, label
 from .terms import Terms, term_label, terms_of
 
 MOST_COLUMNS = 5000
@@ -36,15 +36,15 @@ class Columns(NamedTuple):
     def design(self) -> Any:
         if self.positions.shape[1] == 0:
             return DenseDesign(np.ascontiguousarray(self.whole))
-        return GatheredDesign(self.whole, self.positions, self.values, self.dim)
+        return IndexedDesign(self.whole, self.positions, self.values, self.dim)
 
-    def block(self) -> GatheredBlock:
+    def block(self) -> IndexedBlock:
         """For compiled code, which would not notice positions that a stranger's model puts outside its columns."""
         at = self.positions
         if self.whole.shape[1] > self.dim or (at.size and not (at.min() >= NOWHERE and at.max() < self.dim)):
             raise FormulaError(f"the model names columns outside its {self.dim}.")
         values = np.empty((len(self.whole), 0)) if self.values is None else self.values
-        return GatheredBlock(np.ascontiguousarray(self.whole), at, values, self.dim)
+        return IndexedBlock(np.ascontiguousarray(self.whole), at, values, self.dim)
 
     def dense(self) -> np.ndarray:
         return self.block().dense()
@@ -106,18 +106,31 @@ class RightSide:
         ]
 
     def _names(self, block: Block) -> list[str]:
+        order, factors = self._order(block), {label(one.atom) for one in block.factors}
+        found = []
+        for levels in self.cell_levels(block):
+            left = iter(levels)
+            found.append(":".join(f"{name}[{next(left)}]" if name in factors else name for name in order))
+        return found
+
+    def _order(self, block: Block) -> list[str]:
+        """The factors and numbers of a block, in the order of its term."""
+        inside = {label(one.atom) for one in block.factors} | set(map(label, block.numbers))
+        return [name for name in map(label, block.term) if name in inside]
+
+    def block_name(self, block: Block) -> str:
+        """The term, or the part of it that the block is about."""
+        return ":".join(self._order(block)) if block.factors else term_label(block.term)
+
+    def cell_levels(self, block: Block) -> list[tuple[str, ...]]:
+        """The levels of each column of a block with factors, in the order of its term."""
         sizes = self.sizes(block)
         cells = np.asarray(self.cells[block.key]) if len(sizes) > 1 else np.arange(sizes[0])
-        codes = dict(zip((label(one.atom) for one in block.factors), np.unravel_index(cells, sizes), strict=True))
-        full = {label(one.atom): one.full for one in block.factors}
-        order = [name for name in map(label, block.term) if name in codes or name in map(label, block.numbers)]
-
-        def part(name: str, k: int) -> str:
-            if name not in codes:
-                return name
-            return f"{name}[{self.levels[name][int(codes[name][k]) + (not full[name])]}]"
-
-        return [":".join(part(name, k) for name in order) for k in range(len(cells))]
+        codes = {}
+        for one, code in zip(block.factors, np.unravel_index(cells, sizes), strict=True):
+            name = label(one.atom)
+            codes[name] = [self.levels[name][k + (not one.full)] for k in code.tolist()]
+        return list(zip(*(codes[name] for name in self._order(block) if name in codes), strict=True))
 
     # --------------------------------------------------------------------------------------------------- of rows
 
@@ -216,7 +229,7 @@ def written(terms: Terms) -> str:
 
 def _loose(atom: Any) -> bool:
     """A comparison needs its parentheses."""
-    return hasattr(atom, "operator")
+    return isinstance(atom, Operation)
 
 
 def known_codes(values: Values, atom: Any, levels: tuple[str, ...]) -> np.ndarray:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, NamedTuple
@@ -19,44 +18,29 @@ from ..groups.from_tables import BYTES_OF_AN_EFFECT
 from ..rows.in_memory import every_block, fits
 from ..rows.source import Factored, Rows
 from ..rows.table_source import RowsOfTables, TableBlock, Tables
-from ..rows.trials import counted, first_wrong
+from ..rows.trials import counted, refuse_wrong_trials
+from ..tables.columns import Column, Factor
+from ..tables.frames import CompleteRows, Frame, complete_rows
 from ..targets import GLM
 from ..targets.designs.indexed import NOWHERE
 from ..targets.families.base import BaseFamily, Location
-from .columns import Factor, Variable, join_levels
+from .censoring import censoring_of
 from .errors import FormulaError
-from .evaluate import Values
 from .learning import FirstLook, Learned, Moments, SecondLook, completed, first_look, learned, second_look
 from .left_side import Response, response_of_levels
 from .model import FormulaModel
-from .needed_rows import Read, missing_told
+from .needed_rows import Read, missing_told, values_of
 from .priors import prior_of
 from .syntax import label
-from .variables import as_columns, joined_variables, read, rows_in
+from .variables import as_columns, join_levels, joined_variables, read
 
 _FEW = 16  # responses of a block that are kept, to know their spread
 
 
-class Opened(NamedTuple):
-    """The rows of a block of which nothing is missing: which they are, and their columns."""
-
-    n_rows: int
-    keep: np.ndarray
-    values: Values
-    holes: dict[str, int]
-
-
-def opened(block: TableBlock, names: list[str], states: Mapping[str, Any]) -> Opened:
-    columns = as_columns(block.table)
-    variables, n_rows = read(columns, names), rows_in(columns)
-    holes = {name: int(one.missing.sum()) for name, one in variables.items() if one.missing.any()}
-    keep = np.ones(n_rows, bool)
-    for name in holes:
-        keep &= ~variables[name].missing
-    if holes:
-        variables = {name: one.take(keep) for name, one in variables.items()}
-    numbers = np.flatnonzero(keep) if holes else None
-    return Opened(n_rows, keep, Values(variables, int(keep.sum()), states, block.start, numbers), holes)
+def opened(block: TableBlock, names: list[str]) -> CompleteRows:
+    """The rows of a block of which nothing is missing."""
+    table = as_columns(block.table)
+    return complete_rows(read(table, names), table.n_rows)
 
 
 class FirstAnswer(NamedTuple):
@@ -76,14 +60,15 @@ class AskFirst:
     asked: Read
 
     def __call__(self, block: TableBlock) -> FirstAnswer:
-        rows = opened(block, self.asked.names, {})
-        look = first_look(self.asked.right, rows.values)
-        found = rows.values.value(self.asked.response)
-        beside = rows.holes, int((~rows.keep).sum())
+        rows = opened(block, self.asked.names)
+        values = values_of(rows, {}, block.start)
+        look = first_look(self.asked.right, values)
+        found = values.value(self.asked.response)
+        beside = rows.holes, rows.lost
         if isinstance(found, Factor):
             used = tuple(found.levels[code] for code in np.unique(found.codes).tolist())
             return FirstAnswer(look, *beside, used, found.ordered, None, np.empty(0))
-        y = rows.values.numbers(self.asked.response)
+        y = values.numbers(self.asked.response)
         return FirstAnswer(look, *beside, None, False, Moments.of(y), y[:: max(1, len(y) // _FEW)])
 
 
@@ -95,7 +80,7 @@ class AskSecond:
     side: Any
 
     def __call__(self, block: TableBlock) -> SecondLook:
-        return second_look(self.side, opened(block, self.names, self.side.states).values)
+        return second_look(self.side, values_of(opened(block, self.names), self.side.states, block.start))
 
 
 @dataclass(frozen=True)
@@ -117,8 +102,8 @@ class FormulaRows:
 
     def __call__(self, block: TableBlock) -> Rows:
         model = self.model
-        rows = opened(block, self.names, model.states)
-        values, keep, n = rows.values, rows.keep, rows.n_rows
+        rows = opened(block, self.names)
+        values, keep, n = values_of(rows, model.states, block.start), rows.keep, len(rows.keep)
         columns = model.side.columns(values)
         whole = _spread(columns.whole, keep, n, 0.0)
         X: Any = whole
@@ -131,8 +116,8 @@ class FormulaRows:
             weights = np.ones(values.n_rows)
         trials = beside.get("trials")
         if trials is not None:
-            _refuse_wrong_trials(values, y, trials)
-        offset, censored = model.offset(values), beside.get("censored")
+            refuse_wrong_trials(y, trials, FormulaError, lambda row: f"row {values.row(row)}")
+        offset, censored = model.offset(values), censoring_of(beside)
         filler = self.filler if trials is None else 0.0
         filled: Any = [
             None if given is None else _spread(given, keep, n, fill)
@@ -149,15 +134,6 @@ def _spread(kept: np.ndarray, keep: np.ndarray, n: int, fill: float) -> np.ndarr
     found = np.full((n, *kept.shape[1:]), fill, dtype=kept.dtype)
     found[keep] = kept
     return found
-
-
-def _refuse_wrong_trials(values: Values, y: np.ndarray, trials: np.ndarray) -> None:
-    row = first_wrong(y, trials)
-    if row is not None:
-        raise FormulaError(
-            f"row {values.row(row)} has {y[row]:g} of {trials[row]:g} trials: both must be whole numbers, the first "
-            "from 0 to the trials."
-        )
 
 
 # ------------------------------------------------------------------------------------------------------ the target
@@ -180,16 +156,16 @@ def may_be_held(asked: Read, tables: Tables) -> bool:
     return fits(tables, asked.names, numbers=numbers, more=more, needed_by=needs_rows_at_hand(asked))
 
 
-def in_memory(asked: Read, tables: Tables) -> dict[str, Variable]:
+def in_memory(asked: Read, tables: Tables) -> Frame:
     """The columns that a formula needs, of all rows."""
-    return joined_variables(list(every_block(tables, _Columns(asked.names), asked.names)))
+    return joined_variables(list(every_block(tables, _Columns(asked.names), asked.names)), tables.n_rows)
 
 
 @dataclass(frozen=True)
 class _Columns:
     names: list[str]
 
-    def __call__(self, block: TableBlock) -> dict[str, Variable]:
+    def __call__(self, block: TableBlock) -> dict[str, Column]:
         return read(as_columns(block.table), self.names)
 
 

@@ -1,54 +1,46 @@
-"""The columns of a table that a formula needs, by name.
+"""The columns of a table that a formula needs, by name: numbers, or levels of text and categories.
 
-Tables are pandas, polars or pyarrow, dicts of arrays, and structured arrays; the libraries are recognised by what their
-objects offer, and none is imported.
+Tables are those of any library of data frames, dicts of arrays, and structured arrays.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from ..tables.matrices import column_names, repeated
-from .columns import Factor, Numbers, Variable, join_levels, variable
+from ..tables.columns import Column, Factor, Numbers, joined
+from ..tables.frames import Frame, frame_of, frame_of_columns
+from ..tables.kinds import Unreadable
+from ..tables.levels import read_column
+from ..tables.libraries import LazyTable, RepeatedNames
+from ..tables.matrices import LARGEST
 from .errors import FormulaError, listed
 
 
-def as_columns(table: Any) -> dict[str, Any]:
+def as_columns(table: Any) -> Frame:
     """A table's columns by name, however accents are composed."""
-    return {unicodedata.normalize("NFC", name): column for name, column in _columns(table).items()}
+    found = _columns(table)
+    return Frame({unicodedata.normalize("NFC", name): one for name, one in found.columns.items()}, found.n_rows)
 
 
-def _columns(table: Any) -> dict[str, Any]:
-    if hasattr(type(table), "collect") and hasattr(type(table), "columns"):
-        raise TypeError("the data are a lazy frame, which has no rows yet: pass data.collect().")
-    names = column_names(table)
-    if names is not None:
-        twice = repeated(names)
-        if twice:
-            raise FormulaError(
-                f"the data have more than one column of the name {listed(twice)}: rename or drop columns."
-            )
-        if hasattr(table, "iloc"):
-            return {str(name): column for name, column in table.items()}
-        return {name: table[name] for name in names}
-    if isinstance(table, Mapping):
-        columns = {str(name): column for name, column in table.items()}
-        lengths = {
-            name: len(column) for name, column in columns.items() if np.ndim(column) or hasattr(column, "__len__")
-        }
-        single = [name for name in columns if name not in lengths]
-        if single:
-            raise FormulaError(f"column {single[0]} of the data is a single value: give one entry per row.")
-        if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{name} {length:,}" for name, length in list(lengths.items())[:8])
-            raise FormulaError(f"the columns of the data have different lengths: {told}.")
-        return columns
+def _columns(table: Any) -> Frame:
+    try:
+        found = frame_of(table)
+        if found is None and isinstance(table, Mapping) and not _is_of_draws(table):
+            found = frame_of_columns(table, "the data")
+    except LazyTable:
+        raise TypeError("the data are a lazy frame, which has no rows yet: pass data.collect().") from None
+    except RepeatedNames as error:
+        raise FormulaError(f"the data have {error.problem}") from None
+    except ValueError as error:
+        raise FormulaError(str(error)) from None
+    if found is not None:
+        return found
     if isinstance(table, np.ndarray) and table.dtype.names:
-        return {name: table[name] for name in table.dtype.names}
+        return Frame({name: table[name] for name in table.dtype.names}, len(table))
     if isinstance(table, np.ndarray):
         raise TypeError(
             "the data are an array without column names, and a formula needs them: pass a data frame, or a dict such "
@@ -60,14 +52,54 @@ def _columns(table: Any) -> dict[str, Any]:
     )
 
 
-def rows_in(columns: Mapping[str, Any]) -> int:
-    return 0 if not columns else len(next(iter(columns.values())))
+def _is_of_draws(table: Mapping[Any, Any]) -> bool:
+    import xarray
+
+    return isinstance(table, xarray.DataTree)
 
 
-def read(columns: Mapping[str, Any], names: list[str]) -> dict[str, Variable]:
+def read(table: Frame, names: Iterable[str]) -> dict[str, Column]:
     """The columns that a formula needs."""
-    refuse_unknown(names, list(columns))
-    return {name: variable(columns[name], name) for name in names}
+    names = list(names)
+    refuse_unknown(names, table.names)
+    return {name: variable(table.columns[name], name) for name in names}
+
+
+def variable(column: Any, name: str) -> Column:
+    """One column: numbers in double precision, NaN where one is missing, or levels that occur."""
+    if isinstance(column, Numbers | Factor):
+        return column
+    if np.ndim(column) > 1:
+        raise FormulaError(f"column {name} has {np.ndim(column)} dimensions: give one number per row.")
+    try:
+        found = read_column(column, f"column {name}")
+    except Unreadable as error:
+        raise FormulaError(f"column {name} holds {error.kind}: {error.advice}.") from None
+    if isinstance(found, Factor):
+        _refuse_written_alike(name, found.levels)
+        return found
+    values = np.asarray(found.values, dtype=np.float64)
+    _refuse_unusable(name, values)
+    return Numbers(values)
+
+
+def _refuse_written_alike(name: str, levels: tuple[str, ...]) -> None:
+    if len(set(levels)) < len(levels):
+        twice = next(level for level in levels if levels.count(level) > 1)
+        raise FormulaError(f"column {name} has two categories that are written {twice!r}: rename one of them.")
+
+
+def _refuse_unusable(name: str, values: np.ndarray) -> None:
+    """Raise for the first number that is infinite or too large; NaN is a missing value."""
+    with np.errstate(invalid="ignore"):
+        wrong = np.abs(values) > LARGEST
+    if not wrong.any():
+        return
+    row = int(np.argmax(wrong))
+    found = f"column {name} has {values[row]:g} in row {row}"
+    if np.isinf(values[row]):
+        raise FormulaError(f"{found}: every value must be finite or missing.")
+    raise FormulaError(f"{found}, too large to compute with: rescale it.")
 
 
 def refuse_unknown(names: list[str], there: list[str]) -> None:
@@ -87,22 +119,25 @@ def refuse_unknown(names: list[str], there: list[str]) -> None:
     )
 
 
-def joined_variables(blocks: list[dict[str, Variable]]) -> dict[str, Variable]:
+def join_levels(found: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """Levels of all blocks: in the order that the blocks agree on, else sorted, numbers as numbers."""
+    distinct = list(dict.fromkeys(found))
+    longest = max(distinct, key=len)
+    union = {level for levels in distinct for level in levels}
+    if len(union) == len(longest):
+        return longest
+    try:
+        return tuple(sorted(union, key=float))
+    except ValueError:
+        return tuple(sorted(union))
+
+
+def joined_variables(blocks: list[dict[str, Column]], n_rows: int) -> Frame:
     """Columns of all blocks one behind the other, with the levels of all."""
-    found: dict[str, Variable] = {}
+    found: dict[str, Column] = {}
     for name in blocks[0]:
-        parts = [block[name] for block in blocks]
-        factors = [part for part in parts if isinstance(part, Factor)]
-        numbers = [part for part in parts if isinstance(part, Numbers)]
-        if not factors:
-            found[name] = Numbers(np.concatenate([part.values for part in numbers]))
-            continue
-        if any(not part.missing.all() for part in numbers):
-            raise FormulaError(f"column {name} holds numbers in some blocks and text in others.")
-        levels = join_levels([part.levels for part in factors])
-        codes = [
-            part.recoded(levels) if isinstance(part, Factor) else np.full(len(part.values), -1, dtype=np.int64)
-            for part in parts
-        ]
-        found[name] = Factor(np.concatenate(codes), levels, all(part.ordered for part in factors))
-    return found
+        try:
+            found[name] = joined([block[name] for block in blocks], join_levels)
+        except ValueError as error:
+            raise FormulaError(f"column {name} holds {error}.") from None
+    return Frame(found, n_rows)

@@ -7,57 +7,57 @@ from typing import Any
 import numpy as np
 
 from ..rows.source import Rows
-from ..targets.designs import GatheredDesign
+from ..targets.designs import IndexedDesign
 from ..targets.designs.dense_block import DenseBlock
-from ..targets.designs.indexed import NOWHERE, GatheredBlock
-from ..targets.designs.multi_predictor import SeveralBlock, SeveralLayout
-from ..targets.designs.with_offset import ShiftedBlock, ShiftedDesign
+from ..targets.designs.indexed import NOWHERE, IndexedBlock
+from ..targets.designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout
+from ..targets.designs.with_offset import BlockWithOffset, DesignWithOffset
 from ..targets.glm import GLM
-from ..targets.observations.observed import Arranged
+from ..targets.observations.observed import TransformedRows
 from .grouping import Grouping
 
 
-def with_groups(base: GLM, groupings: list[Grouping], begins: int) -> tuple[Any, Arranged]:
+def with_groups(base: GLM, groupings: list[Grouping], begins: int) -> tuple[Any, TransformedRows]:
     """Rows with one more position for every column of effects, behind those of the base.
 
     Of a design with several predictors, the first block of columns has the coefficients, and gets the effects.
     """
     observations = base.observations
     design = observations.design
-    if isinstance(design, SeveralLayout):
+    if isinstance(design, MultiPredictorLayout):
         of, columns = design.blocks[0][0], design.dims[0]  # type: ignore[index]
     else:
         of, columns = design.numbers, base.dim
     whole = int(of.columns) if of.positions else columns
     dim = begins + sum(one.groups * one.q for one in groupings)
     count = int(of.positions) + sum(one.q for one in groupings)
-    gathered: Any = GatheredDesign(np.empty((1, whole)), np.zeros((1, count)), np.zeros((1, count)), dim)
+    gathered: Any = IndexedDesign(np.empty((1, whole)), np.zeros((1, count)), np.zeros((1, count)), dim)
     if of.shifted:
-        gathered = ShiftedDesign(gathered, np.zeros(1))
+        gathered = DesignWithOffset(gathered, np.zeros(1))
     starts = np.concatenate([[begins], begins + np.cumsum([one.groups * one.q for one in groupings])])
 
     def grouped(given: Any, which: slice) -> Any:
-        plain: Any = given.block if isinstance(given, ShiftedBlock) else given
+        plain: Any = given.block if isinstance(given, BlockWithOffset) else given
         made: Any = _with_positions(plain, which, groupings, starts, dim)
-        return ShiftedBlock(made, given.dot(np.zeros(columns)), gathered.numbers.width) if of.shifted else made
+        return BlockWithOffset(made, given.matvec(np.zeros(columns)), gathered.numbers.width) if of.shifted else made
 
     layout = gathered
-    if isinstance(design, SeveralLayout):
-        layout = SeveralLayout([(gathered.numbers, dim), *design.blocks[1:]], design.terms, design.predictors)
+    if isinstance(design, MultiPredictorLayout):
+        layout = MultiPredictorLayout([(gathered.numbers, dim), *design.blocks[1:]], design.terms, design.predictors)
 
     def change(rows: Rows) -> Rows:
         which = slice(rows.start, rows.start + len(rows.y))
-        if not isinstance(rows.X, SeveralBlock):
+        if not isinstance(rows.X, MultiPredictorBlock):
             return rows._replace(X=grouped(rows.X, which))
         first, *others = rows.X.blocks
-        return rows._replace(X=SeveralBlock((grouped(first, which), *others), layout, len(rows.y)))
+        return rows._replace(X=MultiPredictorBlock((grouped(first, which), *others), layout, len(rows.y)))
 
-    return layout, Arranged(observations, layout, change)
+    return layout, TransformedRows(observations, layout, change)
 
 
 def _with_positions(
-    block: DenseBlock | GatheredBlock, which: slice, groupings: list[Grouping], starts: np.ndarray, dim: int
-) -> GatheredBlock:
+    block: DenseBlock | IndexedBlock, which: slice, groupings: list[Grouping], starts: np.ndarray, dim: int
+) -> IndexedBlock:
     positions, values = [], []
     if isinstance(block, DenseBlock):
         whole = np.asarray(block.X, dtype=np.float64)
@@ -69,7 +69,7 @@ def _with_positions(
         codes = one.codes[which]
         positions.append((start + codes[:, None] * one.q + np.arange(one.q)).astype(np.int32))
         values.append(one.Z[which])
-    return GatheredBlock(
+    return IndexedBlock(
         np.ascontiguousarray(whole),
         np.ascontiguousarray(np.concatenate(positions, axis=1)),
         np.ascontiguousarray(np.concatenate(values, axis=1)),

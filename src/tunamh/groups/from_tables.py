@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .._arguments import shown
-from ..rows.in_memory import HeldTable, fits, hold
+from ..rows.in_memory import fits, load_columns
 from ..rows.table_source import SomeColumns, Tables
-from ..targets.observations.inputs import Beside, by_name, columns_named
+from ..tables.frames import Frame
+from ..targets.observations.inputs import RowExtras, by_name, columns_named
 from .grouping import GroupEffects
 
 BYTES_OF_AN_EFFECT = 320
@@ -15,8 +16,8 @@ BYTES_OF_AN_EFFECT = 320
 
 
 def from_tables(
-    X: SomeColumns | Tables, y: Any, beside: Beside, groups: Any
-) -> tuple[HeldTable, Any, Beside, list[GroupEffects]]:
+    X: SomeColumns | Tables, y: Any, beside: RowExtras, groups: Any
+) -> tuple[Frame, Any, RowExtras, list[GroupEffects]]:
     """All columns in memory: what a model with groups takes where a user names them."""
     tables: Tables = X.tables if isinstance(X, SomeColumns) else X
     given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in _listed(groups)]
@@ -28,9 +29,11 @@ def from_tables(
     wanted = list(dict.fromkeys([*named.columns, *codes, *(name for each in columns for name in each)]))
     effects = sum(max(1, len(each)) for each in columns)
     fits(tables, wanted, more=BYTES_OF_AN_EFFECT * effects, needed_by="group effects")
-    table = hold(tables, wanted)
+    table = load_columns(tables, wanted)
     found = [
-        GroupEffects(table[name], table[each] if each else None, one.name or name, one.scale, one.correlation)
+        GroupEffects(
+            table.columns[name], table.select(each) if each else None, one.name or name, one.scale, one.correlation
+        )
         for one, name, each in zip(given, codes, columns, strict=True)
     ]
     return *named.at_hand(table), found

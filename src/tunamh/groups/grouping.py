@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._arguments import moderate_number, settle, shown
+from ..priors.half_normal import HalfNormal
 from ..priors.laws import Laws
-from ..priors.positive import HalfNormal, PositivePrior, refuse_flat
-from ..tables.levels import categories
-from ..tables.matrices import as_matrix, column_names
+from ..priors.positive import PositivePrior, refuse_flat
+from ..tables.frames import column_names, name_of
+from ..tables.levels import every_level
+from ..tables.matrices import as_matrix, one_column
 from .covariance import scale_count
 
 _UNCENTRED = 10.0  # standard deviations of a column from zero
@@ -20,27 +22,27 @@ _UNCENTRED = 10.0  # standard deviations of a column from zero
 
 @dataclass(frozen=True, eq=False)
 class GroupEffects:
-    """Effects that the rows of a group share: ``v_g`` (random intercepts), or ``z_i.v_g`` (random slopes).
+    """Group effects: random intercepts ``v_g``, or random slopes ``z_i.v_g``.
 
-    The effects are normal, ``v_g ~ N(0, Sigma)``, with unknown scales and, where there are several columns, unknown
+    The effects are normal, ``v_g ~ N(0, Sigma)``, with unknown scales. With several columns they also have unknown
     correlations.
 
     Parameters
     ----------
     codes : (N,)
-        The group of every row: text, integers, or a column of categories (pandas, polars, pyarrow); of rows from
+        The group of every row: text, integers, or a column of categories (pandas, polars, pyarrow). With
         `tunamh.open_rows`, the name of such a column.
     X : (N, q) table, optional
-        The columns whose coefficients vary from group to group. None: a column of ones, random intercepts. No column
-        of ones is added: give one for intercepts and slopes together.
+        The columns whose coefficients vary by group. Default: random intercepts. No column of ones is added: include
+        one if you want intercepts and slopes.
     name : str, optional
-        By which results call the factor; by default that of a pandas or polars column, else ``group``.
+        The name of the factor in results. Default: the name of the pandas or polars column, otherwise ``group``.
     scale : prior of a positive parameter, or a list of them
-        Of the standard deviations of the effects. A number is a known scale. By default half-normal: of scale 1 for
-        intercepts behind a link (log, logit, ...), of 2.5 times the residuals' typical deviation for real responses and
-        the logarithms of times; for a column that varies, divided by its standard deviation.
+        Prior of the standard deviations of the effects; a number means a known scale. The default is half-normal. For
+        intercepts its scale is 1 if the family has a link (log, logit, ...), and 2.5 times the typical residual for
+        real responses and log times. For slopes it is divided by the standard deviation of the column.
     correlation : float
-        ``eta`` of the LKJ prior of the correlations; 1: all correlation matrices alike.
+        ``eta`` of the LKJ prior of the correlations. With 1 the prior is uniform over correlation matrices.
     """
 
     codes: Any
@@ -125,9 +127,7 @@ def _no_column(codes: Any) -> TypeError:
 def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Grouping:
     if isinstance(effects.codes, str):
         raise _no_column(effects.codes)
-    given_names = column_names(effects.codes)
-    own = given_names[0] if given_names is not None and len(given_names) == 1 else None
-    name = effects.name or own or getattr(effects.codes, "name", None) or fallback
+    name = effects.name or name_of(effects.codes) or fallback
     codes, levels = _codes(effects.codes, str(name), n_rows)
     if effects.X is None:
         Z, columns = np.ones((n_rows, 1)), [""]
@@ -139,8 +139,8 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
             row, column = np.argwhere(~np.isfinite(Z))[0]
             named = (column_names(effects.X) or [str(j) for j in range(Z.shape[1])])[int(column)]
             raise ValueError(f"X of {name} has {Z[row, column]:g} in row {row}, column {named}; drop or fill it first.")
-        label = getattr(effects.X, "name", None) if Z.shape[1] == 1 else None
-        columns = column_names(effects.X) or ([str(label)] if label else [str(j) for j in range(Z.shape[1])])
+        label = name_of(effects.X)
+        columns = column_names(effects.X) or ([label] if label else [str(j) for j in range(Z.shape[1])])
     q = Z.shape[1]
     given = list(effects.scale) if isinstance(effects.scale, list | tuple) else [effects.scale] * q
     if len(given) != q:
@@ -162,44 +162,20 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
 
 def _codes(values: Any, name: str, n_rows: int) -> tuple[np.ndarray, list[str]]:
     """Codes of the levels that occur, and these, in their order."""
-    category = categories(values, f"the codes of {name}")
-    if category is not None:
-        found = category.codes, category.levels
-    else:
-        array = np.asarray(values)
-        if array.ndim == 2 and array.shape[1] == 1:
-            array = array[:, 0]
-        if array.ndim != 1:
-            hint = "; for several factors give a list, groups=[df['a'], df['b']]" if array.ndim == 2 else ""
-            raise ValueError(f"the codes of {name} must be one column, got shape {array.shape}{hint}.")
-        missing = np.array([_is_missing(value) for value in array]) if array.dtype.kind in "OfmM" else None
-        if missing is not None and missing.any():
-            raise ValueError(
-                f"the codes of {name} have a missing value in row {int(np.argmax(missing))}: drop such rows, or give "
-                "them a level of their own."
-            )
-        if array.dtype.kind == "O":
-            array = array.astype(str)
-        used, packed = np.unique(array, return_inverse=True)
-        whole = array.dtype.kind == "f" and (used == np.floor(used)).all()
-        found = packed, [str(int(level) if whole else level) for level in used.tolist()]
-    codes, levels = found
-    if len(codes) != n_rows:
-        raise ValueError(f"the codes of {name} have {len(codes)} entries, but there are {n_rows} rows.")
-    if len(levels) == 1:
+    found = every_level(one_column(values, name), f"the codes of {name}")
+    if found.missing.any():
         raise ValueError(
-            f"{name} has one level, {levels[0]!r}, in all rows: its effect and an intercept cannot be told apart. "
-            "Leave the factor out."
+            f"the codes of {name} have a missing value in row {int(np.argmax(found.missing))}: drop such rows, or give "
+            "them a level of their own."
         )
-    return np.ascontiguousarray(codes, dtype=np.int64), levels
-
-
-def _is_missing(value: Any) -> bool:
-    """None, NaN, NaT, and the missing value of pandas, which equals nothing and says so by raising."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:
-        return True
+    if len(found) != n_rows:
+        raise ValueError(f"the codes of {name} have {len(found)} entries, but there are {n_rows} rows.")
+    if len(found.levels) == 1:
+        raise ValueError(
+            f"{name} has one level, {found.levels[0]!r}, in all rows: its effect and an intercept cannot be told "
+            "apart. Leave the factor out."
+        )
+    return np.ascontiguousarray(found.codes, dtype=np.int64), list(found.levels)
 
 
 def warn_of_single_rows(groupings: list[Grouping]) -> None:

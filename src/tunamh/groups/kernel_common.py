@@ -98,7 +98,7 @@ def closed_prior(turn, state):
     scale, so that the other factors' effects have other laws; else those of the other factors stay.
     """
     factor, common, model = turn.factor, turn.common, turn.model
-    value = model.common_prior(state[: common.p], model.common_hyper)
+    value = model.log_prior(state[: common.p], model.prior_hyper)
     if not value > -np.inf:
         return value
     tau = tau_of(state, common)

@@ -28,10 +28,10 @@ class SharedParameters:
         own = {name for name, _ in model.base.variables}
         self.variables = [(name, of) for name, of in model.variables if name in own | names]
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
+    def to_user(self, points: np.ndarray) -> np.ndarray:
         if len(self.model.groupings) > 1:
-            return self.model.base.natural(points)
-        return GroupedParameters.natural(self.model, points)
+            return self.model.base.to_user(points)
+        return GroupedParameters.to_user(self.model, points)
 
     def __repr__(self) -> str:
         return repr(self.model)

@@ -45,7 +45,7 @@ def _perhaps_binary(target: GLM) -> np.ndarray:
     """Parameters whose columns may be of zeros and ones, both of which occur: squares add up to what numbers do."""
 
     def terms(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-        return rows.X.squares(), rows.X.moment(np.ones(len(rows.y)))
+        return rows.X.column_squares(), rows.X.rmatvec(np.ones(len(rows.y)))
 
     squares, sums = target.observations.sums(terms)
     return np.flatnonzero((squares == sums) & (sums > 0) & (sums < target.n_rows))
@@ -60,7 +60,7 @@ def _binary(target: GLM, columns: np.ndarray) -> np.ndarray:
             some = columns[start : start + _AT_ONCE]
             chosen = np.zeros((target.dim, len(some)))
             chosen[some, np.arange(len(some))] = 1.0
-            values = rows.X.times(chosen)
+            values = rows.X.matmat(chosen)
             others[start : start + len(some)] = ((values != 0.0) & (values != 1.0)).sum(axis=0)
         return (others,)
 
@@ -79,7 +79,7 @@ def costly_levels(target: Any, expanded: TaylorTarget) -> Costly:
 
     def terms(rows: Rows) -> tuple[np.ndarray]:
         which = slice(rows.start, rows.start + len(rows.y))
-        return (rows.X.moment(c[which])[binary],)
+        return (rows.X.rmatvec(c[which])[binary],)
 
     shares = target.observations.sums(terms)[0] / max(expanded.total_bound, 1e-300)
     order = np.argsort(-shares)
@@ -96,7 +96,7 @@ def _factors(target: GLM, costly: np.ndarray, binary: np.ndarray) -> list[list[i
     chosen[binary, np.arange(len(binary))] = 1.0
 
     def terms(rows: Rows) -> tuple[np.ndarray]:
-        D = rows.X.times(chosen)
+        D = rows.X.matmat(chosen)
         return (D.T @ D,)
 
     together = target.observations.sums(terms)[0] > 0
@@ -118,7 +118,7 @@ def _grouping(target: GLM, members: list[int], laws: Laws, name: str) -> Groupin
     place = np.zeros((target.dim, 1))
     place[members, 0] = np.arange(1, len(members) + 1)
     codes = np.concatenate(
-        [np.rint(block).astype(np.int64) for block in target.observations.map(lambda rows: rows.X.times(place)[:, 0])]
+        [np.rint(block).astype(np.int64) for block in target.observations.map(lambda rows: rows.X.matmat(place)[:, 0])]
     )
     Z = (codes > 0).astype(np.float64)[:, None]
     precision = np.where(laws.kind[members] == FLAT, _NO_PRIOR, laws.scale[members] ** -2.0)
@@ -153,14 +153,14 @@ class LeveledRegression(ResultsOfRegression, MixedModel):
     factor_columns: list[list[int]]
     kept: np.ndarray
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
+    def to_user(self, points: np.ndarray) -> np.ndarray:
         theta = np.empty((*points.shape[:-1], self.regression.dim))
         theta[..., self.kept] = points[..., : self.p]
         at = self.p
         for members in self.factor_columns:
             theta[..., members] = points[..., at + 1 : at + 1 + len(members)]
             at += 1 + len(members)
-        return self.regression.natural(theta)
+        return self.regression.to_user(theta)
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
         """Of the regression's parameters, or the state itself."""

@@ -9,7 +9,6 @@ import numpy as np
 
 from .._arguments import flag
 from ..acceptance.grouped import BOUND, ROW
-from ..compiled import Model
 from ..errors import NotApplicable
 from ..laplace.gaussian import LaplaceLaw
 from ..priors import Flat
@@ -23,24 +22,22 @@ from ..targets.description import mixed_as_json
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import SEVERAL_ROW, pack_hyper
-from ..targets.observations.inputs import Beside
+from ..targets.observations.inputs import RowExtras, censoring
 from ..targets.parts import no_distance
 from .centre import Centre
 from .effect_columns import with_groups
 from .factor_setup import factor_record
-from .flat_scales import refuse_flat_scales
 from .from_tables import from_tables
 from .grouping import GroupEffects, Grouping, warn_of_single_rows
-from .labels import effect_names, scale_names
 from .laplace import SharedParameters, law_of_shared
 from .layout import FACTOR, pack
-from .parameters import GroupedParameters
+from .parameters import GroupedParameters, effect_names, scale_names
 from .quadratic import precision_at
-from .request import groupings_of, in_order, listed, refuse, unit
+from .request import groupings_of, in_order, listed, refuse, refuse_flat_scales, unit
 from .scale_priors import ScalePriors
 from .soundness import trusted_centre
 from .sums import GroupedRows, Point
-from .sweep import LaplaceByGroups, Sweep
+from .sweep import Sweep
 
 _MOST_KEPT = 100_000  # effects
 
@@ -50,19 +47,19 @@ class MixedModel(GroupedParameters):
 
     Parameters
     ----------
-    X, y, family, prior, weights, offset, trials, censored
-        As of `GLM`: the coefficients that all rows share. Every family but `Categorical`, unknown scales, dispersions,
-        shapes and cutpoints included. Rows of `tunamh.open_rows` are read once and held, if its ``memory`` allows.
+    X, y, family, prior, weights, offset, trials, censored, event
+        As for `GLM`. ``theta`` are the coefficients of ``X``. All families except `Categorical` work, with their
+        unknown parameters. Rows of `tunamh.open_rows` are read once and must fit into its ``memory``.
     groups : GroupEffects, or a list of them
-        One for every factor; crossed and nested factors alike (a nested one has codes of its own, such as
-        ``school + "/" + class``). A plain column of codes stands for random intercepts. Where ``X`` is of `open_rows`,
-        codes and columns are given by name: ``groups="carrier"``, ``GroupEffects("carrier", ["distance"])``.
+        One for each factor. Factors can be crossed or nested; a nested factor has its own codes, such as
+        ``school + "/" + class``. A plain column of codes means random intercepts. If ``X`` comes from `open_rows`, use
+        column names: ``groups="carrier"``, ``GroupEffects("carrier", ["distance"])``.
     keep_effects : bool, optional
-        Whether draws of all effects are kept. If not, results have a group ``group_effects`` with the mean and standard
-        deviation of every effect over all kept steps, chain by chain. None: up to 100,000 effects are kept.
+        Whether to keep the draws of all effects. If False, the result has a group ``group_effects`` with the mean and
+        standard deviation of every effect for each chain. By default up to 100,000 effects are kept.
 
-    Results have ``theta``, the family's own parameters, ``group_scale``, ``group_correlation`` where effects have
-    several columns, and ``group_effect``, named by factor and level.
+    Results have the variables ``theta``, the family's parameters, ``group_scale``, ``group_correlation`` (if effects
+    have several columns), and ``group_effect``, named by factor and level.
     """
 
     search_start: Point | None = None
@@ -80,9 +77,10 @@ class MixedModel(GroupedParameters):
         offset: Any = None,
         trials: Any = None,
         censored: Any = None,
+        event: Any = None,
         keep_effects: bool | None = None,
     ):
-        beside = Beside(weights, offset, trials, censored)
+        beside = RowExtras(weights, offset, trials, censoring(censored, event))
         if isinstance(X, SomeColumns | Tables):
             X, y, beside, groups = from_tables(X, y, beside, groups)
         given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed(groups)]
@@ -93,7 +91,7 @@ class MixedModel(GroupedParameters):
                 "group effects need rows in memory in any order, and a source of your own gives them block by block: "
                 "give X and y as arrays, or columns of tunamh.open_rows by name."
             )
-        form = base.arranged.form
+        form = base.row_layout.form
         refuse(base, form)
         form = form if isinstance(form, Scale) else None  # what else there is, effects do not depend on
         self._set_up(base, groupings_of(base, given, unit(base, form)), form)
@@ -108,7 +106,7 @@ class MixedModel(GroupedParameters):
         """Of the common columns' regression and the groups; nothing is read yet."""
         refuse_flat_scales(base, groupings)
         p, m, n_effects = base.dim, sum(one.scales for one in groupings), sum(one.groups * one.q for one in groupings)
-        design, arranged = with_groups(base, groupings, p + m)
+        design, rows = with_groups(base, groupings, p + m)
         self._settle(
             base=base,
             groupings=groupings,
@@ -119,7 +117,7 @@ class MixedModel(GroupedParameters):
             keeps_effects=n_effects <= _MOST_KEPT,
             grouped=GroupedRows(base, groupings),
             scale_priors=ScalePriors(base._prior, groupings, -1 if form is None else form.tau_at),
-            rows_of=base.on_observations(arranged, y_column=design.numbers.width),
+            rows_of=base.on_observations(rows, y_column=design.numbers.width),
             predictors=base.predictors,
         )
         effects = [name for one in groupings for name in effect_names(one)]
@@ -131,14 +129,14 @@ class MixedModel(GroupedParameters):
             hyper=own_numbers(
                 design.numbers,
                 temper=base.temper,
-                weighted=arranged.weighted,
+                weighted=rows.weighted,
                 grain=base.family.grain,
                 table=design.table,
             ),
             family_hyper=list(base._family_hyper),
             parts=base.parts_with(*base.terms.taylor_parts)._replace(**design.parts._asdict(), distance=no_distance),
             dim=p + m + len(effects),
-            names=[*base.walking_names, *scales, *effects],
+            names=[*base.chain_names, *scales, *effects],
             prior=None,
             ready=Flat().bind(p + m + len(effects)),
             temper=base.temper,
@@ -162,7 +160,7 @@ class MixedModel(GroupedParameters):
         return self._with(formula=formula)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
-        """The same model, which knows where it comes from."""
+        """Return the same model, with a description of its data source (kept with the results)."""
         return self._with(origin=origin)
 
     @property
@@ -213,14 +211,9 @@ class MixedModel(GroupedParameters):
 
         return self.rows_of.packed(self.base.terms.centre_columns, fill)
 
-    def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Model:
-        plain = super().model(rows, elsewhere)
-        prior = self.base._prior
-        return plain._replace(common_prior=prior.log_prior, common_hyper=prior.hyper)
-
     @cached_property
     def _hyper(self) -> np.ndarray:
-        centre, form = self.centre, self.base.arranged.form
+        centre, form = self.centre, self.base.row_layout.form
         expansion = pack(
             self.factor_records,
             n_scales=self.m,
@@ -242,24 +235,24 @@ class MixedModel(GroupedParameters):
     def fingerprint(self) -> str:
         return self.base.fingerprint
 
+    def remarks(self) -> list[str]:
+        return self.base.remarks()
+
     def check_data(self) -> None:
         self.base.check_data()
 
-    def sweep(self) -> tuple[Sweep, LaplaceByGroups, str]:
-        """The test and the proposal by which the model is sampled, and why."""
+    def own_kernel(self) -> Sweep:
+        return Sweep()
+
+    def why_own_kernel(self) -> str:
         groups = " and ".join(f"{one.groups:,} of {one.name}" for one in self.groupings)
-        return Sweep(), LaplaceByGroups(), f"common parameters and scales together, then each group by itself: {groups}"
-
-    def audit(self, sweeps: int, rng: np.random.Generator) -> float:
-        from .trial_sweeps import try_sweeps
-
-        return try_sweeps(self, sweeps, rng, full=True).worst
+        return f"common parameters and scales together, then each group by itself: {groups}"
 
     def laplace_law(self) -> tuple[LaplaceLaw | None, Any]:
         return law_of_shared(self), SharedParameters(self)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Twice as wide as the Laplace law of common parameters and scales; effects by their laws given these."""
+        """Initial state: twice as wide as the Laplace approximation of coefficients and scales; effects given these."""
         state = np.empty(self.dim)
         p, scales_at, effects_at = self.p, self.p, self.p + self.m
         for k, (one, numbers) in enumerate(zip(self.groupings, self.factors, strict=True)):

@@ -9,7 +9,6 @@ from ..targets.coordinates.base import Scale
 from ..targets.glm import GLM
 from .covariance import coordinates_of, correlations
 from .grouping import Grouping
-from .labels import correlation_names, effect_names, scale_names
 from .layout import MEAN, SQUARES, SUMMARY
 
 
@@ -24,10 +23,10 @@ class GroupedParameters(Target):
     m: int
     keeps_effects: bool
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
+    def to_user(self, points: np.ndarray) -> np.ndarray:
         p = self.p
         tau = 1.0 if self.form is None else points[..., self.form.tau_at, None]
-        parts = [self.base.natural(points[..., :p])]
+        parts = [self.base.to_user(points[..., :p])]
         scales, related, at = [], [], p
         for one in self.groupings:
             if one.scales:
@@ -37,10 +36,10 @@ class GroupedParameters(Target):
             at += one.scales
         return np.concatenate([*parts, *scales, *related, points[..., at:] / tau], axis=-1)
 
-    def walking(self, point: np.ndarray) -> np.ndarray:
+    def to_chain(self, point: np.ndarray) -> np.ndarray:
         """Of theta, the family's parameters, scales, correlations and effects, in this order."""
         p = self.p
-        common, rest = self.base.walking(point[:p]), point[p:]
+        common, rest = self.base.to_chain(point[:p]), point[p:]
         tau = 1.0 if self.form is None else float(common[self.form.tau_at])
         unknown = [one for one in self.groupings if one.scales]
         scales, rest = np.split(rest, [sum(one.q for one in unknown)])
@@ -80,3 +79,23 @@ class GroupedParameters(Target):
     @property
     def effect_labels(self) -> list[str]:
         return [name for one in self.groupings for name in effect_names(one)]
+
+
+def scale_names(one: Grouping) -> list[str]:
+    """Of the coordinates of a factor's covariance."""
+    if one.known is not None:
+        return []
+    own = [f"{one.name}: {column}" if column else one.name for column in one.columns]
+    return [*own, *correlation_names(one)]
+
+
+def correlation_names(one: Grouping) -> list[str]:
+    return [f"{one.name}: {one.columns[i]}, {one.columns[j]}" for i in range(one.q) for j in range(i)]
+
+
+def effect_names(one: Grouping) -> list[str]:
+    return [
+        f"{one.name}[{level}]: {column}" if column else f"{one.name}[{level}]"
+        for level in one.levels
+        for column in one.columns
+    ]

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import NotApplicable
 from ..rows.source import Rows
-from ..targets.designs.multi_predictor import SeveralLayout
+from ..targets.designs.multi_predictor import MultiPredictorLayout
 from ..targets.expansion.one_predictor import OnePredictor
 from ..targets.families.multi_predictor import MultiPredictorLikelihood
 from ..targets.regression import Regression
@@ -47,7 +47,7 @@ class Predictors:
 
     def of(self, rows: Rows, common: np.ndarray) -> np.ndarray:
         """Without effects."""
-        eta = np.array(rows.X.dot(common))
+        eta = np.array(rows.X.matvec(common))
         return eta[None, :] if self.one else eta
 
     def columns(self, rows: Rows) -> np.ndarray:
@@ -76,12 +76,14 @@ class Predictors:
         X, s = self.columns(rows), self.by_effects
         along = np.einsum("a,abn->bn", s, hessian)
         energy = float(weight @ self.energies(eta, rows.y))
-        bent = sum(
+        common_hessian = sum(
             a.T @ (h[:, None] * b) for a, line in zip(X, hessian, strict=True) for b, h in zip(X, line, strict=True)
         )
-        pull = sum(a.T @ g for a, g in zip(X, gradient, strict=True))
+        common_gradient = sum(a.T @ g for a, g in zip(X, gradient, strict=True))
         mixed = sum(h[:, None] * a for a, h in zip(X, along, strict=True))
-        return Sums(energy, pull, np.asarray(bent), s @ gradient, s @ along, np.ascontiguousarray(mixed))
+        return Sums(
+            energy, common_gradient, np.asarray(common_hessian), s @ gradient, s @ along, np.ascontiguousarray(mixed)
+        )
 
     def thirds(self, rows: Rows, eta: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Along the effects: third derivatives (n), these with the common columns (n, p), fourth derivatives (n)."""
@@ -148,7 +150,7 @@ def positive_part(hessian: np.ndarray) -> np.ndarray:
 def _by_effects(base: Regression) -> np.ndarray:
     """Which predictors hold the coefficients' columns, the first block of a design."""
     layout: Any = base.observations.design
-    assert isinstance(layout, SeveralLayout)
+    assert isinstance(layout, MultiPredictorLayout)
     assert isinstance(base.family, MultiPredictorLikelihood)
     own = [term for term in layout.terms if term.block == 0]
     if any(term.start != 0 for term in own):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 
 from ..priors.laws import RECORD, laws_at, records
@@ -10,19 +12,18 @@ from .covariance import log_correlations
 from .grouping import Grouping
 
 
+@dataclass(frozen=True, eq=False)
 class ScalePriors:
     """The potential of the common parameters, and of every factor's scales as a user knows them, ``e^lambda / tau``."""
 
+    common: ReadyPrior
+    groupings: list[Grouping]
+    tau_at: int
     push: float = 0.0
     """A slope in ``tau`` beside: what scales that are known say of it, to the first order."""
 
-    def __init__(self, common: ReadyPrior, groupings: list[Grouping], tau_at: int):
-        self.common, self.groupings, self.tau_at = common, groupings, tau_at
-
     def pushed(self, push: float) -> ScalePriors:
-        found = ScalePriors(self.common, self.groupings, self.tau_at)
-        found.push = push
-        return found
+        return replace(self, push=push)
 
     def common_energy(self, point: np.ndarray) -> float:
         return self.push * self.tau(point) - float(self.common.log_prior(point, self.common.hyper))

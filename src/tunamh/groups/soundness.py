@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..targets.checks.soundness import impossible
+from ..targets.checks.properness import impossible
 from ..targets.glm import GLM
 from .centre import Centre, Marginal, find_centre
 from .scale_priors import ScalePriors

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from ..acceptance.base import ReadyTest, failure
-from ..compiled import NO_FAULT, Adapt, Decide, Decision, fixed, helper, part
+from ..acceptance.base import Memory
+from ..chains.kernel import ROWS_READ, Kernel, OverSteps, ReadyKernel, Statistic
+from ..compiled import NO_FAULT, Adapt, Step, fixed, helper, part, under_prior
 from ..compiled.triangular import norm
 from ..compiled.vector import copy_into
 from ..compiled.windows import window
-from ..proposals import Staying
-from ..rows.supply import NO_ROWS
 from .conditionals import displaced_by_others, displacements, new_given, slopes_given_others
 from .kernel_common import FactorTurn, tau_of
 from .layout import MEAN, SQUARES, SUMMARY, common_of, factor_of, summary_at
@@ -30,6 +29,17 @@ from .move_scales import move_scales
 
 _FULL, _RHO = range(2)  # knobs
 _WANTED, _GAIN = 0.5, 0.2
+
+_STATISTICS = (
+    Statistic("accepted", OverSteps.ANY),
+    Statistic("acceptance_rate"),  # of (A)
+    ROWS_READ,
+    Statistic("full_data_step", OverSteps.ANY),
+    Statistic("bound_ratio", OverSteps.MAX),
+    Statistic("laplace_acceptance"),  # of (A), of those of its proposals that are drawn from the Laplace law
+    Statistic("group_acceptance"),  # of (B)
+)
+_ACCEPTED, _RATE, _ROWS, _FULL_STEP, _WORST, _LAPLACE_RATE, _GROUP_RATE = range(len(_STATISTICS))
 
 
 @helper
@@ -77,12 +87,14 @@ def _add_to_summary(state, common, memory):
         moments[k, SQUARES] += away * (effects[k] / tau - moments[k, MEAN])
 
 
-@part(Decide)
-def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
-    """Moves ``prop``, which is where the chain goes; every decision is made inside. ``theta`` becomes scratch."""
+@part(Step)
+def _sweep(rng, place, model, stream, own, work, statistics):
+    """Every factor in turn; ``own.log_prior`` is that of the common parameters."""
+    model, knobs, memory = under_prior(model, own.log_prior, own.prior_hyper), own.knobs, own.memory
     hyper = model.data.hyper
     common = common_of(hyper)
-    state, there = prop, prop.copy()
+    state, there = place.here, place.there
+    copy_into(there, state)
     moved, lengths = np.zeros((common.all_groups, common.most_effects)), np.zeros(common.all_groups)
     rate, rows, worst, effects = 0.0, 0, 0.0, 0.0
     laplace_rate, laplace_moves = 0.0, 0.0
@@ -103,9 +115,7 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
         for _ in range(times):
             first = move_common(rng, turn)
             if first.fault != NO_FAULT:
-                copy_into(theta, state)
-                copy_into(prop, there)
-                return failure(first.fault)
+                return first.fault
             chance = math.exp(min(0.0, first.log_ratio))
             rate += chance / (times * common.factors)
             if first.laplace:
@@ -115,35 +125,35 @@ def _sweep(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, wo
             worst = max(worst, first.worst)
         second = move_effects(rng, turn)
         if second.fault != NO_FAULT:
-            copy_into(theta, state)
-            copy_into(prop, there)
-            return failure(second.fault)
+            return second.fault
         if not factor.known:
             fault = move_scales(rng, turn)
             if fault != NO_FAULT:
-                return failure(fault)
+                return fault
             copy_into(there, state)
         effects += second.accepted / common.factors
         rows += second.rows
         worst = max(worst, second.worst)
     if memory.size > 0:
         _add_to_summary(state, common, memory)
-    of_laplace = laplace_rate / laplace_moves if laplace_moves > 0.0 else np.nan
-    return Decision(True, math.log(rate) if rate > 0.0 else -np.inf, rows, False, worst, of_laplace, effects, NO_FAULT)
+    copy_into(there, state)
+    statistics[_ACCEPTED], statistics[_FULL_STEP] = 1.0, 0.0
+    statistics[_RATE] = math.exp(math.log(rate)) if rate > 0.0 else 0.0  # its last digit as in stores of older versions
+    statistics[_ROWS], statistics[_WORST] = rows, worst
+    statistics[_LAPLACE_RATE] = laplace_rate / laplace_moves if laplace_moves > 0.0 else np.nan
+    statistics[_GROUP_RATE] = effects
+    return NO_FAULT
 
 
 @part(Adapt)
 def _nearer(knobs, acceptance):
-    """Raise ``rho`` of (A) where proposals by the Laplace law are seldom accepted, lower it where they mostly are.
-
-    What a sweep reports in the place of a move bound is that acceptance.
-    """
+    """Raise ``rho`` of (A) where proposals by the Laplace law are seldom accepted, lower it where they mostly are."""
     keep = (1.0 - knobs[_RHO]) * math.exp(_GAIN * (acceptance - _WANTED))
     knobs[_RHO] = 1.0 - min(max(keep, 0.01), 1.0)
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Kernel):
     """Common parameters and scales together, then every group by itself: what a model with groups is sampled by.
 
     ``full`` decides on all rows, each held against its bound: slow, and a check of the minibatches.
@@ -151,15 +161,24 @@ class Sweep:
 
     full: bool = False
 
-    exact: ClassVar[bool] = True
-
-    def bind(self, target: Any) -> ReadyTest:
-        memory = np.zeros(0 if target.keeps_effects else SUMMARY.places(effects=target.effects).end)
-        return ReadyTest(
-            _sweep, fixed([float(self.full), 0.0]), memory, NO_ROWS, _nearer, "group_acceptance", fresh=True
+    def bind(self, target: Any) -> ReadyKernel:
+        prior = target.base._prior
+        return ReadyKernel(
+            _sweep,
+            _STATISTICS,
+            knobs=fixed([float(self.full), 0.0]),
+            memory=np.zeros(0 if target.keeps_effects else SUMMARY.places(effects=target.effects).end),
+            memory_is=Memory.APART,
+            memory_begins_anew=True,
+            adapt=_nearer,
+            adapts_to="laplace_acceptance",
+            log_prior=(prior.log_prior, prior.hyper),
         )
 
+    def check_bounds(self, target: Any, times: int, rng: np.random.Generator) -> float:
+        from .trial_sweeps import try_sweeps
 
-@dataclass(frozen=True)
-class LaplaceByGroups(Staying):
-    """The proposals of `Sweep`."""
+        return try_sweeps(target, times, rng, full=True).worst
+
+    def summaries(self, target: Any, memories: list[np.ndarray]) -> dict[str, np.ndarray] | None:
+        return target.summaries(memories)

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.guard import explain, new_work
-from ..compiled import NO_FAULT
+from ..chains.loop import ChainState, advance, setup_of
 from ..rows.stream import open_stream
 from .model import MixedModel
 from .sweep import Sweep
@@ -29,21 +28,20 @@ def try_sweeps(
 
     Ends early where the sweeps so far, the first few left out, have read more than ``most`` rows each.
     """
-    ready, model = Sweep(full).bind(target), target.model()
-    stream, work, state = open_stream(np.random.SeedSequence(0)), new_work(), target.start(rng)
-    read, worst = [], 0.0
-    for k in range(sweeps):
-        there = state.copy()
-        decision = ready.decide(
-            *(rng, state, there, 0.0, 0.0, model, stream.of(ready.supply), ready.knobs, ready.memory, work)
-        )
-        if decision.fault != NO_FAULT:
-            raise explain(decision.fault, state, there, model, k)
-        read.append(decision.rows)
-        state, worst, usual = there, max(worst, decision.worst), read[_FIRST:]
+    kernel, seed = Sweep(full).bind(target), np.random.SeedSequence(0)
+    setup = setup_of(target, kernel, seed)
+    names = setup.statistics
+    state = ChainState(target.start(rng), rng, open_stream(seed), kernel.first_memory)
+    draw, record = np.empty((1, state.here.size)), setup.new_record(1)
+    read: list[float] = []
+    worst = 0.0
+    for _ in range(sweeps):
+        advance(state, setup, draw, record)
+        read.append(names.rows(record)[0])
+        worst, usual = max(worst, record[0, names.column("bound_ratio")]), read[_FIRST:]
         if usual and np.mean(usual) > most * (1 + 1 / len(usual)):
             break
-    return Trial(np.array(read, dtype=np.float64), worst)
+    return Trial(np.array(read), worst)
 
 
 def foreseen_rows(target: MixedModel, most: float = np.inf) -> float:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..capabilities import Examined, Swept, Whitenable, offers
+from ..capabilities import Approximated, Examined, Whitenable, offers
 from ..errors import NotApplicable
 
 _PUSHED = 2000  # draws, where natural parameters are not those that are walked
@@ -32,9 +32,9 @@ def laplace_law(target: Any) -> LaplaceLaw | None:
     """Of an expanded target: at the mode, where one was found, else at the centre, if that is one.
 
     The search stops a tenth of a standard deviation or so before the mode; one more Newton step is made. Of a target
-    with kernels of its own, such as one with groups: what it says.
+    with a law of its own, such as one with groups: what it says.
     """
-    if offers(target, Swept):
+    if offers(target, Approximated):
         return target.laplace_law()[0]
     if not offers(target, Whitenable):
         return None
@@ -60,7 +60,7 @@ def _one_more_step(metric: Any, point: np.ndarray, gradient: np.ndarray) -> Lapl
 
 def law_is_of(target: Any) -> Any:
     """The target whose parameters `laplace_law` is a law of."""
-    return target.laplace_law()[1] if offers(target, Swept) else target.base
+    return target.laplace_law()[1] if offers(target, Approximated) else target.base
 
 
 def supported_draws(target: Any, law: LaplaceLaw, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -90,22 +90,13 @@ def moments(target: Any, law: LaplaceLaw) -> tuple[np.ndarray, np.ndarray]:
     errors.
     """
     if target.walks_linearly:
-        factor = target.natural(law.factor.T).T
-        return target.natural(law.mean), factor @ factor.T
-    if target.natural(law.mean) is law.mean:
+        factor = target.to_user(law.factor.T).T
+        return target.to_user(law.mean), factor @ factor.T
+    if target.to_user(law.mean) is law.mean:
         return law.mean, law.factor @ law.factor.T
     points = supported_draws(target, law, max(_PUSHED, 4 * len(law.mean)), np.random.default_rng(0))
     z = points - points.mean(axis=0)
     root = np.linalg.cholesky(np.atleast_2d(np.cov(z.T)))
     matched = law.mean + np.linalg.solve(root, z.T).T @ law.factor.T
-    natural = target.natural(matched if _in_support(target, matched).all() else points)
+    natural = target.to_user(matched if _in_support(target, matched).all() else points)
     return natural.mean(axis=0), np.atleast_2d(np.cov(natural.T))
-
-
-def labels(target: Any) -> list[str]:
-    """The natural parameters as a summary's table names them: ``theta[age]``, ``scale``."""
-    return [
-        name if label is None else f"{name}[{label}]"
-        for name, of_name in target.variables
-        for label in ([None] if of_name is None else of_name)
-    ]

@@ -22,19 +22,20 @@ A sweep over groups proposes no such thing: of it there is no bound.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..acceptance import MH, MHSS
-from ..acceptance.base import AcceptanceTest, ReadyTest
-from ..capabilities import Swept, offers
-from ..chains.loop import RATE, ROWS, ChainState, advance, kernel_of, new_record
+from ..capabilities import Approximated, Preparing, offers
+from ..chains.kernel import Kernel, ReadyKernel
+from ..chains.loop import ChainState, advance, setup_of
+from ..chains.metropolis import RATE, MetropolisHastings, joined
 from ..proposals import Autoregressive, IndependentGaussian
 from ..rows.stream import open_stream
 from ..rows.supply import NO_ROWS
 from .distance import LaplaceDistance
-from .gaussian import LaplaceLaw, labels, laplace_law, law_is_of, moments
+from .gaussian import LaplaceLaw, laplace_law, law_is_of, moments
 
 FEWEST_DRAWS = 100
 """Of all chains together, below which nothing is said."""
@@ -48,52 +49,69 @@ _VALUES = 20_000_000  # of draws at most, evenly spaced: memory is not ours
 _BATCHES = 20  # per chain, by whose means Monte Carlo errors are estimated
 
 
+class Walked(NamedTuple):
+    """The draws of all chains, in walked coordinates, and their records; ``thin`` steps lead to a draw."""
+
+    draws: Sequence[np.ndarray]
+    records: Sequence[np.ndarray]
+    thin: int
+
+
+def by_laplace_law(target: Any, kernel: Kernel) -> bool:
+    """Whether a kernel proposes by Laplace's law of the target, or by the one that the target has of its own.
+
+    A test that prepares a target of its own (`FlyMC`) has other rows than the law's.
+    """
+    if offers(target, Approximated):
+        return True
+    proposes = isinstance(kernel, MetropolisHastings) and isinstance(kernel.proposal, Autoregressive)
+    return proposes and not offers(kernel.test, Preparing)  # type: ignore[attr-defined]
+
+
 def laplace_attributes(
     target: Any,
-    test: AcceptanceTest,
-    proposal: Any,
-    ready: ReadyTest,
-    draws: Sequence[np.ndarray],
-    records: Sequence[np.ndarray],
-    thin: int,
+    kernel: Kernel,
+    ready: ReadyKernel,
+    walked: Walked,
     seed: np.random.SeedSequence,
+    names: Sequence[str],
 ) -> dict[str, Any]:
-    """What a run's result says of Laplace's law; nothing where proposals do not come from one, or draws are not exact.
+    """What a run's result says of Laplace's law; nothing where no such law is proposed from, or draws are not exact.
 
-    ``draws`` and ``records`` are the chains', in walked coordinates. A test that prepares a target of its own (`FlyMC`)
-    has other rows than the law's.
+    ``names`` are those of the natural parameters.
     """
-    swept = offers(target, Swept)
-    if not (swept or isinstance(proposal, Autoregressive)) or not test.exact or hasattr(test, "prepare"):
+    if not by_laplace_law(target, kernel) or not kernel.exact:
         return {}
-    law = laplace_law(target)
+    law, (draws, records, thin) = laplace_law(target), walked
     kept = min(map(len, draws))
     if law is None or len(draws) * kept < FEWEST_DRAWS:
         return {}
     every = max(1, len(draws) * kept * draws[0].shape[1] // _VALUES)
-    walked = np.stack([chain[:kept:every] for chain in draws])
-    some = walked[:, :: max(1, walked.shape[1] // FEWEST_DRAWS)]
-    if (np.ptp(target.natural(some), axis=(0, 1)) == 0).any():  # no chain moved
+    points = np.stack([chain[:kept:every] for chain in draws])
+    some = points[:, :: max(1, points.shape[1] // FEWEST_DRAWS)]
+    if (np.ptp(target.to_user(some), axis=(0, 1)) == 0).any():  # no chain moved
         return {}
-    rows = float(np.mean([record[:kept, ROWS].mean() for record in records]))
+    rows = float(np.mean([ready.all_statistics.rows(record[:kept]).mean() for record in records]))
     steps = int(min(_STEPS, max(_STEP_SHARE * thin * len(draws) * kept, _ROWS / max(rows, 1.0))))
     bound = None
-    if not swept and steps >= _STARTS:
-        bound = total_variation_bound(target, law, ready, walked, steps // _STARTS, seed)
-    return measured(target, law, walked, bound).attributes()
+    if isinstance(kernel, MetropolisHastings) and steps >= _STARTS:
+        bound = total_variation_bound(target, law, ready, points, steps // _STARTS, seed)
+    return measured(target, law, points, bound, names).attributes()
 
 
-def measured(target: Any, law: LaplaceLaw, walked: np.ndarray, bound: float | None) -> LaplaceDistance:
+def measured(
+    target: Any, law: LaplaceLaw, walked: np.ndarray, bound: float | None, names: Sequence[str]
+) -> LaplaceDistance:
     """Means and standard deviations of draws (chain, draw, parameter) beside the law's, in natural units."""
     of = law_is_of(target)
     centre, covariance = moments(of, law)
-    natural = target.natural(walked)[..., : len(centre)]  # effects of groups are not part of it
+    natural = target.to_user(walked)[..., : len(centre)]  # effects of groups are not part of it
     mean, variance = natural.mean(axis=(0, 1)), natural.var(axis=(0, 1))
     sd = np.sqrt(variance)
     ratio = sd / np.sqrt(np.diag(covariance))
     ratio_error = ratio * _monte_carlo_error(np.square(natural - mean)) / (2.0 * variance)
     shift, shift_error = (mean - centre) / sd, _monte_carlo_error(natural) / sd
-    return LaplaceDistance(labels(of), bound, shift, shift_error, ratio, ratio_error)
+    return LaplaceDistance(list(names[: len(centre)]), bound, shift, shift_error, ratio, ratio_error)
 
 
 def _monte_carlo_error(values: np.ndarray) -> np.ndarray:
@@ -111,7 +129,7 @@ def seeds_of_measure(seed: np.random.SeedSequence) -> list[np.random.SeedSequenc
 
 
 def total_variation_bound(
-    target: Any, law: LaplaceLaw, test: ReadyTest, walked: np.ndarray, steps: int, seed: np.random.SeedSequence
+    target: Any, law: LaplaceLaw, chain: ReadyKernel, walked: np.ndarray, steps: int, seed: np.random.SeedSequence
 ) -> float:
     """``1 - E a`` of independent proposals from the law, ``steps`` from each start, two Monte Carlo errors added."""
     points = walked.reshape(-1, walked.shape[2])
@@ -119,15 +137,15 @@ def total_variation_bound(
     mean = target.state_at(law.mean)
     factor = np.column_stack([target.state_at(law.mean + column) - mean for column in law.factor.T])
     proposal = IndependentGaussian(mean, factor).bind(target)
-    ready = (MH() if test.supply is NO_ROWS else MHSS(floor=_FLOOR, delayed=False)).bind(target)
+    ready = (MH() if chain.source is NO_ROWS else MHSS(floor=_FLOOR, delayed=False)).bind(target)
     moves, rows = seeds_of_measure(seed)
-    kernel = kernel_of(target, proposal, ready, rows)
-    stream = open_stream(rows, kernel.test.supply)
+    setup = setup_of(target, joined(proposal, ready), rows)
+    stream = open_stream(rows, setup.kernel.source)
     state = ChainState(mean.copy(), np.random.default_rng(moves), stream, ready.memory.copy())
-    draws, record, rates = np.empty((steps, target.dim)), new_record(steps), np.empty(_STARTS)
+    draws, record, rates = np.empty((steps, target.dim)), setup.new_record(steps), np.empty(_STARTS)
     for k, point in enumerate(points):
         state.here[:], state.memory[:] = target.state_at(point), ready.memory
-        advance(state, kernel, draws, record)
+        advance(state, setup, draws, record)
         rates[k] = record[:, RATE].mean()
     error = rates.std(ddof=1) / np.sqrt(_STARTS)
     return float(np.clip(1.0 - rates.mean() + 2.0 * error, 0.0, 1.0))

@@ -13,6 +13,12 @@ from .._arguments import shown
 from ..errors import NotApplicable
 from ..formula import FormulaModel
 from ..formula.errors import FormulaError
+from ..formula.model import GroupSide
+from ..formula.result_names import Piece, pair_name, pieces_of
+from ..formula.right_side import RightSide
+from ..formula.terms import term_label
+from ..results.layout import COEFFICIENT, CORRELATION, EFFECT, GROUP, GROUP_SCALE, PARAMETER, PREDICTOR, ROLE, TERM
+from ..results.tree import effects_in
 from ..targets.families.metadata import family_from_json
 
 if TYPE_CHECKING:
@@ -104,17 +110,59 @@ class Fitted:
 
     def draws(self, variable: str) -> np.ndarray:
         """Of a variable, the picked ones: (draws, ...)."""
-        values = np.asarray(self.posterior[variable].values, dtype=np.float64)
+        values = np.asarray(self.posterior[variable].transpose("chain", "draw", ...).values, dtype=np.float64)
         return values.reshape(-1, *values.shape[2:])[self.picked]
+
+    def picked_posterior(self) -> Any:
+        """The picked draws as one chain, without group effects, of which there may be many."""
+        kept = self.posterior.to_dataset() if hasattr(self.posterior, "to_dataset") else self.posterior
+        kept = kept.drop_vars(effects_in(kept)).stack(all_draws=("chain", "draw"), create_index=False)
+        kept = kept.isel(all_draws=self.picked).drop_vars(["chain", "draw"])
+        kept = kept.rename(all_draws="draw").expand_dims(chain=[0]).assign_coords(draw=np.arange(len(self.picked)))
+        used = {dim for values in kept.data_vars.values() for dim in values.dims}
+        return kept.drop_dims([dim for dim in kept.dims if dim not in used]).transpose("chain", "draw", ...)
+
+    @cached_property
+    def _by_term(self) -> dict[tuple[str, ...], str]:
+        """The variables of a formula's result, by what their attributes say of them."""
+        found = {}
+        for name, values in self.posterior.data_vars.items():
+            key = tuple(str(values.attrs.get(one, "")) for one in (ROLE, TERM, PREDICTOR, GROUP))
+            found[key] = str(name)
+        return found
+
+    def _of_term(self, role: str, term: str, predictor: str = "", group: str = "") -> np.ndarray:
+        name = self._by_term.get((role, term, predictor, group))
+        if name is None:
+            where = "".join(f" of {one}" for one in (predictor, group) if one)
+            raise FormulaError(
+                f"the result has no variable whose attributes say that it is the {role} {term!r}{where}: predict from "
+                "the result as tunamh.sample returned it, or from a file that it was saved to."
+            )
+        return self.draws(name)
+
+    def coefficients(self, side: RightSide, of: str = "") -> np.ndarray:
+        """(draws, columns) of a right side of the formula; of classes, those of the first come first."""
+        parts = []
+        for piece in pieces_of(side):
+            own = self._of_term(COEFFICIENT, piece.name, of)
+            parts.append(own[:, None] if piece.labels is None else own)
+        whole = np.concatenate(parts, axis=1)
+        return whole if whole.ndim == 2 else whole.transpose(0, 2, 1).reshape(len(whole), -1)
 
     @cached_property
     def theta(self) -> np.ndarray:
-        found, dim = self.draws("theta"), int(self.about["dim"])
+        found = self.draws("theta") if self.formula is None else self.coefficients(self.formula.side)
+        dim = int(self.about["dim"])
         if dim == 0 or found.shape[1] % dim:
             raise FormulaError(
                 f"the result has {found.shape[1]} coefficients, which do not fit its model's {dim} columns."
             )
         return found
+
+    def further(self, name: str) -> np.ndarray:
+        """Coefficients (draws, columns) of a parameter of the family that columns describe."""
+        return self.draws(name) if self.formula is None else self.coefficients(self.formula.others[name], name)
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
@@ -123,37 +171,76 @@ class Fitted:
             return {}
         found: dict[str, Any] = dict(self.family.known_parameters())
         for name in self.family.parameters:
-            if name in self.posterior and name not in self.about["predictors"]:
-                values = self.draws(name)
+            called = name if self.formula is None else self._by_term.get((PARAMETER, name, "", ""))
+            if called in self.posterior and name not in self.about["predictors"]:
+                values = self.draws(str(called))
                 found[name] = values[:, None] if values.ndim == 1 else values[:, None, :]
         return found
 
     @cached_property
     def groups(self) -> list[Groups]:
+        wanted = self.about.get("groups") or []
+        if self.formula is None:
+            return self._plain_groups(wanted)
+        if len(wanted) != len(self.formula.groups):
+            raise FormulaError(
+                f"the result has {len(wanted)} factors of groups, its formula {len(self.formula.groups)}."
+            )
+        return [self._group(side, one) for side, one in zip(self.formula.groups, wanted, strict=True)]
+
+    def _group(self, side: GroupSide, about: dict[str, Any]) -> Groups:
+        """One factor of a formula: a variable for each term of its effects."""
+        pieces, group = pieces_of(side.columns), term_label(side.by)
+        names = [self._by_term.get((EFFECT, piece.name, "", group)) for piece in pieces]
+        effects, levels = None, ()
+        if None not in names:
+            last = self.posterior[names[0]].dims[-1]
+            levels = tuple(str(level) for level in self.posterior[last].values)
+            parts = [_columns(self.draws(str(name)), piece) for name, piece in zip(names, pieces, strict=True)]
+            effects = np.concatenate(parts, axis=1).transpose(0, 2, 1)
+        columns = [str(column) for column in about["columns"]]
+        return Groups(side.name, columns, levels, effects, self._formula_covariance(pieces, group, about.get("known")))
+
+    def _formula_covariance(self, pieces: list[Piece], group: str, known: Any) -> np.ndarray:
+        q, n = sum(piece.size for piece in pieces), len(self.picked)
+        if known is not None:
+            return _known_covariance(known, n, q)
+        scales = np.concatenate(
+            [_columns(self._of_term(GROUP_SCALE, piece.name, "", group), piece) for piece in pieces], axis=1
+        )
+        correlation = np.broadcast_to(np.eye(q), (n, q, q)).copy()
+        ends = np.cumsum([piece.size for piece in pieces])
+        for t, second in enumerate(pieces):
+            here = slice(ends[t] - second.size, ends[t])
+            for s, first in enumerate(pieces[:t]):
+                own = self._of_term(CORRELATION, pair_name(first, second), "", group)
+                there = slice(ends[s] - first.size, ends[s])
+                correlation[:, there, here] = own.reshape(n, first.size, second.size)
+                correlation[:, here, there] = correlation[:, there, here].transpose(0, 2, 1)
+            if second.size > 1:
+                a, b = np.triu_indices(second.size, 1)
+                own = self._of_term(CORRELATION, pair_name(second, second), "", group)
+                correlation[:, here, here][:, a, b] = correlation[:, here, here][:, b, a] = own
+        return scales[:, :, None] * correlation * scales[:, None, :]
+
+    def _plain_groups(self, wanted: list[dict[str, Any]]) -> list[Groups]:
         found, at = [], 0
-        kept = "group_effect" in self.posterior
-        effects = self.draws("group_effect") if kept and self.about.get("groups") else None
-        labels = self._effect_labels()
-        for one in self.about.get("groups", []):
+        kept = "group_effect" in self.posterior and bool(wanted)
+        effects = self.draws("group_effect") if kept else None
+        for one in wanted:
             name, columns, count = str(one["name"]), [str(c) for c in one["columns"]], int(one["levels"])
             q = len(columns)
-            own = labels[at : at + count * q]
             mine = None if effects is None else effects[:, at : at + count * q].reshape(-1, count, q)
-            levels = tuple(_level(text, name, columns[0]) for text in own[::q])
+            levels = tuple(map(str, one.get("level_names", ())))
             found.append(Groups(name, columns, levels, mine, self._covariance(name, columns, one.get("known"))))
             at += count * q
         return found
-
-    def _effect_labels(self) -> list[str]:
-        if "group_effect" in self.posterior:
-            return [str(text) for text in self.posterior["group_effect_parameter"].values]
-        return []
 
     def _covariance(self, name: str, columns: list[str], known: Any) -> np.ndarray:
         """(draws, columns, columns), by the names of scales and correlations."""
         q, n = len(columns), len(self.picked)
         if known is not None:
-            return np.broadcast_to(np.diag(np.square(np.asarray(known, dtype=np.float64))), (n, q, q))
+            return _known_covariance(known, n, q)
         scales = self._named("group_scale", [f"{name}: {column}" if column else name for column in columns])
         correlation = np.broadcast_to(np.eye(q), (n, q, q)).copy()
         for i in range(q):
@@ -167,6 +254,10 @@ class Fitted:
         return self.draws(variable)[:, [there.index(text) for text in labels]]
 
 
-def _level(text: str, name: str, column: str) -> str:
-    """The level in ``name[level]`` or ``name[level]: column``."""
-    return text.removeprefix(f"{name}[").removesuffix(f"]: {column}" if column else "]")
+def _columns(values: np.ndarray, piece: Piece) -> np.ndarray:
+    """(draws, columns of the piece, ...)."""
+    return values[:, None] if piece.labels is None else values
+
+
+def _known_covariance(known: Any, n: int, q: int) -> np.ndarray:
+    return np.broadcast_to(np.diag(np.square(np.asarray(known, dtype=np.float64))), (n, q, q))

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .._arguments import number
-from ..formula.columns import Factor, variable
 from ..formula.errors import FormulaError, listed
 from ..formula.evaluate import Values, as_factor
-from ..formula.model import FormulaModel
+from ..formula.model import FormulaModel, GroupSide
 from ..formula.right_side import Columns, known_codes
 from ..formula.syntax import Name, columns_in
-from ..formula.variables import as_columns, refuse_unknown, rows_in
+from ..formula.variables import as_columns, read, refuse_unknown, variable
+from ..groups import GroupEffects
+from ..rows.source import level_positions
 from ..rows.table_source import TableBlock, Tables
-from ..tables.matrices import as_matrix, as_vector, column_names, refuse_non_finite
-from ..targets.designs.indexed import NOWHERE
+from ..tables.columns import Factor
+from ..tables.frames import Frame, column_names, frame_of_columns
+from ..tables.matrices import as_matrix, as_vector, refuse_non_finite
 from .fitted import Fitted
 
 
@@ -30,7 +34,7 @@ class Chunk:
     columns: Columns
     offset: np.ndarray | None
     others: dict[str, np.ndarray]
-    groups: list[tuple[Factor, np.ndarray]]
+    groups: list[tuple[Factor, np.ndarray] | None]
     trials: np.ndarray | None
     y: np.ndarray | None = None
 
@@ -49,17 +53,36 @@ class Given:
     predictors: Any = None
 
 
+class Effects(Enum):
+    """Which group effects count: all, those of the factors whose columns the table has, or none."""
+
+    ALL = 0
+    AT_HAND = 1
+    NONE = 2
+
+    @classmethod
+    def of(cls, included: bool, new_levels: str) -> Effects:
+        return cls.NONE if not included else cls.AT_HAND if new_levels == "population" else cls.ALL
+
+
 class NewRows:
     """Rows of a table, of which every chunk is read when it is asked for."""
 
-    def __init__(self, fitted: Fitted, table: Any, given: Given, with_response: bool = False):
-        self.fitted, self.given, self.with_response = fitted, given, with_response
-        formula = fitted.formula
+    def __init__(
+        self,
+        fitted: Fitted,
+        table: Any,
+        given: Given,
+        with_response: bool = False,
+        effects: Effects = Effects.ALL,
+    ):
+        self.fitted, self.given, self.with_response, self.effects = fitted, given, with_response, effects
+        self.given_table, formula = table, fitted.formula
         self.tables = table if isinstance(table, Tables) else None
         if formula is not None:
             _refuse_beside_a_formula(given)
-            self.table: dict[str, Any] = as_columns(table) if self.tables is None else dict.fromkeys(table.names)
-            self.n_rows = rows_in(self.table) if self.tables is None else table.n_rows
+            self.table = as_columns(table) if self.tables is None else Frame(dict.fromkeys(table.names), table.n_rows)
+            self.n_rows = self.table.n_rows
         elif self.tables is not None:
             raise TypeError("tables in blocks are predicted by formula: make the target with tunamh.regression.")
         else:
@@ -75,38 +98,39 @@ class NewRows:
                 yield self._from_arrays(slice(first, min(first + size, self.n_rows)))
             return
         names, more = self._names(formula)
-        refuse_unknown(names, list(self.table))
+        refuse_unknown(names, self.table.names)
         for start, part in self._parts(names, size):
-            n = rows_in(part)
-            values = formula.values(part or {"row": np.arange(self.n_rows)}, names, start)
-            yield self._from_formula(formula, values, slice(start, start + (n or self.n_rows)), more)
+            values = formula.values(part, names, start)
+            yield self._from_formula(formula, values, slice(start, start + part.n_rows), more)
+
+    @cached_property
+    def index(self) -> Any:
+        """The row labels of a pandas table, None of others."""
+        found = getattr(self.given_table, "index", None) if hasattr(self.given_table, "iloc") else None
+        return None if found is None or getattr(found, "nlevels", 1) > 1 else np.asarray(found)
+
+    def _counts(self, one: GroupSide) -> bool:
+        """Whether the effects of a factor count."""
+        if self.effects is Effects.AT_HAND:
+            return all(name in self.table.columns for atom in one.by for name in columns_in(atom))
+        return self.effects is Effects.ALL
 
     def _names(self, formula: FormulaModel) -> tuple[list[str], list[str]]:
         """The columns to be read, and those of them that are there for trials or responses only."""
         trials = formula.beside.get("trials")
         more: list[str] = []
         if trials is not None and self.given.trials is None:
-            more = [name for name in columns_in(trials) if name in self.table]
+            more = [name for name in columns_in(trials) if name in self.table.columns]
         if self.with_response:
             more += list(columns_in(formula.response.node))
-        return list(dict.fromkeys([*formula.predictor_columns, *more])), more
+        return list(dict.fromkeys([*formula.columns_needed(self._counts), *more])), more
 
-    def _parts(self, names: list[str], size: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _parts(self, names: list[str], size: int) -> Iterator[tuple[int, Frame]]:
         """Columns of so many rows at a time, and the number of the first."""
-        there = [name for name in names if name in self.table]
-        if self.tables is None and not there:
-            yield 0, {}
-        elif self.tables is None:
-            for first in range(0, self.n_rows, size):
-                which = slice(first, min(first + size, self.n_rows))
-                yield first, {name: _slice(self.table[name], which) for name in there}
-        else:
-            for start, table in self.tables.map(_rows_of_block, there):
-                columns = as_columns(table)
-                n = rows_in(columns)
-                for first in range(0, n, size):
-                    which = slice(first, min(first + size, n))
-                    yield start + first, {name: _slice(columns[name], which) for name in there}
+        blocks = [(0, self.table)] if self.tables is None else self.tables.map(_columns_of_block, names)
+        for start, table in blocks:
+            for first in range(0, table.n_rows, size):
+                yield start + first, table.take(slice(first, first + size), names)
 
     def _from_formula(self, formula: FormulaModel, values: Values, which: slice, more: list[str]) -> Chunk:
         trials, counted = formula.beside.get("trials"), None
@@ -119,7 +143,10 @@ class NewRows:
             formula.side.columns(values),
             formula.offset(values),
             {name: side.columns(values).dense() for name, side in formula.others.items()},
-            [(one.labels(values), one.columns.columns(values).dense()) for one in formula.groups],
+            [
+                (one.labels(values), one.columns.columns(values).dense()) if self._counts(one) else None
+                for one in formula.groups
+            ],
             counted,
             formula.response.values(values) if self.with_response else None,
         )
@@ -142,19 +169,22 @@ class NewRows:
         columns = Columns(plain.whole[which], plain.positions[which], values, plain.dim)
         return Chunk(which.start, columns, offset, others, self._groups(which), trials)
 
-    def _groups(self, which: slice) -> list[tuple[Factor, np.ndarray]]:
+    def _groups(self, which: slice) -> list[tuple[Factor, np.ndarray] | None]:
         wanted = self.fitted.about.get("groups", [])
         if not wanted:
             return []
         given = self.given.groups
+        if self.effects is Effects.NONE or (self.effects is Effects.AT_HAND and given is None):
+            return [None] * len(wanted)
         listed_groups = list(given) if isinstance(given, list | tuple) else [given]
         if given is None or len(listed_groups) != len(wanted):
             names = ", ".join(str(one["name"]) for one in wanted)
             raise ValueError(f"the model has group effects of {names}: give groups=, as to tunamh.MixedModel.")
-        found = []
+        found: list[tuple[Factor, np.ndarray] | None] = []
         for about, one in zip(wanted, listed_groups, strict=True):
-            codes = variable(_slice(getattr(one, "codes", one), which), str(about["name"]))
-            Z = getattr(one, "X", None)
+            effects = one if isinstance(one, GroupEffects) else GroupEffects(one)
+            name, Z = str(about["name"]), effects.X
+            codes = variable(frame_of_columns({name: effects.codes}, "groups").take(which).columns[name], name)
             matrix = (
                 np.ones((which.stop - which.start, 1))
                 if Z is None
@@ -164,30 +194,22 @@ class NewRows:
                 raise ValueError(
                     f"effects of {about['name']} have {len(about['columns'])} columns, got {matrix.shape[1]}."
                 )
-            found.append((as_factor(codes, str(about["name"])), np.asarray(matrix, dtype=np.float64)))
+            found.append((as_factor(codes, name), np.asarray(matrix, dtype=np.float64)))
         return found
 
 
-def _rows_of_block(block: TableBlock) -> tuple[int, Any]:
-    return block.start, block.table
+def _columns_of_block(block: TableBlock) -> tuple[int, Frame]:
+    return block.start, as_columns(block.table)
 
 
 def _refuse_beside_a_formula(given: Given) -> None:
-    for name in ("offset", "groups", "predictors"):
-        if getattr(given, name) is not None:
+    for name, value in {"offset": given.offset, "groups": given.groups, "predictors": given.predictors}.items():
+        if value is not None:
             raise TypeError(f"the model was made from a formula, which has its own {name}: leave {name}= out.")
 
 
-def _slice(column: Any, which: slice) -> Any:
-    if hasattr(column, "iloc"):
-        return column.iloc[which]
-    if hasattr(column, "slice"):  # polars, pyarrow
-        return column.slice(which.start, which.stop - which.start)
-    return column[which]
-
-
 def _vector(values: Any, name: str, n_rows: int) -> np.ndarray:
-    if np.ndim(values) == 0 and not hasattr(values, "__len__"):
+    if np.ndim(values) == 0 and not isinstance(values, Sized):
         return np.full(n_rows, number(name, values))
     return as_vector(values, name, n_rows)
 
@@ -212,17 +234,16 @@ def _named_columns(table: Any, names: list[str], factors: dict[str, list[str]], 
     of_levels = {f"{name}[{level}]" for name, levels in factors.items() for level in levels[1:]}
     whole = [name for name in names if name not in of_levels]
     columns = as_columns(table)
-    absent = [name for name in (*whole, *factors) if name not in columns]
+    absent = [name for name in (*whole, *factors) if name not in columns.columns]
     if absent:
         raise FormulaError(f"the new data have no column {listed(absent)}, to which the model was fitted.")
-    values = Values({name: variable(columns[name], name) for name in (*whole, *factors)}, rows_in(columns), {})
+    values = Values(read(columns, (*whole, *factors)), columns.n_rows, {})
     for name, one in values.variables.items():
         if one.missing.any():
             raise FormulaError(f"column {name} has a missing value in row {int(np.argmax(one.missing))}.")
     matrix = np.column_stack([values.numbers(Name(name)) for name in whole]) if whole else np.empty((values.n_rows, 0))
-    positions, begin = np.empty((values.n_rows, len(factors)), dtype=np.int32), len(whole)
-    for k, (name, levels) in enumerate(factors.items()):
-        codes = known_codes(values, Name(name), tuple(levels))
-        positions[:, k] = np.where(codes > 0, begin + codes - 1, NOWHERE)
-        begin += len(levels) - 1
+    positions = np.empty((values.n_rows, 0), dtype=np.int32)
+    if factors:
+        codes = [known_codes(values, Name(name), tuple(levels)) for name, levels in factors.items()]
+        positions, _ = level_positions(codes, list(map(len, factors.values())), len(whole))
     return Columns(matrix, positions, None, dim)

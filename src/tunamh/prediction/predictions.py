@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import number_between, shown, whole_number
+from .._arguments import flag, number_between, shown, whole_number
 from ..errors import NotApplicable
 from ..formula.errors import FormulaError, listed
 from .fitted import Fitted, Groups
-from .new_rows import Chunk, Given, NewRows
+from .new_rows import Chunk, Effects, Given, NewRows
 
 _NUMBERS_AT_ONCE = 4_000_000
 _KINDS = ("mean", "response", "linear")
@@ -26,41 +26,47 @@ def predict(
     draws: int | None = None,
     quantiles: Sequence[float] | None = (0.05, 0.5, 0.95),
     new_levels: str = "error",
+    include_group_specific: bool = True,
     trials: Any = None,
     offset: Any = None,
     groups: Any = None,
     predictors: Any = None,
     rng: Any = None,
 ) -> Any:
-    """What a fitted regression says of new rows.
+    """Predict new rows from the posterior of a regression.
 
     Parameters
     ----------
     posterior : DataTree
-        Of `tunamh.sample`, `tunamh.read_store`, or read back from a file.
+        The result of `tunamh.sample` or `tunamh.read_store`, or a result read from a file.
     new_data : table
-        With the columns that the formula needs; for a target made from ``X``, a matrix or table of the same columns.
+        A table with the columns of the formula. For a target made from ``X``: a matrix or table of the same columns.
     kind : "mean", "response" or "linear"
-        The mean of the response, which is the probability of a label and the probabilities of classes; random
-        responses, with the noise that single ones have; or linear predictors. A response that a formula transforms,
-        such as ``log(y)``, stays transformed.
+        ``"mean"``: the mean of the response; for labels the probability (with trials too: the probability of one
+        trial), for classes the probabilities of all classes. ``"response"``: simulated responses, with their noise;
+        with trials a count of successes. ``"linear"``: the linear predictor. If the formula
+        transforms the response, such as ``log(y)``, predictions are on the transformed scale.
     draws : int, optional
-        How many of the posterior's draws are used, evenly spread; None: up to 1000.
+        Number of posterior draws to use, evenly spaced. Default: at most 1000.
     quantiles : sequence, optional
-        Of the draws, row by row. None: the draws themselves are returned, which takes memory for rows times draws.
+        Quantiles of each row. None: return the draws themselves; this needs memory for rows times draws.
     new_levels : "error", "population" or "draw"
-        What to do with groups that were not there: refuse them by name, leave their effect at zero (a typical group),
-        or draw effects from the law of groups.
+        For groups that the fitted data did not have: raise an error, set their effect to zero (a typical group), or
+        draw their effect from the distribution of the group effects. With ``"population"`` the columns of groups may be
+        missing: all rows are then of a typical group.
+    include_group_specific : bool
+        False: leave all group effects out, also those of known groups (brms: ``re_formula=NA``).
     trials, offset, groups, predictors
-        As they were given to the target, for the new rows; a formula has its own.
+        As for the target, for the new rows. Not needed with a formula.
     rng : seed, optional
-        For random responses and effects.
+        For simulated responses and effects.
 
     Returns
     -------
     xarray.Dataset
-        ``mean``, ``sd`` and ``quantile`` by ``row`` (and ``class``); or, with ``quantiles=None``, a DataArray of draws
-        (sample, row).
+        ``mean``, ``sd`` and a variable for each quantile (``q5``, ``q50``, ``q95``) by ``row`` (and ``class``). ``row``
+        has the index of a pandas table. ``.to_dataframe()`` has one line for each row. With ``quantiles=None`` a
+        DataArray of draws (sample, row).
     """
     for name, value, known in (("kind", kind, _KINDS), ("new_levels", new_levels, _NEW_LEVELS)):
         if value not in known:
@@ -68,10 +74,11 @@ def predict(
     wanted = None if draws is None else whole_number("draws", draws, 1)
     at = None if quantiles is None else [number_between("quantiles", q, 0.0, 1.0, ends="both") for q in quantiles]
     fitted = Fitted.open(posterior, wanted)
-    rows = NewRows(fitted, new_data, Given(offset, trials, groups, predictors))
+    effects = Effects.of(flag("include_group_specific", include_group_specific), new_levels)
+    rows = NewRows(fitted, new_data, Given(offset, trials, groups, predictors), effects=effects)
     predictor = Predictor(fitted, new_levels, np.random.default_rng(rng))
     found = [_chunk(predictor, chunk, kind, at) for chunk in rows.chunks(predictor.rows_at_once)]
-    return _as_xarray(found, fitted, kind, at)
+    return _as_xarray(found, fitted, kind, at, rows.index)
 
 
 class Predictor:
@@ -92,11 +99,14 @@ class Predictor:
         if columns.dim != dim:
             raise FormulaError(f"the formula makes {columns.dim} columns, and the result has coefficients of {dim}.")
         block = columns.block()
-        parts = [block.times(np.ascontiguousarray(theta[:, k * dim : (k + 1) * dim].T)).T for k in range(self.classes)]
+        parts = [block.matmat(np.ascontiguousarray(theta[:, k * dim : (k + 1) * dim].T)).T for k in range(self.classes)]
         eta = np.stack(parts, axis=-1) if self.fitted.per_class else parts[0]
         if chunk.offset is not None:
             eta = eta + (chunk.offset if eta.ndim == 2 else chunk.offset[:, None])
-        for group, (codes, Z) in zip(self.fitted.groups, chunk.groups, strict=True):
+        for group, found in zip(self.fitted.groups, chunk.groups, strict=True):
+            if found is None:
+                continue
+            codes, Z = found
             eta = eta + np.einsum("nq,snq->sn", Z, self._effects(group, codes.levels)[:, codes.codes])
         return eta
 
@@ -135,7 +145,7 @@ class Predictor:
     def parameters(self, chunk: Chunk) -> dict[str, Any]:
         found = dict(self.fitted.parameters)
         for name, Z in chunk.others.items():
-            gamma = self.fitted.draws(name)
+            gamma = self.fitted.further(name)
             if gamma.ndim != 2 or gamma.shape[1] != Z.shape[1]:
                 raise ValueError(f"columns of {name} are {Z.shape[1]}, where the model has {gamma.shape[-1]}.")
             found[name] = self.fitted.link_of(name).mean(gamma @ Z.T)
@@ -157,11 +167,11 @@ def _chunk(predictor: Predictor, chunk: Chunk, kind: str, at: list[float] | None
         return values.mean(axis=0), values.std(axis=0), np.quantile(values, at, axis=0)
 
 
-def _as_xarray(found: list[Any], fitted: Fitted, kind: str, at: list[float] | None) -> Any:
+def _as_xarray(found: list[Any], fitted: Fitted, kind: str, at: list[float] | None, index: Any) -> Any:
     import xarray
 
     classes = fitted.about.get("classes")
-    coords: dict[str, Any] = {}
+    coords: dict[str, Any] = {} if index is None else {"row": index}
     first = found[0] if at is None else found[0][0][None]
     dims: tuple[str, ...] = ("row",)
     if first.ndim == 3:
@@ -175,12 +185,9 @@ def _as_xarray(found: list[Any], fitted: Fitted, kind: str, at: list[float] | No
         values = np.concatenate(found, axis=1)
         return xarray.DataArray(values, dims=("sample", *dims), coords=coords, name=kind, attrs=attrs)
     mean, sd = (np.concatenate([one[k] for one in found]) for k in (0, 1))
-    table = {
-        "mean": (dims, mean),
-        "sd": (dims, sd),
-        "quantile": (("probability", *dims), np.concatenate([one[2] for one in found], axis=1)),
-    }
-    return xarray.Dataset(table, coords={**coords, "probability": at}, attrs=attrs)
+    ends = np.concatenate([one[2] for one in found], axis=1)
+    by_quantile = {f"q{100 * q:.6g}": (dims, own) for q, own in zip(at, ends, strict=True)}
+    return xarray.Dataset({"mean": (dims, mean), "sd": (dims, sd), **by_quantile}, coords=coords, attrs=attrs)
 
 
 def chunks_of(rows: NewRows, predictor: Predictor) -> Iterator[Chunk]:

@@ -12,34 +12,35 @@ from ..errors import NotApplicable
 from ..formula import FormulaModel
 from ..formula.errors import FormulaError
 from ..formula.syntax import columns_in
-from ..formula.variables import as_columns, read, rows_in
+from ..formula.variables import as_columns, read
 from ..rows.table_source import Tables
+from ..tables.frames import Frame, complete_rows
 from .fitted import Fitted
 from .new_rows import Given, NewRows
 from .predictions import Predictor
 
 
 def replicate(posterior: Any, data: Any, *, rows: int = 1000, draws: int | None = None, rng: Any = None) -> Any:
-    """Some of the rows that a formula was fitted to, replicated: responses as the model would have made them.
+    """Simulate responses for a random subsample of the rows that a formula was fitted to.
 
     Parameters
     ----------
     posterior : DataTree
-        Of a target that `tunamh.regression` made.
+        The result of a target made by `tunamh.regression`.
     data : table
-        The data it was fitted to, or others with responses; rows with missing values are left out.
+        The fitted data, or other data with responses. Rows with missing values are dropped.
     rows : int
-        A random subsample of so many; as many as there are to have all.
+        Size of the random subsample. Use the number of rows to have all of them.
     draws : int, optional
-        Of the posterior's, evenly spread; None: up to 1000.
+        Number of posterior draws to use, evenly spaced. Default: at most 1000.
     rng : seed, optional
 
     Returns
     -------
     DataTree
-        Groups as ArviZ knows them: ``observed_data``, ``posterior_predictive`` (random responses) and
-        ``log_likelihood`` (with all constants, of one such response whatever its weight), each with one entry per row
-        of the subsample; ``row`` has their numbers in the data.
+        Groups for ArviZ: ``observed_data``, ``posterior_predictive`` (simulated responses) and ``log_likelihood``. The
+        log likelihood has all constants, and is that of a single response, whatever its weight. The coordinate ``row``
+        has the row numbers of the subsample in the data.
     """
     return _replicated(posterior, data, whole_number("rows", rows, 1), draws, rng)[0]
 
@@ -71,11 +72,11 @@ class LooEstimate:
 
 
 def loo(posterior: Any, data: Any, *, rows: int = 1000, draws: int | None = None, rng: Any = None) -> LooEstimate:
-    """Leave-one-out cross-validation of a formula's fit, by importance sampling (Vehtari, Gelman and Gabry, 2017).
+    """Leave-one-out cross-validation of a formula's fit, by PSIS (Vehtari, Gelman and Gabry, 2017).
 
-    Of a simple random subsample of ``rows`` rows (Magnusson et al., 2019); the arguments are those of `replicate`. A
-    row of weight ``w`` stands for ``w`` rows: it is left out whole, and its log predictive density counts ``w`` times,
-    ``elpd = sum_i w_i log p(y_i | all rows but i)``.
+    It uses a simple random subsample of ``rows`` rows (Magnusson et al., 2019). The arguments are those of `replicate`.
+    A row of weight ``w`` counts as ``w`` rows: it is left out as a whole, and its log predictive density counts ``w``
+    times, ``elpd = sum_i w_i log p(y_i | all rows but i)``.
     """
     _refuse_lost_weights(Fitted.open(posterior, draws))
     tree, n_rows, weights = _replicated(posterior, data, whole_number("rows", rows, 1), draws, rng)
@@ -129,7 +130,7 @@ def _replicated(
     formula = fitted.formula
     if formula is None:
         raise NotApplicable("replicas need a target that was made from a formula, by tunamh.regression.")
-    if "censored" in formula.beside:
+    if fitted.about.get("censored"):
         raise NotApplicable("replicas of censored responses are not offered.")
     generator = np.random.default_rng(rng)
     some, picked, n_rows = _subsample(formula, data, rows, generator)
@@ -155,34 +156,20 @@ def _replicated(
         key: xarray.Dataset(found, coords=coords if key != "observed_data" else {"row": picked})
         for key, found in groups.items()
     }
-    theta = fitted.theta
-    tree["posterior"] = xarray.Dataset(
-        {"theta": (("chain", "draw", "parameter"), theta[None])},
-        coords={"chain": [0], "draw": coords["draw"], "parameter": fitted.posterior["parameter"].values},
-    )
+    tree["posterior"] = fitted.picked_posterior()
     return xarray.DataTree.from_dict(tree), n_rows, weights
 
 
-def _subsample(
-    formula: FormulaModel, data: Any, rows: int, rng: np.random.Generator
-) -> tuple[dict[str, Any], np.ndarray, int]:
+def _subsample(formula: FormulaModel, data: Any, rows: int, rng: np.random.Generator) -> tuple[Frame, np.ndarray, int]:
     """Columns of random rows, their numbers, and how many rows there are without missing values."""
     if isinstance(data, Tables):
         raise NotApplicable("replicas of tables in blocks are not offered: read some of their rows into a data frame.")
-    columns = as_columns(data)
+    table = as_columns(data)
     needed = [*formula.predictor_columns, *columns_in(formula.response.node)]
     needed += [name for node in formula.beside.values() for name in columns_in(node)]
-    variables = read(columns, list(dict.fromkeys(needed)))
-    there = np.flatnonzero(~np.any([one.missing for one in variables.values()], axis=0))
-    if rows_in(columns) == 0 or len(there) == 0:
+    names = list(dict.fromkeys(needed))
+    there = np.flatnonzero(complete_rows(read(table, names), table.n_rows).keep)
+    if len(there) == 0:
         raise FormulaError("the data have no rows without missing values.")
     picked = np.sort(rng.choice(there, size=min(rows, len(there)), replace=False))
-    return {name: _taken(columns[name], picked) for name in variables}, picked, len(there)
-
-
-def _taken(column: Any, index: np.ndarray) -> Any:
-    if hasattr(column, "iloc"):
-        return column.iloc[index]
-    if hasattr(column, "gather"):  # polars
-        return column.gather(index)
-    return column.take(index) if hasattr(column, "take") else np.asarray(column)[index]
+    return table.take(picked, names), picked, len(there)

@@ -1,58 +1,39 @@
-"""Priors stay outside the minibatch: they are cheap, so every step uses them whole.
+"""Priors. They are not part of the minibatch: every step evaluates them completely, because they are cheap.
 
     Flat()   Normal(mean=, scale=)   Normal(mean=, covariance=)   StudentT(df=, mean=, scale=)   Cauchy(mean=, scale=)
     Laplace(mean=, scale=)   Logistic(mean=, scale=)   Horseshoe(scale)   Grouped(groups, scale)
     ByName({"age": Flat()}, others=Normal(scale=2.5))   UserPrior(log_prior, gradient, hessian)
 
-Each is a potential with an expansion (`tunamh.priors.potential`); a new one is one file.
+A new prior is one file, and one line here; `tunamh.priors.potential` has its base class. `tunamh.priors.default` has
+the rule for the default prior of formulas and estimators.
 """
 
-from .by_name import ByName
-from .coerce import as_prior
-from .independent import Cauchy, Flat, Laplace, Logistic, Normal, StudentT
-from .mixtures import Grouped, Horseshoe
-from .positive import (
-    Exponential,
-    FlatPositive,
-    Gamma,
-    HalfCauchy,
-    HalfNormal,
-    HalfStudentT,
-    InverseGamma,
-    LogNormal,
-    OnPrecision,
-    OnVariance,
-    PositivePrior,
-    Uniform,
-)
-from .potential import Prior, PriorExpansion, ReadyPrior
-from .user import UserPrior
+from .by_name import ByName as ByName
+from .cauchy import Cauchy as Cauchy
+from .coerce import as_prior as as_prior
+from .exponential import Exponential as Exponential
+from .flat import Flat as Flat
+from .flat_positive import FlatPositive as FlatPositive
+from .gamma import Gamma as Gamma
+from .half_cauchy import HalfCauchy as HalfCauchy
+from .half_normal import HalfNormal as HalfNormal
+from .half_student_t import HalfStudentT as HalfStudentT
+from .inverse_gamma import InverseGamma as InverseGamma
+from .laplace import Laplace as Laplace
+from .log_normal import LogNormal as LogNormal
+from .logistic import Logistic as Logistic
+from .mixtures import Grouped as Grouped
+from .mixtures import Horseshoe as Horseshoe
+from .normal import Normal as Normal
+from .positive import PositivePrior as PositivePrior
+from .potential import Prior as Prior
+from .potential import PriorExpansion as PriorExpansion
+from .potential import ReadyPrior as ReadyPrior
+from .powers import OnPrecision as OnPrecision
+from .powers import OnVariance as OnVariance
+from .registry import register as _register
+from .student_t import StudentT as StudentT
+from .uniform import Uniform as Uniform
+from .user import UserPrior as UserPrior
 
-__all__ = [
-    "ByName",
-    "Cauchy",
-    "Exponential",
-    "Flat",
-    "FlatPositive",
-    "Gamma",
-    "Grouped",
-    "HalfCauchy",
-    "HalfNormal",
-    "HalfStudentT",
-    "Horseshoe",
-    "InverseGamma",
-    "Laplace",
-    "LogNormal",
-    "Logistic",
-    "Normal",
-    "OnPrecision",
-    "OnVariance",
-    "PositivePrior",
-    "Prior",
-    "PriorExpansion",
-    "ReadyPrior",
-    "StudentT",
-    "Uniform",
-    "UserPrior",
-    "as_prior",
-]
+_register(globals())

@@ -9,18 +9,21 @@ import numpy as np
 
 from .._arguments import settle, shown
 from .columns import refuse_names
-from .independent import Flat, IndependentPrior
+from .flat import Flat
+from .independent import IndependentPrior
 from .laws import NORMAL, Laws, ready
 from .mixtures import MixturePrior
 from .potential import Prior, ReadyPrior
+from .registry import independent_names
 
 
 @dataclass(frozen=True)
 class ByName(Prior):
-    """``ByName({"intercept": Cauchy(scale=10), "age": Flat()}, others=Normal(scale=2.5))``.
+    """A different prior for each coefficient.
 
-    Each prior serves one coefficient, so its numbers are single ones; ``others`` serves every column that is not named.
-    Without it every column must be. Columns of an array go by their positions, 0, 1, and so on.
+    ``ByName({"intercept": Cauchy(scale=10), "age": Flat()}, others=Normal(scale=2.5))``. Each prior is for one
+    coefficient, so its arguments are single numbers. ``others`` is the prior of all columns that are not named; without
+    it you must name every column. The columns of an array have the names 0, 1, and so on.
     """
 
     priors: Mapping[str, IndependentPrior]
@@ -67,9 +70,7 @@ def _for_one(prior: IndependentPrior, where: str) -> IndependentPrior:
             f"the prior {where} is the class {prior.__name__}: give a value, such as {prior.__name__}(...)."
         )
     if not isinstance(prior, IndependentPrior):
-        raise TypeError(
-            f"the prior {where} must be Flat, Normal, StudentT, Laplace or Cauchy of tunamh.priors, got {shown(prior)}."
-        )
+        raise TypeError(f"the prior {where} must be {independent_names()} of tunamh.priors, got {shown(prior)}.")
     for name, value in prior.by_column().items():
         if isinstance(value, tuple | dict):
             raise ValueError(

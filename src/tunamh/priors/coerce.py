@@ -8,13 +8,14 @@ from typing import Any
 from numba.core.dispatcher import Dispatcher
 
 from .._arguments import shown
-from .independent import Flat
+from .flat import Flat
+from .positive import FamilyLike
 from .potential import Prior
 from .user import UserPrior
 
 
 def as_prior(prior: Any, names: Sequence[str]) -> Prior:
-    """None is flat, a compiled function is the user's own, the rest must be a prior; ``names`` are the columns'."""
+    """Convert ``prior``: None means flat, and a compiled function is a user's prior. ``names`` are the columns."""
     if prior is None:
         return Flat()
     if isinstance(prior, Dispatcher):
@@ -25,7 +26,7 @@ def as_prior(prior: Any, names: Sequence[str]) -> Prior:
         raise TypeError(f"prior is the class {prior.__name__}: give a value, such as {prior.__name__}(...).")
     if isinstance(prior, dict):
         raise TypeError("prior is a dict: priors by column name are tunamh.priors.ByName({...}).")
-    if hasattr(prior, "suprema"):
+    if isinstance(prior, FamilyLike):
         raise TypeError(f"prior is the family {shown(prior)}: priors are tunamh.Normal and those in tunamh.priors.")
     if callable(prior):
         raise TypeError("prior is a plain Python function: compile it first with @numba.njit.")

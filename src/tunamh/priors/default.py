@@ -9,7 +9,8 @@ before the data are seen (Gelman et al., 2008; as in rstanarm and Bambi).
 
 ``u`` and ``m`` are unit and centre of the linear predictor, from the responses alone (`BaseFamily.location`): standard
 deviation and mean of real responses, or of their logarithms where these are regressed; 1 and the logarithm of the mean
-behind a log link; 1 and 0 behind the others.
+behind a log link; 1 and 0 behind the others. A user's own family that does not say what its responses are has the unit
+1 and a flat intercept.
 
 The intercept is the predictor where all columns are zero, which may be far from all rows: the sum is what the
 coefficients' priors say of it there. Columns of zeros and ones, and levels, hardly add to it and are left out of it.
@@ -26,9 +27,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .by_name import ByName
-from .independent import Flat, IndependentPrior, Normal
+from .flat import Flat
+from .independent import IndependentPrior
 from .laws import Laws
 from .mixtures import MixturePrior
+from .normal import Normal
 
 INTERCEPT = "Intercept"
 
@@ -82,8 +85,10 @@ def coefficient_scales(columns: Columns, unit: float) -> list[float]:
     return [rounded(COEFFICIENT_WIDTH * unit / size) for size in columns.size.tolist()]
 
 
-def intercept_prior(columns: Columns, centre: float, unit: float) -> Normal:
-    """About the centre of predictors, rounded to a thousandth of the prior's width."""
+def intercept_prior(columns: Columns, centre: float | None, unit: float) -> IndependentPrior:
+    """About the centre of predictors, rounded to a thousandth of the prior's width; flat if no centre is known."""
+    if centre is None:
+        return Flat()
     far = float(np.square(np.array(coefficient_scales(columns, unit)) * columns.mean).sum())
     width = rounded(math.sqrt((INTERCEPT_WIDTH * unit) ** 2 + far))
     return Normal(mean=round(centre, 3 - math.floor(math.log10(width))), scale=width)

@@ -176,8 +176,8 @@ def _derivatives(laws: Laws, theta: np.ndarray, width: np.ndarray) -> tuple[np.n
     logistic = np.abs(z) + 2 * np.log1p(np.exp(-np.abs(z)))
     energy = np.select(kinds, [0.5 * z * z, 0.5 * (df + 1) * np.log(wide / df), rounded, logistic])
     slope = np.select(kinds, [z, (df + 1) * z / wide, z / rounded, t]) / scale
-    bends = [np.ones_like(z), (df + 1) * (df_seen - z * z) / wide**2, e * e / rounded**3, 0.5 * (1 - t * t)]
-    return energy, slope, np.select(kinds, bends) / scale**2
+    curvatures = [np.ones_like(z), (df + 1) * (df_seen - z * z) / wide**2, e * e / rounded**3, 0.5 * (1 - t * t)]
+    return energy, slope, np.select(kinds, curvatures) / scale**2
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,8 +196,8 @@ class ReadyIndependent(ReadyPrior):
     def expansion(self, theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
         if self.gaussian:
             off = theta - self.mean
-            pull = self.precision * off
-            return PriorExpansion(0.5 * float(off @ pull), pull, np.diag(self.precision))
+            gradient = self.precision * off
+            return PriorExpansion(0.5 * float(off @ gradient), gradient, np.diag(self.precision))
         energy, slope, curvature = _derivatives(self.laws, theta, width)
         return PriorExpansion(float(energy.sum()), slope, np.diag(curvature))
 

@@ -2,9 +2,9 @@
 
     beta_j | v_j ~ N(mean_j, v_j),    v_j by the horseshoe, by groups, or so that beta_j is Student-t or Laplace
 
-A chain then alternates: scales given the coefficients, by draws in closed form that read no data (the role `Refresh`),
-and coefficients given the scales, for which the prior is Gaussian. However narrow the peak and heavy the tails, each
-half is easy.
+A chain then alternates: scales given the coefficients, by draws in closed form that read no data
+(`tunamh.chains.gibbs_scales`), and coefficients given the scales, for which the prior is Gaussian. However narrow the
+peak and heavy the tails, each half is easy.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arguments import moderate_number, settle, shown
-from ..compiled import Part, Refresh, fixed, helper, part
+from ..compiled import NO_FAULT, Part, Step, fixed, helper, part
 from ..compiled.layouts import NUMBER, WHOLE, Layout
+from .half_cauchy import HalfCauchy
+from .half_student_t import HalfStudentT
 from .laws import FLAT, LAPLACE, NORMAL, Laws, ReadyIndependent, ready, records
-from .positive import HalfCauchy, HalfStudentT, PositivePrior
+from .positive import PositivePrior
 from .potential import Prior, ReadyPrior
 
 _COEFFICIENTS: dict[str, Any] = {"mixed": ("d",), "fixed_variance": ("d",), "mean": ("d",)}
@@ -56,8 +58,8 @@ def _within(variance):
     return min(max(variance, _LEAST), _MOST)
 
 
-@part(Refresh)
-def _horseshoe(rng, here, hyper):
+@helper
+def draw_horseshoe(rng, here, hyper):
     """``v_j = l_j t`` with half-Cauchy roots, by their inverse-gamma mixtures (Makalic and Schmidt 2016)."""
     own = _horseshoe_at(hyper, 0)
     d, mixed, width = own.d, own.mixed, own.width
@@ -74,6 +76,12 @@ def _horseshoe(rng, here, hyper):
         here[2 * d] = _within(_inverse_gamma(rng, 0.5 * (count + 1.0), 1.0 / wide + total))
 
 
+@part(Step)
+def _horseshoe(rng, place, model, stream, own, work, statistics):
+    draw_horseshoe(rng, place.here, own.hyper)
+    return NO_FAULT
+
+
 @helper
 def inverse_gaussian(rng, mean, shape):
     """By Michael, Schucany and Haas (1976)."""
@@ -83,8 +91,8 @@ def inverse_gaussian(rng, mean, shape):
     return x if rng.random() * (mean + x) <= mean else mean * mean / x
 
 
-@part(Refresh)
-def _each(rng, here, hyper):
+@helper
+def draw_each(rng, here, hyper):
     """Each coefficient has a variance of its own, by which its law is Student-t or Laplace.
 
     Student-t: inverse gamma, ``(df / 2, df scale^2 / 2)``. Laplace: exponential with mean ``2 scale^2``; one over it is
@@ -104,8 +112,14 @@ def _each(rng, here, hyper):
                 here[d + j] = _within(_inverse_gamma(rng, shape, 0.5 * (df * scale * scale + square)))
 
 
-@part(Refresh)
-def _grouped(rng, here, hyper):
+@part(Step)
+def _each(rng, place, model, stream, own, work, statistics):
+    draw_each(rng, place.here, own.hyper)
+    return NO_FAULT
+
+
+@helper
+def draw_by_group(rng, here, hyper):
     """``v_g`` of a group is the square of a half-Student-t scale."""
     own = _grouped_at(hyper, 0)
     d, mixed, group, df, width = own.d, own.mixed, own.group, own.df, own.width
@@ -117,6 +131,12 @@ def _grouped(rng, here, hyper):
                 count += 1
         wide = _inverse_gamma(rng, 0.5 * (df + 1.0), df / here[d + g] + 1.0 / width**2)
         here[d + g] = _within(_inverse_gamma(rng, 0.5 * (df + count), df / wide + total))
+
+
+@part(Step)
+def _grouped(rng, place, model, stream, own, work, statistics):
+    draw_by_group(rng, place.here, own.hyper)
+    return NO_FAULT
 
 
 HORSESHOE, EACH, GROUPED = range(3)
@@ -135,7 +155,7 @@ class Mixture(NamedTuple):
     users see the roots.
     """
 
-    refresh: Part
+    draw_scales: Part
     hyper: np.ndarray
     arrangement: int
     groups: np.ndarray
@@ -191,7 +211,7 @@ class Mixture(NamedTuple):
             (name, tuple(spread(np.array(labels, object), "")) if labels and self.arrangement == HORSESHOE else labels)
             for name, labels in self.variables
         )
-        return Mixture(self.refresh, fixed(hyper), self.arrangement, groups, start, variables)
+        return Mixture(self.draw_scales, fixed(hyper), self.arrangement, groups, start, variables)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +233,7 @@ class MixturePrior(Prior):
 
     @abstractmethod
     def kernel(self, dim: int, names: Sequence[str]) -> tuple[Part, dict, int, np.ndarray, np.ndarray, tuple]:
-        """Of so many coefficients: refresh, its numbers, arrangement, groups, the scales' start and the variables."""
+        """The compiled update of the scales for ``dim`` coefficients, with its numbers, layout, groups and start."""
 
     def in_order(self, names: Sequence[str]) -> Prior:
         return replace(self, columns=tuple(names))
@@ -225,7 +245,7 @@ class MixturePrior(Prior):
     def bind_beside(self, others: Laws, mixed: np.ndarray, names: Sequence[str]) -> ReadyPrior:
         """With flat or normal priors of coefficients that are not ``mixed``."""
         d = len(mixed)
-        refresh, numbers, arrangement, groups, start, variables = self.kernel(d, names)
+        draw_scales, numbers, arrangement, groups, start, variables = self.kernel(d, names)
         variance = np.where(others.kind == FLAT, np.inf, others.scale**2)
         mean = np.where(mixed, self.centre(d), others.mean)
         coefficients = {"mixed": mixed, "fixed_variance": np.where(mixed, 1.0, variance), "mean": mean}
@@ -237,7 +257,7 @@ class MixturePrior(Prior):
             np.ones(d),
         )
         plain = ready(wide)
-        mixture = Mixture(refresh, hyper, arrangement, groups, start, variables)
+        mixture = Mixture(draw_scales, hyper, arrangement, groups, start, variables)
         return ReadyMixture(plain.log_prior, plain.hyper, plain.mean, plain.precision, plain.flat, plain.laws, mixture)
 
     def centre(self, dim: int) -> np.ndarray:
@@ -245,19 +265,21 @@ class MixturePrior(Prior):
 
     @abstractmethod
     def width(self, dim: int) -> np.ndarray:
-        """About how wide the coefficients may be: where the search for a centre looks."""
+        """The approximate width of the coefficients, for the search for a centre."""
 
 
 _WIDE = 10.0  # times the scale, so that the search for a centre is led by the data
+_WIDE_OF_LAPLACE = 5.0  # its tails are light: a centre that the data alone would have may be far from the posterior
 
 
 @dataclass(frozen=True)
 class Horseshoe(MixturePrior):
-    """``beta_j ~ N(0, (local_j global)^2)``, ``local_j`` half-Cauchy(1), ``global`` half-Cauchy(``scale``).
+    """The horseshoe prior ``beta_j ~ N(0, (local_j global)^2)`` with unknown scales.
 
-    Most coefficients are pulled to zero, a few are left alone (Carvalho, Polson and Scott 2010): the smaller ``scale``,
-    the fewer. Coefficients that are not to be shrunk get a prior of their own: ``ByName({"intercept": Flat()},
-    others=Horseshoe(0.1))``. Scales mix more slowly than coefficients: take ``thin=10`` if you need them.
+    ``local_j`` is half-Cauchy(1) and ``global`` is half-Cauchy(``scale``). The prior shrinks most coefficients to zero
+    and leaves a few large (Carvalho, Polson and Scott 2010). With a smaller ``scale``, fewer are large. Give
+    coefficients that should not be shrunk another prior: ``ByName({"intercept": Flat()}, others=Horseshoe(0.1))``. The
+    scales mix more slowly than the coefficients: use ``thin=10`` if you need them.
     """
 
     scale: float = 1.0
@@ -284,9 +306,9 @@ class Grouped(MixturePrior):
     Parameters
     ----------
     groups : optional
-        The group of every coefficient, in the order of the columns; None: all are one group.
+        The group of every coefficient, in the order of the columns. Default: one group for all.
     scale : HalfStudentT or HalfCauchy
-        The prior of the scales; by default half-Student-t with 3 degrees of freedom and scale 2.5.
+        The prior of the scales. Default: half-Student-t with 3 degrees of freedom and scale 2.5.
     """
 
     groups: Any = None
@@ -323,7 +345,8 @@ def mixture_of_laws(laws: Laws) -> ReadyPrior:
     mixed = laws.kind > NORMAL
     variance = np.where(mixed, 1.0, np.where(laws.kind == FLAT, np.inf, laws.scale**2))
     hyper = fixed(_EACH.pack(mixed=mixed, fixed_variance=variance, **laws._asdict()))
-    wide = Laws(np.where(mixed, NORMAL, laws.kind), laws.mean, np.where(mixed, _WIDE, 1.0) * laws.scale, laws.df)
+    wider = np.where(laws.kind == LAPLACE, _WIDE_OF_LAPLACE, np.where(mixed, _WIDE, 1.0))
+    wide = Laws(np.where(mixed, NORMAL, laws.kind), laws.mean, wider * laws.scale, laws.df)
     plain = ready(wide)
     mixture = Mixture(_each, hyper, EACH, np.arange(d), laws.scale**2, ())
     return ReadyMixture(plain.log_prior, plain.hyper, plain.mean, plain.precision, plain.flat, plain.laws, mixture)

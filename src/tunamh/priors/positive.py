@@ -7,235 +7,51 @@ one half; an exponential law is half of a Laplace law.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from .._arguments import moderate_number, not_negative, number, settle, shown
-from .independent import Flat
-from .laws import (
-    FLAT_POSITIVE,
-    GAMMA,
-    INVERSE_GAMMA,
-    LAPLACE,
-    LOG_NORMAL,
-    NORMAL,
-    ON_PRECISION,
-    ON_VARIANCE,
-    STUDENT_T,
-    UNIFORM,
-    Laws,
-)
+from .._arguments import moderate_number, shown
+from .flat import Flat
+from .laws import Laws
 from .potential import Prior
+from .words import ShellWord
 
 
-class PositivePrior:
+@runtime_checkable
+class FamilyLike(Protocol):
+    """A family, which is told from a prior: both have a `Gamma` and a `StudentT`."""
+
+    def arrange(self, observations: Any, temper: float) -> Any: ...
+
+
+class PositivePrior(ShellWord):
     """A prior of one positive parameter."""
 
     @abstractmethod
     def law(self) -> Laws:
-        """Four vectors of length one."""
+        """The prior as a compiled record: kind, mean, scale and degrees of freedom, four vectors of length one."""
 
-    vanishes_at_zero = False
+    vanishes_at_zero: bool = False
     """Whether the density falls faster than any power towards zero."""
 
+    falls_fast: ClassVar[bool] = False
+    """Whether the density outweighs any power of the parameter far to the right."""
+
     def inside(self, value: float) -> float:
-        """A value, or one near it where the density is positive."""
+        """Return ``value``, or a number near it where the density is positive."""
         return value
 
 
-def _limited(name: str, value: Any, limits: tuple[float, float]) -> float:
+def limited(name: str, value: Any, limits: tuple[float, float]) -> float:
     return moderate_number(f"{name} of the prior", value, *limits)
 
 
-def _law(kind: int, mean: float, scale: float, df: float = 1.0) -> Laws:
+def one_law(kind: int, mean: float, scale: float, df: float = 1.0) -> Laws:
     return Laws(*(np.array([float(value)]) for value in (kind, mean, scale, df)))
 
 
-_SCALES, _SHAPES = (1e-50, 1e50), (1e-6, 1e10)
-
-
-@dataclass(frozen=True)
-class HalfNormal(PositivePrior):
-    """Density ``exp(-x^2 / (2 scale^2))``, ``x > 0``."""
-
-    scale: float
-
-    def __post_init__(self) -> None:
-        settle(self, scale=_limited("scale", self.scale, _SCALES))
-
-    def law(self) -> Laws:
-        return _law(NORMAL, 0.0, self.scale)
-
-
-@dataclass(frozen=True)
-class HalfStudentT(PositivePrior):
-    """Density ``(1 + x^2 / (df scale^2))^(-(df + 1) / 2)``, ``x > 0``."""
-
-    df: float
-    scale: float
-
-    def __post_init__(self) -> None:
-        settle(self, df=_limited("df", self.df, _SHAPES), scale=_limited("scale", self.scale, _SCALES))
-
-    def law(self) -> Laws:
-        return _law(STUDENT_T, 0.0, self.scale, self.df)
-
-
-@dataclass(frozen=True)
-class HalfCauchy(PositivePrior):
-    """Half-Student-t with one degree of freedom."""
-
-    scale: float
-
-    def __post_init__(self) -> None:
-        settle(self, scale=_limited("scale", self.scale, _SCALES))
-
-    def law(self) -> Laws:
-        return _law(STUDENT_T, 0.0, self.scale, 1.0)
-
-
-@dataclass(frozen=True)
-class Exponential(PositivePrior):
-    """Density ``exp(-x / mean)``, ``x > 0``."""
-
-    mean: float
-
-    def __post_init__(self) -> None:
-        settle(self, mean=_limited("mean", self.mean, _SCALES))
-
-    def law(self) -> Laws:
-        return _law(LAPLACE, 0.0, self.mean)
-
-
-@dataclass(frozen=True)
-class Gamma(PositivePrior):
-    """Density ``x^(shape - 1) exp(-x / scale)``, ``x > 0``; the mean is ``shape * scale``."""
-
-    shape: float
-    scale: float
-
-    def __post_init__(self) -> None:
-        settle(self, shape=_limited("shape", self.shape, _SHAPES), scale=_limited("scale", self.scale, _SCALES))
-
-    def law(self) -> Laws:
-        return _law(GAMMA, 0.0, self.scale, self.shape)
-
-
-@dataclass(frozen=True)
-class InverseGamma(PositivePrior):
-    """Density ``x^(-shape - 1) exp(-scale / x)``, ``x > 0``."""
-
-    shape: float
-    scale: float
-
-    vanishes_at_zero = True
-
-    def __post_init__(self) -> None:
-        settle(self, shape=_limited("shape", self.shape, _SHAPES), scale=_limited("scale", self.scale, _SCALES))
-
-    def law(self) -> Laws:
-        return _law(INVERSE_GAMMA, 0.0, self.scale, self.shape)
-
-
-@dataclass(frozen=True)
-class LogNormal(PositivePrior):
-    """``log x`` is normal with this mean and standard deviation."""
-
-    mean: float
-    scale: float
-
-    vanishes_at_zero = True
-
-    def __post_init__(self) -> None:
-        settle(self, mean=number("mean of the prior", self.mean))
-        settle(self, scale=_limited("scale", self.scale, (1e-6, 1e6)))
-
-    def law(self) -> Laws:
-        return _law(LOG_NORMAL, self.mean, self.scale)
-
-
-@dataclass(frozen=True)
-class Uniform(PositivePrior):
-    """The same density everywhere between ``low`` and ``high``, and none elsewhere; ``low`` may be 0."""
-
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        low = not_negative("low of the prior", self.low, infinite=False)
-        settle(self, low=low, high=moderate_number("high of the prior", self.high, *_SCALES))
-        if not low < self.high:
-            raise ValueError(f"low of the prior must lie below high, got {shown(self)}.")
-
-    def law(self) -> Laws:
-        return _law(UNIFORM, self.low, self.high)
-
-    def inside(self, value: float) -> float:
-        margin = 0.01 * (self.high - self.low)
-        return min(max(value, self.low + margin), self.high - margin)
-
-
-@dataclass(frozen=True)
-class FlatPositive(PositivePrior):
-    """The same density for all ``x > 0``, which has no integral: the data must make a posterior of it.
-
-    Taken where that is proved (spec 5l): for the scale of errors with more rows than coefficients without a prior, by
-    more than one, and for the scale of Gaussian random intercepts (or of one column of slopes) with at least two groups
-    more than such coefficients. Elsewhere it is refused; `Uniform` is the way out.
-    """
-
-    def law(self) -> Laws:
-        return _law(FLAT_POSITIVE, 0.0, 1.0)
-
-
-@dataclass(frozen=True)
-class _OfPower(PositivePrior):
-    """A prior of a power of the parameter."""
-
-    prior: PositivePrior
-
-    _added: ClassVar[int]
-    _power: ClassVar[int]
-
-    def __post_init__(self) -> None:
-        name = type(self).__name__
-        if isinstance(self.prior, FlatPositive | _OfPower) or not isinstance(self.prior, PositivePrior):
-            raise TypeError(f"{name} takes a proper prior such as InverseGamma(2, 1), got {shown(self.prior)}.")
-
-    def law(self) -> Laws:
-        of = self.prior.law()
-        return of._replace(kind=of.kind + self._added)
-
-    def inside(self, value: float) -> float:
-        return self.prior.inside(value**self._power) ** (1 / self._power)
-
-
-class OnVariance(_OfPower):
-    """The square of the parameter has this prior: ``OnVariance(InverseGamma(a, b))`` for a scale.
-
-    The density of ``x`` is then ``2 x p(x^2)``.
-    """
-
-    _added, _power = ON_VARIANCE, 2
-
-    @property
-    def vanishes_at_zero(self) -> bool:  # type: ignore[override]
-        return self.prior.vanishes_at_zero
-
-
-class OnPrecision(_OfPower):
-    """One over the square of the parameter has this prior: ``OnPrecision(Gamma(a, scale))`` for a scale.
-
-    The density of ``x`` is then ``2 x^-3 p(x^-2)``.
-    """
-
-    _added, _power = ON_PRECISION, -2
-
-    @property
-    def vanishes_at_zero(self) -> bool:  # type: ignore[override]
-        return isinstance(self.prior, Gamma | Exponential | HalfNormal | Uniform)
+SCALES, SHAPES = (1e-50, 1e50), (1e-6, 1e10)
 
 
 def refuse_flat(name: str, value: Any) -> None:
@@ -252,7 +68,7 @@ def known_or_prior(name: str, value: Any) -> Any:
     if value is None or isinstance(value, PositivePrior):
         return value
     refuse_flat(name, value)
-    if hasattr(value, "arrange") or hasattr(value, "suprema"):
+    if isinstance(value, FamilyLike):
         raise TypeError(
             f"{name} is the family {type(value).__name__}: give a prior such as tunamh.HalfNormal(2.5) "
             "or one of tunamh.priors, such as tunamh.priors.Gamma(2, 10)."

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..compiled import LogPrior, Part, part
+from .words import ShellWord
 
 if TYPE_CHECKING:
     from .mixtures import Mixture
 
 
 class PriorExpansion(NamedTuple):
-    """``V = -log prior`` and its first two derivatives at a point; a kink is rounded off in all three."""
+    """``V = -log prior`` and its first two derivatives at a point. A kink is smoothed in all three."""
 
     energy: float
     gradient: np.ndarray
@@ -29,10 +30,10 @@ class PriorExpansion(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ReadyPrior(ABC):
-    """A prior made ready for a target of known dimension.
+    """A prior that is bound to a target of known dimension.
 
-    ``mean`` is where it is centred and ``precision`` about how narrow it is, coordinate by coordinate: guesses start
-    from them, and zero stands where nothing is known. ``flat`` tells the coordinates that it leaves alone.
+    ``mean`` and ``precision`` are its centre and its approximate precision for each coordinate, used for initial
+    guesses; zero means unknown. ``flat`` marks the coordinates with a flat prior.
     """
 
     log_prior: Part
@@ -46,61 +47,61 @@ class ReadyPrior(ABC):
 
     @property
     def mixture(self) -> Mixture | None:
-        """The scales that are drawn in turn with the coefficients, where the prior is Gaussian given them."""
+        """The scales of a prior that is Gaussian given its scales; they are sampled in turn with the coefficients."""
         return None
 
     @property
     def proper(self) -> bool:
-        """Whether it makes a posterior of any data; of a user's own prior its owner must know."""
+        """Whether the posterior is proper for any data. For a user's own prior, the user must know."""
         return not self.flat.any()
 
     @property
     def heavy(self) -> np.ndarray:
-        """The coordinates whose tails fall so slowly that chains hardly reach them where no data hold them back."""
+        """The coordinates with such heavy tails that chains rarely visit them if the data do not bound them."""
         return np.zeros_like(self.flat)
 
     @property
     @abstractmethod
     def gaussian(self) -> bool:
-        """Whether nothing is left of it beside its expansion."""
+        """Whether the prior equals its quadratic expansion (Gaussian or flat)."""
 
     @property
     def tails(self) -> float:
-        """How far from Gaussian it may make a posterior, 0 to 1."""
+        """How far from Gaussian the prior may make the posterior, between 0 and 1."""
         return 0.0 if self.gaussian else 0.3
 
     @abstractmethod
     def expansion(self, theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
-        """At ``theta``; a kink, or a difference, is seen from no nearer than ``width``, the data's by coordinate."""
+        """Expand the prior at ``theta``. Kinks and finite differences are smoothed over ``width``."""
 
     def thirds(self, theta: np.ndarray, width: np.ndarray, factor: np.ndarray) -> np.ndarray:
-        """``sum_k d^3 V / dz_j dz_k^2`` in whitened coordinates, by which a posterior is skewed; zero if not known."""
+        """``sum_k d^3 V / dz_j dz_k^2`` in whitened coordinates, for the skewness of the posterior; zero if unknown."""
         return np.zeros(len(theta))
 
     @abstractmethod
     def without(self, at: np.ndarray, expansion: PriorExpansion) -> ReadyPrior:
-        """What is left of the prior when its expansion at ``at`` is accounted for elsewhere."""
+        """The prior minus its expansion at ``at``."""
 
 
-class Prior(ABC):
-    """A prior as a user writes it."""
+class Prior(ShellWord, ABC):
+    """A prior as the user writes it."""
 
     def by_column(self) -> dict[str, Any]:
-        """What may differ from column to column: numbers for all columns, tuples in their order, dicts by name."""
+        """The arguments that may differ by column: a number for all, a tuple in the columns' order, or a dict."""
         return {}
 
     @property
     def by_position(self) -> bool:
-        """Whether it has numbers for coefficients by their places, in the order of the columns."""
+        """Whether some arguments are given in the order of the columns."""
         return any(isinstance(value, tuple) for value in self.by_column().values())
 
     def in_order(self, names: Sequence[str]) -> Prior:
-        """The same prior with whatever went by name in the order of the columns."""
+        """Return the same prior with all numbers in the order of the columns instead of by name."""
         return self
 
     @abstractmethod
     def bind(self, dim: int) -> ReadyPrior:
-        """For a target with so many parameters."""
+        """Return the prior for a target with ``dim`` parameters."""
 
 
 @part(LogPrior)

@@ -96,10 +96,11 @@ def _called(function: Callable, name: str, theta: np.ndarray, shape: tuple[int, 
 
 @dataclass(frozen=True)
 class UserPrior(Prior):
-    """A user's own compiled ``log_prior(theta) -> float``; ``-inf`` outside the support.
+    """A user's compiled function ``log_prior(theta) -> float``, with ``-inf`` outside the support.
 
-    ``gradient(theta)`` and ``hessian(theta)`` of the log prior, plain or compiled functions that return arrays, take
-    the place of differences. They shape proposals only, so a wrong one costs acceptance.
+    ``gradient(theta)`` and ``hessian(theta)`` are optional functions, compiled or not, that return the derivatives of
+    the log prior. Without them tunamh uses finite differences. The derivatives are only used for proposals: a wrong one
+    lowers the acceptance rate, but does not change the posterior.
     """
 
     function: Callable

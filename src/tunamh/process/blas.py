@@ -27,7 +27,7 @@ class _Libraries(NamedTuple):
 def _libraries(with_scipy: bool) -> _Libraries:
     """The BLAS libraries of this process: looked up once, and once more when SciPy has brought its own."""
     found = [library for library in ThreadpoolController().lib_controllers if library.user_api == "blas"]
-    of_thread = [library for library in found if getattr(library, "threading_layer", None) == "openmp"]
+    of_thread = [library for library in found if library.info().get("threading_layer") == "openmp"]
     return _Libraries([library for library in found if library not in of_thread], of_thread)
 
 
@@ -94,5 +94,5 @@ def _begin_anew() -> None:
         _process.leave()
 
 
-if hasattr(os, "register_at_fork"):
+if sys.platform != "win32":
     os.register_at_fork(after_in_child=_begin_anew)

@@ -38,12 +38,13 @@ def _renew_cached_properties() -> None:
             continue
         for kind in list(vars(module).values()):
             for attribute in vars(kind).values() if isinstance(kind, type) else ():
-                if isinstance(attribute, functools.cached_property) and hasattr(attribute, "lock"):
-                    attribute.lock = threading.RLock()
+                if isinstance(attribute, functools.cached_property):
+                    attribute.lock = threading.RLock()  # type: ignore[attr-defined]
 
 
-if hasattr(os, "register_at_fork"):
+if sys.platform != "win32":
     os.register_at_fork(
         before=_hold_the_compiler, after_in_parent=_release_the_compiler, after_in_child=_release_the_compiler
     )
-    os.register_at_fork(after_in_child=_renew_cached_properties)
+    if sys.version_info < (3, 12):
+        os.register_at_fork(after_in_child=_renew_cached_properties)

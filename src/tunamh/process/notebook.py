@@ -12,8 +12,11 @@ _SECONDS_BETWEEN = 0.2
 
 def in_notebook() -> bool:
     """Whether a person looks at this through a notebook: IPython with a kernel behind it, which nobody imports here."""
-    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
-    return get_ipython is not None and hasattr(get_ipython(), "kernel")
+    ipython: Any = sys.modules.get("IPython")
+    try:
+        return ipython.get_ipython().kernel is not None
+    except AttributeError:  # no IPython, or one without a kernel
+        return False
 
 
 class NotebookCell:

@@ -3,7 +3,6 @@
 from .autoregressive import Autoregressive
 from .base import OPTIMAL_WALK, Proposal, ReadyProposal, Space
 from .independent import IndependentGaussian
-from .staying import Staying
 from .user import UserProposal, as_proposal
 from .walks import NeighbourWalk, RandomWalk
 
@@ -16,7 +15,6 @@ __all__ = [
     "RandomWalk",
     "ReadyProposal",
     "Space",
-    "Staying",
     "UserProposal",
     "as_proposal",
 ]

@@ -92,16 +92,16 @@ def _across_modes(rng, here, there, knobs):
 
 @dataclass(frozen=True)
 class AcrossModes(Proposal):
-    """Proposals between the modes of a posterior; `sample` chooses it where it finds several.
+    """Proposals between the modes of a posterior. `sample` chooses it if it finds several modes.
 
     Parameters
     ----------
     points : (k, d)
         The modes.
     factors : (k, d, d)
-        ``L_k``, with ``L_k L_k'`` the covariance of the Laplace law at each.
+        ``L_k``: ``L_k L_k'`` is the covariance of the Laplace approximation at mode ``k``.
     shares : (k,)
-        How often each is proposed.
+        The probability of proposing from each mode.
     """
 
     points: np.ndarray = field(repr=False)
@@ -110,7 +110,7 @@ class AcrossModes(Proposal):
 
     @classmethod
     def of(cls, modes: list[Mode]) -> AcrossModes:
-        """Shares by the modes' Laplace masses, none too small to be visited."""
+        """Compute the shares from the Laplace estimates of the modes' masses; no share is too small to be visited."""
         mass = np.exp([mode.log_mass - modes[0].log_mass for mode in modes])
         shares = np.maximum(mass / mass.sum(), _LEAST_WEIGHT / len(modes))
         metrics = [mode.posterior.metric() for mode in modes]

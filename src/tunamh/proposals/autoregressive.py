@@ -85,22 +85,23 @@ def _mixed(rng, here, there, knobs):
 
 @dataclass(frozen=True)
 class Autoregressive(Proposal):
-    """Proposal reversible for the Laplace law ``N(m, Q^-1)`` of the posterior (spec 5b), for Taylor targets.
+    """Proposal that is reversible for the Laplace approximation ``N(m, Q^-1)`` (spec 5b), for Taylor targets.
 
     In the coordinates ``theta = m + L z``, ``L L' = Q^-1``, it is ``z' = rho z + sqrt(1 - rho^2) xi``. On a Taylor
-    target of order 2 the quadratic part cancels from the acceptance ratio, so only the remainders decide and nearly
-    every move is accepted. `sample` chooses it for regressions.
+    target of order 2 the quadratic part cancels in the acceptance ratio. So only the remainders decide, and nearly
+    every proposal is accepted. `sample` chooses this proposal for regressions.
 
     Parameters
     ----------
     rho : float, between -1 and 1, optional
-        Autocorrelation of the chain if all moves are accepted; 0 proposes independently of the state. None: as small as
-        an acceptance rate of 0.6 allows, found in warm-up.
+        Autocorrelation of the chain if all proposals are accepted. 0 proposes independently of the state. Default:
+        warm-up finds the smallest value with an acceptance rate of 0.6.
     robust_share : float, optional
-        Share of steps of other kinds, which keep tails heavier than Gaussian from trapping the chain: half of them
-        independent draws from a Student-t law (under a prior that is not Gaussian, as many of them along the ray from
-        the centre), a quarter a random walk, a quarter with a fresh ``rho`` that makes the
-        step shorter. None: by how far the posterior is from its Laplace law, between 0.03 and 0.5.
+        Share of other kinds of steps. They prevent that the chain gets stuck if the tails of the posterior are heavier
+        than Gaussian. Half of these steps are independent draws from a Student-t distribution (for a prior that is not
+        Gaussian, some of them move along the ray from the centre). A quarter is a random walk, and a quarter uses a
+        random ``rho`` for shorter steps. Default: between 0.03 and 0.5, larger if the posterior is farther from
+        Gaussian.
     """
 
     rho: float | None = None
@@ -113,7 +114,7 @@ class Autoregressive(Proposal):
             settle(self, robust_share=number_between("robust_share", self.robust_share, 0, 1, ends="both"))
 
     def prepare(self, target: Any) -> Any:
-        """The target in whitened coordinates."""
+        """Return the target in whitened coordinates."""
         if not offers(target, Whitenable):
             raise NotApplicable("Autoregressive needs the Laplace law of a target with control=Taylor(order=2)")
         return target.whitened()
@@ -125,3 +126,7 @@ class Autoregressive(Proposal):
         knobs = fixed([innovation, share, OPTIMAL_WALK / math.sqrt(space.dim), sign, space.walk_spread])
         autoregressive = 1.0 - 0.75 * share  # the share of steps whose acceptance rho decides
         return ReadyProposal(_mixed, knobs, self.rho is None, 0.6 * autoregressive, largest=1.0)
+
+
+OF_MOST_RUNS = (_mixed,)
+"""To be compiled while a first run is set up (`tunamh.sampling.compiling`)."""

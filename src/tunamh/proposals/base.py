@@ -30,9 +30,10 @@ class Space(Protocol):
 
 
 class ReadyProposal(NamedTuple):
-    """A proposal made ready for a target.
+    """A proposal that is compiled and bound to a target.
 
-    ``knobs[0]`` is the step size, tuned in warm-up for the wanted acceptance, up to ``largest``, when ``tuned``.
+    ``knobs[0]`` is the step size. If ``tuned`` is True, warm-up tunes it to the wanted acceptance rate, up to
+    ``largest``.
     """
 
     propose: Part
@@ -46,10 +47,10 @@ class ReadyProposal(NamedTuple):
 
 
 class Proposal:
-    """What every proposal is: a frozen value that says what it needs."""
+    """Base of all proposals: an immutable object that says what it needs."""
 
     def bind(self, space: Space) -> ReadyProposal:
-        """The proposal made ready for a target; raises `NotApplicable` where it does not fit."""
+        """Return the proposal bound to a target. Raises `NotApplicable` if it does not fit the target."""
         raise NotApplicable(
             f"{type(self).__name__} has no bind(space), by which a proposal is made ready for a target."
         )

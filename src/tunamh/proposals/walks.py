@@ -59,13 +59,13 @@ class RandomWalk(Proposal):
     Parameters
     ----------
     scale : float, vector or matrix, optional
-        Standard deviation of a step: one number for all coordinates, one per coordinate, or a matrix ``F`` with
-        ``F F'`` the covariance of a step. None: one number, tuned in warm-up by Robbins-Monro.
+        Standard deviation of a step: one number for all coordinates, one per coordinate, or a matrix ``F`` such that
+        ``F F'`` is the covariance of a step. Default: one number, tuned in warm-up by Robbins-Monro.
     acceptance : float
-        The acceptance rate that the tuning aims at. Efficiency is flat between 0.2 and 0.35.
+        The target acceptance rate of the tuning. The efficiency is nearly the same between 0.2 and 0.35.
     learn_shape : bool
-        With ``scale=None``: warm-up learns lengths of steps by coordinate too and, of up to 20 coordinates, how they
-        are correlated. `EnergyTarget` has it by default.
+        With ``scale=None``, warm-up also learns the standard deviation of each coordinate and, for up to 20
+        coordinates, their correlations. This is the default for `EnergyTarget`.
     """
 
     scale: Any = None
@@ -144,7 +144,7 @@ def _neighbour(rng, theta, prop, knobs):
 
 @dataclass(frozen=True)
 class NeighbourWalk(Proposal):
-    """The paper's lazy walk on states ``0 .. K-1``: stay 1/2, left 1/4, right 1/4; at an end inwards 1/2."""
+    """The paper's lazy walk on the states ``0 .. K-1``: stay 1/2, left 1/4, right 1/4; at an end, inwards 1/2."""
 
     def bind(self, space: Space) -> ReadyProposal:
         if space.states is None:

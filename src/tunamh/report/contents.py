@@ -9,11 +9,12 @@ import numpy as np
 from markupsafe import Markup
 
 from ..laplace.distance import WIDEST
+from ..results.layout import COEFFICIENT, CORRELATION, EFFECT, GROUP_SCALE, PREDICTOR, REFERENCE
 from .checks import Check, checks_of, verdict, worst_of
 from .costs import Cost, cost_of, count
 from .effects import Effects, effects_of
 from .metadata import Told, told_by
-from .numbers import Variable, variables_of
+from .numbers import Variable, joined, variables_of
 from .pictures import InOrder, Interval, Panel, finite, in_order, panels, paths, strip
 from .tables import Table, table_of
 
@@ -21,9 +22,9 @@ _MOST_IN_A_PICTURE = 60
 _CHOSEN = 40  # of more
 
 _HEADINGS = {
-    "theta": "Coefficients",
-    "group_scale": "Standard deviations of group effects",
-    "group_correlation": "Correlations of group effects",
+    COEFFICIENT: "Coefficients",
+    GROUP_SCALE: "Standard deviations of group effects",
+    CORRELATION: "Correlations of group effects",
 }
 
 
@@ -72,7 +73,7 @@ def contents_of(tree: Any, *, title: str | None, level: float) -> Contents:
     variables, others = variables_of(posterior, level)
     if not variables:
         raise ValueError("the group 'posterior' has no variable with dimensions chain and draw: there are no draws.")
-    main = [variable for variable in variables if variable.name != "group_effect"] or variables
+    main = [variable for variable in variables if variable.role != EFFECT] or variables
     worst = worst_of(variables)
     checks = checks_of(posterior, stats, variables, told)
     cost = cost_of(stats, told, None if worst is None else worst.ess)
@@ -85,7 +86,7 @@ def contents_of(tree: Any, *, title: str | None, level: float) -> Contents:
         made=_made(told),
         answer=_answer(main, level),
         level=f"{100 * level:g} %",
-        pictures=[_picture(variable) for variable in main],
+        pictures=[_picture(heading, own, told) for heading, own in _sections(main)],
         table=table_of(main, told, level),
         effects=effects_of(tree, variables, level),
         verdict=verdict(checks),
@@ -103,9 +104,13 @@ def _question(told: Told, variables: list[Variable]) -> str:
     if told.formula is not None:
         return told.formula
     rows = told.number("data_rows") or told.number("rows")
-    theta = next((v for v in variables if v.name == "theta"), None)
-    about = f"{count(sum(v.size for v in variables))} parameters" if theta is None else _many(theta.size)
+    coefficients = _main_coefficients(variables)
+    about = f"{count(sum(v.size for v in variables))} parameters" if not coefficients else _many(coefficients)
     return f"What do {rows:,.0f} rows say about {about}?" if rows else f"A posterior of {about}"
+
+
+def _main_coefficients(variables: list[Variable]) -> int:
+    return sum(v.size for v in variables if v.role == COEFFICIENT and PREDICTOR not in v.about)
 
 
 def _many(n: int) -> str:
@@ -138,9 +143,10 @@ def _made(told: Told) -> str:
 
 
 def _answer(variables: list[Variable], level: float) -> list[str]:
-    theta = next((v for v in variables if v.name == "theta"), variables[0])
+    own = [v for v in variables if v.role == COEFFICIENT and PREDICTOR not in v.about]
+    theta = joined(own or variables[:1])
     clear = int(((theta.ends[:, 0] > 0) | (theta.ends[:, 1] < 0)).sum())
-    what = "coefficients" if theta.name == "theta" else "parameters"
+    what = "coefficients" if own else "parameters"
     share = f"{100 * level:g} %"
     if theta.size == 1:
         side = "does not contain zero" if clear else "contains zero"
@@ -156,38 +162,75 @@ def _answer(variables: list[Variable], level: float) -> list[str]:
     ]
 
 
-def rows_of(variable: Variable, which: Any) -> list[Interval]:
+def _sections(variables: list[Variable]) -> list[tuple[str, list[Variable]]]:
+    """What has a picture together: coefficients of one predictor, scales and correlations of groups."""
+    found: dict[str, list[Variable]] = {}
+    for variable in variables:
+        heading = _HEADINGS.get(variable.role, variable.name)
+        of = variable.about.get(PREDICTOR)
+        found.setdefault(heading if of is None else f"{heading} of {of}", []).append(variable)
+    return list(found.items())
+
+
+def rows_of(variable: Variable, which: Any, factors: list[str]) -> list[Interval]:
     return [
         Interval(
             _label(variable, j),
             float(variable.mean[j]),
             (float(variable.half[j, 0]), float(variable.half[j, 1])),
             (float(variable.ends[j, 0]), float(variable.ends[j, 1])),
+            factors[j],
         )
         for j in which
     ]
 
 
 def _label(variable: Variable, j: int) -> str:
-    """A column without a name has a number only, which needs the variable's."""
+    """A coefficient of a table's column by the column's name, others as a summary has them."""
     label = variable.labels[j]
-    return variable.names[j] if not label or label.isdigit() else label
+    plain = variable.name in ("theta", "group_scale", "group_correlation") and label and not label.isdigit()
+    return label if plain or not variable.name else variable.names[j]
 
 
-def _picture(variable: Variable) -> Picture:
-    heading = _HEADINGS.get(variable.name, variable.name)
+def _factors(variables: list[Variable], told: Told) -> list[str]:
+    """For every parameter the factor of which it is a level, "" where there is none."""
+    of_table = {f"{name}[{level}]": name for name, levels in told.factors.items() for level in levels}
+    found: list[str] = []
+    for variable in variables:
+        if variable.name == "theta":
+            found += [of_table.get(label, "") for label in variable.labels]
+        else:
+            found += [variable.name if variable.size > 1 else ""] * variable.size
+    return found
+
+
+def _references(variables: list[Variable], told: Told) -> str:
+    """The levels without a coefficient, with which others are compared."""
+    named = {variable.name: variable.about[REFERENCE] for variable in variables if REFERENCE in variable.about}
+    if any(variable.name == "theta" for variable in variables):
+        named |= {name: levels[0] for name, levels in told.factors.items() if levels}
+    if not named:
+        return ""
+    shown = ", ".join(f"{name}: {level}" for name, level in list(named.items())[:20])
+    return f"Each level is compared with the reference level, which has no coefficient ({shown})."
+
+
+def _picture(heading: str, variables: list[Variable], told: Told) -> Picture:
+    variable, factors, note = joined(variables), _factors(variables, told), _references(variables, told)
     signed = bool((variable.ends[:, 0] < 0).any())
     if variable.size <= _MOST_IN_A_PICTURE:
-        return Picture(variable.size, heading, "", panels(rows_of(variable, range(variable.size)), zero=signed))
+        rows = rows_of(variable, range(variable.size), factors)
+        return Picture(variable.size, heading, note, panels(rows, zero=signed))
     with np.errstate(divide="ignore", invalid="ignore"):
         z = finite(variable.mean / variable.sd)
     some = np.sort(np.argsort(-np.abs(z), kind="stable")[:_CHOSEN])
-    note = (
+    chosen = (
         f"The {_CHOSEN} of {variable.size:,} that are furthest from zero, in their own standard deviations; the table "
         "has all."
     )
     scaled = variable.ends / np.where(variable.sd > 0, variable.sd, 1.0)[:, None]
-    return Picture(variable.size, heading, note, panels(rows_of(variable, some), zero=signed), in_order(z, scaled))
+    shown = panels(rows_of(variable, some, factors), zero=signed)
+    return Picture(variable.size, heading, " ".join(filter(None, (chosen, note))), shown, in_order(z, scaled))
 
 
 def _traces(posterior: Any, variables: list[Variable]) -> list[Trace]:
@@ -208,6 +251,7 @@ def _traces(posterior: Any, variables: list[Variable]) -> list[Trace]:
 _SHOWN = {
     "test": "acceptance test",
     "proposal": "proposal",
+    "kernel": "kernel",
     "draws": "draws per chain",
     "tune": "warm-up steps",
     "thin": "steps per draw",

@@ -13,11 +13,13 @@ from ..store import read_store
 
 def opened(source: Any) -> Any:
     """A DataTree with a group ``posterior``."""
+    import xarray
+
     if isinstance(source, str | os.PathLike):
         return _from_disk(Path(os.fspath(source)))
     if isinstance(source, dict) and "posterior" in source:
         raise TypeError("the draws are in a plain dictionary: make a DataTree of them by arviz_base.from_dict.")
-    if not hasattr(source, "children") or "posterior" not in source.children:
+    if not isinstance(source, xarray.DataTree) or "posterior" not in source.children:
         raise TypeError(
             "posterior must be what tunamh.sample returned, a netCDF file or the folder of a stored run, got "
             f"{shown(source)}."

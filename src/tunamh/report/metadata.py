@@ -53,6 +53,14 @@ class Told:
         return found[:300] if isinstance(found, str) else None
 
     @property
+    def factors(self) -> dict[str, list[str]]:
+        """The levels of a table's columns of categories, the reference first."""
+        found = self.model.get("factors")
+        if not isinstance(found, dict):
+            return {}
+        return {str(name): [str(one) for one in levels] for name, levels in found.items() if isinstance(levels, list)}
+
+    @property
     def exact(self) -> bool | None:
         value = self.attributes.get("exact")
         try:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..results.convergence import FEWEST_TO_JUDGE, diagnose, worst_of
+from ..results.layout import COEFFICIENT, CORRELATION, EFFECT, GROUP_SCALE, ROLE
 
 UNKNOWN = "\N{EN DASH}"
 """In the place of a number."""
@@ -18,6 +19,12 @@ _VALUES_AT_ONCE = 4_000_000  # of draws, in one piece of work
 _ENOUGH_DRAWS = 1000  # per chain, evenly spaced, for intervals and diagnostics of many parameters
 _MANY = 20_000_000  # values, from which that is enough
 _LONGEST_LABEL = 200
+_PLAIN = {
+    "theta": {ROLE: COEFFICIENT},
+    "group_scale": {ROLE: GROUP_SCALE},
+    "group_correlation": {ROLE: CORRELATION},
+    "group_effect": {ROLE: EFFECT},
+}
 _DIAGNOSED = 5000  # parameters of one variable that are diagnosed each; of more, only the worst are
 
 
@@ -37,15 +44,35 @@ class Variable:
     positive: np.ndarray
     r_hat: np.ndarray
     ess: np.ndarray
+    about: dict[str, str] = field(default_factory=dict)  # its attributes (`tunamh.results.layout`)
+
+    @property
+    def role(self) -> str:
+        """What it is; of another library's results nothing is known."""
+        return self.about.get(ROLE, "")
 
     @property
     def names(self) -> list[str]:
         """As `tunamh.summary` has them."""
+        if not self.name:
+            return self.labels
         return [f"{self.name}[{label}]" if label else self.name for label in self.labels]
 
     @property
     def size(self) -> int:
         return len(self.labels)
+
+
+def joined(variables: list[Variable]) -> Variable:
+    """Several variables as one, whose labels are their names."""
+    if len(variables) == 1:
+        return variables[0]
+    arrays = {
+        name: np.concatenate([getattr(one, name) for one in variables])
+        for name in ("mean", "sd", "ends", "half", "positive", "r_hat", "ess")
+    }
+    labels = [name for one in variables for name in one.names]
+    return Variable("", labels, **arrays, about={ROLE: variables[0].role})
 
 
 def variables_of(posterior: Any, level: float) -> tuple[list[Variable], list[str]]:
@@ -62,20 +89,23 @@ def variables_of(posterior: Any, level: float) -> tuple[list[Variable], list[str
 def _variable(name: str, values: Any, level: float) -> Variable:
     dims = [dim for dim in values.dims if dim not in ("chain", "draw")]
     values = values.transpose("chain", "draw", *dims)
-    labels = _labels(values, dims)
+    labels = labels_of(values, dims)
     draws = values.values.reshape(*values.shape[:2], -1)
     if draws.size > _MANY:
         draws = draws[:, :: max(1, draws.shape[1] // _ENOUGH_DRAWS)]
     many = len(labels) > _DIAGNOSED
     pieces = [_piece(part, level, not many) for part in _parts(draws)]
-    found = Variable(name, labels, *(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
+    arrays = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
+    about = {str(key): str(value)[:_LONGEST_LABEL] for key, value in values.attrs.items()}
+    found = Variable(name, labels, *arrays, about={**_PLAIN.get(name, {}), **about})
     if many and draws.shape[1] >= FEWEST_TO_JUDGE and np.isfinite(draws).all():
         worst, j, fewest, k = worst_of(lambda every, which: draws[:, ::every, which], *draws.shape)
         found.r_hat[j], found.ess[k] = worst, fewest
     return found
 
 
-def _labels(values: Any, dims: list[Any]) -> list[str]:
+def labels_of(values: Any, dims: list[Any]) -> list[str]:
+    """Of all combinations along dimensions."""
     if not dims:
         return [""]
     along = [labels_along(values, dim) for dim in dims]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -26,6 +27,8 @@ class Interval:
     mean: float
     half: tuple[float, float]
     ends: tuple[float, float]
+    factor: str = ""
+    """Rows of one factor share an axis, so that its levels can be compared."""
 
     @property
     def extent(self) -> float:
@@ -56,13 +59,21 @@ def panels(rows: list[Interval], *, zero: bool) -> list[Panel]:
     """Pictures of intervals; rows that are much larger or smaller than others get an axis of their own."""
     rows = [row for row in rows if all(map(math.isfinite, (row.mean, *row.half, *row.ends)))]
     groups: list[list[Interval]] = []
-    for row in sorted(rows, key=lambda row: -row.extent):
-        if groups and (row.reads_beside(groups[-1][0]) or len(groups) == _MOST_PANELS):
-            groups[-1].append(row)
+    for own in sorted(_by_factor(rows), key=lambda own: -own[0].extent):
+        if groups and (own[0].reads_beside(groups[-1][0]) or len(groups) == _MOST_PANELS):
+            groups[-1] += own
         else:
-            groups.append([row])
+            groups.append(own)
     order = {id(row): k for k, row in enumerate(rows)}
     return [_panel(sorted(group, key=lambda row: order[id(row)]), zero) for group in groups]
+
+
+def _by_factor(rows: list[Interval]) -> list[list[Interval]]:
+    """The rows of each factor, the largest first; other rows by themselves."""
+    found: dict[Any, list[Interval]] = {}
+    for k, row in enumerate(rows):
+        found.setdefault(row.factor or k, []).append(row)
+    return [sorted(own, key=lambda row: -row.extent) for own in found.values()]
 
 
 def _panel(rows: list[Interval], zero: bool) -> Panel:
@@ -191,8 +202,8 @@ def paths(chains: np.ndarray) -> Markup:
 
 def strip(values: np.ndarray, limit: float) -> tuple[Markup, list[tuple[float, str]]]:
     """Numbers as dots on a line, about zero, with a band within which they do not matter; and the axis."""
-    reach = max(1.3 * limit, 1.05 * float(np.abs(values).max(initial=0.0)))
-    axis = _Axis(-reach, reach)
+    farthest = max(1.3 * limit, 1.05 * float(np.abs(values).max(initial=0.0)))
+    axis = _Axis(-farthest, farthest)
     band = f'<rect class="band" x="{axis(-limit):.2f}%" width="{axis(limit) - axis(-limit):.2f}%" y="0" height="44"/>'
     zero = f'<line class="zero" x1="{axis(0):.2f}%" x2="{axis(0):.2f}%" y1="0" y2="44"/>'
     dots = "".join(

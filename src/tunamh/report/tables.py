@@ -58,7 +58,9 @@ def table_of(variables: list[Variable], told: Told, level: float) -> Table:
 
 
 def effects_table(variable: Variable, order: np.ndarray, level: float) -> Table:
-    rows = [cells(variable, int(j), variable.labels[j]) for j in order[:_MOST]]
+    plain = variable.name == "group_effect"  # whose labels have the factor's name already
+    names = variable.labels if plain else variable.names
+    rows = [cells(variable, int(j), names[j]) for j in order[:_MOST]]
     return Table(headings(level), rows, variable.size)
 
 

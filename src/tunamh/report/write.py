@@ -21,23 +21,24 @@ def report(
     level: float = 0.95,
     overwrite: bool = False,
 ) -> Path:
-    """Write one self-contained HTML page about a run: the answer, whether to trust it, what it cost.
+    """Write one self-contained HTML page about a run: the answer, the checks and the cost.
 
-    It needs no network, reads well on a phone and printed, and holds numbers of every parameter, no data and no draws.
+    The page needs no network and is readable on a phone and on paper. It has a summary of every parameter, but no data
+    and no draws.
 
     Parameters
     ----------
     posterior : DataTree, str or path
-        What `tunamh.sample` returned, a netCDF file that it was saved to, or the folder of a stored run. A DataTree of
-        another library will do: what it does not tell is named on the page.
+        The result of `tunamh.sample`, a netCDF file of it, or the folder of a stored run. A DataTree of another library
+        works too; the page then lists what is missing.
     path : str or path
-        The file to write. An older report is replaced; any other file is refused, unless ``overwrite=True``.
+        The file to write. An older report is replaced; any other file raises an error unless ``overwrite=True``.
     title : str, optional
         The question that the run answers, in your words.
     level : float
-        Of the central posterior intervals.
+        The probability of the central posterior intervals.
     overwrite : bool
-        Replace whatever is there.
+        Replace any existing file.
 
     Returns
     -------

@@ -61,18 +61,18 @@ class Convergence(NamedTuple):
             )
         faults = []
         if self.frozen:
-            named = ", ".join(label(names[j]) for j in self.frozen[:_MOST_NAMED])
+            named = ", ".join(names[j] for j in self.frozen[:_MOST_NAMED])
             more = len(self.frozen) - _MOST_NAMED
             named += f" and {more:,} more" if more > 0 else ""
             faults.append(f"{named} never moved ({draws:,} identical draws in at least one chain)")
         if self.r_hat > R_HAT_LIMIT and not self._is_frozen(self.r_hat_of):
             shown = f"{self.r_hat:.3f}" if self.r_hat < 1.1 else f"{self.r_hat:.2f}"
-            faults.append(f"R-hat {shown} for {label(names[self.r_hat_of])}, where {R_HAT_LIMIT} is the limit")
+            faults.append(f"R-hat {shown} for {names[self.r_hat_of]}, where {R_HAT_LIMIT} is the limit")
         if self.ess < ESS_PER_CHAIN * self.chains and not self._is_frozen(self.ess_of):
-            name = label(names[self.ess_of])
+            name = names[self.ess_of]
             faults.append(f"{self.ess:,.0f} effective draws of {name}, where {ESS_PER_CHAIN} per chain are wanted")
         elif self.tail_ess < ESS_PER_CHAIN * self.chains:
-            name, wanted = label(names[self.tail_ess_of]), f"{ESS_PER_CHAIN} per chain are wanted"
+            name, wanted = names[self.tail_ess_of], f"{ESS_PER_CHAIN} per chain are wanted"
             faults.append(f"{self.tail_ess:,.0f} effective draws in the tails of {name}, where {wanted}")
         if not faults:
             return None
@@ -83,11 +83,6 @@ class Convergence(NamedTuple):
 
     def _is_frozen(self, j: int) -> bool:
         return j in self.frozen
-
-
-def label(name: str) -> str:
-    """The name of a parameter in a sentence: a column without a name has a number only."""
-    return f"theta[{name}]" if name.isdigit() else name
 
 
 def judge(draws: np.ndarray) -> Convergence | None:
@@ -198,15 +193,15 @@ def _normal_scores(values: np.ndarray, order: np.ndarray) -> np.ndarray:
     from scipy.special import ndtri
 
     size = values.shape[1]
-    table = ndtri((0.5 * np.arange(2, 2 * size + 1) - 0.375) / (size + 0.25))
+    by_rank = ndtri((0.5 * np.arange(2, 2 * size + 1) - 0.375) / (size + 0.25))
     scores = np.empty_like(values)
-    _look_up(values, order, table, scores)
+    _look_up(values, order, by_rank, scores)
     return scores
 
 
 @helper
-def _look_up(values, order, table, scores):
-    """``scores = table[first + last]``, the two ends of each run of equal values in the order of the row."""
+def _look_up(values, order, by_rank, scores):
+    """``scores = by_rank[first + last]``, the two ends of each run of equal values in the order of the row."""
     size = values.shape[1]
     for j in range(values.shape[0]):
         first = 0
@@ -216,7 +211,7 @@ def _look_up(values, order, table, scores):
                 last += 1
             twice_the_rank = first + last
             for k in range(first, last + 1):
-                scores[j, order[j, k]] = table[twice_the_rank]
+                scores[j, order[j, k]] = by_rank[twice_the_rank]
             first = last + 1
 
 

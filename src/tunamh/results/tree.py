@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._arguments import shown as shown_value
 from .._version import __version__
-from ..chains.loop import ACCEPTED, FULL, RATE, REPORT, ROWS, WORST
+from ..chains.kernel import OverSteps, Statistics
 from ..laplace.distance import LaplaceDistance
-from .convergence import Convergence, label
-
-EFFECTS = "group_effect"
-"""The variable of which there may be thousands; a summary shows them where they are asked for."""
+from .convergence import Convergence
+from .layout import EFFECT, ROLE, Layout, layout_of, plain_layout, refuse_unwritable
 
 
 def summary(tree: Any, **settings: Any) -> Any:
-    """`arviz_stats.summary`, rounded by each parameter's standard deviation: with many rows it is small.
+    """`arviz_stats.summary`, with enough digits for each parameter's standard deviation.
 
-    Every parameter is marked when the draws come from an inexact test. Lines below the table, ``attrs["notes"]``, tell
-    how far the posterior is from Laplace's law where proposals came from it (docs/choose.md), which is
-    ``attrs["laplace"]`` too, and how many group effects are not shown: ``var_names=["group_effect"]`` shows them.
-    ``settings`` go to ArviZ; ``round_to`` among them brings its own rounding back.
+    If the draws come from an inexact test, every parameter is marked. The notes below the table (``attrs["notes"]``)
+    say how far the posterior is from Laplace's approximation, if proposals came from it (docs/choose.md; the numbers
+    are in ``attrs["laplace"]``). They also say how many group effects are not shown, and how to see them.
+    ``settings`` are passed to ArviZ; ``round_to`` sets another rounding.
+
+    The columns ``eti89_lb`` and ``eti89_ub`` are the ends of the interval that holds the middle 89 % of the posterior
+    (ArviZ's default). ``ci_prob=0.95`` gives the interval of 95 %.
     """
     from arviz_stats import summary as table_of
+    from pandas import DataFrame
 
     from .table import SummaryTable
 
@@ -36,7 +37,7 @@ def summary(tree: Any, **settings: Any) -> Any:
     shown, left_out = _shown(tree, settings)
     with np.errstate(invalid="ignore", divide="ignore"):  # of a parameter that never moved
         table = table_of(tree, **{"round_to": "none", **shown})
-    if not hasattr(table, "to_string"):
+    if not isinstance(table, DataFrame):
         return table
     table = _without_frozen(table)
     if "round_to" not in settings:
@@ -54,32 +55,46 @@ def summary(tree: Any, **settings: Any) -> Any:
 
 def _posterior_in(tree: Any) -> Any:
     """The group of draws; raises for what has none."""
+    import xarray
+
     try:
         posterior = tree["posterior"]
     except (TypeError, LookupError, AttributeError, ValueError):
         posterior = None
-    if not hasattr(posterior, "data_vars"):
+    if not isinstance(posterior, xarray.Dataset | xarray.DataTree):
+        own = " It has a summary of its own: call .summary() on it." if hasattr(tree, "summary") else ""
         raise TypeError(
             "a summary is one of draws: give what tunamh.sample(target) returned, what tunamh.read_store(folder) or "
-            f"xarray.open_datatree(file) reads, got {shown_value(tree)}."
+            f"xarray.open_datatree(file) reads, got {shown_value(tree)}.{own}"
         )
     return posterior
+
+
+def is_effect(variable: Any) -> bool:
+    """Whether a variable holds group effects, of which there may be thousands: a summary shows them where asked."""
+    return variable.name == "group_effect" or variable.attrs.get(ROLE) == EFFECT
+
+
+def effects_in(posterior: Any) -> list[str]:
+    """The variables that hold group effects."""
+    return [str(name) for name, values in posterior.data_vars.items() if is_effect(values)]
 
 
 def _shown(tree: Any, settings: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """The settings by which group effects are left out, unless they are asked for, and the line that says so."""
     posterior = tree["posterior"]
-    names = [str(name) for name in posterior.data_vars]
+    names, effects = [str(name) for name in posterior.data_vars], effects_in(posterior)
     if {"var_names", "filter_vars", "group"} & set(settings):
         return settings, ""
-    if EFFECTS in names and len(names) > 1:
-        n = posterior[EFFECTS].shape[-1]
+    if effects and len(names) > len(effects):
+        n = sum(int(np.prod(posterior[name].shape[2:])) for name in effects)
+        wanted = ", ".join(f'"{name}"' for name in effects)
         return (
-            {**settings, "var_names": [name for name in names if name != EFFECTS]},
-            f'{n:,} group effects are left out: tunamh.summary(posterior, var_names=["{EFFECTS}"]) shows them.',
+            {**settings, "var_names": [name for name in names if name not in effects]},
+            f"{n:,} group effects are left out: tunamh.summary(posterior, var_names=[{wanted}]) shows them.",
         )
-    if "group_effects" in getattr(tree, "children", ()):
-        n = tree["group_effects"]["mean"].shape[-1]
+    if summed := summed_effects(tree):
+        n = sum(mean.isel(chain=0).size for mean, _ in summed.values())
         return settings, f'{n:,} group effects: posterior["group_effects"] has their means and standard deviations.'
     return settings, ""
 
@@ -109,27 +124,19 @@ def _readable(table: Any) -> Any:
     return type(table)(columns, index=table.index)
 
 
-Variables = Sequence[tuple[str, Sequence[str] | None]]
-"""Names of variables, with the labels of those that are vectors."""
+_TAKEN = {"chain", "draw", "elapsed", "step_size"}
 
 
-def refuse_unwritable(variables: Variables) -> None:
-    """Names that no file can hold would be found out when the draws are saved."""
-    for name, labels in variables:
-        for text in map(str, (name, *(labels or ()))):
-            try:
-                whole = "\0" not in text and text.encode() is not None
-            except UnicodeEncodeError:
-                whole = False
-            if not whole:
-                raise ValueError(
-                    f"the name {text!r} has a character that no file can hold (NUL, or half of a surrogate pair): "
-                    "rename the column or level."
-                )
+def refuse_statistics(statistics: Statistics) -> None:
+    """Names of a kernel's statistics that results have for something else, or that no file can hold."""
+    refuse_unwritable(plain_layout([(one.name, None) for one in statistics]))
+    taken = [one.name for one in statistics if one.name in _TAKEN]
+    if taken:
+        raise ValueError(f"results have a {taken[0]} of their own: give the kernel's statistic another name.")
 
 
 class ChainResult(NamedTuple):
-    """What one chain hands over; all arrays have one entry per kept draw."""
+    """What one chain hands over; all arrays have one entry per kept draw. A step size of NaN: there is none."""
 
     draws: np.ndarray
     record: np.ndarray
@@ -139,30 +146,38 @@ class ChainResult(NamedTuple):
 
 def import_what_the_end_needs() -> None:
     """Before sampling, so that neither a missing package nor a Ctrl-C in an import can take the draws."""
+    import arviz_base  # noqa: F401
     import scipy.special  # noqa: F401
     import xarray  # noqa: F401
 
 
 def closing_line(
-    results: Sequence[ChainResult], convergence: Convergence | None, target: Any, thin: int, seconds: float
+    results: Sequence[ChainResult],
+    convergence: Convergence | None,
+    names: Sequence[str],
+    n_rows: int,
+    statistics: Statistics,
+    thin: int,
+    seconds: float,
 ) -> str:
-    """What a run came to: draws, time, the worst parameter, rows read for the kept draws."""
+    """What a run came to: draws, time, the worst parameter, rows read for the kept draws where kernels tell it."""
     kept = min(len(result.draws) for result in results)
     draws = kept * len(results)
-    rows = thin * sum(float(result.record[:kept, ROWS].sum()) for result in results)
     parts = [f"{draws:,} draws in {seconds:.2g} s" if seconds < 10 else f"{draws:,} draws in {seconds:,.0f} s"]
     if convergence is not None and convergence.stuck:
         parts.append(f"{len(convergence.stuck)} of {len(results)} chains never moved")
     elif convergence is not None:
-        named = [label(target.reported[j]) for j in (convergence.ess_of, convergence.r_hat_of)]
+        named = [names[j] for j in (convergence.ess_of, convergence.r_hat_of)]
         parts.append(
-            f"worst of {len(target.reported)} parameters: {convergence.ess:,.0f} effective draws ({named[0]}), "
+            f"worst of {len(names)} parameters: {convergence.ess:,.0f} effective draws ({named[0]}), "
             f"R-hat {convergence.r_hat:.3f} ({named[1]})"
-            if len(target.reported) > 1
+            if len(names) > 1
             else f"{convergence.ess:,.0f} effective draws, R-hat {convergence.r_hat:.3f}"
         )
-    passes = rows / max(target.n_rows, 1)
-    parts.append(f"{rows:,.0f} rows read, {_short(rows / draws)} per draw, {_short(passes)} passes over the data")
+    if any(one.rows for one in statistics):
+        rows = thin * sum(float(statistics.rows(result.record[:kept]).sum()) for result in results)
+        passes = rows / max(n_rows, 1)
+        parts.append(f"{rows:,.0f} rows read, {_short(rows / draws)} per draw, {_short(passes)} passes over the data")
     return "; ".join(parts)
 
 
@@ -170,17 +185,41 @@ def _short(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def add_summaries(tree: Any, target: Any, memories: list[np.ndarray]) -> None:
-    """A group ``group_effects`` with what chains have summed up of effects whose draws are not kept."""
+def add_summaries(
+    tree: Any, given: Any, target: Any, summarise: Callable[..., Any], memories: list[np.ndarray]
+) -> None:
+    """A group ``group_effects`` with what chains have summed up of effects whose draws are not kept.
+
+    Of a formula it has the variables that draws would have, with a dimension ``statistic`` (mean and sd).
+    """
     import xarray
 
-    summaries = target.summaries(memories)
+    summaries = summarise(target, memories)
     if summaries is None or isinstance(tree, dict):
         return
-    dims = ("chain", "group_effect_parameter")
-    coords = {"chain": np.arange(len(memories)), "group_effect_parameter": target.effect_labels}
-    found = xarray.Dataset({name: (dims, values) for name, values in summaries.items()}, coords=coords)
+    layout = layout_of(given, [("group_effect", target.effect_labels)])
+    chains = np.arange(len(memories))
+    if getattr(given, "formula", None) is None:
+        one_each = {name: layout.dataset(values, {"chain": chains}) for name, values in summaries.items()}
+        found = xarray.Dataset({name: own["group_effect"] for name, own in one_each.items()})
+    else:
+        values = np.stack(list(summaries.values()), axis=1)
+        found = layout.dataset(values, {"chain": chains, "statistic": list(summaries)})
     tree["group_effects"] = xarray.DataTree(found)
+
+
+def summed_effects(tree: Any) -> dict[str, tuple[Any, Any]]:
+    """Means and standard deviations of effects whose draws were not kept, by variable; none where there are none."""
+    group = tree["group_effects"] if "group_effects" in getattr(tree, "children", ()) else None
+    if group is None:
+        return {}
+    if {"mean", "sd"} <= set(group.data_vars):
+        return {"group_effect": (group["mean"], group["sd"])}
+    return {
+        str(name): (values.sel(statistic="mean"), values.sel(statistic="sd"))
+        for name, values in group.data_vars.items()
+        if "statistic" in values.dims and {"mean", "sd"} <= set(values["statistic"].values.tolist())
+    }
 
 
 def to_plain_dict(results: Sequence[ChainResult]) -> dict[str, Any]:
@@ -191,14 +230,14 @@ def to_plain_dict(results: Sequence[ChainResult]) -> dict[str, Any]:
 
 def to_datatree(
     results: Sequence[ChainResult],
-    variables: Variables,
+    layout: Layout,
     *,
     exact: bool,
-    extra: str | None,
+    statistics: Statistics,
     settings: dict[str, Any],
     laplace: dict[str, Any] | None = None,
 ) -> Any:
-    """Groups ``posterior`` and ``sample_stats``, cut to the shortest chain; ``extra`` names a test's own statistic.
+    """Groups ``posterior`` and ``sample_stats``, cut to the shortest chain; ``statistics`` are the record's columns.
 
     ``laplace`` are further attributes of the posterior, which tell how far it is from Laplace's approximation.
     """
@@ -207,56 +246,55 @@ def to_datatree(
     n = min(len(result.draws) for result in results)
     record = np.stack([result.record[:n] for result in results])
     stats = {
-        "accepted": record[:, :, ACCEPTED] > 0,
-        "acceptance_rate": record[:, :, RATE],
-        "batch_size": record[:, :, ROWS],
-        "full_data_step": record[:, :, FULL] > 0,
-        "bound_ratio": record[:, :, WORST],
-        "step_size": np.stack([np.full(n, result.step_size) for result in results]),
-        "elapsed": np.stack([result.elapsed[:n] for result in results]),
+        one.name: record[:, :, k] > 0 if one.over_steps is OverSteps.ANY else record[:, :, k]
+        for k, one in enumerate(statistics)
+        if one.shown
     }
-    if extra is not None:
-        stats[extra] = record[:, :, REPORT]
+    if not all(math.isnan(result.step_size) for result in results):
+        stats["step_size"] = np.stack([np.full(n, result.step_size) for result in results])
+    stats["elapsed"] = np.stack([result.elapsed[:n] for result in results])
     attributes = attributes_of(exact, settings)
     dims, coords = ("chain", "draw"), {"chain": np.arange(len(results)), "draw": np.arange(n)}
-    posterior = posterior_of(np.stack([result.draws[:n] for result in results]), variables)
+    posterior = posterior_of(np.stack([result.draws[:n] for result in results]), layout)
     posterior.attrs = {**attributes, **(laplace or {})}
     attributes.pop("model", None)
-    statistics = xarray.Dataset({k: (dims, v) for k, v in stats.items()}, coords=coords, attrs=attributes)
-    return xarray.DataTree.from_dict({"posterior": posterior, "sample_stats": statistics})
+    sample_stats = xarray.Dataset({k: (dims, v) for k, v in stats.items()}, coords=coords, attrs=attributes)
+    return xarray.DataTree.from_dict({"posterior": posterior, "sample_stats": sample_stats})
 
 
 def attributes_of(exact: bool, settings: dict[str, Any]) -> dict[str, Any]:
-    """What every group says of where it comes from."""
+    """What every group says of where it comes from: the attributes that ArviZ and PyMC have, and our own."""
     settings = dict(settings)
     model = settings.pop("model", None)
     return {
-        "created_at": datetime.now(UTC).isoformat(),
-        "inference_library": "tunamh",
-        "inference_library_version": __version__,
+        **library_attributes(),
+        **_times(settings),
         "exact": int(exact),
-        "choice": f"{settings['test']}, {settings['proposal']}: {settings['why']}",
+        "choice": f"{_named(settings)}: {settings['why']}",
         "settings": json.dumps(settings, default=str),
         **({} if model is None else {"model": json.dumps(model)}),
     }
 
 
-def posterior_of(draws: np.ndarray, variables: Variables) -> Any:
-    """Draws (chain, draw, parameter) as a data set.
+def _named(settings: dict[str, Any]) -> str:
+    return settings["kernel"] if "kernel" in settings else f"{settings['test']}, {settings['proposal']}"
 
-    A column of the draws belongs to the first of ``variables`` that has room for it; one without labels is a number.
-    """
-    import xarray
 
-    dims, coords = ("chain", "draw"), {"chain": np.arange(len(draws)), "draw": np.arange(draws.shape[1])}
-    columns: dict[str, Any] = {}
-    labels: dict[str, list[str]] = {}
-    at = 0
-    for name, of_name in variables:
-        if of_name is None:
-            columns[name], at = (dims, draws[:, :, at]), at + 1
-            continue
-        dimension = "parameter" if name == "theta" else f"{name}_parameter"
-        columns[name] = ((*dims, dimension), draws[:, :, at : at + len(of_name)])
-        labels[dimension], at = list(of_name), at + len(of_name)
-    return xarray.Dataset(columns, coords={**coords, **labels})
+def library_attributes() -> dict[str, Any]:
+    """Who made a group, and when, in ArviZ's words."""
+    from arviz_base import make_attrs
+
+    version = {f"{kind}_library_version": __version__ for kind in ("creation", "inference")}
+    return make_attrs({"creation_library": "tunamh", "inference_library": "tunamh", **version})
+
+
+def _times(settings: dict[str, Any]) -> dict[str, Any]:
+    """``sampling_time`` (seconds of warm-up and draws) and ``tuning_steps``, as PyMC has them, where they are known."""
+    seconds = settings.get("seconds") or {}
+    found = {"sampling_time": seconds.get("warm-up and draws"), "tuning_steps": settings.get("tune")}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def posterior_of(draws: np.ndarray, layout: Layout) -> Any:
+    """Draws (chain, draw, number) as a data set."""
+    return layout.dataset(draws, {"chain": np.arange(len(draws)), "draw": np.arange(draws.shape[1])})

@@ -17,19 +17,18 @@ _GROWTH = 1.2  # from one look at the draws to the next
 
 @dataclass(frozen=True)
 class Until:
-    """Stop when the worst parameter has so many effective draws, or such an R-hat; with both, when both hold.
+    """Stop when the worst parameter has enough effective draws, a small enough R-hat, or both if both are set.
 
-    The draws are looked at when there are 100 per chain, 120, 144, ...: at fixed numbers and not by the clock, so that
-    the same seed stops at the same draw. A rule that stops on what the draws show has a small bias of its own: the
-    numbers it waits for are estimates, and it stops where they happen to look good. Ask for a few hundred effective
-    draws at least.
+    The rule is checked after 100 draws per chain, 120, 144, and so on, and not by the clock. So the same seed stops at
+    the same draw. A rule that depends on the draws has a small bias: it uses estimates, and stops when these happen to
+    look good. Ask for at least a few hundred effective draws.
 
     Parameters
     ----------
     ess : float, optional
-        Effective draws (bulk, all chains together) of the parameter with the fewest; at most 200,000.
+        Smallest effective sample size (bulk, all chains together) of any parameter; at most 200,000.
     r_hat : float, optional
-        Rank-normalised split R-hat of the parameter with the largest.
+        Largest rank-normalised split R-hat of any parameter.
 
     Examples
     --------
@@ -49,7 +48,7 @@ class Until:
         settle(self, ess=ess, r_hat=r_hat)
 
     def looks(self, draws: int) -> Iterator[int]:
-        """At how many draws per chain the rule is asked, ``draws`` the last."""
+        """The numbers of draws per chain after which the rule is checked; ``draws`` is the last one."""
         n = FEWEST_TO_JUDGE
         while n < draws:
             yield n
@@ -57,7 +56,7 @@ class Until:
         yield draws
 
     def holds(self, take: Take, chains: int, n: int, d: int) -> bool:
-        """Whether ``n`` draws of each chain are enough; ``take`` hands them over, as `worst_of` asks for them."""
+        """Whether ``n`` draws of each chain are enough. ``take`` returns the draws, as for `worst_of`."""
         if n < FEWEST_TO_JUDGE:
             return False
         r_hat, _, ess, _ = worst_of(take, chains, n, d)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from .._arguments import shown
-from ..tables.matrices import column_names
-from .pieces import InPieces, Reading, names_of, survey
+from ..tables.frames import column_names, selected
+from .pieces import InPieces, Reading, survey
 
 
 class HeldPiece(NamedTuple):
@@ -20,7 +20,7 @@ class HeldPiece(NamedTuple):
     place: str
 
     def tables(self, columns: Sequence[str] | None) -> Iterator[Any]:
-        yield chosen(as_table(self.table), columns)
+        yield _of_columns(self.table, columns)
 
 
 class ReadPiece(NamedTuple):
@@ -31,7 +31,12 @@ class ReadPiece(NamedTuple):
     place: str
 
     def tables(self, columns: Sequence[str] | None) -> Iterator[Any]:
-        yield chosen(as_table(self.reader(self.member)), columns)
+        yield _of_columns(self.reader(self.member), columns)
+
+
+def _of_columns(block: Any, columns: Sequence[str] | None) -> Any:
+    table = as_table(block)
+    return table if columns is None else selected(table, columns)
 
 
 def as_table(block: Any) -> Any:
@@ -52,17 +57,13 @@ def as_table(block: Any) -> Any:
     return block
 
 
-def chosen(table: Any, columns: Sequence[str] | None) -> Any:
-    """Some columns of a table, in this order."""
-    if columns is None:
-        return table
-    there = dict.fromkeys(names_of(table))
-    lacking = [name for name in columns if name not in there]
-    if lacking:
-        raise KeyError(f"it has no column {lacking[0]!r}, only {', '.join(there)}")
-    if isinstance(table, dict):
-        return {name: table[name] for name in columns}
-    return table.select(list(columns)) if hasattr(table, "select") else table[list(columns)]
+@runtime_checkable
+class Indexed(Protocol):
+    """What has a length and members by number."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, which: Any) -> Any: ...
 
 
 class Iterated:
@@ -72,7 +73,7 @@ class Iterated:
         self.rows, self.reader = rows, reader
 
     def __iter__(self) -> Iterator[Any]:
-        indexed = hasattr(self.rows, "__getitem__") and hasattr(self.rows, "__len__")
+        indexed = isinstance(self.rows, Indexed)
         members = (self.rows[k] for k in range(len(self.rows))) if indexed else iter(self.rows)
         for k, member in enumerate(members):
             if self.reader is None:
@@ -87,8 +88,8 @@ def block_tables(
     """Tables of a list, or one table, or what ``reader`` makes of each member; all are read once to count them."""
     if reader is None and (isinstance(rows, dict | np.ndarray) or column_names(rows) is not None):
         rows = [rows]
-    indexed = hasattr(rows, "__getitem__") and hasattr(rows, "__len__") and not isinstance(rows, dict | str)
-    if not indexed and (not hasattr(rows, "__iter__") or hasattr(rows, "__next__") or isinstance(rows, dict | str)):
+    again = isinstance(rows, Indexed | Iterable) and not isinstance(rows, Iterator | dict | str)
+    if not again:
         raise TypeError(
             "blocks must be a list, or something that can be iterated over again and again, since they are read more "
             f"than once; got {shown(rows)}."

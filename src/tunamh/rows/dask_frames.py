@@ -37,7 +37,7 @@ class DaskTables(InPieces):
     def __init__(self, frame: Any, reading: Reading, *, executor: Any, memory: int | None):
         if executor is not None:
             raise TypeError("a Dask collection is computed by Dask itself: leave executor= out.")
-        self.frame = frame
+        self.frame, self._number = frame, None
         parts = self._partitions(reading.columns)
         self._number = len(parts)
         places = [f"partition {k}" for k in range(len(parts))]
@@ -46,7 +46,7 @@ class DaskTables(InPieces):
         self._kept = [k for k, (length, _) in enumerate(found) if length > 0]
         self._places, found = [places[k] for k in self._kept], [found[k] for k in self._kept]
         names = reading.columns if reading.change is None else None
-        if names is None and reading.change is None and hasattr(frame, "columns"):
+        if names is None and reading.change is None and not _is_array(frame):
             names = tuple(map(str, frame.columns))
         self._given = reading
         super().__init__((), [length for length, _ in found], names, fingerprint, reading=reading, memory=memory)
@@ -54,7 +54,7 @@ class DaskTables(InPieces):
     def _partitions(self, columns: Sequence[str] | None) -> list[Any]:
         """Delayed tables, of these columns only where nothing is changed."""
         frame = self.frame
-        if hasattr(frame, "columns"):
+        if not _is_array(frame):
             return _one_by_one(frame) if columns is None else self._of_columns(list(columns))
         frame = frame if frame.ndim == 2 else frame.reshape(-1, 1)
         return list(frame.rechunk({1: -1}).to_delayed().ravel())
@@ -62,7 +62,7 @@ class DaskTables(InPieces):
     def _of_columns(self, columns: list[str]) -> list[Any]:
         """The same partitions, whichever columns are asked for."""
         parts = _one_by_one(self.frame[columns])
-        if len(parts) == getattr(self, "_number", len(parts)):
+        if self._number in (None, len(parts)):
             return parts
         from dask import delayed
 
@@ -105,9 +105,19 @@ class DaskTables(InPieces):
 
 def _one_by_one(frame: Any) -> list[Any]:
     """Its partitions, each by itself: what Dask's optimizer reads of few columns it joins, as they then are small."""
-    if hasattr(frame, "simplify"):  # columns that are not asked for are not read, and no more
-        return frame.simplify().to_delayed(optimize_graph=False)
-    return frame.to_delayed()
+    return frame.simplify().to_delayed(optimize_graph=False)  # columns that are not asked for are not read, and no more
+
+
+def _is_array(collection: Any) -> bool:
+    from dask.array import Array
+
+    return isinstance(collection, Array)
+
+
+def _is_frame(collection: Any) -> bool:
+    from dask.dataframe import DataFrame
+
+    return isinstance(collection, DataFrame)
 
 
 def _itself(block: TableBlock) -> TableBlock:
@@ -156,6 +166,6 @@ def _result(future: Any, place: str) -> Any:
 
 
 def dask_tables(frame: Any, reading: Reading, *, executor: Any, memory: int | None) -> DaskTables:
-    if not hasattr(frame, "to_delayed") or (not hasattr(frame, "columns") and not hasattr(frame, "rechunk")):
+    if not _is_array(frame) and not _is_frame(frame):
         raise TypeError(f"a Dask data frame or array was expected, got {shown(frame)}.")
     return DaskTables(frame, reading, executor=executor, memory=memory)

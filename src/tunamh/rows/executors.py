@@ -16,7 +16,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor, wait
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .._arguments import shown
 from ..errors import PassGivenUp, SourceError
@@ -27,6 +27,24 @@ _AHEAD = 4  # tasks for each processor that are submitted before their results a
 _PATIENCE = 0.1  # seconds between two looks at whoever may give a pass up
 _LONGEST_BLOCK = 10.0  # seconds, after which a task that is not wanted any more hangs
 _ELSEWHERE = 64  # the same where the number of workers is not known: a task waits at its executor, not in memory
+
+
+@runtime_checkable
+class Submits(Protocol):
+    """What is asked of an executor."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Any: ...
+
+
+@runtime_checkable
+class Awaited(Protocol):
+    """What is asked of a future."""
+
+    def result(self, timeout: float | None = None) -> Any: ...
+
+    def done(self) -> bool: ...
+
+    def cancel(self) -> Any: ...
 
 
 def in_order(executor: Any, function: Callable[..., Any], tasks: Iterable[tuple]) -> Iterator[Any]:
@@ -80,7 +98,7 @@ def _submitted(executor: Any, call: tuple, task: tuple) -> Any:
             f"the executor did not take on {place} ({type(error).__name__}: {error}). Where it was shut down, open the "
             f"rows again with another one. {_GOES_ON}"
         ) from error
-    if not all(callable(getattr(future, name, None)) for name in ("result", "done", "cancel")):
+    if not isinstance(future, Awaited):
         raise TypeError(
             f"the executor's submit must return a future, with result, done and cancel, got {shown(future)}."
         )
@@ -94,7 +112,7 @@ def _result(future: Any, place: str) -> Any:
     except (BrokenExecutor, CancelledError) as error:
         raise _lost(place, error) from error
     except Exception as error:
-        if getattr(error, "in_task", False):  # of the user's rows or functions
+        if vars(error).get("in_task"):  # of the user's rows or functions
             raise
         raise SourceError(f"the executor failed on {place} ({type(error).__name__}: {error}). {_GOES_ON}") from error
     if not isinstance(answer, Answer) or answer.place != place:
@@ -121,7 +139,11 @@ def _wait(future: Any) -> None:
             return  # it is asked for again
 
 
-_of_thread = threading.local()
+class _OfThread(threading.local):
+    given_up: threading.Event | None = None
+
+
+_of_thread = _OfThread()
 
 
 def _until(given_up: threading.Event, function: Callable[..., Any], *task: Any) -> Any:
@@ -148,8 +170,7 @@ def _done(function: Callable[..., Any], task: tuple) -> Any:
 
 def between_blocks() -> None:
     """Raise if nobody wants what this thread computes any more; the error is seen by nobody."""
-    given_up = getattr(_of_thread, "given_up", None)
-    if given_up is not None and given_up.is_set():
+    if _of_thread.given_up is not None and _of_thread.given_up.is_set():
         raise PassGivenUp("the pass was given up.")
 
 

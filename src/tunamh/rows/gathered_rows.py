@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,14 @@ _GROWTH = 8
 _BESIDE_ROWS = 48  # bytes that a gathered row takes for a while besides its own: its number, place and uniform
 
 
+class BlockWeights(NamedTuple):
+    """For each block the number of its first row and the sum of its ``c``, (B,) arrays; the sum of all ``c_i^2``."""
+
+    starts: np.ndarray
+    sums: np.ndarray
+    squares: float
+
+
 class GatheredRows:
     """Packed rows of which only those are held that chains draw.
 
@@ -38,10 +46,8 @@ class GatheredRows:
         Of the observations: a function of every block.
     pack : callable
         From a block to its packed rows, ``c_i`` in ``column``.
-    starts, sums : (B,) arrays
-        For each block the number of its first row and the sum of its ``c``.
-    squares : float
-        The sum of ``c_i^2``.
+    weights : BlockWeights
+        What is known of ``c``, block by block.
 
     When ``given_up`` is set, maps that a run waits for end after the block that they are at.
     """
@@ -51,24 +57,16 @@ class GatheredRows:
         map: Callable[[Callable[[Rows], Any]], Iterator[Any]],
         pack: Callable[[Rows], np.ndarray],
         column: int,
-        starts: np.ndarray,
-        sums: np.ndarray,
-        squares: float,
+        weights: BlockWeights,
         *,
         width: int,
         n_rows: int,
         memory: int,
     ):
-        self.map, self.pack, self.column, self.starts, self.sums, self.squares = (
-            map,
-            pack,
-            column,
-            starts,
-            sums,
-            squares,
-        )
+        self.map, self.pack, self.column = map, pack, column
+        self.starts, self.sums, self.squares = weights
         self.width, self.n_rows, self.memory = width, n_rows, memory
-        self.total = float(np.sum(sums))
+        self.total = float(np.sum(self.sums))
         self._pools: list[Pool] = []
         self._jobs: dict[int, Future] = {}
         self.expect(1)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..errors import SourceError
-from ..tables.columns import Unreadable, read_column
-from ..tables.levels import classes
+from ..tables.columns import Column, Factor, Numbers
+from ..tables.kinds import Unreadable
+from ..tables.levels import read_column, read_factor
 from ..tables.matrices import LARGEST
-from .source import NOWHERE, Factored, Rows
+from ..tables.numbers import read_numbers
+from .source import Factored, Rows, level_positions
 from .table_source import RowsOfTables, TableBlock, Tables
-from .trials import counted, first_wrong
-
-_BESIDE = ("y", "weights", "offset", "trials", "censored")
+from .trials import counted, refuse_wrong_trials
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ByColumns:
     @property
     def columns(self) -> list[str]:
         """All that are read."""
-        beside = [getattr(self, role) for role in _BESIDE]
+        beside = (self.y, self.weights, self.offset, self.trials, self.censored)
         return [*self.numbers, *(name for name, _ in self.factors), *(name for name in beside if name is not None)]
 
     @property
@@ -49,15 +49,13 @@ class ByColumns:
         return [*self.numbers, *(f"{name}[{level}]" for name, levels in self.factors for level in levels[1:])]
 
     def __call__(self, block: TableBlock) -> Rows:
-        numbers: list[Any] = [
-            None if (name := getattr(self, role)) is None else usable_numbers(block, name).astype(np.float64)
-            for role in _BESIDE
-        ]
-        y, weights, offset, trials, censored = numbers
+        beside = (self.weights, self.offset, self.trials, self.censored)
+        y = _usable_numbers(block, self.y)
+        weights, offset, trials, censored = (None if name is None else _usable_numbers(block, name) for name in beside)
         rows = Rows(block.start, self._features(block, len(y)), y, weights, offset, censored)
         if trials is None:
             return rows
-        _refuse_wrong_trials(block, y, trials)
+        refuse_wrong_trials(y, trials, SourceError, lambda row: f"row {row} of {block.place}")
         return counted(rows, trials, linear=self.linear)
 
     def _features(self, block: TableBlock, n: int) -> Any:
@@ -74,13 +72,8 @@ class ByColumns:
                 _refuse_unusable(block, name, column)
         if not self.factors:
             return whole
-        positions = np.empty((n, len(self.factors)), np.int32)
-        begins = len(columns)
-        for k, (name, levels) in enumerate(self.factors):
-            codes = _codes(block, name, levels)
-            positions[:, k] = np.where(codes > 0, begins + codes - 1, NOWHERE)
-            begins += len(levels) - 1
-        return Factored(whole, positions, begins)
+        codes = [_codes(block, name, levels) for name, levels in self.factors]
+        return Factored(whole, *level_positions(codes, [len(levels) for _, levels in self.factors], len(columns)))
 
 
 def features_named(tables: Tables, X: Sequence[str], beside: dict[str, Any]) -> list[str]:
@@ -100,7 +93,7 @@ def features_named(tables: Tables, X: Sequence[str], beside: dict[str, Any]) -> 
 def rows_by_columns(tables: Tables, X: Sequence[str], beside: dict[str, Any], *, linear: bool = True) -> RowsOfTables:
     """Rows whose features are the columns ``X``; ``beside`` names the others; ``linear`` in the label are energies."""
     first = tables.first([*X, *beside.values()])
-    text = [name for name in X if is_text(first.table[name])]
+    text = [name for name in X if read_factor(first.table[name], name) is not None]
     found = _levels(tables, text)
     read = ByColumns(tuple(name for name in X if name not in text), found, **beside, linear=linear)
     if not read.names:
@@ -109,25 +102,43 @@ def rows_by_columns(tables: Tables, X: Sequence[str], beside: dict[str, Any], *,
     return RowsOfTables(tables, read, read.names, read.columns, each=1 if linear else 2, factors=factors)
 
 
-# ------------------------------------------------------------------------------------------------------- one column
+# ------------------------------------------------------------------------------------------------ columns of a block
 
 
-def _numbers(block: TableBlock, name: str) -> np.ndarray:
-    """A column as numbers; errors name the place, the row there and the column."""
+def usable_column(block: TableBlock, name: str) -> Column:
+    """A column of which no value is missing, infinite or too large; errors name the place, the row and the column."""
+    found = _column(block, name)
+    if isinstance(found, Numbers):
+        _refuse_unusable(block, name, found.values)
+    return found
+
+
+def _column(block: TableBlock, name: str, read: Callable[[Any, str], Column] = read_column) -> Column:
+    """A column as it is, of which the table itself calls no value missing."""
     if name in block.numbers:
-        return block.numbers[name]
-    values = block.table[name]
+        return Numbers(block.numbers[name])
     try:
-        return np.asarray(read_column(values, "the table", name))
+        found = read(block.table[name], f"column {name} of {block.place}")
     except Unreadable as error:
         raise SourceError(
             f"column {name} of {block.place} holds {error.kind}: {error.advice} (by change= of open_rows)."
         ) from None
-    except (TypeError, ValueError):
-        missing = np.flatnonzero(_missing(values))
-        if len(missing) == 0:
-            raise
-        raise _refused(block, name, int(missing[0]), "a missing value") from None
+    missing = found.nulls if isinstance(found, Numbers) else found.missing
+    if missing is not None and missing.any():
+        raise _refused(block, name, int(np.argmax(missing)), "a missing value")
+    return found
+
+
+def _numbers(block: TableBlock, name: str) -> np.ndarray:
+    found = _column(block, name, read_numbers)
+    assert isinstance(found, Numbers)
+    return found.values
+
+
+def _usable_numbers(block: TableBlock, name: str) -> np.ndarray:
+    array = _numbers(block, name)
+    _refuse_unusable(block, name, array)
+    return array.astype(np.float64)
 
 
 def _refuse_unusable(block: TableBlock, name: str, array: np.ndarray) -> None:
@@ -139,13 +150,6 @@ def _refuse_unusable(block: TableBlock, name: str, array: np.ndarray) -> None:
         raise _refused(block, name, row, what)
 
 
-def usable_numbers(block: TableBlock, name: str) -> np.ndarray:
-    """Numbers of a column, of which none is missing, infinite or too large."""
-    array = _numbers(block, name)
-    _refuse_unusable(block, name, array)
-    return array
-
-
 def _refused(block: TableBlock, name: str, row: int, what: str) -> SourceError:
     return SourceError(
         f"column {name} has {what} in row {row} of {block.place} (row {block.start + row} of all, counted from 0): "
@@ -153,53 +157,31 @@ def _refused(block: TableBlock, name: str, row: int, what: str) -> SourceError:
     )
 
 
-def _missing(values: Any) -> np.ndarray:
-    for ask in ("is_null", "isna"):
-        if hasattr(values, ask):
-            return np.asarray(getattr(values, ask)())
-    return np.array([value is None or value != value for value in np.asarray(values, dtype=object).tolist()], bool)
+def _levels_in(block: TableBlock, name: str) -> Factor:
+    found = _column(block, name)
+    if isinstance(found, Numbers):
+        raise SourceError(f"column {name} of {block.place} holds no text, as it does in the first block.")
+    return found
 
 
 def _codes(block: TableBlock, name: str, levels: tuple[str, ...]) -> np.ndarray:
     """The levels' numbers in every row."""
-    present, codes = coded(block, name)
-    place = {level: k for k, level in enumerate(levels)}
-    unknown = [level for level in present if level not in place]
+    found = _levels_in(block, name)
+    unknown = [level for level in found.levels if level not in set(levels)]
     if unknown:
         raise SourceError(
             f"column {name} of {block.place} has the level {unknown[0]!r} now, which no row had when the levels were "
             "looked up: the data changed in between. Open the rows again and make a new target."
         )
-    return np.array([place[level] for level in present], np.int64)[codes]
-
-
-def coded(block: TableBlock, name: str) -> tuple[list[str], np.ndarray]:
-    """The levels that occur and, per row, which of them it has."""
-    values = block.table[name]
-    missing = np.flatnonzero(_missing(values))
-    if len(missing):
-        raise _refused(block, name, int(missing[0]), "a missing value")
-    if hasattr(values, "dictionary_encode"):
-        values = values if str(values.type).startswith("dictionary") else values.dictionary_encode()
-        values = values.unify_dictionaries().combine_chunks() if hasattr(values, "unify_dictionaries") else values
-        values = values.chunk(0) if hasattr(values, "chunk") else values
-        codes, levels = np.asarray(values.indices), [str(level) for level in values.dictionary.to_pylist()]
-        used = np.unique(codes)
-        place = np.zeros(len(levels), np.int64)
-        place[used] = np.arange(len(used))
-        return [levels[k] for k in used.tolist()], place[codes]
-    found = classes(values if hasattr(values, "dtype") else np.asarray(values), name)
-    if found is None:
-        raise SourceError(f"column {name} of {block.place} holds no text, as it does in the first block.")
-    return found.levels, found.codes
+    return found.recoded(levels)
 
 
 @dataclass(frozen=True)
 class _LevelsOf:
     columns: tuple[str, ...]
 
-    def __call__(self, block: TableBlock) -> list[list[str]]:
-        return [coded(block, name)[0] for name in self.columns]
+    def __call__(self, block: TableBlock) -> list[tuple[str, ...]]:
+        return [_levels_in(block, name).levels for name in self.columns]
 
 
 def _levels(tables: Tables, columns: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -211,21 +193,3 @@ def _levels(tables: Tables, columns: Sequence[str]) -> tuple[tuple[str, tuple[st
         for known, new in zip(found, levels, strict=True):
             known.update(new)
     return tuple((name, tuple(sorted(levels))) for name, levels in zip(columns, found, strict=True))
-
-
-def is_text(values: Any) -> bool:
-    """Whether a column is one of text or of categories."""
-    kind = str(getattr(values, "type", getattr(values, "dtype", ""))).lower()
-    if kind == "object":
-        return bool(len(values)) and isinstance(np.asarray(values, dtype=object)[0], str)
-    words = ("dictionary", "categor", "enum", "string", "large_string", "str", "utf", "<u")
-    return kind.startswith(words) and not kind.startswith("struct")
-
-
-def _refuse_wrong_trials(block: TableBlock, y: np.ndarray, trials: np.ndarray) -> None:
-    row = first_wrong(y, trials)
-    if row is not None:
-        raise SourceError(
-            f"row {row} of {block.place} has y = {y[row]:g} of {trials[row]:g} trials: both must be whole numbers, y "
-            "from 0 to the trials."
-        )

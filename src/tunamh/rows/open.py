@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._arguments import shown
+from .executors import Submits
 from .pieces import InPieces, Reading
 
 _UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30}
@@ -23,33 +24,33 @@ def open_rows(
     executor: Any = None,
     memory: Any = "2GiB",
 ) -> InPieces:
-    """Tables that are read block by block, from files, from blocks of your own or from a cluster.
+    """Open tables that are read block by block: files, a list of blocks, or the data of a cluster.
 
     Parameters
     ----------
     rows
-        Parquet: a file, a folder, a pattern such as ``"flights/*.parquet"``, or a list of files (extra ``parquet``). A
-        Dask data frame or array, whose partitions are read where they lie (extra ``dask``). Blocks of your own: a list,
-        or anything with a length whose members can be asked for by number, of pandas, polars or pyarrow tables, dicts
-        of vectors or matrices; or of whatever ``reader`` makes a table of.
+        Parquet: a file, a folder, a pattern such as ``"flights/*.parquet"``, or a list of files (extra ``parquet``).
+        Dask: a data frame or array; its partitions are processed on the workers that have them (extra ``dask``). Your
+        own blocks: a list of pandas, polars or pyarrow tables, dicts of vectors or matrices, or any object with a
+        length and numbered elements. With ``reader`` the elements can be anything.
     columns : sequence of str, optional
-        Those that are read, and their order. None: all; a target reads those only that it needs.
+        The columns to read, in this order. Default: all columns. A target reads only the columns that it needs.
     change : callable, optional
-        Applied to every table as it is read: new columns, or rows that are dropped. It may be sent to other processes,
-        and must treat each row by itself.
+        A function that changes every table after it is read: it can add columns or drop rows. It may run in other
+        processes, and must treat each row separately.
     reader : callable, optional
-        From a member of ``rows`` (a file name, a query) to its table.
+        A function that returns the table of an element of ``rows`` (a file name, a query).
     executor : concurrent.futures.Executor, optional
-        Where blocks are read and computed with: threads, processes, ``client.get_executor()`` of Dask, MPI's. None:
-        threads of this process. Draws do not depend on it.
+        Runs the work on blocks: threads, processes, ``client.get_executor()`` of Dask, or MPI. Default: threads of this
+        process. The draws do not depend on it.
     memory : str or int
-        Bytes that a run may hold of the rows. If all of them fit, packed, they are held; if not, the rows that
-        chains draw are gathered ahead.
+        Bytes for rows in memory. If all packed rows fit, they are kept in memory. If not, the rows that chains will
+        draw are gathered in advance.
 
     Returns
     -------
-    A source of tables. ``tables[["distance", "hour"]]`` are columns of it, to be given as ``X``, with ``y=``,
-    ``weights=`` and the like by name.
+    A source of tables. Pass columns of it as ``X``, such as ``tables[["distance", "hour"]]``, and pass ``y=``,
+    ``weights=`` and the other columns by name.
 
     Examples
     --------
@@ -57,7 +58,7 @@ def open_rows(
     >>> tunamh.LogisticRegression(flights[["distance", "hour"]], y="late")
     """
     limit = as_bytes(memory)
-    if executor is not None and not hasattr(executor, "submit"):
+    if executor is not None and not isinstance(executor, Submits):
         raise TypeError(f"executor must be a concurrent.futures.Executor, got {shown(executor)}.")
     for name, function in (("change", change), ("reader", reader)):
         if function is not None and not callable(function):
@@ -65,7 +66,7 @@ def open_rows(
     if isinstance(columns, str):
         raise TypeError(f"columns must be a list of names, got {columns!r}: write [{columns!r}].")
     reading = Reading(None if columns is None else tuple(columns), change)
-    settings = {"executor": executor, "memory": limit}
+    settings: dict[str, Any] = {"executor": executor, "memory": limit}
     if type(rows).__module__.partition(".")[0] in ("dask", "dask_expr"):
         from .dask_frames import dask_tables
 

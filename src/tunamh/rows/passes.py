@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -52,7 +53,7 @@ def reported(results: Iterator[tuple[int, Result]], n_rows: int) -> Iterator[Res
     return (result for _, result in results) if watch is None else _watched(results, n_rows, watch)
 
 
-def shown(results: Iterator[tuple[int, Result]], n_rows: int, doing: str) -> Iterator[Result]:
+def with_progress(results: Iterator[tuple[int, Result]], n_rows: int, doing: str) -> Iterator[Result]:
     """As `reported`; a pass that nobody watches is shown to the user."""
     if watcher() is not None or stages.show_unwatched is None:
         yield from reported(results, n_rows)
@@ -121,5 +122,5 @@ def _pool(workers: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(workers, _WORKER)
 
 
-if hasattr(os, "register_at_fork"):
+if sys.platform != "win32":
     os.register_at_fork(after_in_child=_pool.cache_clear)  # its threads stayed with the parent

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from .._arguments import shown as shown_value
+from .._arguments import shown
 from ..errors import SourceError, TunaMHError
-from ..tables.matrices import column_names, repeated
+from ..tables.frames import column_names, count_rows, cut, numbers_at_once
+from ..tables.libraries import RepeatedNames, as_frame
 from .executors import between_blocks, in_order
-from .passes import ROWS_AT_ONCE, shown
+from .passes import ROWS_AT_ONCE, with_progress
 from .table_source import SomeColumns, TableBlock
 
 Result = TypeVar("Result")
@@ -44,9 +45,13 @@ class Reading(NamedTuple):
         """The tables of a piece; errors in reading or changing them say where that was."""
         try:
             for table in piece.tables(columns if self.change is None else self.columns):
-                yield table if self.change is None else self.change(table)
+                changed = table if self.change is None else self.change(table)
+                as_frame(changed)  # raises for repeated names
+                yield changed
         except (TunaMHError, MemoryError):
             raise
+        except RepeatedNames as error:
+            raise SourceError(f"{piece.place} has {error.problem}") from None
         except Exception as error:
             doing = "reading" if self.change is None else "reading or changing"
             raise SourceError(f"{doing} {piece.place} failed: {type(error).__name__}: {error}") from error
@@ -55,13 +60,12 @@ class Reading(NamedTuple):
         """The rows of a piece in blocks."""
         done = 0
         for table in self.tables(piece, columns):
-            n, numbers = rows_of(table), arrays_in(table)
-            for first in range(0, n, ROWS_AT_ONCE):
-                part = slice(first, min(first + ROWS_AT_ONCE, n))
-                where = piece.place if done + first == 0 else f"{piece.place}, from its row {done + first} on"
-                some = table if n <= ROWS_AT_ONCE else sliced(table, part.start, part.stop)
-                yield TableBlock(start + done + first, some, where, {name: one[part] for name, one in numbers.items()})
-            done += n
+            numbers = numbers_at_once(table)
+            for which, rows in cut(table, ROWS_AT_ONCE):
+                first = done + which.start
+                where = piece.place if first == 0 else f"{piece.place}, from its row {first} on"
+                yield TableBlock(start + first, rows, where, {name: one[which] for name, one in numbers.items()})
+            done += count_rows(table)
 
 
 class InPieces:
@@ -87,7 +91,7 @@ class InPieces:
         self.n_rows, self.fingerprint = sum(self.lengths), fingerprint
         if self.n_rows == 0:
             raise ValueError("there are no rows in these tables.")
-        self.names = tuple(names_of(self.first().table) if names is None else names)
+        self.names = tuple((column_names(self.first().table) or ()) if names is None else names)
 
     def first(self, columns: Sequence[str] | None = None) -> TableBlock:
         piece = next(piece for piece, length in zip(self.pieces, self.lengths, strict=True) if length > 0)
@@ -102,9 +106,7 @@ class InPieces:
     def __getitem__(self, columns: Any) -> SomeColumns:
         names = [columns] if isinstance(columns, str) else columns
         if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-            raise TypeError(
-                f"columns are chosen by name, as in tables[['distance', 'hour']], got {shown_value(columns)}."
-            )
+            raise TypeError(f"columns are chosen by name, as in tables[['distance', 'hour']], got {shown(columns)}.")
         return SomeColumns(self, list(names))
 
     def __repr__(self) -> str:
@@ -128,7 +130,7 @@ class OfBlocks:
             except Exception as error:
                 error.add_note(f"This was in {block.place}; its first row is row {block.start} of all.")
                 raise
-            done += rows_of(block.table)
+            done += count_rows(block.table)
         if done != length:
             raise SourceError(
                 f"{piece.place} has {done} rows now and had {length} when it was opened: the data changed in between. "
@@ -153,7 +155,7 @@ class Survey:
     def __call__(self, piece: Piece) -> tuple[int, str]:
         n, digest = 0, hashlib.blake2b(digest_size=8)
         for table in self.reading.tables(piece, None):
-            n += rows_of(table)
+            n += count_rows(table)
             digest.update(_bytes_of(table))
         return n, digest.hexdigest()
 
@@ -163,64 +165,17 @@ def survey(pieces: Iterable[Piece], reading: Reading, executor: Any) -> Surveyed
     found = in_order(executor, Survey(reading), ((piece,) for piece in pieces))
     number = len(pieces) if isinstance(pieces, Sized) else 1 << 20
     lengths, digests = [], []
-    for length, digest in shown(enumerate(found, 1), number, "counting the rows of blocks"):
+    for length, digest in with_progress(enumerate(found, 1), number, "counting the rows of blocks"):
         lengths.append(length)
         digests.append(digest)
     return Surveyed(lengths, digests)
 
 
-# ------------------------------------------------------------------------------------------------- any kind of table
-
-
-def rows_of(table: Any) -> int:
-    """How many rows a table has: pyarrow, pandas, polars or a dict of arrays."""
-    if isinstance(table, dict):
-        return len(next(iter(table.values()))) if table else 0
-    return int(table.num_rows) if hasattr(table, "num_rows") else len(table)
-
-
-def arrays_in(table: Any) -> dict[str, np.ndarray]:
-    """The columns of a pyarrow table that are numbers without gaps in one piece, as arrays, without a copy.
-
-    A slice of an array costs next to nothing. To ask a slice of a table for its columns, in every block, took a third
-    of the time that reading them took.
-    """
-    names = list(getattr(table, "column_names", ()))
-    twice = set(repeated(names))
-    columns = {name: table.column(k) for k, name in enumerate(names) if name not in twice}
-    return {name: column.chunk(0).to_numpy() for name, column in columns.items() if _is_plain(column)}
-
-
-def _is_plain(column: Any) -> bool:
-    whole = column.null_count == 0 and getattr(column, "num_chunks", 0) == 1
-    return whole and str(column.type).startswith(("float", "double", "int", "uint"))
-
-
-def sliced(table: Any, first: int, stop: int) -> Any:
-    """Rows ``first`` to ``stop``, without a copy where the library of the table can."""
-    if isinstance(table, dict):
-        return {name: values[first:stop] for name, values in table.items()}
-    if hasattr(table, "iloc"):
-        return table.iloc[first:stop]
-    return table.slice(first, stop - first)
-
-
-def names_of(table: Any) -> list[str]:
-    """The columns' names; a matrix has numbers for names."""
-    if isinstance(table, dict):
-        return [str(name) for name in table]
-    names = column_names(table)
-    if names is None:
-        raise TypeError(f"a block must be a table with columns by name or a dict of arrays, not {type(table)}.")
-    return names
-
-
 def _bytes_of(table: Any) -> bytes:
     """Something that differs for different tables."""
     parts = []
-    for name in names_of(table):
-        values = table[name]
-        array = np.asarray(values.to_numpy(zero_copy_only=False) if hasattr(values, "type") else values)
+    for name in column_names(table) or ():
+        array = np.asarray(table[name])
         known = array.dtype.kind in "biufmM"
         parts.append(f"{name}{array.dtype}".encode())
         parts.append(np.ascontiguousarray(array).tobytes() if known else repr(array.tolist()).encode())

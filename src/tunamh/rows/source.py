@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from ..process.blas import one_blas_thread
-from .passes import shown
+from .passes import with_progress
 
 Result = TypeVar("Result")
 
@@ -23,10 +23,11 @@ NOWHERE = -1
 
 
 class Factored(NamedTuple):
-    """Features of rows of which some are levels: ``numbers`` (n, k) are the first k columns of ``X`` as they are.
+    """Features with factors. ``numbers`` (n, k) are the first k columns of ``X``.
 
-    Of the other columns, ``dim`` in all, a row has a 1 in those numbered ``positions`` (n, F), one for each factor, and
-    zeros elsewhere; -1 is the level without a parameter. With ``values`` (n, F) it has these in the place of ones.
+    The other columns are dummies, ``dim`` columns in total. ``positions`` (n, F) has, for each row and factor, the
+    column that is 1; -1 means the reference level, without a parameter. With ``values`` (n, F) these columns have the
+    values instead of 1.
     """
 
     numbers: np.ndarray
@@ -35,12 +36,25 @@ class Factored(NamedTuple):
     values: np.ndarray | None = None
 
 
-class Rows(NamedTuple):
-    """Consecutive rows, the first of which has the number ``start``.
+def level_positions(codes: Sequence[np.ndarray], sizes: Sequence[int], begins: int) -> tuple[np.ndarray, int]:
+    """``positions`` and ``dim`` of `Factored`: factors of so many levels behind the first ``begins`` columns.
 
-    A source of your own gives ``X`` as an array (n, d), or as `Factored` columns. Inside the library it is a block of a
-    design (`tunamh.targets.designs`), and ``others`` are blocks of further designs. No weights: every row counts once.
-    No offset: it is zero. ``censored`` is 1 where a response is known to be larger than ``y``, -1 where it is smaller.
+    The first level of each factor is the reference, and has no parameter.
+    """
+    positions = np.empty((len(codes[0]), len(codes)), np.int32)
+    for k, (of_one, size) in enumerate(zip(codes, sizes, strict=True)):
+        positions[:, k] = np.where(of_one > 0, begins + of_one - 1, NOWHERE)
+        begins += size - 1
+    return positions, begins
+
+
+class Rows(NamedTuple):
+    """Consecutive rows; ``start`` is the number of the first one.
+
+    In your own source ``X`` is an array (n, d), or `Factored` columns. (Inside the library it is a block of a design,
+    `tunamh.targets.designs`, and ``others`` are blocks of further designs.) Without weights every row counts once;
+    without an offset it is zero. ``censored`` is 1 if the true response is larger than ``y``, -1 if it is smaller, 0
+    otherwise.
     """
 
     start: int
@@ -54,10 +68,10 @@ class Rows(NamedTuple):
 
 @runtime_checkable
 class Source(Protocol):
-    """Rows that are read block by block, as often as asked for and always the same.
+    """Rows that are read block by block. Every reading must return the same rows.
 
-    Blocks come in the order of the rows, cover all of them, and have at least one row each. Draws depend on how rows
-    are cut into blocks, by the rounding of sums; they do not depend on where and when a block is read.
+    Blocks come in the order of the rows, cover all rows, and have at least one row each. The draws depend on the
+    division into blocks, because of the rounding of sums. They do not depend on where and when a block is read.
     """
 
     n_rows: int
@@ -68,7 +82,7 @@ class Source(Protocol):
     """A short text that differs for different data."""
 
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
-        """``function`` of every block, in the order of the blocks. An exception in ``function`` must come through."""
+        """Apply ``function`` to every block; return the results in order. Exceptions in ``function`` must propagate."""
 
 
 @runtime_checkable
@@ -84,7 +98,7 @@ class WithMemory(Protocol):
 def watched_map(source: Source, function: Callable[[Rows], Result]) -> Iterator[Result]:
     """``source.map`` as the library calls it: one BLAS thread for each block, reported to whoever watches passes."""
 
-    return shown(source.map(partial(_alone, function)), source.n_rows, "reading rows")
+    return with_progress(source.map(partial(_alone, function)), source.n_rows, "reading rows")
 
 
 def _alone(function: Callable[[Rows], Result], rows: Rows) -> tuple[int, Result]:

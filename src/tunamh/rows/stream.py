@@ -62,7 +62,7 @@ def open_stream(seed: np.random.SeedSequence, supply: Supply | None = None) -> S
 
 @helper
 def draw_rows(stream, most):
-    """Where in the ring the next rows and their uniforms are, and how many: ``(start, n)``, ``1 <= n <= most``."""
+    """Return ``(start, n)``: the place of the next drawn rows in the ring buffer, and their number ``<= most``."""
     if stream.cursor[0] == stream.ring.size:
         stream.refill(stream.lanes, stream.ring, stream.uniform, stream.cursor, stream.law)
     start = stream.cursor[0]

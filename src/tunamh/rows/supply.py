@@ -17,7 +17,7 @@ from ..compiled.vector import prefetch
 
 
 class Supply(NamedTuple):
-    """Where a test's rows come from: ``refill`` fills the ring, and reads what it needs to know in ``law``."""
+    """The source of the rows of a test: ``refill`` fills the ring, with the numbers in ``law``."""
 
     refill: Part
     law: np.ndarray
@@ -109,3 +109,7 @@ NO_ROWS.law.flags.writeable = False
 
 GATHERED = Supply(_refill_with_nothing, NO_ROWS.law)
 """Stands for the supply of gathered rows until a chain is given its own."""
+
+
+OF_MOST_RUNS = (_refill_by_alias,)
+"""To be compiled while a first run is set up (`tunamh.sampling.compiling`)."""

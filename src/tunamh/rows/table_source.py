@@ -19,11 +19,11 @@ Result = TypeVar("Result")
 
 
 class TableBlock(NamedTuple):
-    """Consecutive rows of a table, the first of which has the number ``start``.
+    """Consecutive rows of a table; ``start`` is the number of the first one.
 
-    ``table`` is a pyarrow, pandas or polars table or a dict of arrays: ``table[name]`` is a column. ``place`` says
-    where the rows come from, for errors: ``row group 3 of flights/2020.parquet, from its row 8192 on``. ``numbers`` are
-    those columns, if any, that could be had as arrays for many blocks at once.
+    ``table`` is a pyarrow, pandas or polars table or a dict of arrays; ``table[name]`` is a column. ``place`` is the
+    origin of the rows for error messages, such as ``row group 3 of flights/2020.parquet, from its row 8192 on``.
+    ``numbers`` has the columns, if any, that were read as arrays for many blocks at once.
     """
 
     start: int
@@ -34,9 +34,9 @@ class TableBlock(NamedTuple):
 
 @runtime_checkable
 class Tables(Protocol):
-    """Tables with the same columns, block by block, as often as asked for and always the same.
+    """Tables with the same columns, read block by block. Every reading must return the same rows.
 
-    ``memory`` are the bytes that a run may hold of them (None: as many as there are rows).
+    ``memory`` is the number of bytes that a run may use for rows (None: no limit).
     """
 
     n_rows: int
@@ -48,12 +48,12 @@ class Tables(Protocol):
         """Columns by name."""
 
     def first(self, columns: Sequence[str] | None = None) -> TableBlock:
-        """Some rows from the beginning: names and types of columns."""
+        """Return the first rows, to find the names and types of columns."""
 
     def map(self, function: Callable[[TableBlock], Result], columns: Sequence[str] | None = None) -> Iterator[Result]:
-        """``function`` of every block, in their order, with only these columns read.
+        """Apply ``function`` to every block, in order; only these columns are read.
 
-        The function may be sent to other processes: it must not hold data.
+        The function may run in other processes, so it must not contain data.
         """
 
 
@@ -83,23 +83,24 @@ class _Read:
 
 
 class RowsOfTables:
-    """A source of rows made from one of tables.
+    """A source of rows, made from a source of tables.
 
     Parameters
     ----------
     tables : Tables
     read : callable
-        From a `TableBlock` to its `Rows`: ``Rows(block.start, X, y, ...)``. It may be sent to other processes.
+        A function from a `TableBlock` to its `Rows`: ``Rows(block.start, X, y, ...)``. It may run in other processes.
     names : sequence of str
-        Of the coefficients.
+        The names of the coefficients.
     columns : sequence of str, optional
-        Those that ``read`` needs; no others are read from disk.
+        The columns that ``read`` needs; only these are read from disk.
     each : int
-        Rows that ``read`` makes of each row of a table; a block that begins at row ``k`` then begins at ``each * k``.
+        The number of rows that ``read`` makes of each row of a table. A block that starts at row ``k`` of the table
+        then starts at row ``each * k``.
     classes : sequence of str, optional
-        The names of responses 0, 1, ..., where a response has names.
+        The names of the responses 0, 1, ..., if they have names.
     factors : sequence of str
-        The columns of categories, whose coefficients come behind those of the other columns.
+        The factors. Their coefficients come after those of the other columns.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class RowsOfTables:
         self.fingerprint = f"{tables.fingerprint}-{about.hexdigest()}"
 
     def first(self) -> Rows:
-        """Some rows from the beginning."""
+        """Return the first rows."""
         return self.read(self.tables.first(self.columns))
 
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:

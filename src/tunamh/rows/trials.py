@@ -5,6 +5,7 @@ Fractions are for energies that are linear in the label.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,24 @@ import numpy as np
 from .source import Factored, Rows
 
 
-def first_wrong(y: np.ndarray, trials: np.ndarray) -> int | None:
-    """The first row whose trials, or successes among them, are no whole numbers in their range."""
+def refuse_wrong_trials(y: np.ndarray, trials: np.ndarray, error: type[Exception], place: Callable[[int], str]) -> None:
+    """Raise for trials, or successes ``y`` among them, that are no whole numbers; ``place`` names a row."""
     wrong = (trials < 0) | (trials != np.floor(trials)) | (y < 0) | (y > trials) | (y != np.floor(y))
-    return int(np.argmax(wrong)) if wrong.any() else None
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise error(
+            f"{place(row)} has y = {y[row]:g} of {trials[row]:g} trials: both must be whole numbers, y from 0 to the "
+            f"trials.{shares_hint(y, trials)}"
+        )
+
+
+def shares_hint(y: np.ndarray, trials: np.ndarray) -> str:
+    """What to say where the responses are ``k/n`` in the place of ``k``; else nothing."""
+    successes = y * trials
+    whole = np.abs(successes - np.round(successes)) < 1e-6 * np.maximum(1.0, trials)
+    if not (whole & (y >= 0) & (y <= 1)).all():
+        return ""
+    return " The responses look like shares k/n: give the number of successes k, and the trials n beside it."
 
 
 def fractions(y: np.ndarray, trials: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,11 @@ import numpy as np
 
 from .._arguments import shown
 from ..acceptance import MH, MHSS, TunaMH
-from ..capabilities import Examined, Repeating, Swept, Whitenable, offers
+from ..capabilities import Examined, Preparing, Repeating, Whitenable, offers
+from ..chains.gibbs_scales import GibbsScales
+from ..chains.in_turn import InTurn
+from ..chains.kernel import Kernel
+from ..chains.metropolis import MetropolisHastings
 from ..errors import NotApplicable, SeveralModes
 from ..groups.levels import as_groups, costly_levels, may_have_groups
 from ..groups.trial_sweeps import foreseen_rows
@@ -23,7 +27,7 @@ from ..proposals import Autoregressive, as_proposal
 from ..proposals.across_modes import AcrossModes
 from ..rows.gathered_rows import FIRST_ROWS
 from ..targets.base import Target
-from ..targets.checks.properness import Regression, refuse_dependent_columns, refuse_separated, why_unsafe
+from ..targets.checks.properness import ExaminedTarget, refuse_dependent_columns, refuse_separated, why_unsafe
 from ..targets.expansion.control import Taylor
 from ..targets.expansion.taylor import TaylorTarget
 from ..targets.scale_mixtures.known_error import GivenScales, GivenScalesTarget
@@ -50,29 +54,49 @@ _SKEWED = 0.05  # where mode and mean are this share of a draw's distance apart,
 
 
 class Choice(NamedTuple):
-    """A target with its control variate, a test, a proposal, and why."""
+    """A target with its control variate, a kernel, and why."""
 
     target: Target
-    test: Any
-    proposal: Any
+    kernel: Kernel
     why: str
 
+    @property
+    def moves(self) -> MetropolisHastings | None:
+        """The kernel that proposes and tests, alone or in turn with others."""
+        kernels = self.kernel.kernels if isinstance(self.kernel, InTurn) else (self.kernel,)
+        return next((one for one in kernels if isinstance(one, MetropolisHastings)), None)
 
-def choose(target: Target, test: Any, proposal: Any, control: Any, frames: int = 0) -> Choice:
+    @property
+    def test(self) -> Any:
+        """Its test; None where kernels have none."""
+        return None if self.moves is None else self.moves.test
+
+    @property
+    def proposal(self) -> Any:
+        """Its proposal; None where kernels have none."""
+        return None if self.moves is None else self.moves.proposal
+
+
+def choose(
+    target: Target, test: Any, proposal: Any, control: Any, kernel: Kernel | None = None, *, frames: int = 0
+) -> Choice:
     """Fill in what the user left open.
 
     With a test or a proposal named, the rest is the paper's (`TunaMH`, `RandomWalk`, no control variate), unless the
     proposal is `Autoregressive`, which comes with its own. Otherwise all is chosen. Warnings point to the user's own
     line, which called what called this, or so many ``frames`` further out.
     """
+    if isinstance(kernel, MetropolisHastings):
+        test, proposal, kernel = kernel.test, kernel.proposal, None
+        test = TunaMH() if test is None and proposal is None else test
     proposal = None if proposal is None else as_proposal(proposal)
     if control is None and isinstance(proposal, Autoregressive) and offers(target, Examined):
-        if not hasattr(test, "prepare"):  # such a test brings an expansion of its own
+        if not offers(test, Preparing):  # such a test brings an expansion of its own
             control = Taylor(order=max(1, target.highest_order()))
-    if test is None and proposal is None and control is None and offers(target, Repeating):
+    if test is None and proposal is None and control is None and kernel is None and offers(target, Repeating):
         found = target.distinct()
         if found is not None:
-            chosen = choose(found, None, None, None, frames + 1)
+            chosen = choose(found, None, None, None, frames=frames + 1)
             how = f"{target.n_rows:,} rows are {found.n_rows:,} different ones, each weighted by how often it occurs"
             return chosen._replace(why=f"{how}; {chosen.why}")
     warn_of_modes(target, frames)
@@ -81,27 +105,36 @@ def choose(target: Target, test: Any, proposal: Any, control: Any, frames: int =
         if not isinstance(target, Target):
             made = f"of {given!r} it made {shown(target)}"
             raise TypeError(f"control must turn a target into a target, as Taylor(order=2) does; {made}.")
-    if offers(target, Swept):
+    own = target.own_kernel()
+    if own is not None:
         if test is not None or proposal is not None:
             raise NotApplicable("a model with group effects brings its own kernels: leave test= and proposal= out.")
-        _refuse_improper_columns(target.base)
-        return Choice(target, *target.sweep())
+        if kernel is not None and type(kernel) is not type(own):
+            raise NotApplicable(f"this target is moved by {own!r} alone, got kernel={kernel!r}.")
+        _refuse_improper_columns(target.base)  # type: ignore[attr-defined]
+        return Choice(target, own if kernel is None else kernel, target.why_own_kernel())
+    if kernel is not None:
+        return Choice(target, kernel, f"{kernel!r}, as you said")
     if test is None and proposal is None:
         if offers(target, Examined):
             return _for_regression(target, frames)
         if offers(target, Whitenable) and offers(target.base, Examined):
             return _for_expansion(target, "as control= says")
-        return Choice(target, TunaMH(), target.default_proposal(), "TunaMH with its target's own proposal")
+        return _joint(target, TunaMH(), target.default_proposal(), "TunaMH with its target's own proposal")
     if test is None:
         test = MHSS(delayed=False) if isinstance(proposal, Autoregressive) else TunaMH()
     proposal = target.default_proposal() if proposal is None else proposal
-    return Choice(target, test, proposal, f"{test!r} with {proposal!r}, as you said")
+    return _joint(target, test, proposal, f"{test!r} with {proposal!r}, as you said")
 
 
-def _for_regression(target: Regression, frames: int) -> Choice:
+def _joint(target: Target, test: Any, proposal: Any, why: str) -> Choice:
+    return Choice(target, MetropolisHastings(proposal, test), why)
+
+
+def _for_regression(target: ExaminedTarget, frames: int) -> Choice:
     _refuse_improper_columns(target)
     mode = target.modes[0]
-    for doubt in target.doubts():
+    for doubt in target.model_warnings():
         warnings.warn(doubt, stacklevel=4 + frames)
     if len(target.modes) > 1:
         return _across_modes(target)
@@ -124,7 +157,7 @@ def _for_regression(target: Regression, frames: int) -> Choice:
         return _without_expansion(target, str(unbounded))
 
 
-def _refuse_improper_columns(target: Regression) -> None:
+def _refuse_improper_columns(target: ExaminedTarget) -> None:
     """Columns that leave no posterior under their prior leave none beside group effects, which have a proper one.
 
     Energies of several predictors are not convex: what is known at their mode proves nothing, so that rows are asked.
@@ -134,7 +167,7 @@ def _refuse_improper_columns(target: Regression) -> None:
         refuse_separated(target)
 
 
-def _expanded(target: Regression, order: int) -> tuple[TaylorTarget, str]:
+def _expanded(target: ExaminedTarget, order: int) -> tuple[TaylorTarget, str]:
     """About the mode, or about the mean where these are far apart; and which of them it was."""
     mode = target.modes[0]
     expanded = target.taylor(order, mode.point, mode.expansion, whiten=True, original_bounds=False)
@@ -147,7 +180,7 @@ def _expanded(target: Regression, order: int) -> tuple[TaylorTarget, str]:
     return target.taylor(order, mean, target.expansion(mean), whiten=True, original_bounds=False), "the mean"
 
 
-def _with_levels(target: Regression, expanded: TaylorTarget, batch: float) -> Choice | None:
+def _with_levels(target: ExaminedTarget, expanded: TaylorTarget, batch: float) -> Choice | None:
     """Thin and pure levels as groups, where these cost most and groups cost less; else None."""
     if expanded.order < 2 or batch < _LEVELS_FROM or not may_have_groups(target):
         return None
@@ -162,15 +195,14 @@ def _with_levels(target: Regression, expanded: TaylorTarget, batch: float) -> Ch
         f"{target.names[j]} ({share:.0%})" for j, share in zip(costly.columns[:3], costly.shares, strict=False)
     )
     more = "" if len(costly.columns) <= 3 else f" and {len(costly.columns) - 3} more"
-    test, proposal, _ = leveled.sweep()
     why = (
         f"levels with few rows or one class, {named}{more}, would make a joint step read {_few(batch)} of "
         f"{target.n_rows:,} rows; taken as groups, each decided on its own rows, a sweep reads {_few(rows)}"
     )
-    return Choice(leveled, test, proposal, why)
+    return Choice(leveled, leveled.own_kernel(), why)
 
 
-def _by_trajectories(target: Regression, batch: float) -> Choice | None:
+def _by_trajectories(target: ExaminedTarget, batch: float) -> Choice | None:
     """Hamiltonian trajectories, where a step would read all rows and hardly be accepted; else None."""
     if target.dim < _DIM_OF_TRAJECTORIES or batch < MH_PASS_SHARE * target.n_rows:
         return None
@@ -180,12 +212,12 @@ def _by_trajectories(target: Regression, batch: float) -> Choice | None:
     if spread < _FAR:
         return None
     swept = HamiltonianRegression(target)
-    test, proposal, how = swept.sweep()
+    how = swept.why_own_kernel()
     why = f"{how}, since the posterior is far from Gaussian (log weights of Laplace draws vary by {spread:.1f})"
-    return Choice(swept, test, proposal, why)
+    return Choice(swept, swept.own_kernel(), why)
 
 
-def _spread_of_weights(target: Regression) -> float:
+def _spread_of_weights(target: ExaminedTarget) -> float:
     """The standard deviation of ``log pi - log q`` over draws from the Laplace law ``q``: one pass.
 
     Independent draws make .3 effective ones each where it is 1.6, .07 where it is 3 and .008 where it is 4.6 (logistic,
@@ -198,7 +230,7 @@ def _spread_of_weights(target: Regression) -> float:
     return float(np.std(log_weights)) if np.isfinite(log_weights).all() else np.inf
 
 
-def _given_scales(target: Regression) -> Choice:
+def _given_scales(target: ExaminedTarget) -> Choice:
     """A prior that is Gaussian given scales: these and the coefficients in turn (spec 5o)."""
     mode = target.modes[0]
     unsafe = why_unsafe(target, mode)
@@ -207,13 +239,13 @@ def _given_scales(target: Regression) -> Choice:
     expanded = target.taylor(2, mode.point, mode.expansion, whiten=True, original_bounds=False)
     test, rows = _cheaper_test(expanded, _foreseen_batch(expanded))
     why = f"coefficients given the scales of the prior and these scales in turn, each step checked on {rows}"
-    return Choice(GivenScalesTarget(expanded), test, GivenScales(), why)
+    return Choice(GivenScalesTarget(expanded), InTurn(GibbsScales(), MetropolisHastings(GivenScales(), test)), why)
 
 
-def _across_modes(target: Regression) -> Choice:
+def _across_modes(target: ExaminedTarget) -> Choice:
     """Several modes: proposals from the mixture of their Laplace laws, decided on all rows."""
     proposal = AcrossModes.of(target.modes)
-    return Choice(
+    return _joint(
         target,
         MH(),
         proposal,
@@ -222,16 +254,16 @@ def _across_modes(target: Regression) -> Choice:
     )
 
 
-def _without_expansion(target: Regression, why: str) -> Choice:
+def _without_expansion(target: ExaminedTarget, why: str) -> Choice:
     """No expansion to rely on; minibatches pay where the posterior knows far fewer rows than there are (spec 5e)."""
     if target.effective_rows < 0.25 * target.n_rows and np.isfinite(target.total_bound):
-        return Choice(target, TunaMH(), target.default_proposal(), f"a random walk on minibatches, since {why}")
+        return _joint(target, TunaMH(), target.default_proposal(), f"a random walk on minibatches, since {why}")
     mode = target.modes[0]
     finite = np.isfinite(mode.posterior.energy) and np.isfinite(mode.posterior.hessian).all()
     if finite and mode.posterior.metric().positive_definite:
         said = f"Student-t proposals about the mode and a random walk, each checked on {_all_rows(target)}, since {why}"
-        return Choice(target, MH(), AcrossModes.of([mode]), said)
-    return Choice(target, MH(), target.default_proposal(), f"a random walk on {_all_rows(target)}, since {why}")
+        return _joint(target, MH(), AcrossModes.of([mode]), said)
+    return _joint(target, MH(), target.default_proposal(), f"a random walk on {_all_rows(target)}, since {why}")
 
 
 def _for_expansion(target: TaylorTarget, where: str, batch: float | None = None) -> Choice:
@@ -239,12 +271,12 @@ def _for_expansion(target: TaylorTarget, where: str, batch: float | None = None)
     approximation = f"proposals from a Gaussian approximation about {where}"
     if not target.white:
         why = f"a random walk on an expansion of order {target.order}, without whitened distances"
-        return Choice(target, MHSS(), target.default_proposal(), why)
+        return _joint(target, MHSS(), target.default_proposal(), why)
     if target.total_bound == 0.0 and target._prior.gaussian:
         why = "the posterior is Gaussian: independent draws, and no row is read"
-        return Choice(target, MHSS(delayed=False), Autoregressive(rho=0.0, robust_share=0.0), why)
+        return _joint(target, MHSS(delayed=False), Autoregressive(rho=0.0, robust_share=0.0), why)
     test, rows = _cheaper_test(target, _foreseen_batch(target) if batch is None else batch)
-    return Choice(target, test, Autoregressive(), f"{approximation}, each checked on {rows}")
+    return _joint(target, test, Autoregressive(), f"{approximation}, each checked on {rows}")
 
 
 def _cheaper_test(target: TaylorTarget, batch: float) -> tuple[Any, str]:

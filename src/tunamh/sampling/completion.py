@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import ConvergenceWarning
 from ..process.progress import Progress
 from ..results.convergence import judge
+from ..results.layout import Layout
 from ..results.tree import ChainResult, closing_line, to_datatree, to_plain_dict
 from ..targets.base import Target
 
@@ -18,6 +19,7 @@ from ..targets.base import Target
 def ended(
     results: list[ChainResult],
     target: Target,
+    layout: Layout,
     about: dict[str, Any],
     from_laplace: Callable[[], dict[str, Any]],
     seconds: float,
@@ -33,15 +35,16 @@ def ended(
         reason = f"{type(error).__name__}: {error}"
         complaints.append(UserWarning(f"the distance from Laplace's approximation could not be measured ({reason})"))
     try:
-        posterior = to_datatree(results, target.variables, laplace=laplace, **about)
+        posterior = to_datatree(results, layout, laplace=laplace, **about)
     except Exception as error:
         posterior = to_plain_dict(results)
         reason = f"{type(error).__name__}: {error}"
         complaints.append(UserWarning(f"no DataTree could be made ({reason}): the draws are in a plain dictionary"))
     try:
         convergence = judge(np.stack([result.draws[:kept] for result in results]))
-        progress.say(closing_line(results, convergence, target, about["settings"]["thin"], seconds))
-        told = None if convergence is None else convergence.complaint(target.reported, kept)
+        thin, statistics = about["settings"]["thin"], about["statistics"]
+        progress.say(closing_line(results, convergence, layout.names, target.n_rows, statistics, thin, seconds))
+        told = None if convergence is None else convergence.complaint(layout.names, kept)
         if told is not None:
             complaints.append(ConvergenceWarning(told))
     except Exception as error:

@@ -12,9 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._version import DRAWS
-from ..acceptance.base import AcceptanceTest, ReadyTest
+from ..chains.gibbs_scales import GibbsScales
+from ..chains.in_turn import InTurn
+from ..chains.kernel import Kernel, ReadyKernel
+from ..chains.metropolis import MetropolisHastings
 from ..process.interrupts import HeldInterrupts
 from ..process.progress import Progress
+from ..results.layout import Layout, layout_of
 from ..results.until import Until
 from ..store import Header, Store, StoreError, first_steps, refuse_another
 from ..store.chunks import Chunk
@@ -23,7 +27,7 @@ from ..store.header import seed_as_dict
 from ..store.identity import described, identity_of
 from ..targets.base import Target
 from .clock import Clock
-from .run import ChainRun, run_all
+from .run import ChainRun, Size, run_all
 
 
 class Task(NamedTuple):
@@ -37,23 +41,37 @@ class Task(NamedTuple):
     points: list[np.ndarray | None]
     until: Until | None
 
+    @property
+    def size(self) -> Size:
+        return Size(self.draws, self.tune, self.thin)
+
 
 class Made(NamedTuple):
     """What set-up made of a user's target: the one that is sampled, and how."""
 
     given: Target
     target: Target
-    test: AcceptanceTest
-    proposal: Any
-    ready_test: ReadyTest
-    ready_proposal: Any
+    kernel: Kernel
+    ready: ReadyKernel
     why: str
-    about: str  # how the target describes itself, before tests and proposals prepared it
+    about: str  # how the target describes itself, before the kernel prepared it
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The kernel in words: test and proposal, where that is all of it."""
+        if isinstance(self.kernel, MetropolisHastings):
+            return {"test": repr(self.kernel.test), "proposal": repr(self.kernel.proposal)}
+        return {"kernel": repr(self.kernel)}
+
+    @property
+    def layout(self) -> Layout:
+        """The variables of the result."""
+        return layout_of(self.given, self.target.variables)
 
     def identity(self, run: ChainRun) -> dict[str, str]:
         """What a run must find again; ``run`` is its first chain, just opened."""
-        steps = first_steps(run.state, run.kernel)
-        return identity_of(self.given, _all_data(self.given), self.about, self.test, self.proposal, steps)
+        steps = first_steps(run.state, run.setup)
+        return identity_of(self.given, _all_data(self.given), self.about, self.named, steps)
 
 
 def _all_data(target: Target) -> str:
@@ -77,8 +95,7 @@ class NewStore:
         """The store, with its header written, once set-up is done and the first chain is open."""
         if self.path is None:
             return None
-        target, walked = made.target, run.draws.shape[1]
-        natural = sum(1 if labels is None else len(labels) for _, labels in target.variables)
+        layout, walked = made.layout, run.draws.shape[1]
         bytes_of_state = sum(array.nbytes for array in run.state.to_arrays().values())
         header = Header(
             run=secrets.token_hex(16),
@@ -89,11 +106,12 @@ class NewStore:
             seed=seed_as_dict(task.seed, task.chains),
             points=[None if point is None else point.tolist() for point in task.points],
             until=None if task.until is None else asdict(task.until),
-            chunk_draws=chunk_draws_for(walked + natural + run.record.shape[1] + 1, bytes_of_state),
-            columns=[walked, natural],
-            variables=[[name, None if labels is None else list(labels)] for name, labels in target.variables],
-            exact=made.test.exact,
-            extra=made.ready_test.reports,
+            chunk_draws=chunk_draws_for(walked + layout.size + run.record.shape[1] + 1, bytes_of_state),
+            columns=[walked, layout.size],
+            variables=layout.to_json(),
+            exact=made.kernel.exact,
+            extra=None,
+            statistics=[[one.name, one.over_steps.name, one.rows, one.shown] for one in made.ready.all_statistics],
             settings=settings,
             identity=made.identity(run),
         )
@@ -115,17 +133,32 @@ class ExistingStore:
 
     def begin(self, made: Made, task: Task, settings: dict[str, Any], run: ChainRun, stack: ExitStack) -> Store:
         store, header = self.store, self.store.header
-        refuse_another(store.path, header.identity, made.identity(run))
+        refuse_another(store.path, _with_kernel(header.identity, made.kernel), made.identity(run))
         until = None if task.until is None else asdict(task.until)
         store.change(replace(header, draws=task.draws, until=until))
         store.tidy()
         return store
 
 
+def _with_kernel(then: dict[str, str], kernel: Kernel) -> dict[str, str]:
+    """What a header of before kernels had names of their own would say today: they were a test and a proposal then."""
+    if "kernel" in then or isinstance(kernel, MetropolisHastings):
+        return then
+    test, proposal = then.get("test"), then.get("proposal")
+    same = test == described(kernel) and proposal in ("LaplaceByGroups()", "Momentum()")
+    if isinstance(kernel, InTurn) and kernel.kernels[:-1] == (GibbsScales(),):
+        last = kernel.kernels[-1]
+        same = isinstance(last, MetropolisHastings) and (test, proposal) == (
+            described(last.test),
+            described(last.proposal),
+        )
+    return {**then, "kernel": described(kernel) if same else f"{test} with {proposal}"}
+
+
 def catch_up(store: Store, runs: list[ChainRun], clock: Clock, progress: Progress, ctrl_c: HeldInterrupts) -> None:
     """Bring every chain to where the store has it; chunks that are missing in between are drawn again first."""
     for run in runs:
-        run.write_to(store.writer(run.number, run.target.natural), store.header.chunk_draws)
+        run.write_to(store.writer(run.number, run.target.to_user), store.header.chunk_draws)
         goal = run.goal
         missing, last = store.survey(run.number)
         for before, stop in missing:

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from .._arguments import flag, seed_sequence, shown, whole_number
-from ..capabilities import Examined, Expandable, Swept, Whitenable, offers
+from ..capabilities import Examined, Expandable, Whitenable, offers
 from ..errors import LaplaceOff, NotApplicable
 from ..laplace.distance import LaplaceDistance
-from ..laplace.gaussian import LaplaceLaw, labels, laplace_law, law_is_of, moments, supported_draws
+from ..laplace.gaussian import LaplaceLaw, laplace_law, law_is_of, moments, supported_draws
+from ..laplace.measure import by_laplace_law
 from ..process.blas import one_blas_thread
 from ..proposals import Autoregressive
+from ..results.layout import Layout, layout_of
 from ..results.tree import attributes_of, posterior_of, summary
 from ..targets.base import Target
 from ..targets.expansion.control import Taylor
@@ -27,34 +29,35 @@ _CHAINS, _DRAWS, _TUNE = 4, 1000, 500  # of the run against which the approximat
 
 @dataclass(frozen=True, eq=False)
 class LaplaceApproximation:
-    """The Gaussian law ``N(mode, Q^-1)``, ``Q`` being the Hessian of minus the log posterior density at the mode.
+    """The normal distribution ``N(mode, Q^-1)``; ``Q`` is the Hessian of minus the log posterior at the mode.
 
-    It is Gaussian in the coordinates in which chains walk. These are the parameters, unless a scale, a shape or the
-    like is unknown: then they are ones in which the posterior is nearer to Gaussian, and ``mode``, ``covariance`` and
-    draws are those of the law carried over to natural units. It is not the posterior: draws are marked as inexact.
+    If all parameters are coefficients, the approximation is normal in these parameters. If a scale, a shape or a
+    similar parameter is unknown, the approximation is normal on a transformed scale; ``mode``, ``covariance`` and draws
+    are converted back to the original parameters. It is not the posterior: its draws are marked as inexact.
 
     Attributes
     ----------
     names : list of str
         The parameters, in the order of ``mode`` and ``covariance``.
     mode, mean, covariance, sd : arrays
-        In natural units; mode and mean are the same where chains walk in the parameters.
+        For the original parameters. Mode and mean are equal unless parameters are transformed.
     distance : LaplaceDistance or None
-        How far the posterior is from it: ``total_variation`` (a bound), ``shift`` and ``ratio`` by parameter. None
-        where that was not measured.
+        The distance from the posterior: ``total_variation`` (an upper bound), ``shift`` and ``ratio`` by parameter.
+        None if it was not measured.
     """
 
     target: Any = field(repr=False)
+    layout: Layout = field(repr=False)
     law: LaplaceLaw = field(repr=False)
     distance: LaplaceDistance | None = field(default=None, repr=False)
 
     @property
     def names(self) -> list[str]:
-        return labels(self.target)
+        return self.layout.names
 
     @property
     def mode(self) -> np.ndarray:
-        return self.target.natural(self.law.mean)
+        return self.target.to_user(self.law.mean)
 
     @cached_property
     def _moments(self) -> tuple[np.ndarray, np.ndarray]:
@@ -73,13 +76,13 @@ class LaplaceApproximation:
         return np.sqrt(np.diag(self.covariance))
 
     def sample(self, draws: int = 1000, rng: Any = None, chains: int = 4) -> Any:
-        """Independent draws as an ArviZ DataTree with the variables of `tunamh.sample`, marked as inexact."""
+        """Independent draws as an ArviZ DataTree with the same variables as `tunamh.sample`, marked as inexact."""
         import xarray
 
         draws, chains = whole_number("draws", draws, 1), whole_number("chains", chains, 1)
         seed = seed_sequence("rng", rng)
         walked = supported_draws(self.target, self.law, draws * chains, np.random.default_rng(seed))
-        posterior = posterior_of(self.target.natural(walked.reshape(chains, draws, -1)), self.target.variables)
+        posterior = posterior_of(self.target.to_user(walked.reshape(chains, draws, -1)), self.layout)
         settings = {
             "target": repr(self.target),
             "test": "no test",
@@ -95,7 +98,7 @@ class LaplaceApproximation:
         return xarray.DataTree.from_dict({"posterior": posterior})
 
     def summary(self, **settings: Any) -> Any:
-        """`tunamh.summary` of 4000 draws of a fixed seed, every parameter marked as inexact."""
+        """`tunamh.summary` of 4000 draws with a fixed seed. Every parameter is marked as inexact."""
         return summary(self.sample(rng=0), **settings)
 
     def __repr__(self) -> str:
@@ -104,31 +107,31 @@ class LaplaceApproximation:
 
 
 def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceApproximation:
-    """Laplace's approximation of the posterior of ``target``, with a warning where it is off.
+    """Laplace's approximation of the posterior of ``target``, with a warning if it is inaccurate.
 
-    It is held against draws from the posterior itself: after the set-up of `sample`, 4000 of them cost little, as their
-    steps are decided on a few rows each.
+    The approximation is compared with draws from the posterior. After the set-up of `sample`, 4000 draws cost little,
+    because each step reads only a few rows.
 
     Parameters
     ----------
     target : Target
-        A regression, with groups or without, or an `EnergyTarget` with derivatives and their bounds. With groups the
-        approximation is one of what they share: coefficients and, of a single factor, the scales of its effects.
+        A regression, with or without groups, or an `EnergyTarget` with derivatives and their bounds. With groups the
+        approximation covers the coefficients and, for a single factor, the scales of its effects.
     check : bool
-        False: trust it, draw nothing.
+        False: do not compare with the posterior, and draw nothing.
     rng : seed, SeedSequence or Generator
-        Of the draws against which it is held.
+        For the draws of the comparison.
 
     Warns
     -----
     LaplaceOff
-        The bound on the total variation distance exceeds 0.1, a mean is off by more than 0.1 posterior standard
-        deviations, or a standard deviation by more than a tenth, both beyond Monte Carlo error.
+        The bound on the total variation distance exceeds 0.1, a mean differs by more than 0.1 posterior standard
+        deviations, or a standard deviation by more than 10 %, beyond Monte Carlo error.
 
     Raises
     ------
     NotApplicable
-        There is no such law: several modes, no mode that could be found, a prior with unknown scales, no derivatives.
+        There is no approximation: several modes, no mode found, a prior with unknown scales, or no derivatives.
     ImproperPosterior
         There is no posterior.
 
@@ -143,20 +146,18 @@ def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceAppro
     target.check_data()
     with one_blas_thread():
         choice = choose(target, None, *_asked_of(target))
-        by_law = isinstance(choice.proposal, Autoregressive) or offers(choice.target, Swept)
-        law = laplace_law(choice.target) if by_law else None
+        law = laplace_law(choice.target) if by_laplace_law(choice.target, choice.kernel) else None
     if law is None:
         raise NotApplicable(
             f"there is no Laplace approximation of this posterior to rely on. What sample(target) does: {choice.why}."
         )
     base = law_is_of(choice.target)  # the approximation holds no copy of the rows
+    layout = layout_of(target, base.variables)
     if not check:
-        return LaplaceApproximation(base, law)
-    kernels_of_its_own = offers(choice.target, Swept)
+        return LaplaceApproximation(base, layout, law)
     posterior = sample(
         choice.target,
-        test=None if kernels_of_its_own else choice.test,
-        proposal=None if kernels_of_its_own else choice.proposal,
+        kernel=choice.kernel,
         draws=_DRAWS,
         tune=_TUNE,
         chains=_CHAINS,
@@ -171,7 +172,7 @@ def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceAppro
             LaplaceOff,
             stacklevel=2,
         )
-    return LaplaceApproximation(base, law, distance)
+    return LaplaceApproximation(base, layout, law, distance)
 
 
 def _asked_of(target: Target) -> tuple[Any, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arguments import flag, positive_number, whole_number
 from ..acceptance.base import AcceptanceTest
+from ..chains.kernel import Kernel
 from ..results.until import Until, checked_rule
 from ..store import Store, StoreError
 from ..store.folder import as_path
@@ -24,50 +25,52 @@ def resume(
     test: AcceptanceTest | None = None,
     proposal: Any = None,
     control: Callable[[Target], Target] | None = None,
+    kernel: Kernel | None = None,
     draws: int | None = None,
     until: Until | None = None,
     cores: int | None = None,
     max_seconds: float | None = None,
     progressbar: bool = True,
 ) -> Any:
-    """Go on with a run that ``sample(..., store=)`` began, however it ended: a kill, Ctrl-C, ``max_seconds``, an error.
+    """Continue a run of ``sample(..., store=)`` after a kill, Ctrl-C, ``max_seconds`` or an error, or extend it.
 
-    The draws are, bit for bit, those of a run that was never interrupted. A store holds no data and no code, so the
-    target is made again, as it was for `sample`, and what you said there of ``test``, ``proposal`` and ``control`` is
-    said again. Set-up is then made anew. Seed, tune, thin, chains and initial states are the store's.
+    The draws are the same, bit for bit, as without the interruption. A store has no data and no code. So make the same
+    target as for `sample`, and pass the same ``test``, ``proposal``, ``control`` and ``kernel``. The set-up is made
+    again. The seed, ``tune``, ``thin``, the chains and the initial states come from the store.
 
     Parameters
     ----------
     store : str or path
         The folder of the run.
-    target, test, proposal, control
-        As they were given to `sample`. Others are refused with the reason: another target or other choices by their
-        descriptions, other data by their fingerprint, and what neither shows (a changed function, another processor or
-        version that rounds otherwise) by the first steps of the run, which are made again.
+    target, test, proposal, control, kernel
+        The same as for `sample`. Others raise an error with the reason. Targets and choices are compared by their
+        descriptions, data by their fingerprint. Other differences (a changed function, another processor, another
+        rounding) are found because the first steps of the run are repeated.
     draws : int, optional
-        More draws per chain than before: extends the run, also a finished one. ``draws`` alone lifts its ``until``.
+        A larger number of draws per chain extends the run, also a finished one. Without ``until`` it removes the old
+        rule for stopping.
     until : Until, optional
-        Another rule for stopping; by default the one that `sample` was given.
+        Another rule for stopping. Default: the rule of `sample`.
     cores, max_seconds, progressbar
-        As `sample` takes them; the time begins anew.
+        As for `sample`; the time starts again.
 
     Returns
     -------
     xarray.DataTree
-        All draws, those of before and the new ones, as `sample` returns them.
+        All draws, old and new, in the same form as `sample`.
 
     Raises
     ------
     StoreError
-        There is no stored run, it is another one, another process writes to it, a file of it is damaged, or it could
-        not be written to. The text says which file, and what to do.
+        There is no stored run, it is a different run, another process writes to it, one of its files is damaged, or it
+        cannot be written. The message says which file, and what to do.
 
     Examples
     --------
     >>> target = tunamh.LogisticRegression(X, y)
     >>> posterior = tunamh.resume("run", target) if os.path.exists("run") else tunamh.sample(target, store="run")
     """
-    choices = Choices(target, test, proposal, control).checked()
+    choices = Choices(target, test, proposal, control, kernel).checked()
     cores = None if cores is None else whole_number("cores", cores, 1)
     max_seconds = None if max_seconds is None else positive_number("max_seconds", max_seconds, infinite=True)
     progressbar = flag("progressbar", progressbar)

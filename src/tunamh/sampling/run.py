@@ -6,25 +6,14 @@ import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..acceptance.base import ReadyTest
 from ..chains.guard import check_energies, check_move, check_start, in_support, supported_start
-from ..chains.loop import (
-    RATE,
-    ROWS,
-    ChainState,
-    Kernel,
-    advance,
-    advance_further,
-    average,
-    compile_parts,
-    kernel_of,
-    new_record,
-)
-from ..chains.state import NO_PART, PartOfDraw, RunState
+from ..chains.kernel import ReadyKernel
+from ..chains.loop import ChainSetup, ChainState, advance, advance_further, compile_parts, setup_of
+from ..chains.state import PartOfDraw, RunState, no_part
 from ..errors import NonFiniteEnergy, PassGivenUp
 from ..process.blas import one_blas_thread
 from ..process.interrupts import HeldInterrupts
@@ -54,6 +43,14 @@ class Writer(Protocol):
         """Write draws from number ``first`` on, the state after them and the seconds they took."""
 
 
+class Size(NamedTuple):
+    """How much a chain makes: kept draws, steps of warm-up, steps to a draw."""
+
+    draws: int
+    tune: int
+    thin: int = 1
+
+
 class ChainRun:
     """One chain on its way: opened (which may read all rows), then advanced in chunks of about a tenth of a second.
 
@@ -68,22 +65,21 @@ class ChainRun:
     def __init__(
         self,
         target: Target,
-        test: ReadyTest,
-        proposal: ReadyProposal,
+        kernel: ReadyKernel,
         seed: np.random.SeedSequence,
         number: int,
         point: np.ndarray | None,
-        draws: int,
-        tune: int,
-        thin: int,
+        size: Size,
         room: int | None = None,
     ):
         self.target, self.seed, self.number, self.point = target, seed, number, point
-        self.kernel = kernel_of(target, proposal, test, self._seeds[1])
-        self.goals, self.opened, self.thin = goals_of(proposal, tune), False, thin
+        draws, tune, thin = size
+        self.setup = setup_of(target, kernel, self._seeds[1])
+        self.statistics = self.setup.statistics
+        self.goals, self.opened, self.thin = goals_of(kernel, tune), False, thin
         self.total, self.goal, self.first = tune + draws * thin, draws, 0
         room = draws if room is None else room
-        self.draws, self.record = np.empty((room, len(target.recorded))), new_record(room)
+        self.draws, self.record = np.empty((room, len(target.recorded))), self.setup.new_record(room)
         self.elapsed = np.empty(room)
         self._seconds, self._chunk, self._remark = 0.0, WINDOW, "warming up"
         self._rows_a_step = 0.0
@@ -91,7 +87,7 @@ class ChainRun:
     def write_to(self, writer: Writer, room: int) -> None:
         """Before the first draw: keep only ``room`` of them in memory, and hand them over whenever that is full."""
         self.writer = writer
-        self.draws, self.record = np.empty((room, self.draws.shape[1])), new_record(room)
+        self.draws, self.record = np.empty((room, self.draws.shape[1])), self.setup.new_record(room)
         self.elapsed = np.empty(room)
 
     @cached_property
@@ -106,27 +102,22 @@ class ChainRun:
 
         Bounds that the library derived are the same for every chain: the first one's audit speaks for all.
         """
-        compile_parts(self.kernel)
+        compile_parts(self.setup)
         moves, rows, starts = self._seeds
-        start, model = np.random.default_rng(starts), self.kernel.model
+        start, model, kernel = np.random.default_rng(starts), self.setup.model, self.setup.kernel
         here = (
             supported_start(self.target, model, start, self.number)
             if self.point is None
             else self.target.state_at(self.point)
         )
         check_start(here, model)
-        if self.kernel.test.supply is not NO_ROWS:
-            if self.number == 0 or self.point is not None or model.own_bounds:
-                _check_a_move(here, self.kernel, start)
-        else:
-            check_energies(here, model, self.kernel.pool)
-        chain = ChainState(
-            here,
-            np.random.default_rng(moves),
-            open_stream(rows, self.kernel.test.supply),
-            self.kernel.test.memory.copy(),
-        )
-        self.state = first_state(self.kernel, chain, start)
+        with_bounds = [turn.proposal for turn in kernel.turns if turn.proposal and turn.supply is not NO_ROWS]
+        if not with_bounds:
+            check_energies(here, model, self.setup.pool)
+        elif self.number == 0 or self.point is not None or model.own_bounds:
+            _check_a_move(here, with_bounds[0], self.setup, start)
+        chain = ChainState(here, np.random.default_rng(moves), open_stream(rows, kernel.source), kernel.first_memory)
+        self.state = first_state(self.setup, chain, start)
         self.first, self.opened = 0, True
 
     def resume(self, state: RunState, result: ChainResult, first: int = 0, seconds: float | None = None) -> None:
@@ -135,11 +126,11 @@ class ChainRun:
         That is ``result``, whose draws are numbered from ``first`` on and took so many ``seconds`` so far.
         """
         size = max(self.target.dim, self.draws.shape[1])  # a draw may have less than a state, or more than parameters
-        fits = state.fits(self.kernel, size, first + len(self.draws), self.thin)
+        fits = state.fits(self.setup, size, first + len(self.draws), self.thin)
         if not fits or len(result.draws) != state.kept - first:
             raise ValueError("the saved state belongs to a run of another target, test, proposal or size.")
-        check_start(state.chain.here, self.kernel.model)
-        compile_parts(self.kernel)
+        check_start(state.chain.here, self.setup.model)
+        compile_parts(self.setup)
         self.state, self.first, self.opened = state, first, True
         at = self._at
         for mine, saved in zip((self.draws, self.record, self.elapsed), result, strict=False):
@@ -166,7 +157,7 @@ class ChainRun:
 
     def compile(self) -> None:
         """Run no step at all: everything is then compiled, or loaded from the cache."""
-        warm_up(self.state, self.kernel, self.goals, 0)
+        warm_up(self.state, self.setup, self.goals, 0)
         self._advance(slice(0, 0), 1)
 
     def work(self) -> None:
@@ -188,7 +179,7 @@ class ChainRun:
 
     def _go_on(self) -> int:
         """Warm up or keep draws."""
-        if self.kernel.pool is not None:
+        if self.setup.pool is not None:
             return self._go_on_with_gathered_rows()
         return self._warm_up() if steps_left(self.state, self.goals) else self._keep()
 
@@ -197,7 +188,7 @@ class ChainRun:
 
         So that little is lost, chunks are short, and the shorter the nearer the chain is to the last row in memory.
         """
-        pool, stream = self.kernel.test.supply.pool, self.state.chain.stream  # a test that draws none has no pool
+        pool, stream = self.setup.kernel.source.pool, self.state.chain.stream  # a test that draws none has no pool
         self._chunk = min(self._chunk, _MOST_GATHERED)
         drawn = 0
         if pool is not None:
@@ -226,7 +217,7 @@ class ChainRun:
             self.first = self.kept
 
     def _warm_up(self) -> int:
-        return warm_up(self.state, self.kernel, self.goals, max(1, self._chunk // WINDOW))
+        return warm_up(self.state, self.setup, self.goals, max(1, self._chunk // WINDOW))
 
     def _keep(self) -> int:
         """As many draws as fit into a chunk or, when a draw takes longer than that, some of its ``thin`` steps."""
@@ -255,30 +246,35 @@ class ChainRun:
         steps = min(self._chunk, self.thin - state.part.steps)
         started = time.perf_counter()
         self.record[at] = state.part.record
-        kernel, here = state.in_force(self.kernel), slice(at, at + 1)
-        advance_further(state.chain, kernel, self.draws[here], self.record[here], steps)
+        setup, here = state.in_force(self.setup), slice(at, at + 1)
+        advance_further(state.chain, setup, self.draws[here], self.record[here], steps)
         state.part = PartOfDraw(state.part.steps + steps, self.record[at].copy())
         if state.part.steps == self.thin:
-            average(self.record[at], self.thin)
+            self.statistics.average(self.record[at], self.thin)
             self.elapsed[at] = self._seconds + time.perf_counter() - started
-            state.kept, state.part = state.kept + 1, NO_PART
+            state.kept, state.part = state.kept + 1, no_part(self.setup)
         return steps
 
     def _advance(self, chunk: slice, thin: int) -> None:
-        advance(self.state.chain, self.state.in_force(self.kernel), self.draws[chunk], self.record[chunk], thin)
+        advance(self.state.chain, self.state.in_force(self.setup), self.draws[chunk], self.record[chunk], thin)
 
     def remark(self) -> str:
-        """Acceptance and rows per step over the newest draws."""
+        """Acceptance and rows per step over the newest draws, where kernels tell them."""
         at = self._at if self.opened else 0
         if at > 0:
-            recent = self.record[max(0, at - 1000) : at]
-            self._remark = f"acceptance {recent[:, RATE].mean():.2f}, {recent[:, ROWS].mean():,.0f} rows per step"
+            recent, told = self.record[max(0, at - 1000) : at], []
+            rates = self.statistics.of("acceptance_rate", recent)
+            if rates is not None:
+                told.append(f"acceptance {rates.mean():.2f}")
+            if any(one.rows for one in self.statistics):
+                told.append(f"{self.statistics.rows(recent).mean():,.0f} rows per step")
+            self._remark = ", ".join(told) or "drawing"
         return self._remark
 
     def result(self) -> ChainResult:
         """What is in memory: all draws or, with a store, the latest ones."""
         kept = slice(0, self._at)
-        knobs = self.state.proposal_knobs if self.opened else self.kernel.proposal.knobs
+        knobs = self.state.proposal_knobs if self.opened else self.setup.kernel.first_proposal_knobs
         return ChainResult(self.draws[kept], self.record[kept], self.elapsed[kept], knobs[0])
 
 
@@ -320,22 +316,22 @@ def run_all(runs: list[ChainRun], cores: int, clock: Clock, progress: Progress, 
 def _give_up_maps(runs: list[ChainRun]) -> None:
     """Rows that chains wait for are not read any further."""
     for run in runs:
-        if run.kernel.pool is not None:
-            run.kernel.pool.source.given_up.set()
+        if run.setup.pool is not None:
+            run.setup.pool.source.given_up.set()
 
 
-def _check_a_move(here: np.ndarray, kernel: Kernel, rng: np.random.Generator) -> None:
+def _check_a_move(here: np.ndarray, proposal: ReadyProposal, setup: ChainSetup, rng: np.random.Generator) -> None:
     """Audit all rows at one real move: a bound that is plainly wrong shows even for rows that are never drawn."""
-    model, there = kernel.model, np.empty_like(here)
+    model, pool, there = setup.model, setup.pool, np.empty_like(here)
     for _ in range(_MOVE_TRIES):
-        kernel.proposal.propose(rng, here, there, kernel.proposal.knobs)
+        proposal.propose(rng, here, there, proposal.knobs)
         if not np.array_equal(here, there) and in_support(there, model):
             break
     else:
-        check_energies(here, model, kernel.pool)
+        check_energies(here, model, pool)
         return
     try:
-        check_move(here, there, model, step=0, pool=kernel.pool)
+        check_move(here, there, model, step=0, pool=pool)
     except NonFiniteEnergy:
-        check_energies(here, model, kernel.pool)  # says so if the initial state is to blame
+        check_energies(here, model, pool)  # says so if the initial state is to blame
         raise

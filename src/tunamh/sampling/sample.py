@@ -9,6 +9,8 @@ import numpy as np
 
 from .._arguments import flag, has_row_labels, numbers, positive_number, seed_sequence, shown, whole_number
 from ..acceptance.base import AcceptanceTest
+from ..chains.kernel import Kernel
+from ..results.layout import layout_of
 from ..results.until import Until, checked_rule
 from ..store.folder import as_path, refuse_taken
 from ..targets.base import Target
@@ -22,6 +24,7 @@ def sample(
     test: AcceptanceTest | None = None,
     proposal: Any = None,
     control: Callable[[Target], Target] | None = None,
+    kernel: Kernel | None = None,
     draws: int = 1000,
     tune: int = 1000,
     chains: int = 4,
@@ -36,81 +39,87 @@ def sample(
 ) -> Any:
     """Draw from the posterior of ``target``.
 
-    Numbers that you give are never adapted; those left None are tuned in warm-up and frozen before the first kept draw.
+    Warm-up tunes the parameters of the sampler that you leave at None. They are fixed before the first kept draw.
+    Values that you set are never tuned.
 
-    The same seed gives the same draws, bit for bit, on any number of cores and of BLAS threads, as long as processor
-    instructions and library versions are the same; elsewhere the last digits of sums may differ, and with them the
-    draws, but not their law. While it runs, BLAS uses one thread in the whole process.
+    The same seed gives the same draws, bit for bit, on any number of cores and BLAS threads, for the same processor
+    instructions and library versions. On other machines the last digits of sums may differ; then the draws differ, but
+    not their distribution. During sampling BLAS uses one thread in the whole process.
 
     Parameters
     ----------
     target : Target
-        `LogisticRegression`, `RobustRegression`, `GaussianMixture`, `FiniteWalk`, `EnergyTarget`, ...
+        The result of `tunamh.regression`, a `GLM`, a `MixedModel`, an `EnergyTarget`, ...
     test : acceptance test, optional
-        `TunaMH`, `MHSS`, `FactorizedMH`, `MH`, `PoissonMH`, `FlyMC`; docs/choose.md says which.
+        `TunaMH`, `MHSS`, `FactorizedMH`, `MH`, `PoissonMH`, `FlyMC`; docs/choose.md compares them.
     proposal : optional
         `RandomWalk`, `Autoregressive` for regressions and other Taylor targets, `NeighbourWalk` for finite ones, or
         your own ``@numba.njit`` function.
     control : optional
-        A control variate such as `Taylor`: maps the target to one with the same posterior and smaller bounds. With none
-        of the three named, all are chosen for the target; else what is left out is `TunaMH`, `RandomWalk` and none.
+        A control variate such as `Taylor`: a function that returns a target with the same posterior and smaller bounds.
+        If you set none of test, proposal and control, `sample` chooses all three. Otherwise the missing ones are
+        `TunaMH`, `RandomWalk` and no control variate.
+    kernel : Kernel, optional
+        The step of a chain, instead of ``test`` and ``proposal``: ``InTurn(first, second)`` for several kernels,
+        ``MetropolisHastings(proposal, test)``, or your own (docs/kernels.md).
     draws : int
         Kept draws per chain.
     tune : int
         Warm-up steps per chain, not kept. With 0 every step from ``init`` is kept.
     chains, cores : int
-        Chains, and threads that run them (default: as many as the machine has). Draws do not depend on ``cores``.
+        Number of chains, and of threads that run them (default: the number of cores). Draws do not depend on ``cores``.
     rng : seed, SeedSequence or Generator, optional
     thin : int
-        Steps per kept draw. ``acceptance_rate`` and ``batch_size`` are then means over these steps, ``accepted`` and
-        ``full_data_step`` tell whether any of them was, ``bound_ratio`` is their maximum.
+        Steps per kept draw. ``acceptance_rate`` and ``batch_size`` are means over these steps, ``bound_ratio`` is their
+        maximum, and ``accepted`` and ``full_data_step`` say whether it was so in any of them.
     init : (d,) or (chains, d), optional
-        Initial states. By default each chain starts from the target's overdispersed law: the Laplace law of its own
-        random subsample for regressions, wider than the Laplace law with a control variate, uniform on the box or the
-        states, standard normal for an `EnergyTarget`.
+        Initial states. By default each chain starts at a random state from an overdispersed distribution: for
+        regressions the Laplace approximation of a random subsample, with a control variate a widened Laplace
+        approximation, for finite targets and boxes a uniform distribution, for an `EnergyTarget` a standard normal.
     max_seconds : float, optional
-        Stop after this time, set-up and warm-up included, compiling not, and return what exists.
+        Stop after this time and return the draws so far. Set-up and warm-up count, compilation does not.
     store : str or path, optional
-        A folder, not there yet, to which the run is written as it goes (docs/store.md). `tunamh.resume` goes on with it
-        after a kill, Ctrl-C or ``max_seconds``, with the same draws; `tunamh.read_store` reads it meanwhile. Until the
-        end, only a few megabytes of each chain are then in memory.
+        A new folder. The run is saved there during sampling (docs/store.md). `tunamh.resume` continues it after a kill,
+        Ctrl-C or ``max_seconds``, with the same draws; `tunamh.read_store` reads it at any time. During sampling only a
+        few megabytes of each chain are then in memory.
     until : Until, optional
-        Stop earlier, when the worst parameter has enough effective draws or a small R-hat; ``draws`` is then the most.
+        Stop earlier, when the worst parameter has enough effective draws or a small R-hat; ``draws`` is then the
+        maximum.
     progressbar : bool
-        Show set-up, the choice, sampling, and a closing line on stderr. Nothing is shown where the environment variable
-        ``CI`` is set.
+        Show set-up, the chosen sampler, progress, and a last line on stderr. Nothing is shown if the environment
+        variable ``CI`` is set.
 
     Returns
     -------
     xarray.DataTree
-        Groups ``posterior`` (variable ``theta``: chain, draw, parameter; unknown scales and the like are variables of
-        their own) and ``sample_stats``. Where proposals come from Laplace's law, attributes ``laplace_...`` of the
-        posterior tell how far it is from that law (docs/choose.md). After Ctrl-C or ``max_seconds`` all chains are cut
-        to the shortest; ``stopped`` in the settings attribute tells which it was: ``"finished"``, ``"until"``,
-        ``"interrupted"`` or ``"max_seconds"``.
+        Groups ``posterior`` (variable ``theta``: chain, draw, parameter; unknown scales and similar parameters are
+        separate variables) and ``sample_stats``. If proposals come from Laplace's approximation, the attributes
+        ``laplace_...`` say how far it is from the posterior (docs/choose.md). After Ctrl-C or
+        ``max_seconds`` all chains are cut to the length of the shortest. ``stopped`` in the settings attribute is
+        ``"finished"``, ``"until"``, ``"interrupted"`` or ``"max_seconds"``.
 
     Warns
     -----
     ConvergenceWarning
-        The rank-normalised R-hat of a parameter exceeds 1.01, one has fewer than 100 effective draws per chain, or a
-        chain never moved; not for fewer than 100 draws per chain. Where a filter makes an error of it, the draws are in
-        its attribute ``posterior``.
+        The rank-normalised R-hat of a parameter exceeds 1.01, a parameter has fewer than 100 effective draws per chain,
+        or a chain never moved. There is no check below 100 draws per chain. If a warnings filter turns the warning into
+        an error, its attribute ``posterior`` has the draws.
 
     Raises
     ------
     NoDraws
-        ``max_seconds`` ran out before every chain had a draw.
+        ``max_seconds`` ended before every chain had a draw.
     KeyboardInterrupt
         Ctrl-C before every chain had a draw.
     StoreError
-        ``store`` is taken, or could not be written to, on a full disk say; the text says what to do.
+        ``store`` exists already or cannot be written, for example on a full disk. The message says what to do.
 
     Examples
     --------
     >>> posterior = tunamh.sample(tunamh.LogisticRegression(X, y), draws=2000, rng=1)
     >>> arviz_stats.summary(posterior)
     """
-    choices = Choices(target, test, proposal, control).checked()
+    choices = Choices(target, test, proposal, control, kernel).checked()
     draws, tune = whole_number("draws", draws, 1), whole_number("tune", tune, 0)
     chains, thin = whole_number("chains", chains, 1), whole_number("thin", thin, 1)
     cores = None if cores is None else whole_number("cores", cores, 1)
@@ -133,12 +142,13 @@ def _initial_points(init: Any, chains: int, target: Target) -> list[np.ndarray |
         return [None] * chains
     names, dim = target.names, target.dim
     if hasattr(init, "data_vars"):  # a data set of draws or of their means, one value of each variable
-        missing = [name for name, _ in target.variables if name not in init]
+        layout = layout_of(target, target.variables)
+        missing = [one.name for one in layout.variables if one.name not in init]
         if missing:
             raise ValueError(
                 f"init has no variable {', '.join(missing)}; the posterior's variables are wanted, by name."
             )
-        init = np.concatenate([np.ravel(init[name].values) for name, _ in target.variables])
+        init = layout.flat(init)
     if has_row_labels(init) and init.index.is_unique and set(map(str, init.index)) == set(names):
         init = dict(zip(map(str, init.index), init, strict=True))
     if isinstance(init, dict):
@@ -151,4 +161,4 @@ def _initial_points(init: Any, chains: int, target: Target) -> list[np.ndarray |
             f"init must have shape ({dim},), one number per parameter, or ({chains}, {dim}), one row per chain, "
             f"got {points.shape}."
         )
-    return [target.walking(point.copy()) for point in np.broadcast_to(points, (chains, dim))]
+    return [target.to_chain(point.copy()) for point in np.broadcast_to(points, (chains, dim))]

@@ -12,20 +12,22 @@ import numpy as np
 
 from .._arguments import shown
 from ..acceptance.base import AcceptanceTest
-from ..capabilities import Swept, offers
-from ..chains.loop import run_chain
+from ..capabilities import Deciding, offers
+from ..chains.kernel import Kernel
 from ..errors import NoDraws, PassGivenUp
-from ..laplace.measure import laplace_attributes, seeds_of_measure
+from ..laplace.measure import Walked, laplace_attributes, seeds_of_measure
 from ..process.blas import one_blas_thread
 from ..process.interrupts import HeldInterrupts
 from ..process.progress import Progress
 from ..process.stages import Report, announce, watching
-from ..results.tree import ChainResult, add_summaries, import_what_the_end_needs, refuse_unwritable
+from ..results.layout import layout_of, refuse_unwritable
+from ..results.tree import ChainResult, add_summaries, import_what_the_end_needs, refuse_statistics
 from ..rows.supply import NO_ROWS
 from ..store import Store
 from ..targets.base import Target
 from .choose import choose
 from .clock import Clock, SetUp
+from .compiling import compile_together, compile_while_setting_up
 from .completion import attempt, ended, warn
 from .destination import ExistingStore, Made, NewStore, Task, catch_up
 from .run import ChainRun, run_all
@@ -38,26 +40,30 @@ class Choices(NamedTuple):
     test: AcceptanceTest | None
     proposal: Any
     control: Callable[[Target], Target] | None
+    kernel: Kernel | None = None
 
     def checked(self) -> Choices:
-        target, test, _, control = self
+        target, test, proposal, control, kernel = self
         if not isinstance(target, Target):
             raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
-        if test is not None and (isinstance(test, type) or not (hasattr(test, "bind") and hasattr(test, "exact"))):
+        if test is not None and (isinstance(test, type | Kernel) or not offers(test, Deciding)):
             raise TypeError(f"test must be an acceptance test such as TunaMH() or MH(), got {shown(test)}.")
         if control is not None and (not callable(control) or isinstance(control, type)):
             raise TypeError(f"control must be a control variate such as Taylor(order=2), got {shown(control)}.")
-        refuse_unwritable(target.variables)
+        if kernel is not None and not isinstance(kernel, Kernel):
+            raise TypeError(f"kernel must be a kernel such as MetropolisHastings(RandomWalk()), got {shown(kernel)}.")
+        if kernel is not None and not (test is None and proposal is None):
+            raise TypeError("kernel= takes the place of test= and proposal=: give MetropolisHastings(proposal, test).")
+        refuse_unwritable(layout_of(target, target.variables))
         return self
 
     def made(self) -> Made:
         """Choose what was left open, and make all parts ready."""
-        target, test, proposal, why = choose(*self, frames=2)
-        about = repr(target)
-        for part in (test, proposal):
-            if hasattr(part, "prepare"):
-                target = part.prepare(target)
-        return Made(self.target, target, test, proposal, test.bind(target), proposal.bind(target), why, about)
+        target, kernel, why = choose(*self, frames=2)
+        prepared = kernel.prepare(target)
+        ready = kernel.bind(prepared)
+        refuse_statistics(ready.all_statistics)
+        return Made(self.target, prepared, kernel, ready, why, repr(target))
 
 
 def carry_out(
@@ -75,6 +81,7 @@ def carry_out(
     clock = Clock(max_seconds)
     with ExitStack() as stack, one_blas_thread(), Progress("set-up", show=progressbar) as progress:
         place.check_early(target, stack)
+        compile_while_setting_up()
         with watching(set_up := SetUp(target.n_rows, clock, progress)):
             made = choices.made()
             if made.target.gathered is not None:
@@ -98,14 +105,15 @@ def carry_out(
             settings["seconds"] = _seconds(set_up_seconds, seconds, clock.compiling)
             if made.target.gathered is not None:
                 settings["rows_gathered"] = made.target.gathered.gathered
-            settings["knobs"] = [run.state.test_knobs[:8].tolist() for run in runs if run.opened]
+            settings["knobs"] = [run.state.knobs[:8].tolist() for run in runs if run.opened]
             told = f"{kept:,} of {task.draws:,} draws per chain are returned"
             if settings["stopped"] == "max_seconds":
                 progress.say(f"max_seconds={max_seconds:g} ran out: {told}")
             with _within(clock, ctrl_c, made.target.gathered):
                 posterior, complaints = _ended(made, task, results, settings, seconds, progress)
-            if offers(made.target, Swept) and all(run.opened for run in runs):
-                add = partial(add_summaries, posterior, made.target, [run.state.chain.memory for run in runs])
+            if all(run.opened for run in runs):
+                memories = [run.state.chain.memory for run in runs]
+                add = partial(add_summaries, posterior, made.given, made.target, made.kernel.summaries, memories)
                 complaints += attempt("the group effects could not be summed up", add)
             if settings["stopped"] == "interrupted":
                 complaints.insert(0, UserWarning(f"interrupted: {told}"))
@@ -130,19 +138,18 @@ def _within(clock: Clock, ctrl_c: HeldInterrupts, gathered: Any) -> AbstractCont
 
 def _opened(made: Made, task: Task, progress: Progress, in_memory: bool) -> list[ChainRun]:
     """The chains; the first is opened, and everything compiled."""
-    parts, size = (made.target, made.ready_test, made.ready_proposal), (task.draws, task.tune, task.thin)
     gathered = made.target.gathered
     if gathered is not None:
         gathered.expect(task.chains)
     runs = [
-        ChainRun(*parts, child, number, point, *size, room=None if in_memory else 0)
+        ChainRun(made.target, made.ready, child, number, point, task.size, room=None if in_memory else 0)
         for number, (child, point) in enumerate(zip(task.seed.spawn(task.chains), task.points, strict=True))
     ]
-    progress.say(made.why)
+    for line in (*made.given.remarks(), made.why):
+        progress.say(line)
     announce("loading compiled code (first use compiles it)")
-    if not run_chain.is_kept:
-        progress.say("compiling, which the first use after an installation does: 10 to 30 seconds")
-    if gathered is not None and made.ready_test.supply is not NO_ROWS:
+    compile_together(runs[0].setup, progress)
+    if gathered is not None and made.ready.source is not NO_ROWS:
         announce("gathering the first rows that chains will draw")
         gathered.begin(seeds_of_measure(task.seed)[1])
     runs[0].open()
@@ -154,8 +161,7 @@ def _settings(made: Made, task: Task) -> dict[str, Any]:
     until = {} if task.until is None else {"until": repr(task.until)}
     return {
         "target": made.about,
-        "test": repr(made.test),
-        "proposal": repr(made.proposal),
+        **made.named,
         "why": made.why,
         "seed": str(task.seed.entropy),
         "draws": task.draws,
@@ -193,7 +199,7 @@ def _run(runs: list[ChainRun], task: Task, store: Store | None, go_on: Callable[
 
 def _taken(runs: list[ChainRun], n: int, every: int, which: Any) -> np.ndarray:
     """Some of the first ``n`` draws, from memory."""
-    return np.stack([run.target.natural(run.draws[:n])[::every, which] for run in runs])
+    return np.stack([run.target.to_user(run.draws[:n])[::every, which] for run in runs])
 
 
 def _results(runs: list[ChainRun], store: Store | None, enough: int | None) -> list[ChainResult]:
@@ -215,11 +221,9 @@ def _no_draws(interrupted: bool, max_seconds: float | None, store: Store | None)
 def _ended(
     made: Made, task: Task, results: list[ChainResult], settings: dict[str, Any], seconds: float, progress: Progress
 ) -> tuple[Any, list[Warning]]:
-    target, test = made.target, made.test
-    walked = [result.draws for result in results], [result.record for result in results]
-    from_laplace = partial(
-        laplace_attributes, target, test, made.proposal, made.ready_test, *walked, task.thin, task.seed
-    )
-    natural = [result._replace(draws=target.natural(result.draws)) for result in results]
-    about = {"exact": test.exact, "extra": made.ready_test.reports, "settings": settings}
-    return ended(natural, target, about, from_laplace, seconds, progress)
+    target, layout = made.target, made.layout
+    walked = Walked([result.draws for result in results], [result.record for result in results], task.thin)
+    from_laplace = partial(laplace_attributes, target, made.kernel, made.ready, walked, task.seed, layout.names)
+    natural = [result._replace(draws=target.to_user(result.draws)) for result in results]
+    about = {"exact": made.kernel.exact, "statistics": made.ready.all_statistics, "settings": settings}
+    return ended(natural, target, layout, about, from_laplace, seconds, progress)

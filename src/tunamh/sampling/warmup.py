@@ -1,4 +1,4 @@
-"""Warm-up: step size and chi, learned in windows of fixed length and frozen before the first kept draw.
+"""Warm-up: step sizes and knobs, learned in windows of fixed length and frozen before the first kept draw.
 
 The chain runs a window of ten steps with the knobs of the moment, what it recorded is added to what is known, and the
 knobs are turned; all of it in compiled code. What is known is a value, and `update` a pure function: the same seed
@@ -8,14 +8,26 @@ gives the same draws on any machine, however many windows are run at once, since
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 
-from ..chains.guard import explain, parameters_at
-from ..chains.loop import MOVE_BOUND, RATE, ChainState, Kernel, new_record, run_chain
-from ..chains.state import RunState
-from ..compiled import NO_FAULT, Goals, Learned, Outcome, RunWindows, helper, nothing_to_adapt, part, read_only
-from ..proposals import ReadyProposal
+from ..chains.kernel import ReadyKernel
+from ..chains.loop import ChainSetup, ChainState, slices_of, told_of, walk_of
+from ..chains.metropolis import RATE
+from ..chains.state import RunState, learners, no_part
+from ..compiled import (
+    NO_FAULT,
+    Goals,
+    Kept,
+    Learned,
+    Lesson,
+    Outcome,
+    Part,
+    helper,
+    nothing_to_adapt,
+    windows_role,
+)
 
 WINDOW = 10
 """Steps between two updates."""
@@ -25,143 +37,191 @@ _LARGEST_GAIN = 1.0
 
 @helper
 def update(learned, record, goals):
-    """What is known after one more window, given its record.
+    """What is known of a kernel after one more window, given its record.
 
     The step size follows Robbins-Monro, ``log s += t^-0.6 (alpha_t - alpha*)`` summed over the window (spec 5e, rule
     1). What will be frozen is the average over the last third of all steps.
     """
     n = record.shape[0]
     done = learned.done + n
-    rate, move_bound, finite = 0.0, 0.0, 0
+    rate, total, finite = 0.0, 0.0, 0
     for k in range(n):
-        rate += record[k, RATE] / n
-        if math.isfinite(record[k, MOVE_BOUND]):
-            move_bound += record[k, MOVE_BOUND]
+        if goals.rate >= 0:
+            rate += record[k, goals.rate] / n
+        if goals.adapts_to >= 0 and math.isfinite(record[k, goals.adapts_to]):
+            total += record[k, goals.adapts_to]
             finite += 1
     log_step = learned.log_step
     if goals.tuned:
         gain = min(n * done**-0.6, _LARGEST_GAIN)
         log_step = min(log_step + gain * (rate - goals.acceptance), math.log(goals.largest))
     late = 1 if 3 * done > 2 * goals.steps else 0
-    late_move_bounds = late if finite > 0 else 0
-    newest = move_bound / finite if finite > 0 else learned.move_bound
+    late_means = late if finite > 0 else 0
+    newest = total / finite if finite > 0 else learned.adapts_to
     return Learned(
         done,
         log_step,
         newest,
         learned.late_windows + late,
         learned.late_log_steps + late * log_step,
-        learned.late_move_bounds + late_move_bounds,
-        learned.late_total + (newest if late_move_bounds > 0 else 0.0),
+        learned.late_means + late_means,
+        learned.late_total + (newest if late_means > 0 else 0.0),
     )
 
 
-@part(RunWindows)
-def _run_windows(
-    windows, run, rng, stream, here, there, theta, prop, memory,
-    model, propose, proposal_knobs, decide, test_knobs, work, draws, record, adapt, goals, learned,
-):  # fmt: skip
-    """``windows`` times: fill ``draws`` and ``record``, learn from the record, turn the knobs."""
+@helper
+def _learned_in(row):
+    return Learned(int(row[0]), row[1], row[2], int(row[3]), row[4], int(row[5]), row[6])
+
+
+@helper
+def _write_learned(row, learned):
+    row[0], row[1], row[2], row[3] = learned.done, learned.log_step, learned.adapts_to, learned.late_windows
+    row[4], row[5], row[6] = learned.late_log_steps, learned.late_means, learned.late_total
+
+
+def _run_windows(windows, run, rng, walk, kept, lessons, learned):
+    """``windows`` times: fill draws and record, learn from the record, turn the knobs."""
     steps = 0
     for _ in range(windows):
-        record[:, :] = 0.0
-        outcome = run(
-            1, rng, stream, here, there, theta, prop, memory,
-            model, propose, read_only(proposal_knobs), decide, read_only(test_knobs), work, draws, record,
-        )  # fmt: skip
+        kept.record[:, :] = 0.0
+        outcome = run(rng, walk, kept)
         steps += outcome.steps
         if outcome.fault != NO_FAULT:
-            return Outcome(steps, outcome.fault), learned
-        learned = update(learned, record, goals)
-        if goals.tuned:
-            proposal_knobs[0] = math.exp(learned.log_step)
-        if learned.move_bound > 0.0:
-            adapt(test_knobs, learned.move_bound)
-    return Outcome(steps, NO_FAULT), learned
+            return Outcome(steps, outcome.fault)
+        for i in range(len(lessons)):
+            lesson = lessons[i]
+            known = update(_learned_in(learned[i]), kept.record, lesson.goals)
+            _write_learned(learned[i], known)
+            if lesson.goals.tuned:
+                lesson.proposal_knobs[0] = math.exp(known.log_step)
+            if known.adapts_to > 0.0:
+                lesson.adapt(lesson.knobs, known.adapts_to)
+    return Outcome(steps, NO_FAULT)
 
 
-def first_state(kernel: Kernel, chain: ChainState, rng: np.random.Generator) -> RunState:
-    """The record before the first step: the test adapts to the mean move bound of 20 proposals from where it is.
+@cache
+def windows_of(kernels: int) -> Part:
+    """The loop over windows of so many kernels."""
+    return Part(_run_windows, windows_role(kernels), made_by=f"{__name__}:windows_of:{kernels}")
+
+
+def first_state(setup: ChainSetup, chain: ChainState, rng: np.random.Generator) -> RunState:
+    """The record before the first step: tests adapt to the mean move bound of 20 proposals from where the chain is.
 
     Proposals without a bound, which are decided on all rows, say nothing about it.
     """
-    proposal, model = kernel.proposal, kernel.model
-    log_step = math.log(proposal.knobs[0]) if proposal.tuned else 0.0
-    learned = Learned(0, log_step, math.nan, 0, 0.0, 0, 0.0)
-    state = RunState(chain, learned, np.array(proposal.knobs), np.array(kernel.test.knobs))
-    if kernel.test.adapt is not None:
-        there, move_bounds = np.empty_like(chain.here), []
-        for _ in range(20):
-            proposal.propose(rng, chain.here, there, proposal.knobs)
-            move_bounds.append(model.total_bound * model.distance(chain.here, there, model.data.hyper))
-        finite = [bound for bound in move_bounds if math.isfinite(bound)]
-        if finite:
-            _adapt(state, kernel, float(np.mean(finite)))
+    kernel, model = setup.kernel, setup.model
+    learned = [_nothing_yet(kernel.turns[k]) for k in learners(kernel)]
+    state = RunState(chain, learned, kernel.first_proposal_knobs, kernel.first_knobs, no_part(setup))
+    for k, turn in enumerate(kernel.turns):
+        if turn.proposal is not None and turn.adapt is not None:
+            there, move_bounds = np.empty_like(chain.here), []
+            for _ in range(20):
+                turn.proposal.propose(rng, chain.here, there, turn.proposal.knobs)
+                move_bounds.append(model.total_bound * model.distance(chain.here, there, model.data.hyper))
+            finite = [bound for bound in move_bounds if math.isfinite(bound)]
+            if finite:
+                _adapt(state, kernel, k, float(np.mean(finite)))
     return state
 
 
-def goals_of(proposal: ReadyProposal, steps: int) -> Goals:
-    """What so many steps of warm-up aim at."""
-    return Goals(steps, proposal.tuned, float(proposal.acceptance), float(proposal.largest))
+def _nothing_yet(turn: ReadyKernel) -> Learned:
+    tuned = turn.proposal is not None and turn.proposal.tuned
+    return Learned(0, math.log(turn.proposal.knobs[0]) if tuned else 0.0, math.nan, 0, 0.0, 0, 0.0)  # type: ignore[union-attr]
 
 
-def steps_left(state: RunState, goals: Goals) -> int:
+def goals_of(kernel: ReadyKernel, steps: int) -> tuple[Goals, ...]:
+    """What so many steps of warm-up aim at, with each kernel of a step."""
+    places = slices_of([len(turn.statistics) for turn in kernel.turns])
+    return tuple(_goals(turn, place.start, steps) for turn, place in zip(kernel.turns, places, strict=True))
+
+
+def _goals(turn: ReadyKernel, column: int, steps: int) -> Goals:
+    names = [one.name for one in turn.statistics]
+    adapts_to = -1 if turn.adapt is None else column + names.index(turn.adapts_to or "")
+    proposal = turn.proposal
+    if proposal is None:
+        return Goals(steps, False, 0.0, math.inf, -1, adapts_to)
+    return Goals(steps, proposal.tuned, float(proposal.acceptance), float(proposal.largest), column + RATE, adapts_to)
+
+
+def steps_left(state: RunState, goals: tuple[Goals, ...]) -> int:
     """Steps of warm-up to go."""
-    return goals.steps - state.learned.done
+    return goals[0].steps - state.warmed
 
 
-def warm_up(state: RunState, kernel: Kernel, goals: Goals, windows: int) -> int:
+def warm_up(state: RunState, setup: ChainSetup, goals: tuple[Goals, ...], windows: int) -> int:
     """Run so many windows, or as many as are left, the last of which may be short; returns the steps made.
 
     With the last of them the knobs are frozen.
     """
-    before = state.learned.done
+    before = state.warmed
     whole = min(windows, steps_left(state, goals) // WINDOW)
-    if kernel.proposal.learn is None:
-        _learn(state, kernel, goals, whole, WINDOW)
+    if not any(turn.proposal is not None and turn.proposal.learn is not None for turn in setup.kernel.turns):
+        _learn(state, setup, goals, whole, WINDOW)
     else:
         for _ in range(whole):
-            _learn(state, kernel, goals, 1, WINDOW)
+            _learn(state, setup, goals, 1, WINDOW)
     if whole < windows and steps_left(state, goals):
-        _learn(state, kernel, goals, 1, steps_left(state, goals))
-    steps = state.learned.done - before
+        _learn(state, setup, goals, 1, steps_left(state, goals))
+    steps = state.warmed - before
     if steps > 0 and not steps_left(state, goals):
-        _freeze(state, kernel)
+        _freeze(state, setup.kernel)
     return steps
 
 
-def _learn(state: RunState, kernel: Kernel, goals: Goals, windows: int, length: int) -> None:
+def _learn(state: RunState, setup: ChainSetup, goals: tuple[Goals, ...], windows: int, length: int) -> None:
     """``windows`` windows of ``length`` steps, in compiled code; a proposal may learn from the draws of one."""
-    chain, model, test = state.chain, kernel.model, kernel.test
-    theta, prop = (parameters_at(point, model) for point in (chain.here, chain.there))
+    chain, kernel = state.chain, setup.kernel
+    turns, who = kernel.turns, learners(kernel)
+    learned = np.array([state.learned[who.index(k) if k in who else 0] for k in range(len(turns))], dtype=np.float64)
+    parts = (turn.adapt or nothing_to_adapt for turn in turns)
+    knobs = state.proposal_knobs_of(kernel), state.knobs_of(kernel)
+    lessons = tuple(Lesson(*each) for each in zip(goals, parts, *knobs, strict=True))
     draws = np.empty((length, chain.here.size))
-    outcome, state.learned = _run_windows(
-        *(windows, run_chain, chain.rng, chain.stream.of(test.supply), chain.here, chain.there, theta, prop),
-        *(chain.memory, model, kernel.proposal.propose, state.proposal_knobs, test.decide, state.test_knobs),
-        *(kernel.work, draws, new_record(length)),
-        *(test.adapt or nothing_to_adapt, goals, state.learned),
+    kept = Kept(1, draws, setup.new_record(length), setup.statistics.kinds)
+    outcome = windows_of(len(turns))(
+        windows, setup.loop, chain.rng, walk_of(chain, state.in_force(setup)), kept, lessons, learned
     )
-    chain.steps += outcome.steps
-    if outcome.fault != NO_FAULT:
-        raise explain(outcome.fault, chain.here, chain.there, model, chain.steps, kernel.pool)
-    if kernel.proposal.learn is not None and windows == 1:
-        step = kernel.proposal.learn(state.proposal_knobs, draws, state.learned.done, goals.steps)
-        if step is not None:
-            state.proposal_knobs[0] = step
-            state.learned = state.learned._replace(log_step=math.log(step))
+    state.learned = [_learned_of(learned[k]) for k in who]
+    told_of(outcome, chain, setup)
+    if windows == 1:
+        _learn_from_draws(state, kernel, draws, goals[0].steps)
 
 
-def _freeze(state: RunState, kernel: Kernel) -> None:
+def _learned_of(row: np.ndarray) -> Learned:
+    done, log_step, adapts_to, late_windows, late_log_steps, late_means, late_total = row.tolist()
+    return Learned(int(done), log_step, adapts_to, int(late_windows), late_log_steps, int(late_means), late_total)
+
+
+def _learn_from_draws(state: RunState, kernel: ReadyKernel, draws: np.ndarray, steps: int) -> None:
+    knobs = state.proposal_knobs_of(kernel)
+    for at, k in enumerate(learners(kernel)):
+        proposal = kernel.turns[k].proposal
+        if proposal is not None and proposal.learn is not None:
+            step = proposal.learn(knobs[k], draws, state.warmed, steps)
+            if step is not None:
+                knobs[k][0] = step
+                state.learned[at] = state.learned[at]._replace(log_step=math.log(step))
+
+
+def _freeze(state: RunState, kernel: ReadyKernel) -> None:
     """The knobs for the kept draws: averages over the last third, of steps in their logarithm."""
-    learned, proposal = state.learned, kernel.proposal
-    if proposal.tuned and learned.late_windows:
-        state.proposal_knobs[0] = min(math.exp(learned.late_log_steps / learned.late_windows), proposal.largest)
-    if kernel.test.fresh:
-        state.chain.memory[:] = kernel.test.memory
-    if learned.late_move_bounds:
-        _adapt(state, kernel, learned.late_total / learned.late_move_bounds)
+    memories = slices_of([turn.memory.size for turn in kernel.turns])
+    proposal_knobs = state.proposal_knobs_of(kernel)
+    for learned, k in zip(state.learned, learners(kernel), strict=True):
+        proposal = kernel.turns[k].proposal
+        if proposal is not None and proposal.tuned and learned.late_windows:
+            proposal_knobs[k][0] = min(math.exp(learned.late_log_steps / learned.late_windows), proposal.largest)
+        if learned.late_means:
+            _adapt(state, kernel, k, learned.late_total / learned.late_means)
+    for turn, memory in zip(kernel.turns, memories, strict=True):
+        if turn.memory_begins_anew:
+            state.chain.memory[memory] = turn.memory
 
 
-def _adapt(state: RunState, kernel: Kernel, mean_move_bound: float) -> None:
-    if kernel.test.adapt is not None and mean_move_bound > 0:
-        kernel.test.adapt(state.test_knobs, mean_move_bound)
+def _adapt(state: RunState, kernel: ReadyKernel, k: int, mean: float) -> None:
+    adapt = kernel.turns[k].adapt
+    if adapt is not None and mean > 0:
+        adapt(state.knobs_of(kernel)[k], mean)

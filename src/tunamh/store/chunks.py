@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.loop import REPORT
 from ..chains.state import RunState
 from ..results.tree import ChainResult
 from .errors import StoreError
@@ -74,10 +73,10 @@ def packed(chunk: Chunk, run: str, chain: int) -> bytes:
     return file.getvalue()
 
 
-def read_chunk(path: Path, run: str, chain: int, first: int, sizes: tuple[int, int], most: int) -> Chunk:
+def read_chunk(path: Path, run: str, chain: int, first: int, sizes: tuple[int, int, int], most: int) -> Chunk:
     """The chunk in a file, every number checked; ``sizes`` are the columns of its at most ``most`` draws."""
     try:
-        arrays = _arrays_in(read_whole(path, _ROOM + 16 * most * (sum(sizes) + REPORT + 2)))
+        arrays = _arrays_in(read_whole(path, _ROOM + 16 * most * (sum(sizes) + 1)))
         checksum = arrays.pop(_CHECKSUM, None)
         if checksum is None or not np.array_equal(checksum, _checksum(arrays, run, chain, first)):
             raise ValueError("its checksum does not fit its numbers and its place in this run")
@@ -103,13 +102,13 @@ def _arrays_in(data: bytes) -> dict[str, np.ndarray]:
         return {name: file[name] for name in file.files}
 
 
-def _chunk_of(arrays: Mapping[str, np.ndarray], first: int, sizes: tuple[int, int], most: int) -> Chunk:
+def _chunk_of(arrays: Mapping[str, np.ndarray], first: int, sizes: tuple[int, int, int], most: int) -> Chunk:
     draws, record, elapsed = (arrays[name] for name in ("draws", "record", "elapsed"))
     natural, n = arrays.get("natural", draws), len(draws)
     state = {name.removeprefix(_STATE): array for name, array in arrays.items() if name.startswith(_STATE)}
     shapes = [draws.shape, natural.shape, record.shape, elapsed.shape]
     kinds = {array.dtype for array in (draws, natural, record, elapsed)}
-    if n > most or shapes != [(n, sizes[0]), (n, sizes[1]), (n, REPORT + 1), (n,)] or kinds != {np.dtype(np.float64)}:
+    if n > most or shapes != [(n, sizes[0]), (n, sizes[1]), (n, sizes[2]), (n,)] or kinds != {np.dtype(np.float64)}:
         raise ValueError("its arrays have other sizes than this run's")
     loaded = RunState.from_arrays(state)
     if loaded.kept != first + n:

@@ -8,12 +8,12 @@ from ..errors import TunaMHError
 
 
 class StoreError(TunaMHError):
-    """A store could not be written or read, or belongs to another run; the text says what to do.
+    """A store cannot be written or read, or it belongs to another run. The message says what to do.
 
     Attributes
     ----------
     path : Path
-        The file or folder it is about.
+        The file or folder.
     """
 
     def __init__(self, message: str, path: Path):

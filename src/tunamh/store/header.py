@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 
 from .._arguments import whole_number
+from ..chains.kernel import OverSteps, Statistic, Statistics
+from ..chains.metropolis import statistics_of
+from ..results.layout import Layout
 from ..results.until import Until
 from .errors import StoreError
 from .files import read_whole, write_whole
@@ -23,9 +26,10 @@ _KINDS: dict[str, Any] = {
     "points": list,
     "until": dict | None,
     "columns": list,
-    "variables": list,
+    "variables": dict,
     "exact": bool,
     "extra": str | None,
+    "statistics": list | None,
     "settings": dict,
     "identity": dict,
 }
@@ -61,10 +65,13 @@ class Header:
         Draws in a chunk.
     columns : list of two int
         Numbers in a draw, as walked and as a user knows them.
-    variables : list
-        Names of variables, with labels where they are vectors.
-    exact, extra, settings
+    variables : dict
+        Names of variables and their dimensions (`tunamh.results.layout.Layout`).
+    exact, settings
         As `tunamh.results.tree.to_datatree` takes them.
+    statistics : list or None
+        The columns of the record: name, how a draw's comes from those of its steps, whether it counts rows, whether it
+        is shown. None, in stores of before: those of a test, of which ``extra`` names the last.
     identity : dict
         What a run must find again to go on with the same draws (`identity`).
     """
@@ -79,11 +86,12 @@ class Header:
     until: dict[str, Any] | None
     chunk_draws: int
     columns: list[int]
-    variables: list[Any]
+    variables: dict[str, Any]
     exact: bool
     extra: str | None
     settings: dict[str, Any]
     identity: dict[str, str] = field(default_factory=dict)
+    statistics: list[Any] | None = None
 
     def __post_init__(self) -> None:
         """A header may be a stranger's: every value has its kind, and none asks for more than there can be."""
@@ -97,17 +105,30 @@ class Header:
             raise ValueError("there must be a point for every chain and two numbers of columns")
         if not all(point is None or all(map(_is_number, point)) for point in self.points):
             raise TypeError("points must be lists of numbers")
-        if not all(map(_is_text, self.identity.values())) or not {"test", "proposal", "why"} <= self.settings.keys():
+        if not all(map(_is_text, self.identity.values())) or not self._names_a_kernel:
             raise TypeError("identity or settings lack what belongs there")
         self._check_sizes()
+        _ = self.columns_of_record
         _ = self.seeds, self.rule  # raise where they make none
+
+    @property
+    def _names_a_kernel(self) -> bool:
+        named = {"kernel", "why"} <= self.settings.keys() or {"test", "proposal", "why"} <= self.settings.keys()
+        return named and len(self.statistics or ()) <= _MOST_WORDS
+
+    @property
+    def columns_of_record(self) -> Statistics:
+        """The statistics of the run; raises where these are none."""
+        if self.statistics is None:
+            return Statistics(statistics_of(self.extra))
+        found = Statistics(Statistic(name, OverSteps[how], rows, shown) for name, how, rows, shown in self.statistics)
+        if not all(_is_text(one.name) and {type(one.rows), type(one.shown)} == {bool} for one in found):
+            raise TypeError("statistics must be names with how they are kept")
+        return found
 
     def _check_sizes(self) -> None:
         walked, natural = (whole_number("columns", n, 0) for n in self.columns)
-        for name, labels in self.variables:
-            if not _is_text(name) or not (labels is None or (isinstance(labels, list) and all(map(_is_text, labels)))):
-                raise TypeError("variables must be names with lists of labels")
-        if natural != sum(1 if labels is None else len(labels) for _, labels in self.variables):
+        if natural != self.layout.size:
             raise ValueError("there are other names than columns")
         if walked > 100 * (natural + 10) or 8 * self.chunk_draws * (walked + natural + 1) > _MOST_BYTES:
             raise ValueError("its chunks would be larger than any that tunamh writes")
@@ -120,12 +141,18 @@ class Header:
         return np.random.SeedSequence(**self.seed)
 
     @property
+    def layout(self) -> Layout:
+        """The variables of the result."""
+        return Layout.from_json(self.variables)
+
+    @property
     def rule(self) -> Until | None:
         return None if self.until is None else Until(**self.until)
 
     @property
-    def sizes(self) -> tuple[int, int]:
-        return self.columns[0], self.columns[1]
+    def sizes(self) -> tuple[int, int, int]:
+        """Columns of draws as walked, of draws as a user knows them, and of the record."""
+        return self.columns[0], self.columns[1], len(self.columns_of_record)
 
     def write(self, folder: Path) -> None:
         """The copy first: one of the two is always whole."""

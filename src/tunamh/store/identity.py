@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from .._version import DRAWS, __version__
-from ..chains.loop import ROWS, Kernel, advance, new_record
+from ..chains.loop import ChainSetup, advance
 from ..chains.state import RunState
 from .errors import StoreError
 
@@ -28,17 +28,17 @@ def described(part: object) -> str:
     return re.sub(r" at 0x[0-9a-fA-F]+", "", part if isinstance(part, str) else repr(part))
 
 
-def first_steps(state: RunState, kernel: Kernel) -> str:
+def first_steps(state: RunState, setup: ChainSetup) -> str:
     """A hash of the first steps of a chain that was just opened; it is left as it is."""
     copy = RunState.from_arrays(state.to_arrays())
-    chain, in_force = copy.chain, copy.in_force(kernel)
-    draws, record, rows = np.empty((1, chain.here.size)), new_record(1), 0.0
+    chain, in_force = copy.chain, copy.in_force(setup)
+    draws, record, rows = np.empty((1, chain.here.size)), setup.new_record(1), 0.0
     digest = hashlib.blake2b(digest_size=16)
     for _ in range(_STEPS):
         advance(chain, in_force, draws, record)
         for array in (chain.here, chain.there, record):
             digest.update(array.tobytes())
-        rows += record[0, ROWS]
+        rows += setup.statistics.rows(record)[0]
         if rows > _ROWS_ENOUGH:
             break
     return digest.hexdigest()
@@ -53,15 +53,17 @@ def machine() -> str:
     return f"tunamh {__version__}, {versions}, {platform.machine()} {get_host_cpu_name()}"
 
 
-def identity_of(given: object, data: str, target: str, test: object, proposal: object, steps: str) -> dict[str, str]:
-    """For the header: ``given`` is the user's target, ``target`` how the one with its control variate is described."""
+def identity_of(given: object, data: str, target: str, kernel: dict[str, str], steps: str) -> dict[str, str]:
+    """For the header: ``given`` is the user's target, ``target`` how the one with its control variate is described.
+
+    ``kernel`` is a kernel's description, or those of a test and a proposal.
+    """
     return {
         "draws": DRAWS,
         "target as given": described(given),
         "data": data,
         "target": described(target),
-        "test": described(test),
-        "proposal": described(proposal),
+        **{name: described(text) for name, text in kernel.items()},
         "first steps": steps,
         "machine": machine(),
     }
@@ -89,7 +91,7 @@ def refuse_another(path: Path, then: dict[str, str], now: dict[str, str]) -> Non
             "open_rows with the same memory=, by which rows are held or gathered), or begin anew.",
             path,
         )
-    for what in ("test", "proposal", "target"):
+    for what in ("test", "proposal", "kernel", "target"):
         if differ(what):
             raise _another(path, what, then.get(what, "unknown"), now[what])
     if differ("first steps"):
@@ -104,7 +106,7 @@ def refuse_another(path: Path, then: dict[str, str], now: dict[str, str]) -> Non
 
 
 def _another(path: Path, what: str, then: str, now: str) -> StoreError:
-    told = "test=, proposal= and control= must be given to resume as they were to sample" if what != "target" else (
-        "make the target as it was made then, and give control= as then"
-    )  # fmt: skip
+    told = "test=, proposal=, kernel= and control= must be given to resume as they were to sample"
+    if what == "target":
+        told = "make the target as it was made then, and give control= as then"
     return StoreError(f"the run in {path} has another {what}: {then}, where this is {now}; {told}.", path)

@@ -11,27 +11,27 @@ from .folder import Store, as_path
 
 
 def read_store(store: Any) -> Any:
-    """The draws that a stored run has so far, as `tunamh.sample` returns them.
+    """Return the draws of a stored run so far, in the same form as `tunamh.sample`.
 
-    Any process may read a store while another writes to it: every file is there whole. Nothing in a store is executed
-    or unpickled, and nothing is written.
+    Any process can read a store while another process writes to it. Nothing in a store is executed or unpickled, and
+    nothing is written.
 
     Parameters
     ----------
     store : str or path
-        The folder that was named by ``sample(..., store=)``.
+        The folder of ``sample(..., store=)``.
 
     Returns
     -------
     xarray.DataTree
-        Groups ``posterior`` and ``sample_stats``, all chains cut to the shortest; ``stopped`` in the settings attribute
-        is ``"finished"`` when all wanted draws are there, else ``"unfinished"``. The attributes ``laplace_...`` are
-        with the result of `tunamh.sample` and `tunamh.resume` only: they need the data.
+        Groups ``posterior`` and ``sample_stats``. All chains are cut to the length of the shortest. ``stopped`` in the
+        settings attribute is ``"finished"`` if all draws are there, otherwise ``"unfinished"``. The attributes
+        ``laplace_...`` need the data, so only the results of `tunamh.sample` and `tunamh.resume` have them.
 
     Raises
     ------
     StoreError
-        There is no stored run, or a file of it is damaged; the text says which and what to do.
+        There is no stored run, or one of its files is damaged. The message says which file, and what to do.
     NoDraws
         A chain has no draw yet.
     """
@@ -50,9 +50,10 @@ def read_store(store: Any) -> Any:
         results.append(walked._replace(draws=natural))
     finished = all(len(result.draws) >= header.draws for result in results)
     settings = {**header.settings, "draws": header.draws, "stopped": "finished" if finished else "unfinished"}
-    variables = [(name, labels) for name, labels in header.variables]
     try:
-        return to_datatree(results, variables, exact=header.exact, extra=header.extra, settings=settings)
+        return to_datatree(
+            results, header.layout, exact=header.exact, statistics=header.columns_of_record, settings=settings
+        )
     except (ValueError, TypeError, LookupError) as error:
         told = f"the names in {run.path} make no table of its draws ({error}): its header is damaged or forged."
         raise StoreError(told, run.path) from error

@@ -1,106 +1,109 @@
-"""Categories and text of data frames and arrays, as codes and the names of their levels."""
+"""The levels of text and categories; and `read_column`, the way in for any column of any table."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from .columns import Column, Factor, Numbers
+from .kinds import is_missing, kind_of_series, missing_in, plain_array
+from .libraries import as_native, as_series, narwhals
+from .numbers import read_numbers
 
-class Coded(NamedTuple):
-    """Codes of the levels that occur, 0, 1, ... in their order, and the levels' names.
 
-    ``absent`` are levels that no row has; ``ordered`` says whether the order means anything.
+def read_column(values: Any, what: str) -> Column:
+    """Numbers, or the levels of text and categories; a column without any value holds numbers.
+
+    ``values`` are of pandas, polars, pyarrow or whatever else narwhals knows, an array or a list. Errors call them
+    ``what``. Raises `Unreadable` for dates and the like.
     """
-
-    codes: np.ndarray
-    levels: list[str]
-    absent: list[str]
-    ordered: bool
-    kind: str
+    if isinstance(values, Numbers | Factor):
+        return values
+    found = read_factor(values, what)
+    return found if found is not None and found.levels else read_numbers(values, what)
 
 
-def categories(column: Any, where: str) -> Coded | None:
-    """Of a column of categories (pandas, polars, pyarrow), in the order of these; None of any other column.
+def read_factor(values: Any, what: str, *, text: bool = True) -> Factor | None:
+    """The levels that occur: of categories in their own order, of text, where that counts, sorted.
 
-    ``where`` names the column in an error, such as ``X`` and ``, column sex``.
+    None of any other column, and of text without any value.
     """
-    if hasattr(column, "dictionary_encode") and str(column.type).startswith("dictionary"):  # pyarrow
-        if hasattr(column, "unify_dictionaries"):
-            column = column.unify_dictionaries().combine_chunks()
-        missing, ordered = np.asarray(column.is_null()), bool(column.type.ordered)
-        codes, levels = np.asarray(column.indices.fill_null(0)), column.dictionary.to_pylist()
-    elif (held := _pandas(column)) is not None:
-        codes, levels, ordered = np.asarray(held.codes), list(held.categories), bool(held.ordered)
-        missing = codes < 0
-    elif type(column).__module__.startswith("polars") and str(column.dtype).startswith(("Categorical", "Enum")):
-        missing, ordered = column.is_null().to_numpy(), str(column.dtype).startswith("Enum")
-        codes, levels = _polars(column, by_text=not ordered)
-    else:
-        return None
-    if missing.any():
-        row = int(np.argmax(missing))
-        what, _, of_column = where.partition(", ")
-        at = f"row {row}{', ' * bool(of_column)}{of_column}"
-        raise ValueError(
-            f"{what} has a missing value in {at}; every value must be there: drop or fill such rows first."
-        )
-    used, packed = np.unique(codes, return_inverse=True)
-    if used.size and not 0 <= used[0] <= used[-1] < len(levels):
-        raise ValueError(f"{where} holds categories whose codes are outside 0 to {len(levels) - 1}.")
-    occurring = set(used.tolist())
-    absent = [str(level) for code, level in enumerate(levels) if code not in occurring]
-    return Coded(packed, [str(levels[code]) for code in used.tolist()], absent, ordered, "categories")
-
-
-def _pandas(column: Any) -> Any:
-    """What has codes and categories: a `pandas.Categorical`, or the accessor of a series of them."""
-    if hasattr(column, "codes") and hasattr(column, "categories"):
-        return column
-    return column.cat if hasattr(column, "cat") and hasattr(column.cat, "codes") else None
-
-
-def _polars(column: Any, *, by_text: bool) -> tuple[np.ndarray, list[str]]:
-    """polars numbers categories as they come, in any order: these are sorted, an Enum's stay."""
-    codes = column.to_physical().fill_null(0).to_numpy()
-    found, where = np.unique(codes, return_index=True)
-    texts = np.array([str(column[int(row)]) for row in where])
-    order = np.argsort(texts) if by_text else np.arange(len(texts))
-    place = np.empty(int(found[-1]) + 1, dtype=np.int64)
-    place[found[order]] = np.arange(len(order))
-    return place[codes], texts[order].tolist()
-
-
-def classes(values: Any, what: str) -> Coded | None:
-    """Of a column of categories or of text, whose levels are then sorted; None where the values are anything else."""
-    if hasattr(values, "iloc") and getattr(values, "ndim", 1) == 2 and values.shape[1] == 1:
-        values = values.iloc[:, 0]
-    found = categories(values, what)
-    if found is not None:
-        return found
-    if not isinstance(values, np.ndarray | list | tuple) and not hasattr(values, "dtype") and not _arrow_text(values):
+    if isinstance(values, Numbers | Factor):
+        return values.packed() if isinstance(values, Factor) else None
+    series = as_series(values)
+    kind = "objects" if series is None else kind_of_series(series)
+    if kind == "categories" or (kind == "text" and text and series.null_count() < len(series)):
+        return _coded(series, kind, what)
+    if kind != "objects" or not text:
         return None
     try:
-        array = np.asarray(values.to_pylist() if hasattr(values, "to_pylist") else values)
-    except Exception:  # what it is will be said where numbers are read
+        array, masked = plain_array(as_native(values))
+    except (TypeError, ValueError):  # rows of different lengths, which those who read numbers refuse
         return None
-    if array.dtype.kind == "O" and array.ndim == 1:
-        text = np.array([isinstance(value, str) for value in array.tolist()], bool)
-        missing = ~text
-        if text.any() and all(_is_missing(value) for value in array[missing].tolist()):
-            if missing.any():
-                row = int(np.argmax(missing))
-                raise ValueError(f"{what} has a missing value in row {row}: drop or fill such rows first.")
-            array = array.astype(str)
-    if array.dtype.kind not in "UT" or array.ndim != 1 or array.size == 0:
+    if array.ndim != 1 or array.dtype.kind not in "UTO":
         return None
-    levels, codes = np.unique(array, return_inverse=True)
-    return Coded(codes, [str(level) for level in levels], [], False, "text")
+    there = ~missing_in(array, masked)
+    if not there.any() or (array.dtype.kind == "O" and not all(isinstance(value, str) for value in array[there])):
+        return None
+    return _sorted_levels(array, there, "text")
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or str(value) in ("<NA>", "nan", "NaT")
+def every_level(values: Any, what: str) -> Factor:
+    """A level for every value that occurs: of categories and text theirs, of anything else its values, sorted."""
+    found = read_factor(values, what)
+    if found is not None:
+        return found
+    array, masked = plain_array(values.values if isinstance(values, Numbers) else as_native(values))
+    if array.ndim == 2 and array.shape[1] == 1:
+        array, masked = array[:, 0], None if masked is None else masked[:, 0]
+    if array.ndim != 1:
+        hint = "; for several factors give a list, groups=[df['a'], df['b']]" if array.ndim == 2 else ""
+        raise ValueError(f"{what} must be one column, got shape {array.shape}{hint}.")
+    return _sorted_levels(array, ~missing_in(array, masked), "categories")
 
 
-def _arrow_text(values: Any) -> bool:
-    return hasattr(values, "to_pylist") and "string" in str(getattr(values, "type", ""))
+def _sorted_levels(array: np.ndarray, there: np.ndarray, kind: str) -> Factor:
+    kept = array[there].astype(str) if array.dtype.kind in "TO" else array[there]
+    levels, packed = np.unique(kept, return_inverse=True)
+    whole = levels.dtype.kind == "f" and (levels == np.floor(levels)).all()
+    codes = np.full(len(array), -1, dtype=np.int64)
+    codes[there] = packed
+    return Factor(codes, tuple(str(int(level) if whole else level) for level in levels.tolist()), kind=kind)
+
+
+def _coded(series: Any, kind: str, what: str) -> Factor:
+    """Each library has its own way to the codes; text becomes categories by the library's means, which are fast."""
+    if series.null_count() == len(series):
+        return Factor(np.full(len(series), -1), ())
+    native = (series.cast(narwhals().Categorical()) if kind == "text" else series).to_native()
+    by_name = kind == "text"
+    if series.implementation.is_polars():
+        ordered = isinstance(series.dtype, narwhals().Enum)
+        by_name = not ordered  # polars numbers categories as they come
+        codes, levels = _codes_of_polars(native)
+    elif series.implementation.is_pyarrow():
+        encoded = native.unify_dictionaries().combine_chunks()
+        codes, ordered = np.asarray(encoded.indices.cast("int64").fill_null(-1)), bool(encoded.type.ordered)
+        levels = encoded.dictionary.to_pylist()
+    else:
+        codes, levels, ordered = native.cat.codes.to_numpy(), list(native.cat.categories), bool(native.cat.ordered)
+    if not -1 <= codes.min() <= codes.max() < len(levels):
+        raise ValueError(f"{what} holds categories whose codes are outside 0 to {len(levels) - 1}.")
+    gone = [code for code, level in enumerate(levels) if is_missing(level)]  # a dictionary of pyarrow may hold NaN
+    codes = np.where(np.isin(codes, gone), -1, codes).astype(np.int64) if gone else codes.astype(np.int64)
+    found = Factor(codes, tuple(map(str, levels)), ordered, kind=kind).packed()
+    names = tuple(sorted(found.levels))
+    if not by_name or names == found.levels:
+        return found
+    return Factor(found.recoded(names), names, ordered, found.absent, kind)
+
+
+def _codes_of_polars(column: Any) -> tuple[np.ndarray, list[str]]:
+    """polars numbers the categories of all columns together: the numbers that occur here become 0, 1, ..."""
+    levels = column.drop_nulls().unique()
+    numbers = levels.to_physical().to_numpy()
+    order = np.argsort(numbers)
+    place = np.full(int(numbers.max()) + 2, -1, dtype=np.int64)
+    place[numbers[order]] = np.arange(len(order))
+    return place[column.to_physical().fill_null(len(place) - 1).to_numpy()], levels.gather(order).to_list()

@@ -1,38 +1,25 @@
 """From whatever a user calls a table to one array of numbers.
 
-Plain arrays stay as they are. A data frame is read column by column, so that at most one column is held twice; the
-libraries of data frames are recognised by what their objects offer, none of them is imported.
+Plain arrays stay as they are. A data frame is read column by column, so that at most one column is held twice.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from .._arguments import has_row_labels
-from .columns import Unreadable, read_column
+from .columns import Factor, Numbers
+from .frames import Frame, frame_of
+from .kinds import Unreadable
+from .levels import read_factor
+from .libraries import LazyTable, RepeatedNames, is_sparse, listed
+from .numbers import is_single, read_numbers
 
 LARGEST = 1e100
 """Beyond this a number times another one, summed over rows, overflows."""
-
-
-def column_names(table: Any) -> list[str] | None:
-    """Feature names of a data frame (pandas, polars, pyarrow), None for plain arrays."""
-    if _is_lazy(table):
-        return None
-    for attribute in ("column_names", "columns"):
-        names = getattr(table, attribute, None)
-        if names is not None and not callable(names):
-            return [str(name) for name in names]
-    return None
-
-
-def repeated(names: Sequence[str]) -> list[str]:
-    """Those that occur more than once, sorted."""
-    return sorted(name for name, times in Counter(names).items() if times > 1)
 
 
 def as_matrix(table: Any, what: str, *, or_vector: bool = False) -> np.ndarray:
@@ -40,12 +27,10 @@ def as_matrix(table: Any, what: str, *, or_vector: bool = False) -> np.ndarray:
 
     With ``or_vector`` a vector counts as one column.
     """
-    if _is_lazy(table):
-        raise TypeError(f"{what} is a lazy frame, which has no rows yet: pass {what}.collect().")
-    if hasattr(table, "toarray") and hasattr(table, "nnz"):
+    if is_sparse(table):
         raise TypeError(f"{what} is a sparse matrix; tunamh reads dense rows: pass {what}.toarray().")
-    names = column_names(table)
-    array = as_numbers(table, what) if names is None else _frame(table, what, names)
+    frame = named_frame(table, what)
+    array = as_numbers(table, what) if frame is None else _matrix(frame, what)
     if or_vector and array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
@@ -60,10 +45,12 @@ def as_matrix(table: Any, what: str, *, or_vector: bool = False) -> np.ndarray:
 
 def as_vector(values: Any, what: str, length: int | None = None) -> np.ndarray:
     """A one-dimensional float64 array of usable numbers that may be written to; a single column counts as one."""
-    names = column_names(values)
-    if names is not None and len(names) != 1:
-        raise ValueError(f"{what} must be one column, got {len(names)} ({_listed(names)}): pass one of them.")
-    array = as_numbers(values, what) if names is None else _frame(values, what, names)
+    frame = named_frame(values, what)
+    if frame is not None and len(frame.names) != 1:
+        raise ValueError(
+            f"{what} must be one column, got {len(frame.names)} ({listed(frame.names)}): pass one of them."
+        )
+    array = as_numbers(values, what) if frame is None else _matrix(frame, what)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -131,53 +118,52 @@ def _reordered(vector: Any, name: str, first: Any, leader: str) -> Any:
     )
 
 
-def _is_lazy(table: Any) -> bool:
-    return hasattr(type(table), "collect") and hasattr(type(table), "columns")
+def named_frame(table: Any, what: str) -> Frame | None:
+    """The columns of a data frame that errors call ``what``; None of anything else."""
+    try:
+        return frame_of(table)
+    except LazyTable:
+        raise TypeError(f"{what} is a lazy frame, which has no rows yet: pass {what}.collect().") from None
+    except RepeatedNames as error:
+        raise ValueError(f"{what} has {error.problem}") from None
 
 
-def _frame(table: Any, what: str, names: list[str]) -> np.ndarray:
+def _matrix(frame: Frame, what: str) -> np.ndarray:
     """One matrix from a data frame; float32 if all columns are, else float64."""
-    twice = repeated(names)
-    if twice:
-        raise ValueError(f"{what} has more than one column of the name {_listed(twice)}: rename or drop columns.")
-    whole = _single_block(table)
+    whole = _single_block(frame.whole)
     if whole is not None:
         return whole
-    held = _columns(table, len(names))
-    n_rows, single = len(table), [_is_single(column) for column in held]
-    dtype = np.float32 if single and all(single) else np.float64
-    matrix, wrong = np.empty((n_rows, len(names)), dtype, order="F"), dict[str, list[str]]()
-    reasons = dict[str, str]()
-    for j, name in enumerate(names):
+    single = bool(frame.columns) and all(map(is_single, frame.columns.values()))
+    matrix = np.empty((frame.n_rows, len(frame.columns)), np.float32 if single else np.float64, order="F")
+    wrong, advice = dict[str, list[str]](), dict[str, str]()
+    for j, (name, column) in enumerate(frame.columns.items()):
         try:
-            matrix[:, j] = read_column(held[j], what, name)
+            matrix[:, j] = _all_there(read_numbers(column, what, f", column {name}"), what, f", column {name}")
         except Unreadable as error:
             wrong.setdefault(error.kind, []).append(name)
-            reasons.setdefault(error.kind, error.advice)
-    for kind, columns in wrong.items():
-        plural = "s" * (len(columns) > 1)
-        raise TypeError(f"{what} holds {kind} in column{plural} {_listed(columns)}: {reasons[kind]}.")
+            advice.setdefault(error.kind, error.advice)
+    for kind, names in wrong.items():
+        raise TypeError(f"{what} holds {kind} in column{'s' * (len(names) > 1)} {listed(names)}: {advice[kind]}.")
     return matrix
 
 
 def _single_block(table: Any) -> np.ndarray | None:
     """A pandas frame whose columns share one of NumPy's own number types: its array, mostly without a copy."""
-    dtypes = list(getattr(table, "dtypes", ())) if hasattr(table, "iloc") else []
-    if dtypes and isinstance(dtypes[0], np.dtype) and dtypes[0].kind in "biuf" and dtypes[0].itemsize <= 8:
-        if all(dtype == dtypes[0] for dtype in dtypes):
-            return table.to_numpy()
-    return None
+    if table is None or not table.implementation.is_pandas():
+        return None
+    dtypes = set(table.to_native().dtypes)
+    dtype = next(iter(dtypes), None)
+    plain = len(dtypes) == 1 and isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 8
+    return table.to_native().to_numpy() if plain else None
 
 
-def _columns(table: Any, n: int) -> list[Any]:
-    """All at once: to ask for one of them costs some libraries as much as all."""
-    if hasattr(table, "iloc"):
-        return [column for _, column in table.items()]
-    return [table.column(j) for j in range(n)] if hasattr(table, "column") else table.get_columns()
-
-
-def _is_single(column: Any) -> bool:
-    return str(getattr(column, "dtype", getattr(column, "type", ""))) in ("float32", "Float32", "float")
+def _all_there(column: Numbers, what: str, where: str = "") -> np.ndarray:
+    """The numbers of a column of which none is missing."""
+    if column.nulls is not None:
+        place = np.argwhere(column.nulls)[0]
+        where = where or (f", column {place[1]}" if len(place) > 1 else "")
+        raise ValueError(f"{what} has a missing value in row {place[0]}{where}: drop or fill such rows first.")
+    return column.values
 
 
 def as_numbers(values: Any, what: str) -> np.ndarray:
@@ -186,7 +172,7 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
         raise TypeError(f"{what} is None: pass an array or a table of numbers.")
     if isinstance(values, type):
         raise TypeError(f"{what} is the class {values.__name__}, not a table of numbers: pass a value.")
-    if isinstance(values, str | bytes | dict | set | frozenset) or hasattr(values, "__next__"):
+    if isinstance(values, str | bytes | dict | set | frozenset | Iterator):
         advice = f"pandas.DataFrame({what})" if isinstance(values, dict) else "an array, a list or a table"
         raise TypeError(f"{what} is a {type(values).__name__}, not a table of numbers: pass {advice}.")
     if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
@@ -194,11 +180,26 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
         column = f", column {where[1]}" if len(where) > 1 else ""
         raise ValueError(f"{what} has a masked value in row {where[0]}{column}: drop or fill such rows first.")
     try:
-        return read_column(values, what)
+        return _all_there(read_numbers(values, what), what)
     except Unreadable as error:
         column = f" in column {error.column}" if error.column is not None else ""
         raise TypeError(f"{what} holds {error.kind}{column}: {error.advice}.") from None
 
 
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} others" if len(names) > 8 else "")
+def one_column(values: Any, what: str) -> Any:
+    """The only column of a data frame that has one; anything else as it is."""
+    frame = named_frame(values, what)
+    return next(iter(frame.columns.values())) if frame is not None and len(frame.columns) == 1 else values
+
+
+def classes(values: Any, what: str, where: str = "", *, text: bool = True) -> Factor | None:
+    """Levels of categories, and of text where that counts; None of anything else. None of its values may be missing.
+
+    ``what`` and ``where``, such as ``X`` and ``, column sex``, name the column in errors.
+    """
+    values = one_column(values, what) if text else values
+    found = read_factor(values, f"{what}{where}", text=text)
+    if found is not None and found.missing.any():
+        row = int(np.argmax(found.missing))
+        raise ValueError(f"{what} has a missing value in row {row}{where}: drop or fill such rows first.")
+    return found

@@ -15,10 +15,6 @@ from .matrices import as_numbers
 _MOST_COLUMNS = np.iinfo(np.int32).max
 
 
-def is_sparse(X: Any) -> bool:
-    return hasattr(X, "tocsr") and hasattr(X, "nnz")
-
-
 def checked_rows(X: Any, what: str) -> Any:
     """A copy of a sparse matrix by rows (CSR), of numbers, with every index inside its shape."""
     from scipy import sparse

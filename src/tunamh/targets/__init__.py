@@ -1,4 +1,4 @@
-"""What to sample. A target says what a block of rows contributes and how far a row can pull."""
+"""What to sample. A target says what a block of rows contributes and how far a row can move the energy."""
 
 from .base import Target
 from .energy import EnergyTarget

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._arguments import moderate_number
 from .._linear import Frame, Metric, metric
-from ..compiled import BLOCK, Data, Model, fixed, nothing_to_refresh
+from ..compiled import BLOCK, Data, Model, fixed
 from ..errors import NotApplicable
 from ..priors import PriorExpansion, ReadyPrior, as_prior
 from ..proposals import RandomWalk
@@ -60,29 +60,29 @@ class Expansion(NamedTuple):
 
 
 class Target(Value):
-    """A posterior ``pi(theta) ~ prior(theta) exp(-sum_i U_i(theta))`` over rows ``i`` of data.
+    """A posterior ``pi(theta) ~ prior(theta) exp(-sum_i U_i(theta))`` over the rows ``i`` of the data.
 
-    Each row comes with a bound constant ``c_i``: ``|U_i(prop) - U_i(theta)| <= c_i M(theta, prop)``. Tempering and row
-    weights are part of ``U_i`` and of ``c_i``; the prior is neither tempered nor split over rows.
+    Each row has a bound ``c_i``: ``|U_i(prop) - U_i(theta)| <= c_i M(theta, prop)``. Tempering and row weights are part
+    of ``U_i`` and of ``c_i``. The prior is not tempered.
 
     Parameters
     ----------
     rows : (N, width) float64, C order, or N
-        Packed rows, as the compiled ``parts`` read them; made read-only. Their number alone from a target that packs
-        them when they are first asked for (`_pack`).
+        Packed rows for the compiled ``parts``; they are made read-only. A target that packs rows later (`_pack`) passes
+        only their number.
     bound_column : int
-        The column of the packed rows that holds ``c_i``.
+        The column of the packed rows with ``c_i``.
     hyper, family_hyper : sequence of float
-        Numbers that the parts share, and the family's own.
+        Numbers for the compiled parts, and for the family.
     precision_trace : float
-        An estimate of the trace of the posterior precision, from which the tuning of a random walk starts.
+        An estimate of the trace of the posterior precision. The tuning of a random walk starts from it.
     """
 
     states: int | None = None
     """Number of states of a finite target; None in continuous space."""
 
-    refresh_hyper: np.ndarray = fixed([])
-    """Numbers of the part that refreshes a state."""
+    mixture: Any = None
+    """Scales of the prior that a state holds, where it does (`tunamh.priors.mixtures.Mixture`)."""
 
     predictors: int = 1
     """Linear predictors per row, for which a chain's scratch has room."""
@@ -97,11 +97,11 @@ class Target(Value):
     """Whether `fingerprint` looks at all rows, or at some only."""
 
     walks_linearly: bool = False
-    """Whether `natural` is known to be a linear map."""
+    """Whether `to_user` is known to be a linear map."""
 
     @property
     def description(self) -> dict[str, Any] | None:
-        """Plain values by which rows can be predicted from results; None where nothing is to be predicted."""
+        """Plain values of the model for `tunamh.predict`, kept with the results; None if nothing can be predicted."""
         return None
 
     def __init__(
@@ -109,7 +109,7 @@ class Target(Value):
         *,
         rows: np.ndarray | GatheredRows | int,
         bound_column: int,
-        hyper: Sequence[float],
+        hyper: Sequence[float] | np.ndarray,
         parts: Parts,
         family_hyper: Sequence[float] = (),
         dim: int,
@@ -161,7 +161,7 @@ class Target(Value):
 
     @property
     def rows(self) -> np.ndarray:
-        """Packed rows, as the compiled parts read them; made when they are first asked for."""
+        """Packed rows for the compiled parts; made when first needed."""
         rows = self._packed
         if isinstance(rows, GatheredRows):
             raise NotApplicable(
@@ -172,7 +172,7 @@ class Target(Value):
 
     @property
     def gathered(self) -> GatheredRows | None:
-        """The rows where not all of them are in memory: chains are given those that they draw."""
+        """The gathered rows, if not all rows are in memory; each chain gets the rows that it will draw."""
         return self._packed if isinstance(self._packed, GatheredRows) else None
 
     def _accepted(self, rows: np.ndarray) -> np.ndarray:
@@ -197,7 +197,7 @@ class Target(Value):
 
     @property
     def c(self) -> np.ndarray:
-        """Bound constants ``c_i``, temper and weights included."""
+        """Bounds ``c_i``, including temper and weights."""
         return self.rows[:, self._bound_column]
 
     @cached_property
@@ -227,17 +227,17 @@ class Target(Value):
 
     @property
     def effective_rows(self) -> float:
-        """What the rows weigh together, tempering included: as many rows as the posterior knows."""
+        """The total weight of the rows, including tempering."""
         return self.temper * self.n_rows
 
     @property
     def non_gaussianity(self) -> float:
-        """How far the posterior may be from a Gaussian law; 1 when nothing is known."""
+        """How far the posterior may be from Gaussian, between 0 and 1; 1 if nothing is known."""
         return 1.0
 
     @property
     def walk_spread(self) -> float:
-        """By what factor lengths of random-walk steps should differ, as the standard deviation of its logarithm."""
+        """Standard deviation of the logarithm of random-walk step lengths."""
         return 0.0
 
     @cached_property
@@ -249,16 +249,15 @@ class Target(Value):
         return digest.hexdigest()
 
     def check_data(self) -> None:
-        """Raise if the user's arrays, of which the target may have no copy, changed since it was made."""
+        """Raise an error if the user's arrays changed after the target was made."""
 
     def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Model:
-        """The target as compiled code sees it, with scratch of its own: one per chain.
+        """The target for compiled code, with its own work space: one per chain.
 
-        Of rows that are gathered, ``rows`` are those that a chain was given, and ``elsewhere`` is what passes over all
-        rows are asked of.
+        If rows are gathered, ``rows`` are the rows of this chain, and ``elsewhere`` makes passes over all rows.
         """
         parts = self.parts
-        if self._prior.mixture is not None and parts.refresh is nothing_to_refresh:
+        if self._prior.mixture is not None and self.mixture is None:
             raise NotApplicable(
                 f"the prior {self.prior!r} is Gaussian given unknown scales, which sample(target) draws in turn with "
                 "the coefficients: leave test=, proposal= and control= out."
@@ -270,43 +269,47 @@ class Target(Value):
         )
         prior = self._prior
         return Model(
-            *(
-                data,
-                parts.differences,
-                parts.energies,
-                parts.scales or parts.energies,
-                parts.locate,
-                parts.distance,
-                parts.offset,
-                parts.refresh,
-                self.refresh_hyper,
-            ),
-            *(prior.log_prior, prior.hyper, prior.log_prior, prior.hyper),
-            *(self.dim, self.n_rows, self.total_bound, self.own_bounds),
+            data=data,
+            differences=parts.differences,
+            energies=parts.energies,
+            scales=parts.scales or parts.energies,
+            locate=parts.locate,
+            distance=parts.distance,
+            offset=parts.offset,
+            log_prior=prior.log_prior,
+            prior_hyper=prior.hyper,
+            dim=self.dim,
+            n_rows=self.n_rows,
+            total_bound=self.total_bound,
+            own_bounds=self.own_bounds,
             elsewhere=elsewhere,
         )
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
-        """Points (..., d) as a user knows the parameters; chains may walk in other ones."""
+    def to_user(self, points: np.ndarray) -> np.ndarray:
+        """Convert points (..., d) from the chain's parameters to the user's parameters."""
         return points
 
-    def walking(self, point: np.ndarray) -> np.ndarray:
-        """A user's point in the parameters that are walked."""
+    def to_chain(self, point: np.ndarray) -> np.ndarray:
+        """Convert a point from the user's parameters to the chain's parameters."""
         return point
 
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:
-        """The variables that the natural parameters make, one behind the other, with labels where they are vectors."""
+        """The variables in results, in order, with labels for vectors."""
         return [("theta", self.names)]
+
+    def remarks(self) -> list[str]:
+        """Lines that a person should see before sampling, which are no warnings."""
+        return []
 
     @property
     def recorded(self) -> list[str]:
-        """Names of the numbers that a draw consists of: the parameters, and what else a state has."""
+        """The names of the numbers in a draw: the parameters, and other parts of the state."""
         return self.names
 
     @property
     def reported(self) -> list[str]:
-        """Names of the natural parameters, one for each number that `natural` gives, as `tunamh.summary` has them."""
+        """The names of the user's parameters, as in `tunamh.summary`; one for each number of `to_user`."""
         return [
             f"{name}{label}"
             for name, labels in self.variables
@@ -314,23 +317,23 @@ class Target(Value):
         ]
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
-        """The chain's own coordinates of ``theta``."""
+        """The chain's state at the parameters ``theta``."""
         return theta.copy()
 
     def search_starts(self) -> list[np.ndarray]:
-        """Where the search for a mode may begin; the one with the least energy is taken."""
+        """Starting points for the search for a mode; the one with the lowest energy is used."""
         return [self._prior.mean.copy()]
 
     def candidates(self) -> np.ndarray:
-        """Points (k, d) near the modes of energies that are not convex; none where there is one mode at most."""
+        """Points (k, d) near the modes, if the energies are not convex; empty if there is at most one mode."""
         return np.empty((0, self.dim))
 
     def rivals(self, known: Mode) -> np.ndarray:
-        """Points (k, d) near modes that the search which found ``known`` may have missed."""
+        """Points (k, d) near modes that the search for ``known`` may have missed."""
         return np.empty((0, self.dim))
 
     def energies_at(self, points: np.ndarray) -> np.ndarray:
-        """Energies of the posterior, prior included, at points (k, d)."""
+        """Energies of the posterior at points (k, d), including the prior."""
         data = np.array([self.expansion(point).energy for point in points])  # type: ignore[attr-defined]
         return data + self._prior_energies_at(points)
 
@@ -338,24 +341,32 @@ class Target(Value):
         return np.array([-self._prior.log_prior(point, self._prior.hyper) for point in points])
 
     def samples(self) -> Iterator[Target]:
-        """The target on random samples of its rows, weighted up to all of them: from small to large, for the search."""
+        """The target on random samples of its rows, from small to large, weighted to represent all rows."""
         return iter(())
 
     def supported_point(self) -> np.ndarray | None:
-        """A point inside the support, where one is known."""
+        """A point inside the support, if one is known."""
         return None
 
     def nearest(self, theta: np.ndarray) -> np.ndarray:
-        """The point of the support nearest to ``theta``."""
+        """The point of the support that is closest to ``theta``."""
         return theta
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Where a chain begins when the user does not say: standard normal coordinates."""
+        """A random initial state, if the user sets none: standard normal coordinates."""
         return rng.standard_normal(self.dim)
 
     def default_proposal(self) -> Any:
-        """The proposal used when the user names none."""
+        """The proposal, if the user sets none."""
         return RandomWalk()
+
+    def own_kernel(self) -> Any:
+        """The only kernel for the states of this target, such as a sweep over groups. None: any kernel works."""
+        return None
+
+    def why_own_kernel(self) -> str:
+        """What this kernel does, in words."""
+        return ""
 
     @property
     def _about(self) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .designs.with_offset import ShiftedDesign
+from .designs.with_offset import DesignWithOffset
 from .families.metadata import family_as_json
 from .observations.observed import InMemory
 
@@ -26,13 +26,14 @@ def regression_as_json(target: GLM) -> dict[str, Any]:
         "columns": None if rows.names is None else [str(name) for name in rows.names],
         "dim": int(design.dim),
         "factors": design.factors,
-        "offset": isinstance(design, ShiftedDesign),
+        "offset": isinstance(design, DesignWithOffset),
         "weighted": isinstance(rows, InMemory) and rows.weighted,
         "predictors": {
             name: None if labels is None else list(labels)
             for name, labels in zip(rows.described, rows.other_names, strict=True)
         },
         "classes": _classes(target),
+        **({"censored": True} if rows.has_censoring else {}),
         **_formula(target),
     }
 
@@ -55,13 +56,15 @@ def _formula(target: Any) -> dict[str, Any]:
 
 
 def mixed_as_json(target: Any) -> dict[str, Any]:
-    """The same of `MixedModel`, whose groups' levels are in the names of its effects."""
+    """The same of `MixedModel`; a formula's results have the groups' levels as coordinates."""
+    named = target.keeps_effects and target.formula is None
     groups = [
         {
             "name": one.name,
             "columns": list(one.columns),
             "levels": one.groups,
             "known": None if one.known is None else [float(size) for size in np.diag(one.known) ** -0.5],
+            **({"level_names": list(map(str, one.levels))} if named else {}),
         }
         for one in target.groupings
     ]

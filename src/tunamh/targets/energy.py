@@ -14,7 +14,8 @@ from ..errors import NotApplicable
 from ..proposals import RandomWalk
 from ..rows.packing import packed_rows
 from ..rows.passes import blocks
-from ..tables.matrices import aligned, as_matrix, as_vector, column_names, refuse_non_finite
+from ..tables.frames import column_names
+from ..tables.matrices import aligned, as_matrix, as_vector, refuse_non_finite
 from .base import Expansion, Target, checked_temper
 from .energy_rows import NUMBERS, block_parts, distance_part, no_hessian, sums_of, taylor_parts
 from .expansion.bounds import bounds_in_general
@@ -23,35 +24,35 @@ from .parts import Parts, euclidean
 
 
 class EnergyTarget(Target):
-    """A posterior from a compiled energy of one row, ``U_i(theta) = temper * energy(theta, row_i)``.
+    """A posterior from your own compiled energy of one row, ``U_i(theta) = temper * energy(theta, row_i)``.
 
     Parameters
     ----------
     energy : ``@numba.njit`` function ``energy(theta, row) -> float``
         Minus the log-likelihood of one row, up to a constant.
     rows : (N, k) table or (N,) vector
-        What the energy reads; a vector gives rows of length one.
+        The data for the energy; a vector gives rows of length one.
     c : (N,) or float
         Bounds: ``|energy(prop, row_i) - energy(theta, row_i)| <= c_i M(theta, prop)`` for all pairs of states. For the
-        Euclidean distance ``c_i`` is the supremum of the gradient's length. Temper is not to be included. ``np.inf``
-        where no bound is known: such a target serves `MH`, and `Taylor` where that has bounds of its own.
+        Euclidean distance, ``c_i`` is the supremum of the norm of the gradient. Do not include ``temper``. Use
+        ``np.inf`` if no bound is known; then `MH` works, and `Taylor` if its own bounds are known.
     dim : int
         Number of parameters.
     distance : ``@numba.njit`` function ``distance(theta, prop) -> float``, optional
-        The symmetric ``M``; Euclidean by default.
+        The symmetric distance ``M``. Default: Euclidean.
     gradient, hessian : ``@numba.njit`` functions ``(theta, row, out)``, optional
-        Fill ``out`` (d) or (d, d), zeros at first, with the derivatives of the energy: what `Taylor` of order 1 and 2
-        needs.
+        Write the derivatives of the energy into ``out``, (d) or (d, d), which is zero at first. `Taylor` of order 1
+        needs the gradient, order 2 also the Hessian.
     c_gradient, c_hessian : (N,) or float, optional
         Lipschitz constants of the gradient (the supremum of the Hessian's spectral norm) for order 1, and of the
-        Hessian for order 2, temper not included.
+        Hessian for order 2. Do not include ``temper``.
     names : sequence of str, optional
         Names of the parameters.
     prior, temper
         As for every target.
 
-    Every function is called once with all rows, at ``theta = 0`` or where it is defined, with its indices checked: one
-    beyond an array is an error that names the row. Helpers that it calls as ``module.helper`` are not checked.
+    Every function is called once with all rows, at ``theta = 0`` or at a point where it is defined, with index checks.
+    An index outside an array raises an error that names the row. Helpers called as ``module.helper`` are not checked.
     """
 
     own_bounds = True
@@ -128,7 +129,7 @@ class EnergyTarget(Target):
     _audits: RowAudits
 
     def default_proposal(self) -> RandomWalk:
-        """Nothing is known of its coordinates before warm-up."""
+        """A random walk that learns its covariance in warm-up."""
         return RandomWalk(learn_shape=True)
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
@@ -136,7 +137,7 @@ class EnergyTarget(Target):
         return super().state_at(theta)
 
     def expansion(self, theta: np.ndarray) -> Expansion:
-        """Energy, gradient and Hessian (by differences of gradients when the user brings none) of the data."""
+        """Energy, gradient and Hessian of the data; without a user's Hessian, by differences of gradients."""
         if self._gradient is None:
             raise NotApplicable("Taylor needs gradient=, which this EnergyTarget was not given")
         at = self._pass(theta)
@@ -161,7 +162,7 @@ class EnergyTarget(Target):
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> TaylorTarget:
-        """Remainders with the general bounds of spec 5a; distances are Euclidean."""
+        """The remainders with the general bounds of spec 5a and Euclidean distances."""
         c, width = self._lipschitz[order - 1], self._width
         if original_bounds:
             raise NotApplicable("original_bounds are known for regressions only")

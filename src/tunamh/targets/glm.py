@@ -16,15 +16,15 @@ from ..process.stages import announce
 from .base import Expansion, checked_temper
 from .checks.conditioning import dependent_columns
 from .checks.flat_positive import refuse_unproved
-from .checks.model_warnings import doubts, names_along, proved_proper, refuse_positions, searched
+from .checks.model_warnings import model_warnings, names_along, proved_proper, refuse_positions, searched
+from .checks.properness import impossible
 from .checks.separation import separating_direction
-from .checks.soundness import impossible
 from .coordinates.closed_form_prior import ReadyClosed, closed_form
 from .coordinates.recentred import Recentred, recentrings
 from .description import regression_as_json
 from .expansion.expanded_rows import expanded, firefly
+from .expansion.multi_predictor import MultiPredictor
 from .expansion.one_predictor import OnePredictor
-from .expansion.several_predictors import SeveralPredictors
 from .expansion.taylor import TaylorTarget
 from .families import BaseFamily
 from .families.multi_predictor import MultiPredictorLikelihood
@@ -32,7 +32,7 @@ from .families.plain import as_family
 from .glm_rows import own_numbers
 from .layouts import ROW
 from .observations.distinct import distinct
-from .observations.inputs import Beside, check_weights, observe
+from .observations.inputs import RowExtras, censoring, censoring_told, check_weights, observe
 from .observations.observed import Observations
 from .observations.row_layout import column_names
 from .parts import Parts
@@ -50,40 +50,42 @@ _DOMINATED = 0.4  # of a prior's scale: a posterior this wide has its peak and t
 
 
 class GLM(Regression):
-    """Regression with energies ``U_i = temper * weight_i * f(x_i . theta + offset_i, y_i)``; no intercept is added.
+    """Regression with energies ``U_i = temper * weight_i * f(x_i . theta + offset_i, y_i)``. No intercept is added.
 
     The bound is ``c_i = temper * weight_i * sup|f'| * |x_i|`` with the Euclidean distance (spec 3).
 
     Parameters
     ----------
     X : (N, d) table, or a source
-        Array, memory map, or a pandas, polars or pyarrow table, whose column names label the draws. Not copied until
-        rows are needed; a change after construction is noticed and raises. pandas objects are paired with ``y`` and
-        ``weights`` by their row labels, all else by position. float32 features are kept in single precision: the same
-        numbers in half the memory; sums over them are in double precision. Columns of categories become codes, a
-        coefficient for each level but the first; scipy.sparse matrices are taken as they are. A source of your own
-        (`tunamh.extend.Source`) brings responses, weights and offsets with it.
+        An array, a memory map, or a pandas, polars or pyarrow table; its column names label the draws. It is copied
+        only when rows are needed; a later change raises an error. pandas objects are matched with ``y`` and ``weights``
+        by their index, everything else by position. float32 features stay float32 and need half of the memory; sums are
+        in double precision. A column of categories has a coefficient for each level except the first. scipy.sparse
+        matrices stay sparse. Your own source (`tunamh.extend.Source`) includes responses, weights and offsets.
     y : (N,) responses
     family : Family
-        Such as `Logistic()`, `Gaussian()`, `Poisson()` or `Ordinal()`: docs/models.md has all of them by what responses
-        are. Or your own (`tunamh.family`).
+        Such as `Logistic()` for labels, `Gaussian()` for real responses, `Poisson()` for counts, `Ordinal()` for
+        ordered classes; docs/models.md lists all families. Or your own (`tunamh.family`).
     prior : optional
-        None (flat), `Normal`, another of `tunamh.priors`, or an ``@numba.njit`` function ``log_prior(theta)``.
+        None (flat), `Normal`, another prior of `tunamh.priors`, or an ``@numba.njit`` function ``log_prior(theta)``.
     temper : float
-        Multiplies every energy, not the prior.
+        Multiplies every energy, but not the prior.
     weights : (N,), optional
-        Multiply the rows' energies; a weight of 2 is the row given twice.
+        Multiply the energies of the rows. A weight of 2 has the same effect as two copies of the row.
     offset : (N,), optional
-        Known numbers that are added to the linear predictors.
+        Known numbers, added to the linear predictors.
     trials : (N,), optional
-        For labels: ``y`` of so many trials had the label 1.
+        For binary families: ``y`` is the number of successes in this many trials.
     censored : (N,), optional
-        For survival times and limited responses: 1 (or True) where the response is known to be larger than ``y``, -1
-        where it is known to be smaller, 0 where it is ``y``.
+        For survival times and censored responses: 1 (or True) if the true response is larger than ``y``, -1 if it is
+        smaller, 0 if it equals ``y``.
+    event : (N,), optional
+        The same as survival packages say it: 1 (or True) if the event was seen at time ``y``, 0 if the time is
+        censored and the true one is larger. Give ``censored`` or ``event``, not both.
     predictors : dict of tables, optional
-        Columns of further linear predictors, by the name of the family's parameter that they describe: the log of
-        Gaussian's ``scale`` and of Beta's ``precision``, the logit of ``inflation`` and ``positive``, parameters of
-        your own. No column of ones is added. pandas tables are paired by their row labels, as all vectors are.
+        Columns for other parameters of the family, by the name of the parameter: the log of ``scale`` of `Gaussian` and
+        of ``precision`` of `Beta`, the logit of ``inflation`` and ``positive``, or your own parameters. No column of
+        ones is added. pandas tables are matched by their index.
     """
 
     repeated: bool = False
@@ -101,36 +103,37 @@ class GLM(Regression):
         offset: Any = None,
         trials: Any = None,
         censored: Any = None,
+        event: Any = None,
         predictors: Mapping[str, Any] | None = None,
     ):
         given = as_family(family)
         temper = checked_temper(temper)
-        beside = Beside(weights, offset, trials, censored, predictors)
+        beside = RowExtras(weights, offset, trials, censoring(censored, event), predictors)
         rows = observe(X, y, beside, given)
         if rows.weighted:
             check_weights(rows, temper)
-        arranged = (given if trials is None else given.for_trials()).arrange(rows, temper)
-        recentred = recentrings(rows, len(arranged.names), arranged.extras)
+        row_layout = (given if trials is None else given.for_trials()).arrange(rows, temper)
+        recentred = recentrings(rows, len(row_layout.names), row_layout.extras)
         if recentred:
-            arranged = arranged._replace(start=_recentred_out(np.asarray(arranged.start), recentred))
-        observations, row_family, names = arranged[:3]
-        design, form = observations.design, arranged.form
+            row_layout = row_layout._replace(start=_recentred_out(np.asarray(row_layout.start), recentred))
+        observations, row_family, names = row_layout[:3]
+        design, form = observations.design, row_layout.form
         several = isinstance(row_family, MultiPredictorLikelihood)
         refuse_positions(X, rows, prior)
         prior = as_prior(prior, names)
         ready = coefficient_prior = prior.bind(len(names))
-        refuse_unproved(arranged, ready)
+        refuse_unproved(row_layout, ready)
         if form is not None:
-            ready = closed_form(form, ready, list(arranged.laws), np.asarray(arranged.start))
-        labels = [label for extra in arranged.extras for label in extra.labels or (extra.name,)]
+            ready = closed_form(form, ready, list(row_layout.laws), np.asarray(row_layout.start))
+        labels = [label for extra in row_layout.extras for label in extra.labels or (extra.name,)]
         self._settle(
             given_family=given,
             given_rows=rows,
-            arranged=arranged,
+            row_layout=row_layout,
             recentred=recentred,
             observations=observations,
             family=row_family,
-            terms=SeveralPredictors(row_family) if several else OnePredictor(row_family),
+            terms=MultiPredictor(row_family) if several else OnePredictor(row_family),
             predictors=row_family.predictors,
             own_bounds=not type(given).__module__.startswith("tunamh."),
             y_column=design.numbers.width,
@@ -159,7 +162,7 @@ class GLM(Regression):
     coefficient_prior: ReadyPrior
 
     def parts_with(self, differences: Part, energies: Part, scales: Part, **others: Part) -> Parts:
-        """Compiled functions of rows, with those of the family and of the design."""
+        """Compiled functions of rows, with the functions of the family and of the design."""
         own = {"family_rise": self.family.rise, "family_energy": self.family.energy}
         return Parts(differences, energies, scales)._replace(
             **others, **own, **self.observations.design.parts._asdict()
@@ -172,11 +175,11 @@ class GLM(Regression):
     """Where a target comes from, in plain values that are kept with its results."""
 
     def from_formula(self, formula: Any) -> Self:
-        """The same regression, which knows the formula that it was made from."""
+        """Return the same regression, with the formula it was made from."""
         return self._with(formula=formula)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
-        """The same regression, which knows where it comes from."""
+        """Return the same regression, with a description of its data source (kept with the results)."""
         return self._with(origin=origin)
 
     @property
@@ -185,79 +188,84 @@ class GLM(Regression):
 
     # ------------------------------------------------------------------------------- what a user calls parameters
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
-        form = self.arranged.form
-        return _recentred_out(points if form is None else form.natural(points), self.recentred)
+    def to_user(self, points: np.ndarray) -> np.ndarray:
+        form = self.row_layout.form
+        return _recentred_out(points if form is None else form.to_user(points), self.recentred)
 
-    def walking(self, point: np.ndarray) -> np.ndarray:
-        form = self.arranged.form
+    def to_chain(self, point: np.ndarray) -> np.ndarray:
+        form = self.row_layout.form
         for one in self.recentred:
             point = one.back(point)
-        return point if form is None else form.walking(point)
+        return point if form is None else form.to_chain(point)
 
     @property
     def walks_linearly(self) -> bool:  # type: ignore[override]
-        """Whether `natural` is a linear map."""
-        return self.arranged.form is None or self.arranged.form.linear
+        """Whether `to_user` is a linear map."""
+        return self.row_layout.form is None or self.row_layout.form.linear
 
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:
-        extras = [(extra.name, None if extra.labels is None else list(extra.labels)) for extra in self.arranged.extras]
-        return [("theta", list(self.arranged.names)), *extras]
+        extras = [
+            (extra.name, None if extra.labels is None else list(extra.labels)) for extra in self.row_layout.extras
+        ]
+        return [("theta", list(self.row_layout.names)), *extras]
 
     def dependent_columns(self) -> list[np.ndarray]:
-        """Groups of columns that depend on each other over all rows, of those without a proper prior."""
+        """Groups of collinear columns, among the columns without a proper prior."""
         return dependent_columns(self)
 
     def dependent_columns_as_given(self) -> list[np.ndarray]:
-        """Groups of columns that depend on each other, as a user gave them, whatever the prior."""
+        """Groups of collinear columns among the user's columns, for any prior."""
         rows = self.given_rows
         probe = self.on_observations(
             rows,
             dim=rows.design.dim,
-            walking_names=column_names(rows),
+            chain_names=column_names(rows),
             prior=Flat(),
             _prior=Flat().bind(rows.design.dim),
             known_columns=self.columns if rows is self.observations else None,
         )
         return dependent_columns(probe)
 
+    def remarks(self) -> list[str]:
+        return censoring_told(self.given_rows)
+
     def separating_direction(self) -> np.ndarray | None:
-        """A direction along which the energy never rises, so that there is no posterior; None where there is one."""
+        """A direction along which the energy never rises, so that the posterior is improper; None if there is none."""
         return separating_direction(self)
 
     def names_along(self, direction: np.ndarray) -> list[str]:
-        """The columns that a direction is made of."""
+        """The names of the columns that have a part in this direction."""
         return names_along(self, direction)
 
     def proved_proper(self, expanded: TaylorTarget, away: float) -> bool:
-        """Whether what is known at an expansion proves that there is a posterior."""
+        """Whether the expansion proves that the posterior is proper."""
         return proved_proper(self, expanded, away)
 
-    def doubts(self) -> list[str]:
-        """What a person should be told before the regression is sampled."""
-        return list(doubts(self))
+    def model_warnings(self) -> list[str]:
+        """Warnings to show before the regression is sampled."""
+        return list(model_warnings(self))
 
     # ------------------------------------------------------------------------------------ the search for a mode
 
     @property
     def convex(self) -> bool:
-        """Whether every row's energy is; a family of your own that does not say counts as not convex."""
+        """Whether every row's energy is convex; False for your own family unless it says so."""
         return self.family.convex
 
     def candidates(self) -> np.ndarray:
-        """Modes of a sample of the rows, from many starts, where energies lie below quadratics that touch them."""
-        if self.convex or self.arranged.form is not None or self.family.lower_bound is None:
+        """Modes of a sample of the rows, from many starts, for energies with quadratic upper bounds."""
+        if self.convex or self.row_layout.form is not None or self.family.lower_bound is None:
             return super().candidates()
         return modes_from_many_starts(self.sample_of(_ROWS_FOR_MANY_STARTS, seed=2))
 
     def rivals(self, known: Mode) -> np.ndarray:
-        """The same by Newton's steps, of energies that are not known to be convex."""
+        """Modes of a sample of the rows, by Newton steps, for energies that may not be convex."""
         return super().rivals(known) if self.convex else rival_modes(self, known)
 
     @property
     def candidates_slack(self) -> float:
-        """How much higher than the best a candidate's energy may be, being the mode of a sample only."""
+        """Tolerance for the energy of a candidate mode above the best one. A candidate is the mode of only a sample."""
         missing = max(0.0, self.n_rows / max(_ROWS_FOR_MANY_STARTS, 20 * self.dim) - 1)
         return 50.0 + 4.0 * self.dim * (1 + missing)
 
@@ -276,14 +284,14 @@ class GLM(Regression):
             again = [find_mode(self, start=start, patient=True) for start in self.search_starts()]
             modes[0] = min([modes[0], *again], key=lambda mode: (self._astray(mode), mode.posterior.energy))
         supported = modes[0].point if np.isfinite(modes[0].posterior.energy) else None
-        own = self._prior.own and self.arranged.form is None
+        own = self._prior.own and self.row_layout.form is None
         if own and not modes[0].found:  # its support may end before the mode: then the data's own will do
             alone = find_mode(self._with(_prior=Flat().bind(self.dim), known_columns=self.columns))
             modes = [alone] if alone.found else modes
         return _Search(modes, supported)
 
     def _astray(self, mode: Mode) -> bool:
-        """Whether the Laplace law there cannot be that of a mode (`tunamh.targets.checks.soundness`)."""
+        """Whether the Laplace law there cannot be that of a mode (`impossible`)."""
         if not (np.isfinite(mode.posterior.energy) and np.isfinite(mode.posterior.hessian).all()):
             return False
         width = np.linalg.norm(mode.posterior.metric().factor, axis=1)
@@ -318,7 +326,7 @@ class GLM(Regression):
             return None
         mixed = mixture_of_laws(own.laws)
         if closed is not None:
-            mixed = closed_form(closed.form, mixed, [closed.extras], np.asarray(self.arranged.start))
+            mixed = closed_form(closed.form, mixed, [closed.extras], np.asarray(self.row_layout.start))
         return self._with(_prior=mixed, known_columns=self.columns)
 
     def _dominated(self, laws: Laws) -> bool:
@@ -327,16 +335,16 @@ class GLM(Regression):
         if not np.isfinite(posterior.hessian).all():
             return False
         metric = posterior.metric()
-        if self.arranged.form is not None and not metric.positive_definite:
+        if self.row_layout.form is not None and not metric.positive_definite:
             return True
         width = np.linalg.norm(metric.factor, axis=1)
-        if self.arranged.form is not None:
+        if self.row_layout.form is not None:
             near = point + np.random.default_rng(0).standard_normal((_DRAWS_FOR_WIDTH, self.dim)) @ metric.factor.T
-            width = np.std(self.natural(near), axis=0)[: len(laws.kind)]
+            width = np.std(self.to_user(near), axis=0)[: len(laws.kind)]
         return bool(((laws.kind > NORMAL) & (width > _DOMINATED * laws.scale)).any())
 
     def distinct(self) -> GLM | None:
-        """The same posterior on the rows that differ, weighted; None where hardly any row repeats."""
+        """The same posterior on the distinct rows, weighted; None if there are few duplicates."""
         found = distinct(self.observations)
         if found is None:
             return None
@@ -348,7 +356,7 @@ class GLM(Regression):
         )
 
     def highest_order(self) -> int:
-        """The highest order of expansion whose remainder is bounded in every row; 0 where none is."""
+        """The highest order of expansion with a bounded remainder in every row; 0 if there is none."""
         of = self.terms
         if of.known_order is not None:
             return of.known_order
@@ -363,15 +371,14 @@ class GLM(Regression):
         return firefly(self, centre)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """A draw from twice the width of the Laplace law at a mode; with several modes the chains take turns.
+        """A random initial state, twice as wide as Laplace's approximation at a mode; chains take turns among modes.
 
-        A mode that does not exist (under a flat prior) has no such law: then near the prior's mean, in units of the
-        columns.
+        If there is no mode (under a flat prior), the state is near the prior's mean, in units of the columns.
         """
         mode = self.modes[chain % len(self.modes)]
         if mode.found:
             return mode.point + _START_SPREAD * (mode.posterior.metric().factor @ rng.standard_normal(self.dim))
-        size = np.sqrt(self.sums(lambda X, y, weight: (X.squares(),))[0] / self.n_rows)
+        size = np.sqrt(self.sums(lambda X, y, weight: (X.column_squares(),))[0] / self.n_rows)
         unit = np.divide(1.0, size, out=np.ones(self.dim), where=size > 0)
         return self._prior.mean + unit * rng.standard_normal(self.dim)
 

@@ -173,8 +173,8 @@ class GaussianMixture(Target):
     x : (N,) observations
     variance, box : float
     paper_bounds : bool
-        False: ``c_i = sqrt(2) (|x_i| + box) / variance`` (proved in spec 3.2 for ``|x_i| + box >= 1.8 sigma``, where it
-        holds; smaller boxes fall back on the paper's constant). True: the paper's, 2.2 times larger on average.
+        False: ``c_i = sqrt(2) (|x_i| + box) / variance`` (proved in spec 3.2 for ``|x_i| + box >= 1.8 sigma``; for
+        smaller boxes the paper's bound is used). True: the paper's bound, 2.2 times larger on average.
     prior, temper
         As for every target.
     """
@@ -211,14 +211,14 @@ class GaussianMixture(Target):
         )
 
     def search_starts(self) -> list[np.ndarray]:
-        """Off the line of symmetry, where the search for a mode would stop at the saddle between the two."""
+        """Starting points off the line of symmetry; on the line the search would stop at the saddle point."""
         return [np.clip([self.rows[:, 0].mean() - 0.5, 1.0], -self.box, self.box)]
 
     def nearest(self, theta: np.ndarray) -> np.ndarray:
         return np.clip(theta, -self.box, self.box)
 
     def expansion(self, theta: np.ndarray) -> Expansion:
-        """Energy, gradient and Hessian of the data at ``theta`` (spec 3.2, the paper's second derivative corrected)."""
+        """Energy, gradient and Hessian of the data at ``theta`` (spec 3.2, with a corrected second derivative)."""
         s2 = self.variance
 
         def terms(block: slice) -> tuple[float, np.ndarray, np.ndarray]:
@@ -243,7 +243,7 @@ class GaussianMixture(Target):
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> TaylorTarget:
-        """Order 1, with the bound on the Hessian's spectral norm proved in spec 3.2; distances are Euclidean."""
+        """Expansion of order 1, with the bound on the Hessian's spectral norm of spec 3.2 and Euclidean distances."""
         if order != 1 or original_bounds:
             raise NotApplicable("GaussianMixture has bounds for Taylor(order=1) with its own constants only")
         if np.abs(centre).max() > self.box:
@@ -256,7 +256,7 @@ class GaussianMixture(Target):
         return TaylorTarget(self, 1, centre, at_centre, remainders=remainders, bounds=bounds_in_general(1))
 
     def firefly(self, centre: np.ndarray | None) -> TaylorTarget:
-        """Around ``log B_i = -temper [U_i(t0) + grad U_i(t0).u + U2bar_i |u|^2 / 2]``, t0 the centre (untuned: 0)."""
+        """Lower bounds ``log B_i = -temper [U_i(t0) + grad U_i(t0).u + U2bar_i |u|^2 / 2]``; t0 = 0 if untuned."""
         centre = np.zeros(2) if centre is None else centre
         if np.abs(centre).max() > self.box:
             raise ValueError(f"centre {centre} lies outside the box, where the bounds do not hold")
@@ -268,18 +268,18 @@ class GaussianMixture(Target):
         return TaylorTarget(self, 2, centre, at_centre, remainders=remainders, bounds=NO_BOUNDS)
 
     def hessian_norm_bounds(self) -> np.ndarray:
-        """Per row, a bound on the spectral norm of the Hessian of the energy, temper not included (spec 3.2)."""
+        """For each row, a bound on the spectral norm of the Hessian of the energy, without temper (spec 3.2)."""
         s2, box = self.variance, self.box
         near = (np.abs(self.rows[:, 0]) + box) / (2 * s2)
         return np.maximum(2 / s2, box * box / (4 * s2 * s2) + near**2 + 0.448 / s2)
 
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Per row, the largest energy inside the box and the range of its energies, temper included (spec 3.2)."""
+        """For each row, the largest energy inside the box and the range of its energies, with temper (spec 3.2)."""
         farthest = (np.abs(self.rows[:, 0]) + self.box) ** 2 / (2 * self.variance)
         return self.temper * farthest, self.temper * (np.log(2.0) + farthest)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Uniform on the box, so that chains begin in both modes."""
+        """A random initial state, uniform on the box, so that chains start in both modes."""
         return rng.uniform(-self.box, self.box, size=2)
 
 

@@ -25,9 +25,9 @@ class LogisticRegression(GLM):
 
 
 class RobustRegression(GLM):
-    """Linear regression with Student-t noise of ``df`` degrees of freedom; see `GLM` and the family `StudentT`.
+    """Linear regression with Student-t errors of ``df`` degrees of freedom; see `GLM` and the family `StudentT`.
 
-    ``scale`` is a number (known), a prior, or left out: unknown, with the default prior.
+    ``scale`` is a number (known) or a prior. By default it is unknown, with a default prior.
     """
 
     def __init__(

@@ -15,7 +15,6 @@ from ..compiled import (
     Offset,
     Part,
     Sizes,
-    nothing_to_refresh,
     part,
     same_coordinates,
 )
@@ -75,7 +74,6 @@ class Parts(NamedTuple):
     locate: Part = same_coordinates
     distance: Part = euclidean
     offset: Part = no_offset
-    refresh: Part = nothing_to_refresh
     family_rise: Part = no_family_rise
     family_energy: Part = no_family_energy
     dots: Part = no_dots

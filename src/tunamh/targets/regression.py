@@ -10,18 +10,18 @@ import numpy as np
 
 from .._linear import Columns
 from ..priors import Flat
-from ..rows.gathered_rows import GatheredRows
+from ..rows.gathered_rows import BlockWeights, GatheredRows
 from ..rows.packing import packed_rows, packed_size
 from ..rows.source import Rows
 from .base import Expansion, Target
 from .checks.conditioning import columns_of, rows_for_columns
 from .designs import Block
+from .expansion.multi_predictor import MultiPredictor
 from .expansion.one_predictor import OnePredictor
-from .expansion.several_predictors import SeveralPredictors
 from .layouts import ROW
 from .observations.observed import Observations, Sample
 from .observations.packing import Packing, weight_of
-from .observations.row_layout import Arrangement
+from .observations.row_layout import RowLayout
 
 Result = TypeVar("Result")
 
@@ -30,8 +30,8 @@ class Regression(Target):
     """Observations in an arrangement of predictors, and what blocks of them contribute (`terms`)."""
 
     observations: Observations
-    arranged: Arrangement
-    terms: OnePredictor | SeveralPredictors
+    row_layout: RowLayout
+    terms: OnePredictor | MultiPredictor
     family: Any
     y_column: int
     known_columns: Columns | None = None
@@ -40,9 +40,9 @@ class Regression(Target):
     fingerprint_of_all_rows = True
 
     @cached_property
-    def walking_names(self) -> list[str]:
+    def chain_names(self) -> list[str]:
         """The parameters' names in the order in which they are walked."""
-        form = self.arranged.form
+        form = self.row_layout.form
         return self.names if form is None else form.in_walked_order(self.names)
 
     # --------------------------------------------------------------------------------------------------- the rows
@@ -96,9 +96,7 @@ class Regression(Target):
             self.observations.map,
             packing.rows,
             ROW.places(width=self.y_column).bound,
-            np.array(starts, np.int64),
-            np.array(sums),
-            squares,
+            BlockWeights(np.array(starts, np.int64), np.array(sums), squares),
             width=width,
             n_rows=self.n_rows,
             memory=limit,
@@ -138,12 +136,12 @@ class Regression(Target):
 
     def on_columns(self, which: np.ndarray) -> Self:
         """The columns ``which``, a mask, under a flat prior: for questions about the design, not to be sampled."""
-        names, dim = [name for name, kept in zip(self.walking_names, which, strict=True) if kept], int(which.sum())
+        names, dim = [name for name, kept in zip(self.chain_names, which, strict=True) if kept], int(which.sum())
         return self.on_observations(
             self.observations.on_columns(which),
             dim=dim,
             names=names,
-            walking_names=names,
+            chain_names=names,
             prior=Flat(),
             _prior=Flat().bind(dim),
             known_columns=None,
@@ -205,14 +203,14 @@ class Regression(Target):
     def search_starts(self) -> list[np.ndarray]:
         """The prior's mean and, where the family can guess predictors from responses, their least squares fit."""
         starts, guess = super().search_starts(), self.family.guess
-        if self.arranged.start is not None:
-            return [self.walking(np.asarray(self.arranged.start))]
-        if guess is not None and self.arranged.form is None:
+        if self.row_layout.start is not None:
+            return [self.to_chain(np.asarray(self.row_layout.start))]
+        if guess is not None and self.row_layout.form is None:
             frame, family, dim = self.columns.frame, self.family, self.dim
 
             def terms(X: Block, y: np.ndarray, weight: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:
                 curved = weight * np.minimum(family.suprema(y).second, most)
-                return X.sandwich(curved, frame), X.moment(curved * (guess(y) - X.dot(np.zeros(dim))))
+                return X.sandwich(curved, frame), X.rmatvec(curved * (guess(y) - X.matvec(np.zeros(dim))))
 
             for most in (1e300, 1.0):  # columns in small units may be too large for the first
                 with np.errstate(over="ignore", invalid="ignore"):
@@ -221,8 +219,8 @@ class Regression(Target):
                     break
             fit = Expansion(0.0, moment, gram, frame).plus(self._prior.expansion(starts[0], np.ones(self.dim)))
             factor = fit.metric().factor
-            pull = self._prior.precision * self._prior.mean
-            starts.append(factor @ (factor.T @ (moment + pull)))
+            prior_moment = self._prior.precision * self._prior.mean
+            starts.append(factor @ (factor.T @ (moment + prior_moment)))
         return starts
 
     def slope(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -258,7 +256,7 @@ def _of_rows(terms: Callable[[Block, np.ndarray, np.ndarray], Result], temper: f
 def plain_rows_in_memory(target: Any) -> bool:
     """Whether a regression has one predictor, nothing unknown beside its coefficients, and all rows here."""
     here = target.observations.memory is None and target.observations.in_process
-    return here and isinstance(target.terms, OnePredictor) and target.arranged.form is None
+    return here and isinstance(target.terms, OnePredictor) and target.row_layout.form is None
 
 
 class ResultsOfRegression:

@@ -22,13 +22,17 @@ class Value:
         """State facts; for constructors only. Where a fact is stated twice, the later statement holds."""
         for name, fact in facts.items():
             object.__setattr__(self, name, fact)
-        object.__setattr__(self, "_facts", MappingProxyType({**self._facts, **facts}))
+        object.__setattr__(self, "_facts", {**self._facts, **facts})
+
+    def _settle_like(self, other: Value, **changes: Any) -> None:
+        """State the facts of another value, some of them changed."""
+        self._settle(**{**other._facts, **changes})
 
     def _with(self, **changes: Any) -> Self:
         """A value of the same class with other facts."""
-        other = object.__new__(type(self))
-        other._settle(**{**self._facts, **changes})
-        return other
+        value = object.__new__(type(self))
+        value._settle_like(self, **changes)
+        return value
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"{type(self).__name__} does not change once it is made: {name} cannot be assigned.")

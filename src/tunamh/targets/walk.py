@@ -64,19 +64,19 @@ def _is_state(theta, prop, hyper):
 
 
 class FiniteWalk(Target):
-    """A law on the states ``0 .. K-1``, the distance being ``M = |prop - theta|``.
+    """A distribution on the states ``0 .. K-1`` with the distance ``M = |prop - theta|``.
 
     Parameters
     ----------
     x : (N,), optional
-        Rows of the paper's walk: ``U_i(theta) = theta x_i / N``, bound ``c_i = |x_i| / N``.
+        Rows of the paper's walk: ``U_i(theta) = theta x_i / N``, with the bound ``c_i = |x_i| / N``.
     states : int
         The number of states K, with ``x``.
     table : (N, K), optional
         Instead of ``x``: ``table[i, k] = U_i(k)``. The smallest valid bound is the largest step between neighbours,
         ``c_i = max_k |U_i(k+1) - U_i(k)|``.
     c : (N,), optional
-        Larger bounds than these (temper not included).
+        Larger bounds than these, without temper.
     prior, temper
         As for every target.
 
@@ -133,7 +133,7 @@ class FiniteWalk(Target):
         )
 
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Per row, the largest energy of any state and the range of its energies, temper included."""
+        """For each row, the largest energy of any state and the range of its energies, with temper."""
         if self._bound_column == 1:
             ends = self.temper * self.rows[:, :1] * np.array([0.0, self.states - 1.0])
         else:
@@ -141,7 +141,7 @@ class FiniteWalk(Target):
         return ends.max(axis=1), np.ptp(ends, axis=1)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Uniform over the states."""
+        """A random initial state, uniform over the states."""
         return np.array([float(rng.integers(self.states))])
 
     def default_proposal(self) -> NeighbourWalk:

@@ -71,7 +71,7 @@ def nearest_gaussian(
         if not np.isfinite(evidence):
             return None
         weight = short.columns.weight
-        gradient = sums.moment(weight * first) + short.basis.T @ own.gradient
+        gradient = sums.rmatvec(weight * first) + short.basis.T @ own.gradient
         curvature = sums.products(weight * second) + hessian
         return _Tried(
             NearestGaussian(mean, factor, eta, spread, first, second), precision, evidence, gradient, curvature
@@ -186,7 +186,7 @@ class _Sums:
         _add_spreads(self._lists, V, out)
         return np.sqrt(np.maximum(out, 0.0))
 
-    def moment(self, slope: np.ndarray) -> np.ndarray:
+    def rmatvec(self, slope: np.ndarray) -> np.ndarray:
         """``sum_i slope_i x_i``."""
         return np.concatenate([self._matrix.T @ slope, self._full.T @ slope])
 

@@ -10,7 +10,7 @@ import scipy  # its parts are loaded when they are asked for, not at import
 from ..rows.source import Rows
 from ..targets.designs.dense_block import DenseBlock
 from ..targets.designs.indexed import NOWHERE
-from ..targets.designs.with_offset import ShiftedBlock
+from ..targets.designs.with_offset import BlockWithOffset
 from ..targets.regression import Regression
 from .lattice_reduction import shorter_basis
 from .layout import ROW, Lists, pairs_of
@@ -61,7 +61,7 @@ def whole_columns(target: Regression) -> np.ndarray:
 
 def sparse_of(block: Any) -> Any:
     """A block of a design of one predictor as a sparse matrix, without its offset."""
-    block = block.block if isinstance(block, ShiftedBlock) else block
+    block = block.block if isinstance(block, BlockWithOffset) else block
     if isinstance(block, DenseBlock):
         return scipy.sparse.csr_matrix(np.asarray(block.X, dtype=np.float64))
     there = block.positions != NOWHERE
@@ -93,7 +93,7 @@ def short_rows(target: Regression) -> ShortRows:
         X = sparse_of(rows.X)
         short = (X[:, levels] @ change).tocsr()
         short.eliminate_zeros()
-        offset = rows.X.dot(none)
+        offset = rows.X.matvec(none)
         return np.column_stack([rows.y, target.weight(rows), offset, X[:, full].toarray()]), short
 
     tables, shorts = zip(*target.observations.map(terms), strict=True)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..capabilities import Separable, offers
-from ..compiled import Model
 from ..laplace.gaussian import LaplaceLaw, law_at_mode
 from ..priors import Flat
 from ..process.stages import announce
@@ -20,7 +19,7 @@ from .driving_rows import near_rows
 from .gaussian_fit import NearestGaussian, nearest_gaussian
 from .layout import NUMBERS
 from .sparse_rows import ShortRows, short_rows
-from .trajectory import Momentum, Trajectories, differences_of_rows, energies_of_rows
+from .trajectory import Trajectories, differences_of_rows, energies_of_rows
 
 
 def may_have_trajectories(target: Any) -> bool:
@@ -41,7 +40,7 @@ class HamiltonianRegression(ResultsOfRegression, Target):
                 distance=no_distance
             ),
             dim=target.dim,
-            names=target.walking_names,
+            names=target.chain_names,
             prior=None,
             ready=Flat().bind(target.dim),
             temper=target.temper,
@@ -100,11 +99,6 @@ class HamiltonianRegression(ResultsOfRegression, Target):
         )
         return pack_hyper(self.own_numbers, numbers)
 
-    def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Model:
-        prior = self.regression._prior
-        plain = super().model(rows, elsewhere)
-        return plain._replace(common_prior=prior.log_prior, common_hyper=prior.hyper)
-
     @property
     def total_bound(self) -> float:
         return np.inf
@@ -118,19 +112,14 @@ class HamiltonianRegression(ResultsOfRegression, Target):
 
     # -------------------------------------------------------------------------------- what a target with kernels offers
 
-    def sweep(self) -> tuple[Trajectories, Momentum, str]:
-        why = (
+    def own_kernel(self) -> Trajectories:
+        return Trajectories()
+
+    def why_own_kernel(self) -> str:
+        return (
             f"Hamiltonian trajectories about the Gaussian nearest to the posterior, on {len(self.near):,} rows, each "
             f"decided on all {self.n_rows:,}"
         )
-        return Trajectories(), Momentum(), why
-
-    def summaries(self, memories: list[np.ndarray]) -> dict[str, np.ndarray] | None:
-        return None
-
-    def audit(self, sweeps: int, rng: np.random.Generator) -> float:
-        """There are no bounds to hold rows against."""
-        return 0.0
 
     def laplace_law(self) -> tuple[LaplaceLaw | None, Any]:
         return law_at_mode(self.regression.modes), self.regression
@@ -143,8 +132,8 @@ class HamiltonianRegression(ResultsOfRegression, Target):
     def state_at(self, theta: np.ndarray) -> np.ndarray:
         return np.linalg.solve(self.factor, theta - self.centre)
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
-        return self.regression.natural(self.centre + points @ self.factor.T)
+    def to_user(self, points: np.ndarray) -> np.ndarray:
+        return self.regression.to_user(self.centre + points @ self.factor.T)
 
-    def walking(self, point: np.ndarray) -> np.ndarray:
-        return self.regression.walking(point)
+    def to_chain(self, point: np.ndarray) -> np.ndarray:
+        return self.regression.to_chain(point)

@@ -11,28 +11,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from ..acceptance.base import ReadyTest, accepts, failure
+from ..acceptance.base import Memory, accepts
+from ..chains.kernel import ROWS_READ, Kernel, OverSteps, ReadyKernel, Statistic
 from ..compiled import (
     BAD_RATIO,
     BLOCK,
     NO_FAULT,
     REASSOCIATE,
     Adapt,
-    Decide,
-    Decision,
     Differences,
     Energies,
+    Step,
     fixed,
     helper,
     part,
+    under_prior,
 )
+from ..compiled.vector import copy_into
 from ..compiled.windows import window
-from ..proposals import Staying
-from ..rows.supply import NO_ROWS
 from .layout import lists_of, near_lists_of, near_row_at, numbers_of, row_at
 
 _STEP = 0  # knob
@@ -43,6 +43,17 @@ _SHORT_ONES, _DECADES = 0.2, 1.5  # the share of trajectories that are shorter, 
 _MOST_STEPS = 32
 _FORBIDDEN = -10.0
 _KNOWN, _ENERGY, _NEAR, _FORCE = 0, 1, 2, 3  # memory: whether known, energy, that of near rows, their gradient
+
+_STATISTICS = (
+    Statistic("accepted", OverSteps.ANY),
+    Statistic("acceptance_rate"),
+    ROWS_READ,
+    Statistic("full_data_step", OverSteps.ANY),
+    Statistic("bound_ratio", OverSteps.MAX),
+    Statistic("near_acceptance"),  # what would be accepted if all rows were near: what the size of the steps decides
+    Statistic("leapfrog_steps"),
+)
+_ACCEPTED, _RATE, _ROWS, _FULL_STEP, _WORST, _NEAR_RATE, _STEPS = range(len(_STATISTICS))
 
 
 @helper(fastmath=REASSOCIATE)
@@ -90,7 +101,7 @@ def energy_at(z, model, numbers):
     data, lists = model.data, lists_of(numbers)
     theta, phi = numbers.centre.copy(), numbers.origin.copy()
     _times(numbers.factor, z, theta)
-    prior = model.common_prior(theta, model.common_hyper)
+    prior = model.log_prior(theta, model.prior_hyper)
     if not prior > -np.inf:
         return -prior
     _triangle_times(numbers.to_basis, z, phi)
@@ -186,27 +197,29 @@ def _length(rng):
     return length if rng.random() > _SHORT_ONES else length * 10.0 ** (-_DECADES * rng.random())
 
 
-@part(Decide)
-def _trajectory(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
-    """Moves ``prop``, which is where the chain goes, to the end of a trajectory, or leaves it where it is."""
-    numbers, d = numbers_of(model.data.hyper), prop.size
+@part(Step)
+def _trajectory(rng, place, model, stream, own, work, statistics):
+    """To the end of a trajectory, or nowhere; ``own.log_prior`` is the prior of ``theta``, the state being ``z``."""
+    model, memory, here = under_prior(model, own.log_prior, own.prior_hyper), own.memory, place.here
+    numbers, d = numbers_of(model.data.hyper), here.size
+    copy_into(place.there, here)
     rows, force = 0, memory[_FORCE:]
     if memory[_KNOWN] == 0.0:
-        memory[_ENERGY] = energy_at(prop, model, numbers)
-        memory[_NEAR] = near_energy(prop, model, numbers, force)
+        memory[_ENERGY] = energy_at(here, model, numbers)
+        memory[_NEAR] = near_energy(here, model, numbers, force)
         rows += model.n_rows + len(numbers.near)
         if not (math.isfinite(memory[_ENERGY]) and math.isfinite(memory[_NEAR])):
-            return failure(BAD_RATIO)
+            return BAD_RATIO
         memory[_KNOWN] = 1.0
     length = _length(rng)
-    step = knobs[_STEP] * (0.8 + 0.4 * rng.random())
+    step = own.knobs[_STEP] * (0.8 + 0.4 * rng.random())
     steps = max(int(length / step + 0.5), 1)
     if steps <= _MOST_STEPS:
         step = length / steps
     else:
         steps = _MOST_STEPS
     cosine, sine = math.cos(step), math.sin(step)
-    z, p, gradient = prop.copy(), np.empty(d), force.copy()
+    z, p, gradient = here.copy(), np.empty(d), force.copy()
     for j in range(d):
         p[j] = rng.standard_normal()
     motion, near = 0.5 * _squares(p), memory[_NEAR]
@@ -223,8 +236,8 @@ def _trajectory(rng, theta, prop, log_rho, distance, model, stream, knobs, memor
     energy = energy_at(z, model, numbers) if near < np.inf else near
     rows += model.n_rows + steps * len(numbers.near)
     if math.isnan(energy):
-        prop[:] = z
-        return failure(BAD_RATIO)
+        copy_into(place.there, z)
+        return BAD_RATIO
     log_ratio, by_steps = -np.inf, 0.0
     if energy < np.inf:  # by_steps: what is accepted of the near rows' energy; none where the others forbid the end
         motion_after = 0.5 * _squares(p)
@@ -232,30 +245,40 @@ def _trajectory(rng, theta, prop, log_rho, distance, model, stream, knobs, memor
         if log_ratio > _FORBIDDEN:
             by_steps = math.exp(min(0.0, memory[_NEAR] - near + gaussian - motion_after - 0.5 * _squares(z)))
     if accepts(rng, log_ratio):
-        prop[:] = z
+        copy_into(here, z)
+        copy_into(place.there, z)
         memory[_ENERGY], memory[_NEAR] = energy, near
         force[:] = gradient
-    return Decision(True, min(0.0, log_ratio), rows, True, np.nan, max(by_steps, 1e-6), float(steps), NO_FAULT)
+    statistics[_ACCEPTED], statistics[_FULL_STEP], statistics[_WORST] = 1.0, 1.0, np.nan
+    statistics[_RATE], statistics[_ROWS] = math.exp(min(0.0, log_ratio)), rows
+    statistics[_NEAR_RATE], statistics[_STEPS] = max(by_steps, 1e-6), steps
+    return NO_FAULT
 
 
 @part(Adapt)
 def _step_size(knobs, acceptance):
-    """What a trajectory reports in the place of a move bound is the acceptance if all rows were near."""
+    """Longer where trajectories would be accepted more often than is wanted if all rows were near, else shorter."""
     knobs[_STEP] = min(knobs[_STEP] * math.exp(_GAIN * (acceptance - _WANTED)), _LONGEST)
 
 
 @dataclass(frozen=True)
-class Trajectories:
+class Trajectories(Kernel):
     """Hamiltonian trajectories, decided on all rows; warm-up learns the size of their steps."""
 
-    exact: ClassVar[bool] = True
+    def bind(self, target: Any) -> ReadyKernel:
+        prior = target.base._prior
+        return ReadyKernel(
+            _trajectory,
+            _STATISTICS,
+            knobs=fixed([target.dim**-0.25]),
+            memory=np.zeros(_FORCE + target.dim),
+            memory_is=Memory.OF_PARAMETERS,
+            memory_begins_anew=True,
+            adapt=_step_size,
+            adapts_to="near_acceptance",
+            log_prior=(prior.log_prior, prior.hyper),
+        )
 
-    def bind(self, target: Any) -> ReadyTest:
-        memory = np.zeros(_FORCE + target.dim)
-        first = fixed([target.dim**-0.25])
-        return ReadyTest(_trajectory, first, memory, NO_ROWS, _step_size, "leapfrog_steps", fresh=True)
-
-
-@dataclass(frozen=True)
-class Momentum(Staying):
-    """The proposals of `Trajectories`."""
+    def check_bounds(self, target: Any, times: int, rng: np.random.Generator) -> float:
+        """There are no bounds to hold rows against."""
+        return 0.0

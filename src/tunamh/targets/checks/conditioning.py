@@ -28,7 +28,7 @@ def columns_of(target: Regression, rows: Rows) -> Columns:
     """What a sample of the rows tells about the columns, and coordinates in which they are well conditioned."""
     counts = target.weight(rows) > 0
     seen = _below_each_other(rows.X.dense(), counts if counts.any() else ~counts)
-    refuse_tiny(seen, target.walking_names)
+    refuse_tiny(seen, target.chain_names)
     return examine_columns(seen)
 
 
@@ -50,7 +50,7 @@ def _below_each_other(X: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _columns_of_zeros(target: Regression) -> np.ndarray:
-    return target.sums(lambda X, y, weight: (X.squares(weight > 0),))[0] == 0
+    return target.sums(lambda X, y, weight: (X.column_squares(weight > 0),))[0] == 0
 
 
 def dependent_columns(target: Regression) -> list[np.ndarray]:
@@ -72,16 +72,16 @@ def dependent_columns(target: Regression) -> list[np.ndarray]:
 
         def variation(X: Block, y: np.ndarray, weight: np.ndarray, Z: np.ndarray = Z) -> tuple[np.ndarray, np.ndarray]:
             """How far the predictors vary along the directions ``Z``, and the columns' sums of squares."""
-            along = _below_each_other(X.times(Z), weight > 0)
-            return along.T @ along, X.squares(weight > 0)
+            along = _below_each_other(X.matmat(Z), weight > 0)
+            return along.T @ along, X.column_squares(weight > 0)
 
         gram, squares = target.sums(variation)
         size = np.sqrt(squares)
-        reach = np.abs(Z).T @ size  # what x.z would be if nothing cancelled, as a root of the sum of squares
-        reach = np.where(reach > 0, reach, 1.0)
-        values, vectors = np.linalg.eigh(gram / np.outer(reach, reach))
+        uncancelled = np.abs(Z).T @ size  # what x.z would be if nothing cancelled, as a root of the sum of squares
+        uncancelled = np.where(uncancelled > 0, uncancelled, 1.0)
+        values, vectors = np.linalg.eigh(gram / np.outer(uncancelled, uncancelled))
         if values[-1] <= _CANCELLED**2:
             return groups_of(Z, np.where(size > 0, size, 1.0))
         open_still = values <= _FAR_BELOW * values[-1]  # small beside the largest: another look is more accurate
-        Z = Z @ (vectors[:, open_still] / reach[:, None])
+        Z = Z @ (vectors[:, open_still] / uncancelled[:, None])
     return []

@@ -10,7 +10,7 @@ from ...errors import ImproperPosterior
 from ...priors.laws import FLAT_POSITIVE
 from ...priors.potential import ReadyPrior
 from ..coordinates.base import Scale
-from ..observations.row_layout import Arrangement
+from ..observations.row_layout import RowLayout
 
 
 def is_flat(laws: Any) -> bool:
@@ -27,16 +27,16 @@ def without_prior(coefficients: ReadyPrior) -> int:
     return len(coefficients.flat) if coefficients.own else int(np.sum(coefficients.flat))
 
 
-def refuse_unproved(arranged: Arrangement, coefficients: ReadyPrior) -> None:
+def refuse_unproved(row_layout: RowLayout, coefficients: ReadyPrior) -> None:
     """Raise unless a flat prior leaves a posterior.
 
     The likelihood of ``n`` errors of scale ``s``, integrated over ``d`` coefficients without a prior, falls like
     ``s^-(n - d)`` as ``s`` grows, and faster than any power towards zero unless columns explain every response.
     """
-    for extra, laws in zip(arranged.extras, arranged.laws, strict=True):
+    for extra, laws in zip(row_layout.extras, row_layout.laws, strict=True):
         if not is_flat(laws):
             continue
-        form = arranged.form
+        form = row_layout.form
         if type(form) is not Scale or form.shape or extra.name != "scale":
             refuse(extra.name, "the likelihood may stay positive as it grows without end")
         if not weight_of_errors(form) - without_prior(coefficients) > 1.0:

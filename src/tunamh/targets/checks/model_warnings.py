@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._linear import SMALLEST_CURVATURE, scaled_eigen
 from ...priors import Prior
-from ...tables.matrices import column_names
+from ...tables.frames import column_names
 from ..search.newton import Mode, find_modes
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _DIRECTIONS = 10  # along which the energy is curved least
 _FEW_ROWS = 2000
 
 
-def doubts(target: GLM) -> Iterator[str]:
+def model_warnings(target: GLM) -> Iterator[str]:
     """Whole sentences, none where nothing is to be said."""
     yield from _of_units(target)
     yield from target.given_family.warnings(target.given_rows)
@@ -42,9 +42,9 @@ def _of_units(target: GLM) -> Iterator[str]:
         return
     step, family = max(1, target.n_rows // 10_000), target.given_family
     rows = target.given_rows.take(np.arange(0, target.n_rows, step)).rows()
-    coefficients = target.natural(target.modes[0].point)[: len(target.arranged.names)]
+    coefficients = target.to_user(target.modes[0].point)[: len(target.row_layout.names)]
     y = family.response(rows)
-    residuals = y - rows.X.dot(coefficients)
+    residuals = y - rows.X.matvec(coefficients)
     if rows.censored is not None:
         y, residuals = y[rows.censored == 0], residuals[rows.censored == 0]
     if len(y) <= 2 * target.dim or not np.isfinite(residuals).all():
@@ -65,10 +65,10 @@ def _of_units(target: GLM) -> Iterator[str]:
 def _of_narrow_prior(target: GLM) -> Iterator[str]:
     """A peak of the prior far narrower than the likelihood: its tails are rarely visited, and may be missed."""
     mode = target.modes[0]
-    if target._prior.gaussian or not mode.found or target.arranged.form is not None:
+    if target._prior.gaussian or not mode.found or target.row_layout.form is not None:
         return
     data, both = np.diag(mode.expansion.plain_hessian), np.diag(mode.posterior.plain_hessian)
-    narrow = [target.walking_names[j] for j in np.flatnonzero((data > 0) & (both > _NARROW**2 * data))]
+    narrow = [target.chain_names[j] for j in np.flatnonzero((data > 0) & (both > _NARROW**2 * data))]
     if narrow:
         yield (
             f"the prior is more than {_NARROW:g} times narrower than the likelihood for {listed(narrow)}: if it has "
@@ -185,12 +185,12 @@ def proved_proper(target: GLM, expanded: TaylorTarget, away: float) -> bool:
 
 def names_along(target: GLM, direction: np.ndarray) -> list[str]:
     """The columns that a direction is made of, in the units of the columns."""
-    squares = target.sums(lambda X, y, weight: (X.squares(weight > 0),))[0]
+    squares = target.sums(lambda X, y, weight: (X.column_squares(weight > 0),))[0]
     share = np.abs(direction) * np.sqrt(squares)
     if not share.any():
         share = np.abs(direction)
     leading = sorted(j for j in np.argsort(-share) if share[j] > 0.1 * share.max())
-    return [target.walking_names[j] for j in leading]
+    return [target.chain_names[j] for j in leading]
 
 
 def refuse_positions(X: Any, rows: Observations, prior: Any) -> None:

@@ -9,19 +9,24 @@ import numpy as np
 from ..._linear import flat_direction
 from ...capabilities import Examined
 from ...errors import ImproperPosterior
+from ...priors.laws import NORMAL, ReadyIndependent
+from ...priors.potential import ReadyPrior
 from ...process.stages import announce
 from ..base import Target
+from ..coordinates.base import Scale
+from ..coordinates.closed_form_prior import ReadyClosed
 from ..search.newton import Mode
 from .model_warnings import listed
 
+_MORE = 1.01  # times the prior's standard deviation: rounding
 _LEAST_WEIGHT = 5.0  # rows per parameter, below which nothing is known of a Laplace law under a flat prior
 
 
-class Regression(Target, Examined):
+class ExaminedTarget(Target, Examined):
     """For type checkers: a target that offers what is asked of it here."""
 
 
-def why_unsafe(target: Regression, mode: Mode) -> str | None:
+def why_unsafe(target: ExaminedTarget, mode: Mode) -> str | None:
     """Why the Laplace law is not to be trusted, if so."""
     if not np.isfinite(mode.posterior.energy):
         return "no point was found at which the prior and all energies are finite"
@@ -41,7 +46,25 @@ def why_unsafe(target: Regression, mode: Mode) -> str | None:
     return None
 
 
-def refuse_dependent_columns(target: Regression) -> None:
+def impossible(sd: np.ndarray, prior: ReadyPrior, convex: bool) -> bool:
+    """Whether standard deviations of the parameters, as they are walked, cannot be those of a posterior's mode.
+
+    Rows whose energies are convex add to a normal prior's curvature, and never take from it. So a standard deviation
+    above the prior's, or one that is zero or no number, proves that the search for a mode went astray.
+    """
+    if not (np.isfinite(sd) & (sd > 0)).all():
+        return True
+    if isinstance(prior, ReadyClosed):
+        if isinstance(prior.form, Scale):  # coefficients are walked in units of it
+            return False
+        sd, prior = sd[prior.form.coefficients_at], prior.coefficients
+    if not convex or not isinstance(prior, ReadyIndependent):
+        return False
+    normal = prior.laws.kind == NORMAL
+    return bool((sd[normal] > _MORE * prior.laws.scale[normal]).any())
+
+
+def refuse_dependent_columns(target: ExaminedTarget) -> None:
     """Under a flat prior: name every group of columns that depend on each other."""
     if target._prior.proper:
         return
@@ -50,7 +73,7 @@ def refuse_dependent_columns(target: Regression) -> None:
         return
     said = []
     for group in groups:
-        names = [target.walking_names[j] for j in group]
+        names = [target.chain_names[j] for j in group]
         if len(group) == 1:
             said.append(f"column {names[0]} is zero in every row")
         else:
@@ -58,7 +81,7 @@ def refuse_dependent_columns(target: Regression) -> None:
     _refuse("; ".join(said))
 
 
-def refuse_separated(target: Regression) -> None:
+def refuse_separated(target: ExaminedTarget) -> None:
     """Under a flat prior: name the columns along which the likelihood never falls."""
     if target._prior.proper:
         return
@@ -79,7 +102,7 @@ def _refuse(what: str) -> NoReturn:
     )
 
 
-def named_along(target: Regression, direction: np.ndarray) -> str:
+def named_along(target: ExaminedTarget, direction: np.ndarray) -> str:
     """The columns that a direction is made of, in a sentence."""
     named = target.names_along(direction)
     return f"column{'s' * (len(named) > 1)} {listed(named)}"

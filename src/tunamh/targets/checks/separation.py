@@ -66,15 +66,15 @@ class _Contrasts:
     def __init__(self, block: Block, contrasts: Callable[[np.ndarray], np.ndarray]):
         self.block, self._contrasts = block, contrasts
 
-    def times(self, matrix: np.ndarray) -> np.ndarray:
-        return self._contrasts(self.block.times(matrix))
+    def matmat(self, matrix: np.ndarray) -> np.ndarray:
+        return self._contrasts(self.block.matmat(matrix))
 
-    def reach(self, vector: np.ndarray) -> np.ndarray:
-        largest = 2 * self.block.reach(vector).max(axis=0)
-        return np.tile(largest, len(self.times(np.zeros((len(vector), 1)))) // len(largest))
+    def abs_matvec(self, vector: np.ndarray) -> np.ndarray:
+        largest = 2 * self.block.abs_matvec(vector).max(axis=0)
+        return np.tile(largest, len(self.matmat(np.zeros((len(vector), 1)))) // len(largest))
 
-    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
-        return self.block.squares(None)
+    def column_squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+        return self.block.column_squares(None)
 
 
 class _First:
@@ -83,14 +83,14 @@ class _First:
     def __init__(self, block: Block):
         self.block = block
 
-    def times(self, matrix: np.ndarray) -> np.ndarray:
-        return self.block.times(matrix)[0]
+    def matmat(self, matrix: np.ndarray) -> np.ndarray:
+        return self.block.matmat(matrix)[0]
 
-    def reach(self, vector: np.ndarray) -> np.ndarray:
-        return self.block.reach(vector)[0]
+    def abs_matvec(self, vector: np.ndarray) -> np.ndarray:
+        return self.block.abs_matvec(vector)[0]
 
-    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
-        return self.block.squares(kept)
+    def column_squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+        return self.block.column_squares(kept)
 
 
 def _sums(target: GLM, terms: Callable[[Block, np.ndarray, np.ndarray], tuple]) -> list:
@@ -102,7 +102,7 @@ def _sums(target: GLM, terms: Callable[[Block, np.ndarray, np.ndarray], tuple]) 
 
     def seen(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple:
         rows = _Contrasts(X, partial(family.contrasts, y))
-        times = len(rows.times(np.zeros((dim, 1)))) // len(y)
+        times = len(rows.matmat(np.zeros((dim, 1)))) // len(y)
         return terms(rows, np.tile(y, times), np.tile(weight, times))  # type: ignore[arg-type]
 
     return target.sums(seen)
@@ -127,7 +127,7 @@ def _free_subspace(target: GLM, held: Callable[[Any, np.ndarray, np.ndarray], np
     family = target.family
 
     def squares(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, int]:
-        return X.squares(weight > 0), int(held(family, y, weight).sum())
+        return X.column_squares(weight > 0), int(held(family, y, weight).sum())
 
     size, n_held = _sums(target, squares)
     frame = target.columns.frame
@@ -136,7 +136,7 @@ def _free_subspace(target: GLM, held: Callable[[Any, np.ndarray, np.ndarray], np
         return columns
 
     def framed(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray]:
-        Z = X.times(columns)[held(family, y, weight)]
+        Z = X.matmat(columns)[held(family, y, weight)]
         return (Z.T @ Z,)
 
     values, vectors = np.linalg.eigh(_sums(target, framed)[0])
@@ -151,7 +151,7 @@ def _direction_within(target: GLM, basis: np.ndarray) -> np.ndarray | None:
 
     def aims(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
         sign = _signs(family, y, weight)[0]
-        along = sign[:, None] * X.times(basis)
+        along = sign[:, None] * X.matmat(basis)
         return along.sum(axis=0), float(np.abs(along).sum())
 
     aim, total = _sums(target, aims)
@@ -194,9 +194,9 @@ def _most_violated(target: GLM, basis: np.ndarray, v: np.ndarray) -> np.ndarray:
 
     def violated(X: Block, y: np.ndarray, weight: np.ndarray) -> tuple[list[np.ndarray]]:
         sign = _signs(family, y, weight)[0]
-        Z = sign[:, None] * X.times(basis)
+        Z = sign[:, None] * X.matmat(basis)
         depth = Z @ v
-        found = np.flatnonzero(depth < -_ROUNDING * X.reach(sizes))
+        found = np.flatnonzero(depth < -_ROUNDING * X.abs_matvec(sizes))
         length = np.linalg.norm(Z[found], axis=1)
         worst = np.argsort(depth[found] / length)[:_ROWS_A_ROUND]
         return ([Z[found[worst]] / length[worst, None]],)

@@ -54,18 +54,18 @@ class Form(ABC):
         return found
 
     @abstractmethod
-    def natural(self, points: np.ndarray) -> np.ndarray:
+    def to_user(self, points: np.ndarray) -> np.ndarray:
         """Points (..., dim) as a user knows them."""
 
     @abstractmethod
-    def walking(self, point: np.ndarray) -> np.ndarray:
+    def to_chain(self, point: np.ndarray) -> np.ndarray:
         """A user's point in the coordinates that are walked."""
 
     lean: np.ndarray = np.zeros(0)
     """Of cutpoints: how far their laws move with each coefficient."""
 
     linear: ClassVar[bool] = False
-    """Whether `natural` is."""
+    """Whether `to_user` is."""
 
     def expansion(self, theta: np.ndarray) -> PriorExpansion | None:
         """Of minus the closed part, exactly; None where only differences are known.
@@ -102,10 +102,10 @@ class Same(Form):
     def numbers(self) -> np.ndarray:
         return np.empty(0)
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
+    def to_user(self, points: np.ndarray) -> np.ndarray:
         return points
 
-    def walking(self, point: np.ndarray) -> np.ndarray:
+    def to_chain(self, point: np.ndarray) -> np.ndarray:
         return point
 
 
@@ -165,12 +165,12 @@ class Scale(Form):
     def coefficients_at(self) -> np.ndarray:
         return np.delete(np.arange(self.coefficients + 1), self.tau_at)
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
+    def to_user(self, points: np.ndarray) -> np.ndarray:
         tau = points[..., self.tau_at, None]
         beta = self.b0 + points[..., self.coefficients_at] / tau
         return np.concatenate([beta, tau if self.shape else 1 / tau], axis=-1)
 
-    def walking(self, point: np.ndarray) -> np.ndarray:
+    def to_chain(self, point: np.ndarray) -> np.ndarray:
         tau = point[-1] if self.shape else 1 / point[-1]
         return np.insert((point[: self.coefficients] - self.b0) * tau, self.tau_at, tau)
 
@@ -209,10 +209,10 @@ class Df(Form):
     def numbers(self) -> np.ndarray:
         return np.array([self.weight])
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
+    def to_user(self, points: np.ndarray) -> np.ndarray:
         return np.concatenate([points[..., :-1], np.exp(points[..., -1:])], axis=-1)
 
-    def walking(self, point: np.ndarray) -> np.ndarray:
+    def to_chain(self, point: np.ndarray) -> np.ndarray:
         return np.append(point[:-1], np.log(point[-1]))
 
 
@@ -236,8 +236,8 @@ class ScaleAndDf(Scale):
     def extra_at(self) -> np.ndarray:
         return np.array([self.tau_at, self.dim - 1])
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
-        return np.concatenate([super().natural(points[..., :-1]), np.exp(points[..., -1:])], axis=-1)
+    def to_user(self, points: np.ndarray) -> np.ndarray:
+        return np.concatenate([super().to_user(points[..., :-1]), np.exp(points[..., -1:])], axis=-1)
 
-    def walking(self, point: np.ndarray) -> np.ndarray:
-        return np.append(super().walking(point[:-1]), np.log(point[-1]))
+    def to_chain(self, point: np.ndarray) -> np.ndarray:
+        return np.append(super().to_chain(point[:-1]), np.log(point[-1]))

@@ -145,8 +145,8 @@ def _cutpoints(theta, hyper):
     return _with_laws(theta, natural, fill_cutpoints(theta, natural, _numbers(hyper)), hyper)
 
 
-# One part for each form, spelled out: Numba keeps these on disk, but no function made by another, such as those of
-# `_with_prior`, which are compiled anew in every process.
+# One part for each built-in form, spelled out: a part with a name can be compiled ahead, in another process. The
+# part of any other form is made by `_of_form`, so that a family can bring coordinates of its own.
 _PARTS = {
     fill_same: _same,
     fill_scale: _scale,
@@ -161,6 +161,18 @@ _PARTS = {
     fill_probability_and_dispersion_of_large: _probability_and_large_dispersion,
     fill_cutpoints: _cutpoints,
 }
+
+
+@cache
+def _of_form(fill: Any) -> Part:
+    """The part of a form, with independent laws."""
+
+    @part(LogPrior)
+    def log_density(theta, hyper):
+        natural = np.empty(theta.size)
+        return _with_laws(theta, natural, fill(theta, natural, _numbers(hyper)), hyper)
+
+    return log_density
 
 
 @cache
@@ -328,7 +340,10 @@ def closed_form(form: Form, coefficients: ReadyPrior, extras: list[Laws], start:
     flat[form.coefficients_at] = coefficients.flat
     flat[form.extra_at] = laws.kind == 0
     cheap = isinstance(coefficients, ReadyIndependent)
-    log_prior = _PARTS[form.fill] if cheap else _with_prior(form.fill, coefficients.log_prior)
+    if cheap:
+        log_prior = _PARTS.get(form.fill) or _of_form(form.fill)
+    else:
+        log_prior = _with_prior(form.fill, coefficients.log_prior)
     zero = np.zeros(form.dim)
     hyper = _packed(form, coefficients, laws)
-    return ReadyClosed(log_prior, hyper, form.walking(start), zero, flat, form, coefficients, laws)
+    return ReadyClosed(log_prior, hyper, form.to_chain(start), zero, flat, form, coefficients, laws)

@@ -40,10 +40,10 @@ class Logarithm(Form):
     def numbers(self) -> np.ndarray:
         return np.empty(0)
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
+    def to_user(self, points: np.ndarray) -> np.ndarray:
         return np.concatenate([points[..., :-1], np.exp(points[..., -1:])], axis=-1)
 
-    def walking(self, point: np.ndarray) -> np.ndarray:
+    def to_chain(self, point: np.ndarray) -> np.ndarray:
         return np.append(point[:-1], np.log(point[-1]))
 
 
@@ -156,10 +156,10 @@ class Probability(Form):
         """So wide a normal law that it is flat between 0 and 1."""
         return Laws(*(np.array([value]) for value in (float(NORMAL), 0.5, 1e6, 1.0)))
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
+    def to_user(self, points: np.ndarray) -> np.ndarray:
         return np.concatenate([points[..., :-1], 1 / (1 + np.exp(-points[..., -1:]))], axis=-1)
 
-    def walking(self, point: np.ndarray) -> np.ndarray:
+    def to_chain(self, point: np.ndarray) -> np.ndarray:
         return np.append(point[:-1], np.log(point[-1] / (1 - point[-1])))
 
 
@@ -183,13 +183,13 @@ class ProbabilityAndDispersion(Dispersion):
         large = self.fill is fill_dispersion_of_large
         self.fill = fill_probability_and_dispersion_of_large if large else fill_probability_and_dispersion  # type: ignore[misc]
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
-        found = super().natural(points)
+    def to_user(self, points: np.ndarray) -> np.ndarray:
+        found = super().to_user(points)
         found[..., -2] = 1 / (1 + np.exp(-points[..., -2]))
         return found
 
-    def walking(self, point: np.ndarray) -> np.ndarray:
-        found = super().walking(point)
+    def to_chain(self, point: np.ndarray) -> np.ndarray:
+        found = super().to_chain(point)
         found[-2] = np.log(point[-2] / (1 - point[-2]))
         return found
 
@@ -258,10 +258,10 @@ class Cutpoints(Form):
         theta, cuts = points[..., : self.coefficients], points[..., self.coefficients :]
         return np.concatenate([theta, cuts + sign * (theta @ self.origin)[..., None]], axis=-1)
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
+    def to_user(self, points: np.ndarray) -> np.ndarray:
         return self._moved(points, 1.0)
 
-    def walking(self, point: np.ndarray) -> np.ndarray:
+    def to_chain(self, point: np.ndarray) -> np.ndarray:
         return self._moved(point, -1.0)
 
     def expansion(self, theta: np.ndarray) -> PriorExpansion:
@@ -271,8 +271,8 @@ class Cutpoints(Form):
             return PriorExpansion(np.inf, gradient, hessian)
         n, apart = self.between, np.diff(np.eye(len(at)), axis=0)  # (gaps, cutpoints)
         with np.errstate(over="ignore"):
-            slope, bend = -n / np.expm1(gaps), n / (4 * np.sinh(gaps / 2) ** 2)
-        gradient[at], hessian[np.ix_(at, at)] = apart.T @ slope, apart.T @ (bend[:, None] * apart)
+            slope, curvature = -n / np.expm1(gaps), n / (4 * np.sinh(gaps / 2) ** 2)
+        gradient[at], hessian[np.ix_(at, at)] = apart.T @ slope, apart.T @ (curvature[:, None] * apart)
         return PriorExpansion(-float(n @ np.log(-np.expm1(-gaps))), gradient, hessian)
 
     def thirds(self, theta: np.ndarray, factor: np.ndarray) -> np.ndarray:

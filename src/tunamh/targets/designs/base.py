@@ -93,34 +93,34 @@ class Block(Protocol):
     def pack(self, rows: np.ndarray) -> None:
         """Write the features into the first ``numbers.width`` columns of packed rows."""
 
-    def dot(self, theta: np.ndarray) -> np.ndarray:
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
         """``X theta``, the linear predictors, the offset included where there is one."""
 
-    def dots(self, points: np.ndarray) -> np.ndarray:
+    def matvecs(self, points: np.ndarray) -> np.ndarray:
         """The same at points (k, d), one after the other."""
 
-    def times(self, matrix: np.ndarray) -> np.ndarray:
+    def matmat(self, matrix: np.ndarray) -> np.ndarray:
         """``X matrix``."""
 
-    def reach(self, vector: np.ndarray) -> np.ndarray:
+    def abs_matvec(self, vector: np.ndarray) -> np.ndarray:
         """``|X| |vector|``: what ``X vector`` would be if nothing cancelled."""
 
-    def moment(self, values: np.ndarray) -> np.ndarray:
+    def rmatvec(self, values: np.ndarray) -> np.ndarray:
         """``X' values``."""
 
     def sandwich(self, weight: np.ndarray, frame: Frame | None = None) -> np.ndarray:
         """``X' diag(weight) X``, in the coordinates of ``frame`` where there is one."""
 
-    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+    def column_squares(self, kept: np.ndarray | None = None) -> np.ndarray:
         """Per column, the sum of squares (over the rows that are kept)."""
 
-    def lengths(self) -> np.ndarray:
+    def row_norms(self) -> np.ndarray:
         """Per row, ``|x_i|``."""
 
-    def norms(self, factor: np.ndarray) -> np.ndarray:
+    def whitened_norms(self, factor: np.ndarray) -> np.ndarray:
         """Per row, ``|factor' x_i|``; for one predictor."""
 
-    def largest(self) -> np.ndarray:
+    def row_max(self) -> np.ndarray:
         """Per row, the largest ``|x_ij|``."""
 
 

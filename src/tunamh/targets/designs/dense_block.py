@@ -23,34 +23,34 @@ class DenseBlock:
         features[:, d : 2 * ((d + 1) // 2) if self.single else d] = 0.0  # the other half of an odd feature
         features[:, :d] = self.X
 
-    def dot(self, theta: np.ndarray) -> np.ndarray:
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
         return self.X @ theta
 
-    def dots(self, points: np.ndarray) -> np.ndarray:
+    def matvecs(self, points: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray((self.X @ points.T).T)
 
-    def times(self, matrix: np.ndarray) -> np.ndarray:
+    def matmat(self, matrix: np.ndarray) -> np.ndarray:
         return self.X @ matrix
 
-    def reach(self, vector: np.ndarray) -> np.ndarray:
+    def abs_matvec(self, vector: np.ndarray) -> np.ndarray:
         return np.abs(self.X) @ np.abs(vector)
 
-    def moment(self, values: np.ndarray) -> np.ndarray:
+    def rmatvec(self, values: np.ndarray) -> np.ndarray:
         return values @ self.X
 
     def sandwich(self, weight: np.ndarray, frame: Frame | None = None) -> np.ndarray:
         Z = self.X if frame is None else self.X @ frame.columns
         return Z.T @ (weight[:, None] * Z)
 
-    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+    def column_squares(self, kept: np.ndarray | None = None) -> np.ndarray:
         X = self.X if kept is None else self.X[kept]
         return np.einsum("ij,ij->j", X, X)
 
-    def lengths(self) -> np.ndarray:
+    def row_norms(self) -> np.ndarray:
         return np.sqrt(np.einsum("ij,ij->i", self.X, self.X))
 
-    def norms(self, factor: np.ndarray) -> np.ndarray:
-        return lengths_of_rows(self.times(factor))
+    def whitened_norms(self, factor: np.ndarray) -> np.ndarray:
+        return lengths_of_rows(self.matmat(factor))
 
-    def largest(self) -> np.ndarray:
+    def row_max(self) -> np.ndarray:
         return np.abs(self.X).max(axis=1)

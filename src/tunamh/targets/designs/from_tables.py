@@ -11,12 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ...tables.levels import categories
-from ...tables.matrices import as_matrix, column_names
-from ...tables.sparse import checked_rows, is_sparse
+from ...rows.source import level_positions
+from ...tables.columns import Factor
+from ...tables.frames import Frame
+from ...tables.libraries import is_sparse
+from ...tables.matrices import as_matrix, classes, named_frame
+from ...tables.sparse import checked_rows
 from .base import Design
 from .dense import DenseDesign
-from .indexed import NOWHERE, GatheredDesign
+from .indexed import NOWHERE, IndexedDesign
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,21 +46,17 @@ def as_design(X: Any, what: str = "X") -> tuple[Design, list[str] | None]:
         return X.design, X.names
     if is_sparse(X):
         return _sparse(X, what), None
-    names = column_names(X)
-    labels = [] if names is None else list(getattr(X, "column_names", None) or X.columns)
-    if len(set(labels)) < len(labels):
-        as_matrix(X, what)  # says which names are given twice
-    factors = {
-        label: (found.codes, found.levels)
-        for label in labels
-        if (found := categories(X[label], f"{what}, column {label}")) is not None
-    }
-    if not factors:
-        return DenseDesign(as_matrix(X, what)), names
-    return _with_factors(X, what, labels, factors)
+    frame = named_frame(X, what)
+    if frame is None:
+        return DenseDesign(as_matrix(X, what)), None
+    found = {name: classes(column, what, f", column {name}", text=False) for name, column in frame.columns.items()}
+    factors = {name: factor for name, factor in found.items() if factor is not None}
+    if factors:
+        return _with_factors(frame, what, factors)
+    return DenseDesign(as_matrix(frame, what)), frame.names
 
 
-def _sparse(X: Any, what: str) -> GatheredDesign:
+def _sparse(X: Any, what: str) -> IndexedDesign:
     """Rows padded to the longest: positions, and values unless all of them are 1."""
     rows = checked_rows(X, what)
     rows.sum_duplicates()
@@ -74,24 +73,19 @@ def _sparse(X: Any, what: str) -> GatheredDesign:
     if not (rows.data == 1).all():
         values = np.zeros(positions.shape)
         values[row, slot] = rows.data
-    return GatheredDesign(np.empty((n_rows, 0)), positions, values, dim)
+    return IndexedDesign(np.empty((n_rows, 0)), positions, values, dim)
 
 
-def _with_factors(
-    X: Any, what: str, labels: list[Any], factors: dict[Any, tuple[np.ndarray, list[str]]]
-) -> tuple[Design, list[str]]:
-    whole = [label for label in labels if label not in factors]
-    n_rows = len(next(iter(factors.values()))[0])
+def _with_factors(frame: Frame, what: str, factors: dict[str, Factor]) -> tuple[Design, list[str]]:
+    whole = [name for name in frame.names if name not in factors]
+    n_rows = frame.n_rows
     numbers = np.empty((n_rows, 0))
     if whole:
-        numbers = np.asarray(as_matrix(X.select(whole) if hasattr(X, "select") else X[whole], what), dtype=np.float64)
-    positions = np.full((n_rows, len(factors)), NOWHERE, dtype=np.int32)
-    parameters, begins = [str(label) for label in whole], len(whole)
-    for k, (name, (codes, levels)) in enumerate(factors.items()):
-        positions[:, k] = np.where(codes > 0, begins + codes - 1, NOWHERE)
-        parameters += [f"{name}[{level}]" for level in levels[1:]]
-        begins += len(levels) - 1
-    if begins == 0:
+        numbers = np.asarray(as_matrix(frame.select(whole), what), dtype=np.float64)
+    sizes = [len(factor.levels) for factor in factors.values()]
+    positions, dim = level_positions([factor.codes for factor in factors.values()], sizes, len(whole))
+    if dim == 0:
         raise ValueError(f"{what} has one level in every column of categories and no other column: nothing varies.")
-    levels_of = {str(name): list(levels) for name, (_, levels) in factors.items()}
-    return GatheredDesign(numbers, positions, None, begins, levels_of), parameters
+    names = [*whole, *(f"{name}[{level}]" for name, factor in factors.items() for level in factor.levels[1:])]
+    levels_of = {name: list(factor.levels) for name, factor in factors.items()}
+    return IndexedDesign(numbers, positions, None, dim, levels_of), names

@@ -118,7 +118,7 @@ def _pairs(positions, values, weight, out):
                         out[a, b] += scaled * (values[i, m] if values.size > 0 else 1.0)
 
 
-class GatheredBlock(NamedTuple):
+class IndexedBlock(NamedTuple):
     """Whole columns, positions and values (none: all 1) of some rows, and the number of parameters."""
 
     whole: np.ndarray
@@ -127,7 +127,7 @@ class GatheredBlock(NamedTuple):
     dim: int
 
     def dense(self) -> np.ndarray:
-        return self.times(np.eye(self.dim))
+        return self.matmat(np.eye(self.dim))
 
     def pack(self, rows: np.ndarray) -> None:
         columns, count = self.whole.shape[1], self.positions.shape[1]
@@ -138,23 +138,23 @@ class GatheredBlock(NamedTuple):
         indices.view(np.int32)[:, :count] = self.positions
         rows[:, at.values : at.values + self.values.shape[1]] = self.values
 
-    def dot(self, theta: np.ndarray) -> np.ndarray:
-        return self.times(theta[:, None])[:, 0]
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
+        return self.matmat(theta[:, None])[:, 0]
 
-    def dots(self, points: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(self.times(points.T).T)
+    def matvecs(self, points: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(self.matmat(points.T).T)
 
-    def times(self, matrix: np.ndarray) -> np.ndarray:
+    def matmat(self, matrix: np.ndarray) -> np.ndarray:
         columns = self.whole.shape[1]
         out = np.ascontiguousarray(self.whole @ matrix[:columns])
         _gather(self.positions, self.values, np.ascontiguousarray(matrix, dtype=np.float64), out)
         return out
 
-    def reach(self, vector: np.ndarray) -> np.ndarray:
-        sizes = GatheredBlock(np.abs(self.whole), self.positions, np.abs(self.values), self.dim)
-        return sizes.dot(np.abs(vector))
+    def abs_matvec(self, vector: np.ndarray) -> np.ndarray:
+        sizes = IndexedBlock(np.abs(self.whole), self.positions, np.abs(self.values), self.dim)
+        return sizes.matvec(np.abs(vector))
 
-    def moment(self, values: np.ndarray) -> np.ndarray:
+    def rmatvec(self, values: np.ndarray) -> np.ndarray:
         columns = self.whole.shape[1]
         out = np.zeros((self.dim, 1))
         out[:columns, 0] = values @ self.whole
@@ -163,7 +163,7 @@ class GatheredBlock(NamedTuple):
 
     def sandwich(self, weight: np.ndarray, frame: Frame | None = None) -> np.ndarray:
         if frame is not None:
-            Z = self.times(frame.columns)
+            Z = self.matmat(frame.columns)
             return Z.T @ (weight[:, None] * Z)
         columns, weighted = self.whole.shape[1], weight[:, None] * self.whole
         out = np.zeros((self.dim, self.dim))
@@ -175,23 +175,23 @@ class GatheredBlock(NamedTuple):
         out[:columns, :columns] += self.whole.T @ weighted
         return out
 
-    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+    def column_squares(self, kept: np.ndarray | None = None) -> np.ndarray:
         chosen = np.ones(len(self.whole)) if kept is None else kept.astype(np.float64)
-        return GatheredBlock(self.whole**2, self.positions, self.values**2, self.dim).moment(chosen)
+        return IndexedBlock(self.whole**2, self.positions, self.values**2, self.dim).rmatvec(chosen)
 
-    def lengths(self) -> np.ndarray:
-        return np.sqrt(GatheredBlock(self.whole**2, self.positions, self.values**2, self.dim).dot(np.ones(self.dim)))
+    def row_norms(self) -> np.ndarray:
+        return np.sqrt(IndexedBlock(self.whole**2, self.positions, self.values**2, self.dim).matvec(np.ones(self.dim)))
 
-    def norms(self, factor: np.ndarray) -> np.ndarray:
-        return lengths_of_rows(self.times(factor))
+    def whitened_norms(self, factor: np.ndarray) -> np.ndarray:
+        return lengths_of_rows(self.matmat(factor))
 
-    def largest(self) -> np.ndarray:
+    def row_max(self) -> np.ndarray:
         there = self.positions != NOWHERE
         values = np.where(there, np.abs(self.values) if self.values.size else 1.0, 0.0)
         return np.maximum(np.abs(self.whole).max(axis=1, initial=0.0), values.max(axis=1, initial=0.0))
 
 
-class GatheredDesign(Design):
+class IndexedDesign(Design):
     """Whole columns (N, k), positions (N, F) of the others in ``theta``, and their values (none: all 1)."""
 
     parts = DesignParts(_dots, _dot, _sizes)
@@ -212,23 +212,23 @@ class GatheredDesign(Design):
         width = FEATURES.places(columns=columns, positions=count).values + self.values.shape[1]
         self.numbers = DesignNumbers(width, False, columns, count, values is not None)
 
-    def block(self, rows: Any) -> GatheredBlock:
-        return GatheredBlock(
+    def block(self, rows: Any) -> IndexedBlock:
+        return IndexedBlock(
             rows_in_double(self.whole[rows]),
             np.ascontiguousarray(self.positions[rows]),
             np.ascontiguousarray(self.values[rows]),
             self.dim,
         )
 
-    def take(self, index: np.ndarray) -> GatheredDesign:
+    def take(self, index: np.ndarray) -> IndexedDesign:
         values = self.values[index] if self.numbers.valued else None
-        return GatheredDesign(self.whole[index], self.positions[index], values, self.dim)
+        return IndexedDesign(self.whole[index], self.positions[index], values, self.dim)
 
-    def on_columns(self, which: np.ndarray) -> GatheredDesign:
+    def on_columns(self, which: np.ndarray) -> IndexedDesign:
         new = np.where(which, np.cumsum(which) - 1, NOWHERE).astype(np.int32)
         positions = np.where(self.positions == NOWHERE, NOWHERE, new[self.positions])
         values = self.values if self.numbers.valued else None
-        return GatheredDesign(self.whole[:, which[: self.whole.shape[1]]], positions, values, int(which.sum()))
+        return IndexedDesign(self.whole[:, which[: self.whole.shape[1]]], positions, values, int(which.sum()))
 
     def arrays(self, what: str = "X") -> dict[str, np.ndarray]:
         held: dict[str, np.ndarray] = {

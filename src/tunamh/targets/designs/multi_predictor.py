@@ -138,7 +138,7 @@ def _sizes(theta, rows, i, hyper):
     return terms * (1.0 + count / 32.0), np.sqrt(squares)
 
 
-class SeveralLayout(Layout):
+class MultiPredictorLayout(Layout):
     """How blocks of columns lie side by side in a packed row, and the terms they make.
 
     ``blocks`` are the designs' numbers and how many parameters each has; None is a column of ones.
@@ -174,11 +174,11 @@ class SeveralLayout(Layout):
 # ------------------------------------------------------------------------------------------ sums over blocks of rows
 
 
-class SeveralBlock(NamedTuple):
+class MultiPredictorBlock(NamedTuple):
     """Blocks of columns of some rows (None: a column of ones) in a layout."""
 
     blocks: tuple[Block | None, ...]
-    layout: SeveralLayout
+    layout: MultiPredictorLayout
     n_rows: int
 
     def _pairs(self) -> Iterator[tuple[Term, Block | None, slice]]:
@@ -186,40 +186,40 @@ class SeveralBlock(NamedTuple):
             yield term, self.blocks[term.block], slice(term.start, term.start + self.layout.dims[term.block])
 
     def dense(self) -> np.ndarray:
-        return self.times(np.eye(self.layout.dim))
+        return self.matmat(np.eye(self.layout.dim))
 
     def pack(self, rows: np.ndarray) -> None:
         for block, first in zip(self.blocks, self.layout.firsts, strict=True):
             if block is not None:
                 block.pack(rows[:, first:])
 
-    def dot(self, theta: np.ndarray) -> np.ndarray:
-        return self.dots(theta[None, :])[0]
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
+        return self.matvecs(theta[None, :])[0]
 
-    def dots(self, points: np.ndarray) -> np.ndarray:
+    def matvecs(self, points: np.ndarray) -> np.ndarray:
         out = np.zeros((len(points), self.layout.predictors, self.n_rows))
         for term, block, stretch in self._pairs():
             part_of = np.ascontiguousarray(points[:, stretch])
-            out[:, term.predictor] += part_of if block is None else block.dots(part_of)
+            out[:, term.predictor] += part_of if block is None else block.matvecs(part_of)
         return out
 
-    def times(self, matrix: np.ndarray) -> np.ndarray:
+    def matmat(self, matrix: np.ndarray) -> np.ndarray:
         out = np.zeros((self.layout.predictors, self.n_rows, matrix.shape[1]))
         for term, block, stretch in self._pairs():
             part_of = np.ascontiguousarray(matrix[stretch])
-            out[term.predictor] += part_of if block is None else block.times(part_of)
+            out[term.predictor] += part_of if block is None else block.matmat(part_of)
         return out
 
-    def moment(self, values: np.ndarray) -> np.ndarray:
+    def rmatvec(self, values: np.ndarray) -> np.ndarray:
         out = np.zeros(self.layout.dim)
         for term, block, stretch in self._pairs():
             value = np.ascontiguousarray(values[term.predictor])
-            out[stretch] += value.sum() if block is None else block.moment(value)
+            out[stretch] += value.sum() if block is None else block.rmatvec(value)
         return out
 
     def sandwich(self, weight: np.ndarray, frame: Frame | None = None) -> np.ndarray:
         if frame is not None:
-            Z = self.times(frame.columns)
+            Z = self.matmat(frame.columns)
             return np.asarray(
                 sum(
                     a.T @ (w[:, None] * b)
@@ -234,32 +234,32 @@ class SeveralBlock(NamedTuple):
                 out[rows, columns] += _cross(left, right, of_pair)
         return out
 
-    def reach(self, vector: np.ndarray) -> np.ndarray:
+    def abs_matvec(self, vector: np.ndarray) -> np.ndarray:
         return np.abs(self.dense()) @ np.abs(vector)
 
-    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+    def column_squares(self, kept: np.ndarray | None = None) -> np.ndarray:
         out = np.zeros(self.layout.dim)
         ones = self.n_rows if kept is None else np.count_nonzero(kept)
         for _, block, stretch in self._pairs():
-            out[stretch] += ones if block is None else block.squares(kept)
+            out[stretch] += ones if block is None else block.column_squares(kept)
         return out
 
-    def lengths(self) -> np.ndarray:
+    def row_norms(self) -> np.ndarray:
         return np.linalg.norm(self.dense(), axis=2)
 
-    def norms(self, factor: np.ndarray) -> np.ndarray:
-        return np.linalg.norm(self.times(factor), axis=2)
+    def whitened_norms(self, factor: np.ndarray) -> np.ndarray:
+        return np.linalg.norm(self.matmat(factor), axis=2)
 
-    def largest(self) -> np.ndarray:
+    def row_max(self) -> np.ndarray:
         return np.abs(self.dense()).max(axis=2)
 
 
 def _cross(left: Block | None, right: Block | None, weight: np.ndarray) -> Any:
     """``X_left' diag(weight) X_right``."""
     if left is None:
-        return weight.sum() if right is None else right.moment(weight)[None, :]
+        return weight.sum() if right is None else right.rmatvec(weight)[None, :]
     if right is None:
-        return left.moment(weight)[:, None]
+        return left.rmatvec(weight)[:, None]
     if left is right:
         return left.sandwich(weight)
     return left.dense().T @ (weight[:, None] * right.dense())

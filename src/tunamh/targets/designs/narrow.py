@@ -42,18 +42,18 @@ class NarrowBlock(DenseBlock):
         else:
             features[:, :d] = self.columns.T
 
-    def dot(self, theta: np.ndarray) -> np.ndarray:
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
         found = np.empty(self.columns.shape[1])
         _dot(self.columns.reshape(-1), np.array(theta, np.float64), found)
         return found
 
-    def dots(self, points: np.ndarray) -> np.ndarray:
+    def matvecs(self, points: np.ndarray) -> np.ndarray:
         found = np.empty((len(points), self.columns.shape[1]))
         for at, point in zip(found, points, strict=True):
-            at[:] = self.dot(point)
+            at[:] = self.matvec(point)
         return found
 
-    def moment(self, values: np.ndarray) -> np.ndarray:
+    def rmatvec(self, values: np.ndarray) -> np.ndarray:
         found = np.empty(len(self.columns))
         _moment(self.columns.reshape(-1), np.require(values, np.float64, ["C", "W"]), found)
         return found
@@ -66,7 +66,7 @@ class NarrowBlock(DenseBlock):
         _sandwich(self.columns.reshape(-1), np.require(weight, np.float64, ["C", "W"]), found)
         return found
 
-    def norms(self, factor: np.ndarray) -> np.ndarray:
+    def whitened_norms(self, factor: np.ndarray) -> np.ndarray:
         found = np.empty(self.columns.shape[1])
         _norms(self.columns.reshape(-1), np.array(factor.T, np.float64, order="C").reshape(-1), found)
         return found

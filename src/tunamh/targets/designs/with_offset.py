@@ -10,17 +10,17 @@ from ..._linear import Frame
 from .base import Block, Design
 
 
-class ShiftedBlock:
+class BlockWithOffset:
     """A block of another design whose predictors have an offset; its columns are the same."""
 
     def __init__(self, block: Block, offset: np.ndarray, width: int):
         self.block, self.offset, self.width = block, offset, width
 
-    def dot(self, theta: np.ndarray) -> np.ndarray:
-        return self.block.dot(theta) + self.offset
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
+        return self.block.matvec(theta) + self.offset
 
-    def dots(self, points: np.ndarray) -> np.ndarray:
-        return self.block.dots(points) + self.offset
+    def matvecs(self, points: np.ndarray) -> np.ndarray:
+        return self.block.matvecs(points) + self.offset
 
     def pack(self, rows: np.ndarray) -> None:
         self.block.pack(rows)
@@ -29,32 +29,32 @@ class ShiftedBlock:
     def dense(self) -> np.ndarray:
         return self.block.dense()
 
-    def times(self, matrix: np.ndarray) -> np.ndarray:
-        return self.block.times(matrix)
+    def matmat(self, matrix: np.ndarray) -> np.ndarray:
+        return self.block.matmat(matrix)
 
-    def reach(self, vector: np.ndarray) -> np.ndarray:
-        return self.block.reach(vector)
+    def abs_matvec(self, vector: np.ndarray) -> np.ndarray:
+        return self.block.abs_matvec(vector)
 
-    def moment(self, values: np.ndarray) -> np.ndarray:
-        return self.block.moment(values)
+    def rmatvec(self, values: np.ndarray) -> np.ndarray:
+        return self.block.rmatvec(values)
 
     def sandwich(self, weight: np.ndarray, frame: Frame | None = None) -> np.ndarray:
         return self.block.sandwich(weight, frame)
 
-    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
-        return self.block.squares(kept)
+    def column_squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+        return self.block.column_squares(kept)
 
-    def lengths(self) -> np.ndarray:
-        return self.block.lengths()
+    def row_norms(self) -> np.ndarray:
+        return self.block.row_norms()
 
-    def norms(self, factor: np.ndarray) -> np.ndarray:
-        return self.block.norms(factor)
+    def whitened_norms(self, factor: np.ndarray) -> np.ndarray:
+        return self.block.whitened_norms(factor)
 
-    def largest(self) -> np.ndarray:
-        return self.block.largest()
+    def row_max(self) -> np.ndarray:
+        return self.block.row_max()
 
 
-class ShiftedDesign(Design):
+class DesignWithOffset(Design):
     """A design with an offset, which lies behind its features."""
 
     def __init__(self, design: Design, offset: np.ndarray):
@@ -63,13 +63,13 @@ class ShiftedDesign(Design):
         self.numbers = design.numbers._replace(width=design.numbers.width + 1, shifted=True)
 
     def block(self, rows: Any) -> Block:
-        return ShiftedBlock(self.design.block(rows), self.offset[rows], self.numbers.width)
+        return BlockWithOffset(self.design.block(rows), self.offset[rows], self.numbers.width)
 
     def take(self, index: np.ndarray) -> Design:
-        return ShiftedDesign(self.design.take(index), self.offset[index])
+        return DesignWithOffset(self.design.take(index), self.offset[index])
 
     def on_columns(self, which: np.ndarray) -> Design:
-        return ShiftedDesign(self.design.on_columns(which), self.offset)
+        return DesignWithOffset(self.design.on_columns(which), self.offset)
 
     def arrays(self, what: str = "X") -> dict[str, np.ndarray]:
         return {**self.design.arrays(what), "offset": self.offset}

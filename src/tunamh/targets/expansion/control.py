@@ -15,23 +15,22 @@ from ..search.newton import best_mode
 
 @dataclass(frozen=True)
 class Taylor:
-    """Taylor expansion of every row's energy about a centre; maps a target to one with the same posterior.
+    """Taylor expansion of every row's energy about a centre. The new target has the same posterior.
 
-    ``sample(target, control=Taylor(order=2))`` and ``sample(Taylor(order=2)(target))`` say the same. The remainders and
-    their bounds are those of spec 5a; exact under every test. SMH-1 and SMH-2 are `FactorizedMH` on targets of order 1
-    and 2.
+    ``sample(target, control=Taylor(order=2))`` and ``sample(Taylor(order=2)(target))`` are the same. Spec 5a has the
+    remainders and their bounds. Every test stays exact. `FactorizedMH` on targets of order 1 and 2 is SMH-1 and SMH-2.
 
     Parameters
     ----------
     order : 1 or 2
         Remainders shrink with the square (1) or the cube (2) of the distance from the centre.
     centre : (d,), optional
-        Where to expand. None: a mode of the posterior, found on samples of the rows and then on all. Any centre is
-        exact.
+        The centre of the expansion. Default: a mode of the posterior, found on samples of the rows and then on all
+        rows. Any centre is exact.
     whiten : bool
-        Measure distances in the metric of the posterior precision at the centre (spec 5d), else Euclidean ones.
+        True: measure distances in the metric of the posterior precision at the centre (spec 5d). False: Euclidean.
     original_bounds : bool
-        The looser l1 bounds of the SMH paper, for comparison.
+        Use the looser l1 bounds of the SMH paper, for comparison.
     """
 
     order: int = 2

@@ -71,12 +71,12 @@ def firefly(target: GLM, centre: np.ndarray | None) -> TaylorTarget:
 
     def fill(rows: np.ndarray, block: Rows) -> tuple[np.ndarray, np.ndarray]:
         X, y, weight = block.X, block.y, weight_of(block, temper)
-        below = lower_bound(y, None if centre is None else X.dot(centre))
+        below = lower_bound(y, None if centre is None else X.matvec(centre))
         columns = FIREFLY_ROW.columns(rows, width=width)
         columns.bound[:], columns.anchor[:] = 0.0, below.anchor
         columns.curvature[:], columns.slope[:], columns.constant[:] = below.a, below.b, below.k
-        from_offset = below.anchor - X.dot(np.zeros(d))  # bounds are tight at eta = anchor, x.theta + offset
-        return X.moment(weight * (2 * below.a * from_offset - below.b)), X.sandwich(-2 * weight * below.a)
+        from_offset = below.anchor - X.matvec(np.zeros(d))  # bounds are tight at eta = anchor, x.theta + offset
+        return X.rmatvec(weight * (2 * below.a * from_offset - below.b)), X.sandwich(-2 * weight * below.a)
 
     slope, curvature = np.zeros(d), np.zeros((d, d))
 

@@ -63,26 +63,26 @@ class OnePredictor:
         return out
 
     def energies_at(self, X: Block, points: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        return np.array([weight @ self.energies(eta, y) for eta in X.dots(points)])
+        return np.array([weight @ self.energies(eta, y) for eta in X.matvecs(points)])
 
     def slope(self, X: Block, theta: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
         """Energy and gradient."""
-        eta = X.dot(theta)
+        eta = X.matvec(theta)
         slopes = weight * self.family.derivatives(eta, y)[0]
-        return float(weight @ self.energies(eta, y)), X.moment(slopes)
+        return float(weight @ self.energies(eta, y)), X.rmatvec(slopes)
 
     def expansion(
         self, X: Block, theta: np.ndarray, y: np.ndarray, weight: np.ndarray, frame: Frame | None
     ) -> tuple[float, np.ndarray, np.ndarray]:
         """Energy, gradient and Hessian, the latter in the coordinates of ``frame``."""
-        eta = X.dot(theta)
+        eta = X.matvec(theta)
         first, second, _ = self.family.derivatives(eta, y)
         energy = float(weight @ self.energies(eta, y))
-        return energy, X.moment(weight * first), X.sandwich(weight * second, frame)
+        return energy, X.rmatvec(weight * first), X.sandwich(weight * second, frame)
 
     def first_bounds(self, X: Block, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """``c_i = weight_i sup|f'| |x_i|``; what does not move has bound zero, however steep the family."""
-        size = weight * X.lengths()
+        size = weight * X.row_norms()
         return np.multiply(self.family.suprema(y).first, size, out=np.zeros(len(y)), where=size > 0)
 
     @property
@@ -116,8 +116,8 @@ class OnePredictor:
         self, columns: Any, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int
     ) -> RowSums:
         """Fill ``c_i = weight_i L |A^-1/2 x_i|^{order+1}`` and the centre's columns of packed rows (spec 5a, 5d)."""
-        order, eta = at.order, X.dot(at.centre)
-        size = X.largest() if at.original else X.norms(at.factor)
+        order, eta = at.order, X.matvec(at.centre)
+        size = X.row_max() if at.original else X.whitened_norms(at.factor)
         costly = order == 2 and self.family.rough_bounds is not None
         everywhere = None if costly else np.asarray(self.family.suprema(y)[order])
         own, factors = at.ladder.constants(
@@ -135,7 +135,7 @@ class OnePredictor:
         columns.bound[:] = weight * own * (square if order == 1 else square * size)
         columns.eta[:], columns.slope[:], columns.curvature[:] = eta, first, second
         leverage = float(np.max(weight * np.abs(second) * square))
-        thirds = X.moment(weight * third * square) @ at.factor
+        thirds = X.rmatvec(weight * third * square) @ at.factor
         return RowSums(factors, leverage, float(size.max()), thirds)
 
 

@@ -187,11 +187,11 @@ class TaylorTarget(Target):
         fields = {name: getattr(self, name) for name in ("order", "centre", "gradient", "hessian", "root")}
         return pack_hyper(self.own_numbers, EXPANDED.pack(**fields, **self.bounds.trust._asdict()))
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
-        return self.base.natural(points)
+    def to_user(self, points: np.ndarray) -> np.ndarray:
+        return self.base.to_user(points)
 
-    def walking(self, point: np.ndarray) -> np.ndarray:
-        return self.base.walking(point)
+    def to_chain(self, point: np.ndarray) -> np.ndarray:
+        return self.base.to_chain(point)
 
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:

@@ -43,14 +43,12 @@ class Whitened(TaylorTarget):
 
     def __init__(self, plain: TaylorTarget, distance: Any):
         whole = plain._prior
-        self._settle(
-            **plain._facts,
+        self._settle_like(
+            plain,
             prior_at_centre=plain.prior_at_centre,
             metric=plain.metric,
             reference=plain.reference,
             total_bound=plain.total_bound,
-        )
-        self._settle(
             parts=plain.parts._replace(locate=_unwhiten, distance=distance, offset=_white_offset),
             _prior=whole.without(plain.centre, plain.prior_at_centre) if plain.order == 2 else whole,
         )

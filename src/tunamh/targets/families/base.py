@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..observations.row_layout import Arrangement, column_names
+from ..observations.row_layout import RowLayout, column_names
 from .likelihood import LowerBound, OnePredictorLikelihood, Suprema
 from .links import IDENTITY, Link
 
 if TYPE_CHECKING:
     from ...rows.source import Rows
-    from ...tables.levels import Coded
+    from ...tables.columns import Factor
     from ..observations.observed import InMemory, Observations
     from .responses import ResponseDistribution
 
@@ -30,14 +30,17 @@ class Responses(Enum):
     REALS = "real"
     COUNTS = "counts"
     POSITIVE = "positive"
-    SHARES = "shares"
+    PROPORTIONS = "proportions"
     CLASSES = "classes"
 
 
 class Location(NamedTuple):
-    """Where linear predictors may be expected before the data are seen, and the unit in which they vary."""
+    """Where linear predictors may be expected before the data are seen, and the unit in which they vary.
 
-    centre: float
+    ``centre`` is None for a user's own family that does not say what its responses are.
+    """
+
+    centre: float | None
     unit: float
 
 
@@ -45,7 +48,7 @@ _TYPICAL = 0.6745  # the median of the absolute value of a standard normal
 
 
 class BaseFamily(ABC):
-    """A family of responses. A subclass overrides what is not true of it; the words are those of results and errors."""
+    """A response family. A subclass overrides the defaults that are not true for it."""
 
     responses: ClassVar[Responses | None] = None
     """None: any numbers, such as a user's own family may take."""
@@ -67,7 +70,7 @@ class BaseFamily(ABC):
     """Of those that columns describe."""
 
     def known_parameters(self) -> dict[str, float]:
-        """Those that have a known number, those of a family within it included."""
+        """The parameters with a known value, including those of an inner family."""
         found: dict[str, float] = {}
         for name, value in self.settings().items():
             if isinstance(value, BaseFamily):
@@ -81,7 +84,7 @@ class BaseFamily(ABC):
         return {one.name: vars(self)[one.name] for one in fields(self)} if is_dataclass(self) else {}
 
     def parameter_prior(self, name: str) -> Any:
-        """The prior that the user gave a parameter, None where there is none."""
+        """The user's prior of a parameter; None if there is none."""
         return self.settings().get(name)
 
     # --------------------------------------------------------------------------------------------- what it may be given
@@ -92,22 +95,22 @@ class BaseFamily(ABC):
     """Of labels: whether ``k`` of ``n`` trials may be one row of weight ``n`` and response ``k/n``."""
 
     def for_trials(self) -> BaseFamily:
-        """The family of such rows."""
+        """The family for rows with trials."""
         return self
 
     def of_trials(self, found: InMemory, trials: np.ndarray) -> InMemory:
-        """Of labels: rows of ``k`` successes of ``n``."""
+        """For binary families: rows of ``k`` successes in ``n`` trials."""
         raise NotImplementedError
 
-    def class_codes(self, found: Coded) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Of classes: codes and names of those that a user gave by name."""
+    def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
+        """For families of classes: codes and names of the user's classes."""
         raise NotImplementedError
 
     def check(self, y: np.ndarray) -> None:  # noqa: B027 - a family may take any numbers
-        """Raise a ValueError for responses that the family does not know."""
+        """Raise a ValueError for responses that the family does not allow."""
 
     def warnings(self, observations: Observations) -> list[str]:
-        """What a person should be told of these rows: whole sentences."""
+        """Warnings about these rows, as whole sentences."""
         return []
 
     @property
@@ -121,8 +124,8 @@ class BaseFamily(ABC):
     # --------------------------------------------------------------------------------------------------- rows and scale
 
     @abstractmethod
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
-        """The rows as compiled code sees them, the unknown parameters, their priors, coordinates and starts."""
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
+        """The rows for compiled code, and the unknown parameters with their priors, coordinates and initial values."""
 
     cutpoints_are_intercepts: ClassVar[bool] = False
     """Whether a formula must leave its intercept out."""
@@ -143,32 +146,34 @@ class BaseFamily(ABC):
     """The median of the absolute value of an error of scale 1."""
 
     def response(self, rows: Rows) -> np.ndarray:
-        """What is regressed."""
+        """The response of the linear regression."""
         return np.log(rows.y) if self.regresses_logarithm else rows.y
 
     @property
     def known_scale(self) -> float | None:
-        """Of the errors, where there are errors and their scale is a known number."""
+        """The scale of the errors, if it is a known number; otherwise None."""
         return None
 
     @property
     def unknown_scale(self) -> bool:
-        """Whether responses that are all equal leave the scale of errors without a posterior."""
+        """Whether the scale of the errors has no posterior if all responses are equal."""
         return False
 
     def with_default_scale(self, prior: Any) -> BaseFamily | None:
-        """With this prior of the errors' scale where the user gave none; None where there is no such scale."""
+        """The family with this prior of the scale, if the user set none; None if the family has no scale."""
         return None
 
     def location(
         self, y: np.ndarray, weights: np.ndarray | None = None, moments: tuple[float, float] | None = None
     ) -> Location:
-        """Where predictors may be expected, from the responses alone: for default priors (`tunamh.priors.default`).
+        """Expected centre and unit of the linear predictors, from the responses alone (for `tunamh.priors.default`).
 
-        Real responses, and logarithms where these are regressed, have their mean and standard deviation; for a robust
-        family the median absolute deviation, over 0.6745, where that is not zero. Behind a link the unit is 1.
-        ``moments`` are mean and standard deviation of all responses, where ``y`` is a sample of them.
+        For real responses, and for families of the log response, these are the mean and the standard deviation. A
+        robust family uses the median absolute deviation divided by 0.6745, if it is not zero. With a link the unit is
+        1. ``moments`` are the mean and the standard deviation of all responses, if ``y`` is a sample of them.
         """
+        if self.responses is None:
+            return Location(None, 1.0)
         values = np.asarray(y, dtype=np.float64)
         weights = np.ones(len(values)) if weights is None else weights
         if self.regresses_logarithm:
@@ -186,24 +191,25 @@ class BaseFamily(ABC):
     # ------------------------------------------------------------------------------------------ the response, the shell
 
     def response_distribution(self) -> ResponseDistribution | None:
-        """Of a response given its predictor; None: not known, and nothing but linear predictors can be predicted."""
+        """The distribution of a response given its predictor. None: only linear predictors can be predicted."""
         return None
 
     @classmethod
     def words(cls) -> dict[str, Callable[[], BaseFamily]]:
-        """What the shell calls it, and how that is made."""
+        """The family's names at the shell, and functions that make it."""
         return {} if cls.word is None else {cls.word: cls}
 
 
 class Family(BaseFamily, OnePredictorLikelihood):
-    """A family whose rows have one predictor and an energy of its own: derive from it to write one (`tunamh.extend`).
+    """Base class for your own family with one linear predictor (`tunamh.extend`).
 
-    ``energy``, ``rise``, ``derivatives`` and ``suprema`` are asked for; everything else has a default.
+    ``f(eta, y)`` is the energy (minus log-likelihood) of a row of weight 1. A subclass must have ``energy``, ``rise``,
+    ``derivatives`` and ``suprema``. Everything else has a default.
     """
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
-        """One predictor ``x.theta``, and nothing unknown but its coefficients."""
-        return Arrangement(observations, self, column_names(observations))
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
+        """One predictor ``x.theta``; only its coefficients are unknown."""
+        return RowLayout(observations, self, column_names(observations))
 
 
 def _moments(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:

@@ -15,13 +15,13 @@ from ...priors.independent import IndependentPrior
 from ...priors.positive import known_or_prior, refuse_flat
 from ..coordinates.shared import Logarithm
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement
+from ..observations.row_layout import RowLayout
 from .base import BaseFamily, Responses
 from .cubic_bounds import ranges, symmetric
 from .formula_likelihood import FormulaLikelihood
 from .links import LOG, LOGIT
 from .logistic import Logistic
-from .response_checks import check_shares
+from .response_checks import check_proportions
 from .responses import Parameters, ResponseDistribution
 from .second_parameter import WIDE, by_columns, described_by_columns, one_number, refuse_constant, start_at
 
@@ -32,15 +32,15 @@ _PIECES = 2  # a side, of boxes for jets
 
 @dataclass(frozen=True)
 class Beta(BaseFamily):
-    """Shares between 0 and 1 with mean ``1 / (1 + e^{-x.theta})``; the larger ``precision``, the narrower.
+    """Proportions between 0 and 1 with mean ``1 / (1 + e^{-x.theta})``; a larger ``precision`` lowers the variance.
 
-    ``precision`` is a prior, or left out: unknown, with a log-normal prior (`priors.LogNormal(1, 2)`). By
+    ``precision`` is a prior. By default it is unknown, with the prior `priors.LogNormal(1, 2)`. With
     ``predictors={"precision": Z}`` its logarithm is ``z.gamma``.
     """
 
     precision: Any = None
 
-    responses = Responses.SHARES
+    responses = Responses.PROPORTIONS
     word = "beta"
     link = LOGIT
     parameters = ("precision",)
@@ -53,9 +53,9 @@ class Beta(BaseFamily):
             settle(self, precision=known_or_prior("precision", self.precision))
 
     def check(self, y: np.ndarray) -> None:
-        check_shares(y)
+        check_proportions(y)
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         if described_by_columns(observations):
             return by_columns(
                 observations, BetaWithPrecision(), "precision", self.precision, start_at(observations, 1.0)
@@ -184,7 +184,7 @@ class BetaWithPrecision(FormulaLikelihood):
     rise = _beta_rise
 
     def check(self, y: np.ndarray) -> None:
-        check_shares(y)
+        check_proportions(y)
 
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
         """The sum of the terms' suprema, ``phi`` at its largest; those of ``K`` and its slopes by jets.

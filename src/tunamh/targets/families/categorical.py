@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...compiled import FamilyEnergy, FamilyRise, helper, part
-from ...tables.levels import Coded
-from ..observations.observed import Arranged, Observations
-from ..observations.row_layout import Arrangement, one_stretch_per_class
+from ...tables.columns import Factor
+from ..observations.observed import Observations, TransformedRows
+from ..observations.row_layout import RowLayout, one_stretch_per_class
 from .base import BaseFamily, Responses
 from .links import LOGIT
 from .multi_predictor import MultiPredictorLikelihood
+from .response_checks import refuse_where
 from .responses import Parameters, ResponseDistribution
 from .sigmoid import SIGMOID_THIRD
 
@@ -118,8 +119,8 @@ class Softmax(MultiPredictorLikelihood):
 class Categorical(BaseFamily):
     """Classes 0, 1, ..., K: ``p(y = k) ~ e^{x.theta_k}``, with ``theta_0 = 0`` (softmax with a reference class).
 
-    There are K vectors of coefficients; that of column ``x`` for class ``k`` is called ``x[k]``. Classes may be any
-    whole numbers, text or categories: the first of them, in their order, is the reference.
+    There are K vectors of coefficients; the coefficient of column ``x`` for class ``k`` has the name ``x[k]``. Classes
+    can be integers, text or categories; the first class in their order is the reference.
     """
 
     responses = Responses.CLASSES
@@ -127,19 +128,15 @@ class Categorical(BaseFamily):
     link = LOGIT
     coefficients_per_class = True
 
-    def class_codes(self, found: Coded) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Codes and names of classes that a user gave by name; those that no row has are left out."""
+    def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
+        """Codes and names of the user's classes; classes without rows are left out."""
         return found.codes.astype(np.float64), tuple(found.levels)
 
     def check(self, y: np.ndarray) -> None:
         wrong = (y != np.floor(y)) | (np.abs(y) > _LARGEST)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(
-                f"classes in y must be whole numbers 0, 1, 2, ..., but row {row} has {y[row]:g}: code the classes so."
-            )
+        refuse_where(wrong, y, "be whole numbers 0, 1, 2, ...", "code the classes so", "classes")
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         values = np.unique(np.concatenate(list(observations.map(lambda rows: np.unique(rows.y)))))
         if len(values) < 2:
             raise ValueError("all rows of y have the same class: there must be two at least.")
@@ -149,7 +146,7 @@ class Categorical(BaseFamily):
         names = [str(int(value)) for value in values] if given is None else list(given)
         if not np.array_equal(values, np.arange(len(values))):
             codes = observations
-            observations = Arranged(
+            observations = TransformedRows(
                 codes, codes.design, lambda rows: rows._replace(y=np.searchsorted(values, rows.y) * 1.0)
             )
         return one_stretch_per_class(observations, Softmax(len(values) - 1), names)

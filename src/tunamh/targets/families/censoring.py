@@ -14,9 +14,10 @@ from typing import ClassVar
 import numpy as np
 
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement, known_scale
+from ..observations.row_layout import RowLayout, known_scale
 from .base import BaseFamily, Responses
 from .likelihood import OnePredictorLikelihood
+from .response_checks import refuse_where
 from .unknown_scale import with_unknown_scale
 
 
@@ -27,12 +28,7 @@ class CensoredLikelihood(OnePredictorLikelihood):
 
     def check(self, y: np.ndarray) -> None:
         wrong = (y != 0) & (y != 1) & (y != -1)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(
-                f"codes in y must be 0 (observed), 1 (right-censored) or -1 (left-censored), but row {row} has "
-                f"{y[row]:g}."
-            )
+        refuse_where(wrong, y, "be 0 (observed), 1 (right-censored) or -1 (left-censored)", kind="codes")
 
     def guess(self, y: np.ndarray) -> np.ndarray:
         """A residual of 0 where it was observed, of -1 or 1 where all that is known is on which side it lies."""
@@ -51,14 +47,14 @@ class CensoredFamily(BaseFamily):
 
     @abstractmethod
     def likelihood(self, observations: Observations) -> OnePredictorLikelihood:
-        """Of the standardised residuals of these observations."""
+        """The likelihood of the standardised residuals of these observations."""
 
     def check(self, y: np.ndarray) -> None:
         if self.responses is Responses.POSITIVE and (y <= 0).any():
             row = int(np.argmax(y <= 0))
             raise ValueError(f"{type(self).__name__} is for positive responses, but row {row} has {y[row]:g}.")
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         (name,) = self.parameters
         given, likelihood = self.settings()[name], self.likelihood(observations)
         if isinstance(given, float):

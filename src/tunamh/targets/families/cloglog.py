@@ -135,7 +135,7 @@ class Cloglog(LinearInLabel):
     rise = _cloglog_rise
 
     def guess(self, y: np.ndarray) -> np.ndarray:
-        """Where the probability is halfway between the response and 1/2."""
+        """The predictor with a probability halfway between the response and 1/2."""
         return np.log(-np.log(0.75 - 0.5 * y))
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -144,13 +144,13 @@ class Cloglog(LinearInLabel):
         return y * first + miss, y * second + miss, y * third + miss
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """1 (not attained), 0.4125 and 0.4261 for labels of 1; else infinity: ``e^eta`` grows without end."""
+        """For label 1 the suprema are 1 (not attained), 0.4125 and 0.4261; otherwise infinity (``e^eta``)."""
         return Suprema(*(np.where(y < 1, np.inf, most) for most in HIT_SUPREMA))
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' is monotone. Of f'' and f''', the sum of the two parts' suprema over the interval: an upper bound.
+        """f' is monotone. For f'' and f''' it is the sum of the suprema of the two parts: an upper bound.
 
-        It is exact for labels 0 and 1, which have one part.
+        For labels 0 and 1 it is exact, because they have only one part.
         """
         wide = widened(eta, radius)
         low, high = eta - wide, eta + wide
@@ -161,7 +161,7 @@ class Cloglog(LinearInLabel):
         return Suprema(*map(np.minimum, (first, second, third), self.suprema(y)))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """The two parts' constants added: of ``g`` by `second_order_near`, of ``e^eta`` it is ``e^eta phi(rho)``."""
+        """The sum of two constants: that of ``g`` by `second_order_near`, and ``e^eta phi(rho)`` for ``e^eta``."""
         hits = second_order_near(hit_derivatives, eta, radius, HIT_THIRD_PEAKS, HIT_SUPREMA[2])
         misses = exponential_second_order(eta, eta, radius)
         return y * hits + (1 - y) * np.where(y < 1, misses, 0.0)

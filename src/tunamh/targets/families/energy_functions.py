@@ -178,7 +178,7 @@ def family(
         parts = copies.made["parts"] = _compiled_parts(copies, len(names), call)
         traced.compare(parts[0])
     kind = OneFunction if len(names) == 1 else SeveralFunction
-    label = getattr(energy, "__name__", "energy") if name is None else str(name)
+    label = energy.__name__ if name is None else str(name)
     return kind(copies.traced, parts, parameter_names=names, convex=convex, check=check, name=label)
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement, known_scale
+from ..observations.row_layout import RowLayout, known_scale
 from .base import Family, Responses
 from .gamma import GammaLikelihood
 from .links import LOG
@@ -20,7 +20,7 @@ from .weibull import CensoredWeibull
 class Exponential(GammaLikelihood, Family):
     """``f = y e^-eta + eta``: exponential waiting times with mean ``e^eta``.
 
-    With ``censored=`` they may be known only to be longer or shorter: Weibull times of shape 1.
+    With ``censored=`` times can be right- or left-censored (Weibull times of shape 1).
     """
 
     shape: ClassVar[float] = 1.0  # type: ignore[misc]
@@ -29,7 +29,7 @@ class Exponential(GammaLikelihood, Family):
     link = LOG
     takes_censoring = True
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         if not observations.has_censoring:
             return super().arrange(observations, temper)
         return known_scale(observations, 1.0, lambda rows: np.log(rows.y), CensoredWeibull())

@@ -14,7 +14,7 @@ from ...compiled.vector import exp_any, exp_rise
 from ...priors.positive import known_or_prior
 from ..coordinates.shared import GammaShape
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement, column_names
+from ..observations.row_layout import RowLayout, column_names
 from .base import BaseFamily, Responses
 from .cubic_bounds import largest_of, ranges, symmetric
 from .intervals import nearby, same_for_all
@@ -22,7 +22,7 @@ from .likelihood import OnePredictorLikelihood, Suprema
 from .links import LOG
 from .multi_predictor import MultiPredictorLikelihood
 from .remainder_constants import exponential_second_order
-from .response_checks import check_positive
+from .response_checks import check_positive, refuse_where
 from .responses import ResponseDistribution
 from .second_parameter import WIDE, one_number, refuse_constant, weight_of_rows
 
@@ -31,7 +31,7 @@ from .second_parameter import WIDE, one_number, refuse_constant, weight_of_rows
 class Gamma(BaseFamily):
     """Positive responses with mean ``e^{x.theta}`` and variance ``mean^2 / shape``.
 
-    ``shape`` is a number (known), a prior, or left out: unknown, with a log-normal prior (`priors.LogNormal(1, 2)`).
+    ``shape`` is a number (known) or a prior. By default it is unknown, with the prior `priors.LogNormal(1, 2)`.
     """
 
     shape: Any = None
@@ -47,9 +47,9 @@ class Gamma(BaseFamily):
     def check(self, y: np.ndarray) -> None:
         GammaOfKnownShape(1.0).check(y)
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         if isinstance(self.shape, float):
-            return Arrangement(observations, GammaOfKnownShape(self.shape), column_names(observations))
+            return RowLayout(observations, GammaOfKnownShape(self.shape), column_names(observations))
         weight = temper * observations.sums(weight_of_rows)[0]
         coordinates = GammaShape(observations.design.dim, weight)
         prior = WIDE if self.shape is None else self.shape
@@ -99,10 +99,7 @@ class GammaLikelihood(OnePredictorLikelihood):
         return max(1.0, self.shape)
 
     def check(self, y: np.ndarray) -> None:
-        wrong = ~((y > 0) & (y < np.inf))
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(f"y must be positive, but row {row} has {y[row]:g}: leave such rows out.")
+        refuse_where(~((y > 0) & (y < np.inf)), y, "be positive", "leave such rows out")
 
     def guess(self, y: np.ndarray) -> np.ndarray:
         return np.log(y)

@@ -13,7 +13,7 @@ from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
 from ...priors.independent import IndependentPrior
 from ...priors.positive import known_or_prior, refuse_flat
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement, known_scale
+from ..observations.row_layout import RowLayout, known_scale
 from .censored_normal import CensoredNormal
 from .cubic_bounds import largest_of, ranges, symmetric
 from .intervals import nearby, same_for_all
@@ -44,12 +44,12 @@ def _gaussian_rise(n, eta, eta_prop, y, hyper, out):
 
 @dataclass(frozen=True)
 class Gaussian(ResidualFamily):
-    """``f = (y - eta)^2 / (2 s^2)``, ``s = scale`` the standard deviation.
+    """``f = (y - eta)^2 / (2 s^2)``; ``s = scale`` is the standard deviation.
 
-    ``scale`` is a number (known), a prior of a positive parameter, or left out: unknown, with the prior half-Student-t
-    of 3 degrees of freedom and 2.5 times the median absolute deviation of the responses, over 0.6745, as its scale. By
-    ``predictors={"scale": Z}`` its logarithm is ``z.gamma``, with the prior of coefficients ``scale``, or
-    ``Normal(scale=2.5)``. With ``censored=`` responses may be known only to be larger or smaller (Tobit).
+    ``scale`` is a number (known) or a prior of a positive parameter. By default it is unknown, with a half-Student-t
+    prior of 3 degrees of freedom; the scale of this prior is 2.5 times the median absolute deviation of the responses
+    divided by 0.6745. With ``predictors={"scale": Z}`` its logarithm is ``z.gamma``; the prior of ``gamma`` is
+    ``scale``, or ``Normal(scale=2.5)``. ``censored=`` marks censored responses (Tobit).
     """
 
     scale: Any = None
@@ -71,8 +71,8 @@ class Gaussian(ResidualFamily):
     def with_scale(self, scale: float) -> Gaussian:
         return Gaussian(scale)
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
-        """Also limited responses (Tobit), and a scale that is described by columns."""
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
+        """As in `Family`, and also for censored responses (Tobit) and for a scale with its own columns."""
         if described_by_columns(observations):
             return heteroscedastic(observations, self.scale)
         if not observations.has_censoring:
@@ -90,19 +90,19 @@ class Gaussian(ResidualFamily):
         return -self.precision * r, np.full_like(r, self.precision), np.zeros_like(r)
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Infinity, 1/s^2 and 0: a quadratic."""
+        """The suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` are infinity, 1/s^2 and 0, because f is quadratic."""
         return same_for_all(y, np.inf, self.precision, 0.0)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' is monotone, f'' constant."""
+        """f' is monotone and f'' is constant, so the suprema are at the ends of the interval."""
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """0: f' is linear."""
+        """Zero, because f' is linear."""
         return np.zeros(eta.shape)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """Itself, wherever: no row is ever bright."""
+        """The log-likelihood itself, at every point: no row is ever bright."""
         zero = np.zeros(y.shape)
         return LowerBound(y, np.full(y.shape, -0.5 * self.precision), zero, zero)
 
@@ -115,7 +115,7 @@ class Gaussian(ResidualFamily):
 # --------------------------------------------------------------------------------- a scale that columns describe
 
 
-def heteroscedastic(observations: Observations, prior: Any) -> Arrangement:
+def heteroscedastic(observations: Observations, prior: Any) -> RowLayout:
     """`Gaussian` whose log standard deviation is ``z.gamma``."""
     sample = observations.take(np.arange(min(observations.n_rows, 10_000))).rows()
     spread = float(np.log(max(np.std(sample.y), 1e-100)))

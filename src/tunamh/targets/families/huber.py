@@ -39,8 +39,8 @@ def _huber_rise(n, eta, eta_prop, y, hyper, out):
 class Huber(ResidualFamily):
     """``f = t^2/2`` for ``|t| <= delta`` and ``delta |t| - delta^2/2`` beyond, ``t = (y - eta) / s``, ``s = scale``.
 
-    In ``r = y - eta`` that is ``1/s^2`` times the same function with ``delta s`` in the place of ``delta``.
-    ``scale`` is a number (known), a prior, or left out: unknown, with the default prior of `Gaussian`.
+    As a function of ``r = y - eta`` it is ``1/s^2`` times the same function with ``delta s`` instead of ``delta``.
+    ``scale`` is a number (known) or a prior. By default it is unknown, with the default prior of `Gaussian`.
     """
 
     delta: float = 1.345
@@ -73,28 +73,29 @@ class Huber(ResidualFamily):
         return -self.precision * np.clip(r, -self.edge, self.edge), self.precision * inside, np.zeros_like(r)
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """delta / s, 1 / s^2, and infinity: f'' jumps at r = +-delta s."""
+        """The suprema are delta / s, 1 / s^2, and infinity, because f'' jumps at r = +-delta s."""
         return same_for_all(y, self.delta / self.scale, self.precision, np.inf)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' is monotone; predictors on both sides of a jump of f'' have it between them."""
+        """f' is monotone. If the interval contains a jump of f'', the third supremum is infinite."""
         jumps = y - self.edge, y + self.edge
         return nearby(self, y, eta, radius, (), [(at, self.precision) for at in jumps], [(at, np.inf) for at in jumps])
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """With ``k`` the distance from ``eta`` to the nearer jump: 0 for ``rho <= k``, else ``2 (z-k) / (s z)^2`` at
-        ``z = min(rho, 2k)`` or, if ``eta`` is outside, ``min(rho, 2k, k + 2 delta s)``. Exact.
+        """Let ``k`` be the distance from ``eta`` to the closer jump. The constant is 0 for ``rho <= k``.
 
-        ``f'(eta+z) - f'(eta) - f''(eta) z`` is the integral of ``f''(eta + .) - f''(eta)`` from 0 to ``z``.
+        For larger ``rho`` it is ``2 (z-k) / (s z)^2`` at ``z = min(rho, 2k)`` or, if ``eta`` is outside the edges, at
+        ``z = min(rho, 2k, k + 2 delta s)``. This is exact. *Proof.* ``f'(eta+z) - f'(eta) - f''(eta) z`` is the
+        integral of ``f''(eta + .) - f''(eta)`` from 0 to ``z``.
 
         *Inside the edges* it is ``-(|z| - k')/s^2`` beyond the jump at the distance ``k'`` on the side of ``z``, and 0
         before it. ``2 (z - k') / z^2`` grows up to ``z = 2k'`` and falls from there on; at every ``z`` it is larger
-        for the nearer of the two jumps.
+        for the closer of the two jumps.
 
-        *Outside* nothing happens on the one side; on the other it is ``(|z| - k)/s^2`` between the jumps, at ``k`` and
-        ``k + 2 delta s``, and constant beyond the second, where the quotient falls.
+        *Outside* it is zero on one side. On the other side it is ``(|z| - k)/s^2`` between the jumps, at ``k`` and
+        ``k + 2 delta s``, and constant beyond the second jump, where the quotient falls.
 
-        At a jump itself it is infinite; what is within rounding of a jump counts as at it.
+        At a jump it is infinite. A point within rounding error of a jump counts as a jump.
         """
         r, wide = np.abs(y - eta), widened(eta, radius)
         rounding = 8 * np.finfo(float).eps * (np.abs(y) + np.abs(eta) + self.edge)

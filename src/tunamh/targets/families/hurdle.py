@@ -93,7 +93,7 @@ class HurdlePoisson(TwoPartLikelihood):
 
 @dataclass(frozen=True)
 class Hurdle(TwoPartFamily):
-    """Positive with probability ``positive``, and then a count that is not zero: ``Hurdle(Poisson())``.
+    """Positive with probability ``positive``, and then a count above zero: ``Hurdle(Poisson())``.
 
     As `ZeroInflated`, with the parameter ``positive``.
     """

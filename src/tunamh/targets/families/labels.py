@@ -9,6 +9,7 @@ import numpy as np
 
 from ..observations.observed import InMemory
 from .base import Family, Responses
+from .response_checks import refuse_where
 from .responses import ResponseDistribution
 from .trials import as_fractions, as_two_rows
 
@@ -22,15 +23,11 @@ class LabelFamily(Family):
     """Whether the rows are trials: ``k`` successes of ``n`` are one row of weight ``n`` and response ``k/n``."""
 
     def check(self, y: np.ndarray) -> None:
-        wrong = ~((y >= 0) & (y <= 1)) if self.fractions else (y != 0) & (y != 1)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            wanted, advice = (
-                ("fractions in y must lie between 0 and 1", "give successes over trials")
-                if self.fractions
-                else ("labels in y must be 0 or 1", "code the two classes as 0 and 1")
-            )
-            raise ValueError(f"{wanted}, but row {row} has {y[row]:g}: {advice}.")
+        if self.fractions:
+            outside = ~((y >= 0) & (y <= 1))
+            refuse_where(outside, y, "lie between 0 and 1", "give successes over trials", "fractions")
+        else:
+            refuse_where((y != 0) & (y != 1), y, "be 0 or 1", "code the two classes as 0 and 1", "labels")
 
     def of_trials(self, found: InMemory, trials: np.ndarray) -> InMemory:
         """Rows of ``k`` successes of ``n``: fractions where the family knows them, else two rows for one."""

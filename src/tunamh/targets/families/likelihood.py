@@ -12,7 +12,7 @@ from ...compiled import Part
 
 
 class Suprema(NamedTuple):
-    """Per row, the suprema over ``eta`` of ``|f'|``, ``|f''|`` and ``|f'''|``; infinity is allowed."""
+    """For each row, the suprema over ``eta`` of ``|f'|``, ``|f''|`` and ``|f'''|``; infinity is allowed."""
 
     first: np.ndarray
     second: np.ndarray
@@ -20,7 +20,7 @@ class Suprema(NamedTuple):
 
 
 class LowerBound(NamedTuple):
-    """Per row, ``a (eta - anchor)^2 + b (eta - anchor) + k``."""
+    """For each row, the quadratic ``a (eta - anchor)^2 + b (eta - anchor) + k``."""
 
     anchor: np.ndarray
     a: np.ndarray
@@ -29,26 +29,25 @@ class LowerBound(NamedTuple):
 
 
 class Likelihood(ABC):
-    """The energy ``f(eta, y)`` of a row of weight 1, minus its log likelihood.
+    """The energy ``f(eta, y)`` of a row of weight 1: minus its log likelihood.
 
-    Every member that is not abstract has a default that is always true. An optional function is None until a class
-    defines it.
+    Every member that is not abstract has a valid default. An optional function is None unless a class defines it.
     """
 
     predictors: int = 1
     """Linear predictors per row."""
 
     convex: bool = False
-    """Whether ``f`` is convex in its predictors: a posterior has one mode at most. Else several are searched for."""
+    """Whether ``f`` is convex in its predictors. If not, tunamh searches for several modes."""
 
     self_concordant: ClassVar[bool] = False
     """Whether ``|f'''| <= f''`` everywhere."""
 
     squared: ClassVar[bool] = False
-    """Whether residuals count by their squares, however large."""
+    """Whether ``f`` is quadratic in the residual, also for large residuals."""
 
     of_residuals: ClassVar[bool] = False
-    """Whether ``f`` depends on the residual ``y - eta`` only."""
+    """Whether ``f`` depends only on the residual ``y - eta``."""
 
     of_a_function: ClassVar[bool] = False
     """Whether ``f`` is a user's plain function (`tunamh.family`)."""
@@ -59,33 +58,33 @@ class Likelihood(ABC):
     @property
     @abstractmethod
     def energy(self) -> Part:
-        """In the role `FamilyEnergy`; predictor ``k`` of row ``b`` is ``eta[k * m + b]``, ``m = eta.size / K``."""
+        """The compiled `FamilyEnergy`. Predictor ``k`` of row ``b`` is ``eta[k * m + b]``, ``m = eta.size / K``."""
 
     @property
     @abstractmethod
     def rise(self) -> Part:
-        """In the role `FamilyRise`."""
+        """The compiled difference of two energies, in the role `FamilyRise`."""
 
     @property
     def hyper(self) -> tuple[float, ...]:
-        """Numbers of its own, which the two are given."""
+        """The family's numbers, passed to ``energy`` and ``rise``."""
         return ()
 
     def check(self, y: np.ndarray) -> None:  # noqa: B027 - an energy may take any numbers
-        """Raise a ValueError for responses that the energy does not know."""
+        """Raise a ValueError for responses that the energy does not allow."""
 
     @abstractmethod
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``f'``, ``f''`` and ``f'''``; of K predictors gradient (K, n), Hessian (K, K, n) and thirds (K, K, K, n)."""
+        """``f'``, ``f''`` and ``f'''``; with K predictors, arrays (K, n), (K, K, n) and (K, K, K, n)."""
 
     guess: Any = None
-    """``guess(y)``: predictors that would explain the responses, from which the search for a mode may start."""
+    """``guess(y)``: predictors that would explain the responses, as a start for the search for a mode."""
 
     rises: Any = None
-    """``rises(y)``: per row, whether ``f`` grows without end as ``eta`` goes to plus and to minus infinity.
+    """``rises(y)``: for each row, whether ``f`` is unbounded as ``eta`` goes to plus and to minus infinity.
 
-    Where a convex ``f`` does not, it falls for ever: no such row keeps a posterior from spreading that way. Of several
-    predictors, of the first.
+    If a convex ``f`` does not grow in a direction, the row does not bound the posterior in this direction. With several
+    predictors it is about the first one.
     """
 
     contrasts: Any = None
@@ -95,14 +94,14 @@ class Likelihood(ABC):
     """``lower_bound(y, eta)``: a quadratic below ``-f`` (`LowerBound`), tight at ``eta`` (None: untuned), for FlyMC."""
 
     rough_bounds: Any = None
-    """Bounds that cost less than those near a predictor, for radii that few proposals need."""
+    """Cheaper and looser bounds, for radii that few proposals need."""
 
 
 _OLD_NAMES = {"slope_constants": "second_order_constants", "bend_constants": "third_order_constants"}
 
 
 class OnePredictorLikelihood(Likelihood):
-    """A likelihood of one predictor: bounds come from suprema of the derivatives."""
+    """A likelihood with one predictor. Its bounds come from suprema of the derivatives."""
 
     def __init_subclass__(cls, **given: Any) -> None:
         """Take functions by the names they had, for one release."""
@@ -114,26 +113,26 @@ class OnePredictorLikelihood(Likelihood):
 
     @abstractmethod
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Per row, the suprema over all ``eta``, proved in this docstring."""
+        """For each row, the suprema over all ``eta``. The docstring of each family has the proof."""
 
     suprema_near: Any = None
-    """``suprema_near(y, eta, radius)``: per row, `Suprema` over predictors within ``radius`` of ``eta``.
+    """``suprema_near(y, eta, radius)``: for each row, `Suprema` over predictors within ``radius`` of ``eta``.
 
-    Upper bounds up to rounding, never above `suprema`.
+    They are upper bounds up to rounding, and never larger than `suprema`.
     """
 
     second_order_constants: Any = None
-    """``second_order_constants(y, eta, radius)``: per row, an upper bound, up to rounding, of (spec 5m)
+    """``second_order_constants(y, eta, radius)``: for each row, an upper bound, up to rounding, of (spec 5m)
 
         sup_{0<|z|<=radius} 2 |f'(eta+z) - f'(eta) - f''(eta) z| / z^2.
 
-    Infinity is allowed. Without it the third entry of `suprema_near` serves, which is no less.
+    Infinity is allowed. Without this function the third entry of `suprema_near` is used, which is never smaller.
     """
 
     third_order_constants: Any = None
-    """``third_order_constants(y, eta, radius)``: per row, an upper bound of (spec 5r)
+    """``third_order_constants(y, eta, radius)``: for each row, an upper bound of (spec 5r)
 
         sup_{0<|z|<=radius} 6 |f'(eta+z) - f'(eta) - f''(eta) z - f'''(eta) z^2/2| / |z|^3,
 
-    such as the supremum of ``|f''''|``: effects of groups are then expanded to the third order.
+    such as the supremum of ``|f''''|``. Group effects are then expanded to third order.
     """

@@ -21,7 +21,7 @@ from .responses import ResponseDistribution
 
 @dataclass(frozen=True)
 class LogLogistic(ErrorScale, CensoredFamily):
-    """Positive responses whose logarithm is logistic about ``x.beta`` with the scale ``scale``, as `Gaussian`'s."""
+    """Positive responses whose logarithm is logistic with centre ``x.beta`` and scale ``scale`` (see `Gaussian`)."""
 
     scale: Any = None
 

@@ -22,7 +22,7 @@ from .responses import ResponseDistribution
 
 @dataclass(frozen=True)
 class LogNormal(ErrorScale, CensoredFamily):
-    """Positive responses whose logarithm is normal about ``x.beta``; ``scale`` is its standard deviation."""
+    """Positive responses whose logarithm is normal with mean ``x.beta`` and standard deviation ``scale``."""
 
     scale: Any = None
 

@@ -59,15 +59,15 @@ class Logistic(LinearInLabel):
         return first, second, third
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """1 (not attained), 1/4 (at 0), and p(1-p)(1-2p) <= 1/(6 sqrt 3) (at p = (1 -+ 1/sqrt 3)/2)."""
+        """The suprema are 1 (not attained), 1/4 (at 0), and 1/(6 sqrt 3) of p(1-p)(1-2p) (at p = (1 -+ 1/sqrt 3)/2)."""
         return same_for_all(y, 1.0, 0.25, SIGMOID_THIRD)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Critical points: none (f' is monotone), 0 and -+log(2 + sqrt 3)."""
+        """Critical points: none of f' (monotone), 0 of f'', and -+log(2 + sqrt 3) of f'''."""
         return nearby(self, y, eta, radius, (), SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD_PEAKS)
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Those of ``log(1 + e^eta)``: the rest is linear."""
+        """The constants of ``log(1 + e^eta)``; the other term is linear."""
         return logistic_second_order(eta, radius)
 
     def third_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from ...compiled.vector import softplus, softplus_rise
 from ...priors.positive import known_or_prior
 from ..coordinates.shared import Dispersion
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement
+from ..observations.row_layout import RowLayout
 from .base import Family, Responses
 from .cubic_bounds import largest_of, ranges, symmetric
 from .intervals import nearby
@@ -48,12 +48,12 @@ def _binomial_rise(n, eta, eta_prop, y, hyper, out):
 class NegativeBinomial(Family):
     """``f = (y + r) log(r + e^eta) - y eta``: counts with mean ``m = e^eta`` and variance ``m + m^2/r``.
 
-    With ``z = eta - log r`` it is ``r log(1 + e^z) + y log(1 + e^-z) + r log r``, a sum in which nothing cancels.
+    With ``z = eta - log r`` it is ``r log(1 + e^z) + y log(1 + e^-z) + r log r``, a sum without cancellation.
 
     Parameters
     ----------
     dispersion : float, prior of a positive parameter, optional
-        ``r``; the larger, the closer to Poisson. A number (known), a prior, or left out: unknown, with the prior
+        ``r``. A larger ``r`` is closer to Poisson. A number means known. By default it is unknown, with the prior
         ``tunamh.priors.LogNormal(1, 2)``.
     """
 
@@ -71,7 +71,7 @@ class NegativeBinomial(Family):
     def __post_init__(self) -> None:
         settle(self, dispersion=known_or_prior("dispersion", self.dispersion))
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         if isinstance(self.dispersion, float):
             return super().arrange(observations, temper)
         coordinates = Dispersion(observations.design.dim, *positive_counts(observations, temper))
@@ -89,7 +89,7 @@ class NegativeBinomial(Family):
         return np.log(y + 0.5)
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A count speaks against large predictors, and against small ones unless it is zero."""
+        """True for large predictors; for small predictors only if the count is positive."""
         return np.ones(y.shape, bool), y > 0
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -98,12 +98,12 @@ class NegativeBinomial(Family):
         return r * p - y * q, (y + r) * p * q, (y + r) * p * q * (q - p)
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """f' grows from -y to r (limits); f'' and f''' are y + r times those of the logistic energy, in ``z``."""
+        """f' grows from -y to r (limits); f'' and f''' are y + r times those of the logistic energy in ``z``."""
         r = self.dispersion
         return Suprema(np.maximum(y, r), 0.25 * (y + r), SIGMOID_THIRD * (y + r))
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Critical points: none (f' is monotone), ``z = 0`` and ``z = -+log(2 + sqrt 3)``."""
+        """Critical points: none of f' (monotone), ``z = 0`` of f'', and ``z = -+log(2 + sqrt 3)`` of f'''."""
         total, shift = y + self.dispersion, math.log(self.dispersion)
         slopes, thirds = (
             [(where + shift, height * total) for where, height in peaks]
@@ -112,7 +112,7 @@ class NegativeBinomial(Family):
         return nearby(self, y, eta, radius, (), slopes, thirds)
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """``y + r`` times those of the logistic energy, in ``z``."""
+        """``y + r`` times the constants of the logistic energy in ``z``."""
         total, z = y + self.dispersion, eta - math.log(self.dispersion)
         return total * logistic_second_order(z, radius)
 

@@ -12,15 +12,16 @@ import numpy as np
 from ..._arguments import shown
 from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
 from ...compiled.vector import softplus, softplus_rise
-from ...priors.independent import Flat, IndependentPrior, StudentT
+from ...priors import Flat, StudentT
+from ...priors.independent import IndependentPrior
 from ...priors.laws import Laws
 from ...rows.source import Rows
-from ...tables.levels import Coded
+from ...tables.columns import Factor
 from ..coordinates.shared import Cutpoints
-from ..designs.indexed import NOWHERE, GatheredBlock
-from ..designs.with_offset import ShiftedBlock
+from ..designs.indexed import NOWHERE, IndexedBlock
+from ..designs.with_offset import BlockWithOffset
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement, Extra, column_names, two_cutpoints
+from ..observations.row_layout import Extra, RowLayout, column_names, two_cutpoints
 from .base import BaseFamily, Responses
 from .links import LOGIT
 from .logistic import Logistic
@@ -98,14 +99,14 @@ _MOST_CATEGORIES = 200
 class Ordinal(BaseFamily):
     """Ordered categories 1, ..., J: ``p(y <= k) = 1 / (1 + e^{x.theta - c_k})``, unknown cutpoints ``c_1 < c_2 < ...``.
 
-    The cutpoints are the intercepts: give no column of ones. ``cutpoint`` is a prior of the cutpoints as results have
-    them, one law for all of them: of where the categories part in a row whose columns are all zero. Left out, Student-t
-    with 3 degrees of freedom and scale 2.5 is the law of where they part in a typical row, ``c_k - o.theta``: ``o_j``
-    is the mean of column ``j``, or the lower one of its values where it has two (the reference level of a category).
-    So the default does not depend on where a column has its zero.
+    The cutpoints are the intercepts, so do not include a column of ones. ``cutpoint`` is the prior of every cutpoint,
+    as in the results: for a row in which all columns are zero. The default prior is for a typical row: Student-t with 3
+    degrees of freedom and scale 2.5 for ``c_k - o.theta``. Here ``o_j`` is the mean of column ``j`` or, if the column
+    has two values, the lower one (the reference level of a factor). So the default prior does not change if you shift a
+    column.
 
-    Categories may also be numbered from 0, or be an ordered categorical of pandas, a polars Enum or an ordered
-    dictionary of pyarrow, whose names then label the cutpoints.
+    Categories can also be numbered from 0. They can be an ordered categorical of pandas, a polars Enum or an ordered
+    dictionary of pyarrow; then their names label the cutpoints.
     """
 
     cutpoint: Any = None
@@ -120,8 +121,8 @@ class Ordinal(BaseFamily):
         if self.cutpoint is not None and not isinstance(self.cutpoint, IndependentPrior):
             raise TypeError(f"cutpoint must be a prior such as tunamh.Normal(scale=5), got {shown(self.cutpoint)}.")
 
-    def class_codes(self, found: Coded) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Codes and names of categories that a user gave by name."""
+    def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
+        """Codes and names of the user's categories."""
         if not found.ordered:
             listed = ", ".join(map(repr, found.levels[:3])) + ", ..." * (len(found.levels) > 3)
             raise TypeError(
@@ -148,7 +149,7 @@ class Ordinal(BaseFamily):
             for name in _constant_columns(observations)
         ]
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         counts, origin = _looked_at(observations, temper)
         if not (self.cutpoint is None or isinstance(self.cutpoint, Flat)):
             origin = np.zeros_like(origin)
@@ -169,7 +170,7 @@ class Ordinal(BaseFamily):
         start = np.concatenate([np.zeros(len(origin)), np.log(below / (1 - below))])
         coordinates = Cutpoints(counts[1:-1], origin, lean)
         names = column_names(observations)
-        return Arrangement(rows, CumulativeLogit(), names, coordinates, (Extra("cutpoint", labels),), (laws,), start)
+        return RowLayout(rows, CumulativeLogit(), names, coordinates, (Extra("cutpoint", labels),), (laws,), start)
 
     def response_distribution(self) -> ResponseDistribution:
         from .response_distributions import Classes
@@ -219,8 +220,8 @@ class _Look(NamedTuple):
 def _look(rows: Rows) -> _Look:
     weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
     categories = np.bincount(rows.y.astype(np.int64), weights=weights, minlength=_MOST_CATEGORIES + 1)
-    block: Any = rows.X.block if isinstance(rows.X, ShiftedBlock) else rows.X
-    gathered = isinstance(block, GatheredBlock)
+    block: Any = rows.X.block if isinstance(rows.X, BlockWithOffset) else rows.X
+    gathered = isinstance(block, IndexedBlock)
     X, counts = block.whole if gathered else block.dense(), weights > 0
     some = X[counts]
     low, high = some.min(axis=0, initial=np.inf), some.max(axis=0, initial=-np.inf)
@@ -228,11 +229,11 @@ def _look(rows: Rows) -> _Look:
     return _with_gathered(found, block, weights) if gathered else found
 
 
-def _with_gathered(found: _Look, block: GatheredBlock, weights: np.ndarray) -> _Look:
+def _with_gathered(found: _Look, block: IndexedBlock, weights: np.ndarray) -> _Look:
     """With columns of which a row stores few; levels, which are 0 and 1, count as constant: their origin is zero."""
     first = block.whole.shape[1]
     low, high, others = np.zeros(block.dim), np.zeros(block.dim), np.zeros(block.dim, bool)
-    total = block.moment(weights)
+    total = block.rmatvec(weights)
     if block.values.size:
         kept = (weights > 0)[:, None] & (block.positions != NOWHERE)
         at, values = block.positions[kept], block.values[kept]

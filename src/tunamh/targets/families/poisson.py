@@ -33,7 +33,7 @@ def _poisson_rise(n, eta, eta_prop, y, hyper, out):
 class Poisson(Family):
     """``f = e^eta - y eta``: Poisson counts with mean ``e^eta``.
 
-    No derivative is bounded, so that it needs bounds near a predictor: its constants of order 2 are exact.
+    No derivative is bounded, so the family uses bounds near a predictor; its second-order constants are exact.
     """
 
     responses = Responses.COUNTS
@@ -51,7 +51,7 @@ class Poisson(Family):
         return np.log(y + 0.5)
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A count speaks against large predictors, and against small ones unless it is zero."""
+        """True for large predictors; for small predictors only if the count is positive."""
         return np.ones(y.shape, bool), y > 0
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -60,15 +60,15 @@ class Poisson(Family):
         return mean - y, mean, mean
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Infinity: ``e^eta`` grows without end."""
+        """All three suprema are infinite, because ``e^eta`` is unbounded."""
         return same_for_all(y, np.inf, np.inf, np.inf)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """All three are monotone."""
+        """All three derivatives are monotone, so the suprema are at the ends of the interval."""
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """``e^eta phi(rho)``, attained."""
+        """The exact supremum is ``e^eta phi(rho)``."""
         return exponential_second_order(eta, eta, radius)
 
     def third_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:

@@ -89,10 +89,10 @@ class Probit(LabelFamily):
         return same_for_all(y, np.inf, 1.0, _PROBIT_THIRD)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' and f'' are monotone, f''' has one critical point."""
+        """f' and f'' are monotone, and f''' has one critical point: compare it with the ends of the interval."""
         return nearby(self, y, eta, radius, (), (), (((2 * y - 1) * _PROBIT_THIRD_AT, _PROBIT_THIRD),))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """By `second_order_near`."""
+        """Computed by `second_order_near`."""
         peaks = (((2 * y - 1) * _PROBIT_THIRD_AT, _PROBIT_THIRD),)
         return second_order_near(lambda at: self.derivatives(at, y), eta, radius, peaks, _PROBIT_THIRD)

@@ -27,6 +27,28 @@ def by_word() -> dict[str, Callable[[], BaseFamily]]:
     return {word: make for family in FAMILIES.values() for word, make in family.words().items()}
 
 
+_SAME = {
+    "bernoulli": "logistic",
+    "binomial": "logistic",
+    "normal": "gaussian",
+    "t": "student-t",
+    "multinomial": "categorical",
+    "cumulative": "ordinal",
+}
+"""What other libraries call a family."""
+
+
+def family_by_word(word: str) -> BaseFamily:
+    """A family by its word, such as ``"logistic"`` or ``"negative-binomial"``; raises a ValueError for others."""
+    plain = word.strip().lower().replace("_", "-").replace(" ", "-")
+    known = by_word()
+    tight = {one.replace("-", ""): one for one in known}
+    found = plain if plain in known else _SAME.get(plain, tight.get(plain.replace("-", "")))
+    if found is None:
+        raise ValueError(f"there is no family {word!r}; known are {listed_by_responses()}.")
+    return known[found]()
+
+
 def listed_by_responses() -> str:
     """Their words, in a sentence: ``logistic, probit (0 or 1); gaussian (real); ...``."""
     parts = []

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement
+from ..observations.row_layout import RowLayout
 from .base import BaseFamily, Family, Responses
 from .unknown_scale import with_unknown_scale
 
@@ -44,7 +44,7 @@ class ResidualFamily(ErrorScale, Family):
     def unknown_scale(self) -> bool:
         return not isinstance(self.scale, float)
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         if isinstance(self.scale, float):
             return super().arrange(observations, temper)
         return with_unknown_scale(observations, temper, self.scale, self.with_scale(1.0))

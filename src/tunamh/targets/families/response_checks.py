@@ -7,24 +7,45 @@ import numpy as np
 _MOST = 1e15  # beyond this not every whole number is a float
 
 
-def check_counts(y: np.ndarray) -> None:
-    wrong = (y < 0) | (y != np.floor(y)) | (y > _MOST)
+class WrongResponse(ValueError):
+    """A response that a family does not know.
+
+    ``wanted`` says what responses must be, ``row`` and ``value`` are the first that is not so, ``advice`` says what to
+    do, and ``kind`` what the responses are: labels, classes; empty where they are numbers of any kind.
+    """
+
+    def __init__(self, wanted: str, row: int, value: float, advice: str = "", kind: str = ""):
+        super().__init__(wanted, row, value, advice, kind)
+        self.wanted, self.row, self.value, self.advice, self.kind = wanted, row, value, advice, kind
+
+    def __str__(self) -> str:
+        return self.told(f"{self.kind} in y" if self.kind else "y")
+
+    @property
+    def without_name(self) -> str:
+        """The sentence where the response was named before."""
+        return self.told(self.kind or "it")
+
+    def told(self, responses: str) -> str:
+        advice = f": {self.advice}" if self.advice else ""
+        return f"{responses} must {self.wanted}, but row {self.row} has {self.value:g}{advice}."
+
+
+def refuse_where(wrong: np.ndarray, y: np.ndarray, wanted: str, advice: str = "", kind: str = "") -> None:
+    """Raise for the first response that is ``wrong``."""
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"y must hold counts (whole numbers from 0 to {_MOST:g}), but row {row} has {y[row]:g}.")
+        raise WrongResponse(wanted, row, float(y[row]), advice, kind)
+
+
+def check_counts(y: np.ndarray) -> None:
+    wrong = (y < 0) | (y != np.floor(y)) | (y > _MOST)
+    refuse_where(wrong, y, f"hold counts (whole numbers from 0 to {_MOST:g})")
 
 
 def check_positive(y: np.ndarray) -> None:
-    wrong = ~(y > 0)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(f"y must be positive, but row {row} has {y[row]:g}.")
+    refuse_where(~(y > 0), y, "be positive")
 
 
-def check_shares(y: np.ndarray) -> None:
-    wrong = ~((y > 0) & (y < 1))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"y must lie between 0 and 1, both excluded, but row {row} has {y[row]:g}: move such responses inside."
-        )
+def check_proportions(y: np.ndarray) -> None:
+    refuse_where(~((y > 0) & (y < 1)), y, "lie between 0 and 1, both excluded", "move such responses inside")

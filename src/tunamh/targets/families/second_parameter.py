@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..._arguments import shown
-from ...priors.independent import IndependentPrior, Normal
-from ...priors.positive import Exponential, HalfNormal, LogNormal, PositivePrior, Uniform
-from ...priors.positive import Gamma as GammaPrior
+from ...priors import LogNormal, Normal
+from ...priors.independent import IndependentPrior
+from ...priors.positive import PositivePrior
 from ..coordinates.base import Form, Same
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement, Extra, column_names, rough_fit, shared_scalar, two_designs
+from ..observations.row_layout import Extra, RowLayout, column_names, rough_fit, shared_scalar, two_designs
 from .unknown_scale import refuse_perfect_fit
 
 COEFFICIENTS = Normal(scale=2.5)
@@ -24,16 +24,12 @@ WIDE = LogNormal(1.0, 2.0)
 
 def one_number(
     observations: Observations, likelihood: Any, form: Form, name: str, prior: PositivePrior, start: float
-) -> Arrangement:
+) -> RowLayout:
     """A positive parameter that all rows share."""
     names = column_names(observations)
     begin = np.append(np.zeros(len(names)), prior.inside(start))
     rows = shared_scalar(observations)
-    return Arrangement(rows, likelihood, names, form, (Extra(name),), (prior.law(),), begin)
-
-
-_FALLS_FAST = GammaPrior, Exponential, HalfNormal, Uniform
-"""Priors of a positive parameter that outweigh any power of it far to the right."""
+    return RowLayout(rows, likelihood, names, form, (Extra(name),), (prior.law(),), begin)
 
 
 def refuse_constant(observations: Observations, name: str, prior: Any, link: Any) -> None:
@@ -41,12 +37,12 @@ def refuse_constant(observations: Observations, name: str, prior: Any, link: Any
 
     A prior that falls as a power does leaves no posterior then, and a log-normal one a posterior beyond all numbers.
     """
-    fit = None if isinstance(prior, _FALLS_FAST) else rough_fit(observations, link)
+    fit = None if prior.falls_fast else rough_fit(observations, link)
     if fit is not None and fit.exact:
         refuse_perfect_fit(observations, link, fit.b0, name, f"a prior such as {name}=tunamh.priors.Exponential(100)")
 
 
-def by_columns(observations: Observations, likelihood: Any, name: str, prior: Any, start: np.ndarray) -> Arrangement:
+def by_columns(observations: Observations, likelihood: Any, name: str, prior: Any, start: np.ndarray) -> RowLayout:
     """A parameter whose link is ``z.gamma``: its coefficients are a variable of the parameter's name."""
     second, labels = observations.others[0], observations.other_names[0]
     if prior is not None and not isinstance(prior, IndependentPrior):
@@ -59,7 +55,7 @@ def by_columns(observations: Observations, likelihood: Any, name: str, prior: An
     laws = prior_of_columns(observations, 0, prior).laws(more)
     form, names = Same(d, more), column_names(observations)
     rows = two_designs(observations, (second.numbers, more))
-    return Arrangement(rows, likelihood, names, form, (Extra(name, named),), (laws,), start)
+    return RowLayout(rows, likelihood, names, form, (Extra(name, named),), (laws,), start)
 
 
 def prior_of_columns(observations: Observations, which: int, prior: IndependentPrior | None) -> IndependentPrior:

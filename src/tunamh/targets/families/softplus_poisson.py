@@ -83,7 +83,7 @@ _LOG_THIRD_PEAKS = ((-1.0206457692211527, 0.06091271016796921), (1.9400071513367
 
 @dataclass(frozen=True)
 class SoftplusPoisson(Family):
-    """``f = mu - y log mu``, ``mu = log(1 + e^eta)``: Poisson counts whose mean grows linearly in the end."""
+    """``f = mu - y log mu``, ``mu = log(1 + e^eta)``: Poisson counts whose mean grows linearly for large ``eta``."""
 
     responses = Responses.COUNTS
     link = SOFTPLUS
@@ -95,11 +95,11 @@ class SoftplusPoisson(Family):
         check_counts(y)
 
     def guess(self, y: np.ndarray) -> np.ndarray:
-        """Where ``log(1 + e^eta) = y + 1/2``."""
+        """The predictor with ``log(1 + e^eta) = y + 1/2``."""
         return (y + 0.5) + np.log(-np.expm1(-(y + 0.5)))
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A count speaks against large predictors, and against small ones unless it is zero."""
+        """True for large predictors; for small predictors only if the count is positive."""
         return np.ones(y.shape, bool), y > 0
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -133,7 +133,7 @@ class SoftplusPoisson(Family):
         )
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' is monotone. Of f'' and f''', the sum of the two parts' suprema over the interval: an upper bound."""
+        """f' is monotone. For f'' and f''' it is the sum of the suprema of the two parts: an upper bound."""
         wide = widened(eta, radius)
         low, high = eta - wide, eta + wide
         (p, s), (p_high, s_high) = sigmoids(low), sigmoids(high)
@@ -150,7 +150,7 @@ class SoftplusPoisson(Family):
         return Suprema(*map(np.minimum, (first, second, third), self.suprema(y)))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """The sum of the two parts' constants: an upper bound."""
+        """The sum of the constants of the two parts: an upper bound."""
         most = _LOG_THIRD_PEAKS[0][1]
         return logistic_second_order(eta, radius) + y * second_order_near(
             _log_mean_derivatives, eta, radius, _LOG_THIRD_PEAKS, most

@@ -11,10 +11,11 @@ import numpy as np
 from ..._arguments import settle
 from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
 from ...compiled.vector import log_quotient
-from ...priors.positive import Gamma, PositivePrior, known_or_prior
+from ...priors.gamma import Gamma
+from ...priors.positive import PositivePrior, known_or_prior
 from ..coordinates.base import Df, Scale, ScaleAndDf
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement, Extra, known_scale, rough_fit, shared_scalar
+from ..observations.row_layout import Extra, RowLayout, known_scale, rough_fit, shared_scalar
 from .cubic_bounds import cubic_roots, largest_of, ranges, symmetric
 from .intervals import Peaks, nearby, same_for_all
 from .likelihood import LowerBound, Suprema
@@ -52,9 +53,9 @@ _NEAR_PEAK, _FAR_PEAK = np.sqrt(2.0) - 1, np.sqrt(2.0) + 1  # critical points of
 class StudentT(ResidualFamily):
     """``f = (v+1)/2 log(1 + r^2/V)``, ``r = y - eta``, ``V = v s^2``, with ``v = df`` and ``s = scale``.
 
-    ``scale`` is a number (known), a prior of a positive parameter, or left out: unknown, with the default prior of
-    `Gaussian`. ``df`` is a number, a prior, or None: unknown, with the prior ``tunamh.priors.Gamma(2, 10)`` (shape and
-    scale).
+    ``scale`` is a number (known) or a prior of a positive parameter. By default it is unknown, with the default prior
+    of `Gaussian`. ``df`` is a number, a prior, or None: unknown, with the prior ``tunamh.priors.Gamma(2, 10)`` (shape
+    and scale).
     """
 
     df: Any = 4.0
@@ -72,7 +73,7 @@ class StudentT(ResidualFamily):
     def with_scale(self, scale: float) -> StudentT:
         return StudentT(self.df, scale)
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         if isinstance(self.df, float):
             return super().arrange(observations, temper)
         df = _DF if self.df is None else self.df
@@ -82,12 +83,12 @@ class StudentT(ResidualFamily):
 
     @property
     def spread(self) -> float:
-        """``V = v s^2``."""
+        """The squared width ``V = v s^2`` of the energy."""
         return self.df * self.scale**2
 
     @property
     def grain(self) -> float:  # type: ignore[override]
-        """What multiplies logarithms: by this much a rise is rounded, even where energies are small."""
+        """The factor of the logarithms: it sets the rounding error of a rise, even if the energies are small."""
         return 0.5 * (self.df + 1)
 
     @property
@@ -103,7 +104,7 @@ class StudentT(ResidualFamily):
         return first, second, third
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """At r = sqrt(V), r = 0 and r = sqrt(V) (sqrt(2) - 1)."""
+        """``|f'|``, ``|f''|`` and ``|f'''|`` are largest at r = sqrt(V), r = 0 and r = sqrt(V) (sqrt(2) - 1)."""
         V = self.spread
         return same_for_all(y, (self.df + 1) / (2 * np.sqrt(V)), (self.df + 1) / V, self._third_at(_NEAR_PEAK))
 
@@ -112,7 +113,7 @@ class StudentT(ResidualFamily):
         return (self.df + 1) / self.spread**1.5 * abs(2 * t * (3 - t * t) / (1 + t * t) ** 3)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Critical points: r = +-sqrt(V) of f'; 0 and +-sqrt(3V) of f''; +-sqrt(V) (sqrt(2) +- 1) of f'''."""
+        """Critical points are r = +-sqrt(V) of f'; 0 and +-sqrt(3V) of f''; +-sqrt(V) (sqrt(2) +- 1) of f'''."""
         n, V, root = self.df + 1, self.spread, np.sqrt(self.spread)
         slopes = [(y + sign * root, n / (2 * root)) for sign in (-1, 1)]
         curves = [(y, n / V), *((y + sign * np.sqrt(3 * V), n / (8 * V)) for sign in (-1, 1))]
@@ -123,12 +124,12 @@ class StudentT(ResidualFamily):
         return [(y + step, self._third_at(t)) for step, t in steps]
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """By `second_order_near`."""
+        """Computed by `second_order_near`."""
         most = self._third_at(_NEAR_PEAK)
         return second_order_near(lambda at: self.derivatives(at, y), eta, radius, self._third_peaks(y), most)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """Gaussian tangent in ``r^2`` at the residual ``xi`` (untuned: 0): ``-log(1 + w/V)`` is convex in ``w``."""
+        """A Gaussian lower bound, tangent in ``w = r^2`` at ``r = xi``; ``-log(1 + w/V)`` is convex in ``w``."""
         n, V = self.df + 1, self.spread
         xi2 = np.zeros(y.shape) if eta is None else (y - eta) ** 2
         a = -n / (2 * (V + xi2))
@@ -145,23 +146,23 @@ class StudentT(ResidualFamily):
 
 def with_unknown_scale_and_df(
     observations: Observations, temper: float, scale: PositivePrior | None, df: PositivePrior
-) -> Arrangement:
+) -> RowLayout:
     """Student-t errors of unknown scale and degrees of freedom: the latter a second predictor that all rows share."""
     alone = with_unknown_scale(observations, temper, scale, StudentTWithDf())
     rows, form, start = shared_scalar(alone.observations), alone.form, np.append(np.asarray(alone.start), 5.0)
     assert isinstance(form, Scale)
     both = ScaleAndDf(form.b0, form.tau_at, form.tau_0, uncensored_weight(observations, temper))
     extras, laws = (Extra("scale"), Extra("df")), (*alone.laws, df.law())
-    return Arrangement(rows, StudentTWithDf(), alone.names, both, extras, laws, start)
+    return RowLayout(rows, StudentTWithDf(), alone.names, both, extras, laws, start)
 
 
-def with_unknown_df(observations: Observations, temper: float, scale: float, df: PositivePrior) -> Arrangement:
+def with_unknown_df(observations: Observations, temper: float, scale: float, df: PositivePrior) -> RowLayout:
     """Student-t errors of a known scale and unknown degrees of freedom."""
     alone = known_scale(observations, scale, lambda rows: rows.y, StudentTWithDf())
     form = Df(observations.design.dim, uncensored_weight(observations, temper))
     start = np.append(rough_fit(observations, lambda rows: rows.y).b0, 5.0)
     rows = shared_scalar(alone.observations)
-    return Arrangement(rows, StudentTWithDf(), alone.names, form, (Extra("df"),), (df.law(),), start)
+    return RowLayout(rows, StudentTWithDf(), alone.names, form, (Extra("df"),), (df.law(),), start)
 
 
 @part(FamilyEnergy)

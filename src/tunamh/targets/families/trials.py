@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...rows.seal import Seal
-from ...rows.trials import fractions
+from ...rows.trials import fractions, shares_hint
 from ..observations.observed import InMemory
 
 
@@ -19,7 +19,9 @@ def _checked(y: np.ndarray, trials: np.ndarray) -> None:
     ):
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise ValueError(f"{what}, but row {row} has y = {y[row]:g} of {trials[row]:g} trials.")
+            raise ValueError(
+                f"{what}, but row {row} has y = {y[row]:g} of {trials[row]:g} trials.{shares_hint(y, trials)}"
+            )
     if not trials.any():
         raise ValueError("trials are all zero, so that no row counts: at least one must be positive.")
 

@@ -10,7 +10,7 @@ from ..._arguments import shown
 from ...priors.independent import IndependentPrior
 from ..coordinates.shared import Probability
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement, Extra, column_names, shared_scalar
+from ..observations.row_layout import Extra, RowLayout, column_names, shared_scalar
 from .base import BaseFamily, Responses
 from .formula_likelihood import FormulaLikelihood
 from .links import LOG
@@ -54,7 +54,7 @@ class TwoPartFamily(BaseFamily):
             raise ValueError(f"a prior of {name} is one of coefficients of columns: give {also} too.")
         return prior
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         (name,) = self.described
         prior = self.probability_prior(observations)
         if described_by_columns(observations):
@@ -63,7 +63,7 @@ class TwoPartFamily(BaseFamily):
         coordinates, begin = Probability(len(names)), np.append(np.zeros(len(names)), 0.5)
         rows = shared_scalar(observations)
         extras = (Extra(name),)
-        return Arrangement(rows, self.likelihood, names, coordinates, extras, (Probability.uniform(),), begin)
+        return RowLayout(rows, self.likelihood, names, coordinates, extras, (Probability.uniform(),), begin)
 
 
 class TwoPartLikelihood(FormulaLikelihood):

@@ -12,11 +12,12 @@ import numpy as np
 
 from ..._arguments import shown
 from ...errors import ImproperPosterior
-from ...priors.positive import HalfStudentT, PositivePrior
+from ...priors.half_student_t import HalfStudentT
+from ...priors.positive import PositivePrior
 from ...rows.source import Rows
 from ..coordinates.base import Scale
 from ..observations.observed import Observations
-from ..observations.row_layout import Arrangement, Extra, beside, column_names, no_codes, rough_fit
+from ..observations.row_layout import Extra, RowLayout, column_names, no_codes, rough_fit, with_residual_column
 
 _PRIOR_DF, _PRIOR_WIDTH = 3.0, 2.5
 
@@ -50,7 +51,7 @@ def refuse_perfect_fit(observations: Observations, response: Any, b0: np.ndarray
     def sizes(rows: Rows) -> tuple[float, float, int]:
         counts = np.ones(len(rows.y), bool) if rows.weights is None else rows.weights > 0
         counts &= True if rows.censored is None else rows.censored == 0
-        y, off = response(rows)[counts], (response(rows) - rows.X.dot(b0))[counts]
+        y, off = response(rows)[counts], (response(rows) - rows.X.matvec(b0))[counts]
         return float(np.abs(off).max(initial=0.0)), float(np.abs(y).max(initial=0.0)), int(counts.sum())
 
     lefts, sizes_of_y, numbers = zip(*observations.map(sizes), strict=True)
@@ -70,17 +71,17 @@ def with_unknown_scale(
     *,
     name: str = "scale",
     response: Any = lambda rows: rows.y,
-) -> Arrangement:
+) -> RowLayout:
     """A regression of ``response`` whose scale (or, by the name of shape, one over it) has a prior."""
     if prior is not None and not isinstance(prior, PositivePrior):
         raise TypeError(f"the prior of a {name} is one of a positive parameter, got {shown(prior)}.")
     fit = rough_fit(observations, response)
     if fit.exact and not (prior is not None and prior.vanishes_at_zero):
         refuse_perfect_fit(observations, response, fit.b0, name, "give a known scale")
-    rows, tau_at = beside(observations, response, no_codes, fit.b0)
+    rows, tau_at = with_residual_column(observations, response, no_codes, fit.b0)
     weight = uncensored_weight(observations, temper)
     form = Scale(fit.b0, tau_at, 1 / fit.scale, weight, shape=name == "shape")
     law: PositivePrior = default_scale_prior(observations, response, shape=name == "shape") if prior is None else prior
     start = np.append(fit.b0, law.inside(1 / fit.scale if name == "shape" else fit.scale))
     names = column_names(observations)
-    return Arrangement(rows, likelihood, names, form, (Extra(name),), (law.law(),), start)
+    return RowLayout(rows, likelihood, names, form, (Extra(name),), (law.law(),), start)

@@ -11,9 +11,9 @@ from ..._arguments import shown
 from ...priors.independent import IndependentPrior
 from ...rows.source import Rows
 from ..coordinates.base import Same
-from ..designs.multi_predictor import SeveralBlock, SeveralLayout, Term
-from ..observations.observed import Arranged, Observations
-from ..observations.row_layout import Arrangement, Extra, column_names
+from ..designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout, Term
+from ..observations.observed import Observations, TransformedRows
+from ..observations.row_layout import Extra, RowLayout, column_names
 from .base import BaseFamily
 from .energy_functions import family as likelihood_of
 from .second_parameter import prior_of_columns
@@ -31,7 +31,7 @@ class UserFamily(BaseFamily):
     def check(self, y: np.ndarray) -> None:
         self.rows.check(y)
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         design, keys = observations.design, list(observations.described)
         blocks: list[Any] = [(design.numbers, design.dim)]
         terms, at, extras, laws = [Term(0, 0, 0)], design.dim, [], []
@@ -49,16 +49,16 @@ class UserFamily(BaseFamily):
             which = keys.index(name) if name in keys else len(keys)
             laws.append(prior_of_columns(observations, which, prior).laws(size))
             at += size
-        layout = SeveralLayout(blocks, terms, self.rows.predictors)
+        layout = MultiPredictorLayout(blocks, terms, self.rows.predictors)
         order = [keys.index(name) if name in keys else None for name in self.described]
 
         def several(rows: Rows) -> Rows:
             others = (None if which is None else rows.others[which] for which in order)
-            return rows._replace(X=SeveralBlock((rows.X, *others), layout, len(rows.y)), others=())
+            return rows._replace(X=MultiPredictorBlock((rows.X, *others), layout, len(rows.y)), others=())
 
         names, coordinates = column_names(observations), Same(design.dim, at - design.dim)
-        arranged = Arranged(observations, layout, several)
-        return Arrangement(arranged, self.rows, names, coordinates, tuple(extras), tuple(laws), np.zeros(at))
+        transformed = TransformedRows(observations, layout, several)
+        return RowLayout(transformed, self.rows, names, coordinates, tuple(extras), tuple(laws), np.zeros(at))
 
     def parameter_prior(self, name: str) -> Any:
         return self.shared.get(name)
@@ -75,24 +75,25 @@ def family(
     shared: Mapping[str, IndependentPrior] | None = None,
     name: str | None = None,
 ) -> Any:
-    """A family of your own from one plain Python function, minus the log-likelihood of a row.
+    """Make your own family from one Python function that returns minus the log-likelihood of a row.
 
     Parameters
     ----------
     energy : function ``energy(eta, y)``, or ``energy(eta, zeta, y)``, or of three predictors
-        In NumPy's and `scipy.special`'s functions, smooth and without branches. Numba compiles it for the chain; its
-        derivatives, and proved bounds of them, come from running it on intervals. ``eta`` is ``x.theta``; every other
-        one before ``y`` is a number that all rows share, or ``z.gamma`` by ``GLM(..., predictors={"zeta": Z})``.
-        Constants may be global or enclosing variables: their values of now count.
+        Use functions of NumPy and `scipy.special`; the energy must be smooth and without branches. Numba compiles it
+        for the chains. Interval arithmetic gives its derivatives and their proved bounds. ``eta`` is ``x.theta``. Each
+        further argument before ``y`` is a parameter that all rows share, or ``z.gamma`` with ``GLM(...,
+        predictors={"zeta": Z})``. Global variables and variables of enclosing functions are constants, with their
+        present values.
     convex : bool, optional
-        True if the energy is convex in its predictors: then the search for several modes is left out. Data at which
-        it is proved not to be are refused.
+        True if the energy is convex in its predictors. Then tunamh does not search for several modes. If the energy is
+        proved not to be convex at the data, an error is raised.
     check : function ``check(y)``, optional
-        Raises a ValueError for responses that the energy does not know.
+        Raises a ValueError for responses that the energy does not allow.
     shared : dict of priors, optional
-        Of the other parameters, by name, or of their coefficients; ``Normal(scale=2.5)`` where none is given.
+        Priors of the other parameters by name, or of their coefficients. Default: ``Normal(scale=2.5)``.
     name : str, optional
-        How the family calls itself; by default as the function does.
+        The name of the family. Default: the name of the function.
 
     Examples
     --------

@@ -24,10 +24,10 @@ from .responses import Parameters, ResponseDistribution
 
 @dataclass(frozen=True)
 class Weibull(CensoredFamily):
-    """Survival ``P(T > t) = exp(-(t e^{-x.beta})^shape)``: accelerated failure times, ``shape = 1`` is exponential.
+    """Survival ``P(T > t) = exp(-(t e^{-x.beta})^shape)``: accelerated failure times; ``shape = 1`` is exponential.
 
-    ``shape`` is a number (known), a prior, or left out: unknown, with the prior half-Student-t of 3 degrees of freedom
-    and 2.5 over the median absolute deviation of ``log y``, times 0.6745, as its scale.
+    ``shape`` is a number (known) or a prior. By default it is unknown, with a half-Student-t prior of 3 degrees of
+    freedom; the scale of this prior is 2.5 times 0.6745 divided by the median absolute deviation of ``log y``.
     """
 
     shape: Any = None

@@ -14,9 +14,9 @@ from ...compiled.vector import softplus, softplus_rise
 from ...rows.source import Rows
 from ..coordinates.base import Form
 from ..coordinates.shared import Dispersion, Probability, ProbabilityAndDispersion
-from ..designs.multi_predictor import SeveralBlock, SeveralLayout, Term
-from ..observations.observed import Arranged, Observations
-from ..observations.row_layout import Arrangement, Extra, column_names
+from ..designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout, Term
+from ..observations.observed import Observations, TransformedRows
+from ..observations.row_layout import Extra, RowLayout, column_names
 from .base import BaseFamily
 from .cubic_bounds import ranges, symmetric
 from .formula_likelihood import box_bounds
@@ -170,11 +170,11 @@ class ZeroInflatedNegativeBinomial(TwoPartLikelihood):
 
 @dataclass(frozen=True)
 class ZeroInflated(TwoPartFamily):
-    """Zero with probability ``inflation``, else a count of another family.
+    """Zero with probability ``inflation``, otherwise a count of another family.
 
-    ``ZeroInflated(Poisson())``, or ``ZeroInflated(NegativeBinomial())`` with an unknown ``dispersion`` beside it. One
-    probability for all rows has a uniform prior; ``predictors={"inflation": Z}`` makes its logit ``z.gamma``, with the
-    prior ``inflation``, or ``Normal(scale=2.5)``.
+    ``ZeroInflated(Poisson())`` or ``ZeroInflated(NegativeBinomial())``; the latter also has an unknown ``dispersion``.
+    One probability for all rows has a uniform prior. With ``predictors={"inflation": Z}`` its logit is ``z.gamma``; the
+    prior of ``gamma`` is ``inflation``, or ``Normal(scale=2.5)``.
     """
 
     counts: Any
@@ -194,7 +194,7 @@ class ZeroInflated(TwoPartFamily):
                 "is not offered. A narrow prior comes close, such as tunamh.priors.LogNormal(log(r), 0.01)."
             )
 
-    def arrange(self, observations: Observations, temper: float) -> Arrangement:
+    def arrange(self, observations: Observations, temper: float) -> RowLayout:
         if isinstance(self.counts, Poisson):
             return super().arrange(observations, temper)
         return _with_dispersion(observations, temper, self.counts.dispersion, self.probability_prior(observations))
@@ -208,7 +208,7 @@ class ZeroInflated(TwoPartFamily):
         return {f"zero-inflated-{counts.word}": lambda counts=counts: cls(counts()) for counts in cls.count_families}  # type: ignore[misc]
 
 
-def _with_dispersion(observations: Observations, temper: float, dispersion: Any, prior: Any) -> Arrangement:
+def _with_dispersion(observations: Observations, temper: float, dispersion: Any, prior: Any) -> RowLayout:
     """Rows of three predictors: ``x.theta``, the log dispersion of all rows, and the inflation's logit.
 
     The dispersion is the last parameter. A zero's probability holds all that the dispersion says of it, so that
@@ -229,15 +229,15 @@ def _with_dispersion(observations: Observations, temper: float, dispersion: Any,
         start = np.append(np.zeros(d), [0.5, 1.0])
     extras = inflation, Extra("dispersion")
     blocks = [(observations.design.numbers, d), None, columns]
-    layout = SeveralLayout(blocks, [Term(0, 0, 0), Term(1, 1, coordinates.dim - 1), Term(2, 2, d)], predictors=3)
+    layout = MultiPredictorLayout(blocks, [Term(0, 0, 0), Term(1, 1, coordinates.dim - 1), Term(2, 2, d)], predictors=3)
 
     def several(rows: Rows) -> Rows:
         other = rows.others[0] if columns is not None else None
-        return rows._replace(X=SeveralBlock((rows.X, None, other), layout, len(rows.y)), others=())
+        return rows._replace(X=MultiPredictorBlock((rows.X, None, other), layout, len(rows.y)), others=())
 
-    rows = Arranged(observations, layout, several)
+    rows = TransformedRows(observations, layout, several)
     family = ZeroInflatedNegativeBinomial()
-    return Arrangement(rows, family, column_names(observations), coordinates, extras, (laws, law), start)
+    return RowLayout(rows, family, column_names(observations), coordinates, extras, (laws, law), start)
 
 
 class ZeroInflatedCounts(ResponseDistribution):

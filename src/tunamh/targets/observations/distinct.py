@@ -12,7 +12,7 @@ import numpy as np
 
 from ...process.stages import announce
 from ...rows.source import Rows
-from .observed import Arranged, InMemory, Observations
+from .observed import InMemory, Observations, TransformedRows
 
 _FEWEST = 2000  # rows, below which there is nothing to gain
 _LOOKED_AT = 4000  # rows of a sample
@@ -36,9 +36,9 @@ def _keys(rows: Rows, widths: list[int]) -> np.ndarray:
 
 def distinct(observations: Observations) -> Observations | None:
     """The rows that differ, in the order in which they first occur, weighted; None where hardly any repeats."""
-    if isinstance(observations, Arranged):
+    if isinstance(observations, TransformedRows):
         base = distinct(observations.base)
-        return None if base is None else Arranged(base, observations.design, observations.change)
+        return None if base is None else TransformedRows(base, observations.design, observations.change)
     if not isinstance(observations, InMemory) or observations.n_rows < _FEWEST:
         return None
     widths = [int(design.numbers.width) for design in (observations.design, *observations.others)]

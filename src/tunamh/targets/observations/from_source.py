@@ -13,12 +13,12 @@ from ...errors import SourceError
 from ...rows.seal import digest_of
 from ...rows.source import Factored, Rows, Source, WithMemory, real_numbers, refuse_outside, watched_map
 from ...rows.table_source import RowsOfTables
+from ...tables.libraries import is_sparse
 from ...tables.matrices import as_matrix, refuse_non_finite
-from ...tables.sparse import is_sparse
 from ..designs import Block, Design
 from ..designs.dense import DenseDesign
-from ..designs.indexed import GatheredDesign
-from ..designs.with_offset import ShiftedDesign
+from ..designs.indexed import IndexedDesign
+from ..designs.with_offset import DesignWithOffset
 from .observed import InMemory, Observations
 
 Result = TypeVar("Result")
@@ -86,10 +86,10 @@ class Blocks(NamedTuple):
         return self._design(numbers, positions, offset, values)
 
     def _design(self, numbers: np.ndarray, positions: np.ndarray, offset: Any, values: Any = None) -> Design:
-        design: Design = GatheredDesign(numbers, positions, values, self.dim) if self.factors else DenseDesign(numbers)
+        design: Design = IndexedDesign(numbers, positions, values, self.dim) if self.factors else DenseDesign(numbers)
         if self.which is not None:
             design = design.on_columns(self.which)
-        return ShiftedDesign(design, np.asarray(offset, dtype=np.float64)) if self.shifted else design
+        return DesignWithOffset(design, np.asarray(offset, dtype=np.float64)) if self.shifted else design
 
     def __call__(self, rows: Rows) -> Rows:
         given = real_numbers(rows.y, "y", rows.start)
@@ -116,27 +116,29 @@ def _digested(function: Callable[[Rows], Result], rows: Rows) -> tuple[int, int,
 
 
 class FromSource(Observations):
-    """Rows that a source gives block by block. One map looks at all of them first (`looked_through`).
+    """Rows that a source gives block by block. One map looks at all of them first (`validated`).
 
     It notes a digest of every block, and each later map compares: data that change under a run are noticed, whatever
     the source knows of itself.
     """
 
     in_process = False
-    digests: np.ndarray | None = None
+
+    source: Source
+    digests: np.ndarray | None
     """Of every block, in their order, once all have been looked at."""
 
-    def __init__(self, source: Source, blocks: Blocks | None = None):
-        self.source = source
-        self._blocks = _first_block(source) if blocks is None else blocks
-        self.n_rows, self.weighted = source.n_rows, self._blocks.weighted
-        self.design = self._blocks.empty()
+    _blocks: Blocks
+
+    def __init__(self, source: Source, blocks: Blocks | None = None, digests: np.ndarray | None = None):
+        blocks = _first_block(source) if blocks is None else blocks
         names = None if source.names is None else [str(name) for name in source.names]
-        if names is not None and len(names) != self._blocks.dim:
-            raise ValueError(f"the source names {len(names)} columns, but its rows have {self._blocks.dim}.")
-        self.names = names
+        if names is not None and len(names) != blocks.dim:
+            raise ValueError(f"the source names {len(names)} columns, but its rows have {blocks.dim}.")
+        self._settle(source=source, digests=digests, _blocks=blocks)
+        self._settle(n_rows=source.n_rows, weighted=blocks.weighted, design=blocks.empty(), names=names)
         if isinstance(source, RowsOfTables):
-            self.classes, self.factor_names = source.classes, source.factors
+            self._settle(classes=source.classes, factor_names=source.factors)
 
     @property
     def has_censoring(self) -> bool:
@@ -206,9 +208,7 @@ class FromSource(Observations):
         kept = which if before is None else before.copy()
         if before is not None:
             kept[before] = which
-        other = FromSource(self.source, self._blocks._replace(which=kept))
-        other.digests = self.digests
-        return other
+        return FromSource(self.source, self._blocks._replace(which=kept), self.digests)
 
 
 class _Places:
@@ -304,7 +304,7 @@ def _look(blocks: Blocks, check: Callable[[np.ndarray], None], names: list[str] 
     return len(seen.y)
 
 
-def looked_through(found: FromSource, check: Callable[[np.ndarray], None]) -> FromSource:
+def validated(found: FromSource, check: Callable[[np.ndarray], None]) -> FromSource:
     """Raise for numbers that are no use, wherever they are, before anything rests on them."""
     names = None if found.names is None else list(found.names)
     counted, digests = 0, []
@@ -316,5 +316,4 @@ def looked_through(found: FromSource, check: Callable[[np.ndarray], None]) -> Fr
         digests.append(digest)
     if counted != found.n_rows:
         raise ValueError(f"the source says it has {found.n_rows} rows, its blocks have {counted} together.")
-    found.digests = np.array(digests, dtype=np.uint64)
-    return found
+    return FromSource(found.source, found._blocks, np.array(digests, dtype=np.uint64))

@@ -8,25 +8,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._arguments import shown
-from ...rows.in_memory import HeldTable, fits, hold
+from ...rows.in_memory import fits, load_columns
 from ...rows.named_columns import features_named, rows_by_columns
 from ...rows.seal import Seal
 from ...rows.source import Rows, Source
 from ...rows.table_source import SomeColumns, Tables
-from ...tables.levels import classes
-from ...tables.matrices import aligned, as_vector
+from ...tables.frames import Frame
+from ...tables.matrices import aligned, as_vector, classes
 from ..designs import as_design
 from ..designs.from_tables import NamedDesign
-from ..designs.with_offset import ShiftedDesign
+from ..designs.with_offset import DesignWithOffset
 from ..families.base import BaseFamily, Responses
 from ..families.registry import FAMILIES, of_responses
-from .from_source import FromSource, looked_through
+from .from_source import FromSource, validated
 from .observed import InMemory, Observations
 
 _MOST_WEIGHT = 1e20  # with more, a posterior is narrower than the rounding of its parameters
 
 
-class Beside(NamedTuple):
+class RowExtras(NamedTuple):
     """What a user may give beside ``X`` and ``y``."""
 
     weights: Any = None
@@ -36,14 +36,14 @@ class Beside(NamedTuple):
     predictors: Any = None
 
 
-def observe(X: Any, y: Any, beside: Beside, family: BaseFamily) -> Observations:
+def observe(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> Observations:
     """Whatever a user gives as ``X, y``, checked by the family."""
     _refuse_what_means_nothing(beside, family)
     if isinstance(X, SomeColumns | Tables):
         named = by_name(X, y, beside)
         if not fits(named.tables, named.columns, needed_by="further predictors" if named.predictors else None):
             return _from_tables(named, family)
-        X, y, beside = named.at_hand(hold(named.tables, named.columns))
+        X, y, beside = named.at_hand(load_columns(named.tables, named.columns))
     if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
         raise TypeError(
             "X is a Dask collection: open it as rows with all its columns, tables = tunamh.open_rows(frame), then give "
@@ -53,7 +53,7 @@ def observe(X: Any, y: Any, beside: Beside, family: BaseFamily) -> Observations:
         for name, given in {"y": y, **beside._asdict()}.items():
             if given is not None:
                 raise TypeError(f"a source gives its own {name}: leave {name}= out, got {shown(given)}.")
-        return looked_through(FromSource(X), family.check)
+        return validated(FromSource(X), family.check)
     if y is None:
         raise TypeError("y is missing: give the responses, one per row of X, or a source that has them.")
     beside = beside._replace(offset=_for_all(beside.offset, X), trials=_for_all(beside.trials, X))
@@ -71,7 +71,7 @@ def observe(X: Any, y: Any, beside: Beside, family: BaseFamily) -> Observations:
         for name, given in zip(("weights", "offset", "trials", "censored"), others, strict=True)
     )
     if offset is not None:
-        design = ShiftedDesign(design, offset)
+        design = DesignWithOffset(design, offset)
     given_columns = [as_design(table, f"predictors[{name!r}]") for name, table in tables.items()]
     for (one, _), name in zip(given_columns, beside.predictors or {}, strict=True):
         if one.n_rows != n_rows:
@@ -121,16 +121,16 @@ class Named(NamedTuple):
         others = [name for columns in self.predictors.values() for name in columns]
         return list(dict.fromkeys([*self.X, *self.vectors.values(), *others]))
 
-    def at_hand(self, table: HeldTable) -> tuple[HeldTable, Any, Beside]:
+    def at_hand(self, table: Frame) -> tuple[Frame, Any, RowExtras]:
         """``X``, ``y`` and what is beside them, from the columns in memory."""
-        given: Any = {role: table[name] for role, name in self.vectors.items()}
+        given: Any = {role: table.columns[name] for role, name in self.vectors.items()}
         if self.predictors:
-            given["predictors"] = {name: table[columns] for name, columns in self.predictors.items()}
+            given["predictors"] = {name: table.select(columns) for name, columns in self.predictors.items()}
         y = given.pop("y")
-        return table[self.X], y, Beside(**given)
+        return table.select(self.X), y, RowExtras(**given)
 
 
-def by_name(X: Any, y: Any, beside: Beside, apart: Sequence[str] = ()) -> Named:
+def by_name(X: Any, y: Any, beside: RowExtras, apart: Sequence[str] = ()) -> Named:
     """What a user gives where ``X`` is of tables; columns ``apart`` are features only if named."""
     if y is None:
         raise TypeError("y is missing: give the name of the column that has the responses, such as y='late'.")
@@ -162,7 +162,7 @@ def _from_tables(named: Named, family: BaseFamily) -> Observations:
     of_trials = "trials" in named.vectors
     linear = not of_trials or family.linear_in_label
     rows = rows_by_columns(named.tables, named.X, dict(named.vectors), linear=linear)
-    return looked_through(FromSource(rows), (family.for_trials() if of_trials else family).check)
+    return validated(FromSource(rows), (family.for_trials() if of_trials else family).check)
 
 
 def _for_all(given: Any, X: Any) -> Any:
@@ -188,7 +188,7 @@ def _responses(y: Any, family: BaseFamily) -> tuple[Any, tuple[str, ...] | None]
     return family.class_codes(found)
 
 
-def _refuse_what_means_nothing(beside: Beside, family: BaseFamily) -> None:
+def _refuse_what_means_nothing(beside: RowExtras, family: BaseFamily) -> None:
     """Trials, censoring and further predictors are for families that know them."""
     kind = type(family).__name__
     if beside.trials is not None and not family.of_labels:
@@ -213,6 +213,42 @@ def _refuse_what_means_nothing(beside: Beside, family: BaseFamily) -> None:
 
 def _joined(names: list[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def censoring(censored: Any, event: Any) -> Any:
+    """Codes of censoring, which may be told by events: 1 where the time is that of the event, 0 where it is larger."""
+    if event is None:
+        return censored
+    if censored is not None:
+        raise TypeError("censored= and event= say the same in two ways: give one of them.")
+    if isinstance(event, str):
+        raise TypeError("event= is the name of a column in tunamh.regression only; here, give censored= by name.")
+    told = event if hasattr(event, "index") and hasattr(event, "iloc") else np.asarray(event)
+    return codes_of_events(told)
+
+
+def codes_of_events(event: Any) -> Any:
+    """``1 - event``, in the container that it came in."""
+    values = np.asarray(event)
+    wrong = ~np.isin(values, (0, 1))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"event must be 1 (or True) where the event was seen and 0 where the time is censored, but row {row} has "
+            f"{values[row]}."
+        )
+    return 1.0 - event.astype(np.float64)
+
+
+def censoring_told(rows: Observations) -> list[str]:
+    """How many responses are censored, and on which side."""
+    codes = rows.censored if isinstance(rows, InMemory) else None
+    if codes is None:
+        return []
+    larger, smaller = int((codes > 0).sum()), int((codes < 0).sum())
+    sides = [(larger, "the true value is larger"), (smaller, "the true value is smaller")]
+    told = "; ".join(f"{count:,} of {len(codes):,} responses are censored ({side})" for count, side in sides if count)
+    return [told or f"none of {len(codes):,} responses is censored"]
 
 
 def _check_codes(censored: np.ndarray) -> None:

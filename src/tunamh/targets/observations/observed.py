@@ -14,11 +14,12 @@ from ...rows.passes import added_up, over_blocks
 from ...rows.seal import Seal
 from ...rows.source import Rows
 from ..designs import Design
+from ..value import Value
 
 Result = TypeVar("Result")
 
 
-class Observations(ABC):
+class Observations(Value, ABC):
     """Rows of features, responses and, maybe, weights and offsets; ``design`` says how features are packed."""
 
     n_rows: int
@@ -180,7 +181,7 @@ class InMemory(Sample):
             self.seal.check_some()
 
 
-class Arranged(Sample):
+class TransformedRows(Sample):
     """Rows of other observations, each block turned into one of another design by ``change``.
 
     ``along`` are the directions in which questions about single parameters look; None: their own.
@@ -189,8 +190,12 @@ class Arranged(Sample):
     def __init__(
         self, base: Observations, design: Any, change: Callable[[Rows], Rows], along: np.ndarray | None = None
     ):
-        self.base, self.design, self.change, self.along = base, design, change, along
-        self.n_rows, self.names, self.weighted = base.n_rows, base.names, base.weighted
+        self._settle(base=base, design=design, change=change, along=along)
+        self._settle(n_rows=base.n_rows, names=base.names, weighted=base.weighted)
+
+    base: Observations
+    change: Callable[[Rows], Rows]
+    along: np.ndarray | None
 
     @property
     def fingerprint(self) -> str:
@@ -215,19 +220,19 @@ class Arranged(Sample):
         return self.change(self.base.rows())  # type: ignore[attr-defined]
 
     def take(self, index: np.ndarray) -> Sample:
-        return Arranged(self.base.take(index), self.design, self.change, self.along)
+        return TransformedRows(self.base.take(index), self.design, self.change, self.along)
 
     def take_each(self, indices: list[np.ndarray]) -> Iterator[Sample]:
-        return (Arranged(taken, self.design, self.change, self.along) for taken in self.base.take_each(indices))
+        return (TransformedRows(taken, self.design, self.change, self.along) for taken in self.base.take_each(indices))
 
     def weighted_up(self, factor: float) -> Sample:
-        return Arranged(self.base.weighted_up(factor), self.design, self.change, self.along)  # type: ignore[attr-defined]
+        return TransformedRows(self.base.weighted_up(factor), self.design, self.change, self.along)  # type: ignore[attr-defined]
 
     def on_columns(self, which: np.ndarray) -> Observations:
         """Of the other design's columns, which are more than those of the base where classes share them."""
         kind: Any = _SomeColumns if self.along is None else partial(_SomeDirections, self.along[:, which])
         chosen = partial(_on_columns, kind=kind, which=which)
-        return Arranged(self.base, self.design, partial(_changed, self.change, chosen))
+        return TransformedRows(self.base, self.design, partial(_changed, self.change, chosen))
 
     def check(self, rows: Rows) -> None:
         self.base.check(rows)
@@ -254,14 +259,14 @@ class _SomeColumns:
     def dense(self) -> np.ndarray:
         return self.block.dense()[..., self.which]
 
-    def times(self, matrix: np.ndarray) -> np.ndarray:
-        return self.block.times(self._whole(matrix))
+    def matmat(self, matrix: np.ndarray) -> np.ndarray:
+        return self.block.matmat(self._whole(matrix))
 
-    def reach(self, vector: np.ndarray) -> np.ndarray:
-        return self.block.reach(self._whole(vector))
+    def abs_matvec(self, vector: np.ndarray) -> np.ndarray:
+        return self.block.abs_matvec(self._whole(vector))
 
-    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
-        return self.block.squares(kept)[self.which]
+    def column_squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+        return self.block.column_squares(kept)[self.which]
 
 
 class _SomeDirections(_SomeColumns):
@@ -275,12 +280,12 @@ class _SomeDirections(_SomeColumns):
         return self.directions @ part
 
     def dense(self) -> np.ndarray:
-        return self.block.times(self.directions)
+        return self.block.matmat(self.directions)
 
-    def reach(self, vector: np.ndarray) -> np.ndarray:
-        return self.block.reach(np.abs(self.directions) @ np.abs(vector))
+    def abs_matvec(self, vector: np.ndarray) -> np.ndarray:
+        return self.block.abs_matvec(np.abs(self.directions) @ np.abs(vector))
 
-    def squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+    def column_squares(self, kept: np.ndarray | None = None) -> np.ndarray:
         X = self.dense()
         return np.einsum("kij,kij->j", X, X) if kept is None else np.einsum("kij,kij->j", X[:, kept], X[:, kept])
 

@@ -10,13 +10,13 @@ import numpy as np
 from ...rows.source import Rows
 from ..checks.conditioning import refuse_tiny
 from ..coordinates.base import Form
-from ..designs import DenseDesign, GatheredDesign
+from ..designs import DenseDesign, IndexedDesign
 from ..designs.base import Block, DesignNumbers
 from ..designs.dense_block import DenseBlock
-from ..designs.indexed import GatheredBlock
-from ..designs.multi_predictor import SeveralBlock, SeveralLayout, Term
-from ..designs.with_offset import ShiftedBlock, ShiftedDesign
-from .observed import Arranged, Observations
+from ..designs.indexed import IndexedBlock
+from ..designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout, Term
+from ..designs.with_offset import BlockWithOffset, DesignWithOffset
+from .observed import Observations, TransformedRows
 
 _ROWS_FOR_A_FIT = 20_000
 
@@ -32,7 +32,7 @@ class Extra(NamedTuple):
         return 1 if self.labels is None else len(self.labels)
 
 
-class Arrangement(NamedTuple):
+class RowLayout(NamedTuple):
     """What a family makes of observations.
 
     ``names`` are the coefficients'; ``form`` says what else there is and in which coordinates all are walked, None
@@ -74,7 +74,7 @@ def rough_fit(observations: Observations, response: Any) -> Fit:
     rows = observations.take(index).rows()
     if rows.weights is not None and (rows.weights > 0).any():
         rows = observations.take(index[rows.weights > 0]).rows()
-    X, y = rows.X.dense(), response(rows) - rows.X.dot(np.zeros(observations.design.dim))
+    X, y = rows.X.dense(), response(rows) - rows.X.matvec(np.zeros(observations.design.dim))
     refuse_tiny(X, column_names(observations))
     size = np.sqrt(np.einsum("ij,ij->j", X, X))
     unit = np.where(size > 0, size, 1.0)
@@ -88,7 +88,9 @@ def rough_fit(observations: Observations, response: Any) -> Fit:
     return Fit(b0, scale)
 
 
-def beside(observations: Observations, response: Any, codes: Any, b0: np.ndarray) -> tuple[Arranged, int]:
+def with_residual_column(
+    observations: Observations, response: Any, codes: Any, b0: np.ndarray
+) -> tuple[TransformedRows, int]:
     """Rows ``(x_i, -e_i)``, ``e_i`` the residual of the response from ``b0``; and where the new column's parameter is.
 
     The response of such a row is a code, `codes(rows)`, or zero.
@@ -99,53 +101,53 @@ def beside(observations: Observations, response: Any, codes: Any, b0: np.ndarray
     at = int(of.columns) if gathered else design.dim
     layout: Any
     if gathered:
-        layout = GatheredDesign(np.empty((1, at + 1)), np.zeros((1, of.positions)), None, design.dim + 1)
+        layout = IndexedDesign(np.empty((1, at + 1)), np.zeros((1, of.positions)), None, design.dim + 1)
         if of.valued:
-            layout = GatheredDesign(
+            layout = IndexedDesign(
                 np.empty((1, at + 1)), np.zeros((1, of.positions)), np.zeros((1, of.positions)), design.dim + 1
             )
     else:
         layout = DenseDesign(np.empty((1, at + 1)))
 
     def change(rows: Rows) -> Rows:
-        minus = rows.X.dot(b0) - response(rows)
+        minus = rows.X.matvec(b0) - response(rows)
         return rows._replace(X=with_column(rows.X, minus, at), y=codes(rows), censored=None)
 
-    return Arranged(observations, layout, change), at
+    return TransformedRows(observations, layout, change), at
 
 
 def with_column(block: Block, column: np.ndarray, at: int) -> Block:
     """A block with one more column, whose parameter comes at position ``at``."""
-    block = block.block if isinstance(block, ShiftedBlock) else block
+    block = block.block if isinstance(block, BlockWithOffset) else block
     if isinstance(block, DenseBlock):
         return DenseBlock(np.column_stack([block.X, column]))
-    assert isinstance(block, GatheredBlock)
+    assert isinstance(block, IndexedBlock)
     positions = np.where(block.positions >= at, block.positions + 1, block.positions).astype(np.int32)
-    return GatheredBlock(np.column_stack([block.whole, column]), positions, block.values, block.dim + 1)
+    return IndexedBlock(np.column_stack([block.whole, column]), positions, block.values, block.dim + 1)
 
 
-def known_scale(observations: Observations, scale: float, response: Any, family: Any) -> Arrangement:
+def known_scale(observations: Observations, scale: float, response: Any, family: Any) -> RowLayout:
     """Rows ``x_i / scale`` with the offset ``-y_i / scale``: the predictor is minus the standardised residual."""
     design = observations.design
     of, dim = design.numbers, design.dim
     layout: Any = DenseDesign(np.empty((1, dim)))
     if of.positions:
         ones = np.ones((1, of.positions))
-        layout = GatheredDesign(np.empty((1, of.columns)), np.zeros((1, of.positions)), ones, dim)
-    layout = ShiftedDesign(layout, np.zeros(1))
+        layout = IndexedDesign(np.empty((1, of.columns)), np.zeros((1, of.positions)), ones, dim)
+    layout = DesignWithOffset(layout, np.zeros(1))
 
     def change(rows: Rows) -> Rows:
-        block: Any = rows.X.block if isinstance(rows.X, ShiftedBlock) else rows.X
-        minus = (rows.X.dot(np.zeros(dim)) - response(rows)) / scale
+        block: Any = rows.X.block if isinstance(rows.X, BlockWithOffset) else rows.X
+        minus = (rows.X.matvec(np.zeros(dim)) - response(rows)) / scale
         if isinstance(block, DenseBlock):
             scaled: Block = DenseBlock(block.X / scale)
         else:
             values = block.values if block.values.size else np.ones(block.positions.shape)
-            scaled = GatheredBlock(block.whole / scale, block.positions, values / scale, dim)
-        shifted = ShiftedBlock(scaled, minus, layout.numbers.width)
+            scaled = IndexedBlock(block.whole / scale, block.positions, values / scale, dim)
+        shifted = BlockWithOffset(scaled, minus, layout.numbers.width)
         return rows._replace(X=shifted, y=no_codes(rows), censored=None)
 
-    return Arrangement(Arranged(observations, layout, change), family, column_names(observations), unit=scale)
+    return RowLayout(TransformedRows(observations, layout, change), family, column_names(observations), unit=scale)
 
 
 def no_codes(rows: Rows) -> np.ndarray:
@@ -155,52 +157,58 @@ def no_codes(rows: Rows) -> np.ndarray:
 # ------------------------------------------------------------------------------------------------ several predictors
 
 
-def one_stretch_per_class(observations: Observations, family: Any, classes: Sequence[str]) -> Arrangement:
+def one_stretch_per_class(observations: Observations, family: Any, classes: Sequence[str]) -> RowLayout:
     """Predictors ``x.theta_k`` for every class but the first, all with the same columns (softmax)."""
     design = observations.design
     terms = [Term(k, 0, k * design.dim) for k in range(len(classes) - 1)]
-    layout = SeveralLayout([(design.numbers, design.dim)], terms, len(terms))
+    layout = MultiPredictorLayout([(design.numbers, design.dim)], terms, len(terms))
 
     def several(rows: Rows) -> Rows:
-        return rows._replace(X=SeveralBlock((rows.X,), layout, len(rows.y)))
+        return rows._replace(X=MultiPredictorBlock((rows.X,), layout, len(rows.y)))
 
     labels = [f"{name}[{label}]" for label in classes[1:] for name in column_names(observations)]
-    return Arrangement(Arranged(observations, layout, several), family, labels)
+    return RowLayout(TransformedRows(observations, layout, several), family, labels)
 
 
-def shared_scalar(observations: Observations) -> Arranged:
+def shared_scalar(observations: Observations) -> TransformedRows:
     """Two predictors per row: ``x.theta``, and one number that all rows share, behind the coefficients."""
     design = observations.design
-    layout = SeveralLayout([(design.numbers, design.dim), None], [Term(0, 0, 0), Term(1, 1, design.dim)], predictors=2)
+    layout = MultiPredictorLayout(
+        [(design.numbers, design.dim), None], [Term(0, 0, 0), Term(1, 1, design.dim)], predictors=2
+    )
 
     def several(rows: Rows) -> Rows:
-        return rows._replace(X=SeveralBlock((rows.X, None), layout, len(rows.y)))
+        return rows._replace(X=MultiPredictorBlock((rows.X, None), layout, len(rows.y)))
 
-    return Arranged(observations, layout, several)
+    return TransformedRows(observations, layout, several)
 
 
-def two_designs(observations: Observations, other: tuple[DesignNumbers, int]) -> Arranged:
+def two_designs(observations: Observations, other: tuple[DesignNumbers, int]) -> TransformedRows:
     """Two predictors per row, each with columns of its own; the second's are the first of the rows' others."""
     design = observations.design
-    layout = SeveralLayout([(design.numbers, design.dim), other], [Term(0, 0, 0), Term(1, 1, design.dim)], predictors=2)
+    layout = MultiPredictorLayout(
+        [(design.numbers, design.dim), other], [Term(0, 0, 0), Term(1, 1, design.dim)], predictors=2
+    )
 
     def several(rows: Rows) -> Rows:
-        return rows._replace(X=SeveralBlock((rows.X, rows.others[0]), layout, len(rows.y)), others=())
+        return rows._replace(X=MultiPredictorBlock((rows.X, rows.others[0]), layout, len(rows.y)), others=())
 
-    return Arranged(observations, layout, several)
+    return TransformedRows(observations, layout, several)
 
 
 def about_origin(block: Block, origin: np.ndarray, numbers: DesignNumbers) -> Block:
     """The columns ``x - origin`` in double precision; ``origin`` is zero where columns are gathered."""
-    if isinstance(block, ShiftedBlock):
+    if isinstance(block, BlockWithOffset):
         plain = numbers._replace(width=numbers.width - 1, shifted=False)
-        return ShiftedBlock(about_origin(block.block, origin, plain), block.offset, numbers.width)
-    if isinstance(block, GatheredBlock):
+        return BlockWithOffset(about_origin(block.block, origin, plain), block.offset, numbers.width)
+    if isinstance(block, IndexedBlock):
         return block._replace(whole=block.whole - origin[: block.whole.shape[1]])
     return DenseBlock(np.ascontiguousarray(block.dense() - origin))
 
 
-def two_cutpoints(observations: Observations, cuts: int, first: int, origin: np.ndarray, lean: np.ndarray) -> Arranged:
+def two_cutpoints(
+    observations: Observations, cuts: int, first: int, origin: np.ndarray, lean: np.ndarray
+) -> TransformedRows:
     """Predictors ``(x - origin).theta - c_y`` and ``... - c_{y-1}``: cutpoints are gathered by the category.
 
     The response becomes -1 in the lowest category, which has no lower cutpoint, 1 in the highest, and 0 between: there
@@ -213,7 +221,7 @@ def two_cutpoints(observations: Observations, cuts: int, first: int, origin: np.
         own = own._replace(width=d + int(own.shifted), single=False)
     gather = DesignNumbers(2, False, 0, 1, True)
     terms = [Term(0, 0, 0), Term(0, 1, d), Term(1, 0, 0), Term(1, 2, d)]
-    layout = SeveralLayout([(own, d), (gather, cuts), (gather, cuts)], terms, predictors=2)
+    layout = MultiPredictorLayout([(own, d), (gather, cuts), (gather, cuts)], terms, predictors=2)
 
     def several(rows: Rows) -> Rows:
         n, category = len(rows.y), rows.y.astype(np.int32) - first + 1  # 1, ..., J
@@ -221,10 +229,10 @@ def two_cutpoints(observations: Observations, cuts: int, first: int, origin: np.
         lower = np.maximum(category - 2, 0).astype(np.int32)[:, None]
         minus, none = np.full((n, 1), -1.0), np.empty((n, 0))
         columns = about_origin(rows.X, origin, own) if moved else rows.X
-        blocks = columns, *(GatheredBlock(none, positions, minus, cuts) for positions in (upper, lower))
+        blocks = columns, *(IndexedBlock(none, positions, minus, cuts) for positions in (upper, lower))
         code = np.where(category == 1, -1.0, np.where(category > cuts, 1.0, 0.0))
-        return rows._replace(X=SeveralBlock(blocks, layout, n), y=code)
+        return rows._replace(X=MultiPredictorBlock(blocks, layout, n), y=code)
 
     along = np.eye(d + cuts)
     along[d:, :d] = lean
-    return Arranged(observations, layout, several, along if lean.any() else None)
+    return TransformedRows(observations, layout, several, along if lean.any() else None)

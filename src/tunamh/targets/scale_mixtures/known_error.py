@@ -1,8 +1,8 @@
 """A regression under a prior that is Gaussian given unknown scales: two kernels in turn (spec 5o).
 
-A state is the coefficients followed by the scales. The scales are refreshed given the coefficients, without a look at
-the data. The coefficients are then proposed from the Gaussian law that the quadratic part of the data and the prior
-given the scales make together, ``N(m, Q^-1)``,
+A state is the coefficients followed by the scales. The scales are drawn anew given the coefficients, without a look at
+the data (`tunamh.chains.gibbs_scales`). The coefficients are then proposed from the Gaussian law that the quadratic
+part of the data and the prior given the scales make together, ``N(m, Q^-1)``,
 
     Q = H + D^-1,    m = Q^-1 (H t - g + D^-1 mean),    D = diag(variances),
 
@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ...compiled import REASSOCIATE, Distance, Locate, Offset, Propose, fixed, helper, part
+from ...compiled import REASSOCIATE, Distance, Locate, Offset, Part, Propose, fixed, helper, part
 from ...compiled.layouts import NUMBER, WHOLE, Layout
 from ...compiled.vector import copy_into
 from ...compiled.windows import matrix_window
@@ -182,12 +182,106 @@ def _given_scales(rng, here, there, knobs):
     return log_q
 
 
+# ------------------------------------------------------------------------------- the proposal beside Gaussian errors
+
+_BESIDE_GAUSSIAN = Layout(
+    "BesideGaussianKnobs",
+    innovation=NUMBER,
+    d=WHOLE,
+    arrangement=NUMBER,
+    tau_at=WHOLE,
+    weight=NUMBER,  # of the rows
+    group=("d",),  # as in `GIVEN`
+    mean=("d",),
+    b0=("d",),
+    linear=("d",),  # c
+    hessian=("d", "d"),  # of the rows, in (eta, tau)
+)
+"""Of two laws in turn, where the rows' energy is a quadratic in ``(eta, tau)``, ``eta = (beta - b0) tau``.
+
+They hold wherever the centre of the expansion is. Given ``tau`` and the scales of the prior, ``beta ~ N(m, Q^-1)``,
+
+    Q = tau^2 H + D^-1,    m = Q^-1 (tau^2 c + D^-1 mean),    c = H b0 - H_tau,
+
+with ``H``, ``H_tau``, ``H_tau_tau`` the blocks of the Hessian: ``X'X``, ``-X'e``, ``e'e``, ``e = y - X b0``. Given
+``beta``, but for the prior of ``tau``,
+
+    tau^2 ~ Gamma(weight / 2, rate rss / 2),    rss = u'H u + 2 u'H_tau + H_tau_tau,    u = beta - b0.
+"""
+
+_beside_gaussian_at = _BESIDE_GAUSSIAN.reader()
+_ERROR_SHARE = 1 / 3  # of steps: those of tau
+
+
+@part(Propose)
+def _beside_gaussian(rng, here, there, knobs):
+    """Coefficients given ``tau``, or ``tau`` given the coefficients; dilations as above."""
+    own = _beside_gaussian_at(knobs, 0)
+    laws = matrix_window(knobs, own.end, (knobs.size - own.end) // RECORD, RECORD)
+    if laws.size > 0 and rng.random() < _DILATED_SHARE:
+        return _dilated(rng, here, there, own, laws)
+    copy_into(there, here)
+    return _propose_tau(rng, here, there, own) if rng.random() < _ERROR_SHARE else _given_tau(rng, here, there, own)
+
+
+@helper
+def _propose_tau(rng, here, there, own):
+    """A draw that is not finite is proposed as no move."""
+    tau, rss = here[own.tau_at], 0.0
+    for j in range(own.d):
+        u = 1.0 if j == own.tau_at else here[j] - own.b0[j]
+        for k in range(own.d):
+            rss += u * own.hessian[j, k] * (1.0 if k == own.tau_at else here[k] - own.b0[k])
+    drawn = math.sqrt(2.0 * rng.standard_gamma(0.5 * own.weight) / rss) if rss > 0.0 else 0.0
+    if not 0.0 < drawn < np.inf:
+        return -np.inf
+    there[own.tau_at] = drawn
+    return (own.weight - 1.0) * math.log(tau / drawn) - 0.5 * rss * (tau - drawn) * (tau + drawn)
+
+
+@helper
+def _given_tau(rng, here, there, own):
+    """``z' = rho z + innovation xi`` about the mean, where ``Q`` is the identity; ``tau`` has a unit and 0 there."""
+    d, tau_at, precision = own.d, own.tau_at, here[own.tau_at] * here[own.tau_at]
+    Q, mean, z = np.empty((d, d)), np.empty(d), np.zeros(d)
+    for j in range(d):
+        mean[j] = precision * own.linear[j]
+        for k in range(j + 1):
+            Q[j, k] = precision * own.hessian[j, k]
+        variance = variance_of(here, own, j)
+        if variance < np.inf:
+            Q[j, j] += 1.0 / variance
+            mean[j] += own.mean[j] / variance
+    for j in range(d):
+        Q[max(j, tau_at), min(j, tau_at)] = 0.0
+    Q[tau_at, tau_at], mean[tau_at] = 1.0, 0.0
+    _cholesky(Q)
+    _solve_lower(Q, mean)
+    _solve_upper(Q, mean)
+    rho, log_q = math.sqrt(max(0.0, 1.0 - own.innovation * own.innovation)), 0.0
+    for i in range(d):
+        if i != tau_at:
+            for j in range(i + 1):
+                z[j] += Q[i, j] * (here[i] - mean[i])
+    for j in range(d):
+        if j != tau_at:
+            before = z[j]
+            z[j] = rho * before + own.innovation * rng.standard_normal()
+            log_q += 0.5 * (z[j] - before) * (z[j] + before)
+    _solve_upper(Q, z)
+    for j in range(d):
+        if j != tau_at:
+            there[j] = mean[j] + z[j]
+    return log_q
+
+
 @dataclass(frozen=True)
 class GivenScales(Proposal):
     """Coefficients from their Gaussian law given the scales of the prior; `sample` chooses it for such priors."""
 
     def bind(self, space: Space) -> ReadyProposal:
-        return ReadyProposal(_given_scales, space.proposal_knobs, True, 0.6, largest=1.0)  # type: ignore[attr-defined]
+        given: Any = space
+        return ReadyProposal(given.propose, given.proposal_knobs, True, 0.6, largest=1.0)
 
 
 class GivenScalesTarget(TaylorTarget):
@@ -195,12 +289,13 @@ class GivenScalesTarget(TaylorTarget):
 
     mixture: Mixture
     scaled: Scaled | None
+    propose: Part
     proposal_knobs: np.ndarray
 
     def __init__(self, expanded: TaylorTarget):
         prior = expanded._prior
         mixture: Any = prior.mixture
-        d, form = expanded.dim, expanded.base.arranged.form  # type: ignore[attr-defined]
+        d, form = expanded.dim, expanded.base.row_layout.form  # type: ignore[attr-defined]
         scaled = Scaled(form) if isinstance(form, Scale) else None
         group = np.where(mixture.mixed, mixture.groups, -mixture.fixed_variance)
         numbers = {"arrangement": mixture.arrangement, "group": group, "mean": mixture.mean}
@@ -216,23 +311,24 @@ class GivenScalesTarget(TaylorTarget):
             rest = prior.without(centre, expanded.prior_at_centre)  # all of it is in the offset
         if scaled is not None:
             H, g, centre = scaled.expansion(H, g, centre)
-        knobs = _KNOBS.pack(innovation=1.0, **numbers, shifted=H @ centre - g, hessian=H)
+        propose, knobs = _given_scales, _KNOBS.pack(innovation=1.0, **numbers, shifted=H @ centre - g, hessian=H)
+        if scaled is not None and expanded.total_bound == 0.0:
+            of_rows = scaled.of_quadratic_rows(expanded.hessian)
+            propose, knobs = _beside_gaussian, _BESIDE_GAUSSIAN.pack(innovation=1.0, **numbers, **of_rows)
         several = expanded.bounds.distance is bounds_of_several(expanded.trust).distance
         locate, distance, offset = _first, _distance_of_several if several else _distance, _offset
         if scaled is not None:
             locate, distance, offset = scaled.parts(several=several)
-        self._settle(
-            **expanded._facts,
+        self._settle_like(
+            expanded,
             prior_at_centre=expanded.prior_at_centre,
             metric=expanded.metric,
             reference=expanded.reference,
             total_bound=expanded.total_bound,
-        )
-        self._settle(
             mixture=mixture,
             scaled=scaled,
-            parts=expanded.parts._replace(locate=locate, distance=distance, offset=offset, refresh=mixture.refresh),
-            refresh_hyper=mixture.hyper,
+            parts=expanded.parts._replace(locate=locate, distance=distance, offset=offset),
+            propose=propose,
             proposal_knobs=fixed([*knobs, *mixture.records]),
             _prior=rest,
             _hyper=pack_hyper([*expanded.own_numbers, *given], packed[int(packed[0]) :]),
@@ -261,8 +357,8 @@ class GivenScalesTarget(TaylorTarget):
             return np.concatenate([np.arange(d), d + np.flatnonzero(self.mixture.mixed), [total - 1]])
         return np.arange(total)
 
-    def natural(self, points: np.ndarray) -> np.ndarray:
-        walked = self.base.natural(points[..., : self.dim])
+    def to_user(self, points: np.ndarray) -> np.ndarray:
+        walked = self.base.to_user(points[..., : self.dim])
         natural = np.concatenate([walked, np.sqrt(points[..., self.dim :])], axis=-1)
         return natural[..., self._reported]
 

@@ -110,6 +110,7 @@ class Scaled:
 
     def __init__(self, form: Scale):
         self.tau_at, self.at = form.tau_at, form.coefficients_at
+        self.weight = max(1.0, form.exponent + len(form.b0) + (0.0 if form.shape else 2.0))
         self.b0 = np.zeros(form.dim)
         self.b0[self.at] = form.b0
 
@@ -134,6 +135,11 @@ class Scaled:
         hessian[self.at, self.tau_at] += g[self.at]
         hessian[self.tau_at, self.at] += g[self.at]
         return hessian, jacobian.T @ g, self.state(centre)
+
+    def of_quadratic_rows(self, H: np.ndarray) -> dict[str, Any]:
+        """What the laws of ``beta`` given ``tau``, and of ``tau`` given ``beta``, are made of beside the prior."""
+        linear = H @ self.b0 - H[:, self.tau_at]
+        return {"tau_at": self.tau_at, "weight": self.weight, "b0": self.b0, "linear": linear, "hessian": H}
 
     @staticmethod
     def parts(*, several: bool) -> tuple[Part, Part, Part]:

@@ -8,11 +8,10 @@ touches it where the step begins.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-
-from .few_rows import subsets_of
 
 if TYPE_CHECKING:
     from ..glm import GLM
@@ -40,7 +39,7 @@ def modes_from_many_starts(target: GLM) -> np.ndarray:
 
 def _modes_from_many_starts(target: GLM) -> np.ndarray:
     whole = target.observations.take(np.arange(target.n_rows)).rows()
-    offset = whole.X.dot(np.zeros(target.dim))
+    offset = whole.X.matvec(np.zeros(target.dim))
     rows = _Rows(whole.X.dense(), whole.y, target.weight(whole), offset)
     rows = _Rows(*(column[rows.weight > 0] for column in rows))
     unit = 1 / np.sqrt(np.median(target.family.suprema(rows.y).second))  # about a residual's scale
@@ -59,6 +58,16 @@ def _modes_from_many_starts(target: GLM) -> np.ndarray:
 def _shuffled(rows: _Rows) -> _Rows:
     order = np.random.default_rng(1).permutation(len(rows.y))
     return _Rows(*(column[order] for column in rows))
+
+
+def subsets_of(n: int, d: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Row numbers, d of them each (twice as many from 20 coefficients on, where d rows alone fit poorly)."""
+    if d == 1:
+        yield from (np.array([i]) for i in (range(n) if n <= 200 else rng.choice(n, size=200, replace=False)))
+        return
+    size = min(n, d if d < 20 else 2 * d)
+    for _ in range(200 if d <= 5 else 50 if d <= 20 else 20):
+        yield rng.choice(n, size=size, replace=False)
 
 
 def _fits_to_few_rows(rows: _Rows, rng: np.random.Generator) -> np.ndarray:
@@ -80,8 +89,8 @@ def _reweighted(target: GLM, rows: _Rows, points: np.ndarray, steps: int) -> np.
         below = family.lower_bound(y, eta)  # -f >= a (eta - anchor)^2 + b (eta - anchor) + k, with equality at eta
         curve = -2 * weight * below.a
         moment = curve * (below.anchor - offset) + weight * below.b
-        pull = moment @ X + share * prior.precision * prior.mean
-        points = np.linalg.solve(_grams(X, curve) + ridge, pull[:, :, None])[:, :, 0]
+        right_side = moment @ X + share * prior.precision * prior.mean
+        points = np.linalg.solve(_grams(X, curve) + ridge, right_side[:, :, None])[:, :, 0]
     return points
 
 

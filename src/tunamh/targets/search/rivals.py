@@ -14,8 +14,8 @@ import numpy as np
 
 from ..coordinates.base import Scale
 from ..families.base import Responses
-from ..observations.observed import Arranged, Observations
-from .few_rows import subsets_of
+from ..observations.observed import Observations, TransformedRows
+from .many_starts import subsets_of
 from .newton import Mode, descend, near
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ def _lower_than_neighbours(target: GLM, starts: np.ndarray) -> np.ndarray:
         return starts
     rows = _given(target.observations)
     step = max(1, len(rows.y) // 50)
-    coefficients = target.natural(starts)[:, : len(target.arranged.names)]
-    seen = np.array([rows.X.dot(point)[::step] for point in coefficients])
+    coefficients = target.to_user(starts)[:, : len(target.row_layout.names)]
+    seen = np.array([rows.X.matvec(point)[::step] for point in coefficients])
     nearest = np.array([np.argsort(np.median(np.abs(seen - one), axis=1))[1 : 1 + _NEIGHBOURS] for one in seen])
     lowest = energies <= energies[nearest].min(axis=1)
     return starts[lowest][:_MOST_FOLLOWED]
@@ -113,17 +113,17 @@ def _starts(target: GLM) -> np.ndarray:
     first = target.search_starts()
     rng = np.random.default_rng(0)
     fits = _fits_to_few_rows(rows, target, rng)
-    form = target.arranged.form
+    form = target.row_layout.form
     if form is None:
         return np.array([*first, *fits])
-    begin = np.asarray(target.arranged.start, dtype=np.float64)
+    begin = np.asarray(target.row_layout.start, dtype=np.float64)
     found, d, scalar = list(first), form.coefficients, _scalars(target)
     for k, fit in enumerate(fits):
         natural = np.concatenate([fit, begin[d:]])
         if isinstance(form, Scale):
-            size = float(np.median(np.abs(rows.y - rows.X.dot(fit)))) / 0.6745
+            size = float(np.median(np.abs(rows.y - rows.X.matvec(fit)))) / 0.6745
             natural[d] = size if size > 0 else begin[d]
-        point = form.walking(natural)
+        point = form.to_chain(natural)
         point[scalar] += _OTHER_EXTRAS[k % len(_OTHER_EXTRAS)]
         found.append(point)
     return np.array(found)
@@ -131,8 +131,8 @@ def _starts(target: GLM) -> np.ndarray:
 
 def _scalars(target: GLM) -> np.ndarray:
     """Where numbers that all rows share are walked, but for a scale of residuals: these tell it themselves."""
-    form = target.arranged.form
-    sizes = [extra.size for extra in target.arranged.extras]
+    form = target.row_layout.form
+    sizes = [extra.size for extra in target.row_layout.extras]
     alone = np.repeat([size == 1 for size in sizes], sizes)
     at = form.extra_at[alone]  # type: ignore[union-attr]
     return at[at != form.tau_at] if isinstance(form, Scale) else at
@@ -140,7 +140,7 @@ def _scalars(target: GLM) -> np.ndarray:
 
 def _fits_to_few_rows(rows: Rows, target: GLM, rng: np.random.Generator) -> list[np.ndarray]:
     """Least squares on d rows each, of predictors that a row would like: one of these, where there are several."""
-    X, offset = rows.X.dense(), rows.X.dot(np.zeros(len(target.arranged.names)))
+    X, offset = rows.X.dense(), rows.X.matvec(np.zeros(len(target.row_layout.names)))
     liked = [[value] for value in rows.y] if target.given_family.responses is Responses.REALS else _liked(target)
     counts = np.flatnonzero(target.weight(rows) > 0)
     fits = []
@@ -160,8 +160,8 @@ def _liked(target: GLM) -> list[np.ndarray]:
     rows = target.observations.rows()  # type: ignore[attr-defined]
     n, family = len(rows.y), target.terms
     begin = np.zeros((target.predictors, n)) if target.predictors > 1 else np.zeros(n)
-    if target.arranged.start is not None:
-        begin = rows.X.dot(target.walking(np.asarray(target.arranged.start, dtype=np.float64)))
+    if target.row_layout.start is not None:
+        begin = rows.X.matvec(target.to_chain(np.asarray(target.row_layout.start, dtype=np.float64)))
     minima: list[list[float]] = [[] for _ in range(n)]
     for middle in (np.zeros(n), rows.y):
         grid = middle[:, None] + _GRID
@@ -180,6 +180,6 @@ def _liked(target: GLM) -> list[np.ndarray]:
 
 def _given(observations: Observations) -> Rows:
     """The rows of a sample as a user gave them."""
-    while isinstance(observations, Arranged):
+    while isinstance(observations, TransformedRows):
         observations = observations.base
     return observations.rows()  # type: ignore[attr-defined]

@@ -13,12 +13,12 @@ from ..designs import Block
 from ..families.multi_predictor import MultiPredictorLikelihood
 from ..glm_rows import differences, energies, scales
 from ..layouts import ROW, SEVERAL_ROW, Trust
-from ..several_rows import several_differences, several_energies, several_scales
+from ..multi_predictor_rows import several_differences, several_energies, several_scales
 from .bounds import Bounds, bounds_of_regression, bounds_of_several
 from .one_predictor import RowSums, Whitening
 
 
-class SeveralPredictors:
+class MultiPredictor:
     """Energies ``w f(X_i theta, y)`` of a family of K predictors; arrays of predictors have the shape (K, n)."""
 
     plain_parts = differences, energies, scales
@@ -34,20 +34,20 @@ class SeveralPredictors:
         return out
 
     def energies_at(self, X: Block, points: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        return np.array([weight @ self.energies(eta, y) for eta in X.dots(points)])
+        return np.array([weight @ self.energies(eta, y) for eta in X.matvecs(points)])
 
     def slope(self, X: Block, theta: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
-        eta = X.dot(theta)
+        eta = X.matvec(theta)
         gradient = self.family.derivatives(eta, y)[0]
-        return float(weight @ self.energies(eta, y)), X.moment(weight * gradient)
+        return float(weight @ self.energies(eta, y)), X.rmatvec(weight * gradient)
 
     def expansion(
         self, X: Block, theta: np.ndarray, y: np.ndarray, weight: np.ndarray, frame: Frame | None
     ) -> tuple[float, np.ndarray, np.ndarray]:
-        eta = X.dot(theta)
+        eta = X.matvec(theta)
         gradient, hessian, _ = self.family.derivatives(eta, y)
         energy = float(weight @ self.energies(eta, y))
-        return energy, X.moment(weight * gradient), X.sandwich(weight * hessian, frame)
+        return energy, X.rmatvec(weight * gradient), X.sandwich(weight * hessian, frame)
 
     def first_bounds(self, X: Block, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """None: such energies are sampled with a control variate, or on all rows."""
@@ -76,9 +76,9 @@ class SeveralPredictors:
         """Fill ``c_i``, the bound of spec 5n times the weight, and the centre's columns of packed rows."""
         if at.order != 2 or at.original:
             raise NotApplicable(f"{self.family!r} has {self.family.predictors} predictors: only Taylor(order=2) serves")
-        eta = X.dot(at.centre)
+        eta = X.matvec(at.centre)
         gradient, hessian, third = self.family.derivatives(eta, y)
-        white = X.times(at.factor)
+        white = X.matmat(at.factor)
         everywhere = self.family.cubic_bounds(y, eta, white, np.inf) if self.family.bounded_everywhere else None
         bound, factors = at.ladder.constants(
             lambda r: self.family.cubic_bounds(y, eta, white, r),

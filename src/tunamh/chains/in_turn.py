@@ -1,0 +1,79 @@
+"""Several kernels, one after the other in every step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from .._arguments import shown
+from ..acceptance.base import Memory
+from ..errors import NotApplicable
+from ..rows.supply import NO_ROWS
+from ..theory import FiniteProblem
+from .kernel import Kernel, ReadyKernel
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class InTurn(Kernel):
+    """``InTurn(first, second, ...)``: a kernel whose step makes one step of each kernel, in this order.
+
+    If every kernel leaves the posterior invariant, so does this one. The chain need not be reversible, and a single
+    kernel need not reach every state.
+
+    The memory of a kernel, such as the energy of all rows in `MH`, is computed again after another kernel has moved the
+    parameters; such a step reads all rows twice. Kernels whose memory is part of the state (`FlyMC`) cannot be
+    combined. All kernels that draw rows must use the same probabilities.
+    """
+
+    kernels: tuple[Kernel, ...]
+
+    def __init__(self, *kernels: Kernel):
+        if not kernels:
+            raise ValueError("InTurn needs a kernel at least.")
+        for one in kernels:
+            if not isinstance(one, Kernel):
+                raise TypeError(f"InTurn takes kernels, such as MetropolisHastings(RandomWalk()), got {shown(one)}.")
+        flat = (each for one in kernels for each in (one.kernels if isinstance(one, InTurn) else (one,)))
+        object.__setattr__(self, "kernels", tuple(flat))
+
+    @property
+    def exact(self) -> bool:
+        return all(one.exact for one in self.kernels)
+
+    def prepare(self, target: Any) -> Any:
+        return reduce(lambda prepared, one: one.prepare(prepared), self.kernels, target)
+
+    def bind(self, target: Any) -> ReadyKernel:
+        bound = [(one, turn) for one in self.kernels for turn in one.bind(target).turns]
+        turns = [turn for _, turn in bound]
+        if len(turns) > 1:
+            for one, turn in bound:
+                _refuse_memory(one, turn)
+        supplies = [turn.supply for turn in turns if turn.supply is not NO_ROWS]
+        if any(supply is not supplies[0] for supply in supplies):
+            raise NotApplicable("two kernels draw rows by different laws: kernels in turn must draw them by one.")
+        return turns[0].with_turns(turns)
+
+    def finite_transition(self, problem: FiniteProblem) -> np.ndarray:
+        """The product of the transition matrices."""
+        return reduce(np.matmul, (one.finite_transition(problem) for one in self.kernels))
+
+    def __repr__(self) -> str:
+        return f"InTurn({', '.join(map(repr, self.kernels))})"
+
+
+def _refuse_memory(kernel: Kernel, ready: ReadyKernel) -> None:
+    if ready.memory.size == 0 or ready.memory_is in (Memory.APART, Memory.OF_PARAMETERS):
+        return
+    if ready.memory_is is Memory.PART_OF_STATE:
+        raise NotApplicable(
+            f"{kernel!r} keeps a part of the state in its memory, which other kernels would not know of: it cannot "
+            "take turns with them."
+        )
+    raise NotApplicable(
+        f"{kernel!r} has a memory and does not say what it is: give its ReadyTest or ReadyKernel memory_is=, or other "
+        "kernels may move the state behind its back."
+    )

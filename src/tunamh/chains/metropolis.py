@@ -1,0 +1,134 @@
+"""Propose, and accept or reject: the kernel that `test=` and `proposal=` make."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..acceptance import TunaMH
+from ..acceptance.base import AcceptanceTest, ReadyTest
+from ..capabilities import Preparing, offers
+from ..compiled import BAD_RATIO, NO_FAULT, Step, helper, part
+from ..compiled.vector import copy_into
+from ..proposals import ReadyProposal, as_proposal
+from ..theory import FiniteProblem, transition_matrix
+from .kernel import ROWS_READ, Kernel, OverSteps, ReadyKernel, Statistic
+
+ACCEPTED, RATE, ROWS, FULL, WORST, MOVE_BOUND, REPORT = range(7)
+"""Columns of what is recorded."""
+
+_STATISTICS = (
+    Statistic("accepted", OverSteps.ANY),
+    Statistic("acceptance_rate"),
+    ROWS_READ,
+    Statistic("full_data_step", OverSteps.ANY),
+    Statistic("bound_ratio", OverSteps.MAX),
+    Statistic("move_bound", shown=False),
+)
+
+
+def statistics_of(reports: str | None) -> tuple[Statistic, ...]:
+    """Of a test that reports a number of its own by that name."""
+    return *_STATISTICS, Statistic("report" if reports is None else reports, shown=reports is not None)
+
+
+@helper(inline=True)
+def ratio_of_proposal(rng, place, model, own, prior):
+    """Fill ``there`` and ``prop`` with a proposal: ``(log_rho, distance, log prior there)``.
+
+    ``log_rho = log q(here|there) / q(there|here) + offset + log prior(prop) - log prior(theta)``, ``prior`` being the
+    last. Prior and distance need not be defined outside the target's support, where the offset is ``-inf``.
+    """
+    hyper = model.data.hyper
+    log_q = own.propose(rng, place.here, place.there, own.proposal_knobs)
+    model.locate(place.there, place.prop, hyper)
+    log_rho = log_q + model.offset(place.here, place.there, hyper)
+    prior_there, distance = prior, np.nan
+    if log_rho > -np.inf:
+        prior_there = model.log_prior(place.prop, model.prior_hyper)
+        log_rho += prior_there - prior
+        distance = model.distance(place.here, place.there, hyper)
+    return log_rho, distance, prior_there
+
+
+@part(Step)
+def metropolis_hastings(rng, place, model, stream, own, work, statistics):
+    """One step in turn with other kernels; alone, `tunamh.chains.loop.run_chain` makes it faster."""
+    prior = model.log_prior(place.theta, model.prior_hyper)
+    log_rho, distance, _ = ratio_of_proposal(rng, place, model, own, prior)
+    if math.isnan(log_rho) or log_rho == np.inf:
+        return BAD_RATIO
+    decision = own.decide(rng, place.theta, place.prop, log_rho, distance, model, stream, own.knobs, own.memory, work)
+    if decision.fault != NO_FAULT:
+        return decision.fault
+    if decision.accepted:
+        copy_into(place.here, place.there)
+    statistics[ACCEPTED] = 1.0 if decision.accepted else 0.0
+    statistics[RATE] = math.exp(min(0.0, decision.log_ratio))
+    statistics[ROWS] = decision.rows
+    statistics[FULL] = 1.0 if decision.full else 0.0
+    statistics[WORST] = decision.worst
+    statistics[MOVE_BOUND] = decision.move_bound
+    statistics[REPORT] = decision.report
+    return NO_FAULT
+
+
+def joined(proposal: ReadyProposal, test: ReadyTest) -> ReadyKernel:
+    """A proposal and a test, both made ready, as a kernel."""
+    return ReadyKernel(
+        metropolis_hastings,
+        statistics_of(test.reports),
+        knobs=test.knobs,
+        memory=test.memory,
+        memory_is=test.memory_is,
+        supply=test.supply,
+        adapt=test.adapt,
+        adapts_to="move_bound",
+        proposal=proposal,
+        decide=test.decide,
+    )
+
+
+@dataclass(frozen=True)
+class MetropolisHastings(Kernel):
+    """Propose a state and accept or reject it, as ``sample(target, proposal=..., test=...)`` does.
+
+    Parameters
+    ----------
+    proposal : optional
+        `RandomWalk`, `Autoregressive` or your own. Default: the proposal of the target.
+    test : acceptance test, optional
+        Accepts or rejects the proposed state. Default: `TunaMH`.
+    """
+
+    proposal: Any = None
+    test: AcceptanceTest | None = None
+
+    def __post_init__(self) -> None:
+        if self.proposal is not None:
+            object.__setattr__(self, "proposal", as_proposal(self.proposal))
+
+    def _chosen(self, target: Any) -> tuple[Any, Any]:
+        test = TunaMH() if self.test is None else self.test
+        return target.default_proposal() if self.proposal is None else self.proposal, test
+
+    @property
+    def exact(self) -> bool:
+        return True if self.test is None else self.test.exact
+
+    def prepare(self, target: Any) -> Any:
+        for one in (self.test, self.proposal):
+            if offers(one, Preparing):
+                target = one.prepare(target)
+        return target
+
+    def bind(self, target: Any) -> ReadyKernel:
+        proposal, test = self._chosen(target)
+        return joined(proposal.bind(target), test.bind(target))
+
+    def finite_transition(self, problem: FiniteProblem) -> np.ndarray:
+        """The exact transition matrix, with ``problem.proposal`` as the proposal."""
+        return transition_matrix(problem, TunaMH() if self.test is None else self.test)

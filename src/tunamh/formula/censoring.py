@@ -1,0 +1,23 @@
+"""Censored responses of a formula: by codes of censoring, or by events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..targets.observations.inputs import codes_of_events
+from .errors import FormulaError
+
+
+def censoring_of(beside: Mapping[str, np.ndarray]) -> np.ndarray | None:
+    """Codes of censoring (0 seen, 1 larger, -1 smaller); None where nothing is censored."""
+    event = beside.get("event")
+    if event is None:
+        return beside.get("censored")
+    if beside.get("censored") is not None:
+        raise FormulaError("censored= and event= say the same in two ways: give one of them.")
+    try:
+        return codes_of_events(event)
+    except ValueError as error:
+        raise FormulaError(str(error)) from None

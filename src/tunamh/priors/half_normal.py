@@ -1,0 +1,26 @@
+"""Half-normal priors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .._arguments import settle
+from .laws import NORMAL, Laws
+from .positive import SCALES, PositivePrior, limited, one_law
+
+
+@dataclass(frozen=True)
+class HalfNormal(PositivePrior):
+    """Density ``exp(-x^2 / (2 scale^2))``, ``x > 0``."""
+
+    scale: float
+
+    word = "half_normal"
+    word_numbers = ("scale",)
+    falls_fast = True
+
+    def __post_init__(self) -> None:
+        settle(self, scale=limited("scale", self.scale, SCALES))
+
+    def law(self) -> Laws:
+        return one_law(NORMAL, 0.0, self.scale)

@@ -1,0 +1,59 @@
+"""Priors of a power of a positive parameter: of a variance, or of a precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .._arguments import shown
+from .flat_positive import FlatPositive
+from .laws import ON_PRECISION, ON_VARIANCE, Laws
+from .positive import PositivePrior
+
+
+@dataclass(frozen=True)
+class _OfPower(PositivePrior):
+    """A prior of a power of the parameter."""
+
+    prior: PositivePrior
+
+    _added: ClassVar[int]
+    _power: ClassVar[int]
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        if isinstance(self.prior, FlatPositive | _OfPower) or not isinstance(self.prior, PositivePrior):
+            raise TypeError(f"{name} takes a proper prior such as InverseGamma(2, 1), got {shown(self.prior)}.")
+
+    def law(self) -> Laws:
+        of = self.prior.law()
+        return of._replace(kind=of.kind + self._added)
+
+    def inside(self, value: float) -> float:
+        return self.prior.inside(value**self._power) ** (1 / self._power)
+
+
+class OnVariance(_OfPower):
+    """A prior for the square of the parameter, such as ``OnVariance(InverseGamma(a, b))`` for a scale.
+
+    The density of ``x`` is then ``2 x p(x^2)``.
+    """
+
+    _added, _power = ON_VARIANCE, 2
+
+    @property
+    def vanishes_at_zero(self) -> bool:  # type: ignore[override]
+        return self.prior.vanishes_at_zero
+
+
+class OnPrecision(_OfPower):
+    """A prior for one over the square of the parameter, such as ``OnPrecision(Gamma(a, scale))`` for a scale.
+
+    The density of ``x`` is then ``2 x^-3 p(x^-2)``.
+    """
+
+    _added, _power = ON_PRECISION, -2
+
+    @property
+    def vanishes_at_zero(self) -> bool:  # type: ignore[override]
+        return self.prior.falls_fast

@@ -1,0 +1,30 @@
+"""The built-in priors by name: filled by this package's ``__init__``, read wherever names are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .independent import IndependentPrior
+from .words import ShellWord
+
+PRIORS: dict[str, type[ShellWord]] = {}
+"""Public priors by the name of their class, of coefficients and of positive parameters."""
+
+
+def register(names: Mapping[str, Any]) -> None:
+    """Take the priors among the names of a module."""
+    PRIORS.update(
+        {name: kind for name, kind in names.items() if isinstance(kind, type) and issubclass(kind, ShellWord)}
+    )
+
+
+def by_word() -> dict[str, type[ShellWord]]:
+    """Priors as the shell calls them."""
+    return {kind.word: kind for kind in PRIORS.values() if kind.word is not None}
+
+
+def independent_names() -> str:
+    """Priors that may serve one coefficient, in a sentence."""
+    names = [name for name, kind in PRIORS.items() if issubclass(kind, IndependentPrior)]
+    return f"{', '.join(names[:-1])} or {names[-1]}"

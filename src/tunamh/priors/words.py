@@ -1,0 +1,19 @@
+"""Priors as the shell calls them: ``normal(0, 1)``."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+
+class ShellWord:
+    """What the shell calls a prior, and which of its numbers it takes, in their order."""
+
+    word: ClassVar[str | None] = None
+    """None: it is not offered there."""
+
+    word_numbers: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def of_numbers(cls, *numbers: float) -> Self:
+        named: dict[str, Any] = dict(zip(cls.word_numbers, numbers, strict=True))
+        return cls(**named)

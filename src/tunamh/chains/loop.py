@@ -74,7 +74,7 @@ def run_chain(rng, walk, kept):
             decision = own.decide(rng, theta, place.prop, log_rho, distance, model, stream, own.knobs, own.memory, work)
             if decision.fault != NO_FAULT:
                 return Outcome(k * thin + t, decision.fault)
-            if stream.cursor[stream.cursor.size - 1] < 0:
+            if stream.cursor[-1] < 0:
                 return Outcome(k * thin + t, NO_ROWS_CAME)
             if decision.accepted:
                 copy_into(here, place.there)
@@ -139,7 +139,7 @@ def run_in_turn(rng, walk, kept):
                 fault = turn.step(rng, place, model, stream, own, walk.work, statistics)
                 if fault != NO_FAULT:
                     return Outcome(k * thin + t, fault)
-                if stream.cursor[stream.cursor.size - 1] < 0:
+                if stream.cursor[-1] < 0:
                     return Outcome(k * thin + t, NO_ROWS_CAME)
                 model.locate(here, theta, model.data.hyper)
                 if _differ(theta, before):

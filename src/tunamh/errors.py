@@ -5,6 +5,32 @@ from __future__ import annotations
 from typing import Any
 
 
+class Text(str):
+    """What an error or a warning says. It names arguments; ``shell`` names the command's options in their place."""
+
+    shell: str
+
+    def __new__(cls, text: str, shell: str) -> Text:
+        found = super().__new__(cls, text)
+        found.shell = shell
+        return found
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        return str(self), self.shell
+
+    @classmethod
+    def of(cls, *parts: str | tuple[str, str]) -> Text:
+        """Of texts, and of pairs: how Python says it, how the shell does."""
+        pairs = [(part, part) if isinstance(part, str) else part for part in parts]
+        return cls("".join(text for text, _ in pairs), "".join(shell for _, shell in pairs))
+
+
+def for_shell(error: BaseException) -> str:
+    """What an error says at a shell."""
+    said = error.args[0] if error.args else ""
+    return said.shell if isinstance(said, Text) else str(error)
+
+
 class TunaMHError(Exception):
     """Base class of the library's own errors."""
 

@@ -36,14 +36,14 @@ DEFECTS: dict[str, Defect] = {
     ),
     "the same of slopes (once there)": Defect(
         "groups/move_effects.py",
-        "        log_ratios[g] += bent_beside(hyper, factor, g, state, at) - bent_beside(hyper, factor, g, there, at)",
+        "        log_ratios[g] += bent_beside(factor, g, here) - bent_beside(factor, g, there)",
         "        log_ratios[g] += 0.0",
         "slopes, known scales | Student-t, known | groups' own move",
     ),
     "a known group scale in units of the errors' (once there)": Defect(
         "groups/kernel_common.py",
-        "        tau = tau_of(state, common)\n        for a in range(factor.q):",
-        "        tau = 1.0\n        for a in range(factor.q):",
+        "        tau, known = tau_of(state, common), factor.precision",
+        "        tau, known = 1.0, factor.precision",
         "groups, known scale | Gaussian | common move",
     ),
     "common move with another slope at its end": Defect(
@@ -78,8 +78,8 @@ DEFECTS: dict[str, Defect] = {
     ),
     "between modes without the proposal's density": Defect(
         "proposals/across_modes.py",
-        "    return _log_density(here, knobs) - _log_density(there, knobs)",
-        "    return 0.7 * (_log_density(here, knobs) - _log_density(there, knobs))",
+        "    return _log_density(here, modes) - _log_density(there, modes)",
+        "    return 0.7 * (_log_density(here, modes) - _log_density(there, modes))",
         "columns | Student-t, known | across modes",
     ),
     "trajectories without their kinetic energy": Defect(

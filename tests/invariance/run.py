@@ -132,11 +132,41 @@ def table(lines: list[dict[str, Any]]) -> str:
 def summary(lines: list[dict[str, Any]], points: int) -> str:
     fine = [line for line in lines if "error" not in line]
     tests, largest = sum(line["tests"] for line in fine), max(line["largest"] for line in fine)
+    return _told(len(fine), tests, largest, points)
+
+
+def _told(cells: int, tests: int, largest: float, points: int) -> str:
     return (
-        f"{len(fine):,} cells, {tests:,} tests of {points - points // 3:,} draws, {STEPS} steps each. Largest score: "
+        f"{cells:,} cells, {tests:,} tests of {points - points // 3:,} draws, {STEPS} steps each. Largest score: "
         f"{largest:.2f}; where all laws are right, one of so many exceeds {limit(tests, 0.05):.2f} in one of twenty "
         f"tables. {platform.machine()}, {datetime.now(UTC):%Y-%m-%d}."
     )
+
+
+def replace_rows(page: Path, lines: list[dict[str, Any]], points: int) -> None:
+    """Rows of the page's table that were run again, with all of their families, replace those there."""
+    text = page.read_text().split("<!-- invariance: begin -->\n")[1].split("\n<!-- invariance: end -->")[0]
+    _, tabled, *defects = text.split("\n\n")
+    new = {_key(row): row for row in table(lines).splitlines()[2:]}
+    head, rows = tabled.splitlines()[:2], tabled.splitlines()[2:]
+    for k, row in enumerate(rows):
+        again = new.get(_key(row), row)
+        if _counts(again)[0] >= _counts(row)[0]:
+            rows[k] = again
+    families, tests, largest = zip(*map(_counts, rows), strict=True)
+    told = _told(sum(families), sum(tests), max(largest), points)
+    write_page(page, "invariance", "\n\n".join([told, "\n".join([*head, *rows]), *defects]))
+
+
+def _key(row: str) -> tuple[str, str]:
+    posterior, kernel, *_ = row.strip("| ").split(" | ")
+    return posterior, kernel
+
+
+def _counts(row: str) -> tuple[int, int, float]:
+    """Families, tests and the largest score of a row of the table."""
+    families, tests, largest = row.strip("| ").split(" | ")[-3:]
+    return int(families), int(tests.replace(",", "")), float(largest)
 
 
 def defects_found(points: int, processes: int) -> dict[str, float]:
@@ -184,7 +214,9 @@ def main() -> None:
     print(text)
     if given.json:
         given.json.write_text(json.dumps(lines, indent=1))
-    if given.page:
+    if given.page and given.only:
+        replace_rows(given.page, lines, given.points)
+    elif given.page:
         write_page(given.page, "invariance", text)
     tests = sum(line.get("tests", 0) for line in lines)
     wrong = [line for line in lines if "error" in line or line["largest"] > limit(tests)]

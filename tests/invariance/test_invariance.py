@@ -6,11 +6,14 @@ back. Seeds are fixed; the limit is one that a table of so many tests exceeds on
 
 from __future__ import annotations
 
+import harness
+import numpy as np
 import pytest
 from defects import DEFECTS, score_with
 
 from long_form import limit
-from run import described, posteriors, run_posterior
+from problems import Problem
+from run import described, posteriors, replace_rows, run_posterior
 
 POINTS = 1500
 TESTS = 10_000  # in all, about
@@ -50,3 +53,35 @@ def test_every_defect_is_one_line_of_the_sources():
 
     for name, defect in DEFECTS.items():
         assert (SOURCES / defect.file).read_text().count(defect.right) == 1, name
+
+
+def test_reference_draws_that_have_not_settled_are_noticed(monkeypatch):
+    """After 50 steps from a pool that has few good points they still drift; they cannot blame a kernel."""
+    problem = Problem("gamma, known", "slopes, known scales")
+    monkeypatch.setattr(harness, "_STEPS_OF_WIDE", 25)
+    monkeypatch.setattr(harness, "_MOST_STEPS", 50)
+    with pytest.raises(harness.StillDrifting):
+        harness.reference_draws(problem, POINTS, np.random.default_rng(0))
+
+
+PAGE = """<!-- invariance: begin -->
+4 cells, 40 tests.
+
+| posterior | kernel | families | tests | largest z |
+|---|---|---:|---:|---:|
+| groups | sweep | 2 | 1,020 | 5.20 |
+| slopes | sweep | 2 | 20 | 2.00 |
+
+| a defect | noticed in | largest z |
+<!-- invariance: end -->"""
+
+
+def test_rows_that_were_run_again_replace_those_of_the_page(tmp_path):
+    page, line = tmp_path / "exact.md", {"kernel": "sweep", "tests": 7, "largest": 3.0}
+    page.write_text(PAGE)
+    again = [line | {"where": "groups"}, line | {"where": "groups", "largest": 1.0}, line | {"where": "slopes"}]
+    replace_rows(page, again, 3000)
+    text = page.read_text()
+    assert "| groups | sweep | 2 | 14 | 3.00 |" in text
+    assert "| slopes | sweep | 2 | 20 | 2.00 |" in text  # one of its two families was not run
+    assert "4 cells, 34 tests of 2,000 draws, 8 steps each. Largest score: 3.00;" in text

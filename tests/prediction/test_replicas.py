@@ -24,7 +24,7 @@ def fitted():
 def test_replicas_look_like_the_data(fitted):
     tree = tunamh.replicate(fitted, TABLE, rows=200, rng=1)
     observed, replicas = tree["observed_data"]["y"], tree["posterior_predictive"]["y"]
-    assert replicas.sizes == {"chain": 1, "draw": 1000, "row": 200}
+    assert replicas.sizes == {"chain": 4, "draw": 250, "row": 200}
     assert 3 not in observed["row"].values
     np.testing.assert_array_equal(observed, TABLE["y"][observed["row"].values])
     assert abs(float(replicas.std() / observed.std()) - 1) < 0.2
@@ -90,3 +90,118 @@ def test_results_without_a_formula_are_refused():
     posterior = tunamh.sample(target, draws=10, tune=10, rng=1, progressbar=False)
     with pytest.raises(NotApplicable, match="made from a formula"):
         tunamh.loo(posterior, TABLE)
+
+
+# ---------------------------------------------------------------------------------------- groups as ArviZ has them
+
+
+def test_groups_say_what_they_are(fitted):
+    tree = tunamh.replicate(fitted, TABLE, rows=200, rng=1)
+    names = {"posterior", "observed_data", "constant_data", "posterior_predictive", "log_likelihood"}
+    assert set(tree.children) == names
+    for name in names - {"posterior"}:
+        attributes = tree[name].attrs
+        assert attributes["rows"] == "200 of 599 rows, drawn at random"
+        assert attributes["creation_library"] == attributes["inference_library"] == "tunamh"
+    rows = tree["constant_data"]["row"].values
+    np.testing.assert_array_equal(tree["constant_data"]["x"], TABLE["x"][rows])
+    every = tunamh.replicate(fitted, TABLE, rows=10**6, draws=8, rng=1)
+    assert every["observed_data"].attrs["rows"] == "all 599 rows"
+
+
+def test_a_result_is_extended(fitted, tmp_path):
+    found = tunamh.replicate(fitted, TABLE, rows=50, draws=40, rng=1, extend=True)
+    assert {"posterior", "sample_stats", "observed_data", "posterior_predictive"} <= set(found.children)
+    assert found.posterior.sizes["draw"] == fitted.posterior.sizes["draw"]
+    assert "observed_data" not in fitted.children
+    drawn = found["posterior_predictive"]
+    assert dict(drawn.sizes) == {"chain": 4, "draw": 10, "row": 50}
+    eta = fitted.posterior["Intercept"] + fitted.posterior["x"] * found["constant_data"]["x"]
+    wanted = stats.norm(eta.sel(draw=drawn["draw"]), 2.0).logpdf(found["observed_data"]["y"])
+    np.testing.assert_allclose(found["log_likelihood"]["y"], wanted)
+    found.to_netcdf(tmp_path / "run.nc", engine="h5netcdf")
+
+
+def test_results_have_the_attributes_of_arviz_and_pymc(fitted):
+    from arviz_base import make_attrs
+
+    for group in (fitted.posterior, fitted.sample_stats):
+        assert set(make_attrs()) <= set(group.attrs)
+        assert group.attrs["inference_library"] == group.attrs["creation_library"] == "tunamh"
+        assert group.attrs["tuning_steps"] == 1000
+        assert group.attrs["sampling_time"] > 0
+
+
+def test_columns_of_odd_names_are_constant_data():
+    table = pd.DataFrame({"km/h": TABLE["x"].fillna(0), "row": RNG.choice(["u", "v"], N), "y": TABLE["y"]})
+    tree = tunamh.sample(tunamh.regression("y ~ `km/h` + row", table), draws=10, rng=1, progressbar=False)
+    found = tunamh.replicate(tree, table, rows=5, rng=1)["constant_data"]
+    assert set(found.data_vars) == {"km÷h", "row_"}
+    assert found["row_"].values.tolist() == table["row"][found["row"].values].tolist()
+
+
+# --------------------------------------------------------------------------------------------------- own families
+
+
+def of_own(eta, y):
+    return 0.5 * ((y - eta) / 2.0) ** 2 + np.log(2.0) + 0.5 * np.log(2 * np.pi)
+
+
+def of_own_scale(eta, log_scale, y):
+    return 0.5 * ((y - eta) * np.exp(-log_scale)) ** 2 + log_scale + 0.5 * np.log(2 * np.pi)
+
+
+def sampled(family, **given):
+    target = tunamh.regression("y ~ x", TABLE, family=family, prior=tunamh.Flat(), missing="drop", **given)
+    return tunamh.sample(target, draws=500, rng=1, progressbar=False)
+
+
+def test_a_family_of_ones_own_is_left_out_and_replicated(fitted):
+    family = tunamh.family(of_own, convex=True, mean=lambda eta: eta, draw=lambda rng, eta: rng.normal(eta, 2.0))
+    tree = sampled(family)
+    ours = tunamh.loo(tree, TABLE, rows=10**6, family=family, rng=1)
+    wanted = tunamh.loo(fitted, TABLE, rows=10**6, rng=1)
+    assert abs(ours.elpd - wanted.elpd) < 0.5
+    replicas = tunamh.replicate(tree, TABLE, rows=200, family=family, rng=1)["posterior_predictive"]["y"]
+    assert abs(float(replicas.std() / TABLE["y"].std()) - 1) < 0.2
+    mean = tunamh.predict(tree, TABLE.dropna().head(4), family=family)["mean"]
+    np.testing.assert_allclose(mean, tunamh.predict(tree, TABLE.dropna().head(4), kind="linear")["mean"])
+
+
+def test_a_family_of_two_parameters_is_replicated():
+    def draw(rng, eta, log_scale):
+        return rng.normal(eta, np.exp(log_scale))
+
+    family = tunamh.family(of_own_scale, mean=lambda eta, log_scale: eta, draw=draw)
+    tree = sampled(family)
+    replicas = tunamh.replicate(tree, TABLE, rows=200, family=family, rng=1)["posterior_predictive"]["y"]
+    assert abs(float(replicas.std() / TABLE["y"].std()) - 1) < 0.2
+    described = sampled(family, predictors={"log_scale": "~ x"})
+    assert list(described.posterior.data_vars) == ["Intercept", "x", "log_scale_Intercept", "log_scale_x"]
+    posterior = described.posterior.to_dataset().stack(sample=("chain", "draw"))
+    row = TABLE.dropna().head(1)
+    found = tunamh.predict(described, row, kind="response", family=family, quantiles=None, draws=2000, rng=1)
+    log_scale = posterior["log_scale_Intercept"] + posterior["log_scale_x"] * float(row["x"].iloc[0])
+    linear = tunamh.predict(described, row, kind="linear", quantiles=None, draws=2000)
+    assert abs(float((found - linear).std() / np.exp(log_scale).mean()) - 1) < 0.1
+
+
+def test_what_an_energy_alone_does_not_say():
+    plain = tunamh.family(of_own, convex=True)
+    tree = sampled(plain)
+    with pytest.raises(NotApplicable, match="results keep no code: give it again, family="):
+        tunamh.predict(tree, TABLE.dropna().head(2))
+    with pytest.raises(NotApplicable, match=r"mean of a response does not follow .*tunamh.family\(energy, mean="):
+        tunamh.predict(tree, TABLE.dropna().head(2), family=plain)
+    with pytest.raises(NotApplicable, match=r"random responses do not follow .*draw="):
+        tunamh.replicate(tree, TABLE, family=plain)
+    assert np.isfinite(tunamh.loo(tree, TABLE, rows=50, family=plain, rng=1).elpd)
+    with pytest.raises(ValueError, match=r"family family\(of_own\), got family\(of_own_scale\)"):
+        tunamh.loo(tree, TABLE, family=tunamh.family(of_own_scale))
+    with pytest.raises(TypeError, match="mean must be a function"):
+        tunamh.family(of_own, mean=3)
+
+
+def test_a_family_that_results_know_is_not_given_again(fitted):
+    with pytest.raises(TypeError, match="has its own family"):
+        tunamh.predict(fitted, TABLE.dropna().head(2), family="gaussian")

@@ -249,3 +249,79 @@ def test_the_documentation_runs(tree, tmp_path, monkeypatch):
     exec(block, {"tunamh": tunamh, "posterior": tree})
     assert (tmp_path / "report.html").exists()
     assert "What do 500 rows say" in (tmp_path / "flights.html").read_text(encoding="utf-8")
+
+
+# ------------------------------------------------------------------------------------------------------ formulas
+
+
+def flights(draws=150):
+    import pandas as pd
+
+    rng = np.random.default_rng(2)
+    n = 800
+    table = pd.DataFrame({"x": rng.normal(size=n), "a": rng.choice(["p", "q", "r"], n), "g": rng.integers(6, size=n)})
+    table["y"] = 0.01 * table["x"] + 3 * (table["a"] == "q") + 0.02 * (table["a"] == "r") + rng.normal(size=n)
+    return table, {"draws": draws, "tune": 200, "chains": 2, "rng": 1, "progressbar": False}
+
+
+@pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
+def test_terms_of_a_formula_have_pictures_by_what_they_are(tmp_path):
+    table, settings = flights()
+    tree = tunamh.sample(tunamh.regression("y ~ x + a + (1 + x | g)", table), **settings)
+    page = page_of(tree, tmp_path)
+    said = " ".join(Tags(page).texts)
+    for part in (
+        "Coefficients",
+        "Each level is compared with the reference level, which has no coefficient (a: p).",
+        "Standard deviations of group effects",
+        "Correlations of group effects",
+        "Gaussian regression, 800 rows",
+        "All 12 effects.",
+    ):
+        assert part in said
+    assert "theta" not in said
+    names = [row[0] for row in rows_in(page)]
+    assert names == ["Intercept", "x", "a[q]", "a[r]", "sigma", "1|g_sigma", "x|g_sigma", "1,x|g_corr"]
+    assert "x|g[5]" in [row[0] for row in rows_in(page, 1)]
+
+
+@pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
+def test_effects_whose_draws_are_not_kept_are_named(tmp_path):
+    table, settings = flights()
+    tree = tunamh.sample(tunamh.regression("y ~ x + (1 | g)", table, keep_effects=False), **settings)
+    page = page_of(tree, tmp_path)
+    assert "Their draws were not kept" in page
+    assert "1|g[5]" in [row[0] for row in rows_in(page, 1)]
+
+
+def test_levels_of_one_factor_share_an_axis():
+    """By itself the second level would have an axis of its own, on which it could not be compared."""
+    large, small = (100.0, (99.9, 100.1), (99.0, 101.0)), (0.01, (0.009, 0.011), (0.008, 0.012))
+    apart = panels([Interval("q", *large), Interval("r", *small)], zero=True)
+    assert [[row.label for row in panel.rows] for panel in apart] == [["q"], ["r"]]
+    together = panels([Interval("q", *large, "a"), Interval("r", *small, "a"), Interval("x", *small)], zero=True)
+    assert [[row.label for row in panel.rows] for panel in together] == [["q", "r"], ["x"]]
+
+
+def test_a_table_has_its_reference_levels(tmp_path):
+    import pandas as pd
+
+    table, settings = flights()
+    columns = pd.DataFrame({"one": 1.0, "x": table["x"], "a": table["a"].astype("category")})
+    tree = tunamh.sample(tunamh.GLM(columns, table["y"], "gaussian"), **settings)
+    assert "no coefficient (a: p)." in " ".join(Tags(page_of(tree, tmp_path)).texts)
+
+
+@pytest.mark.parametrize(
+    ("family", "words"),
+    [
+        (tunamh.Logistic(), "Logistic regression"),
+        (tunamh.StudentT(4), "Student-t regression (df = 4)"),
+        (tunamh.NegativeBinomial(), "Negative-binomial regression"),
+        (tunamh.ZeroInflated(tunamh.Poisson()), "Zero-inflated Poisson regression"),
+    ],
+)
+def test_families_are_told_in_words(family, words):
+    from tunamh.targets.families.metadata import family_as_json, family_in_words
+
+    assert family_in_words(family_as_json(family)) == words

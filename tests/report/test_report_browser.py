@@ -97,3 +97,32 @@ def test_tables_sort_and_search_and_pictures_are_there(page, tmp_path, width):
     assert len(told["pictures"]) >= 4
     assert all(wide > 100 and high > 10 and parts > 0 for wide, high, parts in told["pictures"])
     assert told["wide"] == 0  # nothing sticks out sideways
+
+
+WIDE = """
+<script>
+const boxes = [...document.querySelectorAll(".scroll")].map((box) => box.scrollWidth - box.clientWidth);
+document.title = "TOLD" + JSON.stringify(boxes);
+</script>
+"""
+
+
+@pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
+def test_tables_are_not_cut_on_a_screen_of_1280_pixels(tmp_path):
+    """With long names, large numbers, and the column that Laplace's law adds."""
+    rng = np.random.default_rng(1)
+    n = 600
+    table = {
+        "yearly income of all persons of the household": 1e6 * rng.random(n),
+        "g": rng.integers(8, size=n).astype(str),
+    }
+    table["y"] = 1e7 + 3 * table["yearly income of all persons of the household"] + 1e6 * rng.standard_normal(n)
+    income = "`yearly income of all persons of the household`"
+    formula = f"y ~ {income} + (1 + {income} | g)"
+    tree = tunamh.sample(tunamh.regression(formula, table), draws=150, tune=150, rng=1, progressbar=False)
+    page = tunamh.report(tree, tmp_path / "report.html").read_text()
+    assert ">Shift<" in page
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy".*?>', "", page)
+    (tmp_path / "asked.html").write_text(text.replace("</body>", WIDE + "</body>"))
+    shown = run_chromium("--window-size=1280,900", "--dump-dom", (tmp_path / "asked.html").as_uri()).stdout
+    assert json.loads(re.search(r"<title>TOLD(.*?)</title>", shown)[1]) == [0, 0]

@@ -1,5 +1,6 @@
 """R-hat and effective draws: the numbers of ArviZ, and what a person is told."""
 
+import pickle
 import sys
 import warnings
 
@@ -11,6 +12,7 @@ from arviz_stats.base import array_stats
 import tunamh
 from conftest import logistic_data
 from tunamh import MH, LogisticRegression, RandomWalk, sample
+from tunamh.errors import for_shell
 from tunamh.results.convergence import diagnose, in_the_tails, judge
 from tunamh.results.layout import plain_layout
 from tunamh.results.tree import posterior_of
@@ -141,3 +143,12 @@ def test_short_runs_and_good_runs_are_quiet():
 def test_the_old_name_still_catches_it():
     assert tunamh.ChainsDisagree is tunamh.ConvergenceWarning
     assert issubclass(tunamh.ConvergenceWarning, UserWarning)
+
+
+def test_the_shell_names_its_own_options():
+    found = judge(np.random.default_rng(0).standard_normal((2, 200, 1)).cumsum(axis=1))
+    warning = tunamh.ConvergenceWarning(found.complaint(["slope"], 200))
+    assert str(warning).endswith("Run longer (draws=, thin=, tune=); tunamh.summary(posterior) shows all parameters.")
+    assert for_shell(warning).endswith("Run longer (--draws, --tune).")
+    assert for_shell(pickle.loads(pickle.dumps(warning))) == for_shell(warning)
+    assert for_shell(ValueError("as it is")) == "as it is"

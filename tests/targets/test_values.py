@@ -9,6 +9,8 @@ import pytest
 import tunamh
 from tunamh import GLM, EnergyTarget, FiniteWalk, GaussianMixture, GroupEffects, Logistic, MixedModel, Normal
 from tunamh.targets.observations.observed import InMemory
+from tunamh.targets.scale_mixtures.known_error import GivenScalesTarget
+from tunamh.trajectories.target import HamiltonianRegression
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((400, 2))
@@ -25,6 +27,12 @@ def energy_target():
     return EnergyTarget(energy, X[:, :1], 1.0, dim=1)
 
 
+def shrunk_target():
+    target = GLM(X, Y, Logistic(), prior=tunamh.priors.Horseshoe(0.5))
+    mode = target.modes[0]
+    return GivenScalesTarget(target.taylor(2, mode.point, mode.expansion, whiten=True, original_bounds=False))
+
+
 TARGETS = {
     "glm": lambda: GLM(X, Y, Logistic(), prior=Normal(scale=2.0)),
     "named": lambda: tunamh.LogisticRegression(X, Y),
@@ -35,6 +43,8 @@ TARGETS = {
     "groups": lambda: MixedModel(X, Y, Logistic(), GroupEffects(np.arange(400) % 7), prior=Normal(scale=2.0)),
     "expanded": lambda: tunamh.Taylor(order=2)(GLM(X, Y, Logistic())),
     "whitened": lambda: tunamh.Taylor(order=2)(GLM(X, Y, Logistic())).whitened(),
+    "given scales": shrunk_target,
+    "trajectories": lambda: HamiltonianRegression(GLM(X, Y, Logistic())),
 }
 
 
@@ -53,7 +63,7 @@ def test_another_value_carries_nothing_that_was_computed(kind):
     target = TARGETS[kind]()
     before = set(vars(target._with()))
     assert target.total_bound >= 0.0
-    _ = target.fingerprint, target.model(), target.start(np.random.default_rng(1))
+    _ = target.fingerprint, target.model(), target.start(np.random.default_rng(1)), target.supply
     computed = set(vars(target)) - before
     assert computed  # else nothing is tried here
     other = target._with(temper=2.0)

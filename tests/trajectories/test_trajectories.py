@@ -56,7 +56,8 @@ def small(family=None, n=300, offset=None):
 @pytest.mark.parametrize("family", [tunamh.Logistic(), tunamh.Poisson(), tunamh.Probit()])
 def test_energies_are_the_regressions_own_and_forces_their_gradient(family):
     target = small(family, offset=np.linspace(-1, 1, 300))
-    swept = HamiltonianRegression(target)._with(near=np.arange(10, 300))
+    swept = HamiltonianRegression(target)
+    swept = swept._with(near=np.arange(10, 300))
     prior, z = target._prior, np.random.default_rng(3).standard_normal(target.dim)
     model = swept.model()._replace(log_prior=prior.log_prior, prior_hyper=prior.hyper)
     gradient = np.empty(target.dim)
@@ -111,8 +112,8 @@ def pure_pair():
 def test_the_law_is_that_of_quadrature(near):
     X, y = pure_pair()
     truth = quadrature(X, y, 2.5)
-    target = tunamh.LogisticRegression(X, y, prior=Normal(scale=2.5))
-    swept = HamiltonianRegression(target)._with(near=np.array(near))
+    swept = HamiltonianRegression(tunamh.LogisticRegression(X, y, prior=Normal(scale=2.5)))
+    swept = swept._with(near=np.array(near))
     values, tree = moments_of(swept)
     assert scores(values, truth).max() < 4
     assert 0.5 < float(tree.sample_stats["acceptance_rate"].mean()) < 0.99

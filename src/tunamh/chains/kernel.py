@@ -72,7 +72,8 @@ class Statistics(tuple[Statistic, ...]):
 
     def average(self, record: np.ndarray, steps: int) -> None:
         """Make means of the sums over so many steps, once all are added up: then these do not depend on the cuts."""
-        record[..., self.kinds == SUM] /= steps
+        if steps > 1:
+            record[..., np.flatnonzero(self.kinds == SUM)] /= steps
 
 
 class ReadyKernel(NamedTuple):

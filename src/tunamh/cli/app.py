@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import functools
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -105,14 +104,6 @@ def _shown(message: Any, *_: Any, **__: Any) -> None:
 def told_by(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}{f': {error.filename}' if error.filename else ''}"
-    told = str(error).replace("(draws=, thin=, tune=)", "(--draws, --tune)")
-    told = told.replace("; tunamh.summary(posterior) shows all parameters", "")
-    return _CHOICE.sub(_as_option, told) or type(error).__name__
+    from ..errors import for_shell
 
-
-_CHOICE = re.compile(r"\b(missing|redundant|new_levels)=([\"'])(\w+)\2")
-
-
-def _as_option(match: re.Match) -> str:
-    """``missing="drop"`` of Python is ``--missing drop`` at a shell."""
-    return f"--{match[1].replace('_', '-')} {match[3]}"
+    return for_shell(error) or type(error).__name__

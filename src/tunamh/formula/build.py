@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import Text
 from ..groups import GroupEffects, MixedModel
 from ..process.blas import one_blas_thread
 from ..tables.columns import Factor
@@ -197,11 +198,13 @@ def _refuse_redundant(base: GLM, model: FormulaModel) -> None:
     told += [
         f"the columns {listed(named)} are collinear: each is a sum of the others in every row" for named in together
     ]
-    end = ""
+    end = Text("", "")
     if together:
         leave = "Leave one of the terms out" if len(together) == 1 else "Leave one term of each group out"
-        end = (
+        end = Text.of(
             f" The data cannot tell such coefficients apart.{_why([name for named in together for name in named])} "
-            f'{leave}, or say redundant="keep" and let priors tell them apart.'
+            f"{leave}, or say ",
+            ('redundant="keep"', "--redundant keep"),
+            " and let priors tell them apart.",
         )
-    raise FormulaError(f"{'; '.join(told)}.{end}")
+    raise FormulaError(Text.of(f"{'; '.join(told)}.", (end, end.shell)))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arguments import shown
+from ..errors import Text
 from ..tables.frames import CompleteRows, complete_rows
 from ..tables.matrices import aligned, as_vector
 from .errors import FormulaError
@@ -112,7 +113,8 @@ def _one_per_row(name: str, given: Any, n_rows: int) -> np.ndarray:
 def missing_told(holes: Mapping[str, int], gone: int, n_rows: int, first: int | None = None) -> str:
     told = ", ".join(f"{name} ({count:,} row{'s' * (count > 1)})" for name, count in holes.items())
     where = "" if first is None else f", the first in row {first}"
-    return (
-        f'values are missing in {told}{where}: say missing="drop" to leave the {gone:,} of {n_rows:,} rows out, or '
-        "fill them first."
+    return Text.of(
+        f"values are missing in {told}{where}: say ",
+        ('missing="drop"', "--missing drop"),
+        f" to leave the {gone:,} of {n_rows:,} rows out, or fill them first.",
     )

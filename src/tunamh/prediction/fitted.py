@@ -19,7 +19,9 @@ from ..formula.right_side import RightSide
 from ..formula.terms import term_label
 from ..results.layout import COEFFICIENT, CORRELATION, EFFECT, GROUP, GROUP_SCALE, PARAMETER, PREDICTOR, ROLE, TERM
 from ..results.tree import effects_in
+from ..targets.families.links import IDENTITY
 from ..targets.families.metadata import family_from_json
+from ..targets.families.plain import as_family
 
 if TYPE_CHECKING:
     from ..targets.families import BaseFamily
@@ -51,10 +53,15 @@ class Fitted:
     posterior: Any
     about: dict[str, Any]
     picked: np.ndarray
+    given_family: Any = None
+    """A family of the user's own, of which results have nothing but the text."""
 
     @classmethod
-    def open(cls, tree: Any, draws: int | None) -> Fitted:
-        """``draws`` of all draws, evenly spread over the chains; None: at most 1000."""
+    def open(cls, tree: Any, draws: int | None, family: Any = None, *, by_chain: bool = False) -> Fitted:
+        """``draws`` of all draws, evenly spread over the chains; None: at most 1000.
+
+        ``by_chain``: the same draws of every chain, at least one.
+        """
         try:
             posterior = tree["posterior"]
             text = posterior.attrs["model"]
@@ -74,7 +81,13 @@ class Fitted:
             ) from None
         total = posterior.sizes["chain"] * posterior.sizes["draw"]
         wanted = min(total, MOST_DRAWS if draws is None else draws)
-        return cls(posterior, about, np.unique(np.linspace(0, total - 1, wanted).round().astype(np.int64)))
+        chains, each = posterior.sizes["chain"], posterior.sizes["draw"]
+        if by_chain:
+            own = _spread(each, max(1, wanted // chains))
+            picked = (each * np.arange(chains)[:, None] + own).ravel()
+        else:
+            picked = _spread(total, wanted)
+        return cls(posterior, about, picked, _checked_family(family, about["family"]))
 
     @cached_property
     def formula(self) -> FormulaModel | None:
@@ -83,8 +96,8 @@ class Fitted:
 
     @cached_property
     def family(self) -> BaseFamily | None:
-        """None of a user's own, of which results keep nothing but its text."""
-        return family_from_json(self.about["family"])
+        """None of a user's own, unless it is given again: results keep nothing but its text."""
+        return family_from_json(self.about["family"]) if self.given_family is None else self.given_family
 
     @cached_property
     def responses(self) -> ResponseDistribution:
@@ -93,15 +106,15 @@ class Fitted:
         if found is None:
             text = self.about["family"].get("text", "the family")
             raise NotApplicable(
-                f"what {text} says of a response is not known, as it is a likelihood of "
-                "your own: kind='linear' gives its linear predictors."
+                f"what {text} says of a response is not known, as it is a likelihood of your own and results keep no "
+                "code: give it again, family=..., or ask for kind='linear', its linear predictors."
             )
         return found
 
     def link_of(self, parameter: str) -> Link:
         """Of a parameter that columns describe."""
-        assert self.family is not None, "a user's family has no response distribution, which is asked for first"
-        return self.family.parameter_links[parameter]
+        assert self.family is not None, "a response distribution is asked for first"
+        return self.family.parameter_links.get(parameter, IDENTITY)
 
     @property
     def per_class(self) -> bool:
@@ -114,13 +127,14 @@ class Fitted:
         return values.reshape(-1, *values.shape[2:])[self.picked]
 
     def picked_posterior(self) -> Any:
-        """The picked draws as one chain, without group effects, of which there may be many."""
-        kept = self.posterior.to_dataset() if hasattr(self.posterior, "to_dataset") else self.posterior
-        kept = kept.drop_vars(effects_in(kept)).stack(all_draws=("chain", "draw"), create_index=False)
-        kept = kept.isel(all_draws=self.picked).drop_vars(["chain", "draw"])
-        kept = kept.rename(all_draws="draw").expand_dims(chain=[0]).assign_coords(draw=np.arange(len(self.picked)))
+        """The picked draws, of every chain the same, without group effects, of which there may be many."""
+        import xarray
+
+        kept = self.posterior.to_dataset() if isinstance(self.posterior, xarray.DataTree) else self.posterior
+        kept = kept.drop_vars(effects_in(kept))
+        kept = kept.isel(draw=self.picked[: len(self.picked) // kept.sizes["chain"]])
         used = {dim for values in kept.data_vars.values() for dim in values.dims}
-        return kept.drop_dims([dim for dim in kept.dims if dim not in used]).transpose("chain", "draw", ...)
+        return kept.drop_dims([dim for dim in kept.dims if dim not in used])
 
     @cached_property
     def _by_term(self) -> dict[tuple[str, ...], str]:
@@ -192,7 +206,8 @@ class Fitted:
         """One factor of a formula: a variable for each term of its effects."""
         pieces, group = pieces_of(side.columns), term_label(side.by)
         names = [self._by_term.get((EFFECT, piece.name, "", group)) for piece in pieces]
-        effects, levels = None, ()
+        effects: np.ndarray | None = None
+        levels: tuple[str, ...] = ()
         if None not in names:
             last = self.posterior[names[0]].dims[-1]
             levels = tuple(str(level) for level in self.posterior[last].values)
@@ -252,6 +267,23 @@ class Fitted:
     def _named(self, variable: str, labels: list[str]) -> np.ndarray:
         there = [str(text) for text in self.posterior[f"{variable}_parameter"].values]
         return self.draws(variable)[:, [there.index(text) for text in labels]]
+
+
+def _spread(n: int, wanted: int) -> np.ndarray:
+    """Evenly spaced numbers from 0 to ``n - 1``."""
+    return np.unique(np.linspace(0, n - 1, wanted).round().astype(np.int64))
+
+
+def _checked_family(given: Any, known: dict[str, Any]) -> Any:
+    """A family that may take the place of the one that a result names."""
+    if given is None:
+        return None
+    family = as_family(given)
+    if known.get("name") is not None:
+        raise TypeError(f"the result has its own family, {known.get('text')}: leave family= out.")
+    if repr(family)[:200] != known.get("text"):
+        raise ValueError(f"the result is of the family {known.get('text')}, got {family!r}.")
+    return family
 
 
 def _columns(values: np.ndarray, piece: Piece) -> np.ndarray:

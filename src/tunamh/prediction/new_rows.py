@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import number
+from .._arguments import has_row_labels, number
 from ..formula.errors import FormulaError, listed
 from ..formula.evaluate import Values, as_factor
 from ..formula.model import FormulaModel, GroupSide
@@ -106,8 +106,9 @@ class NewRows:
     @cached_property
     def index(self) -> Any:
         """The row labels of a pandas table, None of others."""
-        found = getattr(self.given_table, "index", None) if hasattr(self.given_table, "iloc") else None
-        return None if found is None or getattr(found, "nlevels", 1) > 1 else np.asarray(found)
+        if not has_row_labels(self.given_table) or self.given_table.index.nlevels > 1:
+            return None
+        return np.asarray(self.given_table.index)
 
     def _counts(self, one: GroupSide) -> bool:
         """Whether the effects of a factor count."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import flag, number_between, shown, whole_number
-from ..errors import NotApplicable
+from ..errors import NotApplicable, Text
 from ..formula.errors import FormulaError, listed
 from .fitted import Fitted, Groups
 from .new_rows import Chunk, Effects, Given, NewRows
@@ -31,6 +31,7 @@ def predict(
     offset: Any = None,
     groups: Any = None,
     predictors: Any = None,
+    family: Any = None,
     rng: Any = None,
 ) -> Any:
     """Predict new rows from the posterior of a regression.
@@ -58,6 +59,8 @@ def predict(
         False: leave all group effects out, also those of known groups (brms: ``re_formula=NA``).
     trials, offset, groups, predictors
         As for the target, for the new rows. Not needed with a formula.
+    family : optional
+        Your own family (`tunamh.family`) again, since results keep no code: for ``"mean"`` and ``"response"``.
     rng : seed, optional
         For simulated responses and effects.
 
@@ -73,7 +76,7 @@ def predict(
             raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {shown(value)}.")
     wanted = None if draws is None else whole_number("draws", draws, 1)
     at = None if quantiles is None else [number_between("quantiles", q, 0.0, 1.0, ends="both") for q in quantiles]
-    fitted = Fitted.open(posterior, wanted)
+    fitted = Fitted.open(posterior, wanted, family)
     effects = Effects.of(flag("include_group_specific", include_group_specific), new_levels)
     rows = NewRows(fitted, new_data, Given(offset, trials, groups, predictors), effects=effects)
     predictor = Predictor(fitted, new_levels, np.random.default_rng(rng))
@@ -114,15 +117,22 @@ class Predictor:
         """Of some levels, (draws, levels, columns)."""
         if group.effects is None and self.new_levels == "error":
             raise NotApplicable(
-                f"the run kept no draws of the effects of {group.name} (keep_effects): new_levels='population' or "
-                "'draw' predicts rows of groups that are not known."
+                Text.of(
+                    f"the run kept no draws of the effects of {group.name} (keep_effects): ",
+                    ("new_levels='population'", "--new-levels population"),
+                    " or 'draw' predicts rows of groups that are not known.",
+                )
             )
         place = {level: k for k, level in enumerate(group.levels)} if group.effects is not None else {}
         unknown = [level for level in levels if level not in place]
         if unknown and self.new_levels == "error":
             raise FormulaError(
-                f"{group.name} has the levels {listed([repr(level) for level in unknown])}, which the data did not "
-                "have to which the model was fitted: say new_levels='population' (no effect) or 'draw' (a new group's)."
+                Text.of(
+                    f"{group.name} has the levels {listed([repr(level) for level in unknown])}, which the data did not "
+                    "have to which the model was fitted: say ",
+                    ("new_levels='population'", "--new-levels population"),
+                    " (no effect) or 'draw' (a new group's).",
+                )
             )
         n, q = len(self.fitted.picked), len(group.columns)
         found = np.zeros((n, len(levels), q))

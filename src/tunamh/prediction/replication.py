@@ -7,20 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import whole_number
+from .._arguments import flag, whole_number
 from ..errors import NotApplicable
 from ..formula import FormulaModel
 from ..formula.errors import FormulaError
 from ..formula.syntax import columns_in
 from ..formula.variables import as_columns, read
+from ..results.tree import library_attributes
 from ..rows.table_source import Tables
+from ..tables.columns import Numbers
 from ..tables.frames import Frame, complete_rows
 from .fitted import Fitted
 from .new_rows import Given, NewRows
 from .predictions import Predictor
 
 
-def replicate(posterior: Any, data: Any, *, rows: int = 1000, draws: int | None = None, rng: Any = None) -> Any:
+def replicate(
+    posterior: Any,
+    data: Any,
+    *,
+    rows: int = 1000,
+    draws: int | None = None,
+    family: Any = None,
+    extend: bool = False,
+    rng: Any = None,
+) -> Any:
     """Simulate responses for a random subsample of the rows that a formula was fitted to.
 
     Parameters
@@ -32,17 +43,34 @@ def replicate(posterior: Any, data: Any, *, rows: int = 1000, draws: int | None 
     rows : int
         Size of the random subsample. Use the number of rows to have all of them.
     draws : int, optional
-        Number of posterior draws to use, evenly spaced. Default: at most 1000.
+        Number of posterior draws to use, the same of every chain, evenly spaced. Default: at most 1000.
+    family : optional
+        Your own family (`tunamh.family`) again, since results keep no code. It must have ``draw=``.
+    extend : bool
+        True: return ``posterior`` with these groups added, for ArviZ's functions that need both.
     rng : seed, optional
 
     Returns
     -------
     DataTree
-        Groups for ArviZ: ``observed_data``, ``posterior_predictive`` (simulated responses) and ``log_likelihood``. The
-        log likelihood has all constants, and is that of a single response, whatever its weight. The coordinate ``row``
-        has the row numbers of the subsample in the data.
+        Groups for ArviZ: ``observed_data``, ``constant_data`` (the columns of the predictors), ``posterior_predictive``
+        (simulated responses) and ``log_likelihood``. The log likelihood has all constants, and is that of a single
+        response, whatever its weight. The coordinate ``row`` has the row numbers of the subsample in the data, and the
+        attribute ``rows`` says how many of how many rows these are.
     """
-    return _replicated(posterior, data, whole_number("rows", rows, 1), draws, rng)[0]
+    extend = flag("extend", extend)
+    fitted = Fitted.open(posterior, draws, family, by_chain=True)
+    groups = _replicated(fitted, data, whole_number("rows", rows, 1), rng, responses=True)[0]
+    return _extended(posterior, groups) if extend else groups
+
+
+def _extended(posterior: Any, groups: Any) -> Any:
+    """A result with further groups; those that it has already are replaced."""
+    found = posterior.copy()
+    for name, group in groups.children.items():
+        if name != "posterior":
+            found[name] = group.copy()
+    return found
 
 
 @dataclass(frozen=True)
@@ -71,15 +99,18 @@ class LooEstimate:
         )
 
 
-def loo(posterior: Any, data: Any, *, rows: int = 1000, draws: int | None = None, rng: Any = None) -> LooEstimate:
+def loo(
+    posterior: Any, data: Any, *, rows: int = 1000, draws: int | None = None, family: Any = None, rng: Any = None
+) -> LooEstimate:
     """Leave-one-out cross-validation of a formula's fit, by PSIS (Vehtari, Gelman and Gabry, 2017).
 
     It uses a simple random subsample of ``rows`` rows (Magnusson et al., 2019). The arguments are those of `replicate`.
     A row of weight ``w`` counts as ``w`` rows: it is left out as a whole, and its log predictive density counts ``w``
     times, ``elpd = sum_i w_i log p(y_i | all rows but i)``.
     """
-    _refuse_lost_weights(Fitted.open(posterior, draws))
-    tree, n_rows, weights = _replicated(posterior, data, whole_number("rows", rows, 1), draws, rng)
+    fitted = Fitted.open(posterior, draws, family, by_chain=True)
+    _refuse_lost_weights(fitted)
+    tree, n_rows, weights = _replicated(fitted, data, whole_number("rows", rows, 1), rng, responses=False)
     each, k = _left_out(tree) if weights is None else _weighted_left_out(tree, weights)
     n = len(each)
     spread = float(np.std(each, ddof=1)) if n > 1 else np.nan
@@ -103,7 +134,8 @@ def _weighted_left_out(tree: Any, weights: np.ndarray) -> tuple[np.ndarray, np.n
     from arviz_stats.base import array_stats
     from scipy.special import logsumexp
 
-    (densities,) = (values.values[0].T for values in tree["log_likelihood"].data_vars.values())  # (row, draw)
+    (found,) = tree["log_likelihood"].data_vars.values()
+    densities = found.values.reshape(-1, found.sizes["row"]).T  # (row, draw)
     each, k = np.zeros(len(weights)), np.zeros(len(weights))
     some = weights > 0  # a row without weight is left out of the fit already, and counts for nothing
     importance, k[some] = array_stats.psislw(weights[some, None] * densities[some], axis=-1)
@@ -121,12 +153,14 @@ def _refuse_lost_weights(fitted: Fitted) -> None:
 
 
 def _replicated(
-    posterior: Any, data: Any, rows: int, draws: int | None, rng: Any
+    fitted: Fitted, data: Any, rows: int, rng: Any, *, responses: bool
 ) -> tuple[Any, int, np.ndarray | None]:
-    """The tree, how many rows there are of which the subsample is one, and the weights of its rows, if any."""
+    """The tree, how many rows there are of which the subsample is one, and the weights of its rows, if any.
+
+    ``responses``: whether these are simulated, too.
+    """
     import xarray
 
-    fitted = Fitted.open(posterior, draws)
     formula = fitted.formula
     if formula is None:
         raise NotApplicable("replicas need a target that was made from a formula, by tunamh.regression.")
@@ -136,28 +170,49 @@ def _replicated(
     some, picked, n_rows = _subsample(formula, data, rows, generator)
     new = NewRows(fitted, some, Given(), with_response=True)
     predictor = Predictor(fitted, "error", generator)
-    y, replicas, densities = [], [], []
+    parts: dict[str, list[np.ndarray]] = {"y": [], "posterior_predictive": [], "log_likelihood": []}
     for chunk in new.chunks(predictor.rows_at_once):
         eta, p = predictor.linear(chunk), predictor.parameters(chunk)
         assert chunk.y is not None
-        y.append(chunk.y)
-        replicas.append(fitted.responses.draw(generator, eta, p))
-        densities.append(np.broadcast_to(fitted.responses.log_density(chunk.y, eta, p), replicas[-1].shape))
+        parts["y"].append(chunk.y)
+        if responses:
+            parts["posterior_predictive"].append(fitted.responses.draw(generator, eta, p))
+        shape = len(fitted.picked), chunk.n_rows
+        parts["log_likelihood"].append(np.broadcast_to(fitted.responses.log_density(chunk.y, eta, p), shape))
     name, weighted = str(formula.response.node), formula.beside.get("weights")
     weights = None if weighted is None else formula.values(some, list(columns_in(weighted))).numbers(weighted)
-    coords = {"chain": [0], "draw": np.arange(len(fitted.picked)), "row": picked}
-    dims = ("chain", "draw", "row")
-    groups: dict[str, dict[str, Any]] = {
-        "observed_data": {name: (("row",), np.concatenate(y))},
-        "posterior_predictive": {name: (dims, np.concatenate(replicas, axis=1)[None])},
-        "log_likelihood": {name: (dims, np.concatenate(densities, axis=1)[None])},
-    }
+    kept = fitted.picked_posterior()
+    coords = {"chain": kept["chain"].values, "draw": kept["draw"].values, "row": picked}
+    attributes = {**library_attributes(), "rows": f"{len(picked):,} of {n_rows:,} rows, drawn at random"}
+    if len(picked) == n_rows:
+        attributes["rows"] = f"all {n_rows:,} rows"
     tree = {
-        key: xarray.Dataset(found, coords=coords if key != "observed_data" else {"row": picked})
-        for key, found in groups.items()
+        "posterior": kept,
+        "observed_data": xarray.Dataset({name: ("row", np.concatenate(parts.pop("y")))}, {"row": picked}, attributes),
+        "constant_data": _constant_data(formula, some, picked, attributes),
     }
-    tree["posterior"] = fitted.picked_posterior()
+    for key, own in parts.items():
+        if own:
+            values = np.concatenate(own, axis=1).reshape(kept.sizes["chain"], kept.sizes["draw"], -1)
+            tree[key] = xarray.Dataset({name: (("chain", "draw", "row"), values)}, coords, attributes)
     return xarray.DataTree.from_dict(tree), n_rows, weights
+
+
+def _constant_data(formula: FormulaModel, some: Frame, picked: np.ndarray, attributes: dict[str, Any]) -> Any:
+    """The columns of the predictors: numbers as they are, factors by the names of their levels."""
+    import xarray
+
+    columns = {}
+    for name, one in read(some, formula.predictor_columns).items():
+        values = one.values if isinstance(one, Numbers) else np.asarray(one.levels)[one.codes]
+        columns[_free(name)] = ("row", values)
+    return xarray.Dataset(columns, {"row": picked}, attributes)
+
+
+def _free(name: str) -> str:
+    """A name that a file can have, and that is not the dimension's."""
+    name = name.replace("/", "÷")
+    return f"{name}_" if name == "row" else name
 
 
 def _subsample(formula: FormulaModel, data: Any, rows: int, rng: np.random.Generator) -> tuple[Frame, np.ndarray, int]:

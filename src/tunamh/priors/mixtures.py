@@ -269,7 +269,6 @@ class MixturePrior(Prior):
 
 
 _WIDE = 10.0  # times the scale, so that the search for a centre is led by the data
-_WIDE_OF_LAPLACE = 5.0  # its tails are light: a centre that the data alone would have may be far from the posterior
 
 
 @dataclass(frozen=True)
@@ -345,8 +344,7 @@ def mixture_of_laws(laws: Laws) -> ReadyPrior:
     mixed = laws.kind > NORMAL
     variance = np.where(mixed, 1.0, np.where(laws.kind == FLAT, np.inf, laws.scale**2))
     hyper = fixed(_EACH.pack(mixed=mixed, fixed_variance=variance, **laws._asdict()))
-    wider = np.where(laws.kind == LAPLACE, _WIDE_OF_LAPLACE, np.where(mixed, _WIDE, 1.0))
-    wide = Laws(np.where(mixed, NORMAL, laws.kind), laws.mean, wider * laws.scale, laws.df)
+    wide = Laws(np.where(mixed, NORMAL, laws.kind), laws.mean, np.where(mixed, _WIDE, 1.0) * laws.scale, laws.df)
     plain = ready(wide)
     mixture = Mixture(_each, hyper, EACH, np.arange(d), laws.scale**2, ())
     return ReadyMixture(plain.log_prior, plain.hyper, plain.mean, plain.precision, plain.flat, plain.laws, mixture)

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from ..laplace.distance import WIDEST
 from ..results.layout import COEFFICIENT, CORRELATION, EFFECT, GROUP_SCALE, PREDICTOR, REFERENCE
+from ..targets.families.metadata import family_in_words
 from .checks import Check, checks_of, verdict, worst_of
 from .costs import Cost, cost_of, count
 from .effects import Effects, effects_of
@@ -122,7 +123,7 @@ def _model(told: Told) -> str:
     family = told.model.get("family")
     if not isinstance(family, dict) or not isinstance(family.get("text"), str):
         return str(told.settings.get("target", ""))[:2000]
-    return ", ".join(part for part in (family["text"][:500], _rows(told)) if part)
+    return ", ".join(part for part in (family_in_words(family)[:500], _rows(told)) if part)
 
 
 def _rows(told: Told) -> str:

@@ -28,6 +28,9 @@ _PLAIN = {
 _DIAGNOSED = 5000  # parameters of one variable that are diagnosed each; of more, only the worst are
 
 
+_STATISTICS = ("mean", "sd", "ends", "half", "positive", "r_hat", "ess")
+
+
 @dataclass(frozen=True)
 class Variable:
     """One variable of a posterior; arrays have one entry per parameter, NaN where something is not known.
@@ -67,10 +70,7 @@ def joined(variables: list[Variable]) -> Variable:
     """Several variables as one, whose labels are their names."""
     if len(variables) == 1:
         return variables[0]
-    arrays = {
-        name: np.concatenate([getattr(one, name) for one in variables])
-        for name in ("mean", "sd", "ends", "half", "positive", "r_hat", "ess")
-    }
+    arrays = {name: np.concatenate([getattr(one, name) for one in variables]) for name in _STATISTICS}
     labels = [name for one in variables for name in one.names]
     return Variable("", labels, **arrays, about={ROLE: variables[0].role})
 
@@ -95,9 +95,11 @@ def _variable(name: str, values: Any, level: float) -> Variable:
         draws = draws[:, :: max(1, draws.shape[1] // _ENOUGH_DRAWS)]
     many = len(labels) > _DIAGNOSED
     pieces = [_piece(part, level, not many) for part in _parts(draws)]
-    arrays = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
+    arrays = [np.concatenate(columns) for columns in zip(*pieces, strict=True)]
     about = {str(key): str(value)[:_LONGEST_LABEL] for key, value in values.attrs.items()}
-    found = Variable(name, labels, *arrays, about={**_PLAIN.get(name, {}), **about})
+    found = Variable(
+        name, labels, **dict(zip(_STATISTICS, arrays, strict=True)), about={**_PLAIN.get(name, {}), **about}
+    )
     if many and draws.shape[1] >= FEWEST_TO_JUDGE and np.isfinite(draws).all():
         worst, j, fewest, k = worst_of(lambda every, which: draws[:, ::every, which], *draws.shape)
         found.r_hat[j], found.ess[k] = worst, fewest

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiled import helper
+from ..errors import Text
 
 R_HAT_LIMIT = 1.01
 ESS_PER_CHAIN = 100
@@ -76,9 +77,9 @@ class Convergence(NamedTuple):
             faults.append(f"{self.tail_ess:,.0f} effective draws in the tails of {name}, where {wanted}")
         if not faults:
             return None
-        return (
-            f"the chains have not converged: {'; '.join(faults)}. Run longer (draws=, thin=, tune=); "
-            "tunamh.summary(posterior) shows all parameters."
+        return Text.of(
+            f"the chains have not converged: {'; '.join(faults)}. Run longer (",
+            ("draws=, thin=, tune=); tunamh.summary(posterior) shows all parameters.", "--draws, --tune)."),
         )
 
     def _is_frozen(self, j: int) -> bool:

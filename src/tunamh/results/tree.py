@@ -210,9 +210,11 @@ def add_summaries(
 
 def summed_effects(tree: Any) -> dict[str, tuple[Any, Any]]:
     """Means and standard deviations of effects whose draws were not kept, by variable; none where there are none."""
-    group = tree["group_effects"] if "group_effects" in getattr(tree, "children", ()) else None
-    if group is None:
+    import xarray
+
+    if not isinstance(tree, xarray.DataTree) or "group_effects" not in tree.children:
         return {}
+    group = tree["group_effects"]
     if {"mean", "sd"} <= set(group.data_vars):
         return {"group_effect": (group["mean"], group["sd"])}
     return {

@@ -19,6 +19,7 @@ from .base import Family
 from .formula_likelihood import FormulaLikelihood
 from .function_copies import FunctionCopies, copies_of
 from .likelihood import Likelihood, Suprema
+from .user_responses import UserResponses
 
 _MOST_PREDICTORS = 3
 
@@ -97,6 +98,11 @@ _ONE_PIECE = 0.1  # up to this radius one piece a side is within a few percent o
 
 class OneFunction(_OfFunction, Family):
     """A family ``f(eta, y)`` of one predictor."""
+
+    responses_told: UserResponses | None = None
+
+    def response_distribution(self) -> UserResponses | None:
+        return self.responses_told
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         from ...jets import derivatives

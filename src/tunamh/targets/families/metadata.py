@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from .base import BaseFamily
@@ -21,6 +22,23 @@ def family_as_json(family: Any) -> dict[str, Any]:
     }
     within = {key: family_as_json(value) for key, value in settings.items() if isinstance(value, BaseFamily)}
     return {"name": name, "known": known, "text": text, **within}
+
+
+def family_in_words(found: dict[str, Any]) -> str:
+    """``Student-t regression (df = 4)``; a user's own family by its text."""
+    if FAMILIES.get(str(found.get("name"))) is None:
+        return str(found.get("text", ""))
+    known = found.get("known")
+    numbers = [f"{key} = {value:g}" for key, value in known.items()] if isinstance(known, dict) else []
+    return f"{_title(found)} regression" + (f" ({', '.join(numbers)})" if numbers else "")
+
+
+def _title(found: dict[str, Any]) -> str:
+    """``ZeroInflated`` of ``Poisson`` counts is Zero-inflated Poisson."""
+    words = re.findall(r"[A-Z][a-z]*", str(found["name"]))
+    own = "-".join([words[0], *(word.lower() for word in words[1:])])
+    within = [_title(value) for value in found.values() if isinstance(value, dict) and "name" in value]
+    return " ".join([own, *within])
 
 
 def family_from_json(found: dict[str, Any]) -> BaseFamily | None:

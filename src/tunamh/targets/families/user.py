@@ -17,6 +17,7 @@ from ..observations.row_layout import Extra, RowLayout, column_names
 from .base import BaseFamily
 from .energy_functions import family as likelihood_of
 from .second_parameter import prior_of_columns
+from .user_responses import UserResponses
 
 
 class UserFamily(BaseFamily):
@@ -25,8 +26,12 @@ class UserFamily(BaseFamily):
     By ``GLM(..., predictors={"zeta": Z})`` the parameter ``zeta`` of the energy is ``z.gamma``.
     """
 
-    def __init__(self, rows: Any, shared: Mapping[str, IndependentPrior]):
+    def __init__(self, rows: Any, shared: Mapping[str, IndependentPrior], responses: UserResponses):
         self.rows, self.shared, self.described = rows, dict(shared), rows.parameter_names[1:]
+        self.responses_told, self.parameters = responses, rows.parameter_names[1:]  # type: ignore[misc]
+
+    def response_distribution(self) -> UserResponses:
+        return self.responses_told
 
     def check(self, y: np.ndarray) -> None:
         self.rows.check(y)
@@ -73,6 +78,8 @@ def family(
     convex: bool | None = None,
     check: Callable[[np.ndarray], Any] | None = None,
     shared: Mapping[str, IndependentPrior] | None = None,
+    mean: Callable[..., Any] | None = None,
+    draw: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Any:
     """Make your own family from one Python function that returns minus the log-likelihood of a row.
@@ -92,6 +99,12 @@ def family(
         Raises a ValueError for responses that the energy does not allow.
     shared : dict of priors, optional
         Priors of the other parameters by name, or of their coefficients. Default: ``Normal(scale=2.5)``.
+    mean : function ``mean(eta)``, or ``mean(eta, zeta)``, optional
+        The mean of a response, for `tunamh.predict`.
+    draw : function ``draw(rng, eta)``, or ``draw(rng, eta, zeta)``, optional
+        Simulates a response for every predictor, for ``tunamh.predict(kind="response")`` and `tunamh.replicate`.
+        Results keep no code: give them the family again, ``tunamh.predict(posterior, rows, family=...)``.
+        `tunamh.loo` needs neither function.
     name : str, optional
         The name of the family. Default: the name of the function.
 
@@ -109,4 +122,11 @@ def family(
             raise ValueError(f"shared names {key!r}, which is no parameter of the energy: {said}.")
         if not isinstance(prior, IndependentPrior):
             raise TypeError(f"shared[{key!r}] must be a prior such as tunamh.Normal(scale=1), got {shown(prior)}.")
-    return rows if len(rows.parameter_names) == 1 else UserFamily(rows, shared or {})
+    for what, function in (("mean", mean), ("draw", draw)):
+        if function is not None and not callable(function):
+            raise TypeError(f"{what} must be a function of the predictors, got {shown(function)}.")
+    responses = UserResponses(rows.formula, known, mean, draw)
+    if known:
+        return UserFamily(rows, shared or {}, responses)
+    rows.responses_told = responses
+    return rows

@@ -203,8 +203,8 @@ They hold wherever the centre of the expansion is. Given ``tau`` and the scales 
 
     Q = tau^2 H + D^-1,    m = Q^-1 (tau^2 c + D^-1 mean),    c = H b0 - H_tau,
 
-with ``H``, ``H_tau``, ``H_tau_tau`` the blocks of the Hessian: ``X'X``, ``-X'e``, ``e'e``, ``e = y - X b0``. Given
-``beta``, but for the prior of ``tau``,
+with ``H``, ``H_tau`` and ``H_tau_tau`` the blocks of the Hessian: ``X'X``, ``-X'e`` and ``e'e``, ``e = y - X b0``.
+Given ``beta``, but for the prior of ``tau``,
 
     tau^2 ~ Gamma(weight / 2, rate rss / 2),    rss = u'H u + 2 u'H_tau + H_tau_tau,    u = beta - b0.
 """

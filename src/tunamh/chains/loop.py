@@ -87,7 +87,7 @@ def run_chain(
             decision = decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work)
             if decision.fault != NO_FAULT:
                 return Outcome(k * thin + t, decision.fault)
-            if stream.cursor[stream.cursor.size - 1] < 0:
+            if stream.cursor[-1] < 0:
                 return Outcome(k * thin + t, NO_ROWS_CAME)
             if decision.accepted:
                 copy_into(here, there)
@@ -165,7 +165,7 @@ def run_in_turn(rng, walk, kept):
                 fault = turn.step(rng, place, model, stream, own, walk.work, statistics)
                 if fault != NO_FAULT:
                     return Outcome(k * thin + t, fault)
-                if stream.cursor[stream.cursor.size - 1] < 0:
+                if stream.cursor[-1] < 0:
                     return Outcome(k * thin + t, NO_ROWS_CAME)
                 model.locate(here, theta, model.data.hyper)
                 if _differ(theta, before):

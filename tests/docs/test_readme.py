@@ -3,6 +3,9 @@
 import re
 from pathlib import Path
 
+import tunamh
+from conftest import draws_of
+
 DOCS = Path(__file__).parents[2] / "docs"
 README = (Path(__file__).parents[2] / "README.md").read_text()
 
@@ -22,22 +25,23 @@ def test_the_ten_lines_find_the_truth(capsys):
     assert len(blocks(README)) == 1
     names = run_blocks(README)
     assert names["model"].names == ["Intercept", "distance", "carrier[DL]", "carrier[UA]"]
-    found = names["posterior"].posterior["theta"]
-    off = (found.mean(("chain", "draw")) - [-1.5, 1, 0, 0.3]) / found.std(("chain", "draw"))
+    found = draws_of(names["posterior"], "Intercept", "distance", "carrier")
+    off = (found.mean(axis=(0, 1)) - [-1.5, 1, 0, 0.3]) / found.std(axis=(0, 1))
     assert abs(off).max() < 4.5
-    assert "theta[carrier[UA]]" in capsys.readouterr().out
+    assert "\ncarrier[UA] " in capsys.readouterr().out
 
 
 def test_the_summary_that_is_shown_is_what_comes_out():
     """Digits of means and standard deviations, which no machine changes."""
-    shown = {line.split()[0]: line.split()[1:3] for line in README.splitlines() if line.startswith("    theta[")}
+    rows = ["Intercept", "distance", "carrier[DL]", "carrier[UA]"]
+    lines = [line.split() for line in README.splitlines() if line.startswith("    ")]
+    shown = {words[0]: words[1:3] for words in lines if words[0] in rows}
     names = run_blocks(README.replace("print(", "str("))
-    posterior = names["posterior"].posterior["theta"]
-    assert len(shown) == 4
+    table = tunamh.summary(names["posterior"], round_to="none")
+    assert list(shown) == table.index.tolist() == rows
     for name, (mean, sd) in shown.items():
-        draws = posterior.sel(parameter=name[6:-1])
-        assert abs(float(mean) - float(draws.mean())) < 0.2 * float(draws.std())
-        assert abs(float(sd) - float(draws.std())) < 0.1 * float(draws.std())
+        assert abs(float(mean) - table["mean"][name]) < 0.2 * table["sd"][name]
+        assert abs(float(sd) - table["sd"][name]) < 0.1 * table["sd"][name]
 
 
 def test_models_and_their_blocks():

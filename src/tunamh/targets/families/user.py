@@ -15,6 +15,7 @@ from ..designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout,
 from ..observations.observed import Observations, TransformedRows
 from ..observations.row_layout import Extra, RowLayout, column_names
 from .base import BaseFamily
+from .energy_functions import OneFunction
 from .energy_functions import family as likelihood_of
 from .second_parameter import prior_of_columns
 from .user_responses import UserResponses
@@ -126,7 +127,7 @@ def family(
         if function is not None and not callable(function):
             raise TypeError(f"{what} must be a function of the predictors, got {shown(function)}.")
     responses = UserResponses(rows.formula, known, mean, draw)
-    if known:
+    if not isinstance(rows, OneFunction):
         return UserFamily(rows, shared or {}, responses)
     rows.responses_told = responses
     return rows

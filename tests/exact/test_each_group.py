@@ -8,18 +8,19 @@ from test_groups import REPEATS, _frequency, table_of, transition
 
 import tunamh
 from tunamh.acceptance.base import accepts
-from tunamh.acceptance.grouped import finite_acceptance, group_in_order, read_groups
+from tunamh.acceptance.grouped import GroupDecisions, GroupMove, finite_acceptance, group_in_order, read_groups
 from tunamh.chains.guard import new_work
 from tunamh.compiled import NO_FAULT
 from tunamh.theory import FiniteProblem
 
 
 @numba.njit
-def _frequencies_of_each(repeats, rng, theta, prop, log_rho, totals, distances, beta, table, model, work):
+def _frequencies_of_each(repeats, rng, log_rho, move):
+    totals = move.table.totals
     accepted, owner = np.zeros(totals.size), np.arange(totals.size)
     for _ in range(repeats):
         log_ratios = np.full(totals.size, log_rho)
-        seen = read_groups(rng, theta, prop, log_ratios, owner, totals, distances, beta, table, model, work)
+        seen = read_groups(rng, move, GroupDecisions(log_ratios, owner))
         if seen.fault != NO_FAULT:
             return accepted - 1.0
         for g in range(totals.size):
@@ -47,19 +48,16 @@ def test_compiled_decisions_of_each_group(in_order):
     """Every group decides by its own rows: the other groups' do not count, though they are read together."""
     problem, target, groups, distances = tall_problem(in_order=in_order)
     model, work = target.model(), new_work()
-    table, totals = table_of(problem, groups)
-    assert [group_in_order(t * d, 16) for t, d in zip(totals, distances[:, 0, 1], strict=True)] == [
+    table = table_of(problem, groups)
+    assert [group_in_order(t * d, 16) for t, d in zip(table.totals, distances[:, 0, 1], strict=True)] == [
         False,
         in_order,
         False,
     ]
     for here, there in ((0, 1), (2, 1)):
         theta, prop = np.array([float(here)]), np.array([float(there)])
-        of_groups = np.ascontiguousarray(distances[:, here, there])
-        found = _frequencies_of_each(
-            REPEATS, np.random.default_rng(6), theta, prop, problem.log_rho(here, there), totals, of_groups,
-            1.0, table, model, work,
-        )  # fmt: skip
+        move = GroupMove(theta, prop, table, np.ascontiguousarray(distances[:, here, there]), 1.0, model, work)
+        found = _frequencies_of_each(REPEATS, np.random.default_rng(6), problem.log_rho(here, there), move)
         for g in range(3):
             rows = groups == g
             own = FiniteProblem(
@@ -75,15 +73,14 @@ def test_compiled_decisions_over_all_groups_that_draw_rows(beta, in_order):
     """Groups large enough that their rows are drawn, not read in order."""
     problem, target, groups, distances = tall_problem(in_order=in_order)
     model, work = target.model(), new_work()
-    table, totals = table_of(problem, groups)
+    table = table_of(problem, groups)
     for here, there in ((0, 1), (2, 1)):
         of_groups = np.ascontiguousarray(distances[:, here, there])
-        assert not group_in_order(beta * totals[0] * of_groups[0], 16)
+        assert not group_in_order(beta * table.totals[0] * of_groups[0], 16)
         wanted = finite_acceptance(problem, groups, distances, beta, here, there)
-        found = _frequency(
-            REPEATS, np.random.default_rng(8), np.array([float(here)]), np.array([float(there)]),
-            problem.log_rho(here, there), totals, of_groups, beta, table, model, work,
-        )  # fmt: skip
+        theta, prop = np.array([float(here)]), np.array([float(there)])
+        move = GroupMove(theta, prop, table, of_groups, beta, model, work)
+        found = _frequency(REPEATS, np.random.default_rng(8), problem.log_rho(here, there), move)
         assert abs(found - wanted) < 4.5 * np.sqrt(max(wanted * (1 - wanted), 1e-4) / REPEATS)
 
 

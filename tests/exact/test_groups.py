@@ -6,7 +6,7 @@ import pytest
 from finite import neighbour_problem
 
 from tunamh.acceptance.base import accepts
-from tunamh.acceptance.grouped import GroupRows, finite_acceptance, read_groups
+from tunamh.acceptance.grouped import GroupDecisions, GroupMove, GroupRows, finite_acceptance, read_groups
 from tunamh.chains.guard import new_work
 from tunamh.compiled import NO_FAULT
 from tunamh.groups.cells import places_of
@@ -71,11 +71,11 @@ def test_one_group_is_the_kernel_without_groups():
 
 
 @numba.njit
-def _frequency(repeats, rng, theta, prop, log_rho, totals, distances, beta, table, model, work):
-    accepted, log_ratio, owner = 0, np.empty(1), np.zeros(totals.size, np.int64)
+def _frequency(repeats, rng, log_rho, move):
+    accepted, log_ratio, owner = 0, np.empty(1), np.zeros(move.distances.size, np.int64)
     for _ in range(repeats):
         log_ratio[0] = log_rho
-        seen = read_groups(rng, theta, prop, log_ratio, owner, totals, distances, beta, table, model, work)
+        seen = read_groups(rng, move, GroupDecisions(log_ratio, owner))
         if seen.fault != NO_FAULT:
             return -1.0
         accepted += accepts(rng, log_ratio[0])
@@ -84,7 +84,7 @@ def _frequency(repeats, rng, theta, prop, log_rho, totals, distances, beta, tabl
 
 def table_of(problem, groups):
     first, places = places_of(groups, problem.c, 3)
-    return GroupRows(first.astype(float), places, np.zeros(3), np.zeros(3)), np.bincount(groups, problem.c, minlength=3)
+    return GroupRows(first.astype(float), places, np.bincount(groups, problem.c, minlength=3), np.zeros(3), np.zeros(3))
 
 
 REPEATS = 100_000
@@ -97,15 +97,13 @@ def test_compiled_decisions_over_all_groups(in_order, beta):
     distances = np.where(np.isfinite(distances), distances * 0.999999 + 0.0, distances)
     distances = np.maximum(distances, problem.distance[None])
     model, work = target.model(), new_work()
-    table, totals = table_of(problem, groups)
+    table = table_of(problem, groups)
     rng = np.random.default_rng(5)
     for here, there in ((0, 1), (1, 0), (1, 2)):
         wanted = finite_acceptance(problem, groups, distances, beta, here, there)
         theta, prop = np.array([float(here)]), np.array([float(there)])
-        of_groups = np.ascontiguousarray(distances[:, here, there])
-        found = _frequency(
-            REPEATS, rng, theta, prop, problem.log_rho(here, there), totals, of_groups, beta, table, model, work
-        )
+        move = GroupMove(theta, prop, table, np.ascontiguousarray(distances[:, here, there]), beta, model, work)
+        found = _frequency(REPEATS, rng, problem.log_rho(here, there), move)
         assert abs(found - wanted) < 4.5 * np.sqrt(max(wanted * (1 - wanted), 1e-4) / REPEATS)
 
 
@@ -127,9 +125,7 @@ def test_decisions_group_by_group_keep_the_posterior():
 def test_a_row_beyond_its_groups_bound_is_named():
     problem, target, groups, _distances = grouped_problem(3)
     model, work = target.model(), new_work()
-    table, totals = table_of(problem, groups)
+    table = table_of(problem, groups)
     small = np.full(3, 1e-3 * problem.distance[0, 1])
-    found = _frequency(
-        1000, np.random.default_rng(7), np.array([0.0]), np.array([1.0]), 0.0, totals, small, 1000.0, table, model, work
-    )
-    assert found == -1.0
+    move = GroupMove(np.array([0.0]), np.array([1.0]), table, small, 1000.0, model, work)
+    assert _frequency(1000, np.random.default_rng(7), 0.0, move) == -1.0

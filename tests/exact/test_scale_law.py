@@ -7,7 +7,7 @@ from scipy import stats
 
 import tunamh
 from tunamh import GroupEffects, MixedModel, Normal
-from tunamh.groups.kernel_common import Turn
+from tunamh.groups.kernel_common import FactorTurn
 from tunamh.groups.layout import SCALE_TABLE, common_of, factor_of
 from tunamh.groups.scale_table import propose_by_table
 
@@ -28,7 +28,7 @@ def _draw(n, rng, state, gradient, model):
     common, factor = common_of(hyper), factor_of(hyper, 0)
     out, there = np.empty((n, common.p + 2)), state.copy()
     for k in range(n):
-        turn = Turn(factor, common, None, None, state, there, None, None, None, None, None, None)
+        turn = FactorTurn(factor, common, None, None, state, there, None, None, None, None, None, None)
         out[k, common.p + 1] = propose_by_table(rng, turn, gradient)
         for j in range(common.p):
             out[k, j] = there[j] - common.centre[j]

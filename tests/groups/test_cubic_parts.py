@@ -6,7 +6,7 @@ import pytest
 
 import tunamh
 from tunamh import GroupEffects, MixedModel, Normal
-from tunamh.acceptance.grouped import BOUND, CUBIC_PLACE, read_groups
+from tunamh.acceptance.grouped import BOUND, CUBIC_PLACE, GroupDecisions, GroupMove, read_groups
 from tunamh.chains.guard import new_work
 from tunamh.compiled import NO_FAULT
 from tunamh.groups.conditionals import fill_cubics, fill_given, new_given
@@ -62,7 +62,8 @@ def _rise_of_all(rng, state, there, model, work):
         total += cubics.sum() if k == 1 else -cubics.sum()
     table, log_ratio = rows_of(factor, ends[0], ends[1]), np.zeros(1)
     beyond, owner = np.full(cells, np.inf), np.zeros(cells, np.int64)
-    seen = read_groups(rng, state, there, log_ratio, owner, np.ones(cells), beyond, ALL_ROWS, table, model, work)
+    move = GroupMove(state, there, table, beyond, ALL_ROWS, model, work)
+    seen = read_groups(rng, move, GroupDecisions(log_ratio, owner))
     return total - log_ratio[0], seen.fault
 
 

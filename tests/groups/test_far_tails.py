@@ -7,7 +7,7 @@ from test_mixed_model import effective, score, small_data
 
 import tunamh
 from tunamh import GroupEffects, MixedModel, Normal
-from tunamh.chains.guard import new_work
+from tunamh.chains.loop import ChainState, Kept, setup_of, walk_of
 from tunamh.compiled import BAD_RATIO, NO_FAULT
 from tunamh.groups.layout import SCALE_TABLE
 from tunamh.groups.sweep import Sweep
@@ -81,27 +81,22 @@ def test_effects_of_1e200_are_rejected(slopes):
     Z = np.column_stack([np.ones(len(x)), x]) if slopes else None
     model = MixedModel(x[:, None], y, family, GroupEffects(codes, X=Z, scale=1.0), prior=Normal(scale=2.0))
     model.factors[0].convex[0], model.factors[0].precision[:] = 0.0, 1e-200 * np.eye(1 + slopes)
-    state, _, decision = sweep(model, 200)
-    assert decision.fault == NO_FAULT
+    state, fault = sweep(model, 200)
+    assert fault == NO_FAULT
     assert np.abs(state).max() < 100
 
 
 def sweep(model, times, state=None, rng=1):
-    """Some sweeps from the centre, or a state, until one reports a fault."""
-    rng = np.random.default_rng(rng)
-    ready, compiled, stream = Sweep().bind(model), model.model(), open_stream(np.random.SeedSequence(0))
+    """Where some sweeps from the centre, or from a state, end, and the fault that ended them."""
+    kernel, seed = Sweep().bind(model), np.random.SeedSequence(0)
+    setup = setup_of(model, kernel, seed)
     if state is None:
         at = model.centre.at
         state = np.concatenate([at.common, np.zeros(model.m), *(v.ravel() for v in at.effects)])
-    for _ in range(times):
-        there = state.copy()
-        decision = ready.decide(
-            *(rng, state, there, 0.0, 0.0, compiled, stream.of(ready.supply), ready.knobs, ready.memory, new_work())
-        )
-        if decision.fault != NO_FAULT:
-            return state, there, decision
-        state = there
-    return state, state, decision
+    chain = ChainState(state, np.random.default_rng(rng), open_stream(seed), kernel.first_memory)
+    kept = Kept(times, np.empty((1, state.size)), setup.new_record(1), setup.statistics.kinds)
+    outcome = setup.loop(chain.rng, walk_of(chain, setup), kept)
+    return chain.here, outcome.fault
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e200])
@@ -111,4 +106,4 @@ def test_a_state_that_is_no_number_is_a_fault(wrong, at):
     model, _ = model_of(scale=tunamh.HalfNormal(1.0))
     state = model.start(np.random.default_rng(1))
     state[at] = wrong
-    assert sweep(model, 1, state)[2].fault == BAD_RATIO
+    assert sweep(model, 1, state)[1] == BAD_RATIO

@@ -15,7 +15,7 @@ from tunamh.acceptance.firefly import FlyMC
 from tunamh.compiled import NO_FAULT, Step, fixed, part, under_prior
 from tunamh.compiled.vector import copy_into
 from tunamh.groups.conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
-from tunamh.groups.kernel_common import Turn
+from tunamh.groups.kernel_common import FactorTurn
 from tunamh.groups.layout import common_of, factor_of
 from tunamh.groups.levels import LeveledRegression, may_have_groups
 from tunamh.groups.move_common import move_common
@@ -135,7 +135,7 @@ def _one_move(rng, place, model, stream, own, work, statistics):
             displaced_by_others(factor, lengths, away)
         slopes_given_others(factor, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
-        turn = Turn(factor, common, model, work, state, there, kappa, slope, given, away, False, knobs[1])
+        turn = FactorTurn(factor, common, model, work, state, there, kappa, slope, given, away, False, knobs[1])
         if knobs[2] == _COMMON:
             move = move_common(rng, turn)
             fault = move.fault

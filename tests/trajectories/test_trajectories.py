@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +13,16 @@ from tunamh.trajectories.lattice_reduction import shorter_basis
 from tunamh.trajectories.layout import numbers_of
 from tunamh.trajectories.target import HamiltonianRegression
 from tunamh.trajectories.trajectory import energy_at, near_energy
+
+
+@numba.njit
+def _energy_at(z, model):
+    return energy_at(z, model, numbers_of(model.data.hyper))
+
+
+@numba.njit
+def _near_energy(z, model, gradient):
+    return near_energy(z, model, numbers_of(model.data.hyper), gradient)
 
 
 def levels(rng, n, counts):
@@ -49,12 +60,12 @@ def test_energies_are_the_regressions_own_and_forces_their_gradient(family):
     swept = swept._with(near=np.arange(10, 300))
     prior, z = target._prior, np.random.default_rng(3).standard_normal(target.dim)
     model = swept.model()._replace(log_prior=prior.log_prior, prior_hyper=prior.hyper)
-    numbers, gradient = numbers_of(model.data.hyper), np.empty(target.dim)
+    gradient = np.empty(target.dim)
     theta = swept.centre + swept.factor @ z
-    assert energy_at(z, model, numbers) == pytest.approx(target.energies_at(theta[None])[0], rel=1e-10)
+    assert _energy_at(z, model) == pytest.approx(target.energies_at(theta[None])[0], rel=1e-10)
 
     def energy(z):
-        return near_energy(z, model, numbers, gradient)
+        return _near_energy(z, model, gradient)
 
     energy(z)
     found = gradient.copy()

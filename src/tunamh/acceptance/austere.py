@@ -11,12 +11,16 @@ import numpy as np
 
 from .._arguments import number_between, settle, whole_number
 from ..compiled import NO_FAULT, Decide, Decision, fixed, part
+from ..compiled.layouts import WHOLE, Layout
 from ..rows.supply import NO_ROWS
 from ..theory import FiniteProblem, subset_acceptance
 from .base import Memory, ReadyTest, failure, verdict
-from .subsets import grow
+from .subsets import SubsetMove, grow
 
-_QUANTILES = 1  # knobs: rows per stage, then the Student quantile of every stage but the last
+_KNOBS = Layout("Austere", "stages", stage=WHOLE, quantiles=("stages",))
+"""Rows per stage, and the Student quantile of every stage but the last."""
+
+_knobs_at = _KNOBS.reader()
 
 
 @part(Decide)
@@ -24,19 +28,21 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
     """Accept iff the mean of ``U_i(theta) - U_i(prop)`` exceeds ``(log u - log rho) / N``, as the subset has it."""
     if log_rho == -np.inf:
         return verdict(rng, log_rho, 0, False, np.nan, np.nan)
-    n_rows, stage = memory.size, int(knobs[0])
+    own = _knobs_at(knobs, 0, knobs.size - 1)
+    n_rows, stage = memory.size, own.stage
     threshold = (math.log(rng.random()) - log_rho) / n_rows
     subset, unkept, test = (0, 0.0, 0.0), np.empty(0), 0
+    move = SubsetMove(theta, prop, distance, memory, model, work)
     while True:
         wanted = min(subset[0] + stage, n_rows)
-        subset, fault = grow(rng, theta, prop, model, memory, work, distance, subset, wanted, unkept)
+        subset, fault = grow(rng, move, subset, wanted, unkept)
         if fault != NO_FAULT:
             return failure(fault)
         seen, mean, squares = subset
         if seen == n_rows:
             break
         error = math.sqrt(squares / (seen - 1) / seen * (1.0 - (seen - 1.0) / (n_rows - 1.0)))
-        if abs(mean - threshold) > knobs[_QUANTILES + test] * error:
+        if abs(mean - threshold) > own.quantiles[test] * error:
             break
         test += 1
     accepted = mean > threshold
@@ -100,5 +106,5 @@ class AustereMH:
 
     def bind(self, target: Any) -> ReadyTest:
         n_rows = len(target.rows)  # all of them must be in memory
-        knobs = fixed([self.batch, *self.quantiles(n_rows)])
+        knobs = fixed(_KNOBS.pack(stage=self.batch, quantiles=self.quantiles(n_rows)))
         return ReadyTest(_decide, knobs, np.arange(n_rows, dtype=np.float64), NO_ROWS, memory_is=Memory.APART)

@@ -10,12 +10,16 @@ import numpy as np
 
 from .._arguments import positive_number, settle, whole_number
 from ..compiled import NO_FAULT, Decide, Decision, fixed, part
+from ..compiled.layouts import NUMBER, WHOLE, Layout
 from ..rows.supply import NO_ROWS
 from ..theory import FiniteProblem, correction_atoms, subset_acceptance
 from .base import Memory, ReadyTest, failure, verdict
-from .subsets import grow
+from .subsets import SubsetMove, grow
 
-_ATOMS = 3  # knobs: rows per stage, delta, number of atoms, then the atoms, then their cumulated probabilities
+_KNOBS = Layout("Barker", stage=WHOLE, delta=NUMBER, n=WHOLE, atoms=("n",), cumulated=("n",))
+"""Rows per stage, delta, the atoms of the correction and their cumulated probabilities."""
+
+_knobs_at = _KNOBS.reader()
 
 
 @part(Decide)
@@ -23,12 +27,14 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
     """Accept iff ``N mean(l) + log rho + N(0, 1 - s^2) + X_corr > 0``, the subset grown until ``s^2 < 1``."""
     if log_rho == -np.inf:
         return verdict(rng, log_rho, 0, False, np.nan, np.nan)
-    n_rows, stage, delta, n_atoms = memory.size, int(knobs[0]), knobs[1], int(knobs[2])
+    own = _knobs_at(knobs, 0)
+    n_rows, stage, delta = memory.size, own.stage, own.delta
     gains = np.empty(n_rows)
     subset = (0, 0.0, 0.0)
+    move = SubsetMove(theta, prop, distance, memory, model, work)
     while True:
         wanted = min(subset[0] + stage, n_rows)
-        subset, fault = grow(rng, theta, prop, model, memory, work, distance, subset, wanted, gains)
+        subset, fault = grow(rng, move, subset, wanted, gains)
         if fault != NO_FAULT:
             return failure(fault)
         seen, mean, squares = subset
@@ -45,9 +51,9 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
             if (6.4 * (size**3).mean() + 2.0 * size.mean()) / math.sqrt(seen) <= delta:
                 break
     u, atom = rng.random(), 0
-    while atom < n_atoms - 1 and u >= knobs[_ATOMS + n_atoms + atom]:
+    while atom < own.n - 1 and u >= own.cumulated[atom]:
         atom += 1
-    total = estimate + math.sqrt(1.0 - noise) * rng.standard_normal() + knobs[_ATOMS + atom]
+    total = estimate + math.sqrt(1.0 - noise) * rng.standard_normal() + own.atoms[atom]
     accepted = total > 0.0
     return Decision(accepted, 0.0 if accepted else -np.inf, seen, seen == n_rows, np.nan, np.nan, np.nan, NO_FAULT)
 
@@ -99,6 +105,6 @@ class MHMinibatch:
 
     def bind(self, target: Any) -> ReadyTest:
         atoms, chance = correction_atoms()
-        knobs = fixed([self.batch, self.delta, atoms.size, *atoms, *np.cumsum(chance)])
+        knobs = fixed(_KNOBS.pack(stage=self.batch, delta=self.delta, atoms=atoms, cumulated=np.cumsum(chance)))
         n_rows = len(target.rows)  # all of them must be in memory
         return ReadyTest(_decide, knobs, np.arange(n_rows, dtype=np.float64), NO_ROWS, memory_is=Memory.APART)

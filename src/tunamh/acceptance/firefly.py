@@ -18,6 +18,7 @@ import numpy as np
 from .._arguments import flag, number_between, numbers, parameters, settle
 from ..capabilities import LowerBounded, offers
 from ..compiled import BLOCK, NO_FAULT, Decide, Decision, fixed, helper, part
+from ..compiled.layouts import Layout
 from ..errors import NotApplicable
 from ..rows.supply import NO_ROWS
 from ..theory import FiniteProblem
@@ -109,17 +110,23 @@ def _darken(rng, order, gap, was_bright, n_bright, q):
     return n_bright
 
 
+_MEMORY = Layout("Firefly", "n", bright=(1,), order=("n",), gap=("n",), gap_prop=("n",))
+"""How many rows are bright; all rows, the bright ones first; the gaps of these, at the state and at the proposal."""
+
+_memory_at = _MEMORY.reader()
+
+
 @part(Decide)
 def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
     """One sweep at ``theta``, then MH to ``prop`` given the bright rows; ``report`` tells how many are bright."""
-    q, n_rows = knobs[0], (memory.size - 1) // 3
-    order, gap, gap_prop = memory[1 : 1 + n_rows], memory[1 + n_rows : 1 + 2 * n_rows], memory[1 + 2 * n_rows :]
-    was_bright = int(memory[0])
+    q, own = knobs[0], _memory_at(memory, 0, (memory.size - 1) // 3)
+    order, gap, gap_prop = own.order, own.gap, own.gap_prop
+    was_bright = int(own.bright[0])
     lit, evaluated, fault = _light(rng, theta, model, work, order, gap, was_bright, q)
     if fault != NO_FAULT:
         return failure(fault)
     bright = _darken(rng, order, gap, was_bright, lit, q)
-    memory[0] = bright
+    own.bright[0] = bright
     if log_rho == -np.inf:
         return Decision(False, log_rho, evaluated, False, np.nan, np.nan, float(bright), NO_FAULT)
     fault = _bright_gaps(prop, model, work, order, bright, gap_prop)
@@ -175,8 +182,8 @@ class FlyMC:
 
     def bind(self, target: Any) -> ReadyTest:
         n_rows = len(target.rows)  # all of them must be in memory
-        memory = np.zeros(1 + 3 * n_rows)
-        memory[1 : 1 + n_rows] = np.arange(n_rows)
+        nothing = np.zeros(n_rows)
+        memory = _MEMORY.pack(bright=[0.0], order=np.arange(n_rows), gap=nothing, gap_prop=nothing)
         return ReadyTest(
             _decide, fixed([self.q]), memory, NO_ROWS, reports="bright_rows", memory_is=Memory.PART_OF_STATE
         )

@@ -36,7 +36,7 @@ class Seen(NamedTuple):
 
 
 class GroupRows(NamedTuple):
-    """Rows in the order of their groups: where each group begins, and four numbers of every place.
+    """Rows in the order of their groups: where each group begins, ``C``, and four numbers of every place.
 
     `ROW`, the row's number; `BOUND`, its ``c_i``; `KEEP` and `OTHER`, Walker's alias table within the group. They lie
     together, because a drawn row asks for all of them.
@@ -49,8 +49,37 @@ class GroupRows(NamedTuple):
 
     first: Any
     places: Any
+    totals: Any
     here: Any
     there: Any
+
+
+class GroupMove(NamedTuple):
+    """A move and the rows that it is decided on: ``distances`` are the groups' ``M``, ``beta`` as of `thinned`."""
+
+    theta: Any
+    prop: Any
+    table: Any
+    distances: Any
+    beta: Any
+    model: Any
+    work: Any
+
+
+class GroupDecisions(NamedTuple):
+    """What is decided: the log ratio of every decision, and to which of them each group belongs."""
+
+    log_ratios: Any
+    owner: Any
+
+
+class _Drawn(NamedTuple):
+    """A block of drawn rows: the place of each, what is left to choose its alias by, its group, and a uniform."""
+
+    at: Any
+    rest: Any
+    group: Any
+    uniform: Any
 
 
 ROW, BOUND, KEEP, OTHER, THIRD, COLUMN, CENTRE = range(7)
@@ -89,13 +118,14 @@ def _has_energy(theta, model, row):
 
 
 @helper
-def _whole_group(theta, prop, g, start, end, table, distance, model, work):
+def _whole_group(move, g, start, end):
     """``sum U_i(prop) - U_i(theta)`` over the rows of a group, each held against its bound where there is one.
 
     +infinity where a row's energy overflows at ``prop``, as its density is zero there, or changes so much that rounding
     would decide. An energy at ``theta`` that is no number is a fault.
     """
-    total, worst, cubic = 0.0, 0.0, table.places.shape[1] == CUBIC_PLACE
+    theta, prop, table, model, work = move.theta, move.prop, move.table, move.model, move.work
+    total, worst, cubic, distance = 0.0, 0.0, table.places.shape[1] == CUBIC_PLACE, move.distances[g]
     for block in range(start, end, BLOCK):
         n = min(BLOCK, end - block)
         for b in range(n):
@@ -133,8 +163,11 @@ def _point_in(rng, start, end, table):
 
 
 @helper
-def _add_drawn(n, at, rest, group, owner, distances, uniform, theta, prop, beta, table, model, work, log_ratios):
+def _add_drawn(n, drawn, move, decisions):
     """What ``n`` drawn rows say, each for the decision that it belongs to: the largest ``|x_i|``, a row at fault."""
+    at, rest, group, uniform = drawn
+    theta, prop, table, beta, model, work = move.theta, move.prop, move.table, move.beta, move.model, move.work
+    distances, log_ratios, owner = move.distances, decisions.log_ratios, decisions.owner
     for b in range(n):
         if rest[b] >= table.places[at[b], KEEP]:
             at[b] = int(table.first[group[b]]) + int(table.places[at[b], OTHER])
@@ -159,13 +192,15 @@ def _add_drawn(n, at, rest, group, owner, distances, uniform, theta, prop, beta,
 
 
 @helper
-def read_groups(rng, theta, prop, log_ratios, owner, totals, distances, beta, table, model, work):
-    """Add to ``log_ratios[owner[g]]`` what the rows of group ``g`` say, of which ``totals`` are ``C``, ``distances`` M.
+def read_groups(rng, move, decisions):
+    """Add to the log ratio of the decision that group ``g`` belongs to what its rows say of the move.
 
     One owner of all is one decision about a move of all groups. Groups that decide apart move at once in ``prop``, and
     every row sees its own group's move alone, so that rows of many groups are read in one block.
     """
+    table, distances, beta, totals = move.table, move.distances, move.beta, move.table.totals
     at, group, rest, uniform = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.empty(BLOCK), np.empty(BLOCK)
+    drawn = _Drawn(at, rest, group, uniform)
     n, rows, worst, left = 0, 0, 0.0, rng.standard_exponential()
     for g in range(distances.size):
         mean = beta * totals[g] * distances[g] if distances[g] < np.inf else np.inf
@@ -173,10 +208,10 @@ def read_groups(rng, theta, prop, log_ratios, owner, totals, distances, beta, ta
             continue
         begins, ends = int(table.first[g]), int(table.first[g + 1])
         if group_in_order(mean, ends - begins):
-            rise, larger, fault = _whole_group(theta, prop, g, begins, ends, table, distances[g], model, work)
+            rise, larger, fault = _whole_group(move, g, begins, ends)
             if fault != NO_FAULT:
                 return Seen(rows, worst, fault)
-            log_ratios[owner[g]] -= rise
+            decisions.log_ratios[decisions.owner[g]] -= rise
             rows, worst = rows + ends - begins, max(worst, larger)
             continue
         left -= mean
@@ -186,15 +221,11 @@ def read_groups(rng, theta, prop, log_ratios, owner, totals, distances, beta, ta
             group[n], uniform[n] = g, rng.random()
             n += 1
             if n == BLOCK:
-                larger, fault = _add_drawn(
-                    n, at, rest, group, owner, distances, uniform, theta, prop, beta, table, model, work, log_ratios
-                )
+                larger, fault = _add_drawn(n, drawn, move, decisions)
                 if fault != NO_FAULT:
                     return Seen(rows, worst, fault)
                 rows, worst, n = rows + n, max(worst, larger), 0
-    larger, fault = _add_drawn(
-        n, at, rest, group, owner, distances, uniform, theta, prop, beta, table, model, work, log_ratios
-    )
+    larger, fault = _add_drawn(n, drawn, move, decisions)
     return Seen(rows + n, max(worst, larger), fault)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from .._arguments import positive_number, settle
 from ..capabilities import GloballyBounded, offers
 from ..compiled import BLOCK, Decide, fixed, helper, part
+from ..compiled.layouts import NUMBER, Layout
 from ..compiled.random import poisson
 from ..errors import NotApplicable
 from ..rows.stream import draw_rows
@@ -24,7 +25,8 @@ from ..theory import FiniteProblem, poisson_acceptance
 from .base import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, ReadyTest, failure, verdict
 from .thinning import LARGEST_BATCH
 
-_PER_ROW = 2  # knobs: rate, L, then the rows' ceilings, then their widths
+_KNOBS = Layout("PoissonMH", "n", rate=NUMBER, total=NUMBER, ceilings=("n",), widths=("n",))
+_knobs_at = _KNOBS.reader()
 
 
 @helper
@@ -43,8 +45,8 @@ def _height(energy, ceiling, width):
 def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
     if log_rho == -np.inf:
         return verdict(rng, log_rho, 0, False, np.nan, np.nan)
-    rate, total = knobs[0], knobs[1]
-    n_rows = model.n_rows
+    own = _knobs_at(knobs, 0, model.n_rows)
+    rate, total = own.rate, own.total
     batch = poisson(rng, rate + total)
     log_ratio, rows = log_rho, 0
     while rows < batch:
@@ -54,7 +56,7 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
         model.energies(prop, work.index, n, model.data, work.bound)
         for b in range(n):
             i = work.index[b]
-            ceiling, width = knobs[_PER_ROW + i], knobs[_PER_ROW + n_rows + i]
+            ceiling, width = own.ceilings[i], own.widths[i]
             here, there = _height(work.rise[b], ceiling, width), _height(work.bound[b], ceiling, width)
             if not here + there >= 0.0:
                 return failure(i)
@@ -100,5 +102,5 @@ class PoissonMH:
         ceiling, width = target.global_bounds()
         if not 0 < self.rate + width.sum() < LARGEST_BATCH or not width.sum() > 0:
             raise NotApplicable(f"PoissonMH would read {self.rate + width.sum():.3g} rows per step")
-        knobs = fixed(np.concatenate([[self.rate, width.sum()], ceiling, width]))
+        knobs = fixed(_KNOBS.pack(rate=self.rate, total=width.sum(), ceilings=ceiling, widths=width))
         return ReadyTest(_decide, knobs, np.empty(0), random_access(width[:, None], 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,17 +11,33 @@ from ..compiled import BLOCK, NO_FAULT, helper
 from .base import within_rounding
 
 
+class SubsetMove(NamedTuple):
+    """A move of distance ``M`` and the rows that it is decided on.
+
+    ``order`` is a permutation of all rows, shuffled further by every draw (Fisher and Yates), so any prefix is a random
+    subset.
+    """
+
+    theta: Any
+    prop: Any
+    distance: Any
+    order: Any
+    model: Any
+    work: Any
+
+
 @helper
-def grow(rng, theta, prop, model, order, work, distance, subset, wanted, gains):
+def grow(rng, move, subset, wanted, gains):
     """Enlarge ``subset = (rows seen, mean gain, sum of squares)`` to ``wanted`` rows; returns it and a fault.
 
     The gain of a row is ``U_i(theta) - U_i(prop)``; mean and squares are Welford's. ``gains`` keeps the gains in the
     order of the rows, unless it is empty.
     """
+    work = move.work
     seen, mean, squares = subset
     while seen < wanted:
         n = min(wanted - seen, BLOCK)
-        fault = _new_rises(rng, theta, prop, model, order, seen, n, work, distance)
+        fault = _new_rises(rng, move, seen, n)
         if fault != NO_FAULT:
             return (seen, mean, squares), fault
         for b in range(n):
@@ -35,12 +52,12 @@ def grow(rng, theta, prop, model, order, work, distance, subset, wanted, gains):
 
 
 @helper
-def _new_rises(rng, theta, prop, model, order, seen, n, work, distance):
+def _new_rises(rng, move, seen, n):
     """Draw ``n`` (at most `BLOCK`) rows not among the first ``seen`` of ``order`` and evaluate their rises.
 
-    ``order`` is a permutation of all rows, shuffled further by every draw (Fisher and Yates), so any prefix is a random
-    subset. Returns the first row that exceeds its bound or is not finite, or ``NO_FAULT``.
+    Returns the first row that exceeds its bound or is not finite, or ``NO_FAULT``.
     """
+    theta, prop, distance, order, model, work = move
     n_rows = order.size
     for b in range(n):
         place = seen + b + int(rng.random() * (n_rows - seen - b))

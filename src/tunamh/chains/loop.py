@@ -1,6 +1,7 @@
 """The compiled loops: step, move, record. They know roles, no methods and no models.
 
-`run_chain` is the loop of `MetropolisHastings` alone, `run_in_turn` that of any kernels, one after the other.
+`run_chain` is the loop of `MetropolisHastings` alone, its arguments laid out for speed. `run_in_turn` is that of any
+kernels, one after the other.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from ..compiled import (
     Own,
     Part,
     Place,
+    RunAlone,
     Walk,
     Work,
     borrowed,
@@ -54,23 +56,21 @@ from .metropolis import (
 )
 
 
-@part(run_role(1))
-def run_chain(rng, walk, kept):
+@part(RunAlone)
+def run_chain(
+    thin, rng, stream, here, there, theta, prop, memory,
+    model, propose, proposal_knobs, decide, knobs, work, draws, record,
+):  # fmt: skip
     """Fill ``draws``, add to ``record``. At a fault it stops, with ``here`` and ``there`` the move that caused it.
 
     The chain walks in states ``here`` and ``there``; rows and prior see the parameters ``theta`` and ``prop`` there. Of
     ``thin`` steps the last state is kept. Rates and rows are added up over them, flags and bounds are maxima.
     """
-    model, stream, work, own = borrowed(walk.model), borrowed(walk.stream), borrowed(walk.work), walk.kernels[0].own
-    here, there, theta, prop = (
-        borrowed(walk.place.here),
-        borrowed(walk.place.there),
-        borrowed(walk.place.theta),
-        borrowed(walk.place.prop),
-    )
-    propose, proposal_knobs = own.propose, borrowed(own.proposal_knobs)
-    decide, knobs, memory = own.decide, borrowed(own.knobs), borrowed(own.memory)
-    thin, draws, record, hyper = kept.thin, kept.draws, kept.record, model.data.hyper
+    model, stream, work = borrowed(model), borrowed(stream), borrowed(work)
+    here, there, memory = borrowed(here), borrowed(there), borrowed(memory)
+    theta, prop = borrowed(theta), borrowed(prop)
+    proposal_knobs, knobs = borrowed(proposal_knobs), borrowed(knobs)
+    hyper = model.data.hyper
     prior = model.log_prior(theta, model.prior_hyper)
     for k in range(draws.shape[0]):
         for t in range(thin):
@@ -87,7 +87,7 @@ def run_chain(rng, walk, kept):
             decision = decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work)
             if decision.fault != NO_FAULT:
                 return Outcome(k * thin + t, decision.fault)
-            if stream.cursor[stream.cursor.size - 1] < 0:
+            if stream.cursor[-1] < 0:
                 return Outcome(k * thin + t, NO_ROWS_CAME)
             if decision.accepted:
                 copy_into(here, there)
@@ -104,6 +104,19 @@ def run_chain(rng, walk, kept):
         for j in range(draws.shape[1]):  # what a state has beyond the parameters is kept as it is
             draws[k, j] = theta[j] if j < theta.size else here[j]
     return Outcome(draws.shape[0] * thin, NO_FAULT)
+
+
+_run_chain = run_chain.dispatcher
+
+
+@part(run_role(1))
+def run_alone(rng, walk, kept):
+    """`run_chain` for bundles: what warm-up runs in windows."""
+    place, own = walk.place, walk.kernels[0].own
+    return _run_chain(
+        kept.thin, rng, walk.stream, place.here, place.there, place.theta, place.prop, own.memory,
+        walk.model, own.propose, own.proposal_knobs, own.decide, own.knobs, walk.work, kept.draws, kept.record,
+    )  # fmt: skip
 
 
 @helper
@@ -152,7 +165,7 @@ def run_in_turn(rng, walk, kept):
                 fault = turn.step(rng, place, model, stream, own, walk.work, statistics)
                 if fault != NO_FAULT:
                     return Outcome(k * thin + t, fault)
-                if stream.cursor[stream.cursor.size - 1] < 0:
+                if stream.cursor[-1] < 0:
                     return Outcome(k * thin + t, NO_ROWS_CAME)
                 model.locate(here, theta, model.data.hyper)
                 if _differ(theta, before):
@@ -207,7 +220,13 @@ class ChainSetup(NamedTuple):
     def loop(self) -> Part:
         """The one that runs this kernel."""
         turns = self.kernel.turns
-        return run_chain if len(turns) == 1 and turns[0].step is metropolis_hastings else loop_in_turn(len(turns))
+        return run_alone if self.is_alone else loop_in_turn(len(turns))
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether `MetropolisHastings` is the only kernel: then `run_chain` makes its steps."""
+        turns = self.kernel.turns
+        return len(turns) == 1 and turns[0].step is metropolis_hastings
 
     def new_record(self, draws: int) -> np.ndarray:
         """Room for what is recorded beside ``draws`` draws."""
@@ -228,7 +247,8 @@ def parts_of(setup: ChainSetup) -> list[Part]:
     model, turns = setup.model, setup.kernel.turns
     proposals = [turn.proposal.propose for turn in turns if turn.proposal is not None]
     parts = [one for turn in turns for one in (turn.step, turn.decide, turn.adapt, turn.supply.refill)]
-    return [one for one in (setup.loop, *parts, *proposals, *model.data, *model) if isinstance(one, Part)]
+    loops = [run_chain, run_alone] if setup.is_alone else [setup.loop]
+    return [one for one in (*loops, *parts, *proposals, *model.data, *model) if isinstance(one, Part)]
 
 
 def compile_parts(setup: ChainSetup) -> None:
@@ -279,7 +299,15 @@ def advance(state: ChainState, setup: ChainSetup, draws: np.ndarray, record: np.
 
 def advance_further(state: ChainState, setup: ChainSetup, draws: np.ndarray, record: np.ndarray, steps: int) -> None:
     """Make so many steps to each draw, and add to ``record``, which may have sums over steps before them."""
-    outcome = setup.loop(state.rng, walk_of(state, setup), Kept(steps, draws, record, setup.statistics.kinds))
+    walk = walk_of(state, setup)
+    if setup.is_alone:
+        own = walk.kernels[0].own
+        outcome = run_chain(
+            *(steps, state.rng, walk.stream, *walk.place, own.memory, walk.model, own.propose, own.proposal_knobs),
+            *(own.decide, own.knobs, walk.work, draws, record),
+        )
+    else:
+        outcome = setup.loop(state.rng, walk, Kept(steps, draws, record, setup.statistics.kinds))
     told_of(outcome, state, setup)
 
 

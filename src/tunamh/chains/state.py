@@ -145,9 +145,9 @@ def _same_order(memory: np.ndarray, initial: np.ndarray, n_rows: int) -> bool:
     """Where a test began with a list of all rows, at its memory's start or behind one number, it has such a list."""
     rows = np.arange(n_rows)
     for at in (0, 1):
-        if n_rows > 1 and np.array_equal(initial[at : at + n_rows], rows):
+        if n_rows > 1 and np.array_equal(initial[at:][:n_rows], rows):
             bright = at == 0 or 0 <= memory[0] <= n_rows
-            return bright and np.array_equal(np.sort(memory[at : at + n_rows]), rows)
+            return bright and np.array_equal(np.sort(memory[at:][:n_rows]), rows)
     return True
 
 

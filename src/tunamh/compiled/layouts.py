@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import operator
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -75,46 +76,28 @@ def _tree(extent: str | int) -> ast.expr:
     return ast.parse(str(extent), mode="eval").body
 
 
-def _evaluated(tree: ast.expr, sizes: dict[str, Any], arithmetic: Any) -> Any:
+def _evaluated(tree: ast.expr, sizes: dict[str, Any], constant: Any, operations: dict) -> Any:
     match tree:
         case ast.Name(id=name):
             return sizes[name]
         case ast.Constant(value=int(value)):
-            return arithmetic.constant(value)
-        case ast.BinOp(left=left, op=op, right=right):
-            sides = _evaluated(left, sizes, arithmetic), _evaluated(right, sizes, arithmetic)
-            return getattr(arithmetic, type(op).__name__)(*sides)
+            return constant(value)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in operations:
+            sides = (_evaluated(side, sizes, constant, operations) for side in (left, right))
+            return operations[type(op)](*sides)
     raise ValueError(f"an extent is made of names, whole numbers, +, -, * and //, not of {ast.unparse(tree)}")
 
 
-class _Python:
-    """Extents in plain numbers."""
-
-    constant = staticmethod(int)
-
-    @staticmethod
-    def Add(a: int, b: int) -> int:
-        return a + b
-
-    @staticmethod
-    def Sub(a: int, b: int) -> int:
-        return a - b
-
-    @staticmethod
-    def Mult(a: int, b: int) -> int:
-        return a * b
-
-    @staticmethod
-    def FloorDiv(a: int, b: int) -> int:
-        return a // b
+_IN_PYTHON = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv}
 
 
-class _Machine:
-    """Extents in machine code; none is negative, so that division rounds down."""
+def _in_machine_code(builder: Any) -> dict:
+    """None of the numbers is negative, so that division rounds down."""
+    return {ast.Add: builder.add, ast.Sub: builder.sub, ast.Mult: builder.mul, ast.FloorDiv: builder.sdiv}
 
-    def __init__(self, context: Any, builder: Any):
-        self.constant = lambda value: context.get_constant(types.intp, value)
-        self.Add, self.Sub, self.Mult, self.FloorDiv = builder.add, builder.sub, builder.mul, builder.sdiv
+
+def _whole(context: Any, value: int) -> Any:
+    return context.get_constant(types.intp, value)
 
 
 @cache
@@ -159,7 +142,7 @@ class Layout:
     def shapes(self, **sizes: int) -> dict[str, tuple[int, ...]]:
         """The shape of every array, given all extents."""
         return {
-            name: tuple(_evaluated(_tree(extent), sizes, _Python) for extent in kind)
+            name: tuple(_evaluated(_tree(extent), sizes, int, _IN_PYTHON) for extent in kind)
             for name, kind in self.fields.items()
             if isinstance(kind, tuple)
         }
@@ -189,7 +172,7 @@ class Layout:
         parts = []
         for name, kind in self.fields.items():
             dtype = kind.dtype if isinstance(kind, Narrow) else np.float64
-            array = np.asarray(sizes.get(name, values.get(name)), dtype=dtype)
+            array: np.ndarray = np.asarray(sizes.get(name, values.get(name)), dtype=dtype)
             if array.shape != shapes.get(name, ()):
                 wanted = f"{shapes.get(name, ())}, which is {kind}"
                 raise ValueError(f"{name} of {self.name} must have shape {wanted}; got {array.shape}")
@@ -225,10 +208,10 @@ class Layout:
 
     def columns(self, rows: np.ndarray, **sizes: int) -> SimpleNamespace:
         """Of packed rows: every field as a column, or as the columns (n, length) of an array of one axis."""
-        shapes, places = self.shapes(**sizes), self.places(**sizes)
+        shapes, places = self.shapes(**sizes), vars(self.places(**sizes))
         found: dict[str, np.ndarray] = {}
         for name in self.fields:
-            at = getattr(places, name)
+            at = places[name]
             found[name] = rows[:, at : at + shapes[name][0]] if name in shapes else rows[:, at]
         return SimpleNamespace(**found)
 
@@ -238,36 +221,34 @@ class Layout:
         """``read(vector, start, *given)``, or ``read(rows, i, *given)`` of a matrix: the record, for compiled code."""
         return _readers[len(self.given)](self)
 
-    def begin(self, context: Any, builder: Any, kind: Record, data: Any, given: Any) -> Any:
-        """The struct of the record at the address ``data``."""
-        record = cgutils.create_struct_proxy(kind)(context, builder)
-        record.data = data
+    @property
+    def members(self) -> tuple[str, ...]:
+        """What a record is to compiled code: its address, extents, where it ends, where fields begin that move."""
+        return ("", *self.sizes, "end", *(f"at {name}" for name in self.fields if name not in self.fixed))
+
+    def begin(self, context: Any, builder: Any, data: Any, given: Any) -> list:
+        """The members of the record at the address ``data``."""
         sizes = dict(zip(self.given, given, strict=True))
         for name in self.whole:
-            place = context.get_constant(types.intp, self.fixed[name])
-            sizes[name] = builder.fptosi(builder.load(builder.gep(data, [place])), context.get_value_type(types.intp))
-        for name, size in sizes.items():
-            setattr(record, f"size_{name}", size)
-        at = None
-        machine = _Machine(context, builder)
+            number = builder.load(builder.gep(data, [_whole(context, self.fixed[name])]))
+            sizes[name] = builder.fptosi(number, context.get_value_type(types.intp))
+        begins, at = [], _whole(context, 0)
         for name, field in self.fields.items():
             if name not in self.fixed:
-                setattr(record, f"at_{name}", at)
-            elif isinstance(field, tuple):
-                at = machine.constant(self.fixed[name])
-            if at is not None:
-                length = machine.constant(1)
-                for extent in self.shape(name, sizes, machine):
-                    length = builder.mul(length, extent)
-                if isinstance(field, Narrow):
-                    length = builder.sdiv(builder.add(length, machine.constant(1)), machine.constant(2))
-                at = builder.add(at, length)
-        record.end = machine.constant(len(self.fields)) if at is None else at
-        return record._getvalue()
+                begins.append(at)
+            length = _whole(context, 1)
+            for extent in self.shape(context, builder, name, sizes):
+                length = builder.mul(length, extent)
+            if isinstance(field, Narrow):
+                length = builder.sdiv(builder.add(length, _whole(context, 1)), _whole(context, 2))
+            at = builder.add(at, length)
+        return [data, *(sizes[name] for name in self.sizes), at, *begins]
 
-    def shape(self, name: str, sizes: dict[str, Any], arithmetic: Any) -> list:
-        field = self.fields[name]
-        return [_evaluated(_tree(extent), sizes, arithmetic) for extent in field] if isinstance(field, tuple) else []
+    def shape(self, context: Any, builder: Any, name: str, sizes: dict[str, Any]) -> list:
+        """The extents of a field in machine code."""
+        field, operations = self.fields[name], _in_machine_code(builder)
+        extents = field if isinstance(field, tuple) else ()
+        return [_evaluated(_tree(one), sizes, lambda value: _whole(context, value), operations) for one in extents]
 
 
 def _declared_again(name: str, given: tuple[str, ...], fields: dict[str, Field]) -> Layout:
@@ -285,12 +266,9 @@ class Record(types.Type):
 @register_model(Record)
 class _RecordModel(models.StructModel):
     def __init__(self, manager: Any, kind: Any):
-        layout = kind.layout
-        members = [("data", types.CPointer(kind.array.dtype))]
-        members += [(f"size_{name}", types.intp) for name in layout.sizes]
-        members += [(f"at_{name}", types.intp) for name in layout.fields if name not in layout.fixed]
-        members += [("end", types.intp)]
-        super().__init__(manager, kind, members)
+        address, *others = kind.layout.members
+        whole = [(name, types.intp) for name in others]
+        super().__init__(manager, kind, [(address, types.CPointer(kind.array.dtype)), *whole])
 
 
 def _kind_of_field(kind: Any, field: tuple) -> Any:
@@ -305,7 +283,7 @@ def _kind_of_field(kind: Any, field: tuple) -> Any:
 class _RecordFields(AttributeTemplate):
     key = Record
 
-    def generic_resolve(self, kind: Any, name: str) -> Any:
+    def generic_resolve(self, kind: Any, name: str) -> Any:  # type: ignore[override]
         if name in (*kind.layout.sizes, "end"):
             return types.intp
         field = kind.layout.fields.get(name)
@@ -317,17 +295,13 @@ class _RecordFields(AttributeTemplate):
 @lower_getattr_generic(Record)
 def _field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
     layout = kind.layout
-    record = cgutils.create_struct_proxy(kind)(context, builder, value=value)
-    if name in layout.sizes:
-        return getattr(record, f"size_{name}")
-    if name == "end":
-        return record.end
-    at = getattr(record, f"at_{name}") if name not in layout.fixed else None
-    place = context.get_constant(types.intp, layout.fixed[name]) if at is None else at
-    address, field = builder.gep(record.data, [place]), layout.fields[name]
+    members = {one: builder.extract_value(value, k) for k, one in enumerate(layout.members)}
+    if name in members:
+        return members[name]
+    place = _whole(context, layout.fixed[name]) if name in layout.fixed else members[f"at {name}"]
+    address, field = builder.gep(members[""], [place]), layout.fields[name]
     if isinstance(field, tuple):
-        sizes = {size: getattr(record, f"size_{size}") for size in layout.sizes}
-        shape, view = layout.shape(name, sizes, _Machine(context, builder)), _kind_of_field(kind, field)
+        shape, view = layout.shape(context, builder, name, members), _kind_of_field(kind, field)
         address = builder.bitcast(address, context.get_data_type(view.dtype).as_pointer())
         return make_view(context, builder, view, address, shape)
     number = builder.load(address)
@@ -344,7 +318,10 @@ def _emit(layout: Layout) -> Any:
             columns = cgutils.unpack_tuple(builder, source.shape)[1]
             where = builder.mul(where, columns)
         data = builder.gep(data_of(context, builder, kind, array), [where])
-        return layout.begin(context, builder, signature.return_type, data, given)
+        record = cgutils.get_null_value(context.get_value_type(signature.return_type))
+        for k, member in enumerate(layout.begin(context, builder, data, given)):
+            record = builder.insert_value(record, member, k)
+        return record
 
     return emit
 

@@ -43,9 +43,9 @@ Distance = types.FunctionType(_real(_vector, _vector, _fixed))
 Offset = types.FunctionType(_real(_vector, _vector, _fixed))
 """``(here, there, hyper) ->`` the cheap exact part of ``log pi(there) - log pi(here)`` besides the prior."""
 
-Dots = types.FunctionType(types.void(_vector, _vector, _rows, _index, _integer, _integer, _fixed, _vector, _vector))
-"""``(theta, prop, rows, index, start, n, hyper, eta, eta_prop)``: a design's linear predictors at both points, for the
-packed rows ``index[start : start + n]``. Later numbers in ``index`` are rows soon to be asked for."""
+Dots = types.FunctionType(types.void(_vector, _vector, _rows, _index, _integer, _fixed, _vector, _vector))
+"""``(theta, prop, rows, index, n, hyper, eta, eta_prop)``: a design's linear predictors at both points, for the packed
+rows ``index[:n]``. Later numbers in ``index`` are rows soon to be asked for."""
 
 Dot = types.FunctionType(types.void(_vector, _rows, _index, _integer, _fixed, _vector))
 """``(theta, rows, index, n, hyper, eta)``: the same at one point, for the rows ``index[:n]``."""
@@ -286,6 +286,16 @@ class Outcome(NamedTuple):
 
 
 _outcome = types.NamedUniTuple(_integer, 2, Outcome)
+
+
+RunAlone = types.FunctionType(
+    _outcome(
+        *(_integer, _generator, _stream, _vector, _vector, _vector, _vector, _vector),
+        *(_model, Propose, _fixed, Decide, _fixed, _work, _matrix, _matrix),
+    )
+)
+"""The loop of `MetropolisHastings` alone; see `tunamh.chains.loop.run_chain`. Its arguments are not bundled: a step
+with few rows takes a sixth longer where they are."""
 
 
 @cache

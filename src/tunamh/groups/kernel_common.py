@@ -18,7 +18,7 @@ ALL_ROWS = 1e300
 """In the place of beta: every group is read in order."""
 
 
-class Turn(NamedTuple):
+class FactorTurn(NamedTuple):
     """A factor's turn in a sweep: what its three moves read, and the state that they move.
 
     ``state`` is moved in place; ``there`` equals it before and after every move. Other factors stay where they are.
@@ -140,4 +140,4 @@ def length_of(metric, b, other, sign):
 @helper(inline=True)
 def rows_of(factor, here, there):
     """The factor's rows, cell by cell, and their laws; ``here`` and ``there`` are the cells' ``c`` at both ends."""
-    return GroupRows(factor.row_start, factor.places, here, there)
+    return GroupRows(factor.row_start, factor.places, factor.bound_total, here, there)

@@ -119,8 +119,12 @@ SCALE_TABLE = Layout(
     root=("cells", "p", "p"),  # the lower triangular R with R R' = S^-1
 )
 
+MEAN, SQUARES = range(2)
+SUMMARY = Layout("Summary", "effects", count=(1,), moments=("effects", 2))
+"""A sweep's memory where draws of effects are not kept: how many sweeps, and of every effect `MEAN` and `SQUARES`."""
+
 _common_at, _factor_at = COMMON.reader(), FACTOR.reader()
-scale_table_at = SCALE_TABLE.reader()
+scale_table_at, summary_at = SCALE_TABLE.reader(), SUMMARY.reader()
 
 
 def pack(factors: list[np.ndarray], **common: object) -> np.ndarray:

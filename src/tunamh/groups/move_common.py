@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..acceptance.base import accepts
-from ..acceptance.grouped import read_groups
+from ..acceptance.grouped import GroupDecisions, GroupMove, read_groups
 from ..compiled import BAD_RATIO, NO_FAULT, helper
 from ..compiled.triangular import back, cholesky, solve
 from ..compiled.vector import copy_into
@@ -277,13 +277,14 @@ def move_common(rng, turn):
         length_of(metric, b_there, b, -1.0),
         length_of(metric, b_there, b, 1.0),
     )
-    distances, totals = np.empty(factor.n_cells), factor.bound_total
+    distances = np.empty(factor.n_cells)
     ends = End(state, given.leans, here_of), End(there, after.leans, there_of)
     fill_distances(factor, ends[0], ends[1], lengths, turn.away, distances)
-    beta = ALL_ROWS if turn.full else _beta(totals, distances)
+    beta = ALL_ROWS if turn.full else _beta(factor.bound_total, distances)
     log_ratio, owner = np.full(1, log_rho), np.zeros(factor.n_cells, np.int64)
     table = rows_of(factor, here_of, there_of)
-    seen = read_groups(rng, state, there, log_ratio, owner, totals, distances, beta, table, turn.model, turn.work)
+    move = GroupMove(state, there, table, distances, beta, turn.model, turn.work)
+    seen = read_groups(rng, move, GroupDecisions(log_ratio, owner))
     if seen.fault != NO_FAULT:
         return Move(0.0, -np.inf, seen.rows, seen.worst, seen.fault, laplace)
     if accepts(rng, log_ratio[0]):

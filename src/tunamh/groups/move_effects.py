@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from ..acceptance.base import accepts
-from ..acceptance.grouped import read_groups
+from ..acceptance.grouped import GroupDecisions, GroupMove, read_groups
 from ..compiled import NO_FAULT, helper
 from .conditionals import (
     End,
@@ -83,12 +83,13 @@ def move_effects(rng, turn):
     cubics, cubics_there = np.zeros(G), np.zeros(G)
     here_end, there_end = End(state, given.leans, np.zeros(cells)), End(there, given.leans, np.zeros(cells))
     table, beta = rows_of(factor, here_end.centred, there_end.centred), ALL_ROWS if turn.full else 1.0
-    totals, owner, group = factor.bound_total, np.empty(cells, np.int64), factor.cell_group
+    owner, group = np.empty(cells, np.int64), factor.cell_group
     for c in range(cells):
         owner[c] = int(group[c])
     distances, log_ratios = np.empty(cells), np.empty(G)
     moving, rounds, free = np.empty(G, np.bool_), np.ones(G), factor.free
-    of_groups = Round(moving, log_ratios, rounds)
+    of_groups, decisions = Round(moving, log_ratios, rounds), GroupDecisions(log_ratios, owner)
+    move = GroupMove(state, there, table, distances, beta, turn.model, turn.work)
     accepted, moves, rows, worst, done, left = 0.0, 0.0, 0, 0.0, 0, factor.free_groups
     for g in range(G):
         moving[g] = free[g] > 0.0
@@ -105,7 +106,7 @@ def move_effects(rng, turn):
             if not math.isfinite(log_ratios[g]):  # (A) has seen that the state is a number: the proposal overflowed
                 log_ratios[g] = -np.inf
         fill_distances(factor, here_end, there_end, lengths, turn.away, distances)
-        seen = read_groups(rng, state, there, log_ratios, owner, totals, distances, beta, table, turn.model, turn.work)
+        seen = read_groups(rng, move, decisions)
         if seen.fault != NO_FAULT:
             return Move(0.0, -np.inf, rows, worst, seen.fault, False)
         rows, worst = rows + seen.rows, max(worst, seen.worst)

@@ -9,6 +9,7 @@ from ..targets.coordinates.base import Scale
 from ..targets.glm import GLM
 from .covariance import coordinates_of, correlations
 from .grouping import Grouping
+from .layout import MEAN, SQUARES, SUMMARY
 
 
 class GroupedParameters(Target):
@@ -16,6 +17,7 @@ class GroupedParameters(Target):
 
     base: GLM
     form: Scale | None
+    effects: int
     groupings: list[Grouping]
     p: int
     m: int
@@ -57,9 +59,9 @@ class GroupedParameters(Target):
         """Mean and standard deviation of every effect, (chains, effects), where draws of them are not kept."""
         if self.keeps_effects:
             return None
-        counts = np.array([[memory[0]] for memory in memories])
-        squares = np.array([memory[2::2] for memory in memories])
-        return {"mean": np.array([memory[1::2] for memory in memories]), "sd": np.sqrt(squares / counts)}
+        kept = [SUMMARY.views(memory, effects=self.effects) for memory in memories]
+        squares, counts = np.array([one.moments[:, SQUARES] for one in kept]), np.array([one.count for one in kept])
+        return {"mean": np.array([one.moments[:, MEAN] for one in kept]), "sd": np.sqrt(squares / counts)}
 
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:

@@ -19,9 +19,10 @@ from ..chains.kernel import ROWS_READ, Kernel, OverSteps, ReadyKernel, Statistic
 from ..compiled import NO_FAULT, Adapt, Step, fixed, helper, part, under_prior
 from ..compiled.triangular import norm
 from ..compiled.vector import copy_into
+from ..compiled.windows import window
 from .conditionals import displaced_by_others, displacements, new_given, slopes_given_others
-from .kernel_common import Turn, tau_of
-from .layout import common_of, factor_of
+from .kernel_common import FactorTurn, tau_of
+from .layout import MEAN, SQUARES, SUMMARY, common_of, factor_of, summary_at
 from .move_common import move_common, times_common
 from .move_effects import move_effects
 from .move_scales import move_scales
@@ -75,12 +76,15 @@ def _slope_given_others(f, common, moved, hyper, slope):
 @helper
 def _add_to_summary(state, common, memory):
     """How many sweeps, and of every effect, as a user knows it, mean and sum of squares about it (Welford 1962)."""
-    memory[0] += 1.0
     tau, first = tau_of(state, common), common.p + common.n_scales
-    for k in range(state.size - first):
-        away = state[first + k] / tau - memory[1 + 2 * k]
-        memory[1 + 2 * k] += away / memory[0]
-        memory[2 + 2 * k] += away * (state[first + k] / tau - memory[1 + 2 * k])
+    effects = window(state, first, state.size - first)
+    own = summary_at(memory, 0, effects.size)
+    count, moments = own.count, own.moments
+    count[0] += 1.0
+    for k in range(effects.size):
+        away = effects[k] / tau - moments[k, MEAN]
+        moments[k, MEAN] += away / count[0]
+        moments[k, SQUARES] += away * (effects[k] / tau - moments[k, MEAN])
 
 
 @part(Step)
@@ -107,7 +111,7 @@ def _sweep(rng, place, model, stream, own, work, statistics):
         slopes_given_others(factor, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
         times = times_common(factor, common)
-        turn = Turn(factor, common, model, work, state, there, kappa, slope, given, away, full, knobs[_RHO])
+        turn = FactorTurn(factor, common, model, work, state, there, kappa, slope, given, away, full, knobs[_RHO])
         for _ in range(times):
             first = move_common(rng, turn)
             if first.fault != NO_FAULT:
@@ -163,7 +167,7 @@ class Sweep(Kernel):
             _sweep,
             _STATISTICS,
             knobs=fixed([float(self.full), 0.0]),
-            memory=np.zeros(0 if target.keeps_effects else 1 + 2 * target.effects),
+            memory=np.zeros(0 if target.keeps_effects else SUMMARY.places(effects=target.effects).end),
             memory_is=Memory.APART,
             memory_begins_anew=True,
             adapt=_nearer,

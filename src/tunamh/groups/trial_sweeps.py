@@ -29,16 +29,19 @@ def try_sweeps(
     Ends early where the sweeps so far, the first few left out, have read more than ``most`` rows each.
     """
     kernel, seed = Sweep(full).bind(target), np.random.SeedSequence(0)
-    setup, rows, worst = setup_of(target, kernel, seed), np.empty(sweeps), 0.0
+    setup = setup_of(target, kernel, seed)
     names = setup.statistics
     state = ChainState(target.start(rng), rng, open_stream(seed), kernel.first_memory)
     draw, record = np.empty((1, state.here.size)), setup.new_record(1)
-    for k in range(sweeps):
+    read: list[float] = []
+    worst = 0.0
+    for _ in range(sweeps):
         advance(state, setup, draw, record)
-        rows[k], worst = names.rows(record)[0], max(worst, record[0, names.column("bound_ratio")])
-        if k >= _FIRST and rows[_FIRST : k + 1].mean() > most * (1 + 1 / (k + 1 - _FIRST)):
-            return Trial(rows[: k + 1], worst)
-    return Trial(rows, worst)
+        read.append(names.rows(record)[0])
+        worst, usual = max(worst, record[0, names.column("bound_ratio")]), read[_FIRST:]
+        if usual and np.mean(usual) > most * (1 + 1 / len(usual)):
+            break
+    return Trial(np.array(read), worst)
 
 
 def foreseen_rows(target: MixedModel, most: float = np.inf) -> float:

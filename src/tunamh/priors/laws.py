@@ -75,6 +75,12 @@ def _as_power(value, kind):
     return 1.0 / square if square > 0.0 else np.inf, kind - ON_PRECISION, 3.0 * np.log(value)
 
 
+@helper(inline=True)
+def records_from(vector, start):
+    """The records that lie in a vector from ``start`` to its end."""
+    return matrix_window(vector, start, (vector.size - start) // RECORD, RECORD)
+
+
 @helper
 def laws_at(theta, records):
     """``g u + h u^2 / 2`` minus the potential, for every record (a row of the matrix ``records``)."""
@@ -113,7 +119,7 @@ def laws_at(theta, records):
 
 @part(LogPrior)
 def _independent(theta, hyper):
-    return laws_at(theta, matrix_window(hyper, 0, hyper.size // RECORD, RECORD))
+    return laws_at(theta, records_from(hyper, 0))
 
 
 NORMALS = Layout("Normals", "d", mean=("d",), deviation=("d",))

@@ -210,8 +210,9 @@ def _look_up(values, order, by_rank, scores):
             last = first
             while last + 1 < size and values[j, order[j, last + 1]] == values[j, order[j, first]]:
                 last += 1
+            twice_the_rank = first + last
             for k in range(first, last + 1):
-                scores[j, order[j, k]] = by_rank[first + last]
+                scores[j, order[j, k]] = by_rank[twice_the_rank]
             first = last + 1
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..acceptance import thinned
-from ..chains.loop import ChainSetup, parts_of, run_chain
+from ..chains.loop import ChainSetup, parts_of, run_alone, run_chain
 from ..compiled import Part, ahead
 from ..process.progress import Progress
 from ..proposals import autoregressive
@@ -13,7 +13,14 @@ from .warmup import windows_of
 
 def _of_most_runs() -> list[Part]:
     """Parts that nearly every run needs, whatever set-up finds; those that take longest to compile are first."""
-    return [*thinned.OF_MOST_RUNS, *autoregressive.OF_MOST_RUNS, run_chain, windows_of(1), *supply.OF_MOST_RUNS]
+    return [
+        *thinned.OF_MOST_RUNS,
+        *autoregressive.OF_MOST_RUNS,
+        run_chain,
+        run_alone,
+        windows_of(1),
+        *supply.OF_MOST_RUNS,
+    ]
 
 
 def compile_while_setting_up() -> None:

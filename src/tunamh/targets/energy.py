@@ -97,7 +97,7 @@ class EnergyTarget(Target):
         super().__init__(
             rows=packed,
             bound_column=width,
-            hyper=NUMBERS.pack(temper=temper, width=width, euclidean=distance is None),
+            hyper=NUMBERS.pack(temper=temper, width=width, euclidean=distance is None).tolist(),
             parts=Parts(differences, energies, scales=scales, distance=measure),
             dim=dim,
             names=names,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..compiled import Differences, Energies, helper, part
+from ..compiled.windows import window
 from .designs.base import DesignNumbers
 from .layouts import (
     REGRESSION,
@@ -80,7 +81,8 @@ def predictors(theta, index, n, data, eta):
 def family_rises(theta, prop, index, start, n, data, rise, bound):
     """``f(eta') - f(eta)`` and ``c_i`` of a block of rows; ``data.eta`` and ``data.eta_prop`` keep the predictors."""
     width = regression_of(data.hyper).width
-    data.dots(theta, prop, data.rows, index, start, n, data.hyper, data.eta, data.eta_prop)
+    from_start = window(index, start, index.size - start)
+    data.dots(theta, prop, data.rows, from_start, n, data.hyper, data.eta, data.eta_prop)
     _add_offset(index, start, n, data, data.eta)
     _add_offset(index, start, n, data, data.eta_prop)
     for b in range(n):
@@ -141,7 +143,7 @@ def scales(theta, index, n, data, out):
 # ------------------------------------------------------------------------------------------------- Taylor targets
 
 
-@helper
+@helper(inline=True)
 def _subtract_polynomial(index, start, n, data, rise):
     """From ``f(eta') - f(eta)`` take the Taylor part, a polynomial in the predictors' distances from the centre's."""
     width, second = regression_of(data.hyper).width, order_of(data.hyper) > 1.0

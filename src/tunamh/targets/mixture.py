@@ -203,7 +203,7 @@ class GaussianMixture(Target):
         super().__init__(
             rows=rows,
             bound_column=1,
-            hyper=_NUMBERS.pack(temper=temper, variance=variance, box=box),
+            hyper=_NUMBERS.pack(temper=temper, variance=variance, box=box).tolist(),
             parts=Parts(_differences, _energies, scales=_scales, offset=_inside_box),
             dim=2,
             prior=prior,

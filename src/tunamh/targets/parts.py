@@ -51,7 +51,7 @@ def no_family_energy(n, eta, y, hyper, out):
 
 
 @part(Dots)
-def no_dots(theta, prop, rows, index, start, n, hyper, eta, eta_prop):
+def no_dots(theta, prop, rows, index, n, hyper, eta, eta_prop):
     eta[:], eta_prop[:] = np.nan, np.nan
 
 

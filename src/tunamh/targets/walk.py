@@ -124,7 +124,7 @@ class FiniteWalk(Target):
         super().__init__(
             rows=rows,
             bound_column=n_columns,
-            hyper=_NUMBERS.pack(temper=temper, states=states, columns=n_columns),
+            hyper=_NUMBERS.pack(temper=temper, states=states, columns=n_columns).tolist(),
             parts=parts,
             dim=1,
             names=["state"],

@@ -25,8 +25,8 @@ _HALVINGS = 12
 def residuals(of: OnePredictor, law: NearestGaussian, short: ShortRows, eta: np.ndarray) -> np.ndarray:
     """Per row, ``weight (f(eta) - first D - second D^2 / 2)``, ``D`` the distance from the centre's predictor."""
     away = eta - law.eta
-    energies = of.energies(eta, np.ascontiguousarray(short.table[:, 0]))
-    return short.table[:, 1] * (energies - law.first * away - 0.5 * law.second * away * away)
+    energies = of.energies(eta, np.ascontiguousarray(short.columns.y))
+    return short.columns.weight * (energies - law.first * away - 0.5 * law.second * away * away)
 
 
 def near_rows(of: OnePredictor, law: NearestGaussian, short: ShortRows) -> np.ndarray:

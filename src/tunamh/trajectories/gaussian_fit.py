@@ -70,7 +70,7 @@ def nearest_gaussian(
         evidence = float(np.log(np.abs(np.diag(factor))).sum() - energy - own.energy - smooth)
         if not np.isfinite(evidence):
             return None
-        weight = short.table[:, 1]
+        weight = short.columns.weight
         gradient = sums.rmatvec(weight * first) + short.basis.T @ own.gradient
         curvature = sums.products(weight * second) + hessian
         return _Tried(
@@ -134,7 +134,7 @@ def _means_of(
     of: OnePredictor, eta: np.ndarray, spread: np.ndarray, short: ShortRows
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """The sum of mean energies, and per row the mean slope and curvature, by Gauss-Hermite quadrature."""
-    y, weight = np.ascontiguousarray(short.table[:, 0]), short.table[:, 1]
+    y, weight = np.ascontiguousarray(short.columns.y), short.columns.weight
     energy, first, second = 0.0, np.zeros_like(eta), np.zeros_like(eta)
     with np.errstate(over="ignore", invalid="ignore"):
         for node, share in zip(_NODES, _WEIGHTS, strict=True):

@@ -13,17 +13,13 @@ from ..targets.designs.indexed import NOWHERE
 from ..targets.designs.with_offset import BlockWithOffset
 from ..targets.regression import Regression
 from .lattice_reduction import shorter_basis
-from .layout import Lists, pairs_of
-
-FEATURES = 3
-"""Where a row's columns in full begin: behind response, weight and offset."""
+from .layout import ROW, Lists, pairs_of
 
 
 class ShortRows(NamedTuple):
     """``eta = offset + sum_k value_k phi[column_k] + full.phi[short:]`` with ``theta = basis phi``.
 
-    ``table`` (N, 3 + columns in full) holds responses, weights, offsets and these columns,
-    ``matrix`` the short lists, sparse.
+    A row of ``table`` has response, weight, offset and the columns in full (`ROW`), ``matrix`` the short lists, sparse.
     """
 
     table: np.ndarray
@@ -41,11 +37,15 @@ class ShortRows(NamedTuple):
 
     @property
     def full(self) -> np.ndarray:
-        return self.table[:, FEATURES:]
+        return self.columns.features
+
+    @property
+    def columns(self) -> Any:
+        return ROW.columns(self.table, full=self.table.shape[1] - ROW.places(full=0).end)
 
     def predictors(self, phi: np.ndarray) -> np.ndarray:
         """``eta`` of all rows."""
-        return self.table[:, 2] + self.matrix @ phi[: self.short] + self.full @ phi[self.short :]
+        return self.columns.offset + self.matrix @ phi[: self.short] + self.full @ phi[self.short :]
 
 
 def whole_columns(target: Regression) -> np.ndarray:

@@ -17,7 +17,7 @@ from ..targets.parts import no_distance
 from ..targets.regression import ResultsOfRegression, plain_rows_in_memory
 from .driving_rows import near_rows
 from .gaussian_fit import NearestGaussian, nearest_gaussian
-from .layout import Numbers, pack
+from .layout import NUMBERS
 from .sparse_rows import ShortRows, short_rows
 from .trajectory import Trajectories, differences_of_rows, energies_of_rows
 
@@ -82,11 +82,22 @@ class HamiltonianRegression(ResultsOfRegression, Target):
     @cached_property
     def _hyper(self) -> np.ndarray:
         short, law, near = self.short, self.law, self.near
-        expanded = np.column_stack([short.table[near], law.eta[near], law.first[near], law.second[near]])
-        numbers = Numbers(
-            short.short, self.centre, self.factor, law.mean, law.factor, short.lists(), expanded, short.lists(near)
+        lists, near_lists = short.lists(), short.lists(near)
+        numbers = NUMBERS.pack(
+            order=2.0,
+            short=short.short,
+            n_rows=len(short.table),
+            centre=self.centre,
+            factor=self.factor,
+            origin=law.mean,
+            to_basis=law.factor,
+            first=lists.first,
+            entries=lists.entries,
+            near=np.column_stack([short.table[near], law.eta[near], law.first[near], law.second[near]]),
+            near_first=near_lists.first,
+            near_entries=near_lists.entries,
         )
-        return pack_hyper(self.own_numbers, pack(numbers))
+        return pack_hyper(self.own_numbers, numbers)
 
     @property
     def total_bound(self) -> float:

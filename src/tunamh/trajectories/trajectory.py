@@ -32,8 +32,8 @@ from ..compiled import (
     under_prior,
 )
 from ..compiled.vector import copy_into
-from .layout import numbers_of
-from .sparse_rows import FEATURES
+from ..compiled.windows import window
+from .layout import lists_of, near_lists_of, near_row_at, numbers_of, row_at
 
 _STEP = 0  # knob
 _H = 1e-4  # of differences that give slopes of energies
@@ -86,18 +86,19 @@ def _transposed_triangle_times(upper, vector, out):
 
 @helper(fastmath=REASSOCIATE)
 def _predictor(i, rows, lists, short, phi):
-    total = rows[i, 2]
+    row = row_at(rows, i, phi.size - short)
+    total, features, of_features = row.offset, row.features, window(phi, short, phi.size - short)
     for k in range(int(lists.first[i]), int(lists.first[i + 1])):
         total += lists.entries[2 * k] * phi[lists.entries[2 * k + 1]]
-    for j in range(phi.size - short):
-        total += rows[i, FEATURES + j] * phi[short + j]
+    for j in range(features.size):
+        total += features[j] * of_features[j]
     return total
 
 
 @helper
 def energy_at(z, model, numbers):
     """``U(z)``, the prior included: one pass over all rows. NaN and +inf are told as such."""
-    data = model.data
+    data, lists = model.data, lists_of(numbers)
     theta, phi = numbers.centre.copy(), numbers.origin.copy()
     _times(numbers.factor, z, theta)
     prior = model.log_prior(theta, model.prior_hyper)
@@ -109,11 +110,11 @@ def energy_at(z, model, numbers):
         n = min(BLOCK, model.n_rows - start)
         for b in range(n):
             i = start + b
-            eta[b], y[b] = _predictor(i, data.rows, numbers.lists, numbers.short, phi), data.rows[i, 0]
+            eta[b], y[b] = _predictor(i, data.rows, lists, numbers.short, phi), row_at(data.rows, i, 0).y
         data.family_energy(n, eta, y, data.family_hyper, energy)
         block = 0.0
         for b in range(n):
-            block += data.rows[start + b, 1] * energy[b]
+            block += row_at(data.rows, start + b, 0).weight * energy[b]
         total += block
     return total
 
@@ -121,28 +122,30 @@ def energy_at(z, model, numbers):
 @helper
 def near_energy(z, model, numbers, gradient):
     """Of the near rows, ``sum (f - quadratic)`` and its gradient in ``z``, about."""
-    data, near, lists, short, d = model.data, numbers.near, numbers.near_lists, numbers.short, z.size
-    phi, of_phi, expanded = numbers.origin.copy(), np.zeros(d), FEATURES + d - short
+    data, near, lists, short, d = model.data, numbers.near, near_lists_of(numbers), numbers.short, z.size
+    phi, of_phi = numbers.origin.copy(), np.zeros(d)
+    of_features = window(of_phi, short, d - short)
     _triangle_times(numbers.to_basis, z, phi)
     eta, above, below = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     total, energy, rise, y = 0.0, np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     for start in range(0, len(near), BLOCK):
         n = min(BLOCK, len(near) - start)
         for b in range(n):
-            eta[b], y[b] = _predictor(start + b, near, lists, short, phi), near[start + b, 0]
+            eta[b], y[b] = _predictor(start + b, near, lists, short, phi), row_at(near, start + b, 0).y
             above[b], below[b] = eta[b] + _H, eta[b] - _H
         data.family_energy(n, eta, y, data.family_hyper, energy)
         data.family_rise(n, below, above, y, data.family_hyper, rise)
         for b in range(n):
             i = start + b
-            weight, first, second = near[i, 1], near[i, expanded + 1], near[i, expanded + 2]
-            away = eta[b] - near[i, expanded]
+            row = near_row_at(near, i, d - short)
+            weight, first, second, features = row.weight, row.slope, row.curvature, row.features
+            away = eta[b] - row.eta
             total += weight * (energy[b] - away * (first + 0.5 * second * away))
             slope = weight * (rise[b] / (2.0 * _H) - first - second * away)
             for k in range(int(lists.first[i]), int(lists.first[i + 1])):
                 of_phi[lists.entries[2 * k + 1]] += lists.entries[2 * k] * slope
             for j in range(d - short):
-                of_phi[short + j] += near[i, FEATURES + j] * slope
+                of_features[j] += features[j] * slope
     gradient[:] = 0.0
     _transposed_triangle_times(numbers.to_basis, of_phi, gradient)
     return total
@@ -151,13 +154,15 @@ def near_energy(z, model, numbers, gradient):
 @helper
 def _energies_at(z, index, start, n, data, out):
     numbers = numbers_of(data.hyper)
+    lists = lists_of(numbers)
     phi, eta, y, one = numbers.origin.copy(), np.empty(1), np.empty(1), np.empty(1)
     _triangle_times(numbers.to_basis, z, phi)
     for b in range(n):
         i = index[start + b]
-        eta[0], y[0] = _predictor(i, data.rows, numbers.lists, numbers.short, phi), data.rows[i, 0]
+        row = row_at(data.rows, i, 0)
+        eta[0], y[0] = _predictor(i, data.rows, lists, numbers.short, phi), row.y
         data.family_energy(1, eta, y, data.family_hyper, one)
-        out[b] = data.rows[i, 1] * one[0]
+        out[b] = row.weight * one[0]
 
 
 @part(Energies)

@@ -15,13 +15,13 @@ from .narrow import MOST_COLUMNS, NarrowBlock, as_columns
 
 
 @helper(fastmath=REASSOCIATE, inline=True)
-def _two_dots(theta, prop, rows, features, index, start, n, eta, eta_prop):
+def _two_dots(theta, prop, rows, features, index, n, eta, eta_prop):
     """Linear predictors at both points. Rows lie anywhere in memory, so later ones are asked for early."""
     d = theta.size
     for b in range(n):
-        if start + b + ROWS_AHEAD < index.size:
-            prefetch_row(rows, index[start + b + ROWS_AHEAD])
-        i = index[start + b]
+        if b + ROWS_AHEAD < index.size:
+            prefetch_row(rows, index[b + ROWS_AHEAD])
+        i = index[b]
         here, there = 0.0, 0.0
         for j in range(d):
             here += features[i, j] * theta[j]
@@ -51,13 +51,13 @@ def _sizes(theta, features, i):
 
 
 @part(Dots, fastmath=REASSOCIATE)
-def _double_dots(theta, prop, rows, index, start, n, hyper, eta, eta_prop):
-    _two_dots(theta, prop, rows, rows, index, start, n, eta, eta_prop)
+def _double_dots(theta, prop, rows, index, n, hyper, eta, eta_prop):
+    _two_dots(theta, prop, rows, rows, index, n, eta, eta_prop)
 
 
 @part(Dots, fastmath=REASSOCIATE)
-def _single_dots(theta, prop, rows, index, start, n, hyper, eta, eta_prop):
-    _two_dots(theta, prop, rows, rows.view(np.float32), index, start, n, eta, eta_prop)
+def _single_dots(theta, prop, rows, index, n, hyper, eta, eta_prop):
+    _two_dots(theta, prop, rows, rows.view(np.float32), index, n, eta, eta_prop)
 
 
 @part(Dot, fastmath=REASSOCIATE)

@@ -21,13 +21,13 @@ from .base import Design, DesignNumbers, DesignParts, lengths_of_rows, rows_in_d
 
 
 @part(Dots, fastmath=REASSOCIATE)
-def _dots(theta, prop, rows, index, start, n, hyper, eta, eta_prop):
+def _dots(theta, prop, rows, index, n, hyper, eta, eta_prop):
     at = regression_of(hyper)
     valued = at.valued
     for b in range(n):
-        if start + b + ROWS_AHEAD < index.size:
-            prefetch_row(rows, index[start + b + ROWS_AHEAD])
-        x = features_at(rows, index[start + b], at.columns, at.positions)
+        if b + ROWS_AHEAD < index.size:
+            prefetch_row(rows, index[b + ROWS_AHEAD])
+        x = features_at(rows, index[b], at.columns, at.positions)
         whole, indices, values = x.whole, x.indices, x.values
         here, there = 0.0, 0.0
         for j in range(at.columns):

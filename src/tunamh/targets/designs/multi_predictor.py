@@ -42,22 +42,22 @@ def _dot_of(x, beta):
 
 
 @helper(fastmath=REASSOCIATE, inline=True)
-def _add_columns(beta, features, single, index, start, n, out):
+def _add_columns(beta, features, single, index, n, out):
     """``out[b] += x.beta`` of columns kept whole, for every row of the block."""
     if single:
         for b in range(n):
-            out[b] += _dot_of(single_features_at(features, index[start + b], beta.size, 0).whole, beta)
+            out[b] += _dot_of(single_features_at(features, index[b], beta.size, 0).whole, beta)
     else:
         for b in range(n):
-            out[b] += _dot_of(features_at(features, index[start + b], beta.size, 0).whole, beta)
+            out[b] += _dot_of(features_at(features, index[b], beta.size, 0).whole, beta)
 
 
 @helper(fastmath=REASSOCIATE, inline=True)
-def _add_indexed(beta, features, term, index, start, n, out):
+def _add_indexed(beta, features, term, index, n, out):
     """The same of columns that are gathered by their indices."""
     valued = term.valued
     for b in range(n):
-        x = features_at(features, index[start + b], term.columns, term.positions)
+        x = features_at(features, index[b], term.columns, term.positions)
         indices, values = x.indices, x.values
         for k in range(term.positions):
             j = indices[k]
@@ -66,7 +66,7 @@ def _add_indexed(beta, features, term, index, start, n, out):
 
 
 @helper(fastmath=REASSOCIATE, inline=True)
-def _add_term(theta, rows, index, start, n, term, out):
+def _add_term(theta, rows, index, n, term, out):
     """Of one term, for every row of the block, the offset included; ``out`` is its predictor."""
     beta = window(theta, term.start, theta.size - term.start)
     if not term.stored:
@@ -74,17 +74,17 @@ def _add_term(theta, rows, index, start, n, term, out):
             out[b] += beta[0]
         return
     features, whole = from_column(rows, term.first), window(theta, term.start, term.columns)
-    _add_columns(whole, features, term.single, index, start, n, out)
+    _add_columns(whole, features, term.single, index, n, out)
     if term.positions > 0:
-        _add_indexed(beta, features, term, index, start, n, out)
+        _add_indexed(beta, features, term, index, n, out)
     if term.offset >= 0:
         for b in range(n):
-            i = index[start + b]
+            i = index[b]
             out[b] += rows[i, term.offset]
 
 
 @helper(fastmath=REASSOCIATE, inline=True)
-def _fill(theta, rows, index, start, n, hyper, eta):
+def _fill(theta, rows, index, n, hyper, eta):
     """All predictors of a block of rows: predictor ``k`` of row ``b`` is ``eta[k * stride + b]``."""
     own = regression_of(hyper)
     stride, table = eta.size // own.predictors, own.table
@@ -93,20 +93,20 @@ def _fill(theta, rows, index, start, n, hyper, eta):
             eta[k * stride + b] = 0.0
     for t in range(own.terms):
         term = term_at(table, t)
-        _add_term(theta, rows, index, start, n, term, window(eta, term.predictor * stride, stride))
+        _add_term(theta, rows, index, n, term, window(eta, term.predictor * stride, stride))
 
 
 @part(Dots, fastmath=REASSOCIATE)
-def _dots(theta, prop, rows, index, start, n, hyper, eta, eta_prop):
+def _dots(theta, prop, rows, index, n, hyper, eta, eta_prop):
     for b in range(n):
-        prefetch_row(rows, index[start + b])
-    _fill(theta, rows, index, start, n, hyper, eta)
-    _fill(prop, rows, index, start, n, hyper, eta_prop)
+        prefetch_row(rows, index[b])
+    _fill(theta, rows, index, n, hyper, eta)
+    _fill(prop, rows, index, n, hyper, eta_prop)
 
 
 @part(Dot, fastmath=REASSOCIATE)
 def _dot(theta, rows, index, n, hyper, eta):
-    _fill(theta, rows, index, 0, n, hyper, eta)
+    _fill(theta, rows, index, n, hyper, eta)
 
 
 @part(Sizes)

@@ -121,8 +121,9 @@ def _add_one(a, x, out):
 
 
 @helper(fastmath=REASSOCIATE)
-def _add_four(a, b, c, d, w, x, y, z, out):
+def _add_four(factors, w, x, y, z, out):
     """Four at a time, since a sum that is taken up again costs more than a product."""
+    a, b, c, d = factors[0], factors[1], factors[2], factors[3]
     for i in range(out.size):
         out[i] += (a * w[i] + b * x[i]) + (c * y[i] + d * z[i])
 
@@ -145,7 +146,7 @@ def _combine(lines, first, stride, factors, out):
         at = first + j * stride
         w, x = window(lines, at, n), window(lines, at + stride, n)
         y, z = window(lines, at + 2 * stride, n), window(lines, at + 3 * stride, n)
-        _add_four(factors[j], factors[j + 1], factors[j + 2], factors[j + 3], w, x, y, z, out)
+        _add_four(window(factors, j, 4), w, x, y, z, out)
         j += 4
     while j < d:
         _add_one(factors[j], window(lines, first + j * stride, n), out)

@@ -28,8 +28,7 @@ import numpy as np
 from ...compiled import REASSOCIATE, Distance, Locate, Offset, Part, Propose, fixed, helper, part
 from ...compiled.layouts import NUMBER, WHOLE, Layout
 from ...compiled.vector import copy_into
-from ...compiled.windows import matrix_window
-from ...priors.laws import COORDINATE, RECORD, laws_at
+from ...priors.laws import COORDINATE, laws_at, records_from
 from ...priors.mixtures import HORSESHOE, Mixture
 from ...priors.potential import ReadyPrior
 from ...proposals import Proposal, ReadyProposal, Space
@@ -148,7 +147,7 @@ def _given_scales(rng, here, there, knobs):
     """``z' = rho z + innovation xi`` about the mean, in the coordinates in which ``Q`` is the identity."""
     own = _knobs_at(knobs, 0)
     d = own.d
-    laws = matrix_window(knobs, own.end, (knobs.size - own.end) // RECORD, RECORD)
+    laws = records_from(knobs, own.end)
     if laws.size > 0 and rng.random() < _DILATED_SHARE:
         return _dilated(rng, here, there, own, laws)
     Q, mean, z = np.empty((d, d)), np.empty(d), np.empty(d)
@@ -217,7 +216,7 @@ _ERROR_SHARE = 1 / 3  # of steps: those of tau
 def _beside_gaussian(rng, here, there, knobs):
     """Coefficients given ``tau``, or ``tau`` given the coefficients; dilations as above."""
     own = _beside_gaussian_at(knobs, 0)
-    laws = matrix_window(knobs, own.end, (knobs.size - own.end) // RECORD, RECORD)
+    laws = records_from(knobs, own.end)
     if laws.size > 0 and rng.random() < _DILATED_SHARE:
         return _dilated(rng, here, there, own, laws)
     copy_into(there, here)

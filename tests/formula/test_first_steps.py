@@ -187,7 +187,7 @@ def test_priors_of_powers_by_the_term_as_typed(name):
 @pytest.mark.parametrize("name", ["scale z", "sigma_z", "sigma z"])
 def test_parameters_by_the_names_of_results(parameter, name):
     target = made("y ~ x", predictors={parameter: "~ z"}, prior={name: tunamh.Normal(scale=0.123)})
-    laws = target.arranged.laws[0]
+    laws = target.row_layout.laws[0]
     assert 0.123 in np.round(laws.scale, 6)
 
 

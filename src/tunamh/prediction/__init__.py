@@ -1,6 +1,7 @@
 """Predictions from results: of new rows, and of the rows that a model was fitted to."""
 
 from .predictions import predict
+from .prior_draws import prior_predictive
 from .replication import LooEstimate, loo, replicate
 
-__all__ = ["LooEstimate", "loo", "predict", "replicate"]
+__all__ = ["LooEstimate", "loo", "predict", "prior_predictive", "replicate"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,7 +61,7 @@ def replicate(
     """
     extend = flag("extend", extend)
     fitted = Fitted.open(posterior, draws, family, by_chain=True)
-    groups = _replicated(fitted, data, whole_number("rows", rows, 1), rng, responses=True)[0]
+    groups = replicated(fitted, data, whole_number("rows", rows, 1), rng, (RESPONSES, DENSITIES))[0]
     return _extended(posterior, groups) if extend else groups
 
 
@@ -110,7 +111,7 @@ def loo(
     """
     fitted = Fitted.open(posterior, draws, family, by_chain=True)
     _refuse_lost_weights(fitted)
-    tree, n_rows, weights = _replicated(fitted, data, whole_number("rows", rows, 1), rng, responses=False)
+    tree, n_rows, weights = replicated(fitted, data, whole_number("rows", rows, 1), rng, (DENSITIES,))
     each, k = _left_out(tree) if weights is None else _weighted_left_out(tree, weights)
     n = len(each)
     spread = float(np.std(each, ddof=1)) if n > 1 else np.nan
@@ -152,12 +153,15 @@ def _refuse_lost_weights(fitted: Fitted) -> None:
         )
 
 
-def _replicated(
-    fitted: Fitted, data: Any, rows: int, rng: Any, *, responses: bool
+RESPONSES, DENSITIES = "posterior_predictive", "log_likelihood"
+
+
+def replicated(
+    fitted: Fitted, data: Any, rows: int, rng: Any, wanted: Sequence[str]
 ) -> tuple[Any, int, np.ndarray | None]:
     """The tree, how many rows there are of which the subsample is one, and the weights of its rows, if any.
 
-    ``responses``: whether these are simulated, too.
+    ``wanted`` names the groups with an entry for every draw and row.
     """
     import xarray
 
@@ -170,15 +174,16 @@ def _replicated(
     some, picked, n_rows = _subsample(formula, data, rows, generator)
     new = NewRows(fitted, some, Given(), with_response=True)
     predictor = Predictor(fitted, "error", generator)
-    parts: dict[str, list[np.ndarray]] = {"y": [], "posterior_predictive": [], "log_likelihood": []}
+    parts: dict[str, list[np.ndarray]] = {"y": [], RESPONSES: [], DENSITIES: []}
     for chunk in new.chunks(predictor.rows_at_once):
         eta, p = predictor.linear(chunk), predictor.parameters(chunk)
         assert chunk.y is not None
         parts["y"].append(chunk.y)
-        if responses:
-            parts["posterior_predictive"].append(fitted.responses.draw(generator, eta, p))
-        shape = len(fitted.picked), chunk.n_rows
-        parts["log_likelihood"].append(np.broadcast_to(fitted.responses.log_density(chunk.y, eta, p), shape))
+        if RESPONSES in wanted:
+            parts[RESPONSES].append(fitted.responses.draw(generator, eta, p))
+        if DENSITIES in wanted:
+            shape = len(fitted.picked), chunk.n_rows
+            parts[DENSITIES].append(np.broadcast_to(fitted.responses.log_density(chunk.y, eta, p), shape))
     name, weighted = str(formula.response.node), formula.beside.get("weights")
     weights = None if weighted is None else formula.values(some, list(columns_in(weighted))).numbers(weighted)
     kept = fitted.picked_posterior()

@@ -20,6 +20,8 @@ from ..tables.matrices import LARGEST
 from .errors import FormulaError, listed
 from .syntax import Name
 
+_ONE_ROW = " (a single row of a pandas table stays a table as table.iloc[[0]])"
+
 
 def as_columns(table: Any) -> Frame:
     """A table's columns by name, however accents are composed."""
@@ -52,7 +54,7 @@ def _columns(table: Any) -> Frame:
         raise TypeError(f"the data of a formula must be a table, got the text {table[:80]!r}: {instead}.")
     raise TypeError(
         "the data of a formula must be a pandas, polars or pyarrow table or a dict of arrays, got "
-        f"{type(table).__name__}."
+        f"{type(table).__name__}{_ONE_ROW if type(table).__name__ == 'Series' else ''}."
     )
 
 

@@ -8,13 +8,16 @@ import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
+from ..compiled.instructions import instruction_sets
 from .app import Refused, command
 from .names import FAMILIES, family_named
 
@@ -63,6 +66,7 @@ def compile(
             print(f"{_told(task)}: {seconds:.0f} s; {left} left", flush=True)
         if into is not None:
             into.mkdir(parents=True, exist_ok=True)
+            print("the same for every instruction set that this processor has", flush=True)
             files = {file for found in pool.map(_files, tasks) for file in found}
             for file in files:
                 shutil.copy2(file, into)
@@ -83,18 +87,23 @@ def _timed(task: tuple[str, str]) -> tuple[tuple[str, str], float]:
 
 
 def _files(task: tuple[str, str]) -> list[Path]:
-    """Compiled code that a second run loads: what it was made of on the way is not needed."""
-    return [Path(line) for line in _output(*task).splitlines()]
+    """Compiled code that a second run loads, of every instruction set: what it was made of on the way is not needed."""
+    found = []
+    for name, features in instruction_sets().items():
+        for_set = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features}
+        _output(*task, for_set)
+        found += [Path(line) for line in _output(*task, for_set).splitlines()]
+    return found
 
 
-def _output(word: str, kind: str) -> str:
-    """What `run` prints, in a process of its own."""
+def _output(word: str, kind: str, more: Mapping[str, str] = MappingProxyType({})) -> str:
+    """What `run` prints, in a process of its own, with ``more`` in its environment."""
     path = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
         [sys.executable, "-c", _WORKER, word, kind],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": path, **more},
     )
     if done.returncode:
         raise Refused(f"{word} could not be compiled: {done.stderr.strip().splitlines()[-1]}")

@@ -18,7 +18,7 @@ def scaled_eigen(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
     Scaled to a unit diagonal first, so that columns measured in other units do not pass for flat directions.
     """
-    symmetric = 0.5 * (matrix + matrix.T)
+    symmetric = 0.5 * matrix + 0.5 * matrix.T  # halves first: entries near the largest float do not overflow
     diagonal = np.abs(np.diag(symmetric))
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     values, vectors = np.linalg.eigh(symmetric / np.outer(scale, scale))

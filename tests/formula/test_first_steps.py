@@ -238,3 +238,49 @@ def test_trials_have_probabilities_and_counts():
     counts = tunamh.predict(tree, TABLE.head(5), kind="response", quantiles=None, rng=1).values
     assert counts.max() > 1
     assert (counts == np.round(counts)).all()
+
+
+# ---------------------------------------------------------------------------------------------- a table from a file
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [("flights.csv", "read the file first"), ("y ~ x", "the formula comes first")],
+)
+def test_a_text_is_no_table(data, said):
+    with pytest.raises(TypeError, match=said):
+        tunamh.regression("y ~ x", data)
+
+
+def test_open_rows_says_how_a_csv_file_is_read(tmp_path):
+    TABLE.to_csv(tmp_path / "table.csv")
+    with pytest.raises(tunamh.SourceError, match=r"table\.csv is not a Parquet file: read it with pandas\.read_csv"):
+        tunamh.open_rows(tmp_path / "table.csv")
+
+
+def test_what_to_do_with_the_logarithm_of_zero():
+    with pytest.raises(FormulaError, match=r"is not a finite number in row .*, where count is 0: log1p\(x\)"):
+        made("y ~ log(count)")
+
+
+def test_a_near_name_with_spaces_is_shown_as_it_is_written():
+    with pytest.raises(FormulaError, match="Is `monthly charge` meant"):
+        tunamh.regression("y ~ monthly_charge", TABLE.rename(columns={"x": "monthly charge"}))
+
+
+def test_where_rows_are_left_out_an_error_says_how_it_counts():
+    table = TABLE.assign(x=TABLE["x"].where(np.arange(N) > 2))
+    with pytest.raises(
+        FormulaError, match=r"has .*: .*\. \(The row is counted without the rows that were left out\.\)$"
+    ):
+        tunamh.regression("y ~ x", table, family="gamma", missing="drop")
+
+
+def test_counts_by_a_column_whose_squares_add_up_near_the_largest_float():
+    """Least squares of counts weigh rows by up to 1e300: these rows near 50 come to 1.5e308, which fits once."""
+    x = np.full(60_000, 51.0)
+    x[::2] = 49.0
+    table = pd.DataFrame({"x": x, "n": np.random.default_rng(1).poisson(1.0, x.size)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        assert np.isfinite(tunamh.regression("n ~ x", table, family="poisson").modes[0].point).all()

@@ -283,6 +283,7 @@ def fitted():
         (TABLE.head(0), "no rows"),
         (np.ones((3, 2)), "without column names"),
         (3, "must be a pandas"),
+        (TABLE.iloc[0], r"got Series \(a single row of a pandas table stays a table as table\.iloc\[\[0\]\]\)"),
     ],
 )
 def test_new_rows_that_do_not_fit(fitted, new, said):

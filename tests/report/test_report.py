@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from html.parser import HTMLParser
@@ -63,7 +64,7 @@ def test_it_answers_judges_and_counts(tree, tmp_path):
     assert abs(float(row[1]) - table.loc["theta[age]", "mean"]) < 0.02 * table.loc["theta[age]", "sd"]
     assert float(row[6]) == round(table.loc["theta[age]", "ess_bulk"])
     assert abs(float(row[7]) - table.loc["theta[age]", "r_hat"]) < 0.001
-    for part in ("Is <age> a risk?", "The answer", "Effective draws", "Distance from the Laplace law", "Bound margin"):
+    for part in ("Is <age> a risk?", "The answer", "Effective draws", "Distance from Laplace's", "Bound margin"):
         assert part in said
     assert table.attrs["laplace"] in said
     assert "3 coefficients" in said
@@ -165,6 +166,32 @@ def test_a_formula_is_the_question(tmp_path, model, title):
     page = page_of(xarray.DataTree.from_dict({"posterior": posterior}), tmp_path)
     heading = re.search(r"<h1>(.*?)</h1>", page)[1]
     assert title in heading.replace("&lt;", "<").replace("&gt;", ">")
+
+
+def test_under_another_title_a_page_still_says_which_model_it_is(tmp_path):
+    """Its formula, the rows that were left out, and the class that counts as 1; a file that has others, none."""
+    formula = {
+        "formula": "left ~ x",
+        "response": {"text": "left", "levels": ["no", "<yes>"], "labels": True},
+        "dropped": 1200,
+    }
+    model = {"family": {"name": "Logistic", "known": {}, "text": "Logistic()"}, "formula": formula}
+    draws = np.random.default_rng(0).standard_normal((2, 100, 1))
+
+    def line(model, **given):
+        attributes = {"model": json.dumps(model), "settings": json.dumps({"rows": 5000})}
+        posterior = xarray.Dataset({"theta": (("chain", "draw", "parameter"), draws)}, attrs=attributes)
+        page = page_of(xarray.DataTree.from_dict({"posterior": posterior}), tmp_path, **given)
+        return html.unescape(re.search(r'<p class="model"><code>(.*?)</code>', page)[1])
+
+    known = "Logistic regression, 5,000 rows (1,200 with missing values left out); left: '<yes>' counts as 1"
+    assert line(model, title="Who leaves?") == f"left ~ x; {known}"
+    assert line(model) == known  # the formula is the title
+    for wrong in ({"levels": "ab", "labels": True}, {"levels": ["a"], "labels": True}, [1], {"levels": ["a", "b"]}):
+        assert (
+            line({**model, "formula": {**formula, "response": wrong, "dropped": "x"}})
+            == "Logistic regression, 5,000 rows"
+        )
 
 
 def test_chains_that_failed_are_not_recommended(tmp_path):

@@ -18,13 +18,15 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _HELP = """Exact posterior samples of regressions with many rows.
 
-    tunamh check  flights.csv "late ~ distance + C(carrier)" --family logistic
+    tunamh check  flights.csv "late ~ hour" --family logistic
 
-    tunamh sample flights.csv "late ~ distance + C(carrier)" --family logistic --out run.nc
+    tunamh sample flights.csv "late ~ hour" --family logistic --out run.nc
 
     tunamh summary run.nc
 
     tunamh predict run.nc new.csv --out predicted.csv
+
+    tunamh report  run.nc --out report.html
 
 Every command has a --help with examples.
 """

@@ -59,7 +59,7 @@ def predict(
 
         tunamh predict run.nc tomorrow.csv --out predicted.csv
 
-        tunamh predict run.nc tomorrow.csv --kind response --new-levels draw --out predicted.csv
+        tunamh predict run.nc tomorrow.csv --kind response --out intervals.csv
     """
     import tunamh
 

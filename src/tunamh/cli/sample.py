@@ -19,7 +19,12 @@ DATA = Annotated[
     Path,
     typer.Argument(help="Data: .parquet (also a folder, or 'folder/*.parquet'), .csv, .tsv (also .gz), .npy or .npz."),
 ]
-FORMULA = Annotated[str, typer.Argument(help='Such as "late ~ distance + C(carrier) + (1 | airport)".')]
+FORMULA = Annotated[
+    str,
+    typer.Argument(
+        help='Such as "late ~ distance + C(carrier) + (1 | airport)"; in single quotes if it has backticks.'
+    ),
+]
 FAMILY = Annotated[
     str | None, typer.Option(help=f"Family of the response (default gaussian, for numbers): {FAMILIES}.")
 ]
@@ -64,11 +69,15 @@ def sample(
 
     Examples:
 
-        tunamh sample flights.csv "late ~ distance + C(carrier)" --family logistic --missing drop --out run.nc
+        tunamh sample flights.csv "late ~ hour" --family logistic --out run.nc
 
-        tunamh sample flights.parquet "delay ~ log(distance) + (1 | carrier)" --family student-t --store run
+        tunamh sample flights.csv "delay ~ hour" --missing drop --out run.nc
 
-        tunamh sample claims.csv "n ~ age + offset(log(years))" --family poisson --prior "age=normal(0, 1)" --out n.nc
+        tunamh sample flights.parquet "delay ~ (1 | carrier)" --store run
+
+        tunamh sample flights.csv 'delay ~ `odd name`' --out run.nc
+
+        tunamh sample a.csv "n ~ age" --prior "age=normal(0, 1)" --out run.nc
     """
     import tunamh
 

@@ -152,9 +152,9 @@ def _check_response(model: FormulaModel, family: Any, y: Any, of_trials: bool) -
     try:
         family.check(y)
     except ValueError as error:
-        counted = ", counted without the rows that were left out" if model.dropped else ""
+        counted = " (The row is counted without the rows that were left out.)" if model.dropped else ""
         told = (error.without_name if isinstance(error, WrongResponse) else str(error)).rstrip(".")
-        raise FormulaError(f"the response {label(model.response.node)} does not fit: {told}{counted}.") from None
+        raise FormulaError(f"the response {label(model.response.node)} does not fit: {told}.{counted}") from None
 
 
 def _location(family: BaseFamily, y: Any) -> Location:

@@ -66,7 +66,9 @@ class Values:
                 if isinstance(given := self.variables[name], Numbers)
             )
             where = f", where {inside}" if inside else ""
-            raise FormulaError(f"{node} is not a finite number in row {self.row(row)}{where}.")
+            logarithm = isinstance(node, Call) and node.function in ("log", "log2", "log10") and found[row] == -np.inf
+            instead = ": log1p(x) is log(1 + x), and takes zeros" if logarithm else ""
+            raise FormulaError(f"{node} is not a finite number in row {self.row(row)}{where}{instead}.")
         return found
 
     def _number(self, node: Node) -> Any:

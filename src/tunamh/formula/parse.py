@@ -24,7 +24,7 @@ LONGEST = 200_000
 """Characters."""
 
 _DEEPEST = 60  # parentheses inside each other
-_KNOWN = f"known are {', '.join(KNOWN)}"
+_KNOWN = f"known are {', '.join(KNOWN)}; a column with such a name is written in backticks"
 _TOKEN = re.compile(
     r"""(?P<number>(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)
       | (?P<name>[^\W\d]\w*(\.\w+)*|\.(?!\w))
@@ -85,7 +85,14 @@ class _Reader:
 
     def expect(self, text: str) -> None:
         if self.takes(text) is None:
-            self.refuse(f"{text!r} is missing")
+            self.refuse(f"{text!r} is missing{self.of_a_name()}")
+
+    def of_a_name(self) -> str:
+        """How the name of a column with spaces is written, where two words stand side by side."""
+        before = self.tokens[self.at - 1]
+        if self.at == 0 or before.kind != "name" or self.token.kind != "name":
+            return ""
+        return f" (a column with spaces in its name is written in backticks: `{before.text} {self.token.text}`)"
 
     def refuse(self, told: str) -> None:
         raise FormulaError(f"{told} in the formula: {_near(self.formula, self.token.at)}")
@@ -185,7 +192,7 @@ def parse(formula: str) -> Formula:
     left = None if reader.token.text == "~" else reader.either()
     if reader.takes("~") is None:
         if reader.token.kind != "end":
-            reader.refuse(f"{reader.token.text!r} stands where an operator or ~ should be")
+            reader.refuse(f"{reader.token.text!r} stands where an operator or ~ should be{reader.of_a_name()}")
         raise FormulaError(f"the formula {formula!r} has no ~: write it as 'response ~ terms'.")
     right = reader.either()
     _at_end(reader)
@@ -214,5 +221,6 @@ def _reader(formula: Any) -> _Reader:
 def _at_end(reader: _Reader) -> None:
     token = reader.token
     if token.kind != "end":
-        what = "a second ~" if token.text == "~" else f"{token.text!r} stands where an operator should be"
+        wrong = f"{token.text!r} stands where an operator should be{reader.of_a_name()}"
+        what = "a second ~" if token.text == "~" else wrong
         reader.refuse(what)

@@ -242,7 +242,7 @@ def known_codes(values: Values, atom: Any, levels: tuple[str, ...]) -> np.ndarra
         plural = "s" * (len(unseen) > 1)
         raise FormulaError(
             f"{label(atom)} has the level{plural} {listed([repr(one) for one in unseen])} (first in row "
-            f"{values.row(row)}), which the data did not have to which the model was fitted: known are "
+            f"{values.row(row)}), which the fitted data did not have: known are "
             f"{listed([repr(one) for one in levels])}."
         )
     return codes

@@ -180,6 +180,10 @@ def _power(terms: list[Term], exponent: Node) -> list[Term]:
 
 def _atom(node: Node) -> Node:
     if isinstance(node, Number | Text):
+        if isinstance(node, Text):
+            raise FormulaError(
+                f"{node} is a text, not a column: the name of a column is written in backticks, `{node.value}`."
+            )
         raise FormulaError(f"{node} stands where a column should be: arithmetic goes into I(...).")
     if isinstance(node, Operation) and node.operator not in COMPARISONS:
         raise FormulaError(f"{node}: arithmetic goes into I(...), as in I({node}).")

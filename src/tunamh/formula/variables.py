@@ -18,6 +18,9 @@ from ..tables.levels import read_column
 from ..tables.libraries import LazyTable, RepeatedNames
 from ..tables.matrices import LARGEST
 from .errors import FormulaError, listed
+from .syntax import Name
+
+_ONE_ROW = " (a single row of a pandas table stays a table as table.iloc[[0]])"
 
 
 def as_columns(table: Any) -> Frame:
@@ -46,9 +49,12 @@ def _columns(table: Any) -> Frame:
             "the data are an array without column names, and a formula needs them: pass a data frame, or a dict such "
             "as {'y': y, 'x': X[:, 0]}."
         )
+    if isinstance(table, str):
+        instead = "the formula comes first" if "~" in table else "read the file first, with pandas.read_csv or the like"
+        raise TypeError(f"the data of a formula must be a table, got the text {table[:80]!r}: {instead}.")
     raise TypeError(
         "the data of a formula must be a pandas, polars or pyarrow table or a dict of arrays, got "
-        f"{type(table).__name__}."
+        f"{type(table).__name__}{_ONE_ROW if type(table).__name__ == 'Series' else ''}."
     )
 
 
@@ -112,7 +118,7 @@ def refuse_unknown(names: list[str], there: list[str]) -> None:
 
     near = [name for name in there if name.casefold() == absent[0].casefold()]
     near += difflib.get_close_matches(absent[0], there, 1, cutoff=0.6)
-    hint = f" Is {near[0]} meant?" if near else ""
+    hint = f" Is {Name(near[0])} meant?" if near else ""
     plural = "s" * (len(absent) > 1)
     raise FormulaError(
         f"the data have no column{plural} {listed(absent)}.{hint} Their columns are {listed(there, 20)}."

@@ -76,8 +76,8 @@ class Fitted:
                     raise ValueError
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError):
             raise NotApplicable(
-                "prediction needs a result of tunamh.sample of a regression, whose posterior has the attribute 'model' "
-                f"with what the model is, got {shown(tree)}."
+                "prediction needs the result of tunamh.sample for a regression: draws, and what the model is (the "
+                f"attribute 'model' of the group 'posterior'), got {shown(tree)}."
             ) from None
         total = posterior.sizes["chain"] * posterior.sizes["draw"]
         wanted = min(total, MOST_DRAWS if draws is None else draws)

@@ -128,8 +128,8 @@ class Predictor:
         if unknown and self.new_levels == "error":
             raise FormulaError(
                 Text.of(
-                    f"{group.name} has the levels {listed([repr(level) for level in unknown])}, which the data did not "
-                    "have to which the model was fitted: say ",
+                    f"{group.name} has the level{'s' * (len(unknown) > 1)} {listed([repr(one) for one in unknown])}, "
+                    "which the fitted data did not have: say ",
                     ("new_levels='population'", "--new-levels population"),
                     " (no effect) or 'draw' (a new group's).",
                 )

@@ -131,11 +131,11 @@ def _stuck(posterior: Any) -> list[Check]:
 
 
 def _laplace(told: Told) -> Check:
-    name = "Distance from the Laplace law"
+    name = "Distance from Laplace's approximation"
     if told.laplace is None:
         text = (
-            "It is measured where proposals come from Laplace's law of all parameters, and where the data are at hand: "
-            "by tunamh.sample and tunamh.resume, not for a stored run that is read from disk."
+            "It is measured where proposals come from Laplace's approximation of all parameters, and where the data "
+            "are at hand: by tunamh.sample and tunamh.resume, not for a stored run that is read from disk."
         )
         return Check(NOTE, name, "not measured", text)
     bound = told.laplace.total_variation

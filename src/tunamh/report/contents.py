@@ -83,7 +83,7 @@ def contents_of(tree: Any, *, title: str | None, level: float) -> Contents:
     missing += [*cost.missing, *([] if told.settings else ["what was chosen and why"])]
     return Contents(
         title=title or _question(told, variables),
-        model=_model(told),
+        model=_model(told, titled=title is not None),
         made=_made(told),
         answer=_answer(main, level),
         level=f"{100 * level:g} %",
@@ -118,12 +118,13 @@ def _many(n: int) -> str:
     return "one coefficient" if n == 1 else f"{n:,} coefficients"
 
 
-def _model(told: Told) -> str:
-    """Family and number of rows of a regression; of other targets, how they describe themselves."""
+def _model(told: Told, titled: bool) -> str:
+    """Family, rows and response of a regression, its formula where the title is another; else what the target says."""
     family = told.model.get("family")
     if not isinstance(family, dict) or not isinstance(family.get("text"), str):
         return str(told.settings.get("target", ""))[:2000]
-    return ", ".join(part for part in (family_in_words(family)[:500], _rows(told)) if part)
+    known = ", ".join(part for part in (family_in_words(family)[:500], _rows(told)) if part)
+    return "; ".join(part for part in (told.formula if titled else None, known, told.success) if part)
 
 
 def _rows(told: Told) -> str:
@@ -133,7 +134,8 @@ def _rows(told: Told) -> str:
     if not given:
         return ""
     different = f" ({used:,.0f} different ones)" if used and used < given else ""
-    return f"{given:,.0f} rows{different}"
+    dropped = f" ({told.dropped:,} with missing values left out)" if told.dropped else ""
+    return f"{given:,.0f} rows{different}{dropped}"
 
 
 def _made(told: Told) -> str:

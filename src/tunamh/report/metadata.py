@@ -48,9 +48,27 @@ class Told:
     @property
     def formula(self) -> str | None:
         """The formula that a person wrote, where there is one."""
-        found = self.model.get("formula")
-        found = found.get("formula") if isinstance(found, dict) else None
+        found = self._of_formula("formula")
         return found[:300] if isinstance(found, str) else None
+
+    @property
+    def success(self) -> str | None:
+        """Which of two classes in words counts as 1, and of which response."""
+        found = self._of_formula("response")
+        levels = found.get("levels") if isinstance(found, dict) and found.get("labels") is True else None
+        if not isinstance(levels, list) or len(levels) != 2:
+            return None
+        return f"{str(found.get('text'))[:100]}: {str(levels[1])[:100]!r} counts as 1"
+
+    @property
+    def dropped(self) -> int:
+        """Rows that were left out because values were missing."""
+        found = _number(self._of_formula("dropped"))
+        return 0 if found is None else int(found)
+
+    def _of_formula(self, name: str) -> Any:
+        found = self.model.get("formula")
+        return found.get(name) if isinstance(found, dict) else None
 
     @property
     def factors(self) -> dict[str, list[str]]:

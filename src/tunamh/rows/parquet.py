@@ -82,6 +82,10 @@ def parquet_tables(rows: Any, reading: Reading, *, executor: Any, memory: int | 
     try:
         opened: Any = ds.dataset(found, format=form, partitioning="hive")
     except (OSError, ValueError) as error:
+        if str(rows).endswith((".csv", ".csv.gz", ".tsv")):
+            raise SourceError(
+                f"{rows} is not a Parquet file: read it with pandas.read_csv, or write it as Parquet."
+            ) from error
         raise SourceError(f"{rows} cannot be opened as Parquet: {error}") from error
     pieces: list[ParquetPiece] = []
     digest = hashlib.blake2b(digest_size=8)

@@ -575,7 +575,7 @@ HOSTILE = {
     "prior by name a number": (
         lambda: priors.ByName({"age": 2.5}),
         TypeError,
-        "the prior for age must be Flat, Normal, StudentT, Laplace or Cauchy of tunamh.priors, got 2.5.",
+        "the prior for age must be Cauchy, Flat, Laplace, Logistic, Normal or StudentT of tunamh.priors, got 2.5.",
     ),
     "prior by name a class": (
         lambda: priors.ByName({}, others=priors.Flat),

@@ -131,7 +131,7 @@ def test_a_bound_that_is_too_small_is_found():
     model = crossed_model(*RESPONSES["logistic"])
     for numbers in model.factors:
         numbers.places[:, BOUND] *= 0.5
-        numbers.total[:] *= 0.5
+        numbers.bound_total[:] *= 0.5
     with pytest.raises(tunamh.BoundViolation):
         tunamh.check_bounds(model, pairs=30, rng=1)
 

@@ -47,9 +47,9 @@ def test_passes_report_to_whoever_watches():
         announce("adding up bounds")
         one_pass()
     one_pass()  # nobody watches any more
-    assert reports[0] == ("looking for the mode", 0, 0.0, 0)
+    assert reports[0] == ("looking for the mode", 0, 0.0, 0, None)
     assert [report.share for report in reports[1:6]] == [0.0, *(k * ROWS_AT_ONCE / ROWS for k in (1, 2, 3)), 1.0]
-    assert reports[-1] == ("adding up bounds", 2, 1.0, 2 * ROWS)
+    assert reports[-1] == ("adding up bounds", 2, 1.0, 2 * ROWS, None)
 
 
 def test_a_watcher_may_end_a_pass():

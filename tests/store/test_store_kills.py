@@ -91,7 +91,7 @@ def test_twenty_kills_and_resumes_change_no_draw(tmp_path, monkeypatch, name):
         process.join()
         assert process.exitcode == -signal.SIGKILL, "the run was over before twenty kills"
         for state in states(path):
-            met.add("warm-up" if state.warmed < TUNE else "within a draw" if state.part.steps else "draws")
+            met.add("warm-up" if state.learned[0].done < TUNE else "within a draw" if state.part.steps else "draws")
     assert {"warm-up", "within a draw"} <= met
     resumed = tunamh.resume(path, new_target(), **choices)
     assert np.array_equal(resumed.posterior["theta"], wanted.posterior["theta"])

@@ -20,12 +20,15 @@ import numba
 from ..process.interrupts import HeldInterrupts
 from .cache import ContentCache
 from .contents import NoDigest, digest_of
+from .instructions import choose_instruction_set
 
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
     raise ImportError(
         "tunamh needs compiled code, and NUMBA_DISABLE_JIT=1 (or numba.config.DISABLE_JIT) forbids it: unset it before "
         "Python starts, and import tunamh again"
     )
+
+choose_instruction_set()
 
 
 class _Clock:

@@ -19,8 +19,8 @@ from tunamh import GLM, GroupEffects, MixedModel, Normal
 
 _FEATURES = zlib.crc32(llvmlite.binding.get_host_cpu_features().flatten().encode())
 MACHINE = (
-    f"{numba.config.CPU_NAME}, {llvmlite.binding.get_host_cpu_name()} {_FEATURES:08x}, numpy {np.__version__}, scipy {scipy.__version__}, "
-    f"numba {numba.__version__}"
+    f"{numba.config.CPU_NAME}, {llvmlite.binding.get_host_cpu_name()} {_FEATURES:08x}, "
+    f"numpy {np.__version__}, scipy {scipy.__version__}, numba {numba.__version__}"
 )
 """Where this is the same, draws have the same bits."""
 

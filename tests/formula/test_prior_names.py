@@ -66,6 +66,15 @@ def test_other_group_terms_are_refused_as_such():
         made("y ~ a + (1 | g)", {"(1 | h)": SMALL})
     with pytest.raises(TypeError, match="scale must be a prior of a positive parameter"):
         made("y ~ a + (1 | g)", {"(1 | g)": NARROW})
+    with pytest.raises(FormulaError, match=r"'1,x\|g_corr', which is no group term"):
+        made("y ~ a + (x | g)", {"1,x|g_corr": SMALL})
+
+
+def test_priors_of_the_family_belong_to_the_family():
+    with pytest.raises(FormulaError, match=r"'sigma', which is no term .* argument of the family"):
+        made("y ~ a", {"sigma": SMALL})
+    with pytest.raises(FormulaError, match=r"'b', which is no term of the formula; its terms are Intercept, a\.$"):
+        made("y ~ a", {"b": SMALL})
 
 
 def test_a_column_called_intercept_is_refused_beside_the_intercept():

@@ -177,6 +177,10 @@ def test_groups_known_and_new():
     other = new.assign(site=["s1", "nowhere", "elsewhere"])
     with pytest.raises(FormulaError, match="'elsewhere', 'nowhere'"):
         tunamh.predict(posterior, other)
+    with pytest.raises(FormulaError, match=r"no column site, which names the groups: .*new_levels='population'"):
+        tunamh.predict(posterior, other[["x"]])
+    with pytest.raises(FormulaError, match=r"no columns x, site\."):
+        tunamh.predict(posterior, other[["y"]])
     typical = tunamh.predict(posterior, other, kind="linear", quantiles=None, new_levels="population").values
     np.testing.assert_allclose(typical[:, 1:], (theta @ np.column_stack([np.ones(3), other["x"]]).T)[:, 1:])
     drawn = tunamh.predict(posterior, other, kind="linear", quantiles=None, new_levels="draw", rng=1).values
@@ -226,6 +230,9 @@ def test_trials():
     assert tunamh.predict(posterior, table.head(2))["mean"].max() < 1
     alone = tunamh.predict(posterior, table.head(2)[["x"]], kind="response", quantiles=None, trials=10, rng=1)
     assert 4 < alone.max() <= 10
+    with pytest.raises(FormulaError, match=r"no column m, .*trials="):
+        tunamh.predict(posterior, table.head(2)[["x"]], kind="response")
+    assert tunamh.predict(posterior, table.head(2)[["x"]])["mean"].max() < 1
 
 
 # ----------------------------------------------------------------------------------------------- rows from a matrix

@@ -70,6 +70,30 @@ def test_loo_leaves_weighted_rows_out_whole():
         tunamh.loo(lost, few)
 
 
+def test_loo_of_trials_is_that_of_the_binomial_model():
+    """With an intercept only and a flat prior, ``p`` is Beta(k, n - k): leaving a row out is a formula."""
+    n = RNG.integers(5, 30, 40)
+    table = pd.DataFrame({"n": n, "k": RNG.binomial(n, 0.3)})
+    target = tunamh.regression("k | trials(n) ~ 1", table, family=tunamh.Logistic(), prior=tunamh.Flat())
+    posterior = tunamh.sample(target, draws=4000, rng=1, progressbar=False)
+    k, m = table["k"].sum() - table["k"], table["n"].sum() - table["n"]
+    exact = stats.betabinom(table["n"], k, m - k).logpmf(table["k"])
+    found = tunamh.loo(posterior, table, rows=40, draws=16_000)
+    np.testing.assert_allclose(found.pointwise, exact, atol=0.03)
+
+
+def test_trials_of_an_array_are_not_kept():
+    table = pd.DataFrame({"n": [4, 5, 6, 7], "k": [1, 2, 1, 4]})
+    target = tunamh.regression("k ~ 1", table, family=tunamh.Logistic(), trials=table["n"].to_numpy())
+    lost = tunamh.sample(target, draws=50, rng=1, progressbar=False)
+    for lookup in (tunamh.loo, tunamh.replicate):
+        with pytest.raises(NotApplicable, match="trials that were given as an array"):
+            lookup(lost, table)
+    with pytest.raises(tunamh.FormulaError, match="trials="):
+        tunamh.predict(lost, table, kind="response")
+    assert tunamh.predict(lost, table, kind="response", trials=5, quantiles=None, rng=1).max() > 1
+
+
 def test_a_subsample_tells_its_error(fitted):
     whole = tunamh.loo(fitted, TABLE, rows=N)
     parts = [tunamh.loo(fitted, TABLE, rows=100, rng=seed) for seed in range(12)]

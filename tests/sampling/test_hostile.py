@@ -378,6 +378,11 @@ HOSTILE = {
         ValueError,
         "labels in y must be 0 or 1, but row 0 has -1: code the two classes as 0 and 1.",
     ),
+    "y proportions": (
+        lambda: LogisticRegression(X, 0.5 * Y),
+        ValueError,
+        "labels in y must be 0 or 1, but row 1 has 0.5: give successes, and their number of trials as trials=.",
+    ),
     "y labels 1 and 2": (
         lambda: GLM(X, Y + 1, tunamh.Probit()),
         ValueError,

@@ -53,6 +53,7 @@ def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel,
         {name: of.side for name, of in further.items()},
         asked.beside,
         rows.dropped,
+        tuple(rows.arrays),
     )
     return model, common, further
 

@@ -33,7 +33,11 @@ def _asked(text: str) -> Iterator[Key]:
     """The factors that a text names, as a term of a formula does."""
     bare = text.strip()
     term = bare if bare.startswith("(") and bare.endswith(")") else f"({bare})"
-    for group in terms_of(parse(f"~ {term}").right).groups:
+    try:
+        groups = terms_of(parse(f"~ {term}").right).groups
+    except FormulaError:
+        return  # a name that no formula can have, such as that of a correlation
+    for group in groups:
         for columns in parts_of(group):
             yield _key(group.by, columns)
 
@@ -58,7 +62,10 @@ def split_scales(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, dict[str
         found = [called] if called is not None else [by_key.get(key) for key in _asked(text)]
         if not found or None in found:
             known = listed([f"({_written(one)})" for one in groups], 20) if groups else "none"
-            raise FormulaError(f"prior names {text!r}, which is no group term of the formula; these are {known}.")
+            raise FormulaError(
+                f"prior names {text!r}, which is no group term of the formula; these are {known}. Such a term stands "
+                "for the standard deviations of its effects: give one prior for all of them, or a list."
+            )
         scales |= dict.fromkeys(found, given)  # type: ignore[arg-type]
     return coefficients, scales
 

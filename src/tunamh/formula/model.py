@@ -67,6 +67,8 @@ class FormulaModel:
     beside: Mapping[str, Node] = field(default_factory=dict)
     dropped: int = 0
     """Rows with missing values that were left out."""
+    arrays: tuple[str, ...] = ()
+    """Which of trials, weights and censoring were arrays: results do not keep them."""
 
     def __str__(self) -> str:
         """The formula as it was typed."""
@@ -124,6 +126,7 @@ class FormulaModel:
             "others": {name: side.to_json() for name, side in self.others.items()},
             "beside": {name: str(node) for name, node in self.beside.items()},
             "dropped": self.dropped,
+            **({"arrays": list(self.arrays)} if self.arrays else {}),
         }
 
     @classmethod
@@ -141,6 +144,7 @@ class FormulaModel:
                 {str(name): RightSide.from_json(side) for name, side in found["others"].items()},
                 {str(name): parse_expression(str(text)) for name, text in found["beside"].items()},
                 int(found["dropped"]),
+                tuple(map(str, found.get("arrays", ()))),
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
             raise FormulaError(f"the stored formula cannot be read: {error}") from None

@@ -17,6 +17,14 @@ from .right_side import RightSide
 from .syntax import label
 from .terms import terms_of
 
+_FAMILY_PARAMETERS = frozenset(
+    ("sigma", "scale", "nu", "df", "alpha", "shape", "dispersion", "kappa", "phi", "precision", "threshold", "cutpoint")
+)
+_OF_THE_FAMILY = (
+    " The prior of a parameter of the family is an argument of the family, such as "
+    "family=tunamh.Gaussian(scale=tunamh.HalfNormal(1)) or tunamh.Ordinal(cutpoint=tunamh.Normal(scale=5))."
+)
+
 
 def prior_of(
     given: Any,
@@ -70,7 +78,10 @@ def _key(name: str, side: RightSide) -> str:
     if written in as_term:
         return as_term[written]
     names = list(dict.fromkeys([one for one, _ in side.spans]))
-    raise FormulaError(f"prior names {name!r}, which is no term of the formula; its terms are {listed(names, 20)}.")
+    hint = _OF_THE_FAMILY if plain in _FAMILY_PARAMETERS else ""
+    raise FormulaError(
+        f"prior names {name!r}, which is no term of the formula; its terms are {listed(names, 20)}.{hint}"
+    )
 
 
 def _written_terms(name: str) -> list[str]:
@@ -90,6 +101,7 @@ def named_terms(given: Mapping[Any, Any], side: RightSide) -> set[str]:
 def _by_name(given: Mapping[Any, Any], side: RightSide) -> dict[str, IndependentPrior]:
     found: dict[str, IndependentPrior] = {}
     for name, prior in given.items():
+        key = _key(str(name), side)
         if isinstance(prior, type) or not isinstance(prior, IndependentPrior):
             raise TypeError(
                 f"the prior of {name} must be {independent_names()} of tunamh.priors, such as tunamh.Normal(scale=1), "
@@ -99,7 +111,7 @@ def _by_name(given: Mapping[Any, Any], side: RightSide) -> dict[str, Independent
             raise FormulaError(
                 f"the prior of {name} must have single numbers, since it serves each coefficient by itself."
             )
-        found[_key(str(name), side)] = prior
+        found[key] = prior
     return found
 
 

@@ -1,4 +1,4 @@
-"""How far a posterior is from Laplace's approximation, as a value and in words: whether it is good enough.
+"""How far a posterior is from Laplace's approximation, as a value and in words: whether that is accurate enough.
 
 It comes from `tunamh.laplace.measure` and lives in the attributes of a result.
 """
@@ -103,12 +103,12 @@ class LaplaceDistance:
     @property
     def verdict(self) -> str:
         if self.off:
-            return "It would not have been good enough."
+            return "It is not accurate enough here."
         if 2.0 * max(self.shift_error.max(), self.ratio_error.max()) > WIDEST:
-            return "More draws would tell whether it would have been good enough."
+            return "More draws would tell whether it is accurate enough."
         if self.total_variation is None or self.total_variation > WIDEST:
-            return "It would have been good enough for means and standard deviations."
-        return "It would have been good enough."
+            return "It is accurate enough for means and standard deviations."
+        return "It is accurate enough here."
 
 
 def _bound(value: float) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import has_row_labels, number
+from ..errors import Text
 from ..formula.errors import FormulaError, listed
 from ..formula.evaluate import Values, as_factor
 from ..formula.model import FormulaModel, GroupSide
@@ -98,6 +99,7 @@ class NewRows:
                 yield self._from_arrays(slice(first, min(first + size, self.n_rows)))
             return
         names, more = self._names(formula)
+        self._refuse_missing_groups(formula)
         refuse_unknown(names, self.table.names)
         for start, part in self._parts(names, size):
             values = formula.values(part, names, start)
@@ -115,6 +117,35 @@ class NewRows:
         if self.effects is Effects.AT_HAND:
             return all(name in self.table.columns for atom in one.by for name in columns_in(atom))
         return self.effects is Effects.ALL
+
+    def _refuse_missing_groups(self, formula: FormulaModel) -> None:
+        """The columns of groups may be left out, but only if that is said."""
+        needed = {name for one in filter(self._counts, formula.groups) for atom in one.by for name in columns_in(atom)}
+        absent = sorted(needed - set(self.table.names))
+        if absent and not set(formula.columns_needed(lambda one: False)) - set(self.table.names):
+            raise FormulaError(
+                Text.of(
+                    f"the data have no column {listed(absent)}, which names the groups: add it, or say ",
+                    ("new_levels='population'", "--new-levels population"),
+                    " (a typical group).",
+                )
+            )
+
+    def refuse_missing_trials(self) -> None:
+        """A number of successes needs a number of trials."""
+        formula = self.fitted.formula
+        if formula is None or self.given.trials is not None:
+            return
+        trials = formula.beside.get("trials")
+        absent = [] if trials is None else [name for name in columns_in(trials) if name not in self.table.columns]
+        if absent or "trials" in formula.arrays:
+            said = f"the data have no column {listed(absent)}" if absent else "the model was fitted with trials"
+            raise FormulaError(
+                Text.of(
+                    f"{said}, and simulated responses are successes of so many trials: ",
+                    ("give the new rows' trials=.", "add a column of trials."),
+                )
+            )
 
     def _names(self, formula: FormulaModel) -> tuple[list[str], list[str]]:
         """The columns to be read, and those of them that are there for trials or responses only."""

@@ -45,8 +45,9 @@ def predict(
     kind : "mean", "response" or "linear"
         ``"mean"``: the mean of the response; for labels the probability (with trials too: the probability of one
         trial), for classes the probabilities of all classes. ``"response"``: simulated responses, with their noise;
-        with trials a count of successes. ``"linear"``: the linear predictor. If the formula
-        transforms the response, such as ``log(y)``, predictions are on the transformed scale.
+        with trials a count of successes; for classes the number of the class, where 0 is the first of the attribute
+        ``classes``. ``"linear"``: the linear predictor. If the formula transforms the response, such as ``log(y)``,
+        predictions are on the transformed scale.
     draws : int, optional
         Number of posterior draws to use, evenly spaced. Default: at most 1000.
     quantiles : sequence, optional
@@ -79,6 +80,8 @@ def predict(
     fitted = Fitted.open(posterior, wanted, family)
     effects = Effects.of(flag("include_group_specific", include_group_specific), new_levels)
     rows = NewRows(fitted, new_data, Given(offset, trials, groups, predictors), effects=effects)
+    if kind == "response":
+        rows.refuse_missing_trials()
     predictor = Predictor(fitted, new_levels, np.random.default_rng(rng))
     found = [_chunk(predictor, chunk, kind, at) for chunk in rows.chunks(predictor.rows_at_once)]
     return _as_xarray(found, fitted, kind, at, rows.index)

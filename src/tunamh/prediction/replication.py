@@ -78,9 +78,9 @@ def _extended(posterior: Any, groups: Any) -> Any:
 class LooEstimate:
     """The expected log predictive density of new rows, by leaving rows out one at a time (PSIS).
 
-    ``elpd`` is the sum over all rows, estimated from a random subsample. ``se`` is its standard error as a sum of so
-    many random rows; ``subsampling_se`` what is not known of that sum for having seen the subsample only. Rows whose
-    ``pareto_k`` is above 0.7 are not told reliably.
+    ``elpd`` is the sum over all rows, estimated from a random subsample. ``se`` is its standard error, which includes
+    the error of the subsample; ``subsampling_se`` is the error of the subsample alone. A row whose ``pareto_k`` is
+    above 0.7 has an unreliable value.
     """
 
     elpd: float
@@ -93,7 +93,7 @@ class LooEstimate:
     pareto_k: np.ndarray = field(repr=False)
 
     def __str__(self) -> str:
-        told = f"; {self.bad:,} of them have Pareto k above 0.7" if self.bad else ""
+        told = f"; {self.bad:,} of them have Pareto k above 0.7 (unreliable)" if self.bad else ""
         return (
             f"elpd {self.elpd:,.1f}, standard error {self.se:,.1f} ({self.subsampling_se:,.1f} by subsampling): "
             f"{self.rows:,} of {self.n_rows:,} rows left out one at a time{told}"
@@ -110,7 +110,7 @@ def loo(
     times, ``elpd = sum_i w_i log p(y_i | all rows but i)``.
     """
     fitted = Fitted.open(posterior, draws, family, by_chain=True)
-    _refuse_lost_weights(fitted)
+    _refuse_lost_array(fitted, "weights")
     tree, n_rows, weights = replicated(fitted, data, whole_number("rows", rows, 1), rng, (DENSITIES,))
     each, k = _left_out(tree) if weights is None else _weighted_left_out(tree, weights)
     n = len(each)
@@ -144,12 +144,12 @@ def _weighted_left_out(tree: Any, weights: np.ndarray) -> tuple[np.ndarray, np.n
     return each, k
 
 
-def _refuse_lost_weights(fitted: Fitted) -> None:
-    """Weights that were no column of the data are not kept."""
-    if fitted.about.get("weighted") and fitted.formula is not None and "weights" not in fitted.formula.beside:
+def _refuse_lost_array(fitted: Fitted, name: str) -> None:
+    """Weights and trials that were no column of the data are not kept."""
+    if fitted.formula is not None and name in fitted.formula.arrays:
         raise NotApplicable(
-            "the fit has weights that were given as an array, which are not kept: give them by the name of a column "
-            'of the data, weights="w".'
+            f"the fit has {name} that were given as an array, which are not kept: give them by the name of a column "
+            f'of the data, {name}="{name[0]}".'
         )
 
 
@@ -170,6 +170,7 @@ def replicated(
         raise NotApplicable("replicas need a target that was made from a formula, by tunamh.regression.")
     if fitted.about.get("censored"):
         raise NotApplicable("replicas of censored responses are not offered.")
+    _refuse_lost_array(fitted, "trials")
     generator = np.random.default_rng(rng)
     some, picked, n_rows = _subsample(formula, data, rows, generator)
     new = NewRows(fitted, some, Given(), with_response=True)

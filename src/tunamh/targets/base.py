@@ -299,7 +299,7 @@ class Target(Value):
         return [("theta", self.names)]
 
     def remarks(self) -> list[str]:
-        """Lines that a person should see before sampling, which are no warnings."""
+        """Messages, but not warnings, that `sample` prints before it starts."""
         return []
 
     @property

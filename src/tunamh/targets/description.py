@@ -8,7 +8,6 @@ import numpy as np
 
 from .designs.with_offset import DesignWithOffset
 from .families.metadata import family_as_json
-from .observations.observed import InMemory
 
 if TYPE_CHECKING:
     from .glm import GLM
@@ -27,7 +26,6 @@ def regression_as_json(target: GLM) -> dict[str, Any]:
         "dim": int(design.dim),
         "factors": design.factors,
         "offset": isinstance(design, DesignWithOffset),
-        "weighted": isinstance(rows, InMemory) and rows.weighted,
         "predictors": {
             name: None if labels is None else list(labels)
             for name, labels in zip(rows.described, rows.other_names, strict=True)

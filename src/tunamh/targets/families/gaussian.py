@@ -102,7 +102,7 @@ class Gaussian(ResidualFamily):
         return np.zeros(eta.shape)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """The log-likelihood itself, at every point: no row is ever bright."""
+        """The log-likelihood itself: the bound is exact, so FlyMC never reads a row."""
         zero = np.zeros(y.shape)
         return LowerBound(y, np.full(y.shape, -0.5 * self.precision), zero, zero)
 

@@ -27,7 +27,10 @@ class LabelFamily(Family):
             outside = ~((y >= 0) & (y <= 1))
             refuse_where(outside, y, "lie between 0 and 1", "give successes over trials", "fractions")
         else:
-            refuse_where((y != 0) & (y != 1), y, "be 0 or 1", "code the two classes as 0 and 1", "labels")
+            advice = "code the two classes as 0 and 1"
+            if np.all((y >= 0) & (y <= 1)):
+                advice = "give successes, and their number of trials as trials="
+            refuse_where((y != 0) & (y != 1), y, "be 0 or 1", advice, "labels")
 
     def of_trials(self, found: InMemory, trials: np.ndarray) -> InMemory:
         """Rows of ``k`` successes of ``n``: fractions where the family knows them, else two rows for one."""

@@ -68,7 +68,7 @@ class Poisson(Family):
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """The exact supremum is ``e^eta phi(rho)``."""
+        """Exactly ``e^eta phi(rho)``, with ``phi(x) = 2 (e^x - 1 - x) / x^2``."""
         return exponential_second_order(eta, eta, radius)
 
     def third_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:

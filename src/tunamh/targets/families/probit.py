@@ -72,7 +72,9 @@ class Probit(LabelFamily):
         return -sign * h, h * w, -sign * k3
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Infinity, 1 (as z -> -infinity) and 0.2957 (at z = 1.0024), where k3 has its only critical point.
+        """|f'| is unbounded; |f''| is below 1 (its limit as z -> -infinity); |f'''| is at most 0.2957 (at z = 1.0024).
+
+        The last is the only critical point of k3.
 
         Let ``a = h w = f''`` and ``b = w^2``. As h, w and the variance k2 are positive, ``a`` lies in (0, 1). As z
         grows, V passes from exponential (k3, k4 > 0) to normal (k3 -> 0). Now use ``h' = -h w`` and ``w' = 1 - h w``.
@@ -93,6 +95,6 @@ class Probit(LabelFamily):
         return nearby(self, y, eta, radius, (), (), (((2 * y - 1) * _PROBIT_THIRD_AT, _PROBIT_THIRD),))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Computed by `second_order_near`."""
+        """From f''' at its peak and at the ends of the interval (`second_order_near`)."""
         peaks = (((2 * y - 1) * _PROBIT_THIRD_AT, _PROBIT_THIRD),)
         return second_order_near(lambda at: self.derivatives(at, y), eta, radius, peaks, _PROBIT_THIRD)

@@ -62,7 +62,7 @@ def test_loo_leaves_weighted_rows_out_whole():
         variance = 4 * (1 + X[i] @ np.linalg.solve(precision, X[i]))
         exact.append(w[i] * stats.norm(mean, np.sqrt(variance)).logpdf(y[i]))
     found = tunamh.loo(posterior, few, rows=80, draws=16_000)
-    np.testing.assert_allclose(found.pointwise, exact, atol=0.03)
+    assert (np.abs(found.pointwise - exact) < 0.03 * np.maximum(w, 1.0)).all()  # an error counts w times as well
     np.testing.assert_allclose(found.elpd, np.sum(exact), atol=0.3)
     by_array = tunamh.regression("y ~ x", few, family=tunamh.Gaussian(2.0), weights=few["w"].to_numpy())
     lost = tunamh.sample(by_array, draws=100, rng=1, progressbar=False)

@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := benchmarks/.peers-venv
 
-.PHONY: help demo test exactness check shape docs package bench reproduce clean
+.PHONY: help demo test test-fast exactness check shape docs package bench reproduce clean
 
 help:
 	@echo "make demo    a million rows, sampled exactly in seconds: table and picture in demo/"
 	@echo "make test    the test suite"
+	@echo "make test-fast  the quick tests of it"
 	@echo "make exactness  every family in every kernel, an hour: the tables of docs/exact.md;"
 	@echo "                POSTERIORDB=path: also against the reference draws in that copy of posteriordb"
 	@echo "make check   linters, types, import rules"
@@ -31,6 +32,9 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -n 2
+
+test-fast: $(VENV)/installed
+	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 exactness: $(VENV)/installed
 	$(BIN)/python tests/invariance/run.py --points 3000 --processes 2 --defects --page docs/exact.md

@@ -4,11 +4,48 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 os.environ.setdefault("CI", "true")  # no progress bars
 
 import numpy as np
 import pytest
+
+_HERE = Path(__file__).parent
+
+_SLOW = (
+    "statistical/",
+    "invariance/",
+    "groups/",
+    "exact/test_compiled.py",
+    "estimators/",
+    "store/test_store_kills.py",
+    "store/test_store.py",
+    "process/test_process.py",
+    "compiled/test_cache.py",
+    "compiled/test_ahead.py",
+    "cli/",
+    "docs/",
+    "paper/",
+    "report/test_report_browser.py",
+    "results/test_until.py",
+    "rows/test_executors.py",
+    "rows/test_open_rows.py",
+    "targets/test_kinks.py",
+    "targets/test_two_predictors.py",
+    "trajectories/",
+    "test_golden.py",
+    "test_golden_texts.py",
+    "test_new_parts.py",
+)
+"""Tests of statistics, of many models, or in processes of their own: ``make test-fast`` leaves them out."""
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        place = item.path.relative_to(_HERE).as_posix()
+        if place.startswith(_SLOW):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

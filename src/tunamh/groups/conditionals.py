@@ -184,9 +184,15 @@ def _log_volume(C, q):
 @helper
 def stand(factor, Q, k, state, eps):
     """Fill ``eps``; returns what is known in closed form of all groups."""
-    q = factor.n_effects
-    if q == 1:
+    if factor.n_effects == 1:
         return stand_single(factor, Q[0, 0], k[0], state, eps[0])
+    return stand_several(factor, Q, k, state, eps)
+
+
+@helper
+def stand_several(factor, Q, k, state, eps):
+    """`stand` for any number of effects; of one, `stand_single` says the same, faster (tests hold them together)."""
+    q = factor.n_effects
     C, mean, energy, free = np.empty((q, q)), np.empty(q), 0.0, factor.free
     for g in range(factor.groups):
         if free[g] > 0.0:
@@ -200,9 +206,15 @@ def stand(factor, Q, k, state, eps):
 @helper
 def follow(factor, Q, k, eps, there):
     """Fill the effects at ``there`` from ``eps``; returns what is known in closed form of all groups."""
-    q = factor.n_effects
-    if q == 1:
+    if factor.n_effects == 1:
         return follow_single(factor, Q[0, 0], k[0], eps[0], there)
+    return follow_several(factor, Q, k, eps, there)
+
+
+@helper
+def follow_several(factor, Q, k, eps, there):
+    """`follow` for any number of effects, as `stand_several`."""
+    q = factor.n_effects
     C, mean, own, energy, free = np.empty((q, q)), np.empty(q), np.empty(q), 0.0, factor.free
     for g in range(factor.groups):
         if free[g] > 0.0:

@@ -49,7 +49,7 @@ MODELS = {
 }
 
 _TIME = re.compile(r"\b\d[\d.,]*(?:e[+-]?\d+)? (ms|s|min|h)\b")
-_OF_THIS_MOMENT = re.compile(r"\d% after |^compiling, |per second")
+_OF_THIS_MOMENT = re.compile(r"\d% after |^compiling\b|per second")
 _NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?\d[\d.,]*(?:e[+-]?\d+)?")
 
 _FINGERPRINT = re.compile(r"\b[0-9a-f]{16}\b")

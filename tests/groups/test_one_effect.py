@@ -1,8 +1,8 @@
 """Groups of one effect have loops of their own, over all groups at once: they say what those of several effects say.
 
-One path for both would cost a sweep far more than 5 %. `python tests/groups/test_one_effect.py` prints both: 1.5 and 137
-us for 1,000 groups (AMD EPYC, 2026-11-18), of a sweep of 130 us. The gradient of the common move is left out: groups of
-one effect have a fourth order there, which others do not.
+One path for both would cost a sweep far more than 5 %: 1.5 and 137 us for 1,000 groups (AMD EPYC, 2026-11-18; this file
+as a script prints both), of a sweep of 130 us. The gradient of the common move is left out: groups of one effect have a
+fourth order there, which others do not.
 """
 
 import time

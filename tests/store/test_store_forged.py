@@ -253,7 +253,7 @@ def test_a_forged_model_is_one_sentence(whole, change):
     tree = tunamh.read_store(whole)
     model = json.loads(tree["posterior"].attrs["model"])
     tree["posterior"].attrs["model"] = json.dumps(model | change)
-    with pytest.raises(tunamh.NotApplicable, match="prediction needs a result"):
+    with pytest.raises(tunamh.NotApplicable, match="prediction needs the result"):
         tunamh.predict(tree, np.zeros((2, 3)))
 
 

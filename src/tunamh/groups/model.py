@@ -149,9 +149,6 @@ class MixedModel(GroupedParameters):
     given_family: Any
     fingerprint_of_all_rows = True
 
-    formula: Any = None
-    """What a formula has learned from the data, of a target that was made from one."""
-
     origin: dict[str, Any] | None = None
     """Where a target comes from, in plain values that are kept with its results."""
 

@@ -31,7 +31,7 @@ from ..priors.laws import (
 )
 from ..results.layout import layout_of
 from ..results.tree import library_attributes
-from ..targets import GLM
+from ..targets.base import Target
 from .fitted import Fitted
 from .replication import RESPONSES, replicated
 
@@ -66,7 +66,7 @@ def prior_predictive(model: Any, data: Any, *, draws: int = 500, rows: int = 100
     """
     import xarray
 
-    if not isinstance(model, GLM | MixedModel) or model.formula is None:
+    if not isinstance(model, Target) or model.formula is None:
         raise NotApplicable("the prior predictive needs a target that was made by tunamh.regression.")
     draws, rows = whole_number("draws", draws, 1), whole_number("rows", rows, 1)
     generator = np.random.default_rng(rng)

@@ -87,6 +87,9 @@ class Target(Value):
     predictors: int = 1
     """Linear predictors per row, for which a chain's scratch has room."""
 
+    formula: Any = None
+    """What a formula has learned from the data, of a target that was made from one."""
+
     several_modes: bool = False
     """Whether chains must start far apart to find all modes."""
 

@@ -168,9 +168,6 @@ class GLM(Regression):
             **others, **own, **self.observations.design.parts._asdict()
         )
 
-    formula: Any = None
-    """What a formula has learned from the data, of a target that was made from one."""
-
     origin: dict[str, Any] | None = None
     """Where a target comes from, in plain values that are kept with its results."""
 

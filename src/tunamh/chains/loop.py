@@ -219,8 +219,7 @@ class ChainSetup(NamedTuple):
     @property
     def loop(self) -> Part:
         """The one that runs this kernel."""
-        turns = self.kernel.turns
-        return run_alone if self.is_alone else loop_in_turn(len(turns))
+        return run_alone if self.is_alone else loop_in_turn(len(self.kernel.turns))
 
     @property
     def is_alone(self) -> bool:

@@ -135,8 +135,8 @@ def _is_old(claim: Path) -> bool:
         return True
     if age > _OLD:
         return True
-    if not text.isdigit():
-        return False  # it is being written
+    if not text.isdigit() or os.name == "nt":
+        return False  # it is being written; on Windows, a signal of 0 would be a Ctrl-C
     try:
         os.kill(int(text), 0)
     except ProcessLookupError:

@@ -17,7 +17,8 @@ Report = Callable[[float, str], None]
 """Takes the share done and what is going on."""
 
 PILOT_SECONDS = 0.2
-PILOT_DRAWS = 100  # of a pilot that must first burn in
+LEAST_PILOT_DRAWS, MOST_PILOT_DRAWS = 10, 20_000
+BURNT_PILOT_DRAWS = 100  # of a pilot that must first burn in
 MOST_TUNING_STEPS, LEAST_TUNING_STEPS = 3000, 120
 
 
@@ -102,6 +103,28 @@ def fixed_run(target: Any, test: Any, *, scale: float | None, draws: int, start:
     return one_chain(target, seed, test=test, proposal=walk(scale), init=start, draws=draws, tune=burn)
 
 
+def _pace(target: Any, seed: int, **chosen: Any) -> float:
+    """Seconds per step, by pilots that grow until one took ``PILOT_SECONDS``; one pilot only where steps are burnt.
+
+    Draws are counted and no clock ends a pilot: on a machine busy with other work it is slow, but it always has draws.
+    """
+    if chosen.get("tune") != 0:
+        return one_chain(target, seed, draws=BURNT_PILOT_DRAWS, **chosen).pace
+    draws = LEAST_PILOT_DRAWS
+    while True:
+        run = one_chain(target, seed, draws=draws, **chosen)
+        if run.seconds >= PILOT_SECONDS or draws >= MOST_PILOT_DRAWS:
+            return run.pace
+        draws = min(MOST_PILOT_DRAWS, 10 * draws)
+
+
+def _counted_run(target: Any, seconds: float, seed: int, keep: int, **chosen: Any) -> Run:
+    """As many steps as take about ``seconds`` at the pace of a pilot, about ``keep`` of them kept."""
+    pace = _pace(target, seed, **chosen)
+    thin = max(1, math.ceil(seconds / pace / keep))
+    return one_chain(target, seed, thin, draws=max(10, int(seconds / pace / thin)), **chosen)
+
+
 def timed_run(
     target: Any,
     test: Any,
@@ -113,26 +136,20 @@ def timed_run(
     keep: int = 10_000,
     burn: int = 0,
 ) -> Run:
-    """As many steps as fit into ``seconds``, about ``keep`` of them kept. A pilot compiles and finds the pace."""
+    """A method with everything chosen, for about ``seconds`` after ``burn`` steps that are not kept."""
     chosen: dict[str, Any] = {"test": test, "proposal": walk(scale), "init": start, "tune": burn}
-    short: dict[str, Any] = {"draws": PILOT_DRAWS} if burn else {"draws": 20_000, "max_seconds": PILOT_SECONDS}
-    pace = one_chain(target, seed, **short, **chosen).pace
-    thin = max(1, math.ceil(seconds / pace / keep))
-    return one_chain(target, seed, thin, draws=2 * keep, max_seconds=seconds + 1.2 * burn * pace, **chosen)
+    return _counted_run(target, seconds, seed, keep, **chosen)
 
 
 def untouched_run(target: Any, *, seconds: float, seed: int = settings.SEED, keep: int = 10_000) -> Run:
     """``tunamh.sample(target)`` with nothing chosen but one chain, one core and the time."""
-    pace = one_chain(target, seed, draws=100).pace
-    thin = max(1, math.ceil(seconds / pace / keep))
-    return one_chain(target, seed, thin, draws=max(10, int(seconds / pace / thin)))
+    return _counted_run(target, seconds, seed, keep)
 
 
 def tuned_step(target: Any, test: Any, *, guess: float, acceptance: float, seconds: float, start: Any) -> float:
     """The step size that warm-up finds for an acceptance rate, in as many steps as fit into ``seconds``."""
     chosen: dict[str, Any] = {"test": test, "init": start}
-    pilot: dict[str, Any] = {"draws": 5_000, "tune": 0, "max_seconds": PILOT_SECONDS}
-    pace = one_chain(target, settings.SEED, proposal=walk(guess), **pilot, **chosen).pace
+    pace = _pace(target, settings.SEED, proposal=walk(guess), tune=0, **chosen)
     steps = int(np.clip(seconds / pace, LEAST_TUNING_STEPS, MOST_TUNING_STEPS))
     tuned = tunamh.RandomWalk(acceptance=acceptance)
     return one_chain(target, settings.SEED, proposal=tuned, draws=1, tune=steps, **chosen).step

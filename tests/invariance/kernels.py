@@ -115,7 +115,7 @@ def firefly(problem: Problem) -> Mover:
 _COMMON, _EFFECTS, _SCALES = 1.0, 2.0, 3.0
 
 
-@part(Step, cache=False)
+@part(Step)
 def _one_move(rng, place, model, stream, own, work, statistics):
     """What `tunamh.groups.sweep` does for every factor, but one of the three moves alone: that of ``knobs[2]``."""
     model, knobs = under_prior(model, own.log_prior, own.prior_hyper), own.knobs

@@ -7,6 +7,8 @@ import signal
 from pathlib import Path
 
 os.environ.setdefault("CI", "true")  # no progress bars
+for _library in ("OPENBLAS", "OMP", "MKL"):  # threads of BLAS that wait for each other in every process take four times
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")  # as long beside other work; the library takes one anyway
 
 import numpy as np
 import pytest

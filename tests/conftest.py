@@ -7,8 +7,10 @@ import signal
 from pathlib import Path
 
 os.environ.setdefault("CI", "true")  # no progress bars
-for _library in ("OPENBLAS", "OMP", "MKL"):  # threads of BLAS that wait for each other in every process take four times
-    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")  # as long beside other work; the library takes one anyway
+# One thread of BLAS, as the library takes: threads of several processes that wait for each other take four times as long.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 import numpy as np
 import pytest

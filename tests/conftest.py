@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 os.environ.setdefault("CI", "true")  # no progress bars
-# One thread of BLAS, as the library takes: threads of several processes that wait for each other take four times as long.
+# One thread of BLAS, as the library takes: threads of many processes that wait for each other take four times as long
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")

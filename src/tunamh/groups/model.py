@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -38,6 +38,9 @@ from .scale_priors import ScalePriors
 from .soundness import trusted_centre
 from .sums import GroupedRows, Point
 from .sweep import Sweep
+
+if TYPE_CHECKING:
+    from .learned_law import LearnedLaw
 
 _MOST_KEPT = 100_000  # effects
 
@@ -167,7 +170,23 @@ class MixedModel(GroupedParameters):
     # ------------------------------------------------------------------------------------------------- the set-up
 
     @cached_property
+    def learned(self) -> LearnedLaw | None:
+        """The law of common parameters and scales that the groups themselves have told, if it is the better one."""
+        from .learned_law import learned_law  # which makes sweeps of such models
+
+        return learned_law(self._by_laplace)
+
+    @cached_property
+    def _by_laplace(self) -> Self:
+        """The same model, its common parameters and scales drawn from the Laplace law."""
+        return self._with(learned=None, laplace_centre=self.laplace_centre)
+
+    @property
     def centre(self) -> Centre:
+        return self.laplace_centre if self.learned is None else self.learned.centre
+
+    @cached_property
+    def laplace_centre(self) -> Centre:
         base = self.base
         start = self.search_start
         if start is None:
@@ -180,11 +199,18 @@ class MixedModel(GroupedParameters):
     @cached_property
     def factor_records(self) -> list[np.ndarray]:
         """All that a sweep reads of every factor; see `tunamh.groups.layout.FACTOR`."""
+        learned = self.learned
+        if learned is None and "learned" not in self._facts:
+            return self._by_laplace.factor_records  # made already, to find that nothing better can be learned
+        if learned is not None and learned.records is not None:
+            return learned.records
         centre = self.centre
+        laws = [None] * len(self.groupings) if learned is None else zip(learned.roots, learned.offsets, strict=True)
         announce("bounding every row")
         thirds = self.grouped.thirds(centre.at)
         return [
-            factor_record(self.grouped, f, centre, self.scale_priors, thirds[f]) for f in range(len(self.groupings))
+            factor_record(self.grouped, f, centre, self.scale_priors, third, law)
+            for f, (third, law) in enumerate(zip(thirds, laws, strict=True))
         ]
 
     @cached_property

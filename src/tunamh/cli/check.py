@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import typer
 
 from .app import command
-from .request import Asked
-from .sample import CENSORED, DATA, EVENT, FAMILY, FORMULA, MISSING, PREDICTORS, PRIOR, REDUNDANT, TRIALS, WEIGHTS
+from .request import Asked, asks
 
 
 @command
-def check(
-    data: DATA,
-    formula: FORMULA,
-    family: FAMILY = None,
-    prior: PRIOR = [],  # noqa: B006
-    weights: WEIGHTS = None,
-    trials: TRIALS = None,
-    censored: CENSORED = None,
-    event: EVENT = None,
-    predictors: PREDICTORS = [],  # noqa: B006
-    missing: MISSING = "error",
-    redundant: REDUNDANT = "error",
-) -> None:
+@asks
+def check(asked: Asked) -> None:
     """Check data and formula before sampling: rows, missing values, levels, collinear columns, separation.
 
     Exit code 0 means that sampling can begin, 2 that there is a problem.
@@ -35,8 +22,6 @@ def check(
 
         tunamh check flights.csv "late ~ distance + C(carrier)" --family logistic
     """
-    choices = family, prior, weights, trials, censored, predictors, missing, redundant, None, event
-    asked = Asked(str(Path(data)), formula, *choices)
     table = asked.table()
     _columns(asked, table)
     target = asked.target(table)

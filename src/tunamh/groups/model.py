@@ -16,7 +16,7 @@ from ..process.stages import announce
 from ..rows.gathered_rows import GatheredRows
 from ..rows.source import Rows
 from ..rows.table_source import SomeColumns, Tables
-from ..targets.base import Target
+from ..targets.base import PackedRows, Target
 from ..targets.coordinates.base import Scale
 from ..targets.description import mixed_as_json
 from ..targets.glm import GLM
@@ -122,10 +122,11 @@ class MixedModel(GroupedParameters):
         )
         effects = [name for one in groupings for name in effect_names(one)]
         scales = [f"log group_scale[{name}]" for one in groupings for name in scale_names(one)]
+        bound_column = SEVERAL_ROW.places(width=design.numbers.width, K=1).bound
+        parts = base.parts_with(*base.terms.taylor_parts)._replace(**design.parts._asdict(), distance=no_distance)
         Target.__init__(
             self,
-            rows=base.n_rows,
-            bound_column=SEVERAL_ROW.places(width=design.numbers.width, K=1).bound,
+            packed=PackedRows(base.n_rows, bound_column, parts),
             hyper=own_numbers(
                 design.numbers,
                 temper=base.temper,
@@ -134,7 +135,6 @@ class MixedModel(GroupedParameters):
                 table=design.table,
             ),
             family_hyper=list(base._family_hyper),
-            parts=base.parts_with(*base.terms.taylor_parts)._replace(**design.parts._asdict(), distance=no_distance),
             dim=p + m + len(effects),
             names=[*base.chain_names, *scales, *effects],
             prior=None,

@@ -96,7 +96,7 @@ class Mover:
         """What `tunamh.sample` would set up; all None: what it would choose."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = Choices(target, test, proposal, control).checked().made()
+            made = Choices(target, test, proposal, control).checked().sampler()
         return cls.ready(made.target, made.ready, target)
 
     @classmethod

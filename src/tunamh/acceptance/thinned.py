@@ -280,4 +280,4 @@ def _limit(mean_batch: float) -> float:
 
 
 OF_MOST_RUNS = (_decide,)
-"""To be compiled while a first run is set up (`tunamh.sampling.compiling`)."""
+"""To be compiled while a first run is set up (`tunamh.sampling.compilation`)."""

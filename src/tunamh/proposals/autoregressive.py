@@ -129,4 +129,4 @@ class Autoregressive(Proposal):
 
 
 OF_MOST_RUNS = (_mixed,)
-"""To be compiled while a first run is set up (`tunamh.sampling.compiling`)."""
+"""To be compiled while a first run is set up (`tunamh.sampling.compilation`)."""

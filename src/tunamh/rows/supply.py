@@ -112,4 +112,4 @@ GATHERED = Supply(_refill_with_nothing, NO_ROWS.law)
 
 
 OF_MOST_RUNS = (_refill_by_alias,)
-"""To be compiled while a first run is set up (`tunamh.sampling.compiling`)."""
+"""To be compiled while a first run is set up (`tunamh.sampling.compilation`)."""

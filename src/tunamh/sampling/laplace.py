@@ -21,7 +21,7 @@ from ..results.layout import Layout, layout_of
 from ..results.tree import attributes_of, posterior_of, summary
 from ..targets.base import Target
 from ..targets.expansion.control import Taylor
-from .choose import choose
+from .choice import choose
 from .sample import sample
 
 _CHAINS, _DRAWS, _TUNE = 4, 1000, 500  # of the run against which the approximation is held

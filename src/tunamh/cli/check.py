@@ -8,12 +8,12 @@ import numpy as np
 import typer
 
 from .app import command
-from .request import Asked, asks
+from .request import SampleRequest, with_request
 
 
 @command
-@asks
-def check(asked: Asked) -> None:
+@with_request
+def check(request: SampleRequest) -> None:
     """Check data and formula before sampling: rows, missing values, levels, collinear columns, separation.
 
     Exit code 0 means that sampling can begin, 2 that there is a problem.
@@ -22,9 +22,9 @@ def check(asked: Asked) -> None:
 
         tunamh check flights.csv "late ~ distance + C(carrier)" --family logistic
     """
-    table = asked.table()
-    _columns(asked, table)
-    target = asked.target(table)
+    table = request.table()
+    _columns(request, table)
+    target = request.target(table)
     _model(target)
     problems = list(_separation(target))
     for line in problems:
@@ -34,7 +34,7 @@ def check(asked: Asked) -> None:
     print("ready: sampling can begin")
 
 
-def _columns(asked: Asked, table: Any) -> None:
+def _columns(request: SampleRequest, table: Any) -> None:
     """Every column that the formula needs."""
     from ..formula.needed_rows import read_formula
     from ..formula.variables import as_columns, read
@@ -45,8 +45,13 @@ def _columns(asked: Asked, table: Any) -> None:
 
     in_blocks = isinstance(table, Tables)
     columns = Frame(dict.fromkeys(table.names), table.n_rows) if in_blocks else as_columns(table)
-    beside = {"weights": asked.weights, "trials": asked.trials, "censored": asked.censored, "event": asked.event}
-    wanted = read_formula(asked.formula, columns.names, beside, predictors_named(asked.predictors)).names
+    beside = {
+        "weights": request.weights,
+        "trials": request.trials,
+        "censored": request.censored,
+        "event": request.event,
+    }
+    wanted = read_formula(request.formula, columns.names, beside, predictors_named(request.predictors)).names
     print(f"{columns.n_rows:,} rows, {len(columns.names)} columns, of which the formula needs {len(wanted)}:")
     if in_blocks:
         print(f"  {', '.join(wanted)}, read block by block")

@@ -18,8 +18,8 @@ from .names import FAMILIES, PRIORS, family_named, predictors_named, priors_name
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Plain values, as JSON has them; each is an argument or an option of the commands that ask for them (`asks`)."""
+class SampleRequest:
+    """Plain values, as JSON has them; each is an argument or an option of a command (`with_request`)."""
 
     data: Annotated[
         str,
@@ -79,7 +79,7 @@ class Asked:
         return target.from_origin({**asdict(self), "data": os.path.abspath(self.data)})
 
     @classmethod
-    def of_run(cls, header: Any) -> Asked:
+    def of_run(cls, header: Any) -> SampleRequest:
         """What the command asked for that began a stored run."""
         model = header.settings.get("model") or {}
         origin = model.get("origin")
@@ -117,18 +117,18 @@ def _maybe(value: Any) -> str | None:
     return None if value is None else _text(value)
 
 
-def asks(function: Callable[..., None]) -> Callable[..., None]:
-    """A command, whose first argument is an `Asked`, with the fields of `Asked` among its arguments and options."""
-    hints = get_type_hints(Asked, include_extras=True)
-    asked = [_parameter(one, hints[one.name]) for one in fields(Asked)]
+def with_request(function: Callable[..., None]) -> Callable[..., None]:
+    """A command for the shell of a function whose first argument is a `SampleRequest`: its fields become options."""
+    hints = get_type_hints(SampleRequest, include_extras=True)
+    request = [_parameter(one, hints[one.name]) for one in fields(SampleRequest)]
     own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-    given = [one for one in asked if one.default is one.empty]
+    given = [one for one in request if one.default is one.empty]
 
     @functools.wraps(function)
     def command(**named: Any) -> None:
-        function(Asked(**{one.name: named.pop(one.name) for one in asked}), **named)
+        function(SampleRequest(**{one.name: named.pop(one.name) for one in request}), **named)
 
-    parameters = [*given, *(one.replace(kind=one.KEYWORD_ONLY) for one in [*own, *asked[len(given) :]])]
+    parameters = [*given, *(one.replace(kind=one.KEYWORD_ONLY) for one in [*own, *request[len(given) :]])]
     vars(command)["__signature__"] = inspect.Signature(parameters)
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     return command

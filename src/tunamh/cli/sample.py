@@ -12,7 +12,7 @@ import typer
 from ..results.tree import effects_in
 from .app import Refused, command
 from .files import refuse_existing, save
-from .request import Asked, asks
+from .request import SampleRequest, with_request
 
 DRAWS = Annotated[int, typer.Option(min=1, help="Kept draws per chain.")]
 OUT = Annotated[Path | None, typer.Option(help="New file for the result; its name ends in .nc.")]
@@ -20,9 +20,9 @@ SECONDS = Annotated[float | None, typer.Option(min=0.001, help="Stop after this 
 
 
 @command
-@asks
+@with_request
 def sample(
-    asked: Asked,
+    request: SampleRequest,
     out: OUT = None,
     store: Annotated[Path | None, typer.Option(help="New folder; the run is saved there while it samples.")] = None,
     draws: DRAWS = 1000,
@@ -54,7 +54,7 @@ def sample(
         refuse_existing(out, ".nc")
     if store is not None:
         refuse_existing(store)
-    target = asked.target(asked.table())
+    target = request.target(request.table())
     _tell(target)
     until = None if until_ess is None else tunamh.Until(ess=until_ess)
     settings: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "rng": seed, "until": until}
@@ -83,11 +83,11 @@ def resume(
 
     if out is not None:
         refuse_existing(out, ".nc")
-    asked = Asked.of_run(Store.open(store).header)
+    request = SampleRequest.of_run(Store.open(store).header)
     if data is not None:
-        asked = dataclasses.replace(asked, data=str(data))
-    print(f"going on with {asked.formula!r} on {asked.data}")
-    target = asked.target(asked.table())
+        request = dataclasses.replace(request, data=str(data))
+    print(f"going on with {request.formula!r} on {request.data}")
+    target = request.target(request.table())
     _finish(lambda: tunamh.resume(store, target, draws=draws, max_seconds=max_seconds), out, store)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from .._arguments import flag
 from ..acceptance.grouped import BOUND, ROW
 from ..errors import NotApplicable
-from ..laplace.gaussian import LaplaceLaw
+from ..laplace.gaussian import LaplaceGaussian
 from ..priors import Flat
 from ..process.stages import announce
 from ..rows.gathered_rows import GatheredRows
@@ -21,7 +21,7 @@ from ..targets.coordinates.base import Scale
 from ..targets.description import mixed_as_json
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
-from ..targets.layouts import SEVERAL_ROW, pack_hyper
+from ..targets.layouts import MULTI_PREDICTOR_ROW, pack_hyper
 from ..targets.observations.inputs import RowExtras, censoring
 from ..targets.parts import no_distance
 from .centre import Centre
@@ -122,7 +122,7 @@ class MixedModel(GroupedParameters):
         )
         effects = [name for one in groupings for name in effect_names(one)]
         scales = [f"log group_scale[{name}]" for one in groupings for name in scale_names(one)]
-        bound_column = SEVERAL_ROW.places(width=design.numbers.width, K=1).bound
+        bound_column = MULTI_PREDICTOR_ROW.places(width=design.numbers.width, K=1).bound
         parts = base.parts_with(*base.terms.taylor_parts)._replace(**design.parts._asdict(), distance=no_distance)
         Target.__init__(
             self,
@@ -202,7 +202,7 @@ class MixedModel(GroupedParameters):
 
         def fill(rows: np.ndarray, block: Rows) -> None:
             which = slice(block.start, block.start + len(block.y))
-            columns = SEVERAL_ROW.columns(rows, width=width, K=self.predictors)
+            columns = MULTI_PREDICTOR_ROW.columns(rows, width=width, K=self.predictors)
             columns.bound[:] = bounds[which]
             self.grouped.seen.fill_centre(columns, self.grouped.seen.of(block, state), block.y)
 
@@ -245,7 +245,7 @@ class MixedModel(GroupedParameters):
         groups = " and ".join(f"{one.groups:,} of {one.name}" for one in self.groupings)
         return f"common parameters and scales together, then each group by itself: {groups}"
 
-    def laplace_law(self) -> tuple[LaplaceLaw | None, Any]:
+    def laplace_gaussian(self) -> tuple[LaplaceGaussian | None, Any]:
         return law_of_shared(self), SharedParameters(self)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:

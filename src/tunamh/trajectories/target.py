@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..capabilities import Separable, offers
-from ..laplace.gaussian import LaplaceLaw, law_at_mode
+from ..laplace.gaussian import LaplaceGaussian, gaussian_at_mode
 from ..priors import Flat
 from ..process.stages import announce
 from ..targets.base import PackedRows, Target
@@ -118,8 +118,8 @@ class HamiltonianRegression(ResultsOfRegression, Target):
             f"decided on all {self.n_rows:,}"
         )
 
-    def laplace_law(self) -> tuple[LaplaceLaw | None, Any]:
-        return law_at_mode(self.regression.modes), self.regression
+    def laplace_gaussian(self) -> tuple[LaplaceGaussian | None, Any]:
+        return gaussian_at_mode(self.regression.modes), self.regression
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """From half the width of the Gaussian, or its centre where a prior excludes that."""

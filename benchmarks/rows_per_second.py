@@ -25,7 +25,7 @@ from tunamh.chains.guard import new_work
 from tunamh.chains.loop import ChainSetup, ChainState, advance
 from tunamh.chains.metropolis import ROWS, joined
 from tunamh.compiled.vector import prefetch_row
-from tunamh.rows.stream import open_stream
+from tunamh.rows.supply import open_stream
 
 REPEATS = 7
 

@@ -20,7 +20,7 @@ import numpy as np
 from long_form import limit
 from tunamh.chains.kernel import ReadyKernel
 from tunamh.chains.loop import ChainSetup, ChainState, advance, compile_parts, setup_of
-from tunamh.rows.stream import open_stream
+from tunamh.rows.supply import open_stream
 from tunamh.sampling.session import Choices
 
 # ------------------------------------------------------------------------------------------------- reference draws

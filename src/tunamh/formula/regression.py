@@ -9,7 +9,7 @@ from .._arguments import shown
 from ..groups import MixedModel
 from ..rows.table_source import Tables
 from ..targets import GLM
-from ..targets.families.plain import as_family
+from ..targets.families.registry import as_family
 from .errors import FormulaError
 from .needed_rows import read_formula, rows_of
 from .result_names import by_own_names

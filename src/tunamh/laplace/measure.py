@@ -32,8 +32,7 @@ from ..chains.kernel import Kernel, ReadyKernel
 from ..chains.loop import ChainState, advance, setup_of
 from ..chains.metropolis import RATE, MetropolisHastings, joined
 from ..proposals import Autoregressive, IndependentGaussian
-from ..rows.stream import open_stream
-from ..rows.supply import NO_ROWS
+from ..rows.supply import NO_ROWS, open_stream
 from .distance import LaplaceDistance
 from .gaussian import LaplaceGaussian, approximated_target, laplace_gaussian, moments
 

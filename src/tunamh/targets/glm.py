@@ -28,7 +28,7 @@ from .expansion.one_predictor import OnePredictor
 from .expansion.taylor import TaylorTarget
 from .families import BaseFamily
 from .families.multi_predictor import MultiPredictorLikelihood
-from .families.plain import as_family
+from .families.registry import as_family
 from .glm_rows import own_numbers
 from .layouts import ROW
 from .observations.distinct import distinct

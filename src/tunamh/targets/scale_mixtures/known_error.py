@@ -32,7 +32,7 @@ from ...priors.laws import COORDINATE, laws_at, records_from
 from ...priors.mixtures import HORSESHOE, Mixture
 from ...priors.potential import ReadyPrior
 from ...proposals import Proposal, ReadyProposal, Space
-from ...proposals.dilation import log_dilation
+from ...proposals.walks import log_dilation
 from ..coordinates.base import Scale
 from ..coordinates.closed_form_prior import ReadyClosed
 from ..expansion.bounds import bounds_of_multi_predictor, on_ladder, products, second_order, second_order_general

@@ -20,7 +20,7 @@ import numpy as np
 from long_form import limit
 from tunamh.chains.kernel import ReadyKernel
 from tunamh.chains.loop import ChainSetup, ChainState, advance, compile_parts, setup_of
-from tunamh.rows.stream import open_stream
+from tunamh.rows.supply import open_stream
 from tunamh.sampling.session import Choices
 
 # ------------------------------------------------------------------------------------------------- reference draws
@@ -96,7 +96,7 @@ class Mover:
         """What `tunamh.sample` would set up; all None: what it would choose."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = Choices(target, test, proposal, control).checked().made()
+            made = Choices(target, test, proposal, control).checked().sampler()
         return cls.ready(made.target, made.ready, target)
 
     @classmethod

@@ -8,7 +8,7 @@ from typing import Any
 from ..priors import PositivePrior
 from .errors import FormulaError, listed
 from .model import GroupSide
-from .parse import parse
+from .parser import parse
 from .syntax import label
 from .terms import GroupTerm, Term, Terms, term_label, terms_of
 

@@ -25,8 +25,8 @@ from ..targets import GLM
 from ..targets.designs.indexed import NOWHERE
 from ..targets.families.base import BaseFamily, Location
 from .censoring import censoring_of
+from .data_summaries import FirstLook, Learned, Moments, SecondLook, completed, first_look, learned, second_look
 from .errors import FormulaError
-from .learning import FirstLook, Learned, Moments, SecondLook, completed, first_look, learned, second_look
 from .left_side import Response, response_of_levels
 from .model import FormulaModel
 from .needed_rows import Read, missing_told, values_of

@@ -10,18 +10,18 @@ import numpy as np
 from .._arguments import flag
 from ..acceptance.grouped import BOUND, ROW
 from ..errors import NotApplicable
-from ..laplace.gaussian import LaplaceLaw
+from ..laplace.gaussian import LaplaceGaussian
 from ..priors import Flat
 from ..process.stages import announce
 from ..rows.gathered_rows import GatheredRows
 from ..rows.source import Rows
 from ..rows.table_source import SomeColumns, Tables
-from ..targets.base import Target
+from ..targets.base import PackedRows, Target
 from ..targets.coordinates.base import Scale
 from ..targets.description import mixed_as_json
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
-from ..targets.layouts import SEVERAL_ROW, pack_hyper
+from ..targets.layouts import MULTI_PREDICTOR_ROW, pack_hyper
 from ..targets.observations.inputs import RowExtras, censoring
 from ..targets.parts import no_distance
 from .centre import Centre
@@ -125,10 +125,11 @@ class MixedModel(GroupedParameters):
         )
         effects = [name for one in groupings for name in effect_names(one)]
         scales = [f"log group_scale[{name}]" for one in groupings for name in scale_names(one)]
+        bound_column = MULTI_PREDICTOR_ROW.places(width=design.numbers.width, K=1).bound
+        parts = base.parts_with(*base.terms.taylor_parts)._replace(**design.parts._asdict(), distance=no_distance)
         Target.__init__(
             self,
-            rows=base.n_rows,
-            bound_column=SEVERAL_ROW.places(width=design.numbers.width, K=1).bound,
+            packed=PackedRows(base.n_rows, bound_column, parts),
             hyper=own_numbers(
                 design.numbers,
                 temper=base.temper,
@@ -137,7 +138,6 @@ class MixedModel(GroupedParameters):
                 table=design.table,
             ),
             family_hyper=list(base._family_hyper),
-            parts=base.parts_with(*base.terms.taylor_parts)._replace(**design.parts._asdict(), distance=no_distance),
             dim=p + m + len(effects),
             names=[*base.chain_names, *scales, *effects],
             prior=None,
@@ -228,7 +228,7 @@ class MixedModel(GroupedParameters):
 
         def fill(rows: np.ndarray, block: Rows) -> None:
             which = slice(block.start, block.start + len(block.y))
-            columns = SEVERAL_ROW.columns(rows, width=width, K=self.predictors)
+            columns = MULTI_PREDICTOR_ROW.columns(rows, width=width, K=self.predictors)
             columns.bound[:] = bounds[which]
             self.grouped.seen.fill_centre(columns, self.grouped.seen.of(block, state), block.y)
 
@@ -271,7 +271,7 @@ class MixedModel(GroupedParameters):
         groups = " and ".join(f"{one.groups:,} of {one.name}" for one in self.groupings)
         return f"common parameters and scales together, then each group by itself: {groups}"
 
-    def laplace_law(self) -> tuple[LaplaceLaw | None, Any]:
+    def laplace_gaussian(self) -> tuple[LaplaceGaussian | None, Any]:
         return law_of_shared(self), SharedParameters(self)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:

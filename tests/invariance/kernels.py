@@ -116,7 +116,7 @@ def firefly(problem: Problem) -> Mover:
 _COMMON, _EFFECTS, _SCALES = 1.0, 2.0, 3.0
 
 
-@part(Step, cache=False)
+@part(Step)
 def _one_move(rng, place, model, stream, own, work, statistics):
     """What `tunamh.groups.sweep` does for every factor, but one of the three moves alone: that of ``knobs[2]``."""
     model, knobs = under_prior(model, own.log_prior, own.prior_hyper), own.knobs
@@ -168,7 +168,7 @@ def sweep(*, full: bool = False, rho: float = 0.0) -> Ready:
 
 
 def learned(problem: Problem) -> Mover:
-    """Common parameters and scales by a law of their own, as `tunamh.groups.learned_law` makes it: here any law at all."""
+    """Common parameters and scales by a law of `tunamh.groups.learned_law`: here any law at all."""
     target = problem.target
     if any(known for _, _, known in problem.structure.factors) and target.scale_priors.tau_at >= 0:
         raise LeftOut

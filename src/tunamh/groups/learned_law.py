@@ -26,7 +26,7 @@ import numpy as np
 
 from ..chains.loop import ChainState, advance, setup_of
 from ..process.stages import announce
-from ..rows.stream import open_stream
+from ..rows.supply import open_stream
 from .centre import Centre
 from .common_gaussian import STEP
 from .quadratic import convex_factors, inverses, positive, precision_at

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._arguments import shown
+from .._arguments import explained, shown
 from ..groups import MixedModel
 from ..rows.table_source import Tables
 from ..targets import GLM
@@ -20,6 +20,7 @@ from .variables import as_columns, refuse_unknown
 _CHOICES = {"missing": ("error", "drop"), "redundant": ("error", "keep")}
 
 
+@explained
 def regression(
     formula: str,
     data: Any,

@@ -188,7 +188,7 @@ def warn_of_single_rows(groupings: list[Grouping]) -> None:
             warnings.warn(
                 f"every row is a group of its own in {one.name}: the data hardly tell its effects from the errors, and "
                 "chains move slowly. Are these the codes you meant?",
-                stacklevel=4,
+                stacklevel=5,
             )
 
 
@@ -202,5 +202,5 @@ def _warn_of_uncentred(name: str, Z: np.ndarray, columns: list[str]) -> None:
         warnings.warn(
             f"column {column} of the effects of {name} lies far from zero for its spread: its slopes and the "
             "intercepts are then almost one, and chains move slowly. Centre the column.",
-            stacklevel=6,
+            stacklevel=7,
         )

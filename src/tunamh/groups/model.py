@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._arguments import flag
+from .._arguments import explained, flag
 from ..acceptance.grouped import BOUND, ROW
 from ..errors import NotApplicable
 from ..laplace.gaussian import LaplaceLaw
@@ -65,6 +65,7 @@ class MixedModel(GroupedParameters):
     search_start: Point | None = None
     """Where the search for a mode begins; None: at the mode without groups."""
 
+    @explained
     def __init__(
         self,
         X: Any,

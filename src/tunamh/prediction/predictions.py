@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import flag, number_between, shown, whole_number
+from .._arguments import explained, flag, number_between, shown, whole_number
 from ..errors import NotApplicable, Text
 from ..formula.errors import FormulaError, listed
 from .fitted import Fitted, Groups
@@ -18,6 +18,7 @@ _KINDS = ("mean", "response", "linear")
 _NEW_LEVELS = ("error", "population", "draw")
 
 
+@explained
 def predict(
     posterior: Any,
     new_data: Any,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import whole_number
+from .._arguments import explained, whole_number
 from ..errors import NotApplicable
 from ..formula.errors import FormulaError
 from ..groups import MixedModel
@@ -39,6 +39,7 @@ _POSITIVE = ("scale", "df", "shape", "dispersion", "precision")
 _PROBABILITIES = ("inflation", "positive")
 
 
+@explained
 def prior_predictive(model: Any, data: Any, *, draws: int = 500, rows: int = 1000, rng: Any = None) -> Any:
     """Simulate responses from the prior, before the data are seen.
 

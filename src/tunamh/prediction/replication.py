@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import flag, whole_number
+from .._arguments import explained, flag, whole_number
 from ..errors import NotApplicable
 from ..formula import FormulaModel
 from ..formula.errors import FormulaError
@@ -23,6 +23,7 @@ from .new_rows import Given, NewRows
 from .predictions import Predictor
 
 
+@explained
 def replicate(
     posterior: Any,
     data: Any,
@@ -100,6 +101,7 @@ class LooEstimate:
         )
 
 
+@explained
 def loo(
     posterior: Any, data: Any, *, rows: int = 1000, draws: int | None = None, family: Any = None, rng: Any = None
 ) -> LooEstimate:

@@ -7,12 +7,13 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from .._arguments import flag, shown
+from .._arguments import explained, flag, shown
 from .contents import contents_of
 from .load import opened
 from .page import GENERATOR, rendered
 
 
+@explained
 def report(
     posterior: Any,
     path: Any = "report.html",

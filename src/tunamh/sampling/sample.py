@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import flag, has_row_labels, numbers, positive_number, seed_sequence, shown, whole_number
+from .._arguments import explained, flag, has_row_labels, numbers, positive_number, seed_sequence, shown, whole_number
 from ..acceptance.base import AcceptanceTest
 from ..chains.kernel import Kernel
 from ..results.layout import layout_of
@@ -18,6 +18,7 @@ from .destination import NewStore, Task
 from .session import Choices, carry_out
 
 
+@explained
 def sample(
     target: Target,
     *,

@@ -59,7 +59,7 @@ class Choices(NamedTuple):
 
     def made(self) -> Made:
         """Choose what was left open, and make all parts ready."""
-        target, kernel, why = choose(*self, frames=2)
+        target, kernel, why = choose(*self, frames=3)
         prepared = kernel.prepare(target)
         ready = kernel.bind(prepared)
         refuse_statistics(ready.all_statistics)

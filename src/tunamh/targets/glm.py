@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
+from .._arguments import explained
 from ..compiled import Part
 from ..priors import Flat, ReadyPrior, as_prior
 from ..priors.laws import LAPLACE, NORMAL, Laws, ReadyIndependent
@@ -91,6 +92,7 @@ class GLM(Regression):
     repeated: bool = False
     """Whether a row stands for many that are equal, its weight being their number."""
 
+    @explained
     def __init__(
         self,
         X: Any,

@@ -55,8 +55,9 @@ class GroupEffects:
         settle(self, correlation=moderate_number("correlation", self.correlation, 0.1, 1e6))
         if self.codes is None or isinstance(self.codes, bytes | dict):
             raise _no_column(self.codes)
-        if self.name is not None and not (isinstance(self.name, str) and self.name):
-            raise TypeError(f"name must be a text that is not empty, got {shown(self.name)}.")
+        name: Any = self.name
+        if name is not None and not (isinstance(name, str) and name):
+            raise TypeError(f"name must be a text that is not empty, got {shown(name)}.")
         for one in self.scale if isinstance(self.scale, list | tuple) else [self.scale]:
             refuse_flat("scale", one)
             if not (one is None or isinstance(one, PositivePrior)) and not isinstance(one, int | float):

@@ -50,8 +50,9 @@ def report(
     --------
     >>> tunamh.report(posterior, "flights.html", title="Which carriers are late?")
     """
-    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, such as 0.95, got {shown(level)}.")
+    given: Any = level
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < 1:
+        raise ValueError(f"level must lie between 0 and 1, such as 0.95, got {shown(given)}.")
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be text, got {shown(title)}.")
     place = Path(os.fspath(path))

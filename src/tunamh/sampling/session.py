@@ -43,7 +43,8 @@ class Choices(NamedTuple):
     kernel: Kernel | None = None
 
     def checked(self) -> Choices:
-        target, test, proposal, control, kernel = self
+        asked: tuple[Any, ...] = self
+        target, test, proposal, control, kernel = asked
         if not isinstance(target, Target):
             raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
         if test is not None and (isinstance(test, type | Kernel) or not offers(test, Deciding)):

@@ -22,7 +22,7 @@ from .errors import FormulaError, listed
 from .evaluate import Values
 from .further import described_by, split_further
 from .group_priors import parts_of, split_scales
-from .learning import Learned, completed, first_look, second_look
+from .learning import Learned, completed, first_look, refuse_second_intercept, second_look
 from .learning import learned as learned_side
 from .left_side import learned_response
 from .model import FormulaModel, GroupSide, group_name
@@ -43,6 +43,7 @@ def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel,
     """What is learned from rows in memory, of the columns, and of further predictors."""
     response, _ = learned_response(asked.response, rows.values({}), family)
     common = learn_side(asked.right, rows, hide_intercept=family.cutpoints_are_intercepts)
+    refuse_second_intercept(common.side)
     further = {name: learn_side(terms, rows) for name, terms in asked.others.items()}
     model = FormulaModel(
         asked.text,

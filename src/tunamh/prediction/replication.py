@@ -57,7 +57,9 @@ def replicate(
     DataTree
         Groups for ArviZ: ``observed_data``, ``constant_data`` (the columns of the predictors), ``posterior_predictive``
         (simulated responses) and ``log_likelihood``. The log likelihood has all constants, and is that of a single
-        response, whatever its weight. The coordinate ``row`` has the row numbers of the subsample in the data, and the
+        response, whatever its weight. Classes that are numbers are the numbers of the data. Classes with names are
+        numbered from 0, because ArviZ draws numbers only; the attribute ``classes`` of the variable has their names.
+        The coordinate ``row`` has the row numbers of the subsample in the data, and the
         attribute ``rows`` says how many of how many rows these are.
     """
     extend = flag("extend", extend)
@@ -194,16 +196,29 @@ def replicated(
     attributes = {**library_attributes(), "rows": f"{len(picked):,} of {n_rows:,} rows, drawn at random"}
     if len(picked) == n_rows:
         attributes["rows"] = f"all {n_rows:,} rows"
+    y, told = _classes(fitted, np.concatenate(parts.pop("y")))
     tree = {
         "posterior": kept,
-        "observed_data": xarray.Dataset({name: ("row", np.concatenate(parts.pop("y")))}, {"row": picked}, attributes),
+        "observed_data": xarray.Dataset({name: ("row", y, told)}, {"row": picked}, attributes),
         "constant_data": _constant_data(formula, some, picked, attributes),
     }
     for key, own in parts.items():
         if own:
             values = np.concatenate(own, axis=1).reshape(kept.sizes["chain"], kept.sizes["draw"], -1)
-            tree[key] = xarray.Dataset({name: (("chain", "draw", "row"), values)}, coords, attributes)
+            values, more = _classes(fitted, values) if key == RESPONSES else (values, {})
+            tree[key] = xarray.Dataset({name: (("chain", "draw", "row"), values, more)}, coords, attributes)
     return xarray.DataTree.from_dict(tree), n_rows, weights
+
+
+def _classes(fitted: Fitted, codes: np.ndarray) -> tuple[np.ndarray, dict[str, str]]:
+    """Classes that are numbers as the data have them; those with names by number, as ArviZ draws numbers only."""
+    classes = fitted.classes
+    if classes is None:
+        return codes, {}
+    numbered = codes.astype(np.int64)
+    if classes.dtype.kind == "i":
+        return classes[numbered], {}
+    return numbered, {"classes": ", ".join(f"{k}: {name}" for k, name in enumerate(classes))}
 
 
 def _constant_data(formula: FormulaModel, some: Frame, picked: np.ndarray, attributes: dict[str, Any]) -> Any:

@@ -131,6 +131,7 @@ class GLM(Regression):
         self._settle(
             given_family=given,
             given_rows=rows,
+            given_trials=_trials_told(trials),
             row_layout=row_layout,
             recentred=recentred,
             observations=observations,
@@ -159,6 +160,9 @@ class GLM(Regression):
 
     given_rows: Observations
     """The observations as a user gave them; `observations` are those that the family makes of them."""
+
+    given_trials: float | bool
+    """The number of trials where it is one for all rows; True where rows have their own; False without trials."""
 
     recentred: list[Recentred]
     coefficient_prior: ReadyPrior
@@ -387,6 +391,10 @@ class _Search(NamedTuple):
 
     modes: list[Mode]
     supported: np.ndarray | None
+
+
+def _trials_told(trials: Any) -> float | bool:
+    return float(trials) if isinstance(trials, int | float | np.number) else trials is not None
 
 
 def _recentred_out(points: np.ndarray, recentred: list[Recentred]) -> np.ndarray:

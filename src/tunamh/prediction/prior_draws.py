@@ -35,8 +35,8 @@ from ..targets.base import Target
 from .fitted import Fitted
 from .replication import RESPONSES, replicated
 
-_POSITIVE = ("scale", "df", "shape", "dispersion", "precision")
-_PROBABILITIES = ("inflation", "positive")
+POSITIVE = ("scale", "df", "shape", "dispersion", "precision")
+PROBABILITIES = ("inflation", "positive")
 
 
 @explained
@@ -104,9 +104,9 @@ def _draws_of(model: Any, n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _parameter(extra: Any, laws: Laws, n: int, rng: np.random.Generator) -> np.ndarray:
-    if extra.labels is None and extra.name in _POSITIVE:
+    if extra.labels is None and extra.name in POSITIVE:
         return draws_from(laws, n, rng, names=[extra.name], positive=True)
-    if extra.labels is None and extra.name in _PROBABILITIES:
+    if extra.labels is None and extra.name in PROBABILITIES:
         return rng.random((n, 1))  # whose prior is uniform, as no other can be given
     raise NotApplicable(f"draws from the prior of {extra.name} are not offered.")
 

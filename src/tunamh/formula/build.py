@@ -136,7 +136,7 @@ def target_of(
         found = GLM(table, y, family, predictors=others or None, **common)
     if redundant == "error":
         found = _without_redundant(found, model)
-    return found.from_formula(model)
+    return found.from_formula(model, rows.places_of_some())
 
 
 def regression_of_tables(asked: Read, tables: Any, family: Any, prior: Any, missing: str, redundant: str) -> GLM:

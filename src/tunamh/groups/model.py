@@ -23,6 +23,7 @@ from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import SEVERAL_ROW, pack_hyper
 from ..targets.observations.inputs import RowExtras, censoring
+from ..targets.observations.seen import SeenResponses, seen_responses
 from ..targets.parts import no_distance
 from .centre import Centre
 from .effect_columns import with_groups
@@ -153,9 +154,13 @@ class MixedModel(GroupedParameters):
     origin: dict[str, Any] | None = None
     """Where a target comes from, in plain values that are kept with its results."""
 
-    def from_formula(self, formula: Any) -> Self:
+    def from_formula(self, formula: Any, kept_rows: np.ndarray | None = None) -> Self:
         """The same model, which knows the formula that it was made from."""
-        return self._with(formula=formula)
+        return self._with(formula=formula, kept_rows=kept_rows)
+
+    @property
+    def seen_responses(self) -> SeenResponses | None:
+        return seen_responses(self.base.given_rows, self.formula, self.kept_rows, self.given_family)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
         """Return the same model, with a description of its data source (kept with the results)."""

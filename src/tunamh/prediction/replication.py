@@ -14,7 +14,7 @@ from ..formula import FormulaModel
 from ..formula.errors import FormulaError
 from ..formula.syntax import columns_in
 from ..formula.variables import as_columns, read
-from ..results.tree import library_attributes
+from ..results.observed import attributes_of_rows, classes_told, free_name
 from ..rows.table_source import Tables
 from ..tables.columns import Numbers
 from ..tables.frames import Frame, complete_rows
@@ -189,13 +189,11 @@ def replicated(
         if DENSITIES in wanted:
             shape = len(fitted.picked), chunk.n_rows
             parts[DENSITIES].append(np.broadcast_to(fitted.responses.log_density(chunk.y, eta, p), shape))
-    name, weighted = str(formula.response.node), formula.beside.get("weights")
+    name, weighted = free_name(str(formula.response.node)), formula.beside.get("weights")
     weights = None if weighted is None else formula.values(some, list(columns_in(weighted))).numbers(weighted)
     kept = fitted.picked_posterior()
     coords = {"chain": kept["chain"].values, "draw": kept["draw"].values, "row": picked}
-    attributes = {**library_attributes(), "rows": f"{len(picked):,} of {n_rows:,} rows, drawn at random"}
-    if len(picked) == n_rows:
-        attributes["rows"] = f"all {n_rows:,} rows"
+    attributes = attributes_of_rows(len(picked), n_rows)
     y, told = _classes(fitted, np.concatenate(parts.pop("y")))
     tree = {
         "posterior": kept,
@@ -218,7 +216,7 @@ def _classes(fitted: Fitted, codes: np.ndarray) -> tuple[np.ndarray, dict[str, s
     numbered = codes.astype(np.int64)
     if classes.dtype.kind == "i":
         return classes[numbered], {}
-    return numbered, {"classes": ", ".join(f"{k}: {name}" for k, name in enumerate(classes))}
+    return numbered, classes_told(classes.tolist())
 
 
 def _constant_data(formula: FormulaModel, some: Frame, picked: np.ndarray, attributes: dict[str, Any]) -> Any:
@@ -228,14 +226,8 @@ def _constant_data(formula: FormulaModel, some: Frame, picked: np.ndarray, attri
     columns = {}
     for name, one in read(some, formula.predictor_columns).items():
         values = one.values if isinstance(one, Numbers) else np.asarray(one.levels)[one.codes]
-        columns[_free(name)] = ("row", values)
+        columns[free_name(name)] = ("row", values)
     return xarray.Dataset(columns, {"row": picked}, attributes)
-
-
-def _free(name: str) -> str:
-    """A name that a file can have, and that is not the dimension's."""
-    name = name.replace("/", "÷")
-    return f"{name}_" if name == "row" else name
 
 
 def _subsample(formula: FormulaModel, data: Any, rows: int, rng: np.random.Generator) -> tuple[Frame, np.ndarray, int]:

@@ -21,6 +21,7 @@ from ..process.interrupts import HeldInterrupts
 from ..process.progress import Progress
 from ..process.stages import Report, announce, watching
 from ..results.layout import layout_of, refuse_unwritable
+from ..results.observed import add_observed
 from ..results.tree import ChainResult, add_summaries, import_what_the_end_needs, refuse_statistics
 from ..rows.supply import NO_ROWS
 from ..store import Store
@@ -116,6 +117,8 @@ def carry_out(
                 memories = [run.state.chain.memory for run in runs]
                 add = partial(add_summaries, posterior, made.given, made.target, made.kernel.summaries, memories)
                 complaints += attempt("the group effects could not be summed up", add)
+            add_responses = partial(_add_responses, posterior, made.given)
+            complaints += attempt("the group observed_data could not be added", add_responses)
             if settings["stopped"] == "interrupted":
                 complaints.insert(0, UserWarning(f"interrupted: {told}"))
             if settings["stopped"] == "finished" and task.until is not None:
@@ -124,6 +127,10 @@ def carry_out(
             for complaint in complaints:
                 warn(complaint, posterior)
     return posterior
+
+
+def _add_responses(posterior: Any, given: Target) -> None:
+    add_observed(posterior, given.seen_responses)
 
 
 def _within(clock: Clock, ctrl_c: HeldInterrupts, gathered: Any) -> AbstractContextManager[Any]:

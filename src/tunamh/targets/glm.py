@@ -36,6 +36,7 @@ from .observations.distinct import distinct
 from .observations.inputs import RowExtras, censoring, censoring_told, check_weights, observe
 from .observations.observed import Observations
 from .observations.row_layout import column_names
+from .observations.seen import SeenResponses, seen_responses
 from .parts import Parts
 from .regression import Regression
 from .search.many_starts import modes_from_many_starts
@@ -177,9 +178,9 @@ class GLM(Regression):
     origin: dict[str, Any] | None = None
     """Where a target comes from, in plain values that are kept with its results."""
 
-    def from_formula(self, formula: Any) -> Self:
+    def from_formula(self, formula: Any, kept_rows: np.ndarray | None = None) -> Self:
         """Return the same regression, with the formula it was made from."""
-        return self._with(formula=formula)
+        return self._with(formula=formula, kept_rows=kept_rows)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
         """Return the same regression, with a description of its data source (kept with the results)."""
@@ -188,6 +189,10 @@ class GLM(Regression):
     @property
     def description(self) -> dict[str, Any] | None:
         return regression_as_json(self)
+
+    @property
+    def seen_responses(self) -> SeenResponses | None:
+        return seen_responses(self.given_rows, self.formula, self.kept_rows, self.given_family)
 
     # ------------------------------------------------------------------------------- what a user calls parameters
 

@@ -21,7 +21,7 @@ from .errors import (
 )
 from .formula import FormulaError, regression
 from .groups import GroupEffects, MixedModel
-from .prediction import loo, predict, prior_predictive, replicate
+from .prediction import loo, predict, prior_predictive, prior_summary, replicate
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .proposals.across_modes import AcrossModes
@@ -154,6 +154,7 @@ __all__ = [
     "open_rows",
     "predict",
     "prior_predictive",
+    "prior_summary",
     "priors",
     "read_store",
     "regression",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._arguments import flag
+from .._arguments import explained, flag
 from ..acceptance.grouped import BOUND, ROW
 from ..errors import NotApplicable
 from ..laplace.gaussian import LaplaceGaussian
@@ -23,6 +23,7 @@ from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import MULTI_PREDICTOR_ROW, pack_hyper
 from ..targets.observations.inputs import RowExtras, censoring
+from ..targets.observations.seen import SeenResponses, seen_responses
 from ..targets.parts import no_distance
 from .centre import Centre
 from .effect_columns import with_groups
@@ -68,6 +69,7 @@ class MixedModel(GroupedParameters):
     search_start: Point | None = None
     """Where the search for a mode begins; None: at the mode without groups."""
 
+    @explained
     def __init__(
         self,
         X: Any,
@@ -155,9 +157,13 @@ class MixedModel(GroupedParameters):
     origin: dict[str, Any] | None = None
     """Where a target comes from, in plain values that are kept with its results."""
 
-    def from_formula(self, formula: Any) -> Self:
+    def from_formula(self, formula: Any, kept_rows: np.ndarray | None = None) -> Self:
         """The same model, which knows the formula that it was made from."""
-        return self._with(formula=formula)
+        return self._with(formula=formula, kept_rows=kept_rows)
+
+    @property
+    def seen_responses(self) -> SeenResponses | None:
+        return seen_responses(self.base.given_rows, self.formula, self.kept_rows, self.given_family)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
         """Return the same model, with a description of its data source (kept with the results)."""

@@ -32,6 +32,7 @@ def regression_as_json(target: GLM) -> dict[str, Any]:
         },
         "classes": _classes(target),
         **({"censored": True} if rows.has_censoring else {}),
+        **({"trials": target.given_trials} if target.given_trials and target.formula is None else {}),
         **_formula(target),
     }
 

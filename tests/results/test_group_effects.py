@@ -227,6 +227,19 @@ def test_files_have_the_same_tables(slopes, tmp_path):
         pd.testing.assert_frame_equal(tunamh.group_scales(found), tunamh.group_scales(slopes))
 
 
+def test_a_part_of_the_levels_has_a_table_without_rows(slopes):
+    some = xarray.DataTree.from_dict(
+        {"posterior": slopes.posterior.to_dataset().sel(airport__factor_dim=["JFK", "LGA"])}
+    )
+    table = tunamh.group_effects(some, "airport", term="x")
+    assert list(table["level"]) == ["JFK", "LGA"]
+    assert table["rows"].isna().all()
+    plain = mixed()
+    plain["posterior"] = xarray.DataTree(plain.posterior.to_dataset().isel(group_effect_parameter=slice(5)))
+    with pytest.raises(tunamh.NotApplicable, match="has 5 group effects, its model has another number"):
+        tunamh.group_effects(plain)
+
+
 def test_many_levels_are_ranked_on_fewer_draws(monkeypatch, slopes):
     monkeypatch.setattr("tunamh.results.group_effects._MOST_RANKED", 0)
     monkeypatch.setattr("tunamh.results.group_effects._VALUES_AT_ONCE", 600)  # two levels at once
@@ -245,6 +258,9 @@ def test_numbers_are_rounded_for_the_eye_only(slopes):
     assert len(repr(table["mean"].iloc[0]).rstrip(")").split(".")[1]) > 6
     assert max(len(word.split(".")[1]) for word in repr(table).split() if "." in word) <= 4
     assert "JFK" in table._repr_html_()
+    best = table.sort_values("rank").query("term == 'x'").head(2)  # as readable as the table: all columns, few digits
+    assert "..." not in repr(best)
+    assert max(len(word.split(".")[1]) for word in repr(best).split() if "." in word) <= 4
 
 
 def test_names_that_are_not_there_are_listed(slopes):

@@ -31,13 +31,14 @@ _INTERCEPT = "Intercept"
 class Effects:
     """The effects of one column, for every level of a factor: intercepts, or slopes.
 
-    ``draws`` is (chain, draw, level). It is None if the run kept only the ``moments``. ``coefficient``, (chain, draw),
-    is the common coefficient of the same column; None if there is none.
+    ``names`` are those of `tunamh.summary`. ``draws`` is (chain, draw, level). It is None if the run kept only the
+    ``moments``. ``coefficient``, (chain, draw), is the common coefficient of the same column; None if there is none.
     """
 
     factor: str
     term: str
     levels: list[str]
+    names: list[str]
     rows: np.ndarray | None
     draws: np.ndarray | None
     moments: Moments | None
@@ -155,17 +156,20 @@ class GroupedResult:
         group = None if kept or not summed_effects(self.tree) else self.tree["group_effects"]
         for factor in self.factors:
             own = [block for block in self.blocks if block.factor == factor]
-            terms = iter([term for block in own for term in block.terms])
+            terms = [term for block in own for term in block.terms]
             for values in self._variables(EFFECT, factor, within=group):
                 levels = [str(level) for level in values[values.dims[-1]].values.tolist()]
+                inner = [str(label) for label in values[values.dims[2]].values.tolist()] if values.ndim == 4 else [""]
                 before = ("chain", "draw") if kept else ("chain", "statistic")
                 array = values.transpose(*before, ...).values
                 flat = array.reshape(*array.shape[:2], -1, array.shape[-1])
-                for k in range(flat.shape[2]):
+                for k, label in enumerate(inner):
+                    names = [f"{values.name}[{label}{', ' * bool(label)}{level}]" for level in levels]
                     draws = flat[:, :, k] if kept else None
                     moments = None if kept else self._moments(values, flat[:, :, k])
                     beside = self._coefficient(values, k) if kept else None
-                    yield Effects(factor, next(terms), levels, own[0].rows, draws, moments, beside)
+                    rows = own[0].rows if own[0].levels == len(levels) else None  # some levels were cut out
+                    yield Effects(factor, terms.pop(0), levels, names, rows, draws, moments, beside)
 
     @staticmethod
     def _moments(values: Any, flat: np.ndarray) -> Moments:
@@ -193,6 +197,8 @@ class GroupedResult:
         if not arrays:
             return
         labels = [str(one) for one in arrays[0][arrays[0].dims[-1]].values.tolist()]
+        if len(labels) != sum(block.levels * len(block.columns) for block in self.blocks):
+            raise NotApplicable(f"the result has {len(labels):,} group effects, its model has another number of them.")
         before = ("chain", "draw") if kept else ("chain",)
         numbers = [one.transpose(*before, ...).values for one in arrays]
         at = 0
@@ -203,7 +209,7 @@ class GroupedResult:
                 levels = [_level(label, block.name, column) for label in labels[which]]
                 own = [one[..., which] for one in numbers]
                 draws, moments = (own[0], None) if kept else (None, (own[0], own[1]))
-                yield Effects(block.factor, block.terms[k], levels, block.rows, draws, moments)
+                yield Effects(block.factor, block.terms[k], levels, labels[which], block.rows, draws, moments)
             at += block.levels * q
 
     # ------------------------------------------------------------------------------------------------- covariances

@@ -154,7 +154,7 @@ class Statistics:
 def statistics(one: Effects, probability: float, best: str = "largest") -> Statistics:
     if one.draws is None:
         assert one.moments is not None
-        return _from_moments(*one.moments, probability)
+        return from_moments(*one.moments, probability)
     flat = one.draws.reshape(-1, one.draws.shape[-1])
     parts = [_marginal(part, probability) for part in _some_levels(flat)]
     mean, sd, ends, half, positive = (np.concatenate(columns) for columns in zip(*parts, strict=True))
@@ -186,7 +186,7 @@ def _ranks(flat: np.ndarray, probability: float, best: str) -> tuple[np.ndarray,
     return ranks.mean(axis=0), ends.T, (ranks == 1).mean(axis=0)
 
 
-def _from_moments(mean: np.ndarray, sd: np.ndarray, probability: float) -> Statistics:
+def from_moments(mean: np.ndarray, sd: np.ndarray, probability: float) -> Statistics:
     """Mean and variance over all chains, from those of every chain; intervals of a normal distribution."""
     from scipy.special import ndtr, ndtri
 
@@ -218,7 +218,7 @@ def interval_names(probability: float) -> tuple[str, str]:
 def _table(effects: list[Effects], numbers: list[Statistics], probability: float) -> Any:
     import pandas as pd
 
-    from .table import SummaryTable
+    from .table import GroupTable
 
     low, high = interval_names(probability)
     parts = [
@@ -241,7 +241,7 @@ def _table(effects: list[Effects], numbers: list[Statistics], probability: float
         )
         for one, own in zip(effects, numbers, strict=True)
     ]
-    table = SummaryTable(pd.concat(parts, ignore_index=True))
+    table = GroupTable(pd.concat(parts, ignore_index=True))
     table.attrs["notes"] = [_NO_DRAWS] if any(one.draws is None for one in effects) else []
     unit = decimals_of(min((float(np.nanmedian(own.sd)) for own in numbers), default=0.0))
     table.attrs["decimals"] = {

@@ -150,13 +150,13 @@ def numbers_of(draws: np.ndarray, probability: float) -> Numbers:
 def _table(quantities: list[Quantity], notes: list[str], probability: float) -> Any:
     import pandas as pd
 
-    from .table import SummaryTable
+    from .table import GroupTable
 
     numbers = [numbers_of(one.draws, probability) for one in quantities]
     named = pd.DataFrame([(one.group, one.term, one.quantity) for one in quantities])
     named.columns = pd.Index(["group", "term", "quantity"])
     columns = ["mean", "sd", *interval_names(probability)]
-    table = SummaryTable(pd.concat([named, pd.DataFrame(numbers, columns=columns)], axis=1))
+    table = GroupTable(pd.concat([named, pd.DataFrame(numbers, columns=columns)], axis=1))
     table.attrs["notes"] = notes
     typical = float(np.median([one.sd for one in numbers if one.sd > 0] or [0.0]))
     table.attrs["decimals"] = dict.fromkeys(columns, max(3, decimals_of(typical)))  # a share has three

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
 import pandas as pd
 
@@ -29,3 +30,11 @@ class SummaryTable(pd.DataFrame):
     def _repr_html_(self) -> str | None:
         shown = self._rounded._repr_html_()
         return None if shown is None else shown + "".join(f"<p>{escape(line)}</p>" for line in self._notes)
+
+
+class GroupTable(SummaryTable):
+    """A table of groups. What is cut out of it or sorted is one too, with the same decimals and lines."""
+
+    @property
+    def _constructor(self) -> Any:
+        return GroupTable

@@ -119,7 +119,7 @@ def run_session(
                     add_summaries, posterior, sampler.user_target, sampler.target, sampler.kernel.summaries, memories
                 )
                 complaints += attempt("the group effects could not be summed up", add)
-            add_responses = partial(_add_responses, posterior, made.given)
+            add_responses = partial(_add_responses, posterior, sampler.user_target)
             complaints += attempt("the group observed_data could not be added", add_responses)
             if settings["stopped"] == "interrupted":
                 complaints.insert(0, UserWarning(f"interrupted: {told}"))

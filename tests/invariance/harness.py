@@ -24,7 +24,7 @@ from tunamh.chains.kernel import ReadyKernel
 from tunamh.chains.loop import ChainSetup, ChainState, compile_parts, setup_of, told_of, walk_of
 from tunamh.compiled import NO_FAULT, Kept, Outcome, Part, run_role
 from tunamh.compiled.vector import copy_into
-from tunamh.rows.stream import open_stream
+from tunamh.rows.supply import open_stream
 from tunamh.sampling.session import Choices
 
 # ------------------------------------------------------------------------------------------------- reference draws
@@ -106,7 +106,7 @@ class Mover:
         """What `tunamh.sample` would set up; all None: what it would choose."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = Choices(target, test, proposal, control).checked().made()
+            made = Choices(target, test, proposal, control).checked().sampler()
         return cls.ready(made.target, made.ready, target)
 
     @classmethod

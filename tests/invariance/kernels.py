@@ -13,14 +13,14 @@ import tunamh
 from problems import STRUCTURES, Problem
 from tunamh.acceptance.firefly import FlyMC
 from tunamh.compiled import NO_FAULT, Step, fixed, part, under_prior
+from tunamh.compiled.references import address_of, keep_until_here
 from tunamh.compiled.vector import copy_into
 from tunamh.groups.conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
 from tunamh.groups.kernel_common import FactorTurn
 from tunamh.groups.layout import common_of, factor_of
+from tunamh.groups.learned_law import LearnedLaw
 from tunamh.groups.levels import LeveledRegression, may_have_groups
-from tunamh.groups.move_common import move_common
-from tunamh.groups.move_effects import move_effects
-from tunamh.groups.move_scales import move_scales
+from tunamh.groups.roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_SCALES, move_at, scales_at
 from tunamh.groups.sweep import _lengths_of, _slope_given_others
 from tunamh.priors.mixtures import HORSESHOE
 from tunamh.targets.scale_mixtures.known_error import GivenScalesTarget
@@ -120,7 +120,7 @@ _COMMON, _EFFECTS, _SCALES = 1.0, 2.0, 3.0
 def _one_move(rng, place, model, stream, own, work, statistics):
     """What `tunamh.groups.sweep` does for every factor, but one of the three moves alone: that of ``knobs[2]``."""
     model, knobs = under_prior(model, own.log_prior, own.prior_hyper), own.knobs
-    hyper = model.data.hyper
+    hyper, parts = model.data.hyper, own.parts
     common = common_of(hyper)
     state, there = place.here, place.there
     copy_into(there, state)
@@ -136,19 +136,21 @@ def _one_move(rng, place, model, stream, own, work, statistics):
             displaced_by_others(factor, lengths, away)
         slopes_given_others(factor, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
-        turn = FactorTurn(factor, common, model, work, state, there, kappa, slope, given, away, False, knobs[1])
+        turn = FactorTurn(factor, common, model, work, state, there, kappa, slope, given, away, False, knobs[1], parts)
+        address = address_of(turn)
         if knobs[2] == _COMMON:
-            move = move_common(rng, turn)
+            move = move_at(parts[MOVE_COMMON])(rng, address)
             fault = move.fault
         elif knobs[2] == _EFFECTS:
             for j in range(common.p):
                 b[j] = state[j] - common.centre[j]
             fill_given(factor, kappa, b, given)
-            move = move_effects(rng, turn)
+            move = move_at(parts[MOVE_EFFECTS])(rng, address)
             fault = move.fault
         elif not factor.known:
-            fault = move_scales(rng, turn)
+            fault = scales_at(parts[MOVE_SCALES])(rng, address)
             copy_into(there, state)
+        keep_until_here(turn)
         if fault != NO_FAULT:
             return fault
     return NO_FAULT
@@ -165,6 +167,17 @@ def one_move(which: float) -> Ready:
 
 def sweep(*, full: bool = False, rho: float = 0.0) -> Ready:
     return lambda problem: _swept(problem.target, problem.target, knobs=fixed([float(full), rho]))
+
+
+def learned(problem: Problem) -> Mover:
+    """Common parameters and scales by a law of `tunamh.groups.learned_law`: here any law at all."""
+    target = problem.target
+    if any(known for _, _, known in problem.structure.factors) and target.scale_priors.tau_at >= 0:
+        raise LeftOut
+    roots = [1.3 * numbers.root for numbers in target.factors]
+    offsets = [np.linspace(-0.7, 0.5, len(root)) for root in roots]
+    target = target._with(learned=LearnedLaw(target.centre, roots, offsets))
+    return _swept(target, target)
 
 
 # ---------------------------------------------------------------------------------------------------------- the tables
@@ -185,6 +198,7 @@ OF_GROUPS: dict[str, Ready] = {
     "sweep": sweep(),
     "sweep, nearer": sweep(rho=0.7),
     "sweep, all rows": sweep(full=True),
+    "sweep, learned law": learned,
     "common move": one_move(_COMMON),
     "groups' own move": one_move(_EFFECTS),
     "scales' move": one_move(_SCALES),

@@ -479,9 +479,11 @@ def test_the_picture_of_coefficients_is_about_the_common_one(slopes):
     plt.close("all")
 
 
-def test_many_levels_lie_side_by_side():
+@pytest.mark.parametrize("drawn", [3000, 50])
+def test_many_levels_lie_side_by_side(drawn, monkeypatch):
     import matplotlib.pyplot as plt
 
+    monkeypatch.setattr("tunamh.results.caterpillar._MOST_DRAWN", drawn)
     rng = np.random.default_rng(0)
     plane = rng.integers(0, 200, 4000)
     table = pd.DataFrame({"y": rng.standard_normal(4000) + rng.standard_normal(200)[plane], "plane": plane})
@@ -489,7 +491,9 @@ def test_many_levels_lie_side_by_side():
     posterior = tunamh.sample(model, draws=100, tune=100, chains=1, rng=1)
     ax = tunamh.plot_group_effects(posterior)
     found = tunamh.group_effects(posterior).sort_values("mean")
-    np.testing.assert_allclose(ax.lines[-1].get_ydata(), found["mean"])
+    at = np.linspace(0, 199, min(200, drawn)).round().astype(int)
+    np.testing.assert_array_equal(ax.lines[-1].get_xdata(), at)
+    np.testing.assert_allclose(ax.lines[-1].get_ydata(), found["mean"].iloc[at])
     assert ax.texts[0].get_text() == f"highest: {', '.join(found['level'].iloc[::-1][:4])}"
     assert ax.texts[1].get_text() == f"lowest: {', '.join(found['level'].iloc[:4])}"
     clear = ((found["eti89_lb"] > 0) | (found["eti89_ub"] < 0)).sum()

@@ -113,6 +113,7 @@ def test_coefficients_are_common_plus_effect(slopes):
         ("Intercept", posterior["Intercept"], posterior["1|airport"]),
         ("x", posterior["x"], posterior["x|airport"]),
         ("kind[old]", posterior["kind"].sel(kind_dim="old"), posterior["kind|airport"].sel(kind__expr_dim="old")),
+        ("kind[prop]", posterior["kind"].sel(kind_dim="prop"), posterior["kind|airport"].sel(kind__expr_dim="prop")),
     ):
         draws = flat(effect) + flat(common)[:, None]
         own = table[table["term"] == term]
@@ -156,10 +157,11 @@ def mixed(**settings):
 
 def test_a_mixed_model_has_the_same_tables():
     posterior = mixed()
-    table = tunamh.group_effects(posterior, "airport", term="x")
-    named = [f"airport[{level}]: x" for level in table["level"]]
-    draws = flat(posterior.posterior["group_effect"].sel(group_effect_parameter=named))
-    np.testing.assert_allclose(table["mean"], draws.mean(axis=0))
+    for term in ("x", "ones"):
+        table = tunamh.group_effects(posterior, "airport", term=term)
+        named = [f"airport[{level}]: {term}" for level in table["level"]]
+        draws = flat(posterior.posterior["group_effect"].sel(group_effect_parameter=named))
+        np.testing.assert_allclose(table["mean"], draws.mean(axis=0))
     np.testing.assert_array_equal(table["rows"], TABLE["airport"].value_counts()[table["level"]])
     carriers = tunamh.group_effects(posterior, "carrier")
     assert list(carriers["level"]) == list("ABCD")
@@ -407,12 +409,14 @@ def test_families_without_a_latent_variance_have_no_shares():
     assert "no shares of variance: the variance of a row of ZeroInflated" in repr(table)
 
 
-def test_known_scales_are_in_the_table():
+@pytest.mark.parametrize(("family", "row"), [(tunamh.Gaussian, 4.0), (tunamh.LogisticErrors, 4 * math.pi**2 / 3)])
+def test_known_scales_are_in_the_table(family, row):
+    """The columns of effects are divided by a known scale of `LogisticErrors` before they are sampled."""
     groups = tunamh.GroupEffects(TABLE["airport"], scale=0.7)
-    model = tunamh.MixedModel(TABLE[["x"]], TABLE["y"], tunamh.Gaussian(2.0), groups)
+    model = tunamh.MixedModel(TABLE[["x"]], TABLE["y"], family(2.0), groups)
     table = tunamh.group_scales(tunamh.sample(model, draws=50, tune=50, chains=1, rng=1))
     assert list(line(table, "airport", "sd", "Intercept")[["mean", "sd"]]) == pytest.approx([0.7, 0.0])
-    assert line(table, "airport", "share")["mean"] == pytest.approx(0.49 / 4.49)
+    assert line(table, "airport", "share")["mean"] == pytest.approx(0.49 / (0.49 + row))
 
 
 # ------------------------------------------------------------------------------------------------- lme4

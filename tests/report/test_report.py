@@ -100,6 +100,9 @@ def test_files_folders_and_what_is_in_the_way(tree, tmp_path):
         tunamh.report(tree, tmp_path / "notes.html")
     assert (tmp_path / "notes.html").read_text() == "mine"
     tunamh.report(tree, tmp_path / "notes.html", overwrite=True)
+    for name in ("run.pdf", "run.PNG", "run.md"):
+        with pytest.raises(ValueError, match=r"a report is an HTML page.*: name it run\.html"):
+            tunamh.report(tree, tmp_path / name)
     with pytest.raises(IsADirectoryError, match="name a file in it"):
         tunamh.report(tree, tmp_path)
     with pytest.raises(FileNotFoundError, match="there is no folder"):
@@ -398,6 +401,6 @@ def test_a_table_has_its_reference_levels(tmp_path):
     ],
 )
 def test_families_are_told_in_words(family, words):
-    from tunamh.targets.families.metadata import family_as_json, family_in_words
+    from tunamh.targets.families.registry import family_as_json, family_in_words
 
     assert family_in_words(family_as_json(family)) == words

@@ -17,7 +17,7 @@ import numpy as np
 
 from .._arguments import shown
 from ..errors import NotApplicable
-from ..targets.families.metadata import family_from_json
+from ..targets.families.registry import family_from_json
 from .layout import COEFFICIENT, CORRELATION, EFFECT, GROUP, GROUP_SCALE, PARAMETER, PREDICTOR, ROLE, TERM
 from .tree import summed_effects
 

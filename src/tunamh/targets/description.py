@@ -8,7 +8,7 @@ import numpy as np
 
 from .designs.with_offset import DesignWithOffset
 from .families.base import Responses
-from .families.metadata import family_as_json
+from .families.registry import family_as_json
 
 if TYPE_CHECKING:
     from .glm import GLM
@@ -33,6 +33,7 @@ def regression_as_json(target: GLM) -> dict[str, Any]:
         },
         "classes": _classes(target),
         **({"censored": True} if rows.has_censoring else {}),
+        **({"trials": target.given_trials} if target.given_trials and target.formula is None else {}),
         **_formula(target),
     }
 

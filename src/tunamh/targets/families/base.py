@@ -81,7 +81,8 @@ class BaseFamily(ABC):
 
     def settings(self) -> dict[str, Any]:
         """The fields of the dataclass, by name."""
-        return {one.name: vars(self)[one.name] for one in fields(self)} if is_dataclass(self) else {}
+        own: Any = self
+        return {one.name: vars(own)[one.name] for one in fields(own)} if is_dataclass(own) else {}
 
     def parameter_prior(self, name: str) -> Any:
         """The user's prior of a parameter; None if there is none."""

@@ -272,6 +272,8 @@ def test_names_that_are_not_there_are_listed(slopes):
         tunamh.group_effects(slopes, "carrier", term="x")
     with pytest.raises(ValueError, match="best must be one of 'largest', 'smallest', got 'highest'"):
         tunamh.group_effects(slopes, "carrier", best="highest")
+    with pytest.raises(TypeError, match=r"group_effects has no argument interval=\. Here it is ci_prob="):
+        tunamh.group_effects(slopes, "carrier", interval=0.9)
     with pytest.raises(ValueError, match="ci_prob"):
         tunamh.group_scales(slopes, ci_prob=1.5)
 

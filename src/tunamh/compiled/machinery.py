@@ -111,7 +111,8 @@ class Part(types.WrapperAddressProtocol):
         return f"{plain.__module__}:{plain.__name__}" if found else None
 
     def __wrapper_address__(self) -> int:
-        self._compile()
+        if self._address is None:
+            self._compile()
         return cast(int, self._address)
 
     def signature(self) -> Any:

@@ -11,9 +11,9 @@ import numpy as np
 from ..results.layout import Layout, Variables
 from ..tables.columns import Factor
 from .errors import FormulaError
-from .evaluate import Values, as_factor
+from .evaluation import Values, as_factor
 from .left_side import Response
-from .parse import parse_expression
+from .parser import parse_expression
 from .result_names import layout
 from .right_side import RightSide, known_codes
 from .syntax import Node, columns_in, label
@@ -80,6 +80,11 @@ class FormulaModel:
     def layout(self, variables: Variables, groupings: Sequence[Any]) -> Layout:
         """What results call the parameters: a variable for every term (`tunamh.formula.result_names`)."""
         return layout(self, variables, groupings)
+
+    @property
+    def factors(self) -> list[str]:
+        """The factor of every group term, as results name it in the attribute ``group``."""
+        return [term_label(one.by) for one in self.groups]
 
     @property
     def predictor_columns(self) -> list[str]:

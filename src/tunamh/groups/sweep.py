@@ -21,7 +21,7 @@ from ..compiled.references import address_of, keep_until_here
 from ..compiled.triangular import norm
 from ..compiled.vector import copy_into
 from ..compiled.windows import window
-from .conditionals import displaced_by_others, displacements, new_given, slopes_given_others
+from .conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
 from .kernel_common import FactorTurn, tau_of
 from .layout import MEAN, SQUARES, SUMMARY, common_of, factor_of, summary_at
 from .move_common import move_common, propose_common, times_common
@@ -33,7 +33,11 @@ PARTS = (propose_common, move_common, move_effects, move_scales)
 """In the order of their places (`tunamh.groups.roles`)."""
 
 _FULL, _RHO = range(2)  # knobs
+_ON_ALL_ROWS, _ALONE = 1.0, 2.0  # values of the first: decide on all rows; move the effects alone
 _WANTED, _GAIN = 0.5, 0.2
+
+EFFECTS_ALONE = fixed([_ALONE, 0.0])
+"""Knobs of a sweep that keeps common parameters and scales, and moves the effects alone."""
 
 _STATISTICS = (
     Statistic("accepted", OverSteps.ANY),
@@ -103,7 +107,8 @@ def _sweep(rng, place, model, stream, own, work, statistics):
     moved, lengths = np.zeros((common.all_groups, common.most_effects)), np.zeros(common.all_groups)
     rate, rows, worst, effects = 0.0, 0, 0.0, 0.0
     laplace_rate, laplace_moves = 0.0, 0.0
-    full, rho = knobs[_FULL] > 0.0, knobs[_RHO]
+    full, alone = knobs[_FULL] == _ON_ALL_ROWS, knobs[_FULL] == _ALONE
+    rho = knobs[_RHO]
     slope = np.empty(common.p)
     for f in range(common.factors):
         factor = factor_of(hyper, f)
@@ -115,7 +120,11 @@ def _sweep(rng, place, model, stream, own, work, statistics):
             displaced_by_others(factor, lengths, away)
         slopes_given_others(factor, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
-        times = times_common(factor, common)
+        times = 0 if alone else times_common(factor, common)
+        if alone:
+            for j in range(common.p):
+                slope[j] = state[j] - common.centre[j]
+            fill_given(factor, kappa, slope, given)
         turn = FactorTurn(factor, common, model, work, state, there, kappa, slope, given, away, full, rho, parts)
         address = address_of(turn)
         for _ in range(times):
@@ -132,7 +141,7 @@ def _sweep(rng, place, model, stream, own, work, statistics):
         second = move_at(parts[MOVE_EFFECTS])(rng, address)
         if second.fault != NO_FAULT:
             return second.fault
-        if not factor.known:
+        if not (factor.known or alone):
             fault = scales_at(parts[MOVE_SCALES])(rng, address)
             if fault != NO_FAULT:
                 return fault

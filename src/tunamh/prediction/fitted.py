@@ -20,8 +20,7 @@ from ..formula.terms import term_label
 from ..results.layout import COEFFICIENT, CORRELATION, EFFECT, GROUP, GROUP_SCALE, PARAMETER, PREDICTOR, ROLE, TERM
 from ..results.tree import effects_in
 from ..targets.families.links import IDENTITY
-from ..targets.families.metadata import family_from_json
-from ..targets.families.plain import as_family
+from ..targets.families.registry import as_family, family_from_json
 
 if TYPE_CHECKING:
     from ..targets.families import BaseFamily
@@ -120,6 +119,17 @@ class Fitted:
     def per_class(self) -> bool:
         """Whether there are coefficients for every class but one."""
         return self.family is not None and self.family.coefficients_per_class
+
+    @cached_property
+    def classes(self) -> np.ndarray | None:
+        """The classes of the response as the data have them, whole numbers or text; None of other responses."""
+        names = self.about.get("classes")
+        if names is None:
+            return None
+        try:
+            return np.array([int(name) for name in names])
+        except ValueError:
+            return np.array(list(map(str, names)))
 
     def draws(self, variable: str) -> np.ndarray:
         """Of a variable, the picked ones: (draws, ...)."""

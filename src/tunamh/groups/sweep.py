@@ -17,7 +17,7 @@ import numpy as np
 
 from ..acceptance.base import Memory
 from ..chains.kernel import ROWS_READ, Kernel, OverSteps, ReadyKernel, Statistic
-from ..compiled import NO_FAULT, Adapt, Step, fixed, helper, part, under_prior
+from ..compiled import NO_FAULT, Adapt, Part, Step, fixed, helper, part, under_prior
 from ..compiled.references import address_of, keep_until_here
 from ..compiled.triangular import norm
 from ..compiled.vector import copy_into
@@ -182,6 +182,9 @@ class Sweep(Kernel):
     """
 
     full: bool = False
+
+    def parts_ahead(self) -> tuple[Part, ...]:
+        return move_common, propose_common, move_effects, _sweep, move_scales
 
     def bind(self, target: Any) -> ReadyKernel:
         prior = target.base._prior

@@ -96,14 +96,15 @@ def gathered(problem: Problem) -> Mover:
 class _Firefly(Mover):
     """The bright rows are part of the state: they begin as a draw given the parameters."""
 
-    def begin(self, state: np.ndarray, memory: np.ndarray, rng: np.random.Generator) -> None:
-        model, n = self.setup.model, self.target.n_rows
+    def memory_at(self, state: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        model, n, memory = self.setup.model, self.target.n_rows, self.setup.kernel.first_memory.copy()
         energy = np.empty(n)
         model.energies(state, np.arange(n), n, model.data, energy)
         bright = rng.random(n) < -np.expm1(np.minimum(energy, 0.0))  # 1 - e^-gap, the energies being -gap
         order = np.concatenate([np.flatnonzero(bright), np.flatnonzero(~bright)])
         memory[0] = bright.sum()
         memory[1 : 1 + n], memory[1 + n : 1 + 2 * n] = order, -energy[order]
+        return memory
 
 
 def firefly(problem: Problem) -> Mover:

@@ -44,7 +44,7 @@ document.title = "TOLD" + JSON.stringify(told);
 
 def run_chromium(*options) -> subprocess.CompletedProcess:
     common = ("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--enable-logging=stderr")
-    return subprocess.run([CHROMIUM, *common, *map(str, options)], capture_output=True, text=True, timeout=120)
+    return subprocess.run([CHROMIUM, *common, *map(str, options)], capture_output=True, text=True, timeout=3600)
 
 
 @pytest.fixture(scope="module")

@@ -109,6 +109,8 @@ def test_files_of_every_kind(here, table):
         found = run("check", name, "late ~ distance + C(carrier)", "--family", "logistic")
         assert found.exit_code == 0, found.output
         assert "4 coefficients" in found.output
+    in_order = run("check", "t.parquet", "late ~ C(carrier) + distance", "--family", "logistic").output
+    assert in_order.index("C(carrier)[") < in_order.index("distance", in_order.index("coefficients:"))
     np.save("t.npy", np.column_stack([late, table["distance"]]))
     assert "2 coefficients" in run("check", "t.npy", "x0 ~ x1", "--family", "logistic").output
     np.savez("m.npz", y=late, X=RNG.standard_normal((N, 3)))

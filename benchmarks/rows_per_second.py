@@ -3,7 +3,7 @@
 In one run, nanoseconds per row of (a) a bare compiled loop that gathers random rows and takes two dot products with
 each, plain and with the same prefetch as the library, and (b) the whole TunaMH step: proposal, Poisson batch, alias
 draws, gather, energies, guard, decision; beside them a pass over all rows in order, by the thinned test and by MH.
-`tunamh.acceptance.thinned.FULL_PASS_SHARE` and `tunamh.sampling.choose.MH_PASS_SHARE` are the ratios of
+`tunamh.acceptance.thinned.FULL_PASS_SHARE` and `tunamh.sampling.choice.MH_PASS_SHARE` are the ratios of
 these to a random row.
 The same gather from float32 rows, accumulated in float64, tells what storing less would save.
 
@@ -25,7 +25,7 @@ from tunamh.chains.guard import new_work
 from tunamh.chains.loop import ChainSetup, ChainState, advance
 from tunamh.chains.metropolis import ROWS, joined
 from tunamh.compiled.vector import prefetch_row
-from tunamh.rows.stream import open_stream
+from tunamh.rows.supply import open_stream
 
 REPEATS = 7
 

@@ -26,13 +26,20 @@ Arguments
 Lengths
     Lines of files as they stand, of functions from ``def`` to the last line, functions inside functions included.
 Files that a row crosses
-    Files of the package with a function that is called while rows go from the user's arrays to a decision: a target is
-    made, and one chain of two draws is run, in a process of its own. Python functions are seen by `sys.setprofile`, in
-    all threads, but for what runs inside an import. Compiled functions cannot be seen: the files of all functions that
-    Numba compiled or loaded in that process count, and those of the compiled functions that these call by name. The
-    `DOORS`, which hold results, messages and the process, do not count.
-    "Handed all rows" is a narrower figure of the Python functions alone: files with a function of which an argument, or
-    a direct member of an argument (of a tuple, of an object's attributes), is an array with a number per row.
+    A target is made, and one chain of two draws is run, in a process of its own. A file counts if one of its functions
+    works with the rows on their way from the user's arrays to a decision:
+    - a Python function is handed an array or a table with an entry per row, or gets one back from a function that it
+      calls, or reads by its name such a member of an argument (of an object, of a tuple). To be handed an object that
+      holds rows, and not to look at them (to check a type, to name a target, to count steps), does not count;
+    - a compiled function has a parameter of one of the names `ROWS_HELD`: packed rows, a model with them, responses of
+      the rows that were drawn.
+    Python functions are seen by `sys.setprofile`, in all threads, but for what runs inside an import. Compiled
+    functions cannot be seen: those count that Numba compiled or loaded in that process, and those that these call by
+    name.
+    The `DOORS`, which hold results, messages and the process, do not count.
+Files in which anything runs
+    In the same process: all files with a function that is called, whatever it is handed. Most of them check arguments,
+    choose, compile, count or name.
 
 `tests/test_new_parts.py` shows how many files a new family or prior has to touch; nothing here measures that.
 """
@@ -63,6 +70,9 @@ MOST_ARGUMENTS, MOST_LINES = 8, 60
 DOORS = {"report", "results", "result", "convergence", "process", "blas", "forks", "interrupts", "notebook", "progress"}
 DOORS |= {"errors", "store", "cli"}
 """Files or folders of these names, underscores apart, that rows do not cross."""
+
+ROWS_HELD = {"rows", "data", "model", "y"}
+"""Parameters of compiled functions that hold rows, all of them or those that were drawn."""
 
 N_ROWS = 2003
 """Of the problems that are traced: a prime, so that an array of that length is one of rows."""
@@ -261,35 +271,50 @@ def _has_rows(value: Any) -> bool:
     return isinstance(shape, tuple) and N_ROWS in shape
 
 
-def _members(value: Any) -> list[Any]:
+def _members_named(value: Any, names: tuple[str, ...]) -> list[Any]:
+    """The members of a tuple or a list, and those attributes of an object that a function's code names."""
     if isinstance(value, tuple | list):
         return list(value[:50])
-    return list(getattr(value, "__dict__", {}).values()) if not isinstance(value, type) else []
+    own = {} if isinstance(value, type) else getattr(value, "__dict__", {})
+    return [own[name] for name in names if name in own]
 
 
 class Tracer:
     """Files of a package in which a Python function is called, but for what runs inside an import.
 
-    ``holding`` are those of them with a function that was handed all rows.
+    ``holding`` are those of them with a function that works with the rows.
     """
 
     def __init__(self, package: Path):
         self._prefix, self.files, self.holding = f"{package}{os.sep}", set(), set()
 
     def __call__(self, frame: Any, event: str, argument: Any) -> None:
+        name = frame.f_code.co_filename
+        if event == "return" and frame.f_back is not None and _has_rows(argument):
+            self._found({name, frame.f_back.f_code.co_filename}, frame)
+        if event == "call" and name.startswith(self._prefix) and name not in self.holding and not _in_import(frame):
+            self.files.add(name)
+            if self._works_with_rows(frame):
+                self.holding.add(name)
+
+    def _found(self, names: set[str], frame: Any) -> None:
+        new = {name for name in names - self.holding if name.startswith(self._prefix)}
+        if new and not _in_import(frame):
+            self.holding |= new
+
+    def _works_with_rows(self, frame: Any) -> bool:
         code = frame.f_code
-        if event != "call" or code.co_filename in self.holding or not code.co_filename.startswith(self._prefix):
-            return
-        above = frame
-        while above is not None:
-            if above.f_code.co_filename.startswith("<frozen importlib"):
-                return
-            above = above.f_back
-        self.files.add(code.co_filename)
         count = code.co_argcount + code.co_kwonlyargcount
         given = [frame.f_locals.get(name) for name in code.co_varnames[:count]]
-        if any(_has_rows(one) or any(map(_has_rows, _members(one))) for one in given):
-            self.holding.add(code.co_filename)
+        return any(_has_rows(one) or any(map(_has_rows, _members_named(one, code.co_names))) for one in given)
+
+
+def _in_import(frame: Any) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _called_by_name(function: Any) -> Iterator[Any]:
@@ -302,8 +327,11 @@ def _called_by_name(function: Any) -> Iterator[Any]:
             yield value
 
 
-def compiled_files(package: Path) -> set[str]:
-    """Files of the compiled functions in use: those with machine code, and all that they call by name."""
+def compiled_files(package: Path) -> dict[str, bool]:
+    """Files of the compiled functions in use, and whether one of these has a parameter that holds rows.
+
+    They are the functions with machine code, and all that these call by name.
+    """
     from numba.core.dispatcher import Dispatcher
 
     found = {one for one in gc.get_objects() if isinstance(one, Dispatcher) and one.overloads}
@@ -313,8 +341,12 @@ def compiled_files(package: Path) -> set[str]:
             if one not in found:
                 found.add(one)
                 waiting.append(one)
-    names = {one.py_func.__code__.co_filename for one in found}
-    return {name for name in names if name.startswith(f"{package}{os.sep}")}
+    files: dict[str, bool] = {}
+    for code in (one.py_func.__code__ for one in found):
+        if code.co_filename.startswith(f"{package}{os.sep}"):
+            held = ROWS_HELD & set(code.co_varnames[: code.co_argcount])
+            files[code.co_filename] = files.get(code.co_filename, False) or bool(held)
+    return files
 
 
 def trace(problem: str, package: Path, folder: Path) -> dict[str, list[str]]:
@@ -344,7 +376,9 @@ def trace(problem: str, package: Path, folder: Path) -> dict[str, list[str]]:
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    found = {"python": tracer.files, "compiled": compiled_files(package), "holding": tracer.holding}
+    compiled = compiled_files(package)
+    with_rows = {file for file, holds in compiled.items() if holds}
+    found = {"python": tracer.files, "compiled": {*compiled}, "crossed": tracer.holding | with_rows}
     return {name: sorted(str(Path(file).relative_to(package)) for file in files) for name, files in found.items()}
 
 
@@ -360,15 +394,17 @@ def crossed(problem: str, package: Path) -> dict[str, Any]:
     if done.returncode:
         return {"files": None, "why": (done.stderr.strip().splitlines() or ["no message"])[-1]}
     seen = json.loads(done.stdout.splitlines()[-1])
-    python, compiled = ({file for file in seen[name] if not is_door(file)} for name in ("python", "compiled"))
+    python, compiled, rows = (
+        {file for file in seen[name] if not is_door(file)} for name in ("python", "compiled", "crossed")
+    )
     return {
-        "files": len(python | compiled),
-        "python": len(python),
-        "compiled": len(compiled),
-        "handed_all_rows": sum(not is_door(file) for file in seen["holding"]),
+        "files": len(rows),
+        "python": len(rows & python),
+        "compiled": len(rows & compiled),
+        "running": len(python | compiled),
         "doors": sum(map(is_door, {*seen["python"], *seen["compiled"]})),
-        "list": sorted(python | compiled),
-        "handed_all_rows_list": [file for file in seen["holding"] if not is_door(file)],
+        "list": sorted(rows),
+        "running_list": sorted(python | compiled),
     }
 
 
@@ -403,8 +439,7 @@ def shown(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if found["files"] is None:
             yield f"files that a row crosses: {name}", f"not measured: {found['why']}"
             continue
-        parts = f"{found['python']} Python, {found['compiled']} compiled, {found['handed_all_rows']} handed all rows"
-        yield f"files that a row crosses: {name}", f"{found['files']} ({parts})"
+        yield f"files that a row crosses: {name}", f"{found['files']} (of {found['running']} in which anything runs)"
     yield "files to touch for a new family or prior", NEW_PARTS
 
 
@@ -415,7 +450,7 @@ def show_details(figures: dict[str, Any]) -> None:
         "in no layer": layers.get("in_no_layer", []),
         **{name.replace("_", " "): found for name, found in figures["details"].items()},
         **{f"a row crosses: {name}": found.get("list", []) for name, found in crossings},
-        **{f"handed all rows: {name}": found.get("handed_all_rows_list", []) for name, found in crossings},
+        **{f"anything runs: {name}": found.get("running_list", []) for name, found in crossings},
     }
     for title, members in lists.items():
         print(f"\n{title} ({len(members)})")

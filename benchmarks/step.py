@@ -23,8 +23,8 @@ from tunamh.chains.guard import new_work, parameters_at
 from tunamh.chains.loop import ChainSetup, ChainState, advance
 from tunamh.chains.metropolis import ROWS, joined
 from tunamh.compiled import borrowed
-from tunamh.rows.stream import open_stream
-from tunamh.sampling.choose import Choice, choose
+from tunamh.rows.supply import open_stream
+from tunamh.sampling.choice import Choice, choose
 
 PROBLEMS = ["logistic-1e4x10", "logistic-1e5x50", "logistic-1e6x50", "student-1e5x100"]
 REPEATS = 7

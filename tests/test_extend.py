@@ -16,7 +16,7 @@ from conftest import logistic_data
 from tunamh import MH, MHSS, TunaMH, check_bounds, extend
 from tunamh.process.stages import watching
 from tunamh.rows.passes import ROWS_AT_ONCE
-from tunamh.targets.families.plain import as_family
+from tunamh.targets.families.registry import as_family
 from tunamh.theory import FiniteProblem, acceptance, detailed_balance_error, transition_matrix
 
 PAGE = Path(__file__).parent.parent / "docs" / "extend.md"

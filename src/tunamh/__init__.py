@@ -28,7 +28,7 @@ from .proposals.across_modes import AcrossModes
 from .report import report
 from .results.tree import summary
 from .results.until import Until
-from .rows.open import open_rows
+from .rows.formats import open_rows
 from .sampling.laplace import LaplaceApproximation, laplace
 from .sampling.resume import resume
 from .sampling.sample import sample

@@ -130,7 +130,7 @@ class Approximated(Protocol):
     """A Laplace law of its own, which need not be one of all its parameters: effects of groups may be left out."""
 
     @abstractmethod
-    def laplace_law(self) -> tuple[Any, Any]:
+    def laplace_gaussian(self) -> tuple[Any, Any]:
         """Laplace's law, or None, and the target whose parameters it is a law of."""
 
 

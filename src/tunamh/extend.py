@@ -182,8 +182,7 @@ from .errors import NotApplicable
 from .priors import Prior, PriorExpansion, ReadyPrior, UserPrior
 from .proposals import Proposal, ReadyProposal, Space
 from .rows.source import Factored, Rows, Source
-from .rows.stream import draw_rows
-from .rows.supply import NO_ROWS, Supply
+from .rows.supply import NO_ROWS, Supply, draw_rows
 from .rows.table_source import RowsOfTables, TableBlock, Tables
 from .targets.families.base import Family, LowerBound, Suprema
 from .theory import FiniteProblem

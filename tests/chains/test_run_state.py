@@ -11,8 +11,8 @@ from tunamh import MH, FlyMC, InTurn, LogisticRegression, MetropolisHastings, Ra
 from tunamh.chains.state import RunState
 from tunamh.compiled.random import generator_from_words, words_of_generator
 from tunamh.results.tree import ChainResult
-from tunamh.rows.stream import RING
-from tunamh.sampling.choose import choose
+from tunamh.rows.supply import RING
+from tunamh.sampling.choice import choose
 from tunamh.sampling.run import ChainRun, Size
 from tunamh.sampling.warmup import steps_left
 

@@ -132,6 +132,8 @@ def test_a_folder_of_parquet_files_is_read_in_blocks(here, table):
             off = (ours - theirs).mean() / theirs.std()
             assert abs(float(off)) < 0.5
     assert "read block by block" in run("check", "parts", *arguments[:3]).output
+    few = run("check", "parts", *arguments[:3], "--memory", "10kB")
+    assert few.exit_code == 0, few.output
     assert run("predict", "a.nc", "parts", "--out", "p.csv").exit_code == 0
     assert len(pd.read_csv("p.csv")) == N
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import tunamh
 from tunamh.formula import FormulaError, parse
-from tunamh.formula.parse import parse_expression
+from tunamh.formula.parser import parse_expression
 from tunamh.formula.syntax import Call, Name, Number, Operation, Text
 from tunamh.formula.terms import term_label, terms_of
 

@@ -11,7 +11,7 @@ import tunamh
 from conftest import draws_of
 from tunamh.errors import ImproperPosterior
 from tunamh.formula import FormulaError
-from tunamh.formula.parse import parse
+from tunamh.formula.parser import parse
 from tunamh.formula.terms import columns_of, term_label, terms_of
 
 RNG = np.random.default_rng(2)

@@ -11,7 +11,7 @@ from tunamh.chains.loop import ChainState, Kept, setup_of, walk_of
 from tunamh.compiled import BAD_RATIO, NO_FAULT
 from tunamh.groups.layout import SCALE_TABLE
 from tunamh.groups.sweep import Sweep
-from tunamh.rows.stream import open_stream
+from tunamh.rows.supply import open_stream
 
 
 def model_of(kind="poisson", **groups):

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import expit
 
 import tunamh
-from tunamh.laplace.gaussian import LaplaceLaw, laplace_law, moments
+from tunamh.laplace.gaussian import LaplaceGaussian, laplace_gaussian, moments
 from tunamh.laplace.measure import total_variation_bound
 
 
@@ -102,11 +102,11 @@ def test_a_law_that_is_far_off_has_a_bound_near_one():
     """A negative control: the same draws, held against laws that are moved by five standard deviations, or too wide."""
     target = rare_events(3000, 2, -1.0)
     expanded = tunamh.Taylor(order=2)(target)
-    law, white = laplace_law(expanded), expanded.whitened()
+    law, white = laplace_gaussian(expanded), expanded.whitened()
     walked = law.draws(400, np.random.default_rng(0)).reshape(4, 100, 2)
     kernel = tunamh.MetropolisHastings(tunamh.Autoregressive(), tunamh.MHSS(delayed=False)).bind(white)
 
-    def bound(other: LaplaceLaw) -> float:
+    def bound(other: LaplaceGaussian) -> float:
         return total_variation_bound(white, other, kernel, walked, 50, np.random.SeedSequence(0))
 
     near = bound(law)

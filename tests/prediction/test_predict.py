@@ -13,8 +13,7 @@ import tunamh
 from conftest import draws_of
 from tunamh.errors import NotApplicable
 from tunamh.formula import FormulaError
-from tunamh.targets.families.metadata import family_as_json, family_from_json
-from tunamh.targets.families.registry import FAMILIES
+from tunamh.targets.families.registry import FAMILIES, family_as_json, family_from_json
 
 pytestmark = pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")  # runs are short
 

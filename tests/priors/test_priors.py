@@ -12,7 +12,7 @@ import tunamh
 from conftest import quantile_scores
 from tunamh import GLM, Gaussian, ImproperPosterior, LogisticRegression, sample
 from tunamh.priors import ByName, Cauchy, Flat, Laplace, Normal, StudentT, UserPrior, as_prior
-from tunamh.sampling.choose import choose
+from tunamh.sampling.choice import choose
 from tunamh.targets.search.newton import find_mode
 
 COVARIANCE = np.array([[1.0, 0.9], [0.9, 1.0]])

@@ -352,6 +352,6 @@ def test_a_table_has_its_reference_levels(tmp_path):
     ],
 )
 def test_families_are_told_in_words(family, words):
-    from tunamh.targets.families.metadata import family_as_json, family_in_words
+    from tunamh.targets.families.registry import family_as_json, family_in_words
 
     assert family_in_words(family_as_json(family)) == words

@@ -16,8 +16,8 @@ from tunamh.acceptance import out_of_core as elsewhere
 from tunamh.errors import PassGivenUp
 from tunamh.process.stages import watching
 from tunamh.rows import executors
-from tunamh.rows import gather as gathering
 from tunamh.rows import gathered_rows as batches
+from tunamh.rows import servings as gathering
 from tunamh.sampling import clock
 
 STEPS = {"test": tunamh.MHSS(floor=40, delayed=False), "proposal": tunamh.Autoregressive(rho=0.0)}

@@ -35,7 +35,7 @@ def test_a_set_up_reads_the_rows_seven_times(tmp_path, maps):
     rows = tunamh.open_rows(write(tmp_path), memory="1MiB")
     target = tunamh.LogisticRegression(rows[["a", "b", "c"]], y="late")
     assert len(maps) == 1
-    made = Choices(target, None, None, None).made()
+    made = Choices(target, None, None, None).sampler()
     assert len(maps) == 6
     made.target.gathered.expect(1)
     run = ChainRun(made.target, made.ready, np.random.SeedSequence(1), 0, None, Size(50, 20))
@@ -50,7 +50,7 @@ def test_a_set_up_reads_the_rows_seven_times(tmp_path, maps):
 def test_rows_that_no_audit_asked_for_are_gathered_when_they_are_needed(tmp_path, maps):
     rows = tunamh.open_rows(write(tmp_path), memory="1MiB")
     target = tunamh.LogisticRegression(rows[["a", "b", "c"]], y="late")
-    made = Choices(target, None, None, None).made()
+    made = Choices(target, None, None, None).sampler()
     run = ChainRun(made.target, made.ready, np.random.SeedSequence(1), 0, None, Size(50, 20))
     run.open()
     before, gathered = len(maps), made.target.gathered

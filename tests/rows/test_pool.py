@@ -11,7 +11,7 @@ import tunamh
 from tunamh.chains.loop import advance, setup_of
 from tunamh.chains.metropolis import joined
 from tunamh.rows import gathered_rows as batches
-from tunamh.rows.gather import SERVING, Plan, Served, by_cumulated
+from tunamh.rows.servings import SERVING, Plan, Served, by_cumulated
 from tunamh.sampling.run import ChainRun, Size
 
 STEPS = {"test": tunamh.MHSS(floor=40, delayed=False), "proposal": tunamh.Autoregressive(rho=0.0)}
@@ -126,7 +126,7 @@ def far_from_truth(memory):
 def test_rows_by_another_law_change_the_posterior(monkeypatch):
     """Without a control variate every row speaks. Negative control: uniform rows in the place of c_i / C."""
     assert far_from_truth("100KiB") < 0.5
-    monkeypatch.setattr("tunamh.rows.gather.by_cumulated", lambda c, uniforms: (uniforms * len(c)).astype(int))
+    monkeypatch.setattr("tunamh.rows.servings.by_cumulated", lambda c, uniforms: (uniforms * len(c)).astype(int))
     assert far_from_truth("100KiB") > 3
 
 

@@ -6,7 +6,7 @@ from made import LATE, X, write
 
 import tunamh
 from tunamh.rows import gathered_rows
-from tunamh.sampling import choose
+from tunamh.sampling import choice
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +16,7 @@ def path(tmp_path_factory):
 
 def chosen(rows, memory, X=("a", "b", "carrier"), y="late"):
     target = tunamh.LogisticRegression(tunamh.open_rows(rows, memory=memory)[list(X)], y=y)
-    return choose.choose(target, None, None, None)
+    return choice.choose(target, None, None, None)
 
 
 def test_the_line_tells_how_often_all_rows_are_read(path):
@@ -36,11 +36,11 @@ def test_a_minibatch_is_cheaper_than_a_map_where_all_rows_in_memory_would_be():
 
 
 def test_moves_that_ask_for_more_than_a_map_gathers_are_checked_by_one_map(path, monkeypatch):
-    assert choose.FIRST_ROWS == gathered_rows.FIRST_BATCH * 8192
-    monkeypatch.setattr(choose, "FIRST_ROWS", 0.5)
+    assert choice.FIRST_ROWS == gathered_rows.FIRST_BATCH * 8192
+    monkeypatch.setattr(choice, "FIRST_ROWS", 0.5)
     some = chosen(path, "1MiB")
     assert some.test.full_share == 0.5 / 40_000
-    monkeypatch.setattr(choose, "FIRST_ROWS", 1e-9)
+    monkeypatch.setattr(choice, "FIRST_ROWS", 1e-9)
     every = chosen(path, "1MiB")
     assert isinstance(every.test, tunamh.MH)
     assert "all 40,000 rows, by a map over them, since they are not in memory: a minibatch of" in every.why

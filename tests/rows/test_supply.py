@@ -8,8 +8,7 @@ from scipy import stats
 
 from tunamh.compiled import Refill, part
 from tunamh.extend import helper
-from tunamh.rows.stream import RING, draw_rows, open_stream
-from tunamh.rows.supply import NO_ROWS, Supply, random_access
+from tunamh.rows.supply import NO_ROWS, RING, Supply, draw_rows, open_stream, random_access
 
 
 def law_of(table):

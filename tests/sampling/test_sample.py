@@ -355,7 +355,7 @@ def test_the_state_of_a_chain_survives_a_pickle(target):
     from tunamh.chains.guard import new_work
     from tunamh.chains.loop import ChainSetup, ChainState, advance
     from tunamh.chains.metropolis import joined
-    from tunamh.rows.stream import open_stream
+    from tunamh.rows.supply import open_stream
 
     test, proposal = TunaMH(chi=0.01).bind(target), RandomWalk(0.01).bind(target)
     setup = ChainSetup(target.model(), joined(proposal, test), new_work())

@@ -16,7 +16,7 @@ from tunamh.chains.guard import new_work
 from tunamh.chains.loop import ChainSetup, ChainState, advance
 from tunamh.chains.metropolis import MOVE_BOUND, RATE, REPORT, joined
 from tunamh.compiled import Goals, Learned
-from tunamh.rows.stream import open_stream
+from tunamh.rows.supply import open_stream
 from tunamh.sampling.warmup import WINDOW, first_state, goals_of, steps_left, update, warm_up
 
 RUN, WARMUP = sys.modules["tunamh.sampling.run"], sys.modules["tunamh.sampling.warmup"]

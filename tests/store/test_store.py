@@ -261,7 +261,7 @@ def test_the_first_steps_leave_the_chain_as_it_is():
 
 
 def stored_choice():
-    from tunamh.sampling.choose import choose
+    from tunamh.sampling.choice import choose
 
     return choose(new_target(), tunamh.TunaMH(), None, None)
 

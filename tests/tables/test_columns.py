@@ -12,8 +12,8 @@ import pytest
 import tunamh
 from tunamh.tables.columns import Factor, Numbers, joined
 from tunamh.tables.frames import complete_rows, cut, frame_of, frame_of_columns
-from tunamh.tables.kinds import Unreadable
 from tunamh.tables.levels import every_level, read_column, read_factor
+from tunamh.tables.numbers import Unreadable
 
 NUMBERS = [1.5, 2.0, None, 4.0]
 TEXTS = ["b", None, "a", "b"]

@@ -16,7 +16,7 @@ from tunamh import GLM
 from tunamh.compiled import fixed
 from tunamh.jets import CannotBound
 from tunamh.targets.families import Logistic, NegativeBinomial, Probit, StudentT
-from tunamh.targets.families.energy_functions import OneFunction, SeveralFunction, family
+from tunamh.targets.families.energy_functions import MultiPredictorFunction, OneFunction, family
 from tunamh.targets.families.negative_binomial import NegativeBinomialWithDispersion
 
 R = 2.5
@@ -99,7 +99,7 @@ def test_suprema_over_the_line_where_there_are_any():
 
 def test_two_and_three_predictors(rng):
     made, known = family(two, name="counts"), NegativeBinomialWithDispersion()
-    assert isinstance(made, SeveralFunction)
+    assert isinstance(made, MultiPredictorFunction)
     assert repr(made) == "family(counts)"
     assert made.parameter_names == ("eta", "lam")
     eta, y = rng.standard_normal((2, 300)), rng.poisson(1.5, 300) * 1.0

@@ -22,7 +22,7 @@ from tunamh import (
     sample,
 )
 from tunamh.priors import Exponential
-from tunamh.sampling.choose import choose
+from tunamh.sampling.choice import choose
 
 FAMILIES = {
     "logistic": Logistic(),

@@ -10,7 +10,7 @@ import tunamh
 from tunamh import GLM, LogisticRegression, priors, sample
 from tunamh.priors.laws import LAPLACE, STUDENT_T, Laws
 from tunamh.priors.mixtures import draw_each, draw_horseshoe, mixture_of_laws
-from tunamh.sampling.choose import choose
+from tunamh.sampling.choice import choose
 
 rng = np.random.default_rng(4)
 X = rng.standard_normal((40, 1))

@@ -170,7 +170,7 @@ def test_uncentred_columns_agree_with_centred_ones(what):
         raw, centred = np.column_stack([np.ones(n), 1.6e9 + t]), np.column_stack([np.ones(n), z])
     else:
         raw, centred = t[:, None] ** np.arange(4), z[:, None] ** np.arange(4)
-    from tunamh.sampling.choose import choose
+    from tunamh.sampling.choice import choose
 
     given, nice = (choose(LogisticRegression(X, y), None, None, None).target for X in (raw, centred))
     # the map between the two parametrisations, from predictors: raw @ theta = centred @ phi

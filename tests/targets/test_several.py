@@ -18,7 +18,7 @@ from tunamh.targets.designs import DenseDesign, IndexedDesign
 from tunamh.targets.designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout, Term
 from tunamh.targets.designs.with_offset import DesignWithOffset
 from tunamh.targets.families.categorical import Categorical, Softmax
-from tunamh.targets.families.sigmoid import SIGMOID_THIRD
+from tunamh.targets.families.intervals import SIGMOID_THIRD
 from tunamh.targets.glm_rows import own_numbers
 from tunamh.targets.layouts import OWN
 from tunamh.targets.observations.row_layout import one_stretch_per_class

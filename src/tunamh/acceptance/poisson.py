@@ -19,8 +19,7 @@ from ..compiled import BLOCK, Decide, fixed, helper, part
 from ..compiled.layouts import NUMBER, Layout
 from ..compiled.random import poisson
 from ..errors import NotApplicable
-from ..rows.stream import draw_rows
-from ..rows.supply import random_access
+from ..rows.supply import draw_rows, random_access
 from ..theory import FiniteProblem, poisson_acceptance
 from .base import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, ReadyTest, failure, verdict
 from .thinning import LARGEST_BATCH

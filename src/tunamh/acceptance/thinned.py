@@ -31,7 +31,7 @@ from .._arguments import flag, not_negative, number_between, positive_number, se
 from ..compiled import BAD_DISTANCE, BLOCK, NO_FAULT, REASSOCIATE, Adapt, Decide, Decision, Part, fixed, helper, part
 from ..compiled.random import poisson
 from ..errors import NotApplicable
-from ..rows.stream import draw_rows
+from ..rows.supply import draw_rows
 from ..theory import FiniteProblem, chi_for_gap
 from .base import ReadyTest, accepts, failure, sum_of_rises, verdict, within_rounding
 from .thinning import LARGEST_BATCH, Thinning
@@ -280,4 +280,4 @@ def _limit(mean_batch: float) -> float:
 
 
 OF_MOST_RUNS = (_decide,)
-"""To be compiled while a first run is set up (`tunamh.sampling.compiling`)."""
+"""To be compiled while a first run is set up (`tunamh.sampling.compilation`)."""

@@ -40,8 +40,7 @@ from ..compiled import (
     run_role,
 )
 from ..compiled.vector import copy_into
-from ..rows.stream import StreamState
-from ..rows.supply import NO_ROWS
+from ..rows.supply import NO_ROWS, StreamState
 from .guard import explain, new_work, opened_model, parameters_at
 from .kernel import ReadyKernel, Statistics
 from .metropolis import (

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..compiled import Learned
 from ..compiled.random import generator_from_words, words_of_generator
-from ..rows.stream import StreamState
+from ..rows.supply import StreamState
 from .kernel import ReadyKernel
 from .loop import ChainSetup, ChainState, slices_of
 

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import typer
 
 from .app import command
-from .request import Asked
-from .sample import CENSORED, DATA, EVENT, FAMILY, FORMULA, MISSING, PREDICTORS, PRIOR, REDUNDANT, TRIALS, WEIGHTS
+from .request import SampleRequest, with_request
 
 
 @command
-def check(
-    data: DATA,
-    formula: FORMULA,
-    family: FAMILY = None,
-    prior: PRIOR = [],  # noqa: B006
-    weights: WEIGHTS = None,
-    trials: TRIALS = None,
-    censored: CENSORED = None,
-    event: EVENT = None,
-    predictors: PREDICTORS = [],  # noqa: B006
-    missing: MISSING = "error",
-    redundant: REDUNDANT = "error",
-) -> None:
+@with_request
+def check(request: SampleRequest) -> None:
     """Check data and formula before sampling: rows, missing values, levels, collinear columns, separation.
 
     Exit code 0 means that sampling can begin, 2 that there is a problem.
@@ -35,11 +22,9 @@ def check(
 
         tunamh check flights.csv "late ~ distance + C(carrier)" --family logistic
     """
-    choices = family, prior, weights, trials, censored, predictors, missing, redundant, None, event
-    asked = Asked(str(Path(data)), formula, *choices)
-    table = asked.table()
-    _columns(asked, table)
-    target = asked.target(table)
+    table = request.table()
+    _columns(request, table)
+    target = request.target(table)
     _model(target)
     problems = list(_separation(target))
     for line in problems:
@@ -49,7 +34,7 @@ def check(
     print("ready: sampling can begin")
 
 
-def _columns(asked: Asked, table: Any) -> None:
+def _columns(request: SampleRequest, table: Any) -> None:
     """Every column that the formula needs."""
     from ..formula.needed_rows import read_formula
     from ..formula.variables import as_columns, read
@@ -60,8 +45,13 @@ def _columns(asked: Asked, table: Any) -> None:
 
     in_blocks = isinstance(table, Tables)
     columns = Frame(dict.fromkeys(table.names), table.n_rows) if in_blocks else as_columns(table)
-    beside = {"weights": asked.weights, "trials": asked.trials, "censored": asked.censored, "event": asked.event}
-    wanted = read_formula(asked.formula, columns.names, beside, predictors_named(asked.predictors)).names
+    beside = {
+        "weights": request.weights,
+        "trials": request.trials,
+        "censored": request.censored,
+        "event": request.event,
+    }
+    wanted = read_formula(request.formula, columns.names, beside, predictors_named(request.predictors)).names
     print(f"{columns.n_rows:,} rows, {len(columns.names)} columns, of which the formula needs {len(wanted)}:")
     if in_blocks:
         print(f"  {', '.join(wanted)}, read block by block")

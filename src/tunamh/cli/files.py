@@ -24,7 +24,7 @@ def read_table(path: Path, memory: str | None = None) -> Any:
     if memory is not None and not parquet:
         raise Refused(f"--memory is for Parquet files, which are read block by block, and {path} is none.")
     if _in_blocks(path) or (memory is not None and path.exists()):
-        from ..rows.open import open_rows
+        from ..rows.formats import open_rows
 
         return open_rows(str(path)) if memory is None else open_rows(str(path), memory=memory)
     if not path.exists():

@@ -2,32 +2,59 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_type_hints
+
+import typer
 
 from .app import Refused
 from .files import read_table
-from .names import family_named, predictors_named, priors_named
+from .names import FAMILIES, PRIORS, family_named, predictors_named, priors_named
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Plain values, as JSON has them."""
+class SampleRequest:
+    """Plain values, as JSON has them; each is an argument or an option of a command (`with_request`)."""
 
-    data: str
-    formula: str
-    family: str | None = None
-    priors: list[str] = field(default_factory=list)
-    weights: str | None = None
-    trials: str | None = None
-    censored: str | None = None
-    predictors: list[str] = field(default_factory=list)
-    missing: str = "error"
-    redundant: str = "error"
-    memory: str | None = None
-    event: str | None = None
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="Data: .parquet (also a folder, or 'folder/*.parquet'), .csv, .tsv (also .gz), .npy or .npz."
+        ),
+    ]
+    formula: Annotated[
+        str,
+        typer.Argument(
+            help='Such as "late ~ distance + C(carrier) + (1 | airport)"; in single quotes if it has backticks.'
+        ),
+    ]
+    family: Annotated[
+        str | None, typer.Option(help=f"Family of the response (default gaussian, for numbers): {FAMILIES}.")
+    ] = None
+    priors: Annotated[
+        list[str], typer.Option("--prior", help=f"Prior of a term; repeat for other terms: {PRIORS}.")
+    ] = field(default_factory=list)
+    weights: Annotated[str | None, typer.Option(help="Column of weights.")] = None
+    trials: Annotated[str | None, typer.Option(help="Column of trials, if the response counts successes.")] = None
+    censored: Annotated[
+        str | None, typer.Option(help="Column of 0, 1 (the true response is larger), -1 (smaller).")
+    ] = None
+    predictors: Annotated[list[str], typer.Option(help="Formula of another parameter, as in 'scale=~ distance'.")] = (
+        field(default_factory=list)
+    )
+    missing: Annotated[str, typer.Option(help="For rows with missing values: error or drop.")] = "error"
+    redundant: Annotated[str, typer.Option(help="For columns that are sums of others: error or keep.")] = "error"
+    memory: Annotated[
+        str | None, typer.Option(help="Memory for rows of Parquet files, such as 8GiB (default 2GiB).")
+    ] = None
+    event: Annotated[
+        str | None, typer.Option(help="Column of 1 (the event was seen) and 0 (the time is censored).")
+    ] = None
 
     def table(self) -> Any:
         return read_table(Path(self.data), self.memory)
@@ -52,7 +79,7 @@ class Asked:
         return target.from_origin({**asdict(self), "data": os.path.abspath(self.data)})
 
     @classmethod
-    def of_run(cls, header: Any) -> Asked:
+    def of_run(cls, header: Any) -> SampleRequest:
         """What the command asked for that began a stored run."""
         model = header.settings.get("model") or {}
         origin = model.get("origin")
@@ -88,3 +115,26 @@ def _text(value: Any) -> str:
 
 def _maybe(value: Any) -> str | None:
     return None if value is None else _text(value)
+
+
+def with_request(function: Callable[..., None]) -> Callable[..., None]:
+    """A command for the shell of a function whose first argument is a `SampleRequest`: its fields become options."""
+    hints = get_type_hints(SampleRequest, include_extras=True)
+    request = [_parameter(one, hints[one.name]) for one in fields(SampleRequest)]
+    own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+    given = [one for one in request if one.default is one.empty]
+
+    @functools.wraps(function)
+    def command(**named: Any) -> None:
+        function(SampleRequest(**{one.name: named.pop(one.name) for one in request}), **named)
+
+    parameters = [*given, *(one.replace(kind=one.KEYWORD_ONLY) for one in [*own, *request[len(given) :]])]
+    vars(command)["__signature__"] = inspect.Signature(parameters)
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    return command
+
+
+def _parameter(one: Any, annotation: Any) -> inspect.Parameter:
+    default = one.default if one.default_factory is MISSING else one.default_factory()
+    default = inspect.Parameter.empty if default is MISSING else default
+    return inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)

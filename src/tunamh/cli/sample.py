@@ -12,41 +12,17 @@ import typer
 from ..results.tree import effects_in
 from .app import Refused, command
 from .files import refuse_existing, save
-from .names import FAMILIES, PRIORS
-from .request import Asked
+from .request import SampleRequest, with_request
 
-DATA = Annotated[
-    Path,
-    typer.Argument(help="Data: .parquet (also a folder, or 'folder/*.parquet'), .csv, .tsv (also .gz), .npy or .npz."),
-]
-FORMULA = Annotated[
-    str,
-    typer.Argument(
-        help='Such as "late ~ distance + C(carrier) + (1 | airport)"; in single quotes if it has backticks.'
-    ),
-]
-FAMILY = Annotated[
-    str | None, typer.Option(help=f"Family of the response (default gaussian, for numbers): {FAMILIES}.")
-]
-PRIOR = Annotated[list[str], typer.Option("--prior", help=f"Prior of a term; repeat for other terms: {PRIORS}.")]
-WEIGHTS = Annotated[str | None, typer.Option(help="Column of weights.")]
-TRIALS = Annotated[str | None, typer.Option(help="Column of trials, if the response counts successes.")]
-CENSORED = Annotated[str | None, typer.Option(help="Column of 0, 1 (the true response is larger), -1 (smaller).")]
-EVENT = Annotated[str | None, typer.Option(help="Column of 1 (the event was seen) and 0 (the time is censored).")]
-PREDICTORS = Annotated[list[str], typer.Option(help="Formula of another parameter, as in 'scale=~ distance'.")]
-MISSING = Annotated[str, typer.Option(help="For rows with missing values: error or drop.")]
-REDUNDANT = Annotated[str, typer.Option(help="For columns that are sums of others: error or keep.")]
 DRAWS = Annotated[int, typer.Option(min=1, help="Kept draws per chain.")]
 OUT = Annotated[Path | None, typer.Option(help="New file for the result; its name ends in .nc.")]
-MEMORY = Annotated[str | None, typer.Option(help="Memory for rows of Parquet files, such as 8GiB (default 2GiB).")]
 SECONDS = Annotated[float | None, typer.Option(min=0.001, help="Stop after this many seconds.")]
 
 
 @command
+@with_request
 def sample(
-    data: DATA,
-    formula: FORMULA,
-    family: FAMILY = None,
+    request: SampleRequest,
     out: OUT = None,
     store: Annotated[Path | None, typer.Option(help="New folder; the run is saved there while it samples.")] = None,
     draws: DRAWS = 1000,
@@ -54,15 +30,6 @@ def sample(
     chains: Annotated[int, typer.Option(min=1, help="Number of chains.")] = 4,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same draws.")] = None,
     until_ess: Annotated[float | None, typer.Option(min=1, help="Stop at this many effective draws.")] = None,
-    prior: PRIOR = [],  # noqa: B006
-    weights: WEIGHTS = None,
-    trials: TRIALS = None,
-    censored: CENSORED = None,
-    event: EVENT = None,
-    predictors: PREDICTORS = [],  # noqa: B006
-    missing: MISSING = "error",
-    redundant: REDUNDANT = "error",
-    memory: MEMORY = None,
     max_seconds: SECONDS = None,
 ) -> None:
     """Draw from the posterior of a regression, print a summary, and save the draws.
@@ -87,9 +54,7 @@ def sample(
         refuse_existing(out, ".nc")
     if store is not None:
         refuse_existing(store)
-    choices = family, prior, weights, trials, censored, predictors, missing, redundant, memory, event
-    asked = Asked(str(data), formula, *choices)
-    target = asked.target(asked.table())
+    target = request.target(request.table())
     _tell(target)
     until = None if until_ess is None else tunamh.Until(ess=until_ess)
     settings: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "rng": seed, "until": until}
@@ -118,11 +83,11 @@ def resume(
 
     if out is not None:
         refuse_existing(out, ".nc")
-    asked = Asked.of_run(Store.open(store).header)
+    request = SampleRequest.of_run(Store.open(store).header)
     if data is not None:
-        asked = dataclasses.replace(asked, data=str(data))
-    print(f"going on with {asked.formula!r} on {asked.data}")
-    target = asked.target(asked.table())
+        request = dataclasses.replace(request, data=str(data))
+    print(f"going on with {request.formula!r} on {request.data}")
+    target = request.target(request.table())
     _finish(lambda: tunamh.resume(store, target, draws=draws, max_seconds=max_seconds), out, store)
 
 

@@ -134,7 +134,7 @@ slot; with random access a row's slot is its number."""
 
 
 class Stream(NamedTuple):
-    """Slots of rows, and uniforms, drawn ahead by a supply; see `tunamh.rows.stream`."""
+    """Slots of rows, and uniforms, drawn ahead by a supply; see `tunamh.rows.supply`."""
 
     lanes: Any
     ring: Any

@@ -2,7 +2,7 @@
 
 from .errors import FormulaError
 from .model import FormulaModel
-from .parse import parse
+from .parser import parse
 from .regression import regression
 
 __all__ = ["FormulaError", "FormulaModel", "parse", "regression"]

@@ -11,7 +11,7 @@ from .._arguments import moderate_number
 from ..priors import PositivePrior
 from .errors import FormulaError, listed
 from .model import GroupSide
-from .parse import parse
+from .parser import parse
 from .syntax import label
 from .terms import GroupTerm, Term, Terms, term_label, terms_of
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..tables.columns import Factor, Numbers
 from .errors import FormulaError, listed
-from .evaluate import Values, as_factor, only_argument
-from .parse import parse_expression
+from .evaluation import Values, as_factor, only_argument
+from .parser import parse_expression
 from .syntax import Call, Node, Operation, label, spine
 
 _ARGUMENT = {"trials": "trials", "weights": "weights", "cens": "censored", "event": "event"}

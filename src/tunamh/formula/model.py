@@ -11,9 +11,9 @@ import numpy as np
 from ..results.layout import Layout, Variables
 from ..tables.columns import Factor
 from .errors import FormulaError
-from .evaluate import Values, as_factor
+from .evaluation import Values, as_factor
 from .left_side import Response
-from .parse import parse_expression
+from .parser import parse_expression
 from .result_names import layout
 from .right_side import RightSide, known_codes
 from .syntax import Node, columns_in, label

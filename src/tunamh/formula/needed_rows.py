@@ -13,9 +13,9 @@ from ..tables.frames import CompleteRows, complete_rows
 from ..tables.matrices import aligned, as_vector
 from ..targets.observations.seen import some_rows
 from .errors import FormulaError
-from .evaluate import Values
+from .evaluation import Values
 from .left_side import left_side
-from .parse import parse, parse_expression
+from .parser import parse, parse_expression
 from .syntax import Name, Node, columns_in
 from .terms import Terms, columns_of, terms_of
 from .variables import as_columns, read

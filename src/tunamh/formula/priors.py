@@ -10,9 +10,9 @@ from ..priors.default import INTERCEPT, ByTerm, beside_intercept, coefficient_sc
 from ..priors.independent import IndependentPrior
 from ..priors.normal import Normal
 from ..priors.registry import independent_names
+from .data_summaries import Learned
 from .errors import FormulaError, listed
-from .learning import Learned
-from .parse import parse
+from .parser import parse
 from .right_side import RightSide
 from .syntax import label
 from .terms import terms_of

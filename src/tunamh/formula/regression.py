@@ -9,12 +9,12 @@ from .._arguments import explained, shown
 from ..groups import MixedModel
 from ..rows.table_source import Tables
 from ..targets import GLM
-from ..targets.families.plain import as_family
-from .build import default_family, learned_model, regression_of_tables, target_of
+from ..targets.families.registry import as_family
 from .errors import FormulaError
 from .needed_rows import read_formula, rows_of
 from .result_names import by_own_names
 from .tables import in_memory, may_be_held
+from .target import default_family, learned_model, regression_of_tables, target_of
 from .variables import as_columns, refuse_unknown
 
 _CHOICES = {"missing": ("error", "drop"), "redundant": ("error", "keep")}

@@ -16,8 +16,8 @@ from ..targets.designs import DenseDesign, IndexedDesign
 from ..targets.designs.indexed import NOWHERE, IndexedBlock
 from .coding import Block, blocks_of
 from .errors import FormulaError, listed
-from .evaluate import Values, as_factor
-from .parse import parse_expression
+from .evaluation import Values, as_factor
+from .parser import parse_expression
 from .syntax import Operation, label
 from .terms import Terms, term_label, terms_of
 

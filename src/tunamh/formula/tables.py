@@ -25,8 +25,7 @@ from ..targets import GLM
 from ..targets.designs.indexed import NOWHERE
 from ..targets.families.base import BaseFamily, Location
 from .censoring import censoring_of
-from .errors import FormulaError
-from .learning import (
+from .data_summaries import (
     FirstLook,
     Learned,
     Moments,
@@ -37,6 +36,7 @@ from .learning import (
     refuse_second_intercept,
     second_look,
 )
+from .errors import FormulaError
 from .left_side import Response, response_of_levels
 from .model import FormulaModel
 from .needed_rows import Read, missing_told, values_of

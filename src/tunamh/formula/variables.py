@@ -13,10 +13,10 @@ import numpy as np
 
 from ..tables.columns import Column, Factor, Numbers, joined
 from ..tables.frames import Frame, frame_of, frame_of_columns
-from ..tables.kinds import Unreadable
 from ..tables.levels import read_column
 from ..tables.libraries import LazyTable, RepeatedNames
 from ..tables.matrices import LARGEST
+from ..tables.numbers import Unreadable
 from .errors import FormulaError, listed
 from .syntax import Name
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..laplace.gaussian import LaplaceLaw
+from ..laplace.gaussian import LaplaceGaussian
 from .centre import CrossedSystem
 from .parameters import GroupedParameters
 
@@ -47,11 +47,11 @@ class _OfCommon:
         return float(self._prior.log_prior(np.ascontiguousarray(point[: self._p]), hyper))
 
 
-def law_of_shared(model: Any) -> LaplaceLaw:
+def law_of_shared(model: Any) -> LaplaceGaussian:
     """In the coordinates in which chains walk."""
     centre = model.centre
     if len(model.groupings) == 1:
         scales = centre.scales[0][: model.groupings[0].scales]
-        return LaplaceLaw(np.concatenate([centre.at.common, scales]), model.factors[0].root)
+        return LaplaceGaussian(np.concatenate([centre.at.common, scales]), model.factors[0].root)
     covariance = CrossedSystem.at(model.grouped, centre, model.scale_priors).covariance_of_common()
-    return LaplaceLaw(centre.at.common, np.linalg.cholesky(0.5 * (covariance + covariance.T)))
+    return LaplaceGaussian(centre.at.common, np.linalg.cholesky(0.5 * (covariance + covariance.T)))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..capabilities import Separable, offers
-from ..laplace.gaussian import LaplaceLaw, law_at_mode
+from ..laplace.gaussian import LaplaceGaussian, gaussian_at_mode
 from ..priors.laws import FLAT, NORMAL, Laws, ReadyIndependent, ready
 from ..rows.source import Rows
 from ..targets.expansion.taylor import TaylorTarget
@@ -152,6 +152,7 @@ class LeveledRegression(ResultsOfRegression, MixedModel):
 
     factor_columns: list[list[int]]
     kept: np.ndarray
+    learned = None
 
     def to_user(self, points: np.ndarray) -> np.ndarray:
         theta = np.empty((*points.shape[:-1], self.regression.dim))
@@ -171,9 +172,9 @@ class LeveledRegression(ResultsOfRegression, MixedModel):
             parts += [np.zeros(1), theta[members]]
         return np.concatenate(parts)
 
-    def laplace_law(self) -> tuple[LaplaceLaw | None, Any]:
+    def laplace_gaussian(self) -> tuple[LaplaceGaussian | None, Any]:
         """The regression's own."""
-        return law_at_mode(self.regression.modes), self.regression
+        return gaussian_at_mode(self.regression.modes), self.regression
 
 
 def may_have_groups(target: Any) -> bool:

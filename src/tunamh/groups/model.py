@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from .._arguments import explained, flag
 from ..acceptance.grouped import BOUND, ROW
 from ..errors import NotApplicable
-from ..laplace.gaussian import LaplaceLaw
+from ..laplace.gaussian import LaplaceGaussian
 from ..priors import Flat
 from ..process.stages import announce
 from ..rows.gathered_rows import GatheredRows
 from ..rows.source import Rows
 from ..rows.table_source import SomeColumns, Tables
-from ..targets.base import Target
+from ..targets.base import PackedRows, Target
 from ..targets.coordinates.base import Scale
 from ..targets.description import mixed_as_json
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
-from ..targets.layouts import SEVERAL_ROW, pack_hyper
+from ..targets.layouts import MULTI_PREDICTOR_ROW, pack_hyper
 from ..targets.observations.inputs import RowExtras, censoring
 from ..targets.observations.seen import SeenResponses, seen_responses
 from ..targets.parts import no_distance
@@ -39,6 +39,9 @@ from .scale_priors import ScalePriors
 from .soundness import trusted_centre
 from .sums import GroupedRows, Point
 from .sweep import Sweep
+
+if TYPE_CHECKING:
+    from .learned_law import LearnedLaw
 
 _MOST_KEPT = 100_000  # effects
 
@@ -124,10 +127,11 @@ class MixedModel(GroupedParameters):
         )
         effects = [name for one in groupings for name in effect_names(one)]
         scales = [f"log group_scale[{name}]" for one in groupings for name in scale_names(one)]
+        bound_column = MULTI_PREDICTOR_ROW.places(width=design.numbers.width, K=1).bound
+        parts = base.parts_with(*base.terms.taylor_parts)._replace(**design.parts._asdict(), distance=no_distance)
         Target.__init__(
             self,
-            rows=base.n_rows,
-            bound_column=SEVERAL_ROW.places(width=design.numbers.width, K=1).bound,
+            packed=PackedRows(base.n_rows, bound_column, parts),
             hyper=own_numbers(
                 design.numbers,
                 temper=base.temper,
@@ -136,7 +140,6 @@ class MixedModel(GroupedParameters):
                 table=design.table,
             ),
             family_hyper=list(base._family_hyper),
-            parts=base.parts_with(*base.terms.taylor_parts)._replace(**design.parts._asdict(), distance=no_distance),
             dim=p + m + len(effects),
             names=[*base.chain_names, *scales, *effects],
             prior=None,
@@ -173,7 +176,23 @@ class MixedModel(GroupedParameters):
     # ------------------------------------------------------------------------------------------------- the set-up
 
     @cached_property
+    def learned(self) -> LearnedLaw | None:
+        """The law of common parameters and scales that the groups themselves have told, if it is the better one."""
+        from .learned_law import learned_law  # which makes sweeps of such models
+
+        return learned_law(self._by_laplace)
+
+    @cached_property
+    def _by_laplace(self) -> Self:
+        """The same model, its common parameters and scales drawn from the Laplace law."""
+        return self._with(learned=None, laplace_centre=self.laplace_centre)
+
+    @property
     def centre(self) -> Centre:
+        return self.laplace_centre if self.learned is None else self.learned.centre
+
+    @cached_property
+    def laplace_centre(self) -> Centre:
         base = self.base
         start = self.search_start
         if start is None:
@@ -186,11 +205,18 @@ class MixedModel(GroupedParameters):
     @cached_property
     def factor_records(self) -> list[np.ndarray]:
         """All that a sweep reads of every factor; see `tunamh.groups.layout.FACTOR`."""
+        learned = self.learned
+        if learned is None and "learned" not in self._facts:
+            return self._by_laplace.factor_records  # made already, to find that nothing better can be learned
+        if learned is not None and learned.records is not None:
+            return learned.records
         centre = self.centre
+        laws = [None] * len(self.groupings) if learned is None else zip(learned.roots, learned.offsets, strict=True)
         announce("bounding every row")
         thirds = self.grouped.thirds(centre.at)
         return [
-            factor_record(self.grouped, f, centre, self.scale_priors, thirds[f]) for f in range(len(self.groupings))
+            factor_record(self.grouped, f, centre, self.scale_priors, third, law)
+            for f, (third, law) in enumerate(zip(thirds, laws, strict=True))
         ]
 
     @cached_property
@@ -208,7 +234,7 @@ class MixedModel(GroupedParameters):
 
         def fill(rows: np.ndarray, block: Rows) -> None:
             which = slice(block.start, block.start + len(block.y))
-            columns = SEVERAL_ROW.columns(rows, width=width, K=self.predictors)
+            columns = MULTI_PREDICTOR_ROW.columns(rows, width=width, K=self.predictors)
             columns.bound[:] = bounds[which]
             self.grouped.seen.fill_centre(columns, self.grouped.seen.of(block, state), block.y)
 
@@ -251,7 +277,7 @@ class MixedModel(GroupedParameters):
         groups = " and ".join(f"{one.groups:,} of {one.name}" for one in self.groupings)
         return f"common parameters and scales together, then each group by itself: {groups}"
 
-    def laplace_law(self) -> tuple[LaplaceLaw | None, Any]:
+    def laplace_gaussian(self) -> tuple[LaplaceGaussian | None, Any]:
         return law_of_shared(self), SharedParameters(self)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:

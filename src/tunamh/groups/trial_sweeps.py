@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..chains.loop import ChainState, advance, setup_of
-from ..rows.stream import open_stream
+from ..rows.supply import open_stream
 from .model import MixedModel
 from .sweep import Sweep
 

@@ -18,7 +18,7 @@ _PUSHED = 2000  # draws, where natural parameters are not those that are walked
 _TRIES = 100
 
 
-class LaplaceLaw(NamedTuple):
+class LaplaceGaussian(NamedTuple):
     """``N(mean, factor factor')``, in the coordinates in which chains walk."""
 
     mean: np.ndarray
@@ -28,42 +28,42 @@ class LaplaceLaw(NamedTuple):
         return self.mean + rng.standard_normal((n, len(self.mean))) @ self.factor.T
 
 
-def laplace_law(target: Any) -> LaplaceLaw | None:
+def laplace_gaussian(target: Any) -> LaplaceGaussian | None:
     """Of an expanded target: at the mode, where one was found, else at the centre, if that is one.
 
     The search stops a tenth of a standard deviation or so before the mode; one more Newton step is made. Of a target
     with a law of its own, such as one with groups: what it says.
     """
     if offers(target, Approximated):
-        return target.laplace_law()[0]
+        return target.laplace_gaussian()[0]
     if not offers(target, Whitenable):
         return None
     searched = offers(target.base, Examined) and not (target.centre_as_told and target.base.convex)
     if searched:  # else no search is made for this
-        return law_at_mode(target.base.modes)
+        return gaussian_at_mode(target.base.modes)
     return _one_more_step(target.metric, target.centre, target.centre_gradient)
 
 
-def law_at_mode(modes: Sequence[Any]) -> LaplaceLaw | None:
+def gaussian_at_mode(modes: Sequence[Any]) -> LaplaceGaussian | None:
     """Of a target with one mode; None where there are several, or where the search found none."""
     if len(modes) > 1 or not modes[0].found:
         return None
     return _one_more_step(modes[0].posterior.metric(), modes[0].point, modes[0].posterior.gradient)
 
 
-def _one_more_step(metric: Any, point: np.ndarray, gradient: np.ndarray) -> LaplaceLaw | None:
+def _one_more_step(metric: Any, point: np.ndarray, gradient: np.ndarray) -> LaplaceGaussian | None:
     away = metric.factor.T @ gradient
     if not metric.positive_definite or not np.linalg.norm(away) < max(0.5, 0.1 * np.sqrt(len(point))):
         return None
-    return LaplaceLaw(point - metric.factor @ away, metric.factor)
+    return LaplaceGaussian(point - metric.factor @ away, metric.factor)
 
 
-def law_is_of(target: Any) -> Any:
-    """The target whose parameters `laplace_law` is a law of."""
-    return target.laplace_law()[1] if offers(target, Approximated) else target.base
+def approximated_target(target: Any) -> Any:
+    """The target whose parameters `laplace_gaussian` is a law of."""
+    return target.laplace_gaussian()[1] if offers(target, Approximated) else target.base
 
 
-def supported_draws(target: Any, law: LaplaceLaw, n: int, rng: np.random.Generator) -> np.ndarray:
+def supported_draws(target: Any, law: LaplaceGaussian, n: int, rng: np.random.Generator) -> np.ndarray:
     """Draws of the law in walked coordinates, none outside the support: a scale is positive, a Gaussian is not.
 
     Restricted to the posterior's support the law is no further from the posterior in total variation.
@@ -82,7 +82,7 @@ def _in_support(target: Any, points: np.ndarray) -> np.ndarray:
     return np.array([prior.log_prior(point, prior.hyper) > -np.inf for point in points])
 
 
-def moments(target: Any, law: LaplaceLaw) -> tuple[np.ndarray, np.ndarray]:
+def moments(target: Any, law: LaplaceGaussian) -> tuple[np.ndarray, np.ndarray]:
     """Mean and covariance of Laplace's law in natural units.
 
     In closed form where these are linear in what is walked; else from 2000 draws of a fixed seed, moved and stretched

@@ -32,10 +32,9 @@ from ..chains.kernel import Kernel, ReadyKernel
 from ..chains.loop import ChainState, advance, setup_of
 from ..chains.metropolis import RATE, MetropolisHastings, joined
 from ..proposals import Autoregressive, IndependentGaussian
-from ..rows.stream import open_stream
-from ..rows.supply import NO_ROWS
+from ..rows.supply import NO_ROWS, open_stream
 from .distance import LaplaceDistance
-from .gaussian import LaplaceLaw, laplace_law, law_is_of, moments
+from .gaussian import LaplaceGaussian, approximated_target, laplace_gaussian, moments
 
 FEWEST_DRAWS = 100
 """Of all chains together, below which nothing is said."""
@@ -57,7 +56,7 @@ class Walked(NamedTuple):
     thin: int
 
 
-def by_laplace_law(target: Any, kernel: Kernel) -> bool:
+def by_laplace_gaussian(target: Any, kernel: Kernel) -> bool:
     """Whether a kernel proposes by Laplace's law of the target, or by the one that the target has of its own.
 
     A test that prepares a target of its own (`FlyMC`) has other rows than the law's.
@@ -80,9 +79,9 @@ def laplace_attributes(
 
     ``names`` are those of the natural parameters.
     """
-    if not by_laplace_law(target, kernel) or not kernel.exact:
+    if not by_laplace_gaussian(target, kernel) or not kernel.exact:
         return {}
-    law, (draws, records, thin) = laplace_law(target), walked
+    law, (draws, records, thin) = laplace_gaussian(target), walked
     kept = min(map(len, draws))
     if law is None or len(draws) * kept < FEWEST_DRAWS:
         return {}
@@ -100,10 +99,10 @@ def laplace_attributes(
 
 
 def measured(
-    target: Any, law: LaplaceLaw, walked: np.ndarray, bound: float | None, names: Sequence[str]
+    target: Any, law: LaplaceGaussian, walked: np.ndarray, bound: float | None, names: Sequence[str]
 ) -> LaplaceDistance:
     """Means and standard deviations of draws (chain, draw, parameter) beside the law's, in natural units."""
-    of = law_is_of(target)
+    of = approximated_target(target)
     centre, covariance = moments(of, law)
     natural = target.to_user(walked)[..., : len(centre)]  # effects of groups are not part of it
     mean, variance = natural.mean(axis=(0, 1)), natural.var(axis=(0, 1))
@@ -129,7 +128,12 @@ def seeds_of_measure(seed: np.random.SeedSequence) -> list[np.random.SeedSequenc
 
 
 def total_variation_bound(
-    target: Any, law: LaplaceLaw, chain: ReadyKernel, walked: np.ndarray, steps: int, seed: np.random.SeedSequence
+    target: Any,
+    law: LaplaceGaussian,
+    chain: ReadyKernel,
+    walked: np.ndarray,
+    steps: int,
+    seed: np.random.SeedSequence,
 ) -> float:
     """``1 - E a`` of independent proposals from the law, ``steps`` from each start, two Monte Carlo errors added."""
     points = walked.reshape(-1, walked.shape[2])

@@ -20,8 +20,7 @@ from ..formula.terms import term_label
 from ..results.layout import COEFFICIENT, CORRELATION, EFFECT, GROUP, GROUP_SCALE, PARAMETER, PREDICTOR, ROLE, TERM
 from ..results.tree import effects_in
 from ..targets.families.links import IDENTITY
-from ..targets.families.metadata import family_from_json
-from ..targets.families.plain import as_family
+from ..targets.families.registry import as_family, family_from_json
 
 if TYPE_CHECKING:
     from ..targets.families import BaseFamily

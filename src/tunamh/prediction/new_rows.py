@@ -13,7 +13,7 @@ import numpy as np
 from .._arguments import has_row_labels, number
 from ..errors import Text
 from ..formula.errors import FormulaError, listed
-from ..formula.evaluate import Values, as_factor
+from ..formula.evaluation import Values, as_factor
 from ..formula.model import FormulaModel, GroupSide
 from ..formula.right_side import Columns, known_codes
 from ..formula.syntax import Name, columns_in

@@ -11,7 +11,7 @@ from ..capabilities import Whitenable, offers
 from ..compiled import Propose, fixed, helper, part
 from ..errors import NotApplicable
 from .base import OPTIMAL_WALK, Proposal, ReadyProposal, Space
-from .dilation import log_dilation
+from .walks import log_dilation
 
 # knobs of the autoregressive proposal: sqrt(1 - rho^2), robust share, length of a random-walk step, rho's sign,
 # spread of the logarithm of that length.
@@ -129,4 +129,4 @@ class Autoregressive(Proposal):
 
 
 OF_MOST_RUNS = (_mixed,)
-"""To be compiled while a first run is set up (`tunamh.sampling.compiling`)."""
+"""To be compiled while a first run is set up (`tunamh.sampling.compilation`)."""

@@ -1,4 +1,4 @@
-"""Random walks: Gaussian steps in continuous space, neighbours on a line of states."""
+"""Random walks: Gaussian steps in continuous space, neighbours on a line of states; steps along a ray from a point."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import flag, has_row_labels, number_between, numbers, settle, shown
-from ..compiled import Propose, fixed, part
+from ..compiled import Propose, fixed, helper, part
 from ..compiled.layouts import NUMBER, Layout
 from ..compiled.vector import copy_into
 from ..errors import NotApplicable
@@ -150,3 +150,18 @@ class NeighbourWalk(Proposal):
         if space.states is None:
             raise NotApplicable("NeighbourWalk steps between states; this target is continuous: use RandomWalk()")
         return ReadyProposal(_neighbour, fixed([1.0, space.states]), False, 0.5)
+
+
+# ------------------------------------ along the ray from a fixed point, in tails that fall as a power does (spec 5g)
+
+_LONGEST = 4.0  # of the logarithm of a factor: farther at once, sums over rows would lose their digits
+
+
+@helper
+def log_dilation(rng):
+    """``s``, symmetric and of many lengths: a step ``x' = c + e^s (x - c)`` of k numbers has the factor ``e^(k s)``.
+
+    *Proof.* The step back has ``-s``, whose density is the same, and ``|dx'/dx| = e^(k s)``.
+    """
+    s = math.exp(0.7 * rng.standard_normal()) * rng.standard_normal()
+    return min(max(s, -_LONGEST), _LONGEST)

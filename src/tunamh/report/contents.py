@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from ..laplace.distance import WIDEST
 from ..results.layout import COEFFICIENT, CORRELATION, EFFECT, GROUP_SCALE, PREDICTOR, REFERENCE
-from ..targets.families.metadata import family_in_words
+from ..targets.families.registry import family_in_words
 from .checks import Check, checks_of, verdict, worst_of
 from .costs import Cost, cost_of, count
 from .effects import Effects, effects_of

@@ -17,9 +17,9 @@ import numpy as np
 from ..errors import SourceError
 from ..process.stages import ended_by
 from .executors import waited_for
-from .gather import SERVING, OfPackedBlock, Plan, Served, Wanted
 from .packing import packed_rows, packed_size
 from .pool import Pool
+from .servings import SERVING, OfPackedBlock, Plan, Served, Wanted
 from .source import Rows
 
 FIRST_BATCH = 16  # servings; every batch has eight times as many as the one before, up to what the memory allows

@@ -10,10 +10,9 @@ import numpy as np
 
 from ..errors import SourceError
 from ..tables.columns import Column, Factor, Numbers
-from ..tables.kinds import Unreadable
 from ..tables.levels import read_column, read_factor
 from ..tables.matrices import LARGEST
-from ..tables.numbers import read_numbers
+from ..tables.numbers import Unreadable, read_numbers
 from .source import Factored, Rows, level_positions
 from .table_source import RowsOfTables, TableBlock, Tables
 from .trials import counted, refuse_wrong_trials

@@ -15,8 +15,8 @@ import numpy as np
 from ..compiled import Callback, Refill, call_back, part, vector_at
 from ..compiled.random import fill_uniforms
 from ..errors import SourceError
-from .gather import SERVING, Served
 from .packing import packed_rows
+from .servings import SERVING, Served
 from .supply import Supply
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from ..results.tree import ChainResult, closing_line, to_datatree, to_plain_dict
 from ..targets.base import Target
 
 
-def ended(
+def assemble_result(
     results: list[ChainResult],
     target: Target,
     layout: Layout,

@@ -30,7 +30,7 @@ from .clock import Clock
 from .run import ChainRun, Size, run_all
 
 
-class Task(NamedTuple):
+class RunPlan(NamedTuple):
     """How much is to be drawn, and from where on."""
 
     draws: int
@@ -46,10 +46,10 @@ class Task(NamedTuple):
         return Size(self.draws, self.tune, self.thin)
 
 
-class Made(NamedTuple):
-    """What set-up made of a user's target: the one that is sampled, and how."""
+class Sampler(NamedTuple):
+    """A user's target, the target that is sampled in its place, and the kernel that samples it."""
 
-    given: Target
+    user_target: Target
     target: Target
     kernel: Kernel
     ready: ReadyKernel
@@ -66,12 +66,12 @@ class Made(NamedTuple):
     @property
     def layout(self) -> Layout:
         """The variables of the result."""
-        return layout_of(self.given, self.target.variables)
+        return layout_of(self.user_target, self.target.variables)
 
     def identity(self, run: ChainRun) -> dict[str, str]:
         """What a run must find again; ``run`` is its first chain, just opened."""
         steps = first_steps(run.state, run.setup)
-        return identity_of(self.given, _all_data(self.given), self.about, self.named, steps)
+        return identity_of(self.user_target, _all_data(self.user_target), self.about, self.named, steps)
 
 
 def _all_data(target: Target) -> str:
@@ -91,29 +91,31 @@ class NewStore:
     def check_early(self, target: Target, stack: ExitStack) -> None:
         """What can be refused before a long set-up; what is to be held until the end of the session."""
 
-    def begin(self, made: Made, task: Task, settings: dict[str, Any], run: ChainRun, stack: ExitStack) -> Store | None:
+    def begin(
+        self, sampler: Sampler, plan: RunPlan, settings: dict[str, Any], run: ChainRun, stack: ExitStack
+    ) -> Store | None:
         """The store, with its header written, once set-up is done and the first chain is open."""
         if self.path is None:
             return None
-        layout, walked = made.layout, run.draws.shape[1]
+        layout, walked = sampler.layout, run.draws.shape[1]
         bytes_of_state = sum(array.nbytes for array in run.state.to_arrays().values())
         header = Header(
             run=secrets.token_hex(16),
-            draws=task.draws,
-            tune=task.tune,
-            thin=task.thin,
-            chains=task.chains,
-            seed=seed_as_dict(task.seed, task.chains),
-            points=[None if point is None else point.tolist() for point in task.points],
-            until=None if task.until is None else asdict(task.until),
+            draws=plan.draws,
+            tune=plan.tune,
+            thin=plan.thin,
+            chains=plan.chains,
+            seed=seed_as_dict(plan.seed, plan.chains),
+            points=[None if point is None else point.tolist() for point in plan.points],
+            until=None if plan.until is None else asdict(plan.until),
             chunk_draws=chunk_draws_for(walked + layout.size + run.record.shape[1] + 1, bytes_of_state),
             columns=[walked, layout.size],
             variables=layout.to_json(),
-            exact=made.kernel.exact,
+            exact=sampler.kernel.exact,
             extra=None,
-            statistics=[[one.name, one.over_steps.name, one.rows, one.shown] for one in made.ready.all_statistics],
+            statistics=[[one.name, one.over_steps.name, one.rows, one.shown] for one in sampler.ready.all_statistics],
             settings=settings,
-            identity=made.identity(run),
+            identity=sampler.identity(run),
         )
         store = Store.create(self.path, header)
         stack.enter_context(store.lock())
@@ -131,11 +133,13 @@ class ExistingStore:
         known = {"draws": DRAWS, "target as given": described(target), "data": _all_data(target)}
         refuse_another(self.store.path, self.store.header.identity, known)
 
-    def begin(self, made: Made, task: Task, settings: dict[str, Any], run: ChainRun, stack: ExitStack) -> Store:
+    def begin(
+        self, sampler: Sampler, plan: RunPlan, settings: dict[str, Any], run: ChainRun, stack: ExitStack
+    ) -> Store:
         store, header = self.store, self.store.header
-        refuse_another(store.path, _with_kernel(header.identity, made.kernel), made.identity(run))
-        until = None if task.until is None else asdict(task.until)
-        store.change(replace(header, draws=task.draws, until=until))
+        refuse_another(store.path, _with_kernel(header.identity, sampler.kernel), sampler.identity(run))
+        until = None if plan.until is None else asdict(plan.until)
+        store.change(replace(header, draws=plan.draws, until=until))
         store.tidy()
         return store
 

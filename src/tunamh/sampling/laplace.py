@@ -13,15 +13,15 @@ from .._arguments import explained, flag, seed_sequence, shown, whole_number
 from ..capabilities import Examined, Expandable, Whitenable, offers
 from ..errors import LaplaceOff, NotApplicable
 from ..laplace.distance import LaplaceDistance
-from ..laplace.gaussian import LaplaceLaw, laplace_law, law_is_of, moments, supported_draws
-from ..laplace.measure import by_laplace_law
+from ..laplace.gaussian import LaplaceGaussian, approximated_target, laplace_gaussian, moments, supported_draws
+from ..laplace.measure import by_laplace_gaussian
 from ..process.blas import one_blas_thread
 from ..proposals import Autoregressive
 from ..results.layout import Layout, layout_of
 from ..results.tree import attributes_of, posterior_of, summary
 from ..targets.base import Target
 from ..targets.expansion.control import Taylor
-from .choose import choose
+from .choice import choose
 from .sample import sample
 
 _CHAINS, _DRAWS, _TUNE = 4, 1000, 500  # of the run against which the approximation is held
@@ -48,7 +48,7 @@ class LaplaceApproximation:
 
     target: Any = field(repr=False)
     layout: Layout = field(repr=False)
-    law: LaplaceLaw = field(repr=False)
+    law: LaplaceGaussian = field(repr=False)
     distance: LaplaceDistance | None = field(default=None, repr=False)
 
     @property
@@ -147,12 +147,12 @@ def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceAppro
     target.check_data()
     with one_blas_thread():
         choice = choose(target, None, *_asked_of(target), frames=1)
-        law = laplace_law(choice.target) if by_laplace_law(choice.target, choice.kernel) else None
+        law = laplace_gaussian(choice.target) if by_laplace_gaussian(choice.target, choice.kernel) else None
     if law is None:
         raise NotApplicable(
             f"there is no Laplace approximation of this posterior to rely on. What sample(target) does: {choice.why}."
         )
-    base = law_is_of(choice.target)  # the approximation holds no copy of the rows
+    base = approximated_target(choice.target)  # the approximation holds no copy of the rows
     layout = layout_of(target, base.variables)
     if not check:
         return LaplaceApproximation(base, layout, law)

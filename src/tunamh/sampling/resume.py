@@ -14,8 +14,8 @@ from ..results.until import Until, checked_rule
 from ..store import Store, StoreError
 from ..store.folder import as_path
 from ..targets.base import Target
-from .destination import ExistingStore, Task
-from .session import Choices, carry_out
+from .destination import ExistingStore, RunPlan
+from .session import Choices, run_session
 
 
 @explained
@@ -84,5 +84,5 @@ def resume(
     points = [None if point is None else np.array(point, dtype=np.float64) for point in header.points]
     if any(point is not None and point.shape != (target.dim,) for point in points):
         raise StoreError(f"the run in {found.path} begins at points of another number of parameters.", found.path)
-    task = Task(wanted, header.tune, header.chains, header.thin, header.seeds, points, rule)
-    return carry_out(choices, task, ExistingStore(found), cores, max_seconds, progressbar)
+    plan = RunPlan(wanted, header.tune, header.chains, header.thin, header.seeds, points, rule)
+    return run_session(choices, plan, ExistingStore(found), cores, max_seconds, progressbar)

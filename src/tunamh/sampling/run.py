@@ -20,8 +20,7 @@ from ..process.interrupts import HeldInterrupts
 from ..process.progress import Progress
 from ..proposals import ReadyProposal
 from ..results.tree import ChainResult
-from ..rows.stream import open_stream
-from ..rows.supply import NO_ROWS
+from ..rows.supply import NO_ROWS, open_stream
 from ..targets.base import Target
 from .clock import Clock
 from .warmup import WINDOW, first_state, goals_of, steps_left, warm_up

@@ -14,8 +14,8 @@ from ..results.layout import layout_of
 from ..results.until import Until, checked_rule
 from ..store.folder import as_path, refuse_taken
 from ..targets.base import Target
-from .destination import NewStore, Task
-from .session import Choices, carry_out
+from .destination import NewStore, RunPlan
+from .session import Choices, run_session
 
 
 @explained
@@ -134,8 +134,8 @@ def sample(
         refuse_taken(path)
         if not isinstance(seed, np.random.SeedSequence):
             raise TypeError(f"with store=, rng must be made from a seed that can be written down, got {shown(rng)}.")
-    task = Task(draws, tune, chains, thin, seed, points, until)
-    return carry_out(choices, task, NewStore(path), cores, max_seconds, progressbar)
+    plan = RunPlan(draws, tune, chains, thin, seed, points, until)
+    return run_session(choices, plan, NewStore(path), cores, max_seconds, progressbar)
 
 
 def _initial_points(init: Any, chains: int, target: Target) -> list[np.ndarray | None]:

@@ -26,11 +26,11 @@ from ..results.tree import ChainResult, add_summaries, import_what_the_end_needs
 from ..rows.supply import NO_ROWS
 from ..store import Store
 from ..targets.base import Target
-from .choose import choose
+from .choice import choose
 from .clock import Clock, SetUp
-from .compiling import compile_together, compile_while_setting_up
-from .completion import attempt, ended, warn
-from .destination import ExistingStore, Made, NewStore, Task, catch_up
+from .compilation import compile_together, compile_while_setting_up
+from .completion import assemble_result, attempt, warn
+from .destination import ExistingStore, NewStore, RunPlan, Sampler, catch_up
 from .run import ChainRun, run_all
 
 
@@ -59,25 +59,25 @@ class Choices(NamedTuple):
         refuse_unwritable(layout_of(target, target.variables))
         return self
 
-    def made(self) -> Made:
+    def sampler(self) -> Sampler:
         """Choose what was left open, and make all parts ready."""
         target, kernel, why = choose(*self, frames=3)
         prepared = kernel.prepare(target)
         ready = kernel.bind(prepared)
         refuse_statistics(ready.all_statistics)
-        return Made(self.target, prepared, kernel, ready, why, repr(target))
+        return Sampler(self.target, prepared, kernel, ready, why, repr(target))
 
 
-def carry_out(
+def run_session(
     choices: Choices,
-    task: Task,
+    plan: RunPlan,
     place: NewStore | ExistingStore,
     cores: int | None,
     max_seconds: float | None,
     progressbar: bool,
 ) -> Any:
     """What `sample` and `resume` do once their arguments are checked."""
-    target, threads = choices.target, min(task.chains, cores or os.cpu_count() or 1)
+    target, threads = choices.target, min(plan.chains, cores or os.cpu_count() or 1)
     target.check_data()
     import_what_the_end_needs()
     clock = Clock(max_seconds)
@@ -85,44 +85,46 @@ def carry_out(
         place.check_early(target, stack)
         compile_while_setting_up()
         with watching(set_up := SetUp(target.n_rows, clock, progress)):
-            made = choices.made()
-            if made.target.gathered is not None:
-                stack.callback(made.target.gathered.end)
-            runs = _opened(made, task, progress, in_memory=isinstance(place, NewStore) and place.path is None)
-            settings = {**_settings(made, task), "set_up": set_up.cost}
-            store = place.begin(made, task, settings, runs[0], stack)
+            sampler = choices.sampler()
+            if sampler.target.gathered is not None:
+                stack.callback(sampler.target.gathered.end)
+            runs = _opened(sampler, plan, progress, in_memory=isinstance(place, NewStore) and place.path is None)
+            settings = {**_settings(sampler, plan), "set_up": set_up.cost}
+            store = place.begin(sampler, plan, settings, runs[0], stack)
         set_up_seconds = clock.seconds
-        progress.restart(f"{task.chains} chain{'s' * (task.chains > 1)}")
+        progress.restart(f"{plan.chains} chain{'s' * (plan.chains > 1)}")
         with HeldInterrupts() as ctrl_c:  # from here on nothing may take the draws
             if store is not None:
                 catch_up(store, runs, clock, progress, ctrl_c)
-            enough = _run(runs, task, store, partial(run_all, runs, threads, clock, progress, ctrl_c))
+            enough = _run(runs, plan, store, partial(run_all, runs, threads, clock, progress, ctrl_c))
             seconds, results = clock.seconds, _results(runs, store, enough)
             kept = min(len(result.draws) for result in results)
             if kept == 0:
                 raise _no_draws(ctrl_c.heard, max_seconds, store)
             reason = "interrupted" if ctrl_c.heard else "max_seconds"
-            finished = kept == (enough or task.draws)
+            finished = kept == (enough or plan.draws)
             settings["stopped"] = ("finished" if enough is None else "until") if finished else reason
             settings["seconds"] = _seconds(set_up_seconds, seconds, clock.compiling)
-            if made.target.gathered is not None:
-                settings["rows_gathered"] = made.target.gathered.gathered
+            if sampler.target.gathered is not None:
+                settings["rows_gathered"] = sampler.target.gathered.gathered
             settings["knobs"] = [run.state.knobs[:8].tolist() for run in runs if run.opened]
-            told = f"{kept:,} of {task.draws:,} draws per chain are returned"
+            told = f"{kept:,} of {plan.draws:,} draws per chain are returned"
             if settings["stopped"] == "max_seconds":
                 progress.say(f"max_seconds={max_seconds:g} ran out: {told}")
-            with _within(clock, ctrl_c, made.target.gathered):
-                posterior, complaints = _ended(made, task, results, settings, seconds, progress)
+            with _within(clock, ctrl_c, sampler.target.gathered):
+                posterior, complaints = _assembled(sampler, plan, results, settings, seconds, progress)
             if all(run.opened for run in runs):
                 memories = [run.state.chain.memory for run in runs]
-                add = partial(add_summaries, posterior, made.given, made.target, made.kernel.summaries, memories)
+                add = partial(
+                    add_summaries, posterior, sampler.user_target, sampler.target, sampler.kernel.summaries, memories
+                )
                 complaints += attempt("the group effects could not be summed up", add)
-            add_responses = partial(_add_responses, posterior, made.given)
+            add_responses = partial(_add_responses, posterior, sampler.user_target)
             complaints += attempt("the group observed_data could not be added", add_responses)
             if settings["stopped"] == "interrupted":
                 complaints.insert(0, UserWarning(f"interrupted: {told}"))
-            if settings["stopped"] == "finished" and task.until is not None:
-                told = f"{task.until} does not hold after draws={task.draws}, which was the most: allow more draws"
+            if settings["stopped"] == "finished" and plan.until is not None:
+                told = f"{plan.until} does not hold after draws={plan.draws}, which was the most: allow more draws"
                 complaints.append(UserWarning(told))
             for complaint in complaints:
                 warn(complaint, posterior)
@@ -144,42 +146,42 @@ def _within(clock: Clock, ctrl_c: HeldInterrupts, gathered: Any) -> AbstractCont
     return nullcontext() if gathered is None else watching(refuse)
 
 
-def _opened(made: Made, task: Task, progress: Progress, in_memory: bool) -> list[ChainRun]:
+def _opened(sampler: Sampler, plan: RunPlan, progress: Progress, in_memory: bool) -> list[ChainRun]:
     """The chains; the first is opened, and everything compiled."""
-    gathered = made.target.gathered
+    gathered = sampler.target.gathered
     if gathered is not None:
-        gathered.expect(task.chains)
+        gathered.expect(plan.chains)
     runs = [
-        ChainRun(made.target, made.ready, child, number, point, task.size, room=None if in_memory else 0)
-        for number, (child, point) in enumerate(zip(task.seed.spawn(task.chains), task.points, strict=True))
+        ChainRun(sampler.target, sampler.ready, child, number, point, plan.size, room=None if in_memory else 0)
+        for number, (child, point) in enumerate(zip(plan.seed.spawn(plan.chains), plan.points, strict=True))
     ]
-    for line in (*made.given.remarks(), made.why):
+    for line in (*sampler.user_target.remarks(), sampler.why):
         progress.say(line)
     announce("loading compiled code (first use compiles it)")
     compile_together(runs[0].setup, progress)
-    if gathered is not None and made.ready.source is not NO_ROWS:
+    if gathered is not None and sampler.ready.source is not NO_ROWS:
         announce("gathering the first rows that chains will draw")
-        gathered.begin(seeds_of_measure(task.seed)[1])
+        gathered.begin(seeds_of_measure(plan.seed)[1])
     runs[0].open()
     runs[0].compile()
     return runs
 
 
-def _settings(made: Made, task: Task) -> dict[str, Any]:
-    until = {} if task.until is None else {"until": repr(task.until)}
+def _settings(sampler: Sampler, plan: RunPlan) -> dict[str, Any]:
+    until = {} if plan.until is None else {"until": repr(plan.until)}
     return {
-        "target": made.about,
-        **made.named,
-        "why": made.why,
-        "seed": str(task.seed.entropy),
-        "draws": task.draws,
-        "tune": task.tune,
-        "thin": task.thin,
-        "rows": made.target.n_rows,
-        "data_rows": made.given.n_rows,
-        "total_bound": made.target.total_bound,
-        "data": made.target.fingerprint,
-        "model": made.given.description,
+        "target": sampler.about,
+        **sampler.named,
+        "why": sampler.why,
+        "seed": str(plan.seed.entropy),
+        "draws": plan.draws,
+        "tune": plan.tune,
+        "thin": plan.thin,
+        "rows": sampler.target.n_rows,
+        "data_rows": sampler.user_target.n_rows,
+        "total_bound": sampler.target.total_bound,
+        "data": sampler.target.fingerprint,
+        "model": sampler.user_target.description,
         **until,
     }
 
@@ -190,10 +192,10 @@ def _seconds(set_up: float, all_of_it: float, compiling: float) -> dict[str, flo
     return {stage: round(seconds, 4) for stage, seconds in found.items()}
 
 
-def _run(runs: list[ChainRun], task: Task, store: Store | None, go_on: Callable[[], None]) -> int | None:
-    """To the end, or to where ``task.until`` holds: how many draws per chain that took, None if it did not."""
-    until, d = task.until, len(runs[0].target.reported)
-    for n in [task.draws] if until is None else until.looks(task.draws):
+def _run(runs: list[ChainRun], plan: RunPlan, store: Store | None, go_on: Callable[[], None]) -> int | None:
+    """To the end, or to where ``plan.until`` holds: how many draws per chain that took, None if it did not."""
+    until, d = plan.until, len(runs[0].target.reported)
+    for n in [plan.draws] if until is None else until.looks(plan.draws):
         for run in runs:
             run.goal = n
         go_on()
@@ -226,12 +228,17 @@ def _no_draws(interrupted: bool, max_seconds: float | None, store: Store | None)
     return NoDraws(f"max_seconds={max_seconds:g} ran out before every chain had a draw{hint}")
 
 
-def _ended(
-    made: Made, task: Task, results: list[ChainResult], settings: dict[str, Any], seconds: float, progress: Progress
+def _assembled(
+    sampler: Sampler,
+    plan: RunPlan,
+    results: list[ChainResult],
+    settings: dict[str, Any],
+    seconds: float,
+    progress: Progress,
 ) -> tuple[Any, list[Warning]]:
-    target, layout = made.target, made.layout
-    walked = Walked([result.draws for result in results], [result.record for result in results], task.thin)
-    from_laplace = partial(laplace_attributes, target, made.kernel, made.ready, walked, task.seed, layout.names)
+    target, layout = sampler.target, sampler.layout
+    walked = Walked([result.draws for result in results], [result.record for result in results], plan.thin)
+    from_laplace = partial(laplace_attributes, target, sampler.kernel, sampler.ready, walked, plan.seed, layout.names)
     natural = [result._replace(draws=target.to_user(result.draws)) for result in results]
-    about = {"exact": made.kernel.exact, "statistics": made.ready.all_statistics, "settings": settings}
-    return ended(natural, target, layout, about, from_laplace, seconds, progress)
+    about = {"exact": sampler.kernel.exact, "statistics": sampler.ready.all_statistics, "settings": settings}
+    return assemble_result(natural, target, layout, about, from_laplace, seconds, progress)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .columns import Column, Factor, Numbers
-from .kinds import plain_array
 from .libraries import LazyTable, RepeatedNames, as_frame, as_series, listed, narwhals
+from .numbers import plain_array
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from .columns import Column, Factor, Numbers
-from .kinds import is_missing, kind_of_series, missing_in, plain_array
 from .libraries import as_native, as_series, narwhals
-from .numbers import read_numbers
+from .numbers import is_missing, kind_of_series, missing_in, plain_array, read_numbers
 
 
 def read_column(values: Any, what: str) -> Column:

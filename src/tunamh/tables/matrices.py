@@ -13,10 +13,9 @@ import numpy as np
 from .._arguments import has_row_labels
 from .columns import Factor, Numbers
 from .frames import Frame, frame_of
-from .kinds import Unreadable
 from .levels import read_factor
 from .libraries import LazyTable, RepeatedNames, is_sparse, listed
-from .numbers import is_single, read_numbers
+from .numbers import Unreadable, is_single, read_numbers
 
 LARGEST = 1e100
 """Beyond this a number times another one, summed over rows, overflows."""

@@ -60,6 +60,18 @@ class Expansion(NamedTuple):
         return np.divide(1.0, np.sqrt(np.abs(curvature)), out=np.full(len(curvature), np.inf), where=curvature > 0)
 
 
+class PackedRows(NamedTuple):
+    """The rows of a target as compiled code reads them.
+
+    ``rows`` is (N, width) float64 in C order, or rows that are gathered. A target that packs its rows later
+    (`Target._pack`) has only their number here.
+    """
+
+    rows: np.ndarray | GatheredRows | int
+    bound_column: int  # the column with c_i
+    parts: Parts
+
+
 class Target(Value):
     """A posterior ``pi(theta) ~ prior(theta) exp(-sum_i U_i(theta))`` over the rows ``i`` of the data.
 
@@ -68,11 +80,8 @@ class Target(Value):
 
     Parameters
     ----------
-    rows : (N, width) float64, C order, or N
-        Packed rows for the compiled ``parts``; they are made read-only. A target that packs rows later (`_pack`) passes
-        only their number.
-    bound_column : int
-        The column of the packed rows with ``c_i``.
+    packed : PackedRows
+        The rows as compiled code reads them; an array is made read-only.
     hyper, family_hyper : sequence of float
         Numbers for the compiled parts, and for the family.
     precision_trace : float
@@ -119,10 +128,8 @@ class Target(Value):
     def __init__(
         self,
         *,
-        rows: np.ndarray | GatheredRows | int,
-        bound_column: int,
+        packed: PackedRows,
         hyper: Sequence[float] | np.ndarray,
-        parts: Parts,
         family_hyper: Sequence[float] = (),
         dim: int,
         names: Sequence[str] | None = None,
@@ -133,7 +140,7 @@ class Target(Value):
         names = list(names) if names is not None else [str(j) for j in range(dim)]
         prior = as_prior(prior, names) if ready is None else prior
         self._settle(
-            parts=parts,
+            parts=packed.parts,
             dim=dim,
             temper=temper,
             names=names,
@@ -141,8 +148,9 @@ class Target(Value):
             own_numbers=tuple(float(value) for value in hyper),
             _family_hyper=fixed(family_hyper),
             _prior=prior.bind(dim) if ready is None else ready,
-            _bound_column=bound_column,
+            _bound_column=packed.bound_column,
         )
+        rows = packed.rows
         if isinstance(rows, np.ndarray):
             self._settle(n_rows=len(rows), _packed=self._accepted(rows))
         elif isinstance(rows, GatheredRows):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .designs.with_offset import DesignWithOffset
-from .families.metadata import family_as_json
+from .families.registry import family_as_json
 
 if TYPE_CHECKING:
     from .glm import GLM

@@ -16,10 +16,10 @@ from ..rows.packing import packed_rows
 from ..rows.passes import blocks
 from ..tables.frames import column_names
 from ..tables.matrices import aligned, as_matrix, as_vector, refuse_non_finite
-from .base import Expansion, Target, checked_temper
+from .base import Expansion, PackedRows, Target, checked_temper
 from .energy_rows import NUMBERS, block_parts, distance_part, no_hessian, sums_of, taylor_parts
 from .expansion.bounds import bounds_in_general
-from .expansion.taylor import Remainders, TaylorTarget, polynomial_offset
+from .expansion.taylor import TaylorTarget, polynomial_offset
 from .parts import Parts, euclidean
 
 
@@ -95,10 +95,8 @@ class EnergyTarget(Target):
         differences, energies, scales = kept(energy, "blocks", lambda: block_parts(energy))
         measure = euclidean if distance is None else kept(distance, "distance", lambda: distance_part(distance))
         super().__init__(
-            rows=packed,
-            bound_column=width,
+            packed=PackedRows(packed, width, Parts(differences, energies, scales=scales, distance=measure)),
             hyper=NUMBERS.pack(temper=temper, width=width, euclidean=distance is None).tolist(),
-            parts=Parts(differences, energies, scales=scales, distance=measure),
             dim=dim,
             names=names,
             prior=prior,
@@ -173,7 +171,7 @@ class EnergyTarget(Target):
         rows[:, :width], rows[:, width] = self.rows[:, :width], c
         functions = self._energy, cast(Any, self._gradient), self._hessian or no_hessian
         differences, energies, scales = kept(self._energy, ("Taylor", *functions[1:]), lambda: taylor_parts(*functions))
-        remainders = Remainders(rows, width, Parts(differences, energies, scales=scales, offset=polynomial_offset))
+        remainders = PackedRows(rows, width, Parts(differences, energies, scales=scales, offset=polynomial_offset))
         return TaylorTarget(self, order, centre, at_centre, remainders=remainders, bounds=bounds_in_general(order))
 
 

@@ -14,7 +14,7 @@ from ..priors import Flat, ReadyPrior, as_prior
 from ..priors.laws import LAPLACE, NORMAL, Laws, ReadyIndependent
 from ..priors.mixtures import mixture_of_laws
 from ..process.stages import announce
-from .base import Expansion, checked_temper
+from .base import Expansion, PackedRows, checked_temper
 from .checks.conditioning import dependent_columns
 from .checks.flat_positive import refuse_unproved
 from .checks.model_warnings import model_warnings, names_along, proved_proper, refuse_positions, searched
@@ -29,7 +29,7 @@ from .expansion.one_predictor import OnePredictor
 from .expansion.taylor import TaylorTarget
 from .families import BaseFamily
 from .families.multi_predictor import MultiPredictorLikelihood
-from .families.plain import as_family
+from .families.registry import as_family
 from .glm_rows import own_numbers
 from .layouts import ROW
 from .observations.distinct import distinct
@@ -144,11 +144,13 @@ class GLM(Regression):
             coefficient_prior=coefficient_prior,
         )
         super().__init__(
-            rows=observations.n_rows,
-            bound_column=ROW.places(width=self.y_column).bound,
+            packed=PackedRows(
+                observations.n_rows,
+                ROW.places(width=self.y_column).bound,
+                self.parts_with(*self.terms.plain_parts),
+            ),
             hyper=own_numbers_of(observations, row_family, temper),
             family_hyper=row_family.hyper,
-            parts=self.parts_with(*self.terms.plain_parts),
             dim=design.dim,
             names=[*names, *labels],
             prior=prior,

@@ -145,8 +145,8 @@ control variate needs follows, and where rows are weighted, the weight (temper i
 TAYLOR_ROW = Layout("TaylorRow", "width", **_SEEN, eta=NUMBER, slope=NUMBER, curvature=NUMBER)
 """Of an expansion: the predictor, ``f'`` and ``f''`` at the centre."""
 
-SEVERAL_ROW = Layout(
-    "SeveralRow",
+MULTI_PREDICTOR_ROW = Layout(
+    "MultiPredictorRow",
     "width",
     "K",
     **_SEEN,
@@ -162,5 +162,5 @@ FIREFLY_ROW = Layout("FireflyRow", "width", **_SEEN, anchor=NUMBER, curvature=NU
 ROW_AND_BOUND = Layout("RowAndBound", "width", numbers=("width",), bound=NUMBER)
 """A row of a target that is no regression."""
 
-row_at, taylor_row_at, several_row_at = ROW.reader(), TAYLOR_ROW.reader(), SEVERAL_ROW.reader()
+row_at, taylor_row_at, multi_predictor_row_at = ROW.reader(), TAYLOR_ROW.reader(), MULTI_PREDICTOR_ROW.reader()
 firefly_row_at, row_and_bound_at = FIREFLY_ROW.reader(), ROW_AND_BOUND.reader()

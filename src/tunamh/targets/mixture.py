@@ -14,9 +14,9 @@ from ..errors import NotApplicable
 from ..rows.packing import packed_rows
 from ..rows.passes import sums_over_blocks
 from ..tables.matrices import as_vector
-from .base import Expansion, Target, checked_temper
+from .base import Expansion, PackedRows, Target, checked_temper
 from .expansion.bounds import NO_BOUNDS, bounds_in_general
-from .expansion.taylor import Remainders, TaylorTarget, no_differences, polynomial_fall
+from .expansion.taylor import TaylorTarget, no_differences, polynomial_fall
 from .layouts import OWN, centre_of, row_and_bound_at
 from .parts import Parts
 
@@ -201,10 +201,8 @@ class GaussianMixture(Target):
         rows[:, 1] = temper * (_paper_bounds if flag("paper_bounds", paper_bounds) else _tight_bounds)(x, variance, box)
         self._settle(variance=variance, box=box)
         super().__init__(
-            rows=rows,
-            bound_column=1,
+            packed=PackedRows(rows, 1, Parts(_differences, _energies, scales=_scales, offset=_inside_box)),
             hyper=_NUMBERS.pack(temper=temper, variance=variance, box=box).tolist(),
-            parts=Parts(_differences, _energies, scales=_scales, offset=_inside_box),
             dim=2,
             prior=prior,
             temper=temper,
@@ -252,7 +250,7 @@ class GaussianMixture(Target):
         rows[:, 0] = self.rows[:, 0]
         rows[:, 1] = self.temper * self.hessian_norm_bounds()
         parts = Parts(_taylor_differences, _taylor_energies, scales=_taylor_scales, offset=_taylor_inside_box)
-        remainders = Remainders(rows, 1, parts)
+        remainders = PackedRows(rows, 1, parts)
         return TaylorTarget(self, 1, centre, at_centre, remainders=remainders, bounds=bounds_in_general(1))
 
     def firefly(self, centre: np.ndarray | None) -> TaylorTarget:
@@ -264,7 +262,7 @@ class GaussianMixture(Target):
         rows[:, 0], rows[:, 1], rows[:, 2] = self.rows[:, 0], self.temper * self.hessian_norm_bounds(), 0.0
         at_centre = Expansion(0.0, self.expansion(centre).gradient, rows[:, 1].sum() * np.eye(2))
         parts = Parts(no_differences, _firefly_energies, scales=_taylor_scales, offset=_taylor_inside_box)
-        remainders = Remainders(rows, 2, parts)
+        remainders = PackedRows(rows, 2, parts)
         return TaylorTarget(self, 2, centre, at_centre, remainders=remainders, bounds=NO_BOUNDS)
 
     def hessian_norm_bounds(self) -> np.ndarray:

@@ -9,13 +9,13 @@ import numpy as np
 
 from ..compiled import Differences, Energies, helper, part
 from .glm_rows import FIRST, apply_weights, family_rises, predictors
-from .layouts import order_of, regression_of, several_row_at
+from .layouts import multi_predictor_row_at, order_of, regression_of
 
 
 @helper(inline=True)
 def _row(data, i):
     own = regression_of(data.hyper)
-    return several_row_at(data.rows, i, own.width, own.predictors)
+    return multi_predictor_row_at(data.rows, i, own.width, own.predictors)
 
 
 @helper(inline=True)
@@ -49,7 +49,7 @@ def _subtract_polynomial(index, start, n, data, rise):
 
 
 @part(Differences)
-def several_differences(theta, prop, index, start, n, data, rise, bound):
+def multi_predictor_differences(theta, prop, index, start, n, data, rise, bound):
     family_rises(theta, prop, index, start, n, data, rise, bound)
     _subtract_polynomial(index, start, n, data, rise)
     apply_weights(index, start, n, data, _row(data, 0).end, rise)
@@ -70,7 +70,7 @@ def _from_centre(theta, index, n, data, out):
 
 
 @part(Energies)
-def several_energies(theta, index, n, data, out):
+def multi_predictor_energies(theta, index, n, data, out):
     """``R_i(theta)``, zero at the centre."""
     _from_centre(theta, index, n, data, out)
     _subtract_polynomial(index, FIRST, n, data, out)
@@ -78,7 +78,7 @@ def several_energies(theta, index, n, data, out):
 
 
 @part(Energies)
-def several_scales(theta, index, n, data, out):
+def multi_predictor_scales(theta, index, n, data, out):
     """Of what cancels in ``R_i(theta)``: energies, the polynomial's terms, and the rounding of the predictors."""
     own = regression_of(data.hyper)
     K, grain = own.predictors, own.grain

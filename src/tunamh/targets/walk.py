@@ -12,7 +12,7 @@ from ..compiled.layouts import NUMBER, WHOLE, Layout
 from ..proposals import NeighbourWalk
 from ..rows.packing import packed_rows
 from ..tables.matrices import as_matrix, as_vector, refuse_non_finite
-from .base import Target, checked_temper
+from .base import PackedRows, Target, checked_temper
 from .layouts import OWN, row_and_bound_at
 from .parts import Parts
 
@@ -122,10 +122,8 @@ class FiniteWalk(Target):
         rows[:, n_columns] = temper * (smallest if c is None else as_vector(c, "c", n_rows))
         self._settle(states=states, own_bounds=c is not None)
         super().__init__(
-            rows=rows,
-            bound_column=n_columns,
+            packed=PackedRows(rows, n_columns, parts),
             hyper=_NUMBERS.pack(temper=temper, states=states, columns=n_columns).tolist(),
-            parts=parts,
             dim=1,
             names=["state"],
             prior=prior,

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..capabilities import Separable, offers
-from ..laplace.gaussian import LaplaceLaw, law_at_mode
+from ..laplace.gaussian import LaplaceGaussian, gaussian_at_mode
 from ..priors import Flat
 from ..process.stages import announce
-from ..targets.base import Target
+from ..targets.base import PackedRows, Target
 from ..targets.layouts import pack_hyper
 from ..targets.parts import no_distance
 from ..targets.regression import ResultsOfRegression, plain_rows_in_memory
@@ -31,14 +31,11 @@ class HamiltonianRegression(ResultsOfRegression, Target):
     """The state is ``z``, ``theta = centre + L z``; results are the regression's own."""
 
     def __init__(self, target: Any):
+        parts = target.parts_with(differences_of_rows, energies_of_rows, energies_of_rows)
         super().__init__(
-            rows=target.n_rows,
-            bound_column=1,  # weights, which no test of its own asks for
+            packed=PackedRows(target.n_rows, 1, parts._replace(distance=no_distance)),  # 1: weights
             hyper=target.own_numbers,
             family_hyper=list(target._family_hyper),
-            parts=target.parts_with(differences_of_rows, energies_of_rows, energies_of_rows)._replace(
-                distance=no_distance
-            ),
             dim=target.dim,
             names=target.chain_names,
             prior=None,
@@ -121,8 +118,8 @@ class HamiltonianRegression(ResultsOfRegression, Target):
             f"decided on all {self.n_rows:,}"
         )
 
-    def laplace_law(self) -> tuple[LaplaceLaw | None, Any]:
-        return law_at_mode(self.regression.modes), self.regression
+    def laplace_gaussian(self) -> tuple[LaplaceGaussian | None, Any]:
+        return gaussian_at_mode(self.regression.modes), self.regression
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """From half the width of the Gaussian, or its centre where a prior excludes that."""

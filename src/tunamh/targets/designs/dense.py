@@ -8,10 +8,9 @@ import numpy as np
 
 from ...compiled import REASSOCIATE, Dot, Dots, Sizes, helper, part
 from ...compiled.vector import prefetch_row
-from ...rows.stream import ROWS_AHEAD
+from ...rows.supply import ROWS_AHEAD
 from .base import Design, DesignNumbers, DesignParts, rows_in_double
-from .dense_block import DenseBlock
-from .narrow import MOST_COLUMNS, NarrowBlock, as_columns
+from .dense_blocks import MOST_COLUMNS, DenseBlock, NarrowBlock, as_columns
 
 
 @helper(fastmath=REASSOCIATE, inline=True)

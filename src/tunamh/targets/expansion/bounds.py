@@ -197,14 +197,14 @@ def _white_second(here, there, hyper):
 
 
 @part(Distance)
-def _second_several(theta, prop, hyper):
+def _second_multi_predictor(theta, prop, hyper):
     at = expanded_of(hyper, theta.size)
     pp, ww, pw = products(theta, prop, at.centre, at.root)
     return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at)
 
 
 @part(Distance)
-def _white_second_several(here, there, hyper):
+def _white_second_multi_predictor(here, there, hyper):
     at = white_of(hyper, here.size)
     pp, ww, pw = _plain_products(here, there, at.centre_state)
     return on_ladder(second_order_general(pp, ww, pw), pp, ww, pw, at)
@@ -252,9 +252,9 @@ def bounds_of_regression(order: int, trust: Trust) -> Bounds:
     return Bounds(*((_first, _white_first), (_second, _white_second))[order - 1], trust, needs_white_root=True)
 
 
-def bounds_of_several(trust: Trust) -> Bounds:
+def bounds_of_multi_predictor(trust: Trust) -> Bounds:
     """For energies of several linear predictors, expanded to the second order (spec 5n)."""
-    return Bounds(_second_several, _white_second_several, trust, needs_white_root=True)
+    return Bounds(_second_multi_predictor, _white_second_multi_predictor, trust, needs_white_root=True)
 
 
 def bounds_in_general(order: int) -> Bounds:

@@ -10,13 +10,13 @@ import numpy as np
 from ...errors import NotApplicable
 from ...process.stages import announce
 from ...rows.source import Rows
-from ..base import Expansion
+from ..base import Expansion, PackedRows
 from ..glm_rows import firefly_energies, firefly_scales
 from ..layouts import FIREFLY_ROW, ROW, RUNGS
 from ..observations.packing import weight_of
 from .bounds import NO_BOUNDS, ORIGINAL, ladder_of
 from .one_predictor import RowSums, Whitening
-from .taylor import Remainders, Shape, TaylorTarget, mean_of_skewed, no_differences, polynomial_offset
+from .taylor import Shape, TaylorTarget, mean_of_skewed, no_differences, polynomial_offset
 
 if TYPE_CHECKING:
     from ..glm import GLM
@@ -50,7 +50,7 @@ def expanded(
         order,
         centre,
         at_centre,
-        remainders=Remainders(rows, ROW.places(width=width).bound, parts),
+        remainders=PackedRows(rows, ROW.places(width=width).bound, parts),
         bounds=ORIGINAL if original_bounds else terms.bounds(order, ladder.trust(found.factors)),
         root=root,
         shape=Shape(mean_of_skewed(found.thirds + of_prior), found.leverage, found.longest) if white else None,
@@ -86,6 +86,6 @@ def firefly(target: GLM, centre: np.ndarray | None) -> TaylorTarget:
 
     rows = target.packed(4, fill, take)
     parts = target.parts_with(no_differences, firefly_energies, firefly_scales, offset=polynomial_offset)
-    at_centre, remainders = Expansion(0.0, slope, curvature), Remainders(rows, ROW.places(width=width).bound, parts)
-    start = target.start
-    return TaylorTarget(target, 2, np.zeros(d), at_centre, remainders=remainders, bounds=NO_BOUNDS, start=start)
+    at_centre, remainders = Expansion(0.0, slope, curvature), PackedRows(rows, ROW.places(width=width).bound, parts)
+    around = TaylorTarget(target, 2, np.zeros(d), at_centre, remainders=remainders, bounds=NO_BOUNDS)
+    return around.starting_like_base()

@@ -12,9 +12,9 @@ from ...errors import NotApplicable
 from ..designs import Block
 from ..families.multi_predictor import MultiPredictorLikelihood
 from ..glm_rows import differences, energies, scales
-from ..layouts import ROW, SEVERAL_ROW, Trust
-from ..multi_predictor_rows import several_differences, several_energies, several_scales
-from .bounds import Bounds, bounds_of_regression, bounds_of_several
+from ..layouts import MULTI_PREDICTOR_ROW, ROW, Trust
+from ..multi_predictor_rows import multi_predictor_differences, multi_predictor_energies, multi_predictor_scales
+from .bounds import Bounds, bounds_of_multi_predictor, bounds_of_regression
 from .one_predictor import RowSums, Whitening
 
 
@@ -22,11 +22,11 @@ class MultiPredictor:
     """Energies ``w f(X_i theta, y)`` of a family of K predictors; arrays of predictors have the shape (K, n)."""
 
     plain_parts = differences, energies, scales
-    taylor_parts = several_differences, several_energies, several_scales
+    taylor_parts = multi_predictor_differences, multi_predictor_energies, multi_predictor_scales
 
     def __init__(self, family: MultiPredictorLikelihood):
         self.family, self._hyper = family, fixed(family.hyper)
-        self.centre_columns = SEVERAL_ROW.places(width=0, K=family.predictors).end - ROW.places(width=0).end
+        self.centre_columns = MULTI_PREDICTOR_ROW.places(width=0, K=family.predictors).end - ROW.places(width=0).end
 
     def energies(self, eta: np.ndarray, y: np.ndarray) -> np.ndarray:
         out = np.empty_like(y)
@@ -64,11 +64,11 @@ class MultiPredictor:
         return not self.family.bounded_everywhere
 
     def bounds(self, order: int, trust: Trust) -> Bounds:
-        return bounds_of_regression(order, trust) if self.family.separable else bounds_of_several(trust)
+        return bounds_of_regression(order, trust) if self.family.separable else bounds_of_multi_predictor(trust)
 
     def columns(self, rows: np.ndarray, width: int) -> Any:
         """Those of packed rows by name; features take ``width`` of them."""
-        return SEVERAL_ROW.columns(rows, width=width, K=self.family.predictors)
+        return MULTI_PREDICTOR_ROW.columns(rows, width=width, K=self.family.predictors)
 
     def remainders(
         self, columns: Any, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int

@@ -20,10 +20,8 @@ from ..._linear import Metric
 from ...compiled import REASSOCIATE, Differences, Offset, helper, part
 from ...errors import NotApplicable
 from ...priors import PriorExpansion
-from ...rows.gathered_rows import GatheredRows
-from ..base import Expansion, Target
+from ..base import Expansion, PackedRows, Target
 from ..layouts import EXPANDED, Trust, expanded_of, pack_hyper
-from ..parts import Parts
 from .bounds import Bounds
 
 
@@ -57,14 +55,6 @@ def no_differences(theta, prop, index, start, n, data, rise, bound):
     """For targets that only serve tests which ask for energies."""
     for b in range(n):
         rise[b], bound[b] = np.nan, np.nan
-
-
-class Remainders(NamedTuple):
-    """The packed rows of an expansion, the column of their bounds, and what compiled code makes of them."""
-
-    rows: np.ndarray | GatheredRows
-    bound_column: int
-    parts: Parts
 
 
 class Shape(NamedTuple):
@@ -103,8 +93,6 @@ class TaylorTarget(Target):
         The matrix by which the parameters' distances are measured; None: the identity.
     shape : optional
         Given where ``root`` is that of the posterior precision, so that the target may be whitened.
-    start : optional
-        The law by which chains begin; None: wider than the Laplace law at the centre.
     """
 
     spread = 2.0
@@ -117,11 +105,10 @@ class TaylorTarget(Target):
         centre: np.ndarray,
         at_centre: Expansion,
         *,
-        remainders: Remainders,
+        remainders: PackedRows,
         bounds: Bounds,
         root: np.ndarray | None = None,
         shape: Shape | None = None,
-        start: Callable[[np.random.Generator, int], np.ndarray] | None = None,
     ):
         d = base.dim
         self._settle(
@@ -135,14 +122,12 @@ class TaylorTarget(Target):
             own_bounds=base.own_bounds,
             predictors=base.predictors,
             _shape=Shape(np.zeros(d), 0.0, np.inf) if shape is None else shape,
-            _start=base.start if start is None and base.several_modes else start,
+            _start=base.start if base.several_modes else None,
         )
         super().__init__(
-            rows=remainders.rows,
-            bound_column=remainders.bound_column,
+            packed=remainders._replace(parts=remainders.parts._replace(distance=bounds.distance)),
             hyper=base.own_numbers,
             family_hyper=list(base._family_hyper),
-            parts=remainders.parts._replace(distance=bounds.distance),
             dim=d,
             names=base.names,
             prior=base.prior,
@@ -164,6 +149,10 @@ class TaylorTarget(Target):
     """Whether a user said where to expand; otherwise it is a mode that was searched for, or the mean beside it."""
 
     fingerprint_of_all_rows = True
+
+    def starting_like_base(self) -> Self:
+        """The same target, with the initial states of ``base``, not of the Laplace law at the centre."""
+        return self._with(_start=self.base.start)
 
     def about_own_centre(self) -> Self:
         """The same target, which knows that a user said where to expand."""

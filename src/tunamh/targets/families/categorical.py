@@ -12,11 +12,11 @@ from ...tables.columns import Factor
 from ..observations.observed import Observations, TransformedRows
 from ..observations.row_layout import RowLayout, one_stretch_per_class
 from .base import BaseFamily, Responses
+from .intervals import SIGMOID_THIRD
 from .links import LOGIT
 from .multi_predictor import MultiPredictorLikelihood
 from .response_checks import refuse_where
 from .responses import Parameters, ResponseDistribution
-from .sigmoid import SIGMOID_THIRD
 
 _MOST_CLASSES = 1000
 _LARGEST = 2.0**53  # beyond, whole numbers are no longer told apart

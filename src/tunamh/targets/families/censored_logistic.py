@@ -9,10 +9,9 @@ import numpy as np
 from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
 from ...compiled.vector import softplus, softplus_rise
 from .censoring import CensoredLikelihood
-from .intervals import nearby
+from .intervals import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, nearby, sigmoids
 from .likelihood import Suprema
 from .remainder_constants import logistic_second_order
-from .sigmoid import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, sigmoids
 
 MEDIAN_SIZE = float(np.log(3.0))
 """The median of the absolute value of a standard logistic error."""

@@ -144,7 +144,7 @@ class OneFunction(_OfFunction, Family):
         return slope_constant(self.formula, eta, y, radius, 1)
 
 
-class SeveralFunction(_OfFunction, FormulaLikelihood):
+class MultiPredictorFunction(_OfFunction, FormulaLikelihood):
     """A likelihood ``f(eta_1, ..., eta_K, y)`` of two or three predictors."""
 
 
@@ -154,7 +154,7 @@ def family(
     convex: bool | None = None,
     check: Callable[[np.ndarray], Any] | None = None,
     name: str | None = None,
-) -> OneFunction | SeveralFunction:
+) -> OneFunction | MultiPredictorFunction:
     """A family of your own from one plain Python function, minus the log-likelihood of a row.
 
     Parameters
@@ -183,7 +183,7 @@ def family(
         traced = audit(copies.traced, len(names), call)
         parts = copies.made["parts"] = _compiled_parts(copies, len(names), call)
         traced.compare(parts[0])
-    kind = OneFunction if len(names) == 1 else SeveralFunction
+    kind = OneFunction if len(names) == 1 else MultiPredictorFunction
     label = energy.__name__ if name is None else str(name)
     return kind(copies.traced, parts, parameter_names=names, convex=convex, check=check, name=label)
 

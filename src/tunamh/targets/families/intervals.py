@@ -1,4 +1,4 @@
-"""The maximum of a derivative over an interval of predictors."""
+"""The maximum of a derivative over an interval of predictors, and the extrema of the logistic function's."""
 
 from __future__ import annotations
 
@@ -53,3 +53,19 @@ def nearby(
     return Suprema(
         *(np.where(wide < ENDLESS, np.minimum(*both), both[1]) for both in zip(found, family.suprema(y), strict=True))
     )
+
+
+def sigmoids(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``p = 1 / (1 + e^-eta)`` and ``1 - p``, each with all its digits."""
+    small = np.exp(-np.abs(eta))
+    large = 1 / (1 + small)
+    small = small * large
+    return np.where(eta > 0, large, small), np.where(eta > 0, small, large)
+
+
+SIGMOID_THIRD = 1 / (6 * np.sqrt(3.0))
+"""The supremum of ``|p''| = p (1-p) |1-2p|``, at ``p = (1 -+ 1/sqrt 3) / 2``, that is ``eta = -+log(2 + sqrt 3)``."""
+
+SIGMOID_SLOPE_PEAKS: Peaks = ((0.0, 0.25),)
+
+SIGMOID_THIRD_PEAKS: Peaks = tuple((sign * np.log(2 + np.sqrt(3.0)), SIGMOID_THIRD) for sign in (-1, 1))

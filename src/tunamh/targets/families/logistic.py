@@ -8,12 +8,11 @@ import numpy as np
 
 from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, helper, part
 from ...compiled.vector import exp_negative, softplus, softplus_rise
-from .intervals import nearby, same_for_all
+from .intervals import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, nearby, same_for_all
 from .labels import LinearInLabel
 from .likelihood import LowerBound, Suprema
 from .links import LOGIT
 from .remainder_constants import logistic_second_order, logistic_third_order, vectors_of_one_shape
-from .sigmoid import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS
 
 
 @part(FamilyEnergy, fastmath=CONTRACT)

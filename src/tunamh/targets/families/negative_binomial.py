@@ -17,7 +17,7 @@ from ..observations.observed import Observations
 from ..observations.row_layout import RowLayout
 from .base import Family, Responses
 from .cubic_bounds import largest_of, ranges, symmetric
-from .intervals import nearby
+from .intervals import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, nearby, sigmoids
 from .likelihood import Suprema
 from .links import LOG
 from .multi_predictor import MultiPredictorLikelihood
@@ -25,7 +25,6 @@ from .remainder_constants import logistic_second_order
 from .response_checks import check_counts
 from .responses import ResponseDistribution
 from .second_parameter import WIDE, one_number, positive_counts
-from .sigmoid import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, sigmoids
 
 
 @part(FamilyEnergy, fastmath=CONTRACT)

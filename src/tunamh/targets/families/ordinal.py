@@ -23,11 +23,11 @@ from ..designs.with_offset import BlockWithOffset
 from ..observations.observed import Observations
 from ..observations.row_layout import Extra, RowLayout, column_names, two_cutpoints
 from .base import BaseFamily, Responses
+from .intervals import SIGMOID_THIRD, sigmoids
 from .links import LOGIT
 from .logistic import Logistic
 from .multi_predictor import MultiPredictorLikelihood
 from .responses import Parameters, ResponseDistribution
-from .sigmoid import SIGMOID_THIRD, sigmoids
 
 
 @part(FamilyEnergy, fastmath=CONTRACT)

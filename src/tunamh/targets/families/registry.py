@@ -1,11 +1,13 @@
-"""The built-in families by name: filled by this package's ``__init__``, read wherever names are needed."""
+"""Families by name: the built-in ones, filled by this package's ``__init__``; what a user gives as a family; a family
+in words that JSON knows, and back: results keep it, so that rows can be predicted from them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..._arguments import explain_constructors
+from ..._arguments import explain_constructors, shown
 from .base import BaseFamily, Family, Responses
 
 FAMILIES: dict[str, type[BaseFamily]] = {}
@@ -58,3 +60,79 @@ def listed_by_responses() -> str:
         words = [word for name in of_responses(kind) for word in FAMILIES[name].words()]
         parts += [f"{', '.join(words)} ({kind.value})"] if words else []
     return "; ".join(parts)
+
+
+def family_as_json(family: Any) -> dict[str, Any]:
+    """A built-in family by its name and the numbers in it that are known; of others nothing but their text."""
+    name, text = type(family).__name__, repr(family)[:200]
+    if FAMILIES.get(name) is not type(family):
+        return {"name": None, "text": text}
+    settings = family.settings()
+    known = {
+        key: float(value)
+        for key, value in settings.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+    within = {key: family_as_json(value) for key, value in settings.items() if isinstance(value, BaseFamily)}
+    return {"name": name, "known": known, "text": text, **within}
+
+
+def family_in_words(found: dict[str, Any]) -> str:
+    """``Student-t regression (df = 4)``; a user's own family by its text."""
+    if FAMILIES.get(str(found.get("name"))) is None:
+        return str(found.get("text", ""))
+    known = found.get("known")
+    numbers = [f"{key} = {value:g}" for key, value in known.items()] if isinstance(known, dict) else []
+    return f"{_title(found)} regression" + (f" ({', '.join(numbers)})" if numbers else "")
+
+
+def _title(found: dict[str, Any]) -> str:
+    """``ZeroInflated`` of ``Poisson`` counts is Zero-inflated Poisson."""
+    words = re.findall(r"[A-Z][a-z]*", str(found["name"]))
+    own = "-".join([words[0], *(word.lower() for word in words[1:])])
+    within = [_title(value) for value in found.values() if isinstance(value, dict) and "name" in value]
+    return " ".join([own, *within])
+
+
+def family_from_json(found: dict[str, Any]) -> BaseFamily | None:
+    """The family with its known numbers, what is unknown left out; None of one of a user's own."""
+    kind = FAMILIES.get(str(found.get("name")))
+    if kind is None:
+        return None
+    within = {
+        key: family_from_json(value) for key, value in found.items() if isinstance(value, dict) and key != "known"
+    }
+    try:
+        return kind(**found.get("known", {}), **within)
+    except (TypeError, ValueError):  # a result that nobody's code wrote
+        return None
+
+
+_ASKED_FOR = ("energy", "rise", "derivatives", "suprema")
+
+
+def as_family(given: Any) -> BaseFamily:
+    """A family as it is, by its word, or a plain object with its members as one; raises a TypeError for others."""
+    if isinstance(given, BaseFamily):
+        return given
+    if isinstance(given, str):
+        return family_by_word(given)
+    if isinstance(given, type) or not all(name in dir(given) for name in _ASKED_FOR):
+        hint = f"{given.__name__}(...)" if isinstance(given, type) else 'tunamh.Logistic() or "logistic"'
+        raise TypeError(f"family must be a value such as {hint}, got {shown(given)}.")
+    return _adopted(given)
+
+
+def _adopted(given: Any) -> Family:
+    """An object of a class of the same name, whose members are those of ``given`` wherever it has them."""
+    members = {name: _member(given, name) for name in dir(Family) if not name.startswith("_") and name in dir(given)}
+    own = {
+        "__repr__": lambda self: repr(given),
+        "__reduce__": lambda self: (_adopted, (given,)),  # families are sent to other processes with the rows' sums
+        "__module__": type(given).__module__,
+    }
+    return type(type(given).__name__, (Family,), {**members, **own})()
+
+
+def _member(given: Any, name: str) -> property:
+    return property(lambda self: getattr(given, name))

@@ -17,8 +17,7 @@ import numpy as np
 from ...compiled import CONTRACT, helper
 from ...compiled.vector import exp_any, exp_negative, twice_atanh
 from ...compiled.windows import window
-from .intervals import ENDLESS, SLACK, Peaks, largest, widened
-from .sigmoid import SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, sigmoids
+from .intervals import ENDLESS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, SLACK, Peaks, largest, sigmoids, widened
 
 Derivatives = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 

@@ -9,13 +9,12 @@ import numpy as np
 from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, helper, part
 from ...compiled.vector import exp_negative, log_quotient, softplus, softplus_rise, twice_atanh
 from .base import Family, Responses
-from .intervals import Peaks, largest, widened
+from .intervals import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, Peaks, largest, sigmoids, widened
 from .likelihood import Suprema
 from .links import SOFTPLUS
 from .remainder_constants import logistic_second_order, second_order_near
 from .response_checks import check_counts
 from .responses import ResponseDistribution
-from .sigmoid import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, sigmoids
 
 
 @helper(fastmath=CONTRACT, inline=True)

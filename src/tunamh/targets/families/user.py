@@ -58,12 +58,12 @@ class UserFamily(BaseFamily):
         layout = MultiPredictorLayout(blocks, terms, self.rows.predictors)
         order = [keys.index(name) if name in keys else None for name in self.described]
 
-        def several(rows: Rows) -> Rows:
+        def with_predictors(rows: Rows) -> Rows:
             others = (None if which is None else rows.others[which] for which in order)
             return rows._replace(X=MultiPredictorBlock((rows.X, *others), layout, len(rows.y)), others=())
 
         names, coordinates = column_names(observations), Same(design.dim, at - design.dim)
-        transformed = TransformedRows(observations, layout, several)
+        transformed = TransformedRows(observations, layout, with_predictors)
         return RowLayout(transformed, self.rows, names, coordinates, tuple(extras), tuple(laws), np.zeros(at))
 
     def parameter_prior(self, name: str) -> Any:

@@ -231,11 +231,11 @@ def _with_dispersion(observations: Observations, temper: float, dispersion: Any,
     blocks = [(observations.design.numbers, d), None, columns]
     layout = MultiPredictorLayout(blocks, [Term(0, 0, 0), Term(1, 1, coordinates.dim - 1), Term(2, 2, d)], predictors=3)
 
-    def several(rows: Rows) -> Rows:
+    def with_predictors(rows: Rows) -> Rows:
         other = rows.others[0] if columns is not None else None
         return rows._replace(X=MultiPredictorBlock((rows.X, None, other), layout, len(rows.y)), others=())
 
-    rows = TransformedRows(observations, layout, several)
+    rows = TransformedRows(observations, layout, with_predictors)
     family = ZeroInflatedNegativeBinomial()
     return RowLayout(rows, family, column_names(observations), coordinates, extras, (laws, law), start)
 

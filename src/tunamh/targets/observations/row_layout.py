@@ -12,7 +12,7 @@ from ..checks.conditioning import refuse_tiny
 from ..coordinates.base import Form
 from ..designs import DenseDesign, IndexedDesign
 from ..designs.base import Block, DesignNumbers
-from ..designs.dense_block import DenseBlock
+from ..designs.dense_blocks import DenseBlock
 from ..designs.indexed import IndexedBlock
 from ..designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout, Term
 from ..designs.with_offset import BlockWithOffset, DesignWithOffset
@@ -163,11 +163,11 @@ def one_stretch_per_class(observations: Observations, family: Any, classes: Sequ
     terms = [Term(k, 0, k * design.dim) for k in range(len(classes) - 1)]
     layout = MultiPredictorLayout([(design.numbers, design.dim)], terms, len(terms))
 
-    def several(rows: Rows) -> Rows:
+    def with_predictors(rows: Rows) -> Rows:
         return rows._replace(X=MultiPredictorBlock((rows.X,), layout, len(rows.y)))
 
     labels = [f"{name}[{label}]" for label in classes[1:] for name in column_names(observations)]
-    return RowLayout(TransformedRows(observations, layout, several), family, labels)
+    return RowLayout(TransformedRows(observations, layout, with_predictors), family, labels)
 
 
 def shared_scalar(observations: Observations) -> TransformedRows:
@@ -177,10 +177,10 @@ def shared_scalar(observations: Observations) -> TransformedRows:
         [(design.numbers, design.dim), None], [Term(0, 0, 0), Term(1, 1, design.dim)], predictors=2
     )
 
-    def several(rows: Rows) -> Rows:
+    def with_predictors(rows: Rows) -> Rows:
         return rows._replace(X=MultiPredictorBlock((rows.X, None), layout, len(rows.y)))
 
-    return TransformedRows(observations, layout, several)
+    return TransformedRows(observations, layout, with_predictors)
 
 
 def two_designs(observations: Observations, other: tuple[DesignNumbers, int]) -> TransformedRows:
@@ -190,10 +190,10 @@ def two_designs(observations: Observations, other: tuple[DesignNumbers, int]) ->
         [(design.numbers, design.dim), other], [Term(0, 0, 0), Term(1, 1, design.dim)], predictors=2
     )
 
-    def several(rows: Rows) -> Rows:
+    def with_predictors(rows: Rows) -> Rows:
         return rows._replace(X=MultiPredictorBlock((rows.X, rows.others[0]), layout, len(rows.y)), others=())
 
-    return TransformedRows(observations, layout, several)
+    return TransformedRows(observations, layout, with_predictors)
 
 
 def about_origin(block: Block, origin: np.ndarray, numbers: DesignNumbers) -> Block:
@@ -223,7 +223,7 @@ def two_cutpoints(
     terms = [Term(0, 0, 0), Term(0, 1, d), Term(1, 0, 0), Term(1, 2, d)]
     layout = MultiPredictorLayout([(own, d), (gather, cuts), (gather, cuts)], terms, predictors=2)
 
-    def several(rows: Rows) -> Rows:
+    def with_predictors(rows: Rows) -> Rows:
         n, category = len(rows.y), rows.y.astype(np.int32) - first + 1  # 1, ..., J
         upper = np.minimum(category - 1, cuts - 1).astype(np.int32)[:, None]
         lower = np.maximum(category - 2, 0).astype(np.int32)[:, None]
@@ -235,4 +235,4 @@ def two_cutpoints(
 
     along = np.eye(d + cuts)
     along[d:, :d] = lean
-    return TransformedRows(observations, layout, several, along if lean.any() else None)
+    return TransformedRows(observations, layout, with_predictors, along if lean.any() else None)

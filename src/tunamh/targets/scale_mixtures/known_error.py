@@ -32,10 +32,10 @@ from ...priors.laws import COORDINATE, laws_at, records_from
 from ...priors.mixtures import HORSESHOE, Mixture
 from ...priors.potential import ReadyPrior
 from ...proposals import Proposal, ReadyProposal, Space
-from ...proposals.dilation import log_dilation
+from ...proposals.walks import log_dilation
 from ..coordinates.base import Scale
 from ..coordinates.closed_form_prior import ReadyClosed
-from ..expansion.bounds import bounds_of_several, on_ladder, products, second_order, second_order_general
+from ..expansion.bounds import bounds_of_multi_predictor, on_ladder, products, second_order, second_order_general
 from ..expansion.taylor import TaylorTarget, polynomial_fall_of
 from ..layouts import expanded_of, pack_hyper
 from .unknown_error import GIVEN, Scaled, given_of, variance_of
@@ -314,7 +314,7 @@ class GivenScalesTarget(TaylorTarget):
         if scaled is not None and expanded.total_bound == 0.0:
             of_rows = scaled.of_quadratic_rows(expanded.hessian)
             propose, knobs = _beside_gaussian, _BESIDE_GAUSSIAN.pack(innovation=1.0, **numbers, **of_rows)
-        several = expanded.bounds.distance is bounds_of_several(expanded.trust).distance
+        several = expanded.bounds.distance is bounds_of_multi_predictor(expanded.trust).distance
         locate, distance, offset = _first, _distance_of_several if several else _distance, _offset
         if scaled is not None:
             locate, distance, offset = scaled.parts(several=several)

@@ -1,4 +1,4 @@
-"""Blocks of few columns: sums over their rows by compiled loops along the columns.
+"""Blocks of rows of a dense design: a matrix or, of few columns, sums by compiled loops along the columns.
 
 Files have columns, and a column of a block is read as it is, in single precision too: no matrix in double precision is
 made of it. Rows of arrays are turned into columns first, so that both have the same sums, bit for bit. Along a column
@@ -14,8 +14,56 @@ import numpy as np
 from ..._linear import Frame
 from ...compiled import REASSOCIATE, helper
 from ...compiled.windows import window
-from .base import fill_rows
-from .dense_block import DenseBlock
+from .base import fill_rows, lengths_of_rows
+
+
+class DenseBlock:
+    """Rows as a matrix in double precision, packed in single precision if they came so."""
+
+    def __init__(self, X: np.ndarray, single: bool = False):
+        self.X, self.single = X, single
+
+    def dense(self) -> np.ndarray:
+        return self.X
+
+    def pack(self, rows: np.ndarray) -> None:
+        d = self.X.shape[1]
+        features = rows.view(np.float32) if self.single else rows
+        features[:, d : 2 * ((d + 1) // 2) if self.single else d] = 0.0  # the other half of an odd feature
+        features[:, :d] = self.X
+
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
+        return self.X @ theta
+
+    def matvecs(self, points: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray((self.X @ points.T).T)
+
+    def matmat(self, matrix: np.ndarray) -> np.ndarray:
+        return self.X @ matrix
+
+    def abs_matvec(self, vector: np.ndarray) -> np.ndarray:
+        return np.abs(self.X) @ np.abs(vector)
+
+    def rmatvec(self, values: np.ndarray) -> np.ndarray:
+        return values @ self.X
+
+    def sandwich(self, weight: np.ndarray, frame: Frame | None = None) -> np.ndarray:
+        Z = self.X if frame is None else self.X @ frame.columns
+        return Z.T @ (weight[:, None] * Z)
+
+    def column_squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+        X = self.X if kept is None else self.X[kept]
+        return np.einsum("ij,ij->j", X, X)
+
+    def row_norms(self) -> np.ndarray:
+        return np.sqrt(np.einsum("ij,ij->i", self.X, self.X))
+
+    def whitened_norms(self, factor: np.ndarray) -> np.ndarray:
+        return lengths_of_rows(self.matmat(factor))
+
+    def row_max(self) -> np.ndarray:
+        return np.abs(self.X).max(axis=1)
+
 
 MOST_COLUMNS = 24
 _STRIP = 256  # rows that are worked on at a time: their columns stay in the nearest cache

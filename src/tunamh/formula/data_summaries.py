@@ -17,7 +17,7 @@ from ..priors.default import INTERCEPT, Columns
 from ..tables.columns import Factor
 from .coding import Block
 from .errors import FormulaError, listed
-from .evaluate import Values, as_factor, learned_calls, reference_of
+from .evaluation import Values, as_factor, learned_calls, reference_of
 from .likely_factors import refuse_unlikely
 from .right_side import MOST_COLUMNS, RightSide
 from .syntax import Call, Name, label

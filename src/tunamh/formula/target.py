@@ -18,12 +18,12 @@ from ..targets.families import Gaussian
 from ..targets.families.base import BaseFamily, Location
 from ..targets.families.response_checks import WrongResponse
 from .censoring import censoring_of
+from .data_summaries import Learned, completed, first_look, refuse_second_intercept, second_look
+from .data_summaries import learned as learned_side
 from .errors import FormulaError, listed
-from .evaluate import Values
-from .further import described_by, split_further
+from .evaluation import Values
+from .further_predictors import described_by, split_further
 from .group_priors import GroupPriors, parts_of, split_groups
-from .learning import Learned, completed, first_look, refuse_second_intercept, second_look
-from .learning import learned as learned_side
 from .left_side import learned_response
 from .model import FormulaModel, GroupSide, group_name
 from .needed_rows import Read, RowsOf

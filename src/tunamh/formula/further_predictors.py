@@ -16,9 +16,9 @@ import numpy as np
 from ..priors import Normal
 from ..priors.default import COEFFICIENT_WIDTH, rounded
 from ..targets.designs.from_tables import NamedDesign
+from .data_summaries import Learned
 from .errors import FormulaError, listed
-from .evaluate import Values
-from .learning import Learned
+from .evaluation import Values
 from .priors import INTERCEPT, named_terms, prior_of
 from .result_names import FAMILY_NAMES
 

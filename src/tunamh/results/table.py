@@ -33,7 +33,7 @@ class SummaryTable(pd.DataFrame):
 
     def __repr__(self) -> str:
         """All columns, however narrow the terminal: what is hidden would be R-hat and effective draws."""
-        table = self.to_string(max_rows=pd.get_option("display.max_rows"))
+        table = self._written.to_string(max_rows=pd.get_option("display.max_rows"))
         return "\n".join([table, *self._notes])
 
     def _repr_html_(self) -> str | None:
@@ -45,3 +45,18 @@ def _aligned(values: Any, decimals: list[int]) -> list[str]:
     texts = [f"{value:.{max(0, places)}f}" for value, places in zip(values, decimals, strict=True)]
     behind = [len(text) - text.index(".") if "." in text else 0 for text in texts]
     return [text + " " * (max(behind) - own) for text, own in zip(texts, behind, strict=True)]
+
+
+class GroupTable(SummaryTable):
+    """A table of groups. What is cut out of it or sorted is one too, with the same decimals and lines.
+
+    ``attrs["decimals"]`` says how many decimals of a column are shown. Its numbers are not rounded.
+    """
+
+    @property
+    def _constructor(self) -> Any:
+        return GroupTable
+
+    @property
+    def _written(self) -> pd.DataFrame:
+        return pd.DataFrame(self).round(self.attrs.get("decimals", {}))

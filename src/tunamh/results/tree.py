@@ -98,7 +98,8 @@ def _shown(tree: Any, settings: dict[str, Any]) -> tuple[dict[str, Any], str]:
         wanted = ", ".join(f'"{name}"' for name in effects)
         return (
             {**settings, "var_names": [name for name in names if name not in effects]},
-            f"{n:,} group effects are left out: tunamh.summary(posterior, var_names=[{wanted}]) shows them.",
+            f"{n:,} group effects are left out: tunamh.summary(posterior, var_names=[{wanted}]) shows them"
+            + (", tunamh.group_effects(posterior) ranks them." if "model" in posterior.attrs else "."),
         )
     if summed := summed_effects(tree):
         n = sum(mean.isel(chain=0).size for mean, _ in summed.values())

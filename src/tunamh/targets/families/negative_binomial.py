@@ -23,7 +23,7 @@ from .links import LOG
 from .multi_predictor import MultiPredictorLikelihood
 from .remainder_constants import logistic_second_order
 from .response_checks import check_counts
-from .responses import ResponseDistribution
+from .responses import Parameters, ResponseDistribution
 from .second_parameter import WIDE, one_number, positive_counts
 
 
@@ -123,6 +123,10 @@ class NegativeBinomial(Family):
             return stats.nbinom(r, r / (r + m))
 
         return OfMean(self.link.mean, counts, discrete=True)
+
+    def latent_variance(self, p: Parameters, mean: float | None) -> Any:
+        """``log(1 + 1/mean + 1/r)``: that of a log-normal with the same mean and variance (Nakagawa et al. 2017)."""
+        return None if not mean else np.log1p(1 / mean + 1 / np.asarray(p["dispersion"]))
 
 
 # -------------------------------------------------------------------------------------------- an unknown dispersion

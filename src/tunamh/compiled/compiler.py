@@ -99,7 +99,9 @@ def compiled(function: Callable, *, cache: bool, inner: bool, **flags: Any) -> A
         linked = dispatcher.inner = inner_dispatcher(function, options)
         linked.compile = lambda signature: compile_whole(linked, signature)
         if cache:
-            linked._cache = ContentCache(linked) if options.get("fastmath") else ContentCache(linked, rebuild=code_to_link)
+            linked._cache = (
+                ContentCache(linked) if options.get("fastmath") else ContentCache(linked, rebuild=code_to_link)
+            )
     return dispatcher
 
 

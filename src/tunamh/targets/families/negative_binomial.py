@@ -125,7 +125,9 @@ class NegativeBinomial(Family):
         return OfMean(self.link.mean, counts, discrete=True)
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """``log(1 + 1/mean + 1/r)``: that of a log-normal with the same mean and variance (Nakagawa et al. 2017)."""
+        """``log(1 + 1/mean + 1/r)``: the variance of the logarithm of a log-normal response with this mean and variance
+        (Nakagawa et al. 2017).
+        """
         return None if not mean else np.log1p(1 / mean + 1 / np.asarray(p["dispersion"]))
 
 

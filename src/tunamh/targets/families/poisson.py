@@ -81,5 +81,7 @@ class Poisson(Family):
         return OfMean(self.link.mean, lambda m, p: stats.poisson(m), discrete=True)
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """``log(1 + 1/mean)``: that of a log-normal with the same mean and variance (Nakagawa et al. 2017)."""
+        """``log(1 + 1/mean)``: the variance of the logarithm of a log-normal response with this mean and variance
+        (Nakagawa et al. 2017).
+        """
         return None if not mean else np.log1p(1 / mean)

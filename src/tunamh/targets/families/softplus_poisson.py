@@ -132,7 +132,7 @@ class SoftplusPoisson(Family):
         )
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' is monotone. For f'' and f''' it is the sum of the suprema of the two parts: an upper bound."""
+        """f' is monotone. The suprema of f'' and f''' are bounded by the sums of the suprema of the two parts."""
         wide = widened(eta, radius)
         low, high = eta - wide, eta + wide
         (p, s), (p_high, s_high) = sigmoids(low), sigmoids(high)

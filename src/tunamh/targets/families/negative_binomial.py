@@ -88,7 +88,7 @@ class NegativeBinomial(Family):
         return np.log(y + 0.5)
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """True for large predictors; for small predictors only if the count is positive."""
+        """The energy grows without bound for large predictors; for small ones only if the count is positive."""
         return np.ones(y.shape, bool), y > 0
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -13,15 +13,14 @@ import tunamh
 from problems import STRUCTURES, Problem
 from tunamh.acceptance.firefly import FlyMC
 from tunamh.compiled import NO_FAULT, Step, fixed, part, under_prior
+from tunamh.compiled.references import address_of, keep_until_here
 from tunamh.compiled.vector import copy_into
 from tunamh.groups.conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
 from tunamh.groups.kernel_common import FactorTurn
 from tunamh.groups.layout import common_of, factor_of
 from tunamh.groups.learned_law import LearnedLaw
 from tunamh.groups.levels import LeveledRegression, may_have_groups
-from tunamh.groups.move_common import move_common
-from tunamh.groups.move_effects import move_effects
-from tunamh.groups.move_scales import move_scales
+from tunamh.groups.roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_SCALES, move_at, scales_at
 from tunamh.groups.sweep import _lengths_of, _slope_given_others
 from tunamh.priors.mixtures import HORSESHOE
 from tunamh.targets.scale_mixtures.known_error import GivenScalesTarget
@@ -120,7 +119,7 @@ _COMMON, _EFFECTS, _SCALES = 1.0, 2.0, 3.0
 def _one_move(rng, place, model, stream, own, work, statistics):
     """What `tunamh.groups.sweep` does for every factor, but one of the three moves alone: that of ``knobs[2]``."""
     model, knobs = under_prior(model, own.log_prior, own.prior_hyper), own.knobs
-    hyper = model.data.hyper
+    hyper, parts = model.data.hyper, own.parts
     common = common_of(hyper)
     state, there = place.here, place.there
     copy_into(there, state)
@@ -136,19 +135,21 @@ def _one_move(rng, place, model, stream, own, work, statistics):
             displaced_by_others(factor, lengths, away)
         slopes_given_others(factor, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
-        turn = FactorTurn(factor, common, model, work, state, there, kappa, slope, given, away, False, knobs[1])
+        turn = FactorTurn(factor, common, model, work, state, there, kappa, slope, given, away, False, knobs[1], parts)
+        address = address_of(turn)
         if knobs[2] == _COMMON:
-            move = move_common(rng, turn)
+            move = move_at(parts[MOVE_COMMON])(rng, address)
             fault = move.fault
         elif knobs[2] == _EFFECTS:
             for j in range(common.p):
                 b[j] = state[j] - common.centre[j]
             fill_given(factor, kappa, b, given)
-            move = move_effects(rng, turn)
+            move = move_at(parts[MOVE_EFFECTS])(rng, address)
             fault = move.fault
         elif not factor.known:
-            fault = move_scales(rng, turn)
+            fault = scales_at(parts[MOVE_SCALES])(rng, address)
             copy_into(there, state)
+        keep_until_here(turn)
         if fault != NO_FAULT:
             return fault
     return NO_FAULT

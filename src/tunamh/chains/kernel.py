@@ -106,6 +106,8 @@ class ReadyKernel(NamedTuple):
         ``own.log_prior`` and ``own.prior_hyper``. Default: those of the model.
     proposal, decide : ReadyProposal and Part, optional
         ``own.propose``, ``own.proposal_knobs`` and ``own.decide``, for `MetropolisHastings`.
+    parts : tuple of Part
+        Further parts that a step calls, by their addresses in ``own.parts``.
     then : tuple of ReadyKernel
         Kernels that follow this one in every step.
     """
@@ -123,6 +125,7 @@ class ReadyKernel(NamedTuple):
     log_prior: tuple[Part, np.ndarray] | None = None
     proposal: ReadyProposal | None = None
     decide: Part | None = None
+    parts: tuple[Part, ...] = ()
     then: tuple[ReadyKernel, ...] = ()
 
     @property

@@ -244,7 +244,7 @@ def parts_of(setup: ChainSetup) -> list[Part]:
     """All parts that a chain runs."""
     model, turns = setup.model, setup.kernel.turns
     proposals = [turn.proposal.propose for turn in turns if turn.proposal is not None]
-    parts = [one for turn in turns for one in (turn.step, turn.decide, turn.adapt, turn.supply.refill)]
+    parts = [one for turn in turns for one in (*turn.parts, turn.step, turn.decide, turn.adapt, turn.supply.refill)]
     loops = [run_chain, run_alone] if setup.is_alone else [setup.loop]
     return [one for one in (*loops, *parts, *proposals, *model.data, *model) if isinstance(one, Part)]
 
@@ -279,9 +279,10 @@ def _own(turn: ReadyKernel, model: Model, memory: np.ndarray, column: slice) -> 
     anew = fixed(turn.memory) if turn.memory_is is Memory.OF_PARAMETERS else fixed([])
     propose, proposal_knobs = (no_proposal, fixed([])) if turn.proposal is None else turn.proposal[:2]
     log_prior, prior_hyper = (model.log_prior, model.prior_hyper) if turn.log_prior is None else turn.log_prior
+    parts = np.array([one.__wrapper_address__() for one in turn.parts], dtype=np.int64)
     return Own(
         *(turn.hyper, turn.knobs, memory, anew, propose, proposal_knobs, turn.decide or no_decision),
-        *(log_prior, prior_hyper, column.start, column.stop - column.start),
+        *(log_prior, prior_hyper, parts, column.start, column.stop - column.start),
     )
 
 

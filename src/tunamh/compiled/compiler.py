@@ -20,7 +20,7 @@ import numba
 from ..process.interrupts import HeldInterrupts
 from .cache import ContentCache
 from .contents import NoDigest, digest_of
-from .inner import OuterDispatcher, code_to_link, inner_dispatcher
+from .inner import OuterDispatcher, code_to_link, inner_dispatcher, is_to_link
 from .instructions import choose_instruction_set
 
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
@@ -99,9 +99,7 @@ def compiled(function: Callable, *, cache: bool, inner: bool, **flags: Any) -> A
         linked = dispatcher.inner = inner_dispatcher(function, options)
         linked.compile = lambda signature: compile_whole(linked, signature)
         if cache:
-            linked._cache = (
-                ContentCache(linked) if options.get("fastmath") else ContentCache(linked, rebuild=code_to_link)
-            )
+            linked._cache = ContentCache(linked, rebuild=code_to_link) if is_to_link(linked) else ContentCache(linked)
     return dispatcher
 
 

@@ -3,8 +3,8 @@
 Numba makes of every function what a call from Python needs: a wrapper that takes Python's arguments apart (a model has
 dozens of arrays), one with C's calling convention, and machine code of all three. Compiled functions use none of it:
 they take a helper's optimised LLVM code into their own, and machine code is made of the whole. So a helper is two
-functions. Python calls the outer one. Compiled functions call the inner one, without wrappers and machine code, which
-takes half the time to compile.
+functions. Python calls the outer one. Compiled functions call the inner one, which has no wrappers and no machine code
+and takes half the time to compile.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from llvmlite import binding
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompileResult
+from numba.core.compiler import Compiler, compile_result
 from numba.core.registry import CPUDispatcher
 
 
@@ -53,30 +53,35 @@ def code_to_link(target_context: Any, data: Any) -> Any:
     library = _CodeToLink(target_context.codegen(), name)
     library._final_module = binding.parse_bitcode(bitcode)
     library._finalize_final_module()
-    return CompileResult(
+    return compile_result(
         typing_context=target_context.typing_context,
         target_context=target_context,
         entry_point=target_context.get_executable(library, described, environment),
-        typing_error=None,
-        type_annotation="",
         signature=signature,
         library=library,
         objectmode=False,
         lifted=(),
         fndesc=described,
-        call_helper=None,
         environment=environment,
-        metadata=None,
         reload_init=[],
         referenced_envs=referenced,
     )
 
 
 def inner_dispatcher(function: Any, options: dict[str, Any]) -> Any:
-    """Numba's dispatcher of an inner function."""
-    without = {"nopython": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    pipeline = Compiler if options.get("fastmath") else _ToLink
+    """Numba's dispatcher of an inner function.
+
+    Of a function whose sums may be reordered, machine code is made all the same: LLVM spells out on the way how vector
+    lanes are added up. Left to the caller, that would give other roundings than releases before have.
+    """
+    without = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    pipeline = Compiler if options["fastmath"] else _ToLink
     return CPUDispatcher(function, {}, {**options, **without}, pipeline_class=pipeline)
+
+
+def is_to_link(dispatcher: Any) -> bool:
+    """Whether there is no machine code of its own."""
+    return dispatcher._compiler.pipeline_class is _ToLink
 
 
 class OuterDispatcher(CPUDispatcher):

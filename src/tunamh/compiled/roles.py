@@ -1,12 +1,13 @@
 """The roles of the compiled core: one signature per role, and the bundles that cross it.
 
-A function plays a role by `part`. Bundles are NamedTuples of what persists between steps. This is the only file that
-spells the Numba types of what the library hands over.
+A function plays a role by `part`. Bundles are NamedTuples of what persists between steps. Numba types of what the
+library hands over are spelled here; a kernel with roles of its own (`tunamh.groups.roles`) makes them of `KINDS`.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numba
@@ -220,6 +221,7 @@ class Own(NamedTuple):
     decide: Any
     log_prior: Any
     prior_hyper: Any
+    parts: Any  # addresses of further parts, whose roles its step knows (`.references.part_at`)
     column: int  # its statistics are the columns of the record from here on
     columns: int  # so many
 
@@ -227,7 +229,7 @@ class Own(NamedTuple):
 _own = types.NamedTuple(
     [
         *(_fixed, _fixed, _vector, _fixed, Propose, _fixed, Decide),
-        *(LogPrior, _fixed, _integer, _integer),
+        *(LogPrior, _fixed, _index, _integer, _integer),
     ],
     Own,
 )
@@ -239,6 +241,21 @@ It moves ``place.here`` in place and fills ``statistics``, one number for each n
 ``NO_FAULT``, or what Python must raise an error about; then ``place.here`` and ``place.there`` are the move that caused
 it. The loop finds ``place.theta`` for it afterwards.
 """
+
+
+KINDS = SimpleNamespace(
+    real=_real,
+    whole=_integer,
+    flag=_flag,
+    vector=_vector,
+    fixed=_fixed,
+    matrix=_matrix,
+    index=_index,
+    generator=_generator,
+    model=_model,
+    work=_work,
+)
+"""Numba types for the roles of a kernel's own parts."""
 
 
 class KernelPart(NamedTuple):

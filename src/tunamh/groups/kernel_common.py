@@ -36,6 +36,7 @@ class FactorTurn(NamedTuple):
     away: Any  # of every cell: how far other factors displace its rows at most
     full: Any  # whether all rows are read
     rho: Any  # how much of the state proposals of (A) keep
+    parts: Any  # addresses of the parts of a sweep (`.roles`)
 
 
 class Move(NamedTuple):

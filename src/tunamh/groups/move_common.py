@@ -8,7 +8,7 @@ import numpy as np
 
 from ..acceptance.base import accepts
 from ..acceptance.grouped import GroupDecisions, GroupMove, read_groups
-from ..compiled import BAD_RATIO, NO_FAULT, helper
+from ..compiled import BAD_RATIO, NO_FAULT, helper, part
 from ..compiled.triangular import back, cholesky, solve
 from ..compiled.vector import copy_into
 from ..compiled.windows import window
@@ -16,6 +16,7 @@ from .conditionals import End, copy_given, fill_cubics, fill_distances, fill_giv
 from .kernel_common import ALL_ROWS, Move, closed_prior, length_of, precision, rows_of
 from .layout import scale_table_at
 from .one_effect import sum_over_groups
+from .roles import PROPOSE_COMMON, MoveRows, ProposeCommon, propose_at, turn_at
 from .scale_table import WIDE, propose_by_table
 from .shift import fill_learned_shift, fill_shift
 
@@ -211,9 +212,10 @@ def _is_finite(factor, state):
     return total == 0.0
 
 
-@helper
-def _propose(rng, turn, eps, Q):
+@part(ProposeCommon)
+def propose_common(rng, address, eps, Q):
     """By one of five laws; returns the log ratio of proposing back and forth, and whether it was the Laplace law."""
+    turn = turn_at(address)
     factor, common = turn.factor, turn.common
     n = factor.p + factor.n_scales
     if common.shared_at < common.p and rng.random() < _SHARED_ALONE:
@@ -233,12 +235,13 @@ def _propose(rng, turn, eps, Q):
     return _propose_common(rng, turn, shift)
 
 
-@helper
-def move_common(rng, turn):
-    """(A). ``turn.given`` becomes that at ``b``.
+@part(MoveRows)
+def move_common(rng, address):
+    """(A). ``given`` of the turn becomes that at ``b``.
 
     What is no number at the state is a fault; what becomes none at the proposal has overflowed, and is rejected.
     """
+    turn = turn_at(address)
     factor, common, state, there, given = turn.factor, turn.common, turn.state, turn.there, turn.given
     p, q, G = factor.p, factor.n_effects, factor.groups
     Q, root, eps, after = np.empty((q, q)), np.empty((q, q)), np.empty((q, G)), new_given(factor)
@@ -253,7 +256,7 @@ def move_common(rng, turn):
     fall = _energy_at(turn, state, given, closed, logdet, here_of) - prior
     if not math.isfinite(fall):
         return Move(0.0, -np.inf, 0, 0.0, BAD_RATIO, False)
-    log_q, laplace = _propose(rng, turn, eps, Q)
+    log_q, laplace = propose_at(turn.parts[PROPOSE_COMMON])(rng, address, eps, Q)
     rejected = Move(0.0, -np.inf, 0, 0.0, NO_FAULT, laplace)
     if not _is_finite(factor, there):
         copy_into(there, state)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..acceptance.base import accepts
 from ..acceptance.grouped import GroupDecisions, GroupMove, read_groups
-from ..compiled import NO_FAULT, helper
+from ..compiled import NO_FAULT, helper, part
 from .conditionals import (
     End,
     bent_beside,
@@ -25,6 +25,7 @@ from .conditionals import (
 )
 from .kernel_common import ALL_ROWS, Move, length_of, precision, rows_of
 from .one_effect import WALK, Round, Walk, propose_single
+from .roles import MoveRows, turn_at
 
 
 @helper
@@ -66,12 +67,13 @@ def _decide(rng, turn, of_groups):
     return accepted
 
 
-@helper
-def move_effects(rng, turn):
-    """(B). ``turn.given`` is that at ``b``.
+@part(MoveRows)
+def move_effects(rng, address):
+    """(B). ``given`` of the turn is that at ``b``.
 
     Rounds: all groups in the first, in further ones those that are skewed. The rows of all groups are read together.
     """
+    turn = turn_at(address)
     factor, common, state, there, given = turn.factor, turn.common, turn.state, turn.there, turn.given
     p, q, G, cells = factor.p, factor.n_effects, factor.groups, factor.n_cells
     Q, root, b = np.empty((q, q)), np.empty((q, q)), np.empty(p)

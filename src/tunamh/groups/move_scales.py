@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 
-from ..compiled import BAD_RATIO, NO_FAULT, helper
+from ..compiled import BAD_RATIO, NO_FAULT, helper, part
 from .conditionals import own_effects
 from .covariance import fill_precision
 from .kernel_common import log_prior_of_scales, tau_of
 from .one_effect import squares_single
+from .roles import MoveScales, turn_at
 
 
 @helper
@@ -26,9 +27,10 @@ def _log_scales_given_effects(factor, state, squares, tau, root, Q):
     return total if math.isfinite(total) else -np.inf
 
 
-@helper
-def move_scales(rng, turn):
+@part(MoveScales)
+def move_scales(rng, address):
     """(C): every coordinate of ``lambda`` by a slice sampler (Neal 2003, stepping out)."""
+    turn = turn_at(address)
     factor, state = turn.factor, turn.state
     q = factor.n_effects
     squares, root, Q = np.zeros((q, q)), np.empty((q, q)), np.empty((q, q))

@@ -17,15 +17,20 @@ import numpy as np
 from ..acceptance.base import Memory
 from ..chains.kernel import ROWS_READ, Kernel, OverSteps, ReadyKernel, Statistic
 from ..compiled import NO_FAULT, Adapt, Step, fixed, helper, part, under_prior
+from ..compiled.references import address_of, keep_until_here
 from ..compiled.triangular import norm
 from ..compiled.vector import copy_into
 from ..compiled.windows import window
 from .conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
 from .kernel_common import FactorTurn, tau_of
 from .layout import MEAN, SQUARES, SUMMARY, common_of, factor_of, summary_at
-from .move_common import move_common, times_common
+from .move_common import move_common, propose_common, times_common
 from .move_effects import move_effects
 from .move_scales import move_scales
+from .roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_SCALES, move_at, scales_at
+
+PARTS = (propose_common, move_common, move_effects, move_scales)
+"""In the order of their places (`tunamh.groups.roles`)."""
 
 _FULL, _RHO = range(2)  # knobs
 _ON_ALL_ROWS, _ALONE = 1.0, 2.0  # values of the first: decide on all rows; move the effects alone
@@ -95,7 +100,7 @@ def _add_to_summary(state, common, memory):
 def _sweep(rng, place, model, stream, own, work, statistics):
     """Every factor in turn; ``own.log_prior`` is that of the common parameters."""
     model, knobs, memory = under_prior(model, own.log_prior, own.prior_hyper), own.knobs, own.memory
-    hyper = model.data.hyper
+    hyper, parts = model.data.hyper, own.parts
     common = common_of(hyper)
     state, there = place.here, place.there
     copy_into(there, state)
@@ -103,6 +108,7 @@ def _sweep(rng, place, model, stream, own, work, statistics):
     rate, rows, worst, effects = 0.0, 0, 0.0, 0.0
     laplace_rate, laplace_moves = 0.0, 0.0
     full, alone = knobs[_FULL] == _ON_ALL_ROWS, knobs[_FULL] == _ALONE
+    rho = knobs[_RHO]
     slope = np.empty(common.p)
     for f in range(common.factors):
         factor = factor_of(hyper, f)
@@ -115,13 +121,14 @@ def _sweep(rng, place, model, stream, own, work, statistics):
         slopes_given_others(factor, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
         times = 0 if alone else times_common(factor, common)
-        turn = FactorTurn(factor, common, model, work, state, there, kappa, slope, given, away, full, knobs[_RHO])
         if alone:
             for j in range(common.p):
                 slope[j] = state[j] - common.centre[j]
             fill_given(factor, kappa, slope, given)
+        turn = FactorTurn(factor, common, model, work, state, there, kappa, slope, given, away, full, rho, parts)
+        address = address_of(turn)
         for _ in range(times):
-            first = move_common(rng, turn)
+            first = move_at(parts[MOVE_COMMON])(rng, address)
             if first.fault != NO_FAULT:
                 return first.fault
             chance = math.exp(min(0.0, first.log_ratio))
@@ -131,14 +138,15 @@ def _sweep(rng, place, model, stream, own, work, statistics):
                 laplace_moves += 1.0
             rows += first.rows
             worst = max(worst, first.worst)
-        second = move_effects(rng, turn)
+        second = move_at(parts[MOVE_EFFECTS])(rng, address)
         if second.fault != NO_FAULT:
             return second.fault
         if not (factor.known or alone):
-            fault = move_scales(rng, turn)
+            fault = scales_at(parts[MOVE_SCALES])(rng, address)
             if fault != NO_FAULT:
                 return fault
             copy_into(there, state)
+        keep_until_here(turn)
         effects += second.accepted / common.factors
         rows += second.rows
         worst = max(worst, second.worst)
@@ -181,6 +189,7 @@ class Sweep(Kernel):
             adapt=_nearer,
             adapts_to="laplace_acceptance",
             log_prior=(prior.log_prior, prior.hyper),
+            parts=PARTS,
         )
 
     def check_bounds(self, target: Any, times: int, rng: np.random.Generator) -> float:

@@ -35,7 +35,9 @@ from .terms import GroupTerm, Terms
 
 def learn_side(terms: Terms, rows: RowsOf, hide_intercept: bool = False) -> Learned:
     """From rows in memory: one block."""
-    side = learned_side(terms, [first_look(terms, rows.values({}))], hide_intercept=hide_intercept)
+    side = learned_side(
+        terms, [first_look(terms, rows.values({}))], rows.complete.n_rows, hide_intercept=hide_intercept
+    )
     return completed(side, [second_look(side, rows.values(side.states))])
 
 

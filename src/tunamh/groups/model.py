@@ -158,7 +158,7 @@ class MixedModel(GroupedParameters):
     """Where a target comes from, in plain values that are kept with its results."""
 
     def from_formula(self, formula: Any, kept_rows: np.ndarray | None = None) -> Self:
-        """The same model, which knows the formula that it was made from."""
+        """Return the same model, with the formula that it was made from."""
         return self._with(formula=formula, kept_rows=kept_rows)
 
     @property
@@ -204,7 +204,7 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def factor_records(self) -> list[np.ndarray]:
-        """All that a sweep reads of every factor; see `tunamh.groups.layout.FACTOR`."""
+        """For each factor, the vector of numbers that a sweep reads; `tunamh.groups.layout.FACTOR` lists its fields."""
         learned = self.learned
         if learned is None and "learned" not in self._facts:
             return self._by_laplace.factor_records  # made already, to find that nothing better can be learned
@@ -221,7 +221,7 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def factors(self) -> list[Any]:
-        """The same, field by field."""
+        """For each factor, the numbers that a sweep reads, by the names of their fields."""
         return [FACTOR.views(record) for record in self.factor_records]
 
     def _pack(self) -> np.ndarray | GatheredRows:
@@ -281,7 +281,7 @@ class MixedModel(GroupedParameters):
         return law_of_shared(self), SharedParameters(self)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Initial state: twice as wide as the Laplace approximation of coefficients and scales; effects given these."""
+        """Draw an initial state: coefficients and scales twice as wide as Laplace's, and effects given these."""
         state = np.empty(self.dim)
         p, scales_at, effects_at = self.p, self.p, self.p + self.m
         for k, (one, numbers) in enumerate(zip(self.groupings, self.factors, strict=True)):

@@ -275,13 +275,16 @@ class GLM(Regression):
 
     @property
     def candidates_slack(self) -> float:
-        """Tolerance for the energy of a candidate mode above the best one. A candidate is the mode of only a sample."""
+        """How far above the lowest energy a candidate may lie to be searched from.
+
+        Candidates are modes of a sample of the rows, so their energies for all rows differ from those of the modes.
+        """
         missing = max(0.0, self.n_rows / max(_ROWS_FOR_MANY_STARTS, 20 * self.dim) - 1)
         return 50.0 + 4.0 * self.dim * (1 + missing)
 
     @cached_property
     def modes(self) -> list[Mode]:
-        """The posterior's modes that matter, by their share; one where energies are convex."""
+        """The modes with a relevant share of the posterior, the largest first; one mode if energies are convex."""
         return self._search.modes
 
     @cached_property
@@ -319,9 +322,10 @@ class GLM(Regression):
 
     @cached_property
     def mixed_prior(self) -> GLM | None:
-        """Itself under a prior that is Gaussian given scales, or the like where Student-t and Laplace laws dominate.
+        """The same regression with a prior that is Gaussian given unknown scales; None if that does not help.
 
-        A posterior about as wide as such a law has its peak and its tails, which a Gaussian approximation lacks.
+        It helps if a Student-t or Laplace prior is about as narrow as the likelihood. The posterior then has the peak
+        and the tails of the prior, and a Gaussian approximation has neither. A prior that has unknown scales stays.
         """
         prior = self._prior
         if prior.mixture is not None:

@@ -88,7 +88,7 @@ class NegativeBinomial(Family):
         return np.log(y + 0.5)
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """True for large predictors; for small predictors only if the count is positive."""
+        """The energy grows without bound for large predictors; for small ones only if the count is positive."""
         return np.ones(y.shape, bool), y > 0
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -125,7 +125,9 @@ class NegativeBinomial(Family):
         return OfMean(self.link.mean, counts, discrete=True)
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """``log(1 + 1/mean + 1/r)``: that of a log-normal with the same mean and variance (Nakagawa et al. 2017)."""
+        """``log(1 + 1/mean + 1/r)``: the variance of the logarithm of a log-normal response with this mean and variance
+        (Nakagawa et al. 2017).
+        """
         return None if not mean else np.log1p(1 / mean + 1 / np.asarray(p["dispersion"]))
 
 

@@ -52,7 +52,7 @@ class Poisson(Family):
         return np.log(y + 0.5)
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """True for large predictors; for small predictors only if the count is positive."""
+        """The energy grows without bound for large predictors; for small ones only if the count is positive."""
         return np.ones(y.shape, bool), y > 0
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -81,5 +81,7 @@ class Poisson(Family):
         return OfMean(self.link.mean, lambda m, p: stats.poisson(m), discrete=True)
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """``log(1 + 1/mean)``: that of a log-normal with the same mean and variance (Nakagawa et al. 2017)."""
+        """``log(1 + 1/mean)``: the variance of the logarithm of a log-normal response with this mean and variance
+        (Nakagawa et al. 2017).
+        """
         return None if not mean else np.log1p(1 / mean)

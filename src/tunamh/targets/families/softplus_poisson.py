@@ -98,7 +98,7 @@ class SoftplusPoisson(Family):
         return (y + 0.5) + np.log(-np.expm1(-(y + 0.5)))
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """True for large predictors; for small predictors only if the count is positive."""
+        """The energy grows without bound for large predictors; for small ones only if the count is positive."""
         return np.ones(y.shape, bool), y > 0
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -132,7 +132,7 @@ class SoftplusPoisson(Family):
         )
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' is monotone. For f'' and f''' it is the sum of the suprema of the two parts: an upper bound."""
+        """f' is monotone. The suprema of f'' and f''' are bounded by the sums of the suprema of the two parts."""
         wide = widened(eta, radius)
         low, high = eta - wide, eta + wide
         (p, s), (p_high, s_high) = sigmoids(low), sigmoids(high)

@@ -139,12 +139,9 @@ class GLM(Regression):
             y_column=design.numbers.width,
             coefficient_prior=coefficient_prior,
         )
+        bound_column, parts = ROW.places(width=self.y_column).bound, self.parts_with(*self.terms.plain_parts)
         super().__init__(
-            packed=PackedRows(
-                observations.n_rows,
-                ROW.places(width=self.y_column).bound,
-                self.parts_with(*self.terms.plain_parts),
-            ),
+            packed=PackedRows(observations.n_rows, bound_column, parts),
             hyper=own_numbers_of(observations, row_family, temper),
             family_hyper=row_family.hyper,
             dim=design.dim,

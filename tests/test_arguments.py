@@ -11,7 +11,16 @@ import pytest
 import tunamh
 from conftest import logistic_data
 from tunamh import MH, MHSS, Autoregressive, LogisticRegression, Normal, RandomWalk, StudentT, Taylor, TunaMH, sample
-from tunamh._arguments import flag, moderate_number, number, number_between, numbers, positive_number, whole_number
+from tunamh._arguments import (
+    explained,
+    flag,
+    moderate_number,
+    number,
+    number_between,
+    numbers,
+    positive_number,
+    whole_number,
+)
 
 X, Y = logistic_data(200, 3)
 
@@ -91,3 +100,61 @@ def test_arguments_are_checked_before_any_work():
 def test_the_command_as_a_module():
     done = subprocess.run([sys.executable, "-m", "tunamh", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == tunamh.__version__
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: sample(None, seed=1), r"^sample has no argument seed=\. Here it is rng=\.$"),
+        (lambda: sample(None, random_state=1), r"Here it is rng=\."),
+        (lambda: sample(None, warmup=1), r"Here it is tune=\."),
+        (lambda: sample(None, iter=1), r"Here it is draws=\."),
+        (lambda: sample(None, num_samples=1), r"Here it is draws=\."),
+        (lambda: sample(None, draw=1), r"Is draws= meant\?"),
+        (lambda: sample(None, target_accept=0.9), r"Its arguments are target, test, "),
+        (lambda: tunamh.predict(None, None, re_formula=None), r"^predict .* include_group_specific=False\.$"),
+        (lambda: tunamh.predict(None, None, allow_new_levels=True), r'Here it is new_levels="draw"\.'),
+        (lambda: tunamh.Gaussian(sigma=1), r"^Gaussian has no argument sigma=\. Here it is scale=\.$"),
+        (lambda: tunamh.StudentT(nu=4), r"^StudentT has no argument nu=\. Here it is df=\.$"),
+        (lambda: tunamh.Normal(sigma=1), r"^Normal has no argument sigma=\. Here it is scale=\.$"),
+        (lambda: tunamh.Poisson(scale=1), r"^Poisson has no argument scale=\. It takes no arguments\.$"),
+        (
+            lambda: tunamh.HalfStudentT(3, 0, 2.5),
+            r"^HalfStudentT\(df, scale\) takes 2 arguments by position, got 3\.$",
+        ),
+        (
+            lambda: tunamh.GLM(X, Y, tunamh.Logistic(), priors=None),
+            r"^GLM has .* Here it is prior=\.",
+        ),
+        (
+            lambda: tunamh.GLM(X, Y, tunamh.Logistic(), None),
+            r"^GLM\(X, y, family\) takes 3 arguments",
+        ),
+        (lambda: LogisticRegression(X, Y, priors=None), r"^LogisticRegression .* Here it is prior=\."),
+    ],
+)
+def test_arguments_of_other_libraries_are_named_as_here(call, told):
+    with pytest.raises(TypeError, match=told):
+        call()
+
+
+def test_explained_functions_keep_their_signature_and_their_own_errors():
+    import inspect
+
+    assert list(inspect.signature(sample).parameters)[:3] == ["target", "test", "proposal"]
+    assert list(inspect.signature(tunamh.Gaussian).parameters) == ["scale"]
+    with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'target'"):
+        sample(draws=1)
+
+    @explained
+    def inner(a, *, b=1):
+        raise TypeError("of its own")
+
+    with pytest.raises(TypeError, match="of its own"):
+        inner(1, b=2)
+
+
+def test_warnings_of_a_run_point_to_the_callers_line():
+    with pytest.warns(tunamh.ConvergenceWarning) as heard:
+        sample(LogisticRegression(X, Y), test=MH(), proposal=RandomWalk(1e-4), draws=100, tune=0, rng=1, chains=2)
+    assert [one.filename for one in heard] == [__file__]

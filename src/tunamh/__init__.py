@@ -21,11 +21,14 @@ from .errors import (
 )
 from .formula import FormulaError, regression
 from .groups import GroupEffects, MixedModel
-from .prediction import loo, predict, prior_predictive, replicate
+from .prediction import loo, predict, prior_predictive, prior_summary, replicate
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .proposals.across_modes import AcrossModes
 from .report import report
+from .results.caterpillar import plot_group_effects
+from .results.group_effects import group_effects
+from .results.group_scales import group_scales
 from .results.tree import summary
 from .results.until import Until
 from .rows.formats import open_rows
@@ -149,11 +152,15 @@ __all__ = [
     "__version__",
     "check_bounds",
     "family",
+    "group_effects",
+    "group_scales",
     "laplace",
     "loo",
     "open_rows",
+    "plot_group_effects",
     "predict",
     "prior_predictive",
+    "prior_summary",
     "priors",
     "read_store",
     "regression",

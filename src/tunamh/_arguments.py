@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import math
 import operator
 import sys
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 from numpy.random.bit_generator import ISpawnableSeedSequence
 
 LARGEST_COUNT = 10**15
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 def shown(value: Any) -> str:
@@ -156,3 +163,69 @@ def settle(value: Any, **fields: Any) -> None:
     """Set checked fields of a frozen dataclass while it is being made."""
     for name, checked in fields.items():
         object.__setattr__(value, name, checked)
+
+
+# ----------------------------------------------------------------------------------------- arguments by another name
+
+_HERE: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("seed", "random_state", "random_seed", "rng_key"), ("rng=",)),
+    **dict.fromkeys(("warmup", "num_warmup", "iter_warmup", "n_tune", "burnin", "burn_in"), ("tune=",)),
+    **dict.fromkeys(("iter", "num_samples", "n_samples", "iter_sampling", "ndraws", "n_draws", "samples"), ("draws=",)),
+    **dict.fromkeys(("num_chains", "n_chains", "nchains"), ("chains=",)),
+    **dict.fromkeys(("n_jobs", "parallel_chains", "num_cores"), ("cores=",)),
+    **dict.fromkeys(("inits", "initvals", "init_params", "start"), ("init=",)),
+    **dict.fromkeys(("progress_bar", "progress", "verbose"), ("progressbar=",)),
+    **dict.fromkeys(("re_formula", "re_form"), ("include_group_specific=False",)),
+    **dict.fromkeys(("allow_new_levels", "sample_new_groups", "allow_new_re"), ('new_levels="draw"',)),
+    **dict.fromkeys(("newdata", "data"), ("new_data=",)),
+    **dict.fromkeys(("probs", "ci_prob"), ("quantiles=",)),
+    **dict.fromkeys(("type",), ("kind=",)),
+    **dict.fromkeys(("priors",), ("prior=",)),
+    **dict.fromkeys(("sigma", "sd", "std", "s"), ("scale=", "sds=")),
+    **dict.fromkeys(("nu", "dof"), ("df=",)),
+    **dict.fromkeys(("mu", "loc", "location"), ("mean=",)),
+    **dict.fromkeys(("alpha", "theta", "phi", "kappa"), ("dispersion=", "precision=", "shape=")),
+}
+"""Arguments of Stan, brms, PyMC, Bambi, NumPyro, lme4 and scikit-learn, and what says the same here."""
+
+
+def explained(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Raise a TypeError that names the argument here for one that another library has, or for too many of them.
+
+    It decorates functions and ``__init__``.
+    """
+    signature = inspect.signature(function)
+    called = function.__qualname__.removesuffix(".__init__")
+    own = [name for name in signature.parameters if name != "self"]
+    skipped = len(signature.parameters) - len(own)
+    by_position = [name for name in own if signature.parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY]
+
+    @wraps(function)
+    def checked(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        for name in kwargs:
+            if name not in own:
+                raise TypeError(_another_name(called, name, own))
+        if len(args) - skipped > len(by_position):
+            listed = f"{called}({', '.join(by_position)})"
+            raise TypeError(f"{listed} takes {len(by_position)} arguments by position, got {len(args) - skipped}.")
+        return function(*args, **kwargs)
+
+    return checked
+
+
+def explain_constructors(kinds: Mapping[str, type]) -> None:
+    """The same for the constructors of classes."""
+    for kind in kinds.values():
+        if "__init__" in vars(kind) and not hasattr(vars(kind)["__init__"], "__wrapped__"):
+            setattr(kind, "__init__", explained(vars(kind)["__init__"]))  # noqa: B010 as mypy allows no assignment
+
+
+def _another_name(called: str, name: str, own: list[str]) -> str:
+    for here in _HERE.get(name, ()):
+        if here.partition("=")[0] in own:
+            return f"{called} has no argument {name}=. Here it is {here}."
+    near = difflib.get_close_matches(name, own, 1, cutoff=0.7)
+    if near:
+        return f"{called} has no argument {name}=. Is {near[0]}= meant?"
+    told = f"Its arguments are {', '.join(own)}." if own else "It takes no arguments."
+    return f"{called} has no argument {name}=. {told}"

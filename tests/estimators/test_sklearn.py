@@ -159,6 +159,21 @@ def test_the_default_prior_knows_rare_levels_and_units():
     assert abs(counts.predict(1e6 * X[:50]).mean() / y.mean() - 1) < 0.02
 
 
+def test_a_family_by_its_word():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 2))
+    y = rng.poisson(np.exp(X[:, 0]))
+    named, given = BayesianGLM("poisson", random_state=1), BayesianGLM(tunamh.Poisson(), random_state=1)
+    np.testing.assert_array_equal(named.fit(X, y).coef_, given.fit(X, y).coef_)
+    assert clone(named).family == "poisson"
+    assert named.__sklearn_tags__().target_tags.positive_only
+    assert hasattr(BayesianGLM("logistic"), "predict_proba")
+    wrong = BayesianGLM("poison")
+    assert not hasattr(wrong, "predict_proba")
+    with pytest.raises(ValueError, match=r"there is no family 'poison'; known are .*poisson"):
+        wrong.fit(X, y)
+
+
 def test_what_is_wrong_is_said():
     X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, 3.0, 5.0])
     with pytest.warns(UserWarning, match="the columns explain every response exactly"):

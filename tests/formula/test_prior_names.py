@@ -96,3 +96,35 @@ def test_a_feature_called_intercept_is_refused():
     X = TABLE[["a", "Intercept"]]
     with pytest.raises(ValueError, match="a feature is called Intercept"):
         tunamh.BayesianLogisticRegression(draws=20, tune=20).fit(X, TABLE["y"] > 0)
+
+
+@pytest.mark.parametrize(
+    ("formula", "name", "etas"),
+    [
+        ("y ~ a + (x | g)", "correlation (x | g)", {"g": 2.0}),
+        ("y ~ a + (x | g) + (a | h)", "correlation (1+a|h)", {"g": 1.0, "h": 2.0}),
+        ("y ~ a + (x | g/h)", "correlation (x | g/h)", {"g": 2.0, "g:h": 2.0}),
+        ("y ~ a + (x | g)", "(x | g)", {"g": 1.0}),
+    ],
+)
+def test_the_lkj_prior_of_correlations(formula, name, etas):
+    given = {name: 2} if name.startswith("correlation") else {name: SMALL}
+    assert {one.name: one.correlation for one in made(formula, given).groupings} == etas
+
+
+def test_correlations_that_are_none_are_refused():
+    with pytest.raises(FormulaError, match=r"but \(1 \| g\) has one effect for each group, and no correlation"):
+        made("y ~ a + (1 | g)", {"correlation (1 | g)": 2})
+    with pytest.raises(FormulaError, match=r"no group term of the formula; these are \(1 \+ x \| g\).*correlation"):
+        made("y ~ a + (x | g)", {"correlation (x | h)": 2})
+    with pytest.raises(TypeError, match=r"eta of the LKJ prior, which must be a number"):
+        made("y ~ a + (x | g)", {"correlation (x | g)": SMALL})
+    with pytest.raises(ValueError, match=r"eta of the LKJ prior, which must be positive"):
+        made("y ~ a + (x | g)", {"correlation (x | g)": 0})
+
+
+def test_a_wide_eta_pulls_correlations_to_zero():
+    """Checked by draws from the prior: the standard deviation of one LKJ(eta) correlation is 1 / sqrt(2 eta + 1)."""
+    target = made("y ~ a + (x | g)", {"correlation (x | g)": 20})
+    found = tunamh.prior_predictive(target, TABLE, draws=4000, rng=1)["prior"]["1,x|g_corr"]
+    assert abs(float(found.std()) * np.sqrt(41) - 1) < 0.05

@@ -52,6 +52,12 @@ DEFECTS: dict[str, Defect] = {
         "        effects[g] = v\n        energy += free[g] * (1.5 * k[g] * d",
         "groups | logistic | common move",
     ),
+    "a learned law without its ratio": Defect(
+        "groups/move_common.py",
+        "        return _propose_common(rng, turn, shift)\n    fill_shift",
+        "        return 0.0 * _propose_common(rng, turn, shift)[0], True\n    fill_shift",
+        "crossed | logistic | sweep, learned law",
+    ),
     "walks of a shared number that prefer one side": Defect(
         "groups/move_common.py",
         "    there[k] += width * math.exp(_NARROWEST + (_WIDEST - _NARROWEST) * rng.random()) * rng.standard_normal()",

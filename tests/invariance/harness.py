@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 
 from long_form import limit
+from tunamh.chains.guard import parameters_at
 from tunamh.chains.kernel import ReadyKernel
-from tunamh.chains.loop import ChainSetup, ChainState, advance, compile_parts, setup_of
+from tunamh.chains.loop import ChainSetup, ChainState, compile_parts, run_chain, setup_of, told_of, walk_of
+from tunamh.compiled import Kept
 from tunamh.rows.supply import open_stream
 from tunamh.sampling.session import Choices
 
@@ -35,16 +37,21 @@ class StillDrifting(Exception):
 
 
 def reference_draws(problem: Any, wanted: int, rng: np.random.Generator) -> np.ndarray:
-    """Draws from the posterior of ``problem``, in NumPy and without the library.
+    """Draws from the posterior of ``problem``, in NumPy and without the library (`reference_normals`)."""
+    return problem.points(reference_normals(problem, wanted, rng))
 
-    The parameters are functions of standard normals ``xi``. Of a large pool of these, ``wanted`` are drawn by their
+
+def reference_normals(problem: Any, wanted: int, rng: np.random.Generator) -> np.ndarray:
+    """Draws from the posterior, as the standard normals ``xi`` that the parameters are functions of.
+
+    The parameters are functions of standard normals. Of a large pool of these, ``wanted`` are drawn by their
     likelihood; then each is moved by Metropolis-Hastings steps that keep the normal law, ``xi' = sqrt(1 - s^2) xi + s
     eta`` on some of the coordinates, accepted with probability ``min(1, L' / L)``. What the pool lacks, the steps mend.
     The draws are held to the test that kernels are held to: as many steps again must leave their law as it is. Until
     they do, their number is doubled. Draws that still drift would find fault with a kernel that is right.
     """
     xi = rng.standard_normal((_POOL, problem.dim))
-    value = _likelihood(problem, xi)
+    value = likelihood_at(problem, xi)
     chance = np.exp(value - value.max())
     chosen = rng.choice(_POOL, wanted, p=chance / chance.sum())
     steps = _STEPS if problem.dim < _WIDE else _STEPS_OF_WIDE
@@ -56,7 +63,7 @@ def reference_draws(problem: Any, wanted: int, rng: np.random.Generator) -> np.n
         draws, steps = problem.points(xi), 2 * steps
         drift = np.abs(changes(problem, earlier, draws))
         if drift.max() < limit(np.count_nonzero(drift), _CHANCE):
-            return draws
+            return xi
     raise StillDrifting(f"the law of the reference draws still changes after {steps:,} steps")
 
 
@@ -68,13 +75,14 @@ def stepped(
         moving = rng.random(xi.shape) < rng.choice([0.3, 1.0])
         size = np.exp(rng.uniform(-3.5, 0.0, (len(xi), 1)))
         there = np.where(moving, np.sqrt(1 - size * size) * xi + size * rng.standard_normal(xi.shape), xi)
-        proposed = _likelihood(problem, there)
+        proposed = likelihood_at(problem, there)
         accepted = np.log(rng.random(len(xi))) < proposed - value
         xi, value = np.where(accepted[:, None], there, xi), np.where(accepted, proposed, value)
     return xi, value
 
 
-def _likelihood(problem: Any, xi: np.ndarray) -> np.ndarray:
+def likelihood_at(problem: Any, xi: np.ndarray) -> np.ndarray:
+    """The log-likelihood at standard normals."""
     with np.errstate(all="ignore"):
         value = problem.log_likelihood(problem.points(xi))
     return np.where(np.isfinite(value), value, -np.inf)  # so far out that SciPy's densities are no numbers
@@ -109,16 +117,50 @@ class Mover:
         """Every point after ``steps`` steps from it; one stream of random numbers for all of them."""
         seeds = np.random.SeedSequence(seed).spawn(2)
         rng, stream = np.random.default_rng(seeds[0]), open_stream(seeds[1], self.setup.kernel.source)
-        size = len(self.target.recorded)
-        ends, record = np.empty((len(points), size)), self.setup.new_record(1)
+        ends = np.empty((len(points), len(self.target.recorded)))
+        chain = _Chain(self.setup, self.to_state(points[0]), rng, stream)
         for k, point in enumerate(points):
-            state = ChainState(self.to_state(point), rng, stream, self.setup.kernel.first_memory)
-            self.begin(state.here, state.memory, rng)
-            advance(state, self.setup, ends[k : k + 1], record, steps)
+            chain.put(self.to_state(point))
+            self.begin(chain.state.here, chain.state.memory, rng)
+            chain.advance(ends[k : k + 1], steps)
         return self.target.to_user(ends)
 
     def begin(self, state: np.ndarray, memory: np.ndarray, rng: np.random.Generator) -> None:
         """What else the state of a kernel has begins as a draw given the parameters; most have nothing."""
+
+
+class _Chain:
+    """One chain that is put to many points. `tunamh.chains.loop.advance` packs a chain for compiled code at every call,
+    and Numba looks at the type of every argument: ten times as long as a few steps on a few rows.
+    """
+
+    def __init__(self, setup: ChainSetup, here: np.ndarray, rng: np.random.Generator, stream: Any):
+        self.setup = setup
+        self.state = ChainState(here, rng, stream, setup.kernel.first_memory)
+        self.walk = walk_of(self.state, setup)
+        self.record = setup.new_record(1)
+        self.kinds = setup.statistics.kinds
+
+    def put(self, here: np.ndarray) -> None:
+        """To a point, with no memory of another one."""
+        state, place, model = self.state, self.walk.place, self.setup.model
+        state.here[:] = state.there[:] = here
+        state.memory[:] = self.setup.kernel.first_memory
+        place.theta[:] = place.prop[:] = parameters_at(here, model)
+
+    def advance(self, end: np.ndarray, steps: int) -> None:
+        """So many steps; ``end`` is where they end, in the shape (1, number)."""
+        state, walk, record = self.state, self.walk, self.record
+        record[:] = 0.0
+        if self.setup.is_alone:
+            own = walk.kernels[0].own
+            outcome = run_chain.trusted(
+                *(steps, state.rng, walk.stream, *walk.place, own.memory, walk.model, own.propose, own.proposal_knobs),
+                *(own.decide, own.knobs, walk.work, end, record),
+            )
+        else:
+            outcome = self.setup.loop.trusted(state.rng, walk, Kept(steps, end, record, self.kinds))
+        told_of(outcome, state, self.setup)
 
 
 # -------------------------------------------------------------------------------------------------------- comparing

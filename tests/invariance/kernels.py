@@ -17,6 +17,7 @@ from tunamh.compiled.vector import copy_into
 from tunamh.groups.conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
 from tunamh.groups.kernel_common import FactorTurn
 from tunamh.groups.layout import common_of, factor_of
+from tunamh.groups.learned_law import LearnedLaw
 from tunamh.groups.levels import LeveledRegression, may_have_groups
 from tunamh.groups.move_common import move_common
 from tunamh.groups.move_effects import move_effects
@@ -115,7 +116,7 @@ def firefly(problem: Problem) -> Mover:
 _COMMON, _EFFECTS, _SCALES = 1.0, 2.0, 3.0
 
 
-@part(Step, cache=False)
+@part(Step)
 def _one_move(rng, place, model, stream, own, work, statistics):
     """What `tunamh.groups.sweep` does for every factor, but one of the three moves alone: that of ``knobs[2]``."""
     model, knobs = under_prior(model, own.log_prior, own.prior_hyper), own.knobs
@@ -166,6 +167,17 @@ def sweep(*, full: bool = False, rho: float = 0.0) -> Ready:
     return lambda problem: _swept(problem.target, problem.target, knobs=fixed([float(full), rho]))
 
 
+def learned(problem: Problem) -> Mover:
+    """Common parameters and scales by a law of `tunamh.groups.learned_law`: here any law at all."""
+    target = problem.target
+    if any(known for _, _, known in problem.structure.factors) and target.scale_priors.tau_at >= 0:
+        raise LeftOut
+    roots = [1.3 * numbers.root for numbers in target.factors]
+    offsets = [np.linspace(-0.7, 0.5, len(root)) for root in roots]
+    target = target._with(learned=LearnedLaw(target.centre, roots, offsets))
+    return _swept(target, target)
+
+
 # ---------------------------------------------------------------------------------------------------------- the tables
 
 OF_COLUMNS: dict[str, Ready] = {
@@ -184,6 +196,7 @@ OF_GROUPS: dict[str, Ready] = {
     "sweep": sweep(),
     "sweep, nearer": sweep(rho=0.7),
     "sweep, all rows": sweep(full=True),
+    "sweep, learned law": learned,
     "common move": one_move(_COMMON),
     "groups' own move": one_move(_EFFECTS),
     "scales' move": one_move(_SCALES),

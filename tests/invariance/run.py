@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import numpy as np
 from families import FAMILIES
 from harness import reference_draws, verdict
+from kept_draws import POINTS, kept_draws, seed_of
 from kernels import LeftOut, kernels_for, made_ready
 
 from long_form import limit, write_page
@@ -46,8 +47,10 @@ def problem_and_draws(where: str, name: str, points: int) -> tuple[Problem, np.n
     if key not in _MADE:
         _MADE.clear()
         problem = Problem(name, where)
-        seed = [list(STRUCTURES).index(where), list(FAMILIES).index(name)]
-        _MADE[key] = problem, reference_draws(problem, points, np.random.default_rng(seed))
+        draws = kept_draws(problem) if points == POINTS else None
+        if draws is None:
+            draws = reference_draws(problem, points, np.random.default_rng(seed_of(problem)))
+        _MADE[key] = problem, draws
     return _MADE[key]
 
 
@@ -64,6 +67,22 @@ def posteriors() -> Iterator[tuple[str, str]]:
                 continue
             if plain or not family.described:
                 yield where, name
+
+
+EVERY_FAMILY = {"columns": "joint, minibatch$|as chosen$", "groups": "sweep$|own move$"}
+SOME = ("logistic", "Student-t", "Gaussian", "negative binomial", "zero-inflated", "own, Cauchy")
+
+
+def short_form() -> list[tuple[str, str, str]]:
+    """Structures, families and kernels of the short form: every family in the kernels that `sample` takes most, and
+    every kernel of some families."""
+    found = []
+    for where, name in posteriors():
+        if name in SOME:
+            found.append((where, name, ""))
+        elif where in EVERY_FAMILY:
+            found.append((where, name, EVERY_FAMILY[where]))
+    return found
 
 
 def run_posterior(

@@ -209,6 +209,61 @@ def test_ordered_classes():
     assert list(posterior.posterior.data_vars) == ["x", "threshold"]  # cutpoints are the intercepts
     found = tunamh.predict(posterior, pd.DataFrame({"x": [-9.0, 9.0]}))
     assert found["mean"].sel({"class": "low"}).values[0] > 0.9 > found["mean"].sel({"class": "low"}).values[1]
+    drawn = tunamh.predict(posterior, pd.DataFrame({"x": [-9.0, 9.0]}), kind="response", rng=1)
+    assert list(drawn.data_vars) == ["mode", "q5", "q50", "q95"]
+    assert drawn["q50"].values.tolist() == drawn["mode"].values.tolist() == ["low", "high"]
+    each = tunamh.predict(posterior, TABLE.head(3), kind="response", quantiles=None, rng=1)
+    assert set(each.values.ravel()) <= {"low", "middle", "high"}
+
+
+def test_simulated_classes_are_those_of_the_data():
+    """Numbers stay numbers, and names are names; the frequencies are the predicted probabilities."""
+    score = np.digitize(TABLE["y"], [0, 2]) + 1
+    table = TABLE.assign(score=score, kind=np.array(["c", "a", "b"])[score - 1])
+    ordered = sampled(tunamh.regression("score ~ x", table, family="ordinal"), 1000)
+    each = tunamh.predict(ordered, table.head(2), kind="response", quantiles=None, draws=2000, rng=1)
+    assert each.dtype == np.int64
+    wanted = tunamh.predict(ordered, table.head(2), draws=2000)["mean"].values
+    shares = [[float((each[:, i] == k).mean()) for k in (1, 2, 3)] for i in (0, 1)]
+    np.testing.assert_allclose(shares, wanted, atol=0.05)
+    named = sampled(tunamh.regression("kind ~ x", table, family="categorical"))
+    found = tunamh.predict(named, table.head(2), kind="response", rng=1)
+    assert list(found.data_vars) == ["mode"]
+    assert set(found["mode"].values) <= {"a", "b", "c"}
+    plain = sampled(tunamh.GLM(table[["x"]], score, tunamh.Ordinal()))
+    drawn = tunamh.predict(plain, table[["x"]].head(2), kind="response", quantiles=None, rng=1)
+    assert set(drawn.values.ravel().tolist()) <= {1, 2, 3}
+    numbers, names = tunamh.replicate(ordered, table, rows=20, rng=1), tunamh.replicate(named, table, rows=20, rng=1)
+    observed = numbers["observed_data"]["score"]
+    np.testing.assert_array_equal(observed, score[observed["row"].values])
+    assert set(numbers["posterior_predictive"]["score"].values.ravel().tolist()) == {1, 2, 3}
+    observed = names["observed_data"]["kind"]
+    assert observed.attrs["classes"] == names["posterior_predictive"]["kind"].attrs["classes"] == "0: a, 1: b, 2: c"
+    np.testing.assert_array_equal(np.array(["a", "b", "c"])[observed.values], table["kind"][observed["row"].values])
+
+
+def test_an_ordinal_response_has_its_intercepts_already():
+    grade = pd.cut(TABLE["y"], [-99, 0, 2, 99], labels=["low", "middle", "high"])
+    table = TABLE.assign(grade=grade)
+    for formula in ("grade ~ 0 + a", "grade ~ 0 + x + a", "grade ~ 0 + a:site"):
+        with pytest.raises(FormulaError, match=r"the cutpoints of this family are its intercepts.*leave 0 \+ out"):
+            tunamh.regression(formula, table, family="ordinal")
+    same = [tunamh.regression(f"grade ~ {one}", table, family="ordinal").names for one in ("0 + x", "x", "0 + x:a")]
+    assert same[0] == same[1]
+    assert len(same[2]) == 5
+
+
+def test_trials_of_arrays_are_known_or_asked_for():
+    k = RNG.integers(0, 11, N)
+    one = sampled(tunamh.GLM(TABLE[["x"]], k, tunamh.Logistic(), trials=10))
+    new = TABLE[["x"]].head(3)
+    assert tunamh.predict(one, new, kind="response", quantiles=None, rng=1).max() > 1
+    assert tunamh.predict(one, new, kind="response", quantiles=None, trials=1, rng=1).max() == 1
+    each = sampled(tunamh.GLM(TABLE[["x"]], k, tunamh.Logistic(), trials=np.full(N, 10)))
+    with pytest.raises(ValueError, match=r"fitted with trials=.*give the new rows' trials="):
+        tunamh.predict(each, new, kind="response")
+    assert tunamh.predict(each, new)["mean"].max() < 1  # a probability needs none
+    assert tunamh.predict(each, new, kind="response", trials=10, quantiles=None, rng=1).max() > 1
 
 
 def test_columns_of_a_scale():

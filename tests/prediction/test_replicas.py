@@ -137,7 +137,7 @@ def test_a_result_is_extended(fitted, tmp_path):
     found = tunamh.replicate(fitted, TABLE, rows=50, draws=40, rng=1, extend=True)
     assert {"posterior", "sample_stats", "observed_data", "posterior_predictive"} <= set(found.children)
     assert found.posterior.sizes["draw"] == fitted.posterior.sizes["draw"]
-    assert "observed_data" not in fitted.children
+    assert fitted["observed_data"].sizes["row"] == N - 1  # what was extended stays as it is
     drawn = found["posterior_predictive"]
     assert dict(drawn.sizes) == {"chain": 4, "draw": 10, "row": 50}
     eta = fitted.posterior["Intercept"] + fitted.posterior["x"] * found["constant_data"]["x"]

@@ -100,6 +100,9 @@ def test_files_folders_and_what_is_in_the_way(tree, tmp_path):
         tunamh.report(tree, tmp_path / "notes.html")
     assert (tmp_path / "notes.html").read_text() == "mine"
     tunamh.report(tree, tmp_path / "notes.html", overwrite=True)
+    for name in ("run.pdf", "run.PNG", "run.md"):
+        with pytest.raises(ValueError, match=r"a report is an HTML page.*: name it run\.html"):
+            tunamh.report(tree, tmp_path / name)
     with pytest.raises(IsADirectoryError, match="name a file in it"):
         tunamh.report(tree, tmp_path)
     with pytest.raises(FileNotFoundError, match="there is no folder"):
@@ -296,20 +299,64 @@ def test_terms_of_a_formula_have_pictures_by_what_they_are(tmp_path):
     table, settings = flights()
     tree = tunamh.sample(tunamh.regression("y ~ x + a + (1 + x | g)", table), **settings)
     page = page_of(tree, tmp_path)
-    said = " ".join(Tags(page).texts)
+    said = " ".join(" ".join(Tags(page).texts).split())
     for part in (
         "Coefficients",
         "Each level is compared with the reference level, which has no coefficient (a: p).",
         "Standard deviations of group effects",
         "Correlations of group effects",
         "Gaussian regression, 800 rows",
-        "All 12 effects.",
+        "How much groups differ",
+        "g: Intercept All 6 effects.",
+        "g: x All 6 effects.",
     ):
         assert part in said
     assert "theta" not in said
     names = [row[0] for row in rows_in(page)]
     assert names == ["Intercept", "x", "a[q]", "a[r]", "sigma", "1|g_sigma", "x|g_sigma", "1,x|g_corr"]
     assert "x|g[5]" in [row[0] for row in rows_in(page, 1)]
+
+
+@pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
+def test_groups_have_scales_shares_ranks_and_a_caterpillar_each(tmp_path):
+    table, settings = flights()
+    table["h"] = np.arange(len(table)) % 40
+    tree = tunamh.sample(tunamh.regression("y ~ x + (1 + x | g) + (1 | h)", table), **settings)
+    page = page_of(tree, tmp_path, level=0.9)
+    said = [text.strip() for text in Tags(page).texts if text.strip()]
+    scales = tunamh.group_scales(tree, ci_prob=0.9)
+    share = scales[(scales["group"] == "h") & (scales["quantity"] == "share")].iloc[0]
+    at = said.index("share of variance", said.index("h: Intercept"))
+    shares = [said[k + 1] for k, text in enumerate(said) if text == "share of variance"]
+    assert len(shares) == 3  # g, h, and both
+    assert float(shares[1]) == pytest.approx(share["mean"], abs=0.01 * share["sd"])
+    assert said[at - 1] == "g"
+    assert said[said.index("h") + 1] == "share of variance"
+    own = tunamh.group_effects(tree, "h").set_index("level")
+    row = next(row for row in rows_in(page, 1) if row[0] == "1|h[7]")
+    assert float(row[6]) == pytest.approx(own.loc["7", "rank"], abs=0.051)
+    assert float(row[7]) == pytest.approx(own.loc["7", "p_best"], abs=0.00051)
+    assert "The 30 largest of 40 effects." in said
+    assert page.count('class="in-order"') == 1  # of 40 levels, not of 6
+
+
+def test_what_a_file_says_of_its_groups_is_not_trusted(tmp_path):
+    """The page falls back on effects without factors."""
+    rng = np.random.default_rng(0)
+    for model in (
+        '{"groups": 3}',
+        '{"groups": [{"name": "town", "columns": [""], "levels": 7}]}',
+        '{"groups": [{"name": "town", "columns": [""], "levels": "x"}], "family": {}}',
+        '{"groups": [{"name": "town", "columns": ["", "y"], "levels": 10, "known": [1], "squares": [[1]]}]}',
+    ):
+        posterior = xarray.Dataset(
+            {"theta": (("chain", "draw", "parameter"), rng.standard_normal((2, 50, 1))),
+             "group_effect": (("chain", "draw", "group_effect_parameter"), rng.standard_normal((2, 50, 20)))},
+            coords={"group_effect_parameter": [f"town[{j}]" for j in range(20)]},
+            attrs={"model": model},
+        )  # fmt: skip
+        page = page_of(xarray.DataTree.from_dict({"posterior": posterior}), tmp_path)
+        assert "town[19]" in page
 
 
 @pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")

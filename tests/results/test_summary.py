@@ -43,6 +43,45 @@ def test_warnings_name_parameters_as_summaries_do(grouped):
     assert grouped.reported == names
 
 
+def tree_of(draws: np.ndarray):
+    import xarray
+
+    values = xarray.Dataset({f"x{k}": (("chain", "draw"), own) for k, own in enumerate(draws)})
+    return xarray.DataTree.from_dict({"posterior": values})
+
+
+def test_numbers_have_the_digits_that_monte_carlo_error_supports():
+    rng = np.random.default_rng(0)
+    draws = np.array([1.0, 1000.0, 1e-4])[:, None, None] * (1 + rng.standard_normal((3, 4, 1000)))
+    tree = tree_of(draws)  # standard errors of 0.016, 16 and 1.6e-6
+    table, full = tunamh.summary(tree), tunamh.summary(tree, round_to="none")
+    for name in ("mean", "sd", "eti89_lb", "eti89_ub"):
+        wanted = [round(value, places) for value, places in zip(full[name], (2, -1, 6), strict=True)]
+        assert table[name].tolist() == pytest.approx(wanted, abs=0)
+    shown = repr(table).splitlines()
+    assert [len(line.split()[1].partition(".")[2]) for line in shown[1:]] == [2, 0, 6]
+    assert len({len(line) for line in shown[:4]}) == 1  # one column below the other
+
+
+def test_a_slowly_mixing_parameter_shows_fewer_digits():
+    rng = np.random.default_rng(1)
+    fast, slow = rng.standard_normal((4, 1000)), np.repeat(rng.standard_normal((4, 10)), 100, axis=1)
+    table = tunamh.summary(tree_of(np.stack([fast, slow])))
+    assert table.attrs["decimals"]["mean"] == [2, 1]
+
+
+def test_a_summary_without_errors_has_three_digits_of_the_standard_deviation():
+    draws = np.random.default_rng(2).standard_normal((1, 4, 500))
+    assert tunamh.summary(tree_of(draws), kind="stats").attrs["decimals"]["mean"] in ([2], [3])
+    assert "ess_bulk" in repr(tunamh.summary(tree_of(draws))[["ess_bulk"]])  # what is cut out is a plain table
+
+
+def test_a_parameter_that_never_moved_has_a_line():
+    table = tunamh.summary(tree_of(np.full((1, 4, 200), 2.5)))
+    assert table["mean"].tolist() == [2.5]
+    assert "NaN" in repr(table) or "nan" in repr(table)
+
+
 def test_arviz_draws_our_results():
     arviz_plots = pytest.importorskip("arviz_plots")
     pyplot = pytest.importorskip("matplotlib.pyplot")

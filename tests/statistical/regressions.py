@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -102,10 +103,12 @@ def given_a_scale(density):
     weight = np.log(density(s)) + np.log(s)
     lengths = np.exp(np.linspace(-12, 6, 1001))
 
+    @cache
+    def table(d):
+        return special.logsumexp(weight - d * np.log(s) - 0.5 * np.square(lengths[:, None] / s), axis=1)
+
     def log_prior(beta):
-        d = beta.shape[1]
-        table = special.logsumexp(weight - d * np.log(s) - 0.5 * np.square(lengths[:, None] / s), axis=1)
-        return np.interp(np.log(np.linalg.norm(beta, axis=1) + 1e-5), np.log(lengths), table)
+        return np.interp(np.log(np.linalg.norm(beta, axis=1) + 1e-5), np.log(lengths), table(beta.shape[1]))
 
     return log_prior
 

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import uuid
 import warnings
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from typing import Any
 import llvmlite
 import numba
 from numba.core import sigutils
-from numba.core.caching import CompileResultCacheImpl
+from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 from .contents import NoDigest, digest_of, digest_of_types, options_of
@@ -62,13 +63,18 @@ def loaded() -> list[Path]:
     return sorted(_loaded)
 
 
+def _rebuild(target_context: Any, data: Any) -> Any:
+    """Machine code that can be called, from what a file holds."""
+    return CompileResult._rebuild(target_context, *data)
+
+
 class ContentCache:
     """The cache of one function, as Numba's dispatchers ask for it."""
 
     told = False
 
-    def __init__(self, dispatcher: Any):
-        self._dispatcher = dispatcher
+    def __init__(self, dispatcher: Any, rebuild: Callable[[Any, Any], Any] = _rebuild):
+        self._dispatcher, self._rebuild = dispatcher, rebuild
         plain = dispatcher.py_func
         name = f"{plain.__module__}.{plain.__qualname__}".removeprefix("tunamh.")
         self._prefix = "".join(c for c in name if c.isalnum() or c in "_.")[-100:]
@@ -106,7 +112,7 @@ class ContentCache:
         try:
             data = pickle.loads(file.read_bytes())
             _loaded.add(file)
-            return CompileResultCacheImpl.rebuild(self, target_context, data)  # type: ignore[arg-type]
+            return self._rebuild(target_context, data)
         except Exception as error:  # whatever unpickling a damaged file may raise
             self._tell("read", error)
             if file.parent != _SHIPPED:

@@ -20,6 +20,7 @@ import numba
 from ..process.interrupts import HeldInterrupts
 from .cache import ContentCache
 from .contents import NoDigest, digest_of
+from .inner import OuterDispatcher, code_to_link, inner_dispatcher
 from .instructions import choose_instruction_set
 
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
@@ -82,14 +83,23 @@ def compile_whole(dispatcher: Any, signature: Any) -> Any:
     return compiled
 
 
-def compiled(function: Callable, *, cache: bool, **flags: Any) -> Any:
-    """``function`` for Numba to compile when it is first called; with ``cache``, kept on disk (`.cache`)."""
+def compiled(function: Callable, *, cache: bool, inner: bool, **flags: Any) -> Any:
+    """``function`` for Numba to compile when it is first called; with ``cache``, kept on disk (`.cache`).
+
+    With ``inner``, compiled functions take its code into their own (`.inner`).
+    """
     if cache and "<locals>" in function.__qualname__:
         _name_by_contents(function)
-    dispatcher: Any = numba.njit(function, **flags)
+    options = {"nopython": True, "boundscheck": None, **flags}
+    dispatcher: Any = OuterDispatcher(function, {}, options)
     dispatcher.compile = lambda signature: compile_whole(dispatcher, signature)
     if cache:
         dispatcher._cache = ContentCache(dispatcher)
+    if inner:
+        linked = dispatcher.inner = inner_dispatcher(function, options)
+        linked.compile = lambda signature: compile_whole(linked, signature)
+        if cache:
+            linked._cache = ContentCache(linked) if options.get("fastmath") else ContentCache(linked, rebuild=code_to_link)
     return dispatcher
 
 

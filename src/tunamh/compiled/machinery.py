@@ -47,7 +47,7 @@ def helper(function: Callable | None = None, *, fastmath: Any = False, inline: b
 
     def decorate(function: Callable) -> Any:
         forced = inline or bool(fastmath)
-        return compiled(function, cache=cache, fastmath=fastmath, forceinline=forced, **_FLAGS)
+        return compiled(function, cache=cache, inner=True, fastmath=fastmath, forceinline=forced, **_FLAGS)
 
     return decorate if function is None else decorate(function)
 
@@ -66,7 +66,9 @@ class Part(types.WrapperAddressProtocol):
         self.made_by = made_by  # ``module:function:number``: the call of a function that returns this part
         self.role = role
         self._made_of = function, fastmath, cache
-        self.dispatcher = helper(function, fastmath=fastmath, cache=cache)
+        self.dispatcher = compiled(
+            function, cache=cache, inner=False, fastmath=fastmath, forceinline=bool(fastmath), **_FLAGS
+        )
         self._address: int | None = None
 
     def __reduce__(self) -> Any:
@@ -109,7 +111,8 @@ class Part(types.WrapperAddressProtocol):
         return f"{plain.__module__}:{plain.__name__}" if found else None
 
     def __wrapper_address__(self) -> int:
-        self._compile()
+        if self._address is None:
+            self._compile()
         return cast(int, self._address)
 
     def signature(self) -> Any:

@@ -16,7 +16,7 @@ from ..priors import InverseGamma
 from ..targets.families import BaseFamily, Gaussian, StudentT
 from ..targets.families.base import Responses
 from .base import MOST_DRAWS, PosteriorEstimator, tails_of
-from .responses import distribution_of, has_positive_responses
+from .responses import by_word, distribution_of, has_positive_responses
 
 if TYPE_CHECKING:
     from ..targets.families.responses import ResponseDistribution
@@ -108,7 +108,7 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = has_positive_responses(self.family)
+        tags.target_tags.positive_only = has_positive_responses(self._family())
         return tags
 
 
@@ -134,10 +134,10 @@ class BayesianGLM(_Regressor):
 
     Parameters
     ----------
-    family : family of `tunamh`, optional
-        Default `tunamh.Gaussian()`; also `Poisson()`, `NegativeBinomial()`, `Gamma()`, `StudentT()`, `LogNormal()`, ...
-        With `Logistic()`, `Probit()` or `Cloglog()` responses are 0 or 1 and predictions are probabilities. For labels
-        of any type use the classifier `BayesianLogisticRegression`.
+    family : family of `tunamh` or its name, optional
+        Default `tunamh.Gaussian()`; also `Poisson()` or ``"poisson"``, `NegativeBinomial()`, `Gamma()`, `StudentT()`,
+        `LogNormal()`, ... With `Logistic()`, `Probit()` or `Cloglog()` responses are 0 or 1 and predictions are
+        probabilities. For labels of any type use the classifier `BayesianLogisticRegression`.
     prior : prior of `tunamh.priors`, optional
         Prior of the coefficients, in the order of the columns or by their names. Default: ``Normal(0, 2.5 u / s)`` with
         the unit ``u`` of the linear predictor and the spread ``s`` of each column (docs/priors.md). The intercept has a
@@ -175,7 +175,7 @@ class BayesianGLM(_Regressor):
         self.cores, self.random_state, self.progressbar = cores, random_state, progressbar
 
     def _family(self) -> Any:
-        return Gaussian() if self.family is None else self.family
+        return Gaussian() if self.family is None else by_word(self.family)
 
 
 class BayesianRobustRegression(_Regressor):

@@ -6,15 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 from ..targets.families import BaseFamily
 from ..targets.families.base import Responses
+from ..targets.families.registry import family_by_word
 
 if TYPE_CHECKING:
     from ..targets.families.responses import ResponseDistribution
+
+
+def by_word(family: Any) -> Any:
+    """A family by its word; anything else, also a word that is none of a family, as it is: `fit` refuses it."""
+    try:
+        return family_by_word(family) if isinstance(family, str) else family
+    except ValueError:
+        return family
 
 
 def distribution_of(family: Any) -> ResponseDistribution:
     """Of responses; raises a TypeError for families of which an estimator cannot predict."""
     if isinstance(family, type):
         raise TypeError(f"family must be a value such as tunamh.{family.__name__}(), got the class.")
+    if isinstance(family, str):
+        family = family_by_word(family)  # raises, as it is no family's word
     known = family if isinstance(family, BaseFamily) else None
     if known is not None and known.coefficients_per_class:
         raise TypeError("Categorical() describes classes: use BayesianLogisticRegression, which takes any labels.")

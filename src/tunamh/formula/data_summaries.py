@@ -104,6 +104,18 @@ def learned(terms: Terms, looks: Iterable[FirstLook], *, hide_intercept: bool = 
     return side
 
 
+def refuse_second_intercept(side: RightSide) -> None:
+    """Where the family has its own intercepts (`Ordinal`), ``0 +`` would give every level of a factor a coefficient."""
+    if not side.hide_intercept or side.terms.has_intercept:
+        return
+    whole = [one for one in side.gathered if not one.numbers and all(factor.full for factor in one.factors)]
+    if whole:
+        raise FormulaError(
+            "the cutpoints of this family are its intercepts, and 0 + cannot remove them. With 0 + every level of "
+            f"{side.block_name(whole[0])} would have a coefficient, one more than data can tell apart: leave 0 + out."
+        )
+
+
 def with_reference(levels: tuple[str, ...], atom: object) -> tuple[str, ...]:
     """The reference first."""
     reference = reference_of(atom)  # type: ignore[arg-type]

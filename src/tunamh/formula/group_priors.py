@@ -1,10 +1,13 @@
-"""Priors of the scales of group effects, found by the name of their term: ``(1 | g)``, ``(1 + x || g)``, ``g``."""
+"""Priors of group effects, found by the name of their term: ``(1 | g)``, ``(1 + x || g)``, ``g`` for their scales,
+``correlation (1 + x | g)`` for their correlations.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from .._arguments import moderate_number
 from ..priors import PositivePrior
 from .errors import FormulaError, listed
 from .model import GroupSide
@@ -42,16 +45,29 @@ def _asked(text: str) -> Iterator[Key]:
             yield _key(group.by, columns)
 
 
-def split_scales(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, dict[str, Any]]:
-    """Priors of coefficients, and those of the scales of group effects by the factor's name."""
+CORRELATION = "correlation "
+"""How a name begins that stands for the correlations of a term's effects."""
+
+
+class GroupPriors(NamedTuple):
+    """Priors of scales, and ``eta`` of the LKJ prior of correlations, by the factor's name."""
+
+    scales: dict[str, Any]
+    correlations: dict[str, float]
+
+
+def split_groups(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, GroupPriors]:
+    """Priors of coefficients, and those of group effects."""
     if not isinstance(prior, Mapping):
-        return prior, {}
+        return prior, GroupPriors({}, {})
     by_key = {_key(one.by, one.columns.terms): one.name for one in groups}
     by_name = {one.name.replace(" ", ""): one.name for one in groups}
     coefficients: dict[Any, Any] = {}
     scales: dict[str, Any] = {}
+    correlations: dict[str, float] = {}
     for name, given in prior.items():
-        text = str(name)
+        of_correlations = str(name).startswith(CORRELATION) and "|" in str(name)
+        text = str(name).removeprefix(CORRELATION) if of_correlations else str(name)
         called = by_name.get(text.replace(" ", "").removeprefix("(").removesuffix(")"))
         if "|" not in text:
             if called is not None and isinstance(given, PositivePrior):
@@ -64,10 +80,24 @@ def split_scales(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, dict[str
             known = listed([f"({_written(one)})" for one in groups], 20) if groups else "none"
             raise FormulaError(
                 f"prior names {text!r}, which is no group term of the formula; these are {known}. Such a term stands "
-                "for the standard deviations of its effects: give one prior for all of them, or a list."
+                "for the standard deviations of its effects: give one prior for all of them, or a list. For the "
+                f'correlations of its effects write "{CORRELATION}" before the term.'
             )
-        scales |= dict.fromkeys(found, given)  # type: ignore[arg-type]
-    return coefficients, scales
+        if of_correlations:
+            correlations |= dict.fromkeys(found, _eta(str(name), given, found, groups))  # type: ignore[arg-type]
+        else:
+            scales |= dict.fromkeys(found, given)  # type: ignore[arg-type]
+    return coefficients, GroupPriors(scales, correlations)
+
+
+def _eta(name: str, given: Any, found: Sequence[str | None], groups: Sequence[GroupSide]) -> float:
+    """The number of the LKJ prior."""
+    alone = [one for one in groups if one.name in found and one.columns.dim < 2]
+    if alone:
+        raise FormulaError(
+            f"prior names {name!r}, but ({_written(alone[0])}) has one effect for each group, and no correlation."
+        )
+    return moderate_number(f"the prior of {name!r} is eta of the LKJ prior, which", given, 0.1, 1e6)
 
 
 def _written(one: GroupSide) -> str:

@@ -82,6 +82,11 @@ class FormulaModel:
         return layout(self, variables, groupings)
 
     @property
+    def factors(self) -> list[str]:
+        """The factor of every group term, as results name it in the attribute ``group``."""
+        return [term_label(one.by) for one in self.groups]
+
+    @property
     def predictor_columns(self) -> list[str]:
         """The columns that new rows must have."""
         return self.columns_needed(lambda one: True)

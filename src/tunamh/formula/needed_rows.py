@@ -11,6 +11,7 @@ from .._arguments import shown
 from ..errors import Text
 from ..tables.frames import CompleteRows, complete_rows
 from ..tables.matrices import aligned, as_vector
+from ..targets.observations.seen import some_rows
 from .errors import FormulaError
 from .evaluation import Values
 from .left_side import left_side
@@ -84,6 +85,10 @@ class RowsOf(NamedTuple):
 
     def values(self, states: Any) -> Values:
         return values_of(self.complete, states)
+
+    def places_of_some(self) -> np.ndarray | None:
+        """The row numbers in the table of `some_rows`; None where no row was left out."""
+        return np.flatnonzero(self.complete.keep)[some_rows(self.complete.n_rows)] if self.dropped else None
 
 
 def values_of(complete: CompleteRows, states: Any, first_row: int = 0) -> Values:

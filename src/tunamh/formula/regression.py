@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._arguments import shown
+from .._arguments import explained, shown
 from ..groups import MixedModel
 from ..rows.table_source import Tables
 from ..targets import GLM
@@ -20,6 +20,7 @@ from .variables import as_columns, refuse_unknown
 _CHOICES = {"missing": ("error", "drop"), "redundant": ("error", "keep")}
 
 
+@explained
 def regression(
     formula: str,
     data: Any,
@@ -55,7 +56,8 @@ def regression(
     prior : optional
         One prior for all coefficients except the intercept; or a dict by term, such as ``{"distance": Normal(scale=1),
         "C(carrier)": Normal(scale=2)}``. In the dict ``"(1 | carrier)"`` stands for the scale of group effects, and
-        terms that it does not name keep their default. The default is weakly informative (docs/priors.md):
+        ``"correlation (x | carrier)"`` for their correlations, with ``eta`` of the LKJ prior as the value. Terms that
+        it does not name keep their default. The default is weakly informative (docs/priors.md):
         ``Normal(scale=2.5 u / sd(x))`` for numbers, ``Normal(scale=2.5 u)`` for levels, and for the intercept a wide
         normal prior about the mean of the response. ``u`` is the standard deviation of a real response, and 1 for
         families with a link. `tunamh.Flat()` means no prior.

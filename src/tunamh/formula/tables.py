@@ -25,7 +25,17 @@ from ..targets import GLM
 from ..targets.designs.indexed import NOWHERE
 from ..targets.families.base import BaseFamily, Location
 from .censoring import censoring_of
-from .data_summaries import FirstLook, Learned, Moments, SecondLook, completed, first_look, learned, second_look
+from .data_summaries import (
+    FirstLook,
+    Learned,
+    Moments,
+    SecondLook,
+    completed,
+    first_look,
+    learned,
+    refuse_second_intercept,
+    second_look,
+)
 from .errors import FormulaError
 from .left_side import Response, response_of_levels
 from .model import FormulaModel
@@ -185,6 +195,7 @@ def target_of_tables(
         raise FormulaError("every row has a missing value: no rows are left.")
     response, y = _response(asked, answers, family)
     side = learned(asked.right, [answer.look for answer in answers], hide_intercept=hide_intercept)
+    refuse_second_intercept(side)
     common: Learned = completed(side, tables.map(AskSecond(names, side), names))
     model = FormulaModel(asked.text, response, common.side, asked.right.offsets, (), {}, asked.beside, lost)
     if model.side.dim == 0:

@@ -18,12 +18,12 @@ from ..targets.families import Gaussian
 from ..targets.families.base import BaseFamily, Location
 from ..targets.families.response_checks import WrongResponse
 from .censoring import censoring_of
-from .data_summaries import Learned, completed, first_look, second_look
+from .data_summaries import Learned, completed, first_look, refuse_second_intercept, second_look
 from .data_summaries import learned as learned_side
 from .errors import FormulaError, listed
 from .evaluation import Values
 from .further_predictors import described_by, split_further
-from .group_priors import parts_of, split_scales
+from .group_priors import GroupPriors, parts_of, split_groups
 from .left_side import learned_response
 from .model import FormulaModel, GroupSide, group_name
 from .needed_rows import Read, RowsOf
@@ -43,6 +43,7 @@ def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel,
     """What is learned from rows in memory, of the columns, and of further predictors."""
     response, _ = learned_response(asked.response, rows.values({}), family)
     common = learn_side(asked.right, rows, hide_intercept=family.cutpoints_are_intercepts)
+    refuse_second_intercept(common.side)
     further = {name: learn_side(terms, rows) for name, terms in asked.others.items()}
     model = FormulaModel(
         asked.text,
@@ -112,7 +113,7 @@ def target_of(
     _check_response(model, family, y, "trials" in beside)
     location = _location(family, y)
     prior, of_further = split_further(prior, further, {name for name, _ in model.side.spans})
-    priors, scales = split_scales(prior, model.groups)
+    priors, of_groups = split_groups(prior, model.groups)
     table = NamedDesign(model.side.columns(values).design(), model.side.names) if model.side.dim else None
     if table is None:
         raise FormulaError(f"the formula {model.formula!r} has no coefficients: give it an intercept or a term.")
@@ -125,7 +126,7 @@ def target_of(
     if model.groups:
         if model.others:
             raise FormulaError("predictors= beside group effects are not offered: leave one of them out.")
-        groups = [_effects(one, values, scales.get(one.name)) for one in model.groups]
+        groups = [_effects(one, values, of_groups) for one in model.groups]
         found = MixedModel(table, y, family, groups, keep_effects=keep, **common)
     else:
         others = {
@@ -135,7 +136,7 @@ def target_of(
         found = GLM(table, y, family, predictors=others or None, **common)
     if redundant == "error":
         found = _without_redundant(found, model)
-    return found.from_formula(model)
+    return found.from_formula(model, rows.places_of_some())
 
 
 def regression_of_tables(asked: Read, tables: Any, family: Any, prior: Any, missing: str, redundant: str) -> GLM:
@@ -163,12 +164,13 @@ def _location(family: BaseFamily, y: Any) -> Location:
     return Location(0.0, 1.0) if isinstance(y, Factor) else family.location(y)
 
 
-def _effects(one: GroupSide, values: Values, scale: Any) -> GroupEffects:
+def _effects(one: GroupSide, values: Values, priors: GroupPriors) -> GroupEffects:
     side = one.columns
     columns = None
     if side.names != ["Intercept"]:
         columns = Frame(dict(zip(side.names, side.columns(values).dense().T, strict=True)), values.n_rows)
-    return GroupEffects(one.labels(values), columns, one.name, scale)
+    scale, correlation = priors.scales.get(one.name), priors.correlations.get(one.name, 1.0)
+    return GroupEffects(one.labels(values), columns, one.name, scale, correlation)
 
 
 def _why(named: list[str]) -> str:

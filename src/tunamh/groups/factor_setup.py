@@ -14,6 +14,7 @@ from .grouping import Grouping
 from .layout import FACTOR
 from .quadratic import convex_factors, precision_at
 from .scale_priors import ScalePriors
+from .scale_table import no_table
 from .sums import GroupedRows
 
 _FARTHEST = 1.5  # of a row's predictor, beyond which a polynomial says little
@@ -70,13 +71,20 @@ def state_places(f: int, groupings: list[Grouping], p: int) -> dict[str, int]:
 
 
 def factor_record(
-    rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors, thirds: tuple[np.ndarray, ...]
+    rows: GroupedRows,
+    f: int,
+    centre: Centre,
+    priors: ScalePriors,
+    thirds: tuple[np.ndarray, ...],
+    learned: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> np.ndarray:
-    """All that a sweep reads of factor ``f``, packed."""
+    """All that a sweep reads of factor ``f``, packed; ``learned`` are root and offset of a law that was learned."""
     one, p, scales = rows.groupings[f], rows.p, centre.scales[f]
     m, q, known = len(scales), one.q, one.known is not None
     tau = priors.tau(centre.at.common)
     law = law_of(rows, f, centre, priors)
+    if learned is not None:
+        law = law._replace(root=learned[0], scale_table=no_table(p))
     root = law.root[:p, :p]
     extent = extent_of(rows, f, centre, np.ascontiguousarray(root))
     far, away = trust_radius_of(p), usual_away(rows.groupings, f, centre)
@@ -110,6 +118,7 @@ def factor_record(
         free_groups=one.free.sum(),
         correlation=one.correlation,
         known=known,
+        learned=learned is not None,
         cell_start=cells.begins,
         cell_group=cells.group,
         row_start=found.first,
@@ -136,6 +145,7 @@ def factor_record(
         prior_gradient=prior_gradient,
         root=law.root,
         root_inverse=np.linalg.inv(law.root),
+        offset=np.zeros(p + one.scales) if learned is None else learned[1],
         metric=np.linalg.inv(root),
         common_hessian=law.common_hessian,
         precision=np.zeros((q, q)) if one.known is None else one.known,

@@ -55,8 +55,9 @@ class GroupEffects:
         settle(self, correlation=moderate_number("correlation", self.correlation, 0.1, 1e6))
         if self.codes is None or isinstance(self.codes, bytes | dict):
             raise _no_column(self.codes)
-        if self.name is not None and not (isinstance(self.name, str) and self.name):
-            raise TypeError(f"name must be a text that is not empty, got {shown(self.name)}.")
+        name: Any = self.name
+        if name is not None and not (isinstance(name, str) and name):
+            raise TypeError(f"name must be a text that is not empty, got {shown(name)}.")
         for one in self.scale if isinstance(self.scale, list | tuple) else [self.scale]:
             refuse_flat("scale", one)
             if not (one is None or isinstance(one, PositivePrior)) and not isinstance(one, int | float):
@@ -188,7 +189,7 @@ def warn_of_single_rows(groupings: list[Grouping]) -> None:
             warnings.warn(
                 f"every row is a group of its own in {one.name}: the data hardly tell its effects from the errors, and "
                 "chains move slowly. Are these the codes you meant?",
-                stacklevel=4,
+                stacklevel=5,
             )
 
 
@@ -202,5 +203,5 @@ def _warn_of_uncentred(name: str, Z: np.ndarray, columns: list[str]) -> None:
         warnings.warn(
             f"column {column} of the effects of {name} lies far from zero for its spread: its slopes and the "
             "intercepts are then almost one, and chains move slowly. Centre the column.",
-            stacklevel=6,
+            stacklevel=7,
         )

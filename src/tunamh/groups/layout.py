@@ -59,6 +59,7 @@ FACTOR = Layout(
     free_groups=NUMBER,
     correlation=NUMBER,
     known=FLAG,  # the covariance
+    learned=FLAG,  # the law of (b, lambda) is that of `.learned_law`, which does not follow eps
     # cells: rows of a group of like displacement
     cell_start=("groups + 1",),  # where a group's cells begin
     cell_group=("n_cells",),
@@ -95,6 +96,7 @@ FACTOR = Layout(
     prior_gradient=("p + n_scales",),  # at the centre, of minus the log priors of (b, lambda) and of all volumes
     root=("p + n_scales", "p + n_scales"),  # L, the Gaussian law of (b, lambda) has covariance L L'
     root_inverse=("p + n_scales", "p + n_scales"),
+    offset=("p + n_scales",),  # of a learned law: the standardised mean, other factors at the centre
     metric=("p", "p"),  # |metric b| is the length of a displacement
     common_hessian=("p", "p"),  # in the common parameters, of all rows and of their prior
     precision=("n_effects", "n_effects"),  # where the covariance is known

@@ -152,6 +152,7 @@ class LeveledRegression(ResultsOfRegression, MixedModel):
 
     factor_columns: list[list[int]]
     kept: np.ndarray
+    learned = None
 
     def to_user(self, points: np.ndarray) -> np.ndarray:
         theta = np.empty((*points.shape[:-1], self.regression.dim))

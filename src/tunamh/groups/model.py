@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._arguments import flag
+from .._arguments import explained, flag
 from ..acceptance.grouped import BOUND, ROW
 from ..errors import NotApplicable
 from ..laplace.gaussian import LaplaceGaussian
@@ -23,6 +23,7 @@ from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import MULTI_PREDICTOR_ROW, pack_hyper
 from ..targets.observations.inputs import RowExtras, censoring
+from ..targets.observations.seen import SeenResponses, seen_responses
 from ..targets.parts import no_distance
 from .centre import Centre
 from .effect_columns import with_groups
@@ -38,6 +39,9 @@ from .scale_priors import ScalePriors
 from .soundness import trusted_centre
 from .sums import GroupedRows, Point
 from .sweep import Sweep
+
+if TYPE_CHECKING:
+    from .learned_law import LearnedLaw
 
 _MOST_KEPT = 100_000  # effects
 
@@ -65,6 +69,7 @@ class MixedModel(GroupedParameters):
     search_start: Point | None = None
     """Where the search for a mode begins; None: at the mode without groups."""
 
+    @explained
     def __init__(
         self,
         X: Any,
@@ -152,9 +157,13 @@ class MixedModel(GroupedParameters):
     origin: dict[str, Any] | None = None
     """Where a target comes from, in plain values that are kept with its results."""
 
-    def from_formula(self, formula: Any) -> Self:
+    def from_formula(self, formula: Any, kept_rows: np.ndarray | None = None) -> Self:
         """The same model, which knows the formula that it was made from."""
-        return self._with(formula=formula)
+        return self._with(formula=formula, kept_rows=kept_rows)
+
+    @property
+    def seen_responses(self) -> SeenResponses | None:
+        return seen_responses(self.base.given_rows, self.formula, self.kept_rows, self.given_family)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
         """Return the same model, with a description of its data source (kept with the results)."""
@@ -167,7 +176,23 @@ class MixedModel(GroupedParameters):
     # ------------------------------------------------------------------------------------------------- the set-up
 
     @cached_property
+    def learned(self) -> LearnedLaw | None:
+        """The law of common parameters and scales that the groups themselves have told, if it is the better one."""
+        from .learned_law import learned_law  # which makes sweeps of such models
+
+        return learned_law(self._by_laplace)
+
+    @cached_property
+    def _by_laplace(self) -> Self:
+        """The same model, its common parameters and scales drawn from the Laplace law."""
+        return self._with(learned=None, laplace_centre=self.laplace_centre)
+
+    @property
     def centre(self) -> Centre:
+        return self.laplace_centre if self.learned is None else self.learned.centre
+
+    @cached_property
+    def laplace_centre(self) -> Centre:
         base = self.base
         start = self.search_start
         if start is None:
@@ -180,11 +205,18 @@ class MixedModel(GroupedParameters):
     @cached_property
     def factor_records(self) -> list[np.ndarray]:
         """All that a sweep reads of every factor; see `tunamh.groups.layout.FACTOR`."""
+        learned = self.learned
+        if learned is None and "learned" not in self._facts:
+            return self._by_laplace.factor_records  # made already, to find that nothing better can be learned
+        if learned is not None and learned.records is not None:
+            return learned.records
         centre = self.centre
+        laws = [None] * len(self.groupings) if learned is None else zip(learned.roots, learned.offsets, strict=True)
         announce("bounding every row")
         thirds = self.grouped.thirds(centre.at)
         return [
-            factor_record(self.grouped, f, centre, self.scale_priors, thirds[f]) for f in range(len(self.groupings))
+            factor_record(self.grouped, f, centre, self.scale_priors, third, law)
+            for f, (third, law) in enumerate(zip(thirds, laws, strict=True))
         ]
 
     @cached_property

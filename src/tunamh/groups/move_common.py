@@ -17,9 +17,10 @@ from .kernel_common import ALL_ROWS, Move, closed_prior, length_of, precision, r
 from .layout import scale_table_at
 from .one_effect import sum_over_groups
 from .scale_table import WIDE, propose_by_table
-from .shift import fill_shift
+from .shift import fill_learned_shift, fill_shift
 
 _MOST_BETA, _HALF_WAY = 2.0, 10.0  # of (A), whose decision would else be noisy, and rows at which it is half there
+_ROWS_PER_CELL = 0.15  # that may be read beside: it costs little, as every cell is looked at anyway
 _SCALES, _NEARBY = 0.03, 0.1  # shares of (A): walks of the scales alone, and of all
 _BY_TABLE = 0.5  # share of draws from the table of a scale's law, where there is one
 _GIVEN_SCALES = 0.3  # share of common parameters given scales that are known badly, where there is no table
@@ -183,7 +184,8 @@ def _beta(totals, distances):
     for g in range(distances.size):
         if distances[g] < np.inf:
             move_bound += totals[g] * distances[g]
-    return 1.0 + (_MOST_BETA - 1.0) * move_bound / (move_bound + _HALF_WAY)
+    most = max(_MOST_BETA, _ROWS_PER_CELL * distances.size / max(move_bound, 1e-300))
+    return 1.0 + (most - 1.0) * move_bound / (move_bound + _HALF_WAY)
 
 
 @helper
@@ -211,13 +213,16 @@ def _is_finite(factor, state):
 
 @helper
 def _propose(rng, turn, eps, Q):
-    """By one of four laws; returns the log ratio of proposing back and forth, and whether it was the Laplace law."""
+    """By one of five laws; returns the log ratio of proposing back and forth, and whether it was the Laplace law."""
     factor, common = turn.factor, turn.common
     n = factor.p + factor.n_scales
     if common.shared_at < common.p and rng.random() < _SHARED_ALONE:
         if _walk_shared(rng, factor, common, turn.there):
             return 0.0, False
     gradient, shift = np.empty(n), np.empty(n)
+    if factor.learned:
+        fill_learned_shift(turn, shift)
+        return _propose_common(rng, turn, shift)
     fill_shift(turn, eps, gradient, shift)
     wide = not factor.known and _width(factor, factor.p) > WIDE
     tabled = scale_table_at(factor.scale_table, 0, factor.p).cells > 0

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..compiled import helper
 from ..compiled.triangular import back, norm, solve
+from ..compiled.vector import copy_into
 from ..compiled.windows import window
 from .conditionals import closed_energy, place
 from .one_effect import dot_over_groups, energy_single, push_single
@@ -120,3 +121,49 @@ def fill_shift(turn, eps, gradient, shift):
         for j in range(i, n):
             total += root[j, i] * gradient[j]
         shift[i] = -total if math.isfinite(total) else 0.0  # of ``eps`` so far out that no polynomial knows it
+
+
+@helper
+def fill_learned_shift(turn, shift):
+    """The standardised mean of a law that was learned (`.learned_law`): it follows other factors, and not ``eps``.
+
+    Other factors add ``-L' J0``, with ``J0`` the gradient at the centre of the quadratic, effects integrated out.
+    """
+    factor, kappa, slope = turn.factor, turn.kappa, turn.slope
+    p, q, n = factor.p, factor.n_effects, shift.size
+    copy_into(shift, factor.offset)
+    if turn.common.factors == 1:
+        return
+    gradient, prior, root, steps = np.empty(n), factor.prior_gradient, factor.root, factor.steps
+    for j in range(n):
+        gradient[j] = prior[j] + (slope[j] if j < p else 0.0)
+    C, mean, cross, modes, free = np.empty((q, q)), np.empty(q), factor.cross, factor.mode, factor.free
+    away = np.zeros((q, factor.groups))
+    for v in range(-1, 2 * (n - p)):
+        side = v % 2
+        Q = factor.centre_precision if v < 0 else factor.side_precisions[v // 2, side]
+        energy = 0.0
+        for g in range(factor.groups):
+            if free[g] == 0.0:
+                continue
+            place(factor, g, kappa, Q, C, mean)
+            if v < 0:
+                for a in range(q):
+                    away[a, g] = mean[a] - modes[g, a]
+                continue
+            H, mode = factor.convex[g], modes[g]
+            for a in range(q):
+                d = mean[a] - mode[a]
+                energy += kappa[a, g] * d
+                for c in range(q):
+                    energy += 0.5 * (d * H[a, c] * (mean[c] - mode[c]) + mean[a] * Q[a, c] * mean[c])
+        if v >= 0:
+            gradient[p + v // 2] += (1.0 if side == 0 else -1.0) * energy / (2.0 * steps[v // 2])
+    for a in range(q):
+        for j in range(p):
+            gradient[j] += dot_over_groups(cross[a, j], away[a])
+    for i in range(n):
+        total = 0.0
+        for j in range(i, n):
+            total += root[j, i] * gradient[j]
+        shift[i] -= total if math.isfinite(total) else 0.0

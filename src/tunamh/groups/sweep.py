@@ -20,7 +20,7 @@ from ..compiled import NO_FAULT, Adapt, Step, fixed, helper, part, under_prior
 from ..compiled.triangular import norm
 from ..compiled.vector import copy_into
 from ..compiled.windows import window
-from .conditionals import displaced_by_others, displacements, new_given, slopes_given_others
+from .conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
 from .kernel_common import FactorTurn, tau_of
 from .layout import MEAN, SQUARES, SUMMARY, common_of, factor_of, summary_at
 from .move_common import move_common, times_common
@@ -28,7 +28,11 @@ from .move_effects import move_effects
 from .move_scales import move_scales
 
 _FULL, _RHO = range(2)  # knobs
+_ON_ALL_ROWS, _ALONE = 1.0, 2.0  # values of the first: decide on all rows; move the effects alone
 _WANTED, _GAIN = 0.5, 0.2
+
+EFFECTS_ALONE = fixed([_ALONE, 0.0])
+"""Knobs of a sweep that keeps common parameters and scales, and moves the effects alone."""
 
 _STATISTICS = (
     Statistic("accepted", OverSteps.ANY),
@@ -98,7 +102,7 @@ def _sweep(rng, place, model, stream, own, work, statistics):
     moved, lengths = np.zeros((common.all_groups, common.most_effects)), np.zeros(common.all_groups)
     rate, rows, worst, effects = 0.0, 0, 0.0, 0.0
     laplace_rate, laplace_moves = 0.0, 0.0
-    full = knobs[_FULL] > 0.0
+    full, alone = knobs[_FULL] == _ON_ALL_ROWS, knobs[_FULL] == _ALONE
     slope = np.empty(common.p)
     for f in range(common.factors):
         factor = factor_of(hyper, f)
@@ -110,8 +114,12 @@ def _sweep(rng, place, model, stream, own, work, statistics):
             displaced_by_others(factor, lengths, away)
         slopes_given_others(factor, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
-        times = times_common(factor, common)
+        times = 0 if alone else times_common(factor, common)
         turn = FactorTurn(factor, common, model, work, state, there, kappa, slope, given, away, full, knobs[_RHO])
+        if alone:
+            for j in range(common.p):
+                slope[j] = state[j] - common.centre[j]
+            fill_given(factor, kappa, slope, given)
         for _ in range(times):
             first = move_common(rng, turn)
             if first.fault != NO_FAULT:
@@ -126,7 +134,7 @@ def _sweep(rng, place, model, stream, own, work, statistics):
         second = move_effects(rng, turn)
         if second.fault != NO_FAULT:
             return second.fault
-        if not factor.known:
+        if not (factor.known or alone):
             fault = move_scales(rng, turn)
             if fault != NO_FAULT:
                 return fault

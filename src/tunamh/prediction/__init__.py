@@ -2,6 +2,7 @@
 
 from .predictions import predict
 from .prior_draws import prior_predictive
+from .prior_summary import prior_summary
 from .replication import LooEstimate, loo, replicate
 
-__all__ = ["LooEstimate", "loo", "predict", "prior_predictive", "replicate"]
+__all__ = ["LooEstimate", "loo", "predict", "prior_predictive", "prior_summary", "replicate"]

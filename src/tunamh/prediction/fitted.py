@@ -120,6 +120,17 @@ class Fitted:
         """Whether there are coefficients for every class but one."""
         return self.family is not None and self.family.coefficients_per_class
 
+    @cached_property
+    def classes(self) -> np.ndarray | None:
+        """The classes of the response as the data have them, whole numbers or text; None of other responses."""
+        names = self.about.get("classes")
+        if names is None:
+            return None
+        try:
+            return np.array([int(name) for name in names])
+        except ValueError:
+            return np.array(list(map(str, names)))
+
     def draws(self, variable: str) -> np.ndarray:
         """Of a variable, the picked ones: (draws, ...)."""
         values = np.asarray(self.posterior[variable].transpose("chain", "draw", ...).values, dtype=np.float64)

@@ -134,7 +134,14 @@ class NewRows:
     def refuse_missing_trials(self) -> None:
         """A number of successes needs a number of trials."""
         formula = self.fitted.formula
-        if formula is None or self.given.trials is not None:
+        if self.given.trials is not None:
+            return
+        if formula is None:
+            if self.fitted.about.get("trials") is True:
+                raise ValueError(
+                    "the model was fitted with trials=, a number for each row, and simulated responses are successes "
+                    "of so many trials: give the new rows' trials=."
+                )
             return
         trials = formula.beside.get("trials")
         absent = [] if trials is None else [name for name in columns_in(trials) if name not in self.table.columns]
@@ -188,7 +195,8 @@ class NewRows:
         if about.get("offset") and given.offset is None:
             raise ValueError("the model was fitted with offset=: give the new rows' offset= too.")
         offset = None if given.offset is None else _vector(given.offset, "offset", n)[which]
-        trials = None if given.trials is None else _vector(given.trials, "trials", n)[which]
+        counted = about.get("trials") if given.trials is None else given.trials
+        trials = None if counted is None or isinstance(counted, bool) else _vector(counted, "trials", n)[which]
         others = {}
         for name in about["predictors"]:
             if not given.predictors or name not in given.predictors:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import flag, number_between, shown, whole_number
+from .._arguments import explained, flag, number_between, shown, whole_number
 from ..errors import NotApplicable, Text
 from ..formula.errors import FormulaError, listed
 from .fitted import Fitted, Groups
@@ -18,6 +18,7 @@ _KINDS = ("mean", "response", "linear")
 _NEW_LEVELS = ("error", "population", "draw")
 
 
+@explained
 def predict(
     posterior: Any,
     new_data: Any,
@@ -45,8 +46,8 @@ def predict(
     kind : "mean", "response" or "linear"
         ``"mean"``: the mean of the response; for labels the probability (with trials too: the probability of one
         trial), for classes the probabilities of all classes. ``"response"``: simulated responses, with their noise;
-        with trials a count of successes; for classes the number of the class, where 0 is the first of the attribute
-        ``classes``. ``"linear"``: the linear predictor. If the formula transforms the response, such as ``log(y)``,
+        with trials a count of successes; for classes the class as the data have it (a whole number or text).
+        ``"linear"``: the linear predictor. If the formula transforms the response, such as ``log(y)``,
         predictions are on the transformed scale.
     draws : int, optional
         Number of posterior draws to use, evenly spaced. Default: at most 1000.
@@ -59,7 +60,8 @@ def predict(
     include_group_specific : bool
         False: leave all group effects out, also those of known groups (brms: ``re_formula=NA``).
     trials, offset, groups, predictors
-        As for the target, for the new rows. Not needed with a formula.
+        As for the target, for the new rows. Not needed with a formula. If the target was fitted with one number of
+        ``trials`` for all rows, the new rows have it, too.
     family : optional
         Your own family (`tunamh.family`) again, since results keep no code: for ``"mean"`` and ``"response"``.
     rng : seed, optional
@@ -70,7 +72,8 @@ def predict(
     xarray.Dataset
         ``mean``, ``sd`` and a variable for each quantile (``q5``, ``q50``, ``q95``) by ``row`` (and ``class``). ``row``
         has the index of a pandas table. ``.to_dataframe()`` has one line for each row. With ``quantiles=None`` a
-        DataArray of draws (sample, row).
+        DataArray of draws (sample, row). For simulated classes there are no ``mean`` and ``sd``: ``mode`` is the most
+        frequent class, and quantiles are there if the classes are ordered (`Ordinal`).
     """
     for name, value, known in (("kind", kind, _KINDS), ("new_levels", new_levels, _NEW_LEVELS)):
         if value not in known:
@@ -174,33 +177,48 @@ def _chunk(predictor: Predictor, chunk: Chunk, kind: str, at: list[float] | None
     else:
         responses, p = predictor.fitted.responses, predictor.parameters(chunk)
         values = responses.mean(eta, p) if kind == "mean" else responses.draw(predictor.rng, eta, p)
+        if kind == "response" and predictor.fitted.classes is not None:
+            return _chunk_of_classes(values.astype(np.int64), predictor.fitted, at)
     if at is None:
         return values
     with np.errstate(invalid="ignore"):
-        return values.mean(axis=0), values.std(axis=0), np.quantile(values, at, axis=0)
+        ends = np.quantile(values, at, axis=0)
+        return {"mean": values.mean(axis=0), "sd": values.std(axis=0)} | _by_quantile(at, ends)
+
+
+def _chunk_of_classes(codes: np.ndarray, fitted: Fitted, at: list[float] | None) -> Any:
+    """Simulated classes, as the data have them; ``codes`` (draws, rows) number them from 0."""
+    names = fitted.classes
+    assert names is not None
+    if at is None:
+        return names[codes]
+    counts = np.stack([(codes == k).sum(axis=0) for k in range(len(names))])
+    found = {"mode": names[counts.argmax(axis=0)]}
+    if not fitted.per_class:  # they are ordered
+        found |= _by_quantile(at, names[np.quantile(codes, at, axis=0, method="inverted_cdf").astype(np.int64)])
+    return found
+
+
+def _by_quantile(at: list[float], ends: np.ndarray) -> dict[str, np.ndarray]:
+    return {f"q{100 * q:.6g}": own for q, own in zip(at, ends, strict=True)}
 
 
 def _as_xarray(found: list[Any], fitted: Fitted, kind: str, at: list[float] | None, index: Any) -> Any:
     import xarray
 
-    classes = fitted.about.get("classes")
     coords: dict[str, Any] = {} if index is None else {"row": index}
-    first = found[0] if at is None else found[0][0][None]
+    first = found[0] if at is None else next(iter(found[0].values()))[None]
     dims: tuple[str, ...] = ("row",)
     if first.ndim == 3:
         dims = ("row", "class")
-        named = classes or [str(k) for k in range(first.shape[-1])]
+        named = fitted.about.get("classes") or [str(k) for k in range(first.shape[-1])]
         coords["class"] = list(named)[-first.shape[-1] :]
     attrs = {"kind": kind, "draws": len(fitted.picked)}
-    if kind == "response" and classes is not None:
-        attrs["classes"] = ", ".join(classes)
     if at is None:
         values = np.concatenate(found, axis=1)
         return xarray.DataArray(values, dims=("sample", *dims), coords=coords, name=kind, attrs=attrs)
-    mean, sd = (np.concatenate([one[k] for one in found]) for k in (0, 1))
-    ends = np.concatenate([one[2] for one in found], axis=1)
-    by_quantile = {f"q{100 * q:.6g}": (dims, own) for q, own in zip(at, ends, strict=True)}
-    return xarray.Dataset({"mean": (dims, mean), "sd": (dims, sd), **by_quantile}, coords=coords, attrs=attrs)
+    whole = {name: (dims, np.concatenate([one[name] for one in found])) for name in found[0]}
+    return xarray.Dataset(whole, coords=coords, attrs=attrs)
 
 
 def chunks_of(rows: NewRows, predictor: Predictor) -> Iterator[Chunk]:

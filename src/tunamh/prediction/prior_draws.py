@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import whole_number
+from .._arguments import explained, whole_number
 from ..errors import NotApplicable
 from ..formula.errors import FormulaError
 from ..groups import MixedModel
@@ -35,10 +35,11 @@ from ..targets.base import Target
 from .fitted import Fitted
 from .replication import RESPONSES, replicated
 
-_POSITIVE = ("scale", "df", "shape", "dispersion", "precision")
-_PROBABILITIES = ("inflation", "positive")
+POSITIVE = ("scale", "df", "shape", "dispersion", "precision")
+PROBABILITIES = ("inflation", "positive")
 
 
+@explained
 def prior_predictive(model: Any, data: Any, *, draws: int = 500, rows: int = 1000, rng: Any = None) -> Any:
     """Simulate responses from the prior, before the data are seen.
 
@@ -103,9 +104,9 @@ def _draws_of(model: Any, n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _parameter(extra: Any, laws: Laws, n: int, rng: np.random.Generator) -> np.ndarray:
-    if extra.labels is None and extra.name in _POSITIVE:
+    if extra.labels is None and extra.name in POSITIVE:
         return draws_from(laws, n, rng, names=[extra.name], positive=True)
-    if extra.labels is None and extra.name in _PROBABILITIES:
+    if extra.labels is None and extra.name in PROBABILITIES:
         return rng.random((n, 1))  # whose prior is uniform, as no other can be given
     raise NotApplicable(f"draws from the prior of {extra.name} are not offered.")
 

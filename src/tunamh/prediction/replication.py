@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import flag, whole_number
+from .._arguments import explained, flag, whole_number
 from ..errors import NotApplicable
 from ..formula import FormulaModel
 from ..formula.errors import FormulaError
 from ..formula.syntax import columns_in
 from ..formula.variables import as_columns, read
-from ..results.tree import library_attributes
+from ..results.observed import attributes_of_rows, classes_told, free_name
 from ..rows.table_source import Tables
 from ..tables.columns import Numbers
 from ..tables.frames import Frame, complete_rows
@@ -23,6 +23,7 @@ from .new_rows import Given, NewRows
 from .predictions import Predictor
 
 
+@explained
 def replicate(
     posterior: Any,
     data: Any,
@@ -56,7 +57,9 @@ def replicate(
     DataTree
         Groups for ArviZ: ``observed_data``, ``constant_data`` (the columns of the predictors), ``posterior_predictive``
         (simulated responses) and ``log_likelihood``. The log likelihood has all constants, and is that of a single
-        response, whatever its weight. The coordinate ``row`` has the row numbers of the subsample in the data, and the
+        response, whatever its weight. Classes that are numbers are the numbers of the data. Classes with names are
+        numbered from 0, because ArviZ draws numbers only; the attribute ``classes`` of the variable has their names.
+        The coordinate ``row`` has the row numbers of the subsample in the data, and the
         attribute ``rows`` says how many of how many rows these are.
     """
     extend = flag("extend", extend)
@@ -100,6 +103,7 @@ class LooEstimate:
         )
 
 
+@explained
 def loo(
     posterior: Any, data: Any, *, rows: int = 1000, draws: int | None = None, family: Any = None, rng: Any = None
 ) -> LooEstimate:
@@ -185,23 +189,34 @@ def replicated(
         if DENSITIES in wanted:
             shape = len(fitted.picked), chunk.n_rows
             parts[DENSITIES].append(np.broadcast_to(fitted.responses.log_density(chunk.y, eta, p), shape))
-    name, weighted = str(formula.response.node), formula.beside.get("weights")
+    name, weighted = free_name(str(formula.response.node)), formula.beside.get("weights")
     weights = None if weighted is None else formula.values(some, list(columns_in(weighted))).numbers(weighted)
     kept = fitted.picked_posterior()
     coords = {"chain": kept["chain"].values, "draw": kept["draw"].values, "row": picked}
-    attributes = {**library_attributes(), "rows": f"{len(picked):,} of {n_rows:,} rows, drawn at random"}
-    if len(picked) == n_rows:
-        attributes["rows"] = f"all {n_rows:,} rows"
+    attributes = attributes_of_rows(len(picked), n_rows)
+    y, told = _classes(fitted, np.concatenate(parts.pop("y")))
     tree = {
         "posterior": kept,
-        "observed_data": xarray.Dataset({name: ("row", np.concatenate(parts.pop("y")))}, {"row": picked}, attributes),
+        "observed_data": xarray.Dataset({name: ("row", y, told)}, {"row": picked}, attributes),
         "constant_data": _constant_data(formula, some, picked, attributes),
     }
     for key, own in parts.items():
         if own:
             values = np.concatenate(own, axis=1).reshape(kept.sizes["chain"], kept.sizes["draw"], -1)
-            tree[key] = xarray.Dataset({name: (("chain", "draw", "row"), values)}, coords, attributes)
+            values, more = _classes(fitted, values) if key == RESPONSES else (values, {})
+            tree[key] = xarray.Dataset({name: (("chain", "draw", "row"), values, more)}, coords, attributes)
     return xarray.DataTree.from_dict(tree), n_rows, weights
+
+
+def _classes(fitted: Fitted, codes: np.ndarray) -> tuple[np.ndarray, dict[str, str]]:
+    """Classes that are numbers as the data have them; those with names by number, as ArviZ draws numbers only."""
+    classes = fitted.classes
+    if classes is None:
+        return codes, {}
+    numbered = codes.astype(np.int64)
+    if classes.dtype.kind == "i":
+        return classes[numbered], {}
+    return numbered, classes_told(classes.tolist())
 
 
 def _constant_data(formula: FormulaModel, some: Frame, picked: np.ndarray, attributes: dict[str, Any]) -> Any:
@@ -211,14 +226,8 @@ def _constant_data(formula: FormulaModel, some: Frame, picked: np.ndarray, attri
     columns = {}
     for name, one in read(some, formula.predictor_columns).items():
         values = one.values if isinstance(one, Numbers) else np.asarray(one.levels)[one.codes]
-        columns[_free(name)] = ("row", values)
+        columns[free_name(name)] = ("row", values)
     return xarray.Dataset(columns, {"row": picked}, attributes)
-
-
-def _free(name: str) -> str:
-    """A name that a file can have, and that is not the dimension's."""
-    name = name.replace("/", "÷")
-    return f"{name}_" if name == "row" else name
 
 
 def _subsample(formula: FormulaModel, data: Any, rows: int, rng: np.random.Generator) -> tuple[Frame, np.ndarray, int]:

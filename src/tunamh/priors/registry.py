@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .._arguments import explain_constructors
 from .independent import IndependentPrior
 from .words import ShellWord
 
@@ -17,6 +18,7 @@ def register(names: Mapping[str, Any]) -> None:
     PRIORS.update(
         {name: kind for name, kind in names.items() if isinstance(kind, type) and issubclass(kind, ShellWord)}
     )
+    explain_constructors(PRIORS)
 
 
 def by_word() -> dict[str, type[ShellWord]]:

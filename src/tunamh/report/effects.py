@@ -1,74 +1,163 @@
-"""Group effects: thousands of them. The largest have a picture, all have a place in a table that is searched."""
+"""Group effects: thousands of them. How much groups differ; a caterpillar for each factor and term; a table of all."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from ..errors import TunaMHError
+from ..results.factors import GroupedResult
+from ..results.group_effects import Statistics, from_moments, statistics
+from ..results.group_scales import CORRELATION, SD, SHARE, notes_of, numbers_of, quantities_of
 from ..results.layout import EFFECT
 from ..results.tree import summed_effects
-from .numbers import Variable, joined, labels_of
+from .numbers import Variable, joined, labels_of, text
 from .pictures import InOrder, Interval, Panel, in_order, panels
-from .tables import Table, effects_table
+from .tables import LONGEST, Table, effects_table, interval_headings
 
 _LARGEST = 30
+_MOST_SCALES = 200  # lines
+_NO_DRAWS = " Their draws were not kept: intervals are those of a normal law with the same mean and deviation."
+_UNREADABLE = (TunaMHError, LookupError, TypeError, ValueError, AttributeError)  # what a stranger's file may lead to
+_QUANTITIES = {SD: "standard deviation", CORRELATION: "correlation", SHARE: "share of variance"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """The effects of one column of a factor; of results that do not tell their factors, all effects."""
+
+    heading: str
+    labels: list[str]  # in a picture, below the heading
+    names: list[str]
+    numbers: Statistics
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Caterpillar:
+    heading: str
+    note: str
+    panels: list[Panel]
+    whole: InOrder | None  # all of them, where only some have a row
+
+
+@dataclass(frozen=True)
+class Scales:
+    """How much groups differ: texts, a name and a quantity first."""
+
+    columns: list[str]
+    rows: list[list[str]]
+    notes: list[str]
 
 
 @dataclass(frozen=True)
 class Effects:
-    note: str
-    panels: list[Panel]
-    whole: InOrder
+    scales: Scales | None
+    caterpillars: list[Caterpillar]
     table: Table
 
 
 def effects_of(tree: Any, variables: list[Variable], level: float) -> Effects | None:
     """None where there are none; where draws of them were not kept, from means and standard deviations."""
+    try:
+        columns = _by_column(GroupedResult(tree), level)
+    except _UNREADABLE:
+        columns = _together(tree, variables, level)
+    if not columns:
+        return None
+    return Effects(scales_of(tree, level), [_caterpillar(one) for one in columns], _table(columns, level))
+
+
+# ------------------------------------------------------------------------------------------------- numbers
+
+
+def _by_column(result: GroupedResult, level: float) -> list[Column]:
+    effects = result.effects()
+    terms = {factor: sum(one.factor == factor for one in effects) for factor in result.factors}
+    return [
+        Column(
+            f"{one.factor}: {one.term}" if terms[one.factor] > 1 else one.factor,
+            one.levels,
+            one.names,
+            statistics(one, level),
+            _NO_DRAWS if one.draws is None else "",
+        )
+        for one in effects
+    ]
+
+
+def _together(tree: Any, variables: list[Variable], level: float) -> list[Column]:
+    """Of results that do not say which effects belong together."""
     kept = [v for v in variables if v.role == EFFECT]
     if kept and len(variables) > len(kept):
-        return _effects(joined(kept), level, "")
-    summed = [_from_sums(name, mean, sd, level) for name, (mean, sd) in summed_effects(tree).items()]
-    told = [one for one in summed if one is not None]
-    note = " Their draws were not kept: intervals are those of a normal law with the same mean and deviation."
-    return _effects(joined(told), level, note) if told else None
+        return [_plain_column(joined(kept))]
+    found = [_from_sums(name, mean, sd, level) for name, (mean, sd) in summed_effects(tree).items()]
+    return [one for one in found if one is not None]
 
 
-def _effects(variable: Variable, level: float, note: str) -> Effects:
-    order = np.argsort(-np.abs(np.nan_to_num(variable.mean)), kind="stable")
-    largest = order[:_LARGEST]
-    rows = [
-        Interval(_label(variable, j), float(variable.mean[j]), tuple(variable.half[j]), tuple(variable.ends[j]))
-        for j in largest[np.argsort(-variable.mean[largest], kind="stable")]
-    ]
-    shown = "All" if variable.size <= _LARGEST else f"The {_LARGEST} largest of"
-    return Effects(
-        f"{shown} {variable.size:,} effects.{note}",
-        panels(rows, zero=True),
-        in_order(variable.mean, variable.ends),
-        effects_table(variable, order, level),
-    )
+def _plain_column(variable: Variable) -> Column:
+    names = _names(variable.name, variable.labels)
+    unknown, ends = np.full(variable.size, np.nan), np.full((variable.size, 2), np.nan)
+    marginal = (variable.mean, variable.sd, variable.ends, variable.half, variable.positive)
+    return Column("", names, names, Statistics(*marginal, unknown, ends, unknown))
 
 
-def _label(variable: Variable, j: int) -> str:
-    """Of ``group_effect`` the labels have the factor's name already."""
-    return variable.labels[j] if variable.name == "group_effect" else variable.names[j]
-
-
-def _from_sums(name: str, mean: Any, sd: Any, level: float) -> Variable | None:
-    """Means and variances over chains, from those of every chain."""
-    from scipy.special import ndtr, ndtri
-
+def _from_sums(name: str, mean: Any, sd: Any, level: float) -> Column | None:
     if "chain" not in mean.dims or mean.ndim < 2 or mean.dims != sd.dims:
         return None
     dims = [dim for dim in mean.dims if dim != "chain"]
-    labels = labels_of(mean, dims)
-    mean, sd = (values.transpose("chain", *dims).values.reshape(-1, len(labels)) for values in (mean, sd))
-    centre = mean.mean(axis=0)
-    spread = np.sqrt(np.square(sd).mean(axis=0) + mean.var(axis=0))
-    z = [ndtri(0.5 + share / 2) for share in (level, 0.5)]
-    ends, half = (centre[:, None] + width * spread[:, None] * np.array([-1.0, 1.0]) for width in z)
-    positive = ndtr(centre / np.where(spread > 0, spread, 1e-300))
-    unknown = np.full(len(labels), np.nan)
-    return Variable(name, labels, centre, spread, ends, half, positive, unknown, unknown)
+    names = _names(name, labels_of(mean, dims))
+    both = [values.transpose("chain", *dims).values.reshape(-1, len(names)) for values in (mean, sd)]
+    return Column("", names, names, from_moments(both[0], both[1], level), _NO_DRAWS)
+
+
+def _names(variable: str, labels: list[str]) -> list[str]:
+    """Of ``group_effect`` the labels have the factor's name already."""
+    return labels if variable in ("group_effect", "") else [f"{variable}[{label}]" for label in labels]
+
+
+# ------------------------------------------------------------------------------------------------- the parts
+
+
+def _caterpillar(column: Column) -> Caterpillar:
+    """In the order of the means, the largest on top; of many, those that are furthest from zero."""
+    own, size = column.numbers, len(column.labels)
+    largest = np.argsort(-np.abs(np.nan_to_num(own.mean)), kind="stable")[:_LARGEST]
+    rows = [
+        Interval(column.labels[j][:LONGEST], float(own.mean[j]), tuple(own.half[j]), tuple(own.ends[j]), "one axis")
+        for j in largest[np.argsort(-own.mean[largest], kind="stable")]
+    ]
+    shown = "All" if size <= _LARGEST else f"The {_LARGEST} largest of"
+    whole = in_order(own.mean, own.ends) if size > _LARGEST else None
+    return Caterpillar(
+        column.heading[:LONGEST], f"{shown} {size:,} effects.{column.note}", panels(rows, zero=True), whole
+    )
+
+
+def _table(columns: list[Column], level: float) -> Table:
+    """All effects, the largest first; ranks are those within a column."""
+    names = [name for column in columns for name in column.names]
+    parts = [np.concatenate([getattr(column.numbers, one.name) for column in columns]) for one in fields(Statistics)]
+    numbers = Statistics(*parts)
+    order = np.argsort(-np.abs(np.nan_to_num(numbers.mean)), kind="stable")
+    return effects_table(names, order, level, numbers)
+
+
+def scales_of(tree: Any, level: float) -> Scales | None:
+    """Standard deviations, correlations and shares of variance; None where they cannot be read."""
+    try:
+        result = GroupedResult(tree)
+        quantities = quantities_of(result)
+        notes = notes_of(result, quantities)
+    except _UNREADABLE:
+        return None
+    rows = []
+    for one in quantities[:_MOST_SCALES]:
+        own = numbers_of(one.draws, level)
+        name = f"{one.group}: {one.term}" if one.term else one.group
+        shown = [text(value, own.sd) for value in (own.mean, own.sd, own.low, own.high)]
+        rows.append([name[:LONGEST], _QUANTITIES[one.quantity], *shown])
+    headings = [heading for heading, _ in interval_headings(level)]
+    return Scales(["", "", "Mean", "SD", *headings], rows, notes)

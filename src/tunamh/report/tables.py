@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..results.group_effects import Statistics
 from .metadata import Told
 from .numbers import UNKNOWN, Variable, text
 
 SHOWN = 100
 _MOST = 20_000  # rows of a page
-_LONGEST = 200  # characters of a name
+LONGEST = 200  # characters of a name
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,20 @@ class Table:
 
 
 def headings(level: float) -> list[tuple[str, str]]:
-    tail = 50 - 50 * level
     return [
         ("Parameter", "As tunamh.summary names it"),
         ("Mean", "Posterior mean"),
         ("SD", "Posterior standard deviation"),
+        *interval_headings(level),
+        ("P(> 0)", "Posterior probability of being positive"),
+    ]
+
+
+def interval_headings(level: float) -> list[tuple[str, str]]:
+    tail = 50 - 50 * level
+    return [
         (f"{tail:g} %", f"Lower end of the central {100 * level:g} % interval"),
         (f"{100 - tail:g} %", f"Upper end of the central {100 * level:g} % interval"),
-        ("P(> 0)", "Posterior probability of being positive"),
     ]
 
 
@@ -57,17 +64,29 @@ def table_of(variables: list[Variable], told: Told, level: float) -> Table:
     return Table(columns, rows, sum(variable.size for variable in variables))
 
 
-def effects_table(variable: Variable, order: np.ndarray, level: float) -> Table:
-    plain = variable.name == "group_effect"  # whose labels have the factor's name already
-    names = variable.labels if plain else variable.names
-    rows = [cells(variable, int(j), names[j]) for j in order[:_MOST]]
-    return Table(headings(level), rows, variable.size)
+def effects_table(names: list[str], order: np.ndarray, level: float, own: Statistics) -> Table:
+    """Group effects in an order; with ranks, where these are known."""
+    ranked = bool(np.isfinite(own.rank).any())
+    columns = headings(level)
+    if ranked:
+        columns += [
+            ("Rank", "Posterior mean of the rank among all levels; 1 is the largest effect"),
+            ("P(largest)", "Posterior probability of being the largest of all levels"),
+        ]
+    rows = []
+    for j in order[:_MOST].tolist():
+        row = _row(names[j], float(own.mean[j]), float(own.sd[j]), own.ends[j], own.positive[j])
+        rows.append([*row, number(own.rank[j], ".1f"), number(own.best[j], ".3f")] if ranked else row)
+    return Table(columns, rows, len(names))
 
 
 def cells(variable: Variable, j: int, name: str) -> list[str]:
-    sd = float(variable.sd[j])
-    shown = [text(float(value), sd) for value in (variable.mean[j], sd, *variable.ends[j])]
-    return [name[:_LONGEST], *shown, number(variable.positive[j], ".3f")]
+    return _row(name, float(variable.mean[j]), float(variable.sd[j]), variable.ends[j], variable.positive[j])
+
+
+def _row(name: str, mean: float, sd: float, ends: np.ndarray, positive: float) -> list[str]:
+    shown = [text(float(value), sd) for value in (mean, sd, *ends)]
+    return [name[:LONGEST], *shown, number(positive, ".3f")]
 
 
 def number(value: float, form: str) -> str:

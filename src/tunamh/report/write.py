@@ -7,12 +7,13 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from .._arguments import flag, shown
+from .._arguments import explained, flag, shown
 from .contents import contents_of
 from .load import opened
 from .page import GENERATOR, rendered
 
 
+@explained
 def report(
     posterior: Any,
     path: Any = "report.html",
@@ -32,7 +33,8 @@ def report(
         The result of `tunamh.sample`, a netCDF file of it, or the folder of a stored run. A DataTree of another library
         works too; the page then lists what is missing.
     path : str or path
-        The file to write. An older report is replaced; any other file raises an error unless ``overwrite=True``.
+        The file to write; its name ends in ``.html``. An older report is replaced; any other file raises an error
+        unless ``overwrite=True``.
     title : str, optional
         The question that the run answers, in your words.
     level : float
@@ -49,11 +51,13 @@ def report(
     --------
     >>> tunamh.report(posterior, "flights.html", title="Which carriers are late?")
     """
-    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, such as 0.95, got {shown(level)}.")
+    given: Any = level
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < 1:
+        raise ValueError(f"level must lie between 0 and 1, such as 0.95, got {shown(given)}.")
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be text, got {shown(title)}.")
     place = Path(os.fspath(path))
+    _refuse_other_formats(place)
     _refuse_other_files(place, flag("overwrite", overwrite))
     page = rendered(contents_of(opened(posterior), title=title, level=float(level)))
     beside = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
@@ -63,6 +67,14 @@ def report(
     finally:
         beside.unlink(missing_ok=True)
     return place
+
+
+def _refuse_other_formats(place: Path) -> None:
+    if place.suffix.lower() not in ("", ".html", ".htm"):
+        raise ValueError(
+            f"a report is an HTML page, and {place.name} would be another kind of file: name it "
+            f"{place.with_suffix('.html').name}. A browser prints the page to PDF."
+        )
 
 
 def _refuse_other_files(place: Path, overwrite: bool) -> None:

@@ -3,22 +3,60 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
 import pandas as pd
 
 
 class SummaryTable(pd.DataFrame):
-    """A table of which the lines ``attrs["notes"]`` are shown below; what is cut out of it is a plain table."""
+    """A table of which the lines ``attrs["notes"]`` are shown below; what is cut out of it is a plain table.
+
+    ``attrs["decimals"]`` says for each column how many decimals of its numbers are shown.
+    """
 
     @property
     def _notes(self) -> list[str]:
         return list(self.attrs.get("notes", ()))
 
+    @property
+    def _written(self) -> pd.DataFrame:
+        """The numbers as text with their decimals, one decimal point below the other."""
+        decimals = self.attrs.get("decimals") or {}
+        if set(decimals) != set(self.columns) or any(len(places) != len(self) for places in decimals.values()):
+            return pd.DataFrame(self)
+        columns = {name: _aligned(self[name], decimals[name]) for name in self.columns}
+        return pd.DataFrame(columns, index=self.index)
+
+    def to_string(self, *args: Any, **settings: Any) -> Any:
+        """As pandas has it, of the numbers as they are shown."""
+        return self._written.to_string(*args, **settings)
+
     def __repr__(self) -> str:
         """All columns, however narrow the terminal: what is hidden would be R-hat and effective draws."""
-        table = self.to_string(max_rows=pd.get_option("display.max_rows"))
+        table = self._written.to_string(max_rows=pd.get_option("display.max_rows"))
         return "\n".join([table, *self._notes])
 
     def _repr_html_(self) -> str | None:
-        shown = super()._repr_html_()
+        shown = self._written._repr_html_()
         return None if shown is None else shown + "".join(f"<p>{escape(line)}</p>" for line in self._notes)
+
+
+def _aligned(values: Any, decimals: list[int]) -> list[str]:
+    texts = [f"{value:.{max(0, places)}f}" for value, places in zip(values, decimals, strict=True)]
+    behind = [len(text) - text.index(".") if "." in text else 0 for text in texts]
+    return [text + " " * (max(behind) - own) for text, own in zip(texts, behind, strict=True)]
+
+
+class GroupTable(SummaryTable):
+    """A table of groups. What is cut out of it or sorted is one too, with the same decimals and lines.
+
+    ``attrs["decimals"]`` says how many decimals of a column are shown. Its numbers are not rounded.
+    """
+
+    @property
+    def _constructor(self) -> Any:
+        return GroupTable
+
+    @property
+    def _written(self) -> pd.DataFrame:
+        return pd.DataFrame(self).round(self.attrs.get("decimals", {}))

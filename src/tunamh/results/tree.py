@@ -18,7 +18,11 @@ from .layout import EFFECT, ROLE, Layout, layout_of, plain_layout, refuse_unwrit
 
 
 def summary(tree: Any, **settings: Any) -> Any:
-    """`arviz_stats.summary`, with enough digits for each parameter's standard deviation.
+    """`arviz_stats.summary`, with as many digits of each number as its Monte Carlo error supports.
+
+    The last digit of a mean or an interval has the place of the first digit of the mean's Monte Carlo standard error
+    (``mcse_mean``); a standard deviation has that of ``mcse_sd``. The numbers in the table are rounded so;
+    ``round_to="none"`` returns all their digits.
 
     If the draws come from an inexact test, every parameter is marked. The notes below the table (``attrs["notes"]``)
     say how far the posterior is from Laplace's approximation, if proposals came from it (docs/choose.md; the numbers
@@ -40,12 +44,15 @@ def summary(tree: Any, **settings: Any) -> Any:
     if not isinstance(table, DataFrame):
         return table
     table = _without_frozen(table)
+    decimals: dict[str, list[int]] = {}
     if "round_to" not in settings:
-        table = _readable(table)
+        decimals = _decimals(table)
+        table = _rounded(table, decimals)
     if not posterior.attrs.get("exact", 1):
         table.index = [f"{name} (inexact)" for name in table.index]
     distance = LaplaceDistance.from_attributes(posterior.attrs)
     table = SummaryTable(table)
+    table.attrs["decimals"] = decimals
     table.attrs["notes"] = [left_out] if left_out else []
     if distance is not None:
         table.attrs["laplace"] = distance.line
@@ -91,7 +98,8 @@ def _shown(tree: Any, settings: dict[str, Any]) -> tuple[dict[str, Any], str]:
         wanted = ", ".join(f'"{name}"' for name in effects)
         return (
             {**settings, "var_names": [name for name in names if name not in effects]},
-            f"{n:,} group effects are left out: tunamh.summary(posterior, var_names=[{wanted}]) shows them.",
+            f"{n:,} group effects are left out: tunamh.summary(posterior, var_names=[{wanted}]) shows them"
+            + (", tunamh.group_effects(posterior) ranks them." if "model" in posterior.attrs else "."),
         )
     if summed := summed_effects(tree):
         n = sum(mean.isel(chain=0).size for mean, _ in summed.values())
@@ -111,16 +119,47 @@ def _without_frozen(table: Any) -> Any:
     return table.assign(**{name: table[name].astype(float).mask(frozen) for name in told})
 
 
-def _readable(table: Any) -> Any:
-    """Three digits of the standard deviation, as many decimals of all that has its unit, four digits of the rest."""
-    sds = table["sd"] if "sd" in table else np.ones(len(table))
-    decimals = [2 - math.floor(math.log10(sd)) if 0 < sd < math.inf else 3 for sd in sds]
-    columns = {}
+def _decimals(table: Any) -> dict[str, list[int]]:
+    """How many decimals of each number are more than Monte Carlo error.
+
+    Without ``mcse_...`` columns: three digits of the standard deviation.
+    """
+    spread = _first(table, "sd", "mad")
+    otherwise = [_places(value, 3) for value in (np.ones(len(table)) if spread is None else spread)]
+
+    def supported(*errors: str) -> list[int]:
+        error = _first(table, *errors)
+        if error is None:
+            return otherwise
+        return [_places(e, 1) if 0 < e < math.inf else places for e, places in zip(error, otherwise, strict=True)]
+
+    found = {}
     for name in table.columns:
-        if name.startswith(("ess", "r_hat")):
-            columns[name] = [float(f"{value:.4g}") for value in table[name]]
+        if name.startswith(("ess", "min_ss")):
+            found[name] = [0] * len(table)
+        elif name == "r_hat":
+            found[name] = [3] * len(table)
+        elif name.startswith("mcse"):
+            found[name] = [_places(error, 2) for error in table[name]]
         else:
-            columns[name] = [round(value, places) for value, places in zip(table[name], decimals, strict=True)]
+            found[name] = supported("mcse_sd") if name == "sd" else supported("mcse_mean", "mcse_median")
+    return found
+
+
+def _first(table: Any, *names: str) -> Any:
+    return next((table[name] for name in names if name in table), None)
+
+
+def _places(size: float, digits: int) -> int:
+    """Decimals that show so many digits of a number of this size."""
+    return digits - 1 - math.floor(math.log10(size)) if 0 < size < math.inf else 3
+
+
+def _rounded(table: Any, decimals: dict[str, list[int]]) -> Any:
+    columns = {
+        name: [round(value, places) for value, places in zip(table[name].astype(float), decimals[name], strict=True)]
+        for name in table.columns
+    }
     return type(table)(columns, index=table.index)
 
 

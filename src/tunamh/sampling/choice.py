@@ -101,10 +101,11 @@ def choose(
             return chosen._replace(why=f"{how}; {chosen.why}")
     warn_of_modes(target, frames)
     if control is not None:
-        given, target = target, control(target)
-        if not isinstance(target, Target):
-            made = f"of {given!r} it made {shown(target)}"
-            raise TypeError(f"control must turn a target into a target, as Taylor(order=2) does; {made}.")
+        made: Any = control(target)
+        if not isinstance(made, Target):
+            told = f"of {target!r} it made {shown(made)}"
+            raise TypeError(f"control must turn a target into a target, as Taylor(order=2) does; {told}.")
+        target = made
     own = target.own_kernel()
     if own is not None:
         if test is not None or proposal is not None:

@@ -64,7 +64,7 @@ def attempt(what: str, action: Callable[[], Any]) -> list[Warning]:
 def warn(complaint: Warning, posterior: Any) -> None:
     """Warn the caller of `sample`; if a filter makes an error of it, the error carries the draws."""
     try:
-        warnings.warn(complaint, stacklevel=4)
+        warnings.warn(complaint, stacklevel=5)
     except Warning as error:
         error.posterior = posterior  # type: ignore[attr-defined]
         error.add_note("The draws are in the attribute `posterior` of this error.")

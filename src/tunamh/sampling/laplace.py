@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import flag, seed_sequence, shown, whole_number
+from .._arguments import explained, flag, seed_sequence, shown, whole_number
 from ..capabilities import Examined, Expandable, Whitenable, offers
 from ..errors import LaplaceOff, NotApplicable
 from ..laplace.distance import LaplaceDistance
@@ -106,6 +106,7 @@ class LaplaceApproximation:
         return f"LaplaceApproximation({len(self.names)} parameters of {self.target!r}). {told}"
 
 
+@explained
 def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceApproximation:
     """Laplace's approximation of the posterior of ``target``, with a warning if it is inaccurate.
 
@@ -145,7 +146,7 @@ def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceAppro
     check, seed = flag("check", check), seed_sequence("rng", rng)
     target.check_data()
     with one_blas_thread():
-        choice = choose(target, None, *_asked_of(target))
+        choice = choose(target, None, *_asked_of(target), frames=1)
         law = laplace_gaussian(choice.target) if by_laplace_gaussian(choice.target, choice.kernel) else None
     if law is None:
         raise NotApplicable(
@@ -170,7 +171,7 @@ def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceAppro
             f"Laplace's approximation is off: {distance.complaint}. tunamh.sample(target) draws from the posterior "
             "itself.",
             LaplaceOff,
-            stacklevel=2,
+            stacklevel=3,
         )
     return LaplaceApproximation(base, layout, law, distance)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import flag, positive_number, whole_number
+from .._arguments import explained, flag, positive_number, whole_number
 from ..acceptance.base import AcceptanceTest
 from ..chains.kernel import Kernel
 from ..results.until import Until, checked_rule
@@ -18,6 +18,7 @@ from .destination import ExistingStore, RunPlan
 from .session import Choices, run_session
 
 
+@explained
 def resume(
     store: Any,
     target: Target,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import flag, has_row_labels, numbers, positive_number, seed_sequence, shown, whole_number
+from .._arguments import explained, flag, has_row_labels, numbers, positive_number, seed_sequence, shown, whole_number
 from ..acceptance.base import AcceptanceTest
 from ..chains.kernel import Kernel
 from ..results.layout import layout_of
@@ -18,6 +18,7 @@ from .destination import NewStore, RunPlan
 from .session import Choices, run_session
 
 
+@explained
 def sample(
     target: Target,
     *,
@@ -92,11 +93,12 @@ def sample(
     Returns
     -------
     xarray.DataTree
-        Groups ``posterior`` (variable ``theta``: chain, draw, parameter; unknown scales and similar parameters are
-        separate variables) and ``sample_stats``. If proposals come from Laplace's approximation, the attributes
-        ``laplace_...`` say how far it is from the posterior (docs/choose.md). After Ctrl-C or
-        ``max_seconds`` all chains are cut to the length of the shortest. ``stopped`` in the settings attribute is
-        ``"finished"``, ``"until"``, ``"interrupted"`` or ``"max_seconds"``.
+        Groups ``posterior`` (a variable for each term of a formula; otherwise ``theta``: chain, draw, parameter, and
+        unknown scales and similar parameters as separate variables), ``sample_stats``, and ``observed_data`` if rows
+        are in memory: the responses, or 10,000 of them, with their row numbers. If proposals come from Laplace's
+        approximation, the attributes ``laplace_...`` say how far it is from the posterior (docs/choose.md). After
+        Ctrl-C or ``max_seconds`` all chains are cut to the length of the shortest. ``stopped`` in the settings
+        attribute is ``"finished"``, ``"until"``, ``"interrupted"`` or ``"max_seconds"``.
 
     Warns
     -----

@@ -21,6 +21,7 @@ from ..process.interrupts import HeldInterrupts
 from ..process.progress import Progress
 from ..process.stages import Report, announce, watching
 from ..results.layout import layout_of, refuse_unwritable
+from ..results.observed import add_observed
 from ..results.tree import ChainResult, add_summaries, import_what_the_end_needs, refuse_statistics
 from ..rows.supply import NO_ROWS
 from ..store import Store
@@ -43,7 +44,8 @@ class Choices(NamedTuple):
     kernel: Kernel | None = None
 
     def checked(self) -> Choices:
-        target, test, proposal, control, kernel = self
+        asked: tuple[Any, ...] = self
+        target, test, proposal, control, kernel = asked
         if not isinstance(target, Target):
             raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
         if test is not None and (isinstance(test, type | Kernel) or not offers(test, Deciding)):
@@ -59,7 +61,7 @@ class Choices(NamedTuple):
 
     def sampler(self) -> Sampler:
         """Choose what was left open, and make all parts ready."""
-        target, kernel, why = choose(*self, frames=2)
+        target, kernel, why = choose(*self, frames=3)
         prepared = kernel.prepare(target)
         ready = kernel.bind(prepared)
         refuse_statistics(ready.all_statistics)
@@ -117,6 +119,8 @@ def run_session(
                     add_summaries, posterior, sampler.user_target, sampler.target, sampler.kernel.summaries, memories
                 )
                 complaints += attempt("the group effects could not be summed up", add)
+            add_responses = partial(_add_responses, posterior, sampler.user_target)
+            complaints += attempt("the group observed_data could not be added", add_responses)
             if settings["stopped"] == "interrupted":
                 complaints.insert(0, UserWarning(f"interrupted: {told}"))
             if settings["stopped"] == "finished" and plan.until is not None:
@@ -125,6 +129,10 @@ def run_session(
             for complaint in complaints:
                 warn(complaint, posterior)
     return posterior
+
+
+def _add_responses(posterior: Any, given: Target) -> None:
+    add_observed(posterior, given.seen_responses)
 
 
 def _within(clock: Clock, ctrl_c: HeldInterrupts, gathered: Any) -> AbstractContextManager[Any]:

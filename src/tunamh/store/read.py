@@ -26,7 +26,8 @@ def read_store(store: Any) -> Any:
     xarray.DataTree
         Groups ``posterior`` and ``sample_stats``. All chains are cut to the length of the shortest. ``stopped`` in the
         settings attribute is ``"finished"`` if all draws are there, otherwise ``"unfinished"``. The attributes
-        ``laplace_...`` need the data, so only the results of `tunamh.sample` and `tunamh.resume` have them.
+        ``laplace_...`` and the group ``observed_data`` need the data, so only the results of `tunamh.sample` and
+        `tunamh.resume` have them.
 
     Raises
     ------

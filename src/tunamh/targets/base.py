@@ -22,6 +22,7 @@ from .parts import Parts
 from .value import Value
 
 if TYPE_CHECKING:
+    from .observations.seen import SeenResponses
     from .search.newton import Mode
 
 
@@ -98,6 +99,14 @@ class Target(Value):
 
     formula: Any = None
     """What a formula has learned from the data, of a target that was made from one."""
+
+    kept_rows: np.ndarray | None = None
+    """The places in the user's table of `some_rows`, where a formula left rows with missing values out."""
+
+    @property
+    def seen_responses(self) -> SeenResponses | None:
+        """Some of the responses, for results; None if there are none or they are not in memory."""
+        return None
 
     several_modes: bool = False
     """Whether chains must start far apart to find all modes."""

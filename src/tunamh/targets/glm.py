@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
+from .._arguments import explained
 from ..compiled import Part
 from ..priors import Flat, ReadyPrior, as_prior
 from ..priors.laws import LAPLACE, NORMAL, Laws, ReadyIndependent
@@ -35,6 +36,7 @@ from .observations.distinct import distinct
 from .observations.inputs import RowExtras, censoring, censoring_told, check_weights, observe
 from .observations.observed import Observations
 from .observations.row_layout import column_names
+from .observations.seen import SeenResponses, seen_responses
 from .parts import Parts
 from .regression import Regression
 from .search.many_starts import modes_from_many_starts
@@ -91,6 +93,7 @@ class GLM(Regression):
     repeated: bool = False
     """Whether a row stands for many that are equal, its weight being their number."""
 
+    @explained
     def __init__(
         self,
         X: Any,
@@ -129,6 +132,7 @@ class GLM(Regression):
         self._settle(
             given_family=given,
             given_rows=rows,
+            given_trials=_trials_told(trials),
             row_layout=row_layout,
             recentred=recentred,
             observations=observations,
@@ -157,6 +161,9 @@ class GLM(Regression):
     given_rows: Observations
     """The observations as a user gave them; `observations` are those that the family makes of them."""
 
+    given_trials: float | bool
+    """The number of trials where it is one for all rows; True where rows have their own; False without trials."""
+
     recentred: list[Recentred]
     coefficient_prior: ReadyPrior
 
@@ -170,9 +177,9 @@ class GLM(Regression):
     origin: dict[str, Any] | None = None
     """Where a target comes from, in plain values that are kept with its results."""
 
-    def from_formula(self, formula: Any) -> Self:
+    def from_formula(self, formula: Any, kept_rows: np.ndarray | None = None) -> Self:
         """Return the same regression, with the formula it was made from."""
-        return self._with(formula=formula)
+        return self._with(formula=formula, kept_rows=kept_rows)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
         """Return the same regression, with a description of its data source (kept with the results)."""
@@ -181,6 +188,10 @@ class GLM(Regression):
     @property
     def description(self) -> dict[str, Any] | None:
         return regression_as_json(self)
+
+    @property
+    def seen_responses(self) -> SeenResponses | None:
+        return seen_responses(self.given_rows, self.formula, self.kept_rows, self.given_family)
 
     # ------------------------------------------------------------------------------- what a user calls parameters
 
@@ -384,6 +395,10 @@ class _Search(NamedTuple):
 
     modes: list[Mode]
     supported: np.ndarray | None
+
+
+def _trials_told(trials: Any) -> float | bool:
+    return float(trials) if isinstance(trials, int | float | np.number) else trials is not None
 
 
 def _recentred_out(points: np.ndarray, recentred: list[Recentred]) -> np.ndarray:

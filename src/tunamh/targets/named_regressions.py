@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arguments import explained
 from .families import Logistic, StudentT
 from .glm import GLM
 
@@ -11,6 +12,7 @@ from .glm import GLM
 class LogisticRegression(GLM):
     """Bayesian logistic regression with labels 0 and 1; see `GLM` for the parameters."""
 
+    @explained
     def __init__(
         self,
         X: Any,
@@ -30,6 +32,7 @@ class RobustRegression(GLM):
     ``scale`` is a number (known) or a prior. By default it is unknown, with a default prior.
     """
 
+    @explained
     def __init__(
         self,
         X: Any,

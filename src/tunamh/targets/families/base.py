@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...rows.source import Rows
     from ...tables.columns import Factor
     from ..observations.observed import InMemory, Observations
-    from .responses import ResponseDistribution
+    from .responses import Parameters, ResponseDistribution
 
 __all__ = ["BaseFamily", "Family", "Location", "LowerBound", "Responses", "Suprema"]
 
@@ -81,7 +81,8 @@ class BaseFamily(ABC):
 
     def settings(self) -> dict[str, Any]:
         """The fields of the dataclass, by name."""
-        return {one.name: vars(self)[one.name] for one in fields(self)} if is_dataclass(self) else {}
+        own: Any = self
+        return {one.name: vars(own)[one.name] for one in fields(own)} if is_dataclass(own) else {}
 
     def parameter_prior(self, name: str) -> Any:
         """The user's prior of a parameter; None if there is none."""
@@ -193,6 +194,15 @@ class BaseFamily(ABC):
     def response_distribution(self) -> ResponseDistribution | None:
         """The distribution of a response given its predictor. None: only linear predictors can be predicted."""
         return None
+
+    def latent_variance(self, p: Parameters, mean: float | None) -> Any:
+        """The variance of one row on the scale of the linear predictor, for shares of variance; None: it is not known.
+
+        For labels and ordered classes it is the variance of the link's latent error. ``p`` has the family's parameters
+        (numbers or draws), ``mean`` is the mean of the responses: counts and proportions are approximated there.
+        """
+        latent = self.of_labels or (self.of_classes and not self.coefficients_per_class)
+        return self.link.variance if latent else None
 
     @classmethod
     def words(cls) -> dict[str, Callable[[], BaseFamily]]:

@@ -78,6 +78,14 @@ class Beta(BaseFamily):
 
         return OfMean(self.link.mean, shares)
 
+    def latent_variance(self, p: Parameters, mean: float | None) -> Any:
+        """Of ``logit y`` at the mean ``m``: ``trigamma(m precision) + trigamma((1 - m) precision)``."""
+        from scipy.special import polygamma
+
+        if mean is None or "precision" not in p:
+            return None
+        return polygamma(1, mean * p["precision"]) + polygamma(1, (1 - mean) * p["precision"])
+
 
 # ------------------------------------------------------------------------------------------------- the likelihood
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..observations.row_layout import RowLayout, known_scale
 from .base import Family, Responses
 from .gamma import GammaLikelihood
 from .links import LOG
-from .responses import ResponseDistribution
+from .responses import Parameters, ResponseDistribution
 from .weibull import CensoredWeibull
 
 
@@ -38,3 +38,7 @@ class Exponential(GammaLikelihood, Family):
         from .response_distributions import OfMean, stats
 
         return OfMean(self.link.mean, lambda m, p: stats.expon(scale=m))
+
+    def latent_variance(self, p: Parameters, mean: float | None) -> Any:
+        """Of ``log y``, which is ``eta`` plus a Gumbel error."""
+        return np.pi**2 / 6

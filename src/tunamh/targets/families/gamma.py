@@ -23,7 +23,7 @@ from .links import LOG
 from .multi_predictor import MultiPredictorLikelihood
 from .remainder_constants import exponential_second_order
 from .response_checks import check_positive, refuse_where
-from .responses import ResponseDistribution
+from .responses import Parameters, ResponseDistribution
 from .second_parameter import WIDE, one_number, refuse_constant, weight_of_rows
 
 
@@ -60,6 +60,12 @@ class Gamma(BaseFamily):
         from .response_distributions import OfMean, stats
 
         return OfMean(self.link.mean, lambda m, p: stats.gamma(p["shape"], scale=m / p["shape"]))
+
+    def latent_variance(self, p: Parameters, mean: float | None) -> Any:
+        """Of ``log y``: the trigamma function of the shape."""
+        from scipy.special import polygamma
+
+        return polygamma(1, p["shape"])
 
 
 # --------------------------------------------------------------------------------------------------- a known shape

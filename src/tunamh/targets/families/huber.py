@@ -116,12 +116,15 @@ class HuberErrors(ResponseDistribution):
         return eta
 
     def variance(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return self.error_variance(p) + np.zeros_like(eta)
+
+    def error_variance(self, p: Parameters) -> Any:
         """``int t^2 e^-f(t) dt`` over the middle and over the tails, in units of the scale."""
         delta = np.asarray(p["delta"])
         middle, tails = self._masses(delta)
         end = np.exp(-0.5 * delta * delta)
         squares = middle - 2 * delta * end + 2 * end * (delta + 2 / delta + 2 / delta**3)
-        return np.square(p["scale"]) * squares / (middle + tails) + np.zeros_like(eta)
+        return np.square(p["scale"]) * squares / (middle + tails)
 
     @staticmethod
     def _masses(delta: Any) -> tuple[Any, Any]:

@@ -46,17 +46,20 @@ def _log(mean: float) -> float:
 class Link(NamedTuple):
     """``mean(eta)`` is the inverse link; ``centre(mean)`` is where default priors expect predictors.
 
-    The centre is the predictor of the responses' mean behind a log link, and 0 where means have two ends.
+    The centre is the predictor of the responses' mean behind a log link, and 0 where means have two ends. A link of
+    probabilities is the distribution function of a latent error: ``y = 1`` if ``eta + error > 0``. ``variance`` is the
+    variance of this error.
     """
 
     name: str
     mean: Inverse
     centre: Callable[[float], float] = _zero
+    variance: float | None = None
 
 
 IDENTITY = Link("identity", _same, float)
 LOG = Link("log", np.exp, _log)
-LOGIT = Link("logit", _expit)
-PROBIT = Link("probit", _normal_cdf)
-CLOGLOG = Link("cloglog", _first_event)
+LOGIT = Link("logit", _expit, variance=math.pi**2 / 3)
+PROBIT = Link("probit", _normal_cdf, variance=1.0)
+CLOGLOG = Link("cloglog", _first_event, variance=math.pi**2 / 6)
 SOFTPLUS = Link("softplus", _softplus)

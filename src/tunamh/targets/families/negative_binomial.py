@@ -21,7 +21,7 @@ from .intervals import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, 
 from .likelihood import Suprema
 from .multi_predictor import MultiPredictorLikelihood
 from .remainder_constants import logistic_second_order
-from .responses import ResponseDistribution
+from .responses import Parameters, ResponseDistribution
 from .second_parameter import WIDE, one_number, positive_counts
 
 
@@ -108,6 +108,10 @@ class NegativeBinomial(CountFamily):
             return stats.nbinom(r, r / (r + m))
 
         return OfMean(self.link.mean, counts, discrete=True)
+
+    def latent_variance(self, p: Parameters, mean: float | None) -> Any:
+        """``log(1 + 1/mean + 1/r)``: that of a log-normal with the same mean and variance (Nakagawa et al. 2017)."""
+        return None if not mean else np.log1p(1 / mean + 1 / np.asarray(p["dispersion"]))
 
 
 # -------------------------------------------------------------------------------------------- an unknown dispersion

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from .counts import CountFamily
 from .intervals import nearby, same_for_all
 from .likelihood import Suprema
 from .remainder_constants import exponential_second_order, exponential_third_order
-from .responses import ResponseDistribution
+from .responses import Parameters, ResponseDistribution
 
 
 @part(FamilyEnergy, fastmath=CONTRACT)
@@ -63,3 +64,7 @@ class Poisson(CountFamily):
         from .response_distributions import OfMean, stats
 
         return OfMean(self.link.mean, lambda m, p: stats.poisson(m), discrete=True)
+
+    def latent_variance(self, p: Parameters, mean: float | None) -> Any:
+        """``log(1 + 1/mean)``: that of a log-normal with the same mean and variance (Nakagawa et al. 2017)."""
+        return None if not mean else np.log1p(1 / mean)

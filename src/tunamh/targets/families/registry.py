@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..._arguments import shown
+from ..._arguments import explain_constructors, shown
 from .base import BaseFamily, Family, Responses
 
 FAMILIES: dict[str, type[BaseFamily]] = {}
@@ -18,6 +18,7 @@ def register(names: Mapping[str, Any]) -> None:
     """Take the families among the names of a module."""
     found = {name: kind for name, kind in names.items() if isinstance(kind, type) and issubclass(kind, BaseFamily)}
     FAMILIES.update({name: kind for name, kind in found.items() if kind not in (BaseFamily, Family)})
+    explain_constructors(FAMILIES)
 
 
 def of_responses(kind: Responses) -> list[str]:

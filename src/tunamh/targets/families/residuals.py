@@ -11,6 +11,7 @@ import numpy as np
 from ..observations.observed import Observations
 from ..observations.row_layout import RowLayout
 from .base import BaseFamily, Family, Responses
+from .responses import Parameters
 from .unknown_scale import with_unknown_scale
 
 _ROUNDING = 1e15  # what is this many times larger than the scale is rounded by as much as the scale
@@ -24,6 +25,11 @@ class ErrorScale(BaseFamily):
     @property
     def known_scale(self) -> float | None:
         return self.scale if isinstance(self.scale, float) else None
+
+    def latent_variance(self, p: Parameters, mean: float | None) -> Any:
+        """The variance of the errors, of ``log y`` where the logarithm is regressed."""
+        found = self.response_distribution()
+        return None if found is None or "scale" not in p else found.error_variance(p)
 
     def with_default_scale(self, prior: Any) -> BaseFamily | None:
         return replace(self, scale=prior) if self.scale is None else None  # type: ignore[type-var]

@@ -46,7 +46,10 @@ class Located(ResponseDistribution):
         return eta + np.where(np.asarray(p.get("df", np.inf)) > 1, 0.0, np.nan)
 
     def variance(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
-        return np.square(p["scale"]) * self.errors(p).var() + np.zeros_like(eta)
+        return self.error_variance(p) + np.zeros_like(eta)
+
+    def error_variance(self, p: Parameters) -> Any:
+        return np.square(p["scale"]) * self.errors(p).var()
 
     def draw(self, rng: np.random.Generator, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return eta + p["scale"] * self.errors(p).rvs(size=eta.shape, random_state=rng)

@@ -27,6 +27,10 @@ class ResponseDistribution(ABC):
         """Of the response; of labels, of one trial. Classes have none."""
         raise NotImplementedError
 
+    def error_variance(self, p: Parameters) -> Any:
+        """Of ``y - eta``, or of ``log y - eta``, where the distribution is one of errors. Others have none."""
+        raise NotImplementedError
+
     @abstractmethod
     def draw(self, rng: np.random.Generator, eta: np.ndarray, p: Parameters) -> np.ndarray:
         """A response for every draw and row; of classes, their numbers."""

@@ -47,6 +47,10 @@ class Weibull(CensoredFamily):
     def response_distribution(self) -> ResponseDistribution:
         return WeibullTimes()
 
+    def latent_variance(self, p: Parameters, mean: float | None) -> Any:
+        """Of ``log y``, which is ``eta`` plus a Gumbel error divided by the shape."""
+        return np.pi**2 / 6 / np.square(p["shape"])
+
 
 class WeibullTimes(ResponseDistribution):
     """``P(T > t) = exp(-(t e^-eta)^shape)``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,7 +95,7 @@ def _of_arrays(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> InMemor
     arrays = {name: array for name, array in held.items() if array is not None}
     seal = Seal({**design.arrays(), **arrays, **columns}, labels)
     if trials is not None:
-        return family.of_trials(InMemory(design, y, weights, names, seal), trials)
+        return replace(family.of_trials(InMemory(design, y, weights, names, seal), trials), counts=y)
     ready = [table if isinstance(table, NamedDesign) else None for table in tables.values()]
     return InMemory(
         design,

@@ -130,6 +130,8 @@ class InMemory(Sample):
     digest: str = ""
     """Of the data that distinct rows were taken from."""
     origin: tuple[np.ndarray, int] | None = None
+    counts: np.ndarray | None = None
+    """The successes of every given row, where rows count trials."""
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]

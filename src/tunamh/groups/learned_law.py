@@ -1,0 +1,377 @@
+"""The law of common parameters and scales, learned from the groups (spec 5q).
+
+Laplace's approximation is wrong by a little for every group with few rows. The errors of all groups add up, while the
+posterior of ``theta = (b, lambda)`` narrows: with G groups its mean is off by a number of standard deviations that
+grows like ``sqrt(G)`` (logistic, 10^4 groups of 3 rows: 11). Fisher's identity has no such error:
+
+    gradient of -log p(theta | y)  =  E [ gradient of E(theta, eps) | theta ].
+
+So the effects are moved at a fixed ``theta`` (kernel (B) alone), the gradients at some of these states are averaged,
+and Newton's steps lead to the mode of the true marginal law. There ``E(theta, eps)`` has the mean Hessian ``A``, and
+the covariance of the gradients is what ``eps`` says of ``theta``: the marginal precision is ``A - Cov`` (Louis 1982).
+(A) then draws from this Gaussian law. Its mean does not follow ``eps``; beside other factors it follows their effects
+by ``J0``, the gradient at the centre of the quadratic with this factor's effects integrated out:
+
+    mean  =  theta* - A^-1 (J0(others) - mean of J0).
+
+All of this is done once, with fixed random numbers, before the first step of a chain. Any law leaves (A) exact.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..chains.loop import ChainState, advance, setup_of
+from ..process.stages import announce
+from ..rows.supply import open_stream
+from .centre import Centre
+from .common_gaussian import STEP
+from .quadratic import convex_factors, inverses, positive, precision_at
+from .scale_table import WIDE
+from .sums import DataSums, Point
+from .sweep import EFFECTS_ALONE, Sweep
+
+_LEAST_GROUPS = 100  # of a factor, below which its scales may be known badly
+_MOST_STEPS, _FIRST_SWEEPS, _SWEEPS = 6, 8, 3
+_GRADIENTS, _LAST_GRADIENTS, _HESSIANS = 4, 12, 2  # at states that are averaged over, on the way and at its end
+_CLOSE = 0.5  # of a step, in standard deviations: about the noise of so few gradients
+_LONGEST = 0.5  # of a step in log scales
+_MODE_STEPS = 3  # of the effects, which are near their modes
+_TRIALS = 40  # sweeps that compare two laws
+_MOST_TOLD = 0.5  # share of the precision that eps may take away
+
+
+class LearnedLaw(NamedTuple):
+    """The centre and, of every factor, root of the covariance and standardised mean without J0; records if made."""
+
+    centre: Centre
+    roots: list[np.ndarray]
+    offsets: list[np.ndarray]
+    records: list[np.ndarray] | None = None
+
+
+def learned_law(model: Any) -> LearnedLaw | None:
+    """None where the Laplace law of the model will do, or nothing better was found."""
+    if not _may_learn(model):
+        return None
+    announce("learning the law of common parameters")
+    groups = Groups(model)
+    with np.errstate(all="ignore"):
+        found = _search(groups)
+    if found is None or not all(np.isfinite(array).all() for array in (*found.roots, *found.offsets)):
+        return None
+    learned = model._with(learned=found)
+    better = _acceptance(learned, groups.state) > _acceptance(model, groups.state)
+    return found._replace(records=learned.factor_records) if better else None
+
+
+def _may_learn(model: Any) -> bool:
+    """Rows that say more than a quadratic does, a factor of many groups, and scales that are known well."""
+    if any(one.known is not None for one in model.groupings) and model.scale_priors.tau_at >= 0:
+        return False
+    if max(one.free.sum() for one in model.groupings) < _LEAST_GROUPS:
+        return False
+    for one, factor in zip(model.groupings, model.factors, strict=True):
+        widths = np.linalg.norm(factor.root, axis=1)[model.p : model.p + one.q * (one.known is None)]
+        if not (factor.bound_total.sum() > 0 and ((widths <= WIDE).all() or len(model.groupings) > 1)):
+            return False
+    return True
+
+
+class At(NamedTuple):
+    """A point of common parameters, as walked, and of every factor's scales."""
+
+    common: np.ndarray
+    scales: list[np.ndarray]
+
+    def with_scales(self, f: int, scales: np.ndarray) -> At:
+        return At(self.common, [*self.scales[:f], scales, *self.scales[f + 1 :]])
+
+
+class Groups:
+    """The groups of a model at fixed common parameters and scales, their effects moved by (B)."""
+
+    def __init__(self, model: Any):
+        self.model = model
+        ready, seed = Sweep().bind(model), np.random.SeedSequence(0)
+        self._setup = setup_of(model, ready._replace(knobs=EFFECTS_ALONE), seed)
+        self._rng, self._stream, self._memory = np.random.default_rng(0), open_stream(seed), ready.first_memory
+        self.at = At(model.centre.at.common, list(model.centre.scales))
+        self._effects = model.start(self._rng)[model.p + model.m :]
+        self.factors = [FactorOfGroups(model, f) for f in range(len(model.groupings))]
+
+    @property
+    def state(self) -> np.ndarray:
+        scales = [s[: one.scales] for s, one in zip(self.at.scales, self.model.groupings, strict=True)]
+        return np.concatenate([self.at.common, *scales, self._effects])
+
+    @property
+    def effects(self) -> list[np.ndarray]:
+        """Of every factor, (G, q)."""
+        shapes = [(one.groups, one.q) for one in self.model.groupings]
+        ends = np.cumsum([g * q for g, q in shapes])
+        return [part.reshape(shape) for part, shape in zip(np.split(self._effects, ends[:-1]), shapes, strict=True)]
+
+    def move(self, sweeps: int) -> None:
+        state = ChainState(self.state, self._rng, self._stream, self._memory.copy())
+        advance(state, self._setup, np.empty((sweeps, state.here.size)), self._setup.new_record(sweeps))
+        self._effects = state.here[self.model.p + self.model.m :].copy()
+
+    def step(self, steps: list[np.ndarray]) -> float:
+        """Take every factor's step of ``(b, lambda)``, of ``b`` their mean; how long they are in lambda at most."""
+        p = self.model.p
+        longest = max(np.abs(one[p:]).max(initial=0.0) for one in steps)
+        size = min(1.0, _LONGEST / max(longest, 1e-300))
+        scales = [s - size * one[p:] for s, one in zip(self.at.scales, steps, strict=True)]
+        self.at = At(self.at.common - size * np.mean([one[:p] for one in steps], axis=0), scales)
+        return float(longest)
+
+
+class FactorOfGroups:
+    """One factor in the coordinates ``(b, lambda, eps)``, the others' effects held: gradients of the energy there."""
+
+    def __init__(self, model: Any, f: int):
+        self.model, self.f, self.one, self.priors = model, f, model.groupings[f], model.scale_priors
+        centre = model.centre
+        self.factor, self.of = model.factors[f], centre.sums.factors[f]
+        self.convex = convex_factors(centre.sums)[f].curvature
+
+    @cached_property
+    def _free(self) -> np.ndarray:
+        return self.one.free[:, None]
+
+    def kappa(self, effects: list[np.ndarray]) -> np.ndarray:
+        """Slopes of the groups' quadratics at ``b = 0``, other factors having these effects."""
+        found, centre = self.of.gradient.copy(), self.model.centre
+        for (a, b), share in centre.shares.items():
+            if self.f in (a, b):
+                k, matrix = (b, share) if self.f == a else (a, share.T)
+                found += (matrix @ (effects[k] - centre.at.effects[k]).ravel()).reshape(found.shape)
+        return found
+
+    def slope(self, effects: list[np.ndarray]) -> np.ndarray:
+        """Of the quadratic in ``b``, at ``b = 0``."""
+        sums, modes = self.model.centre.sums, self.model.centre.at.effects
+        found = sums.gradient.copy()
+        for k, of in enumerate(sums.factors):
+            if k != self.f:
+                found += np.einsum("gaj,ga->j", of.cross, effects[k] - modes[k])
+        return found
+
+    def placed(self, at: At, kappa: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``P`` and the mean of the effects of all groups."""
+        P = self.convex + precision_at(self.one, at.scales[self.f])[0]
+        b = at.common - self.model.centre.at.common
+        right = np.einsum("gab,gb->ga", self.convex, self.factor.mode) - kappa - self.of.cross @ b
+        return P, np.linalg.solve(P, right[:, :, None])[:, :, 0]
+
+    def standardised(self, at: At, effects: list[np.ndarray]) -> np.ndarray:
+        """``eps``."""
+        P, mean = self.placed(at, self.kappa(effects))
+        return np.einsum("gba,gb->ga", np.linalg.cholesky(P), effects[self.f] - mean)
+
+    def effects_at(self, at: At, kappa: np.ndarray, eps: np.ndarray) -> np.ndarray:
+        P, mean = self.placed(at, kappa)
+        v = mean + np.linalg.solve(np.swapaxes(np.linalg.cholesky(P), 1, 2), eps[:, :, None])[:, :, 0]
+        return v * self._free
+
+    def _closed(self, at: At, v: np.ndarray) -> float:
+        """What is not said by rows, up to a constant: the effects' prior, volumes, and the scales' prior."""
+        Q, logdet = precision_at(self.one, at.scales[self.f])
+        free = self.one.free
+        volumes = 0.5 * np.linalg.slogdet(self.convex[free] + Q)[1].sum() + 0.5 * free.sum() * logdet
+        own = 0.5 * float(np.einsum("ga,ab,gb->", v, Q, v)) + float(volumes)
+        return own + self.priors.energy(self.f, at.scales[self.f], at.common)
+
+    def _sides(self, at: At, step: float) -> list[tuple[At, At]]:
+        """Of every scale: a step up and a step down."""
+        own = at.scales[self.f]
+        return [
+            (at.with_scales(self.f, own + step * unit), at.with_scales(self.f, own - step * unit))
+            for unit in np.eye(len(own))
+        ]
+
+    def gradient(self, at: At, effects: list[np.ndarray], eps: np.ndarray) -> tuple[np.ndarray, DataSums]:
+        """Of ``E(theta, eps)`` in this factor's ``theta``, and the rows' sums there."""
+        f, kappa = self.f, self.kappa(effects)
+        v = self.effects_at(at, kappa, eps)
+        sums = self.model.grouped.sums(Point(at.common, [*effects[:f], v, *effects[f + 1 :]]))
+        prior, _ = self.priors.common_expansion(at.common, sums.hessian)
+        along, of = self._along(at), sums.factors[f]
+        pulled = (of.gradient + v @ precision_at(self.one, at.scales[f])[0]) * self._free
+        found = [sums.gradient + prior + np.einsum("gaj,ga->j", along, pulled)]
+        if self.priors.tau_at >= 0:
+            found[0][self.priors.tau_at] += self._slope_in_tau(at)
+        for above, below in self._sides(at, STEP):
+            up, down = self.effects_at(above, kappa, eps), self.effects_at(below, kappa, eps)
+            rise = self._closed(above, up) - self._closed(below, down) + float(np.sum((up - down) * of.gradient))
+            found.append(np.array([rise / (2 * STEP)]))
+        return np.concatenate(found), sums
+
+    def _along(self, at: At) -> np.ndarray:
+        """How effects follow common parameters, ``eps`` kept: ``-P^-1 h``."""
+        P = self.convex + precision_at(self.one, at.scales[self.f])[0]
+        return -np.linalg.solve(P, self.of.cross) * self._free[:, :, None]
+
+    def _slope_in_tau(self, at: At) -> float:
+        """Scales as a user knows them have one over the errors' scale in them."""
+        small, unit = 1e-3 * self.priors.tau(at.common), np.eye(len(at.common))[self.priors.tau_at]
+        sides = [
+            self.priors.energy(k, scales, at.common + sign * small * unit)
+            for sign in (1, -1)
+            for k, scales in enumerate(at.scales)
+        ]
+        return (sum(sides[: len(at.scales)]) - sum(sides[len(at.scales) :])) / (2 * small)
+
+    def hessian(self, at: At, effects: list[np.ndarray], eps: np.ndarray, sums: DataSums) -> np.ndarray:
+        """Of ``E(theta, eps)`` in this factor's ``theta``; by differences where lambda takes part."""
+        p, m, of, along = self.model.p, len(at.scales[self.f]), sums.factors[self.f], self._along(at)
+        found = np.zeros((p + m, p + m))
+        mixed = np.einsum("gaj,gak->jk", of.cross * self._free[:, :, None], along)
+        bent = of.curvature + precision_at(self.one, at.scales[self.f])[0]
+        found[:p, :p] = sums.hessian + self.priors.common_expansion(at.common, sums.hessian)[1] + mixed + mixed.T
+        found[:p, :p] += np.einsum("gaj,gab,gbk->jk", along, bent, along)
+        for k, (above, below) in enumerate(self._sides(at, 5 * STEP)):
+            rise = self.gradient(above, effects, eps)[0] - self.gradient(below, effects, eps)[0]
+            found[p + k] = rise / (10 * STEP)
+        found[:p, p:] = found[p:, :p].T
+        return 0.5 * (found + found.T)
+
+    def followed(self, effects: list[np.ndarray]) -> np.ndarray:
+        """``J0``, as `tunamh.groups.shift.fill_quadratic_shift` has it in a sweep."""
+        centre, factor, kappa = self.model.centre, self.factor, self.kappa(effects)
+        at = At(centre.at.common, list(centre.scales))
+        found = factor.prior_gradient.copy()
+        d = (self.placed(at, kappa)[1] - factor.mode) * self._free
+        found[: self.model.p] += self.slope(effects) + np.einsum("gaj,ga->j", self.of.cross, d)
+        for k, sides in enumerate(self._sides(at, STEP)):
+            rise = [self._lowest(side, kappa) for side in sides]
+            found[self.model.p + k] += (rise[0] - rise[1]) / (2 * STEP)
+        return found
+
+    def _lowest(self, at: At, kappa: np.ndarray) -> float:
+        """The least energy of the groups' quadratics with their effects' prior."""
+        Q, _ = precision_at(self.one, at.scales[self.f])
+        v = self.placed(at, kappa)[1] * self._free
+        d = (v - self.factor.mode) * self._free
+        own = np.einsum("ga,gab,gb->", d, self.convex, d) + np.einsum("ga,ab,gb->", v, Q, v)
+        return float(np.sum(kappa * d)) + 0.5 * float(own)
+
+
+class Seen(NamedTuple):
+    """Of one factor, at some states: gradients, what a sweep follows other factors by, and the mean Hessian."""
+
+    gradients: np.ndarray
+    followed: np.ndarray
+    A: np.ndarray
+
+    @property
+    def step(self) -> np.ndarray:
+        return np.linalg.solve(self.A, self.gradients.mean(axis=0))
+
+    @property
+    def length(self) -> float:
+        """Of Newton's step, in standard deviations."""
+        return float(np.sqrt(self.step @ self.A @ self.step / len(self.step)))
+
+    @property
+    def root(self) -> np.ndarray:
+        """Of ``(A - Cov)^-1``, coordinate by coordinate of the root of ``A^-1``, as states are few."""
+        L = np.linalg.cholesky(np.linalg.inv(self.A))
+        beside = (self.gradients - self.followed) @ L
+        told = np.minimum(np.var(beside, axis=0, ddof=1), _MOST_TOLD)
+        return L / np.sqrt(1.0 - told)
+
+
+class _States(NamedTuple):
+    """Of one factor, state by state."""
+
+    gradients: list[np.ndarray]
+    followed: list[np.ndarray]
+    hessians: list[np.ndarray]
+
+
+def _look(groups: Groups, states: int) -> list[Seen]:
+    """At so many states of the effects, some sweeps apart."""
+    found = [_States([], [], []) for _ in groups.factors]
+    for i in range(states):
+        groups.move(_SWEEPS)
+        effects = groups.effects
+        for factor, of in zip(groups.factors, found, strict=True):
+            eps = factor.standardised(groups.at, effects)
+            gradient, sums = factor.gradient(groups.at, effects, eps)
+            of.gradients.append(gradient)
+            of.followed.append(factor.followed(effects))
+            if i < _HESSIANS:
+                of.hessians.append(factor.hessian(groups.at, effects, eps, sums))
+    return [Seen(np.array(of.gradients), np.array(of.followed), positive(np.mean(of.hessians, axis=0))) for of in found]
+
+
+def _search(groups: Groups) -> LearnedLaw | None:
+    """Newton's steps to the mode of the marginal law until they are as short as their noise, and a last one."""
+    groups.move(_FIRST_SWEEPS)
+    for _ in range(_MOST_STEPS):
+        groups.move(_FIRST_SWEEPS)
+        seen = _look(groups, _GRADIENTS)
+        length = max(one.length for one in seen)
+        if not np.isfinite(length):
+            return None
+        groups.step([one.step for one in seen])
+        if length < _CLOSE:
+            break
+    else:
+        return None
+    groups.move(_FIRST_SWEEPS)
+    seen = _look(groups, _LAST_GRADIENTS)
+    if not max(one.length for one in seen) < 2 * _CLOSE:
+        return None
+    groups.step([one.step for one in seen])
+    return _law(groups, seen)
+
+
+def _law(groups: Groups, seen: list[Seen]) -> LearnedLaw:
+    """About the point that was found. The effects of a single factor are expanded about their modes there."""
+    roots, centre = [one.root for one in seen], groups.model.centre
+    if len(seen) == 1:
+        return LearnedLaw(_centre_at(groups), roots, [np.zeros(len(roots[0]))])
+    offsets = []
+    for f, (one, root) in enumerate(zip(seen, roots, strict=True)):
+        away = np.concatenate([groups.at.common - centre.at.common, groups.at.scales[f] - centre.scales[f]])
+        offsets.append(np.linalg.solve(root, away) + root.T @ one.followed.mean(axis=0))
+    return LearnedLaw(centre, roots, offsets)
+
+
+def _centre_at(groups: Groups) -> Centre:
+    """With the effects of the one factor at their modes, given the common parameters and scales."""
+    at, model, one = groups.at, groups.model, groups.model.groupings[0]
+    Q, _ = precision_at(one, at.scales[0])
+
+    def seen(v: np.ndarray) -> tuple[float, DataSums]:
+        sums = model.grouped.sums(Point(at.common, [v]))
+        return sums.energy + 0.5 * float(np.einsum("ga,ab,gb->", v, Q, v)), sums
+
+    own = groups.factors[0]
+    v = own.placed(at, own.of.gradient)[1] * one.free[:, None]
+    energy, sums = seen(v)
+    for _ in range(_MODE_STEPS):
+        slope = (sums.factors[0].gradient + v @ Q) * one.free[:, None]
+        there = v - np.einsum("gab,gb->ga", inverses(convex_factors(sums)[0].curvature, Q), slope)
+        lower, new = seen(there)
+        if not lower < energy:
+            break
+        v, energy, sums = there, lower, new
+    return Centre(Point(at.common, [v]), list(at.scales), sums, {})
+
+
+def _acceptance(model: Any, state: np.ndarray) -> float:
+    """Of the proposals of (A), in some sweeps from a state with fixed random numbers."""
+    ready, seed = Sweep().bind(model), np.random.SeedSequence(0)
+    setup = setup_of(model, ready, seed)
+    chain = ChainState(state, np.random.default_rng(1), open_stream(seed), ready.first_memory)
+    record = setup.new_record(_TRIALS)
+    advance(chain, setup, np.empty((_TRIALS, state.size)), record)
+    rates = record[:, setup.statistics.column("laplace_acceptance")]
+    return float(np.nanmean(rates)) if np.isfinite(rates).any() else 0.0

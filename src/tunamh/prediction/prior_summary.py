@@ -1,0 +1,134 @@
+"""What a regression assumes before the data are seen: a table of every parameter and its prior in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arguments import explained, shown
+from ..errors import NotApplicable
+from ..groups import MixedModel
+from ..groups.grouping import Grouping
+from ..priors.description import laws_in_words
+from ..priors.laws import Laws, ReadyIndependent
+from ..priors.mixtures import GROUPED, HORSESHOE, Mixture
+from ..priors.normal import Normal
+from ..results.layout import ROLE, Layout, layout_of
+from ..targets import GLM
+from ..targets.base import Target
+from .prior_draws import POSITIVE, PROBABILITIES
+
+
+@explained
+def prior_summary(target: Any) -> Any:
+    """List the prior of every parameter of a regression, in words.
+
+    It shows priors that you gave and default priors alike, with the numbers that `tunamh.sample` uses.
+
+    Parameters
+    ----------
+    target : GLM or MixedModel
+        A target made by `tunamh.regression`, a `GLM` or a `MixedModel`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One line for each parameter, with the names that `tunamh.summary` has. ``prior`` is the prior in words, and
+        ``role`` says what the parameter is. The lines below the table (``attrs["notes"]``) say what a line cannot:
+        the distribution of group effects, and for which row the prior of an intercept or a cutpoint is meant.
+
+    Raises
+    ------
+    NotApplicable
+        The target is no regression.
+
+    Examples
+    --------
+    >>> tunamh.prior_summary(tunamh.regression("late ~ distance + (1 | airport)", flights, family="logistic"))
+    """
+    from ..results.table import SummaryTable
+
+    base = target.base if isinstance(target, MixedModel) else target
+    if not isinstance(target, Target) or not isinstance(base, GLM):
+        raise NotApplicable(f"prior_summary is for regressions: a GLM, a MixedModel or a formula, got {shown(target)}.")
+    words = [*_coefficients(base), *_further(base)]
+    groupings = target.groupings if isinstance(target, MixedModel) else []
+    words += [text for one in groupings for text in _scales(one)]
+    words += [text for one in groupings for text in _correlations(one)]
+    layout = layout_of(target, target.variables)
+    order = [int(column) for one in layout.variables for column in one.columns.ravel() if column < len(words)]
+    roles = _roles(layout)
+    table = SummaryTable(
+        {"prior": [words[k] for k in order], "role": [roles[k] for k in order]},
+        index=[layout.names[k] for k in order],
+    )
+    table.attrs["notes"] = _notes(base, groupings)
+    return table
+
+
+def _roles(layout: Layout) -> list[str]:
+    """Of every number of a draw."""
+    found = [""] * layout.size
+    for one in layout.variables:
+        for column in one.columns.ravel():
+            found[int(column)] = one.attributes.get(ROLE, "")
+    return found
+
+
+def _coefficients(base: GLM) -> list[str]:
+    own, names = base.coefficient_prior, base.row_layout.names
+    if not isinstance(own, ReadyIndependent):
+        own_words = "normal, with a covariance matrix" if isinstance(base.prior, Normal) else "a density of your own"
+        return [f"{own_words}, of all coefficients together"] * len(names)
+    words = laws_in_words(own.laws)
+    return words if own.mixture is None else _mixed(words, own.mixture)
+
+
+def _mixed(words: list[str], mixture: Mixture) -> list[str]:
+    """Coefficients whose scales are unknown too; the others have the laws that they have."""
+    own = mixture.numbers
+    if mixture.arrangement == HORSESHOE:
+        told = [f"horseshoe, global scale half-Cauchy, scale {float(own.width):.4g}"] * len(words)
+    elif mixture.arrangement == GROUPED:
+        unknown = Laws(*(np.array([value]) for value in (2.0, 0.0, float(own.width), float(own.df))))
+        (scale,) = laws_in_words(unknown, positive=True)
+        told = [f"normal, mean 0, unknown standard deviation ({scale})"] * len(words)
+    else:
+        told = words
+    return [new if mixed else old for new, old, mixed in zip(told, words, mixture.mixed, strict=True)]
+
+
+def _further(base: GLM) -> list[str]:
+    """Parameters of the family."""
+    known = base.given_family.responses is not None
+    found: list[str] = []
+    for extra, laws in zip(base.row_layout.extras, base.row_layout.laws, strict=True):
+        if extra.labels is None and extra.name in PROBABILITIES and known:
+            found.append("uniform from 0 to 1")
+        else:
+            found += laws_in_words(laws, positive=known and extra.labels is None and extra.name in POSITIVE)
+    return found
+
+
+def _scales(one: Grouping) -> list[str]:
+    return [] if one.laws is None else laws_in_words(one.laws, positive=True)
+
+
+def _correlations(one: Grouping) -> list[str]:
+    count = 0 if one.laws is None else one.q * (one.q - 1) // 2
+    return [f"LKJ({one.correlation:.4g}) of the correlation matrix"] * count
+
+
+def _notes(base: GLM, groupings: list[Grouping]) -> list[str]:
+    found = []
+    if base.given_family.cutpoints_are_intercepts and base.given_family.parameter_prior("cutpoint") is None:
+        found.append("The prior of the cutpoints is for a typical row: means of numbers, reference levels of factors.")
+    if base.recentred:
+        found.append("In predictors=, the prior of an intercept is for a row whose columns have their means.")
+    for one in groupings:
+        scale = "the standard deviation above"
+        if one.known is not None:
+            scale = "the known standard deviation " + ", ".join(f"{size:.4g}" for size in np.diag(one.known) ** -0.5)
+        found.append(f"The effects of {one.name} ({one.groups:,} levels) are normal with mean 0 and {scale}.")
+    return found

@@ -1,0 +1,319 @@
+"""What a result says of its factors: the effects of every term, their covariance, and the variance of a row.
+
+Results of a formula have a variable for every term, whose attributes name the factor and the term. Results of
+`MixedModel` have one variable ``group_effect`` for all factors, level by level. Both have the columns of effects in the
+attribute ``model``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._arguments import shown
+from ..errors import NotApplicable
+from ..targets.families.registry import family_from_json
+from .layout import COEFFICIENT, CORRELATION, EFFECT, GROUP, GROUP_SCALE, PARAMETER, PREDICTOR, ROLE, TERM
+from .tree import summed_effects
+
+Moments = tuple[np.ndarray, np.ndarray]
+"""Means and standard deviations, (chain, level)."""
+
+_INTERCEPT = "Intercept"
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """The effects of one column, for every level of a factor: intercepts, or slopes.
+
+    ``names`` are those of `tunamh.summary`. ``draws`` is (chain, draw, level). It is None if the run kept only the
+    ``moments``. ``coefficient``, (chain, draw), is the common coefficient of the same column; None if there is none.
+    """
+
+    factor: str
+    term: str
+    levels: list[str]
+    names: list[str]
+    rows: np.ndarray | None
+    draws: np.ndarray | None
+    moments: Moments | None
+    coefficient: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """Of a factor's effects: ``scales`` (chain, draw, q), and the correlations (chain, draw) of columns ``i < j``.
+
+    Columns without an entry in ``correlations`` are independent. ``squares`` is the mean of ``z z'`` over the rows.
+    """
+
+    factor: str
+    terms: list[str]
+    scales: np.ndarray
+    correlations: dict[tuple[int, int], np.ndarray]
+    squares: np.ndarray | None
+
+    def variance(self) -> np.ndarray | None:
+        """``trace(Sigma E[z z'])``, (chain, draw): what the effects add to the variance of a row, on average."""
+        if self.squares is None:
+            return None
+        found = np.square(self.scales) @ np.diag(self.squares)
+        for (i, j), related in self.correlations.items():
+            found = found + 2 * related * self.scales[..., i] * self.scales[..., j] * self.squares[i, j]
+        return found
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Columns of effects that are correlated: what the attribute ``model`` says of one group term."""
+
+    factor: str
+    name: str
+    columns: list[str]
+    levels: int
+    known: list[float] | None
+    squares: np.ndarray | None
+    rows: np.ndarray | None
+
+    @classmethod
+    def from_json(cls, about: dict[str, Any]) -> _Block:
+        columns, levels = [str(one) for one in about["columns"]], int(about["levels"])
+        known, squares, rows = about.get("known"), about.get("squares"), about.get("rows")
+        return cls(
+            str(about.get("factor", about["name"])),
+            str(about["name"]),
+            columns,
+            levels,
+            None if known is None else [float(one) for one in known],
+            None if squares is None else np.array(squares, np.float64).reshape(len(columns), len(columns)),
+            None if rows is None else np.array(rows, np.int64).reshape(levels),
+        )
+
+    @property
+    def known_or_none(self) -> list[float | None]:
+        """The known standard deviation of every column; None where it is unknown."""
+        return [None] * len(self.columns) if self.known is None else [*self.known]
+
+    @property
+    def terms(self) -> list[str]:
+        return [column or _INTERCEPT for column in self.columns]
+
+
+class GroupedResult:
+    """A result of a model with groups, opened. Raises `NotApplicable` for other results."""
+
+    def __init__(self, tree: Any):
+        self.tree = tree
+        try:
+            self.posterior = tree["posterior"]
+            self.about = json.loads(self.posterior.attrs["model"])
+            self.of_formula = self.about.get("formula") is not None
+            self.blocks = [_Block.from_json(one) for one in self.about.get("groups") or ()]
+        except (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError):
+            raise NotApplicable(
+                "group effects are those of a result of tunamh.sample for a regression: draws, and what the model is "
+                f"(the attribute 'model' of the group 'posterior'), got {shown(tree)}."
+            ) from None
+        if not self.blocks:
+            raise NotApplicable(
+                "the model of this result has no group effects: write (1 | airport) in its formula, or give groups= to "
+                "tunamh.MixedModel."
+            )
+
+    @cached_property
+    def factors(self) -> list[str]:
+        """Their names, as the formula has them."""
+        return list(dict.fromkeys(block.factor for block in self.blocks))
+
+    def _variables(self, role: str, factor: str | None = None, *, within: Any = None) -> list[Any]:
+        """In their order in the result, which is that of the columns."""
+        group = self.posterior if within is None else within
+        return [
+            values
+            for values in group.data_vars.values()
+            if values.attrs.get(ROLE) == role and (factor is None or values.attrs.get(GROUP) == factor)
+        ]
+
+    # ------------------------------------------------------------------------------------------------- effects
+
+    def effects(self) -> list[Effects]:
+        """Factor by factor, column by column."""
+        found = [*(self._formula_effects() if self.of_formula else self._plain_effects())]
+        if len(found) != sum(len(block.columns) for block in self.blocks):
+            raise NotApplicable(
+                "the result has no group effects, neither their draws nor their means: ask the result as tunamh.sample "
+                "or tunamh.read_store returned it."
+            )
+        return found
+
+    def _formula_effects(self) -> Iterator[Effects]:
+        kept = bool(self._variables(EFFECT))
+        group = None if kept or not summed_effects(self.tree) else self.tree["group_effects"]
+        for factor in self.factors:
+            own = [block for block in self.blocks if block.factor == factor]
+            terms = [term for block in own for term in block.terms]
+            for values in self._variables(EFFECT, factor, within=group):
+                levels = [str(level) for level in values[values.dims[-1]].values.tolist()]
+                inner = [str(label) for label in values[values.dims[2]].values.tolist()] if values.ndim == 4 else [""]
+                before = ("chain", "draw") if kept else ("chain", "statistic")
+                array = values.transpose(*before, ...).values
+                flat = array.reshape(*array.shape[:2], -1, array.shape[-1])
+                for k, label in enumerate(inner):
+                    names = [f"{values.name}[{label}{', ' * bool(label)}{level}]" for level in levels]
+                    draws = flat[:, :, k] if kept else None
+                    moments = None if kept else self._moments(values, flat[:, :, k])
+                    beside = self._coefficient(values, k) if kept else None
+                    rows = own[0].rows if own[0].levels == len(levels) else None  # some levels were cut out
+                    yield Effects(factor, terms.pop(0), levels, names, rows, draws, moments, beside)
+
+    @staticmethod
+    def _moments(values: Any, flat: np.ndarray) -> Moments:
+        at = [str(one) for one in values["statistic"].values.tolist()]
+        return flat[:, at.index("mean")], flat[:, at.index("sd")]
+
+    def _coefficient(self, effects: Any, k: int) -> np.ndarray | None:
+        """Of the same term; of a factor, of the same level."""
+        for values in self._variables(COEFFICIENT):
+            if values.attrs.get(TERM) == effects.attrs.get(TERM) and PREDICTOR not in values.attrs:
+                array = values.transpose("chain", "draw", ...).values
+                if effects.ndim == 3:
+                    return array if array.ndim == 2 else None
+                wanted = str(effects[effects.dims[2]].values[k])
+                there = [str(one) for one in values[values.dims[-1]].values.tolist()]
+                return array[:, :, there.index(wanted)] if array.ndim == 3 and wanted in there else None
+        return None
+
+    def _plain_effects(self) -> Iterator[Effects]:
+        kept = "group_effect" in self.posterior
+        if kept:
+            arrays = [self.posterior["group_effect"]]
+        else:
+            arrays = [*summed_effects(self.tree).get("group_effect", ())]
+        if not arrays:
+            return
+        labels = [str(one) for one in arrays[0][arrays[0].dims[-1]].values.tolist()]
+        if len(labels) != sum(block.levels * len(block.columns) for block in self.blocks):
+            raise NotApplicable(f"the result has {len(labels):,} group effects, its model has another number of them.")
+        before = ("chain", "draw") if kept else ("chain",)
+        numbers = [one.transpose(*before, ...).values for one in arrays]
+        at = 0
+        for block in self.blocks:
+            q = len(block.columns)
+            for k, column in enumerate(block.columns):
+                which = slice(at + k, at + block.levels * q, q)
+                levels = [_level(label, block.name, column) for label in labels[which]]
+                own = [one[..., which] for one in numbers]
+                draws, moments = (own[0], None) if kept else (None, (own[0], own[1]))
+                yield Effects(block.factor, block.terms[k], levels, labels[which], block.rows, draws, moments)
+            at += block.levels * q
+
+    # ------------------------------------------------------------------------------------------------- covariances
+
+    def covariances(self) -> list[Covariance]:
+        """One for each factor."""
+        return [self._covariance(factor) for factor in self.factors]
+
+    def _covariance(self, factor: str) -> Covariance:
+        """Group terms of one factor are independent of each other: ``(1 | g) + (0 + x | g)``."""
+        own = [block for block in self.blocks if block.factor == factor]
+        known: list[float | None] = [size for block in own for size in block.known_or_none]
+        unknown = [k for k, size in enumerate(known) if size is None]
+        drawn, related = self._formula_scales(factor) if self.of_formula else self._plain_scales(own)
+        if len(drawn) != len(unknown):
+            raise NotApplicable(f"the result has not all standard deviations of the effects of {factor}.")
+        scales = np.empty((self.posterior.sizes["chain"], self.posterior.sizes["draw"], len(known)))
+        scales[...] = [np.nan if size is None else size for size in known]
+        for k, values in zip(unknown, drawn, strict=True):
+            scales[..., k] = values
+        correlations = {(unknown[i], unknown[j]): values for (i, j), values in related.items()}
+        return Covariance(factor, [t for b in own for t in b.terms], scales, correlations, _joined_squares(own))
+
+    def _formula_scales(self, factor: str) -> tuple[list[np.ndarray], dict[Any, np.ndarray]]:
+        """Draws of the unknown scales, column by column, and of the correlations, by the places of their columns."""
+        variables = self._variables(GROUP_SCALE, factor)
+        parts = [_along_last(values) for values in variables]
+        ends = np.cumsum([0, *(len(part) for part in parts)])
+        by_term = {values.attrs.get(TERM): values for values in self._variables(CORRELATION, factor)}
+        found: dict[Any, np.ndarray] = {}
+        for t, second in enumerate(variables):
+            for s, first in enumerate(variables[: t + 1]):
+                values = by_term.get(f"{first.attrs.get(TERM)},{second.attrs.get(TERM)}")
+                if values is None:
+                    continue
+                n, m = len(parts[s]), len(parts[t])
+                a, b = np.triu_indices(n, 1) if s == t else (g.ravel() for g in np.indices((n, m)))
+                for i, j, draws in zip(a, b, _along_last(values), strict=True):
+                    found[int(ends[s] + i), int(ends[t] + j)] = draws
+        return [draws for part in parts for draws in part], found
+
+    def _plain_scales(self, own: list[_Block]) -> tuple[list[np.ndarray], dict[Any, np.ndarray]]:
+        (block,) = own
+        if block.known is not None:
+            return [], {}
+        q, name = len(block.columns), block.name
+        drawn = self._labelled("group_scale", [f"{name}: {one}" if one else name for one in block.columns])
+        pairs = [(j, i) for i in range(q) for j in range(i)]
+        labels = [f"{name}: {block.columns[i]}, {block.columns[j]}" for j, i in pairs]
+        related = self._labelled("group_correlation", labels) if pairs else []
+        return drawn, dict(zip(pairs, related, strict=True))
+
+    def _labelled(self, variable: str, labels: list[str]) -> list[np.ndarray]:
+        values = self.posterior[variable].transpose("chain", "draw", ...)
+        there = [str(one) for one in values[values.dims[-1]].values.tolist()]
+        return [values.values[:, :, there.index(label)] for label in labels]
+
+    # ------------------------------------------------------------------------------------------------- rows
+
+    @cached_property
+    def family(self) -> Any:
+        """None for a family of the user's own, as results keep no code."""
+        return family_from_json(self.about["family"])
+
+    @property
+    def mean_response(self) -> float | None:
+        found = self.about.get("mean_response")
+        return None if found is None else float(found)
+
+    def latent_variance(self) -> np.ndarray | None:
+        """Of a row, on the scale of the linear predictor, (chain, draw); None where it is not known."""
+        if self.family is None:
+            return None
+        found: dict[str, Any] = dict(self.family.known_parameters())
+        for name in self.family.parameters:
+            values = self._parameter(name)
+            if values is not None and values.ndim == 2:
+                found[name] = values.transpose("chain", "draw").values
+        variance = self.family.latent_variance(found, self.mean_response)
+        shape = self.posterior.sizes["chain"], self.posterior.sizes["draw"]
+        return None if variance is None else np.broadcast_to(variance, shape)
+
+    def _parameter(self, name: str) -> Any:
+        if not self.of_formula:
+            return self.posterior.get(name)
+        return next((one for one in self._variables(PARAMETER) if one.attrs.get(TERM) == name), None)
+
+
+def _joined_squares(blocks: list[_Block]) -> np.ndarray | None:
+    """Means of ``z z'``; zero between blocks, whose effects are independent."""
+    if any(block.squares is None for block in blocks):
+        return None
+    from scipy.linalg import block_diag
+
+    return block_diag(*(block.squares for block in blocks))
+
+
+def _along_last(values: Any) -> list[np.ndarray]:
+    """The numbers of a variable one by one, (chain, draw) each."""
+    array = values.transpose("chain", "draw", ...).values
+    flat = array.reshape(*array.shape[:2], -1)
+    return [flat[:, :, k] for k in range(flat.shape[2])]
+
+
+def _level(label: str, name: str, column: str) -> str:
+    """The level in a label that the model made: ``airport[JFK]: distance`` (`tunamh.groups.parameters`)."""
+    return label.removeprefix(f"{name}[").removesuffix(f"]: {column}" if column else "]")

@@ -1,0 +1,257 @@
+"""Group effects as a table: lme4's and brms' ``ranef`` and ``coef``, with ranks and probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._arguments import flag, number_between, shown
+from ..errors import NotApplicable
+from ..tables.libraries import listed
+from .factors import Effects, GroupedResult
+
+BEST = ("largest", "smallest")
+_VALUES_AT_ONCE = 4_000_000
+_MOST_RANKED = 40_000_000  # numbers, of which ranks are computed; of more, draws evenly spaced
+_FEWEST_RANKED = 200  # draws
+
+
+def group_effects(
+    posterior: Any,
+    group: str | None = None,
+    *,
+    term: str | None = None,
+    coefficients: bool = False,
+    best: str = "largest",
+    ci_prob: float | None = None,
+) -> Any:
+    """Return a table of the group effects: means, intervals, ranks and the probability to be the best group.
+
+    This is ``ranef`` of lme4 and brms; with ``coefficients=True`` it is ``coef``.
+
+    Parameters
+    ----------
+    posterior : DataTree
+        The result of `tunamh.sample` or `tunamh.read_store`, or a result read from a file, for a formula with
+        ``(1 | airport)`` or for a `MixedModel`.
+    group : str, optional
+        The factor, such as ``"airport"``. Default: all factors.
+    term : str, optional
+        ``"Intercept"``, or the column of a slope, such as ``"distance"``. Default: all terms.
+    coefficients : bool
+        True: add the common coefficient of the same term, draw by draw. The row of JFK and ``Intercept`` is then the
+        intercept of JFK. Only for results of a formula.
+    best : "largest" or "smallest"
+        Which effect has rank 1.
+    ci_prob : float, optional
+        The probability of the central intervals. Default: ArviZ's, 0.89, as in `tunamh.summary`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One line for each level and term, in the order of the levels, with the columns
+
+        - ``group``, ``level``, ``term``;
+        - ``rows``: how many rows the level has. With more than 100,000 levels, NaN;
+        - ``mean``, ``sd`` and the ends of the interval, ``eti89_lb`` and ``eti89_ub``, of the effect;
+        - ``p_positive``: the probability that the effect is positive (with ``coefficients=True``, that the sum is);
+        - ``rank``, ``rank_lb``, ``rank_ub``: mean and interval of the rank among all levels;
+        - ``p_best``: the probability that the level has rank 1.
+
+        If the run did not keep the draws of the effects (``keep_effects=False``, or more than 100,000 effects), the
+        interval and ``p_positive`` are those of a normal distribution with the same mean and standard deviation.
+        ``rank``, ``rank_lb``, ``rank_ub`` and ``p_best`` are then NaN, because they need joint draws:
+        ``keep_effects=True`` keeps them. A line below the table says so.
+
+    Raises
+    ------
+    ValueError
+        If there is no such group or term. The message lists those of the result.
+    NotApplicable
+        If the model has no group effects, or if ``coefficients=True`` has no coefficients to add.
+
+    Examples
+    --------
+    >>> model = tunamh.regression("late ~ hour + (1 | airport)", flights, family=tunamh.Logistic())
+    >>> posterior = tunamh.sample(model)
+    >>> table = tunamh.group_effects(posterior, "airport")
+    >>> table.sort_values("rank").head()
+    """
+    if best not in BEST:
+        raise ValueError(f"best must be one of {', '.join(map(repr, BEST))}, got {shown(best)}.")
+    probability = interval_probability(ci_prob)
+    chosen = chosen_effects(GroupedResult(posterior), group, term)
+    if flag("coefficients", coefficients):
+        chosen = [with_coefficient(one) for one in chosen]
+    return _table(chosen, [statistics(one, probability, best) for one in chosen], probability)
+
+
+def interval_probability(given: Any) -> float:
+    """That of ArviZ, unless there is another."""
+    if given is None:
+        from arviz_base import rcParams
+
+        return float(rcParams["stats.ci_prob"])
+    return number_between("ci_prob", given, 0.0, 1.0)
+
+
+def chosen_effects(result: GroupedResult, group: Any, term: Any) -> list[Effects]:
+    """Of one factor or of all, of one term or of all."""
+    found = result.effects()
+    if group is not None:
+        found = [one for one in found if one.factor == group]
+        if not found:
+            raise ValueError(f"the result has no groups {_asked(group)}: it has {_names(result.factors)}.")
+    if term is not None:
+        terms = list(dict.fromkeys(one.term for one in found))
+        found = [one for one in found if one.term == term]
+        if not found:
+            of = "" if group is None else f" of {group}"
+            raise ValueError(f"the effects{of} have no term {_asked(term)}: they have {_names(terms)}.")
+    return found
+
+
+def _names(names: list[str]) -> str:
+    return listed([repr(name) for name in names])
+
+
+def _asked(name: Any) -> str:
+    return repr(name) if isinstance(name, str) else shown(name)
+
+
+def with_coefficient(one: Effects) -> Effects:
+    """The coefficient of a group: the common one plus the group's effect; where none is common, the effect."""
+    if one.draws is None:
+        raise NotApplicable(
+            f"the run kept no draws of the effects of {one.factor}, and without draws a common coefficient cannot be "
+            "added: sample with keep_effects=True, or leave coefficients=True out."
+        )
+    if one.coefficient is None:
+        return one
+    return replace(one, draws=one.draws + one.coefficient[..., None])
+
+
+# ------------------------------------------------------------------------------------------------- numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """Of the effects of one column; an entry for each level. ``half`` is the interval of 50 %."""
+
+    mean: np.ndarray
+    sd: np.ndarray
+    ends: np.ndarray
+    half: np.ndarray
+    positive: np.ndarray
+    rank: np.ndarray
+    rank_ends: np.ndarray
+    best: np.ndarray
+
+
+def statistics(one: Effects, probability: float, best: str = "largest") -> Statistics:
+    if one.draws is None:
+        assert one.moments is not None
+        return from_moments(*one.moments, probability)
+    flat = one.draws.reshape(-1, one.draws.shape[-1])
+    parts = [_marginal(part, probability) for part in _some_levels(flat)]
+    mean, sd, ends, half, positive = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return Statistics(mean, sd, ends, half, positive, *_ranks(flat, probability, best))
+
+
+def _some_levels(flat: np.ndarray) -> Iterator[np.ndarray]:
+    step = max(1, _VALUES_AT_ONCE // max(1, len(flat)))
+    for start in range(0, flat.shape[1], step):
+        yield flat[:, start : start + step].astype(np.float64)
+
+
+def _marginal(draws: np.ndarray, probability: float) -> tuple[np.ndarray, ...]:
+    tail = 0.5 - probability / 2
+    q = np.quantile(draws, [tail, 0.25, 0.75, 1 - tail], axis=0)
+    return draws.mean(axis=0), draws.std(axis=0), q[[0, 3]].T, q[[1, 2]].T, (draws > 0).mean(axis=0)
+
+
+def _ranks(flat: np.ndarray, probability: float, best: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean rank, interval of the rank, and the probability of rank 1; rank 1 is the best."""
+    most = max(_FEWEST_RANKED, _MOST_RANKED // max(1, flat.shape[1]))
+    if len(flat) > most:
+        flat = flat[np.linspace(0, len(flat) - 1, most).round().astype(np.int64)]
+    ranks = np.empty(flat.shape, np.int32)
+    for draw, own in zip(flat, ranks, strict=True):
+        own[np.argsort(-draw if best == "largest" else draw, kind="stable")] = np.arange(1, draw.size + 1)
+    tail = 0.5 - probability / 2
+    ends = np.quantile(ranks, [tail, 1 - tail], axis=0, method="inverted_cdf")
+    return ranks.mean(axis=0), ends.T, (ranks == 1).mean(axis=0)
+
+
+def from_moments(mean: np.ndarray, sd: np.ndarray, probability: float) -> Statistics:
+    """Mean and variance over all chains, from those of every chain; intervals of a normal distribution."""
+    from scipy.special import ndtr, ndtri
+
+    centre = mean.mean(axis=0)
+    spread = np.sqrt(np.square(sd).mean(axis=0) + mean.var(axis=0))
+    ends, half = (
+        centre[:, None] + ndtri(0.5 + share / 2) * spread[:, None] * np.array([-1.0, 1.0])
+        for share in (probability, 0.5)
+    )
+    unknown = np.full(centre.shape, np.nan)
+    positive = ndtr(centre / np.where(spread > 0, spread, 1e-300))
+    return Statistics(centre, spread, ends, half, positive, unknown, np.full((len(centre), 2), np.nan), unknown)
+
+
+# ------------------------------------------------------------------------------------------------- the table
+
+
+_NO_DRAWS = (
+    "The run kept no draws of these effects: intervals and p_positive are those of a normal distribution, ranks and "
+    "p_best are not known. keep_effects=True keeps the draws."
+)
+
+
+def interval_names(probability: float) -> tuple[str, str]:
+    """As in `tunamh.summary`."""
+    return f"eti{round(100 * probability)}_lb", f"eti{round(100 * probability)}_ub"
+
+
+def _table(effects: list[Effects], numbers: list[Statistics], probability: float) -> Any:
+    import pandas as pd
+
+    from .table import GroupTable
+
+    low, high = interval_names(probability)
+    parts = [
+        pd.DataFrame(
+            {
+                "group": one.factor,
+                "level": one.levels,
+                "term": one.term,
+                "rows": np.nan if one.rows is None else one.rows,
+                "mean": own.mean,
+                "sd": own.sd,
+                low: own.ends[:, 0],
+                high: own.ends[:, 1],
+                "p_positive": own.positive,
+                "rank": own.rank,
+                "rank_lb": own.rank_ends[:, 0],
+                "rank_ub": own.rank_ends[:, 1],
+                "p_best": own.best,
+            }
+        )
+        for one, own in zip(effects, numbers, strict=True)
+    ]
+    table = GroupTable(pd.concat(parts, ignore_index=True))
+    table.attrs["notes"] = [_NO_DRAWS] if any(one.draws is None for one in effects) else []
+    unit = decimals_of(min((float(np.nanmedian(own.sd)) for own in numbers), default=0.0))
+    table.attrs["decimals"] = {
+        **dict.fromkeys(["mean", "sd", low, high], unit),
+        **dict.fromkeys(["p_positive", "p_best"], 3),
+        "rank": 1,
+    }
+    return table
+
+
+def decimals_of(sd: float) -> int:
+    """Three digits of a standard deviation."""
+    return max(0, 2 - int(np.floor(np.log10(sd)))) if 0 < sd < np.inf else 3

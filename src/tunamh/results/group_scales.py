@@ -1,0 +1,163 @@
+"""Standard deviations and correlations of group effects, and shares of variance: lme4's and brms' ``VarCorr``, and ICC.
+
+The share of factor ``f`` in the variance of the linear predictor and the row,
+
+    ICC_f = v_f / (sum_k v_k + v_row),        v_f = trace(Sigma_f E[z z']),
+
+is computed draw by draw. ``v_f`` is the variance that the effects of ``f`` add to a row, on average over the rows
+(Johnson 2014); for random intercepts it is their variance. ``v_row`` is the variance of a row on the scale of the
+linear predictor (`tunamh.targets.families.BaseFamily.latent_variance`): that of the errors, or of the link's latent
+errors, or an approximation for counts (Nakagawa, Johnson and Schielzeth 2017). What common coefficients explain is in
+neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..targets.families.base import Responses
+from .factors import Covariance, GroupedResult
+from .group_effects import decimals_of, interval_names, interval_probability
+
+SD, CORRELATION, SHARE = "sd", "correlation", "share"
+RESIDUAL, ALL = "Residual", "all groups"
+
+
+class Quantity(NamedTuple):
+    """One line of the table, by its draws (chain, draw)."""
+
+    group: str
+    term: str
+    quantity: str
+    draws: np.ndarray
+
+
+def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
+    """Return a table of how much groups differ: standard deviations, correlations and shares of variance (ICC).
+
+    This is ``VarCorr`` of lme4 and brms, and ``icc`` of R's performance. All numbers summarise posterior distributions:
+    shares are computed for every draw.
+
+    Parameters
+    ----------
+    posterior : DataTree
+        The result of `tunamh.sample` or `tunamh.read_store`, or a result read from a file, for a formula with
+        ``(1 | airport)`` or for a `MixedModel`.
+    ci_prob : float, optional
+        The probability of the central intervals. Default: ArviZ's, 0.89, as in `tunamh.summary`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns are ``group``, ``term``, ``quantity``, ``mean``, ``sd`` and the ends of the interval, ``eti89_lb``
+        and ``eti89_ub``. ``quantity`` is
+
+        - ``"sd"``: the standard deviation of the effects of a term. The group ``Residual`` has the standard deviation
+          of a row on the scale of the linear predictor: that of the errors; for labels and ordered classes that of the
+          latent error (logit: ``pi / sqrt(3)``, probit: 1, cloglog: ``pi / sqrt(6)``); for responses with a log link
+          that of their logarithm. For Poisson counts with mean ``m`` this is approximately ``sqrt(log(1 + 1/m))``, for
+          negative binomial counts ``sqrt(log(1 + 1/m + 1/dispersion))`` (Nakagawa, Johnson and Schielzeth 2017);
+        - ``"correlation"``: the correlation of the effects of two terms;
+        - ``"share"``: the share of a factor in the variance (ICC), that is, its variance divided by the sum of all
+          factors' variances and the variance of a row. The group ``all groups`` has the sum over factors. For random
+          slopes the variance of a factor is the mean over the rows (Johnson 2014). What the common coefficients explain
+          is in no part of the ratio ("adjusted ICC").
+
+        For `Hurdle`, `ZeroInflated`, `SoftplusPoisson` and your own families the variance of a row is not known. The
+        table then has no ``Residual`` and no shares, and a line below it says so.
+
+    Raises
+    ------
+    NotApplicable
+        If the model has no group effects.
+
+    Examples
+    --------
+    >>> tunamh.group_scales(posterior)
+    >>> tunamh.group_scales(posterior).query("quantity == 'share'")
+    """
+    probability = interval_probability(ci_prob)
+    result = GroupedResult(posterior)
+    quantities = quantities_of(result)
+    return _table(quantities, notes_of(result, quantities), probability)
+
+
+def quantities_of(result: GroupedResult) -> list[Quantity]:
+    """All lines: of every factor its scales and correlations, then the row, then shares."""
+    covariances, row = result.covariances(), result.latent_variance()
+    found = [line for one in covariances for line in _of_factor(one)]
+    if row is None:
+        return found
+    return [*found, Quantity(RESIDUAL, "", SD, np.sqrt(row)), *_shares(covariances, row)]
+
+
+def _of_factor(one: Covariance) -> Iterator[Quantity]:
+    for k, term in enumerate(one.terms):
+        yield Quantity(one.factor, term, SD, one.scales[..., k])
+    for i, j in sorted(one.correlations, key=lambda pair: pair[::-1]):
+        yield Quantity(one.factor, f"{one.terms[i]}, {one.terms[j]}", CORRELATION, one.correlations[i, j])
+
+
+def _shares(covariances: list[Covariance], row: np.ndarray) -> Iterator[Quantity]:
+    variances = [one.variance() for one in covariances]
+    known = [one for one in variances if one is not None]
+    if len(known) < len(variances):
+        return
+    whole = sum(known) + row
+    with np.errstate(invalid="ignore"):
+        for one, own in zip(covariances, known, strict=True):
+            yield Quantity(one.factor, "", SHARE, own / whole)
+        if len(known) > 1:
+            yield Quantity(ALL, "", SHARE, sum(known) / whole)
+
+
+def notes_of(result: GroupedResult, quantities: list[Quantity]) -> list[str]:
+    """What ``Residual`` and the shares are."""
+    family = result.family
+    if not any(one.group == RESIDUAL for one in quantities):
+        text = str(result.about["family"].get("text", "the family"))
+        return [f"There are no shares of variance: the variance of a row of {text} is not known."]
+    if not any(one.quantity == SHARE for one in quantities):
+        return ["There are no shares of variance: this result does not have the columns of its effects."]
+    share = "share: of the variance of all groups and of a row (Residual), on the scale of the linear predictor (ICC)."
+    if family.of_labels or family.of_classes:
+        return [f"{share} Residual is the latent error of the {family.link.name} link."]
+    if family.responses in (Responses.COUNTS, Responses.PROPORTIONS):
+        at = "at the mean of the responses"
+        return [f"{share} Residual is approximated {at}, {result.mean_response:.4g} (Nakagawa et al. 2017)."]
+    return [share]
+
+
+class Numbers(NamedTuple):
+    """Of one quantity."""
+
+    mean: float
+    sd: float
+    low: float
+    high: float
+
+
+def numbers_of(draws: np.ndarray, probability: float) -> Numbers:
+    flat = np.asarray(draws, np.float64).ravel()
+    sd = float(flat.std()) if np.ptp(flat) > 0 else 0.0  # of equal numbers rounding may leave a little
+    low, high = np.quantile(flat, [0.5 - probability / 2, 0.5 + probability / 2])
+    return Numbers(float(flat.mean()), sd, float(low), float(high))
+
+
+def _table(quantities: list[Quantity], notes: list[str], probability: float) -> Any:
+    import pandas as pd
+
+    from .table import GroupTable
+
+    numbers = [numbers_of(one.draws, probability) for one in quantities]
+    named = pd.DataFrame([(one.group, one.term, one.quantity) for one in quantities])
+    named.columns = pd.Index(["group", "term", "quantity"])
+    columns = ["mean", "sd", *interval_names(probability)]
+    table = GroupTable(pd.concat([named, pd.DataFrame(numbers, columns=columns)], axis=1))
+    table.attrs["notes"] = notes
+    typical = float(np.median([one.sd for one in numbers if one.sd > 0] or [0.0]))
+    table.attrs["decimals"] = dict.fromkeys(columns, max(3, decimals_of(typical)))  # a share has three
+    return table

@@ -686,7 +686,7 @@ def test_changed_data_are_noticed(name):
     for what in changeable:
         given = {key: value.copy() for key, value in changeable.items()}
         target = GLM(given.pop("X"), given.pop("y"), case.family, prior=PROPER, **given)
-        held = {"X": target.given_rows.design.X, "y": target.given_rows.y, **given}[what]
+        held = {"X": target.user_rows.design.X, "y": target.user_rows.y, **given}[what]
         quick(target)
         held.flags.writeable = True
         held[3] = held[4] + 1.0

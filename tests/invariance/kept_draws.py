@@ -59,7 +59,7 @@ def kept_draws(problem: Any) -> np.ndarray | None:
 def is_that_of(problem: Any) -> bool:
     """Whether the draws in the file are those of this posterior."""
     kept, here = read().get(_name(problem) + " | values"), _values(problem)
-    return kept is not None and kept.shape == here.shape and np.allclose(kept, here, rtol=1e-9, atol=1e-9)
+    return kept is not None and kept.shape == here.shape and np.allclose(kept, here, rtol=1e-6, atol=1e-6)
 
 
 @cache

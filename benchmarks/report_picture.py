@@ -14,18 +14,18 @@ from PIL import Image
 import tunamh
 
 PICTURE = Path(__file__).parent.parent / "docs" / "report.png"
-COLUMNS = ["Intercept", "distance", "departure hour", "rain", "wind", "snow", "visibility", "full flight", "old plane"]
-EFFECTS = [-1.4, 0.02, 0.34, 0.31, 0.12, 0.22, -0.17, 0.06, -0.03]
+COLUMNS = ["distance", "hour", "rain", "wind", "snow", "visibility", "full", "old"]
+EFFECTS = [0.02, 0.34, 0.31, 0.12, 0.22, -0.17, 0.06, -0.03]
 
 
-def flights(n_rows: int = 20_000, airports: int = 120) -> tunamh.MixedModel:
+def flights(n_rows: int = 20_000, airports: int = 120) -> tunamh.Target:
     rng = np.random.default_rng(3)
-    X = np.column_stack([np.ones(n_rows), rng.standard_normal((n_rows, len(COLUMNS) - 1))])
+    table = pd.DataFrame(rng.standard_normal((n_rows, len(COLUMNS))), columns=COLUMNS)
     airport = rng.integers(airports, size=n_rows)
-    eta = X @ EFFECTS + 0.4 * rng.standard_normal(airports)[airport]
-    late = rng.random(n_rows) < 1 / (1 + np.exp(-eta))
-    groups = tunamh.GroupEffects(airport, name="airport")
-    return tunamh.MixedModel(pd.DataFrame(X, columns=COLUMNS), late, tunamh.Logistic(), groups=groups)
+    table["airport"] = [f"A{k:03}" for k in airport]
+    eta = -1.4 + table[COLUMNS].to_numpy() @ EFFECTS + 0.4 * rng.standard_normal(airports)[airport]
+    table["late"] = rng.random(n_rows) < 1 / (1 + np.exp(-eta))
+    return tunamh.regression(f"late ~ {' + '.join(COLUMNS)} + (1 | airport)", table, family=tunamh.Logistic())
 
 
 def main() -> None:

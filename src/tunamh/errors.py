@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Text(str):
-    """What an error or a warning says. It names arguments; ``shell`` names the command's options in their place."""
+    """The words of an error or a warning. They name arguments of Python; ``shell`` names the options of the command."""
 
     shell: str
 
@@ -20,13 +20,13 @@ class Text(str):
 
     @classmethod
     def of(cls, *parts: str | tuple[str, str]) -> Text:
-        """Of texts, and of pairs: how Python says it, how the shell does."""
+        """Join texts and pairs. The first of a pair is for Python, the second for the shell."""
         pairs = [(part, part) if isinstance(part, str) else part for part in parts]
         return cls("".join(text for text, _ in pairs), "".join(shell for _, shell in pairs))
 
 
 def for_shell(error: BaseException) -> str:
-    """What an error says at a shell."""
+    """Return the words of an error for the shell."""
     said = error.args[0] if error.args else ""
     return said.shell if isinstance(said, Text) else str(error)
 

@@ -99,6 +99,13 @@ def test_a_moved_file_is_named_and_other_data_are_refused(here, table):
     assert "another" in found.output or "other data" in found.output
 
 
+def test_priors_as_the_shell_writes_them():
+    from tunamh.cli.names import priors_named
+
+    found = priors_named(["distance=normal(0, 0.1)", "correlation (x | g)=lkj(2)"])
+    assert found == {"distance": tunamh.Normal(mean=0.0, scale=0.1), "correlation (x | g)": 2.0}
+
+
 def test_files_of_every_kind(here, table):
     table.to_parquet("t.parquet")
     table.to_csv("t.tsv", index=False, sep="\t")
@@ -109,6 +116,8 @@ def test_files_of_every_kind(here, table):
         found = run("check", name, "late ~ distance + C(carrier)", "--family", "logistic")
         assert found.exit_code == 0, found.output
         assert "4 coefficients" in found.output
+    in_order = run("check", "t.parquet", "late ~ C(carrier) + distance", "--family", "logistic").output
+    assert in_order.index("C(carrier)[") < in_order.index("distance", in_order.index("coefficients:"))
     np.save("t.npy", np.column_stack([late, table["distance"]]))
     assert "2 coefficients" in run("check", "t.npy", "x0 ~ x1", "--family", "logistic").output
     np.savez("m.npz", y=late, X=RNG.standard_normal((N, 3)))

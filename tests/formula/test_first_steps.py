@@ -60,13 +60,13 @@ def sampled(target, draws=100):
 )
 def test_families_by_their_words(word, family):
     response = "late" if isinstance(family, tunamh.Logistic) else "count"
-    assert repr(made(f"{response} ~ x", family=word).given_family) == repr(family)
-    assert repr(tunamh.GLM(TABLE[["x"]], TABLE[response], word).given_family) == repr(family)
+    assert repr(made(f"{response} ~ x", family=word).user_family) == repr(family)
+    assert repr(tunamh.GLM(TABLE[["x"]], TABLE[response], word).user_family) == repr(family)
 
 
 def test_numbers_without_a_family_are_gaussian():
-    assert repr(made("y ~ x").given_family) == "Gaussian(scale=None)"
-    assert repr(made("y ~ x + (1 | g)").given_family) == "Gaussian(scale=None)"
+    assert repr(made("y ~ x").user_family) == "Gaussian(scale=None)"
+    assert repr(made("y ~ x + (1 | g)").user_family) == "Gaussian(scale=None)"
 
 
 @pytest.mark.parametrize(
@@ -284,3 +284,44 @@ def test_counts_by_a_column_whose_squares_add_up_near_the_largest_float():
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         assert np.isfinite(tunamh.regression("n ~ x", table, family="poisson").modes[0].point).all()
+
+
+DAYS = pd.date_range("2024-02-27", periods=100)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        DAYS.strftime("%Y-%m-%d"),
+        DAYS.strftime("%d.%m.%Y"),
+        DAYS.strftime("%m/%d/%y"),
+        DAYS.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        DAYS.strftime("%Y/%m/%d %H:%M"),
+        pd.date_range("2024-01-01", periods=100, freq="7min").strftime("%H:%M"),
+    ],
+    ids=lambda days: days[0],
+)
+def test_dates_as_text_are_refused_with_a_way_out(written):
+    table = TABLE.assign(day=np.resize(written, N))
+    with pytest.raises(FormulaError, match=r"column day holds dates or times as text \(100 different ones, such as"):
+        tunamh.regression("y ~ x + day", table)
+    assert "C(day)[" in tunamh.regression("y ~ x + C(day)", table).names[-2]  # said so
+    assert tunamh.regression("y ~ x + (1 | day)", table).groupings[0].groups == 100
+    blocks = tunamh.open_rows([table.iloc[:150], table.iloc[150:]], memory=1)
+    with pytest.raises(FormulaError, match=r"write C\(day\); for group effects \(1 \| day\)"):
+        tunamh.regression("y ~ x + day", blocks, family="gaussian")
+
+
+def test_a_few_dates_are_a_factor():
+    table = TABLE.assign(day=np.resize(DAYS[:5].strftime("%Y-%m-%d"), N))
+    assert len(tunamh.regression("y ~ x + day", table).names) == 7
+
+
+def test_text_with_a_level_for_most_rows_is_refused():
+    table = TABLE.assign(name=[f"person {k}" for k in range(N)], town=[f"town {k % 100}" for k in range(N)])
+    with pytest.raises(FormulaError, match=r"column name holds text with 300 levels in 300 rows.*write C\(name\)"):
+        tunamh.regression("y ~ x + name", table)
+    assert len(tunamh.regression("y ~ x + town", table).names) == 102
+    assert len(tunamh.regression("y ~ C(name)", table).names) == 301
+    few = table.head(15)
+    assert len(tunamh.regression("y ~ name", few, redundant="keep").names) == 16

@@ -157,8 +157,8 @@ def summary(lines: list[dict[str, Any]], points: int) -> str:
 def _told(cells: int, tests: int, largest: float, points: int) -> str:
     return (
         f"{cells:,} cells, {tests:,} tests of {points - points // 3:,} draws, {STEPS} steps each. Largest score: "
-        f"{largest:.2f}; where all laws are right, one of so many exceeds {limit(tests, 0.05):.2f} in one of twenty "
-        f"tables. {platform.machine()}, {datetime.now(UTC):%Y-%m-%d}."
+        f"{largest:.2f}. If every kernel is exact, the largest of so many scores exceeds {limit(tests, 0.05):.2f} in "
+        f"one table of twenty. {platform.machine()}, {datetime.now(UTC):%Y-%m-%d}."
     )
 
 

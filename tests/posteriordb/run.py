@@ -59,8 +59,8 @@ def summary(fine: list[dict[str, Any]], left_out: list[str]) -> str:
     largest = max(line["largest"] for line in fine)
     others = f" Left out: {', '.join(left_out)}." if left_out else ""
     return (
-        f"{len(fine)} posteriors, {tests:,} comparisons: rms z {rms:.2f}, largest {largest:.2f}; where all laws are "
-        f"right, one of so many exceeds {limit(tests, 0.05):.2f} in one of twenty tables.{others} "
+        f"{len(fine)} posteriors, {tests:,} comparisons: rms z {rms:.2f}, largest {largest:.2f}. If every "
+        f"sampler is exact, the largest of so many exceeds {limit(tests, 0.05):.2f} in one table of twenty.{others} "
         f"{platform.machine()}, {datetime.now(UTC):%Y-%m-%d}."
     )
 

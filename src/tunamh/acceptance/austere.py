@@ -78,7 +78,10 @@ class AustereMH:
         return stdtrit(np.arange(self.batch, n_rows, self.batch) - 1.0, 1.0 - self.epsilon)
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
-        """Exact acceptance probability, summed over all subsets; given a subset, the decision is a step in ``u``."""
+        """Return the exact acceptance probability, by a sum over all subsets of the rows.
+
+        Given a subset, the test accepts if the uniform number ``u`` is below a threshold.
+        """
         n_rows, quantiles = len(problem.c), self.quantiles(len(problem.c))
 
         def accepts(gains: np.ndarray) -> float:

@@ -80,7 +80,7 @@ class MHMinibatch:
         settle(self, batch=whole_number("batch", self.batch, 2), delta=delta)
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
-        """Exact acceptance probability: enumerate all subsets; given a subset, sum over the atoms of ``X_corr``."""
+        """Return the exact acceptance probability, by a sum over all subsets of rows and values of ``X_corr``."""
         from scipy.special import ndtr
 
         atoms, chance = correction_atoms()

@@ -41,7 +41,7 @@ class ReadyTest(NamedTuple):
 
 
 class AcceptanceTest(Protocol):
-    """An immutable acceptance test. ``exact``: the posterior is the stationary distribution of its chain."""
+    """An immutable acceptance test. ``exact``: whether the posterior is the stationary distribution of its chain."""
 
     exact: ClassVar[bool]
 

@@ -140,7 +140,7 @@ class ReadyKernel(NamedTuple):
         return self.adapt is not None or (proposal is not None and (proposal.tuned or proposal.learn is not None))
 
     def with_turns(self, turns: Sequence[ReadyKernel]) -> ReadyKernel:
-        """The same kernel with other kernels in its steps."""
+        """Return a copy of this kernel, whose step makes one step of each of ``turns``."""
         first, *others = turns
         return first._replace(then=tuple(others))
 
@@ -156,7 +156,7 @@ class ReadyKernel(NamedTuple):
 
     @property
     def source(self) -> Supply:
-        """The source of the rows of all kernels."""
+        """The source from which the kernels take their rows."""
         return next((turn.supply for turn in self.turns if turn.supply is not NO_ROWS), NO_ROWS)
 
     @property
@@ -211,5 +211,5 @@ class Kernel(ABC):
         raise NotApplicable(f"{type(self).__name__} has no bounds of rows to be checked.")
 
     def summaries(self, target: Any, memories: list[np.ndarray]) -> dict[str, np.ndarray] | None:
-        """Summaries in the memories of the chains, if not all of a state is kept; otherwise None."""
+        """Return summaries of numbers that draws do not keep, from the chains' memories; None if there are none."""
         return None

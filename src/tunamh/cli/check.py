@@ -75,12 +75,24 @@ def _model(target: Any) -> None:
 
     model = target.formula
     print(f"response {model.response.told}; {target.n_rows:,} rows in use, {model.dropped:,} left out")
-    shown = ", ".join(model.side.names[:12]) + ", ..." * (len(model.side.names) > 12)
-    print(f"{model.side.dim:,} coefficients: {shown}")
+    names = _coefficients(target)
+    shown = ", ".join(names[:12]) + ", ..." * (len(names) > 12)
+    print(f"{len(names):,} coefficients: {shown}")
     for line in target.remarks():
         print(line)
     for one in target.groupings if isinstance(target, MixedModel) else ():
         print(f"group effects of {one.name}: {one.groups:,} groups")
+
+
+def _coefficients(target: Any) -> list[str]:
+    """Their names, in the order of a summary."""
+    from ..results.layout import COEFFICIENT, PREDICTOR, ROLE, layout_of
+
+    layout = layout_of(target, target.variables)
+    main = [one for one in layout.variables if one.attributes.get(ROLE) == COEFFICIENT]
+    return [
+        layout.names[int(column)] for one in main if PREDICTOR not in one.attributes for column in one.columns.ravel()
+    ]
 
 
 def _separation(target: Any) -> Any:

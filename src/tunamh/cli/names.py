@@ -21,6 +21,8 @@ _PRIOR = re.compile(r"\s*(?P<term>.+?)\s*=\s*(?P<law>\w+)\s*\((?P<numbers>[^()]*
 PRIORS = "'distance=normal(0, 1)'; laws are " + ", ".join(
     f"{law}({', '.join(kind.word_numbers)})" for law, kind in _LAWS.items()
 )
+PRIORS += "; of correlations 'correlation (x | g)=lkj(2)'"
+_NUMBERS = {**{law: kind.word_numbers for law, kind in _LAWS.items()}, "lkj": ("eta",)}
 
 
 def priors_named(texts: list[str]) -> dict[str, Any] | None:
@@ -28,17 +30,16 @@ def priors_named(texts: list[str]) -> dict[str, Any] | None:
     found: dict[str, Any] = {}
     for text in texts:
         match = _PRIOR.fullmatch(text)
-        if match is None or match["law"] not in _LAWS:
+        if match is None or match["law"] not in _NUMBERS:
             raise Refused(f"--prior {text!r} cannot be read: write it as {PRIORS}.")
-        kind = _LAWS[match["law"]]
-        names = kind.word_numbers
+        names = _NUMBERS[match["law"]]
         try:
             numbers = [float(one) for one in match["numbers"].split(",") if one.strip()]
         except ValueError:
             raise Refused(f"--prior {text!r}: {match['numbers']!r} are not numbers.") from None
         if len(numbers) != len(names):
             raise Refused(f"--prior {text!r}: {match['law']} takes {len(names)} numbers ({', '.join(names)}).")
-        found[match["term"]] = kind.of_numbers(*numbers)
+        found[match["term"]] = numbers[0] if match["law"] == "lkj" else _LAWS[match["law"]].of_numbers(*numbers)
     return found or None
 
 

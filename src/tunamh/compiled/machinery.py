@@ -102,7 +102,7 @@ class Part(types.WrapperAddressProtocol):
 
     @property
     def place(self) -> str | None:
-        """``module:name`` or `made_by`, by which other processes find it; None if they cannot."""
+        """The name by which other processes find the function (``module:name`` or `made_by`); None if they cannot."""
         if self.made_by is not None:
             return self.made_by
         plain = self._made_of[0]

@@ -18,6 +18,7 @@ from ..tables.columns import Factor
 from .coding import Block
 from .errors import FormulaError, listed
 from .evaluation import Values, as_factor, learned_calls, reference_of
+from .likely_factors import refuse_unlikely
 from .right_side import MOST_COLUMNS, RightSide
 from .syntax import Call, Name, label
 from .terms import Terms, term_label
@@ -81,7 +82,7 @@ def first_look(terms: Terms, values: Values) -> FirstLook:
     return FirstLook(levels, in_order, moments)
 
 
-def learned(terms: Terms, looks: Iterable[FirstLook], *, hide_intercept: bool = False) -> RightSide:
+def learned(terms: Terms, looks: Iterable[FirstLook], n_rows: int, *, hide_intercept: bool = False) -> RightSide:
     """The right side as far as one look at every block tells; cells are still to be found."""
     levels: dict[str, list[tuple[str, ...]]] = {}
     moments: dict[str, Moments] = {}
@@ -99,6 +100,7 @@ def learned(terms: Terms, looks: Iterable[FirstLook], *, hide_intercept: bool = 
                 f"{name}: its argument is {state['mean']:g} in every row, so that it says nothing: leave it out."
             )
     _refuse_single(joined)
+    refuse_unlikely(joined, atoms, n_rows)
     side = RightSide(terms, joined, states, hide_intercept=hide_intercept)
     _refuse_too_many(side)
     return side

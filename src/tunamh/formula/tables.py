@@ -194,7 +194,8 @@ def target_of_tables(
     if lost == tables.n_rows:
         raise FormulaError("every row has a missing value: no rows are left.")
     response, y = _response(asked, answers, family)
-    side = learned(asked.right, [answer.look for answer in answers], hide_intercept=hide_intercept)
+    looks, n_rows = [answer.look for answer in answers], tables.n_rows - lost
+    side = learned(asked.right, looks, n_rows, hide_intercept=hide_intercept)
     refuse_second_intercept(side)
     common: Learned = completed(side, tables.map(AskSecond(names, side), names))
     model = FormulaModel(asked.text, response, common.side, asked.right.offsets, (), {}, asked.beside, lost)

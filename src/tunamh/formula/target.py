@@ -35,7 +35,9 @@ from .terms import GroupTerm, Terms
 
 def learn_side(terms: Terms, rows: RowsOf, hide_intercept: bool = False) -> Learned:
     """From rows in memory: one block."""
-    side = learned_side(terms, [first_look(terms, rows.values({}))], hide_intercept=hide_intercept)
+    side = learned_side(
+        terms, [first_look(terms, rows.values({}))], rows.complete.n_rows, hide_intercept=hide_intercept
+    )
     return completed(side, [second_look(side, rows.values(side.states))])
 
 
@@ -184,7 +186,7 @@ def _without_redundant(target: Any, model: FormulaModel) -> Any:
     """Raise for columns that are sums of others in every row; what was found out about them stays with the target."""
     base = target.base if isinstance(target, MixedModel) else target
     _refuse_redundant(base, model)
-    if target is not base or base.observations is not base.given_rows:
+    if target is not base or base.observations is not base.user_rows:
         return target
     return base.knowing_columns()  # sampling asks for the same
 

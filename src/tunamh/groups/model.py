@@ -91,7 +91,7 @@ class MixedModel(GroupedParameters):
         given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed(groups)]
         given = in_order(X, given)
         base = GLM(X, y, family, prior=prior, **beside._asdict())
-        if base.given_rows.memory is not None:
+        if base.user_rows.memory is not None:
             raise NotApplicable(
                 "group effects need rows in memory in any order, and a source of your own gives them block by block: "
                 "give X and y as arrays, or columns of tunamh.open_rows by name."
@@ -100,8 +100,8 @@ class MixedModel(GroupedParameters):
         refuse(base, form)
         form = form if isinstance(form, Scale) else None  # what else there is, effects do not depend on
         self._set_up(base, groupings_of(base, given, unit(base, form)), form)
-        self._settle(given_family=base.given_family)
-        of_labels = base.given_family.of_labels and beside.trials is None
+        self._settle(user_family=base.user_family)
+        of_labels = base.user_family.of_labels and beside.trials is None
         if (form is not None or of_labels) and beside.weights is None:
             warn_of_single_rows(self.groupings)
         if keep_effects is not None:
@@ -151,19 +151,19 @@ class MixedModel(GroupedParameters):
     grouped: GroupedRows
     scale_priors: ScalePriors
     rows_of: GLM
-    given_family: Any
+    user_family: Any
     fingerprint_of_all_rows = True
 
     origin: dict[str, Any] | None = None
     """Where a target comes from, in plain values that are kept with its results."""
 
     def from_formula(self, formula: Any, kept_rows: np.ndarray | None = None) -> Self:
-        """The same model, which knows the formula that it was made from."""
+        """Return the same model, with the formula that it was made from."""
         return self._with(formula=formula, kept_rows=kept_rows)
 
     @property
     def seen_responses(self) -> SeenResponses | None:
-        return seen_responses(self.base.given_rows, self.formula, self.kept_rows, self.given_family)
+        return seen_responses(self.base.user_rows, self.formula, self.kept_rows, self.user_family)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
         """Return the same model, with a description of its data source (kept with the results)."""
@@ -204,7 +204,7 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def factor_records(self) -> list[np.ndarray]:
-        """All that a sweep reads of every factor; see `tunamh.groups.layout.FACTOR`."""
+        """For each factor, the vector of numbers that a sweep reads; `tunamh.groups.layout.FACTOR` lists its fields."""
         learned = self.learned
         if learned is None and "learned" not in self._facts:
             return self._by_laplace.factor_records  # made already, to find that nothing better can be learned
@@ -221,7 +221,7 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def factors(self) -> list[Any]:
-        """The same, field by field."""
+        """For each factor, the numbers that a sweep reads, by the names of their fields."""
         return [FACTOR.views(record) for record in self.factor_records]
 
     def _pack(self) -> np.ndarray | GatheredRows:
@@ -281,7 +281,7 @@ class MixedModel(GroupedParameters):
         return law_of_shared(self), SharedParameters(self)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Initial state: twice as wide as the Laplace approximation of coefficients and scales; effects given these."""
+        """Draw an initial state: coefficients and scales twice as wide as Laplace's, and effects given these."""
         state = np.empty(self.dim)
         p, scales_at, effects_at = self.p, self.p, self.p + self.m
         for k, (one, numbers) in enumerate(zip(self.groupings, self.factors, strict=True)):
@@ -318,4 +318,4 @@ class MixedModel(GroupedParameters):
 
     def __repr__(self) -> str:
         groups = ", ".join(f"{one.groups} groups of {one.name}" for one in self.groupings)
-        return f"MixedModel({self.n_rows} rows, {self.given_family!r}, {self.p} common parameters, {groups})"
+        return f"MixedModel({self.n_rows} rows, {self.user_family!r}, {self.p} common parameters, {groups})"

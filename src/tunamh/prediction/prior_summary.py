@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._arguments import explained, shown
+from ..capabilities import Examined, offers
 from ..errors import NotApplicable
 from ..groups import MixedModel
 from ..groups.grouping import Grouping
@@ -15,9 +16,11 @@ from ..priors.laws import Laws, ReadyIndependent
 from ..priors.mixtures import GROUPED, HORSESHOE, Mixture
 from ..priors.normal import Normal
 from ..results.layout import ROLE, Layout, layout_of
-from ..targets import GLM
 from ..targets.base import Target
 from .prior_draws import POSITIVE, PROBABILITIES
+
+if TYPE_CHECKING:
+    from ..targets import GLM
 
 
 @explained
@@ -50,7 +53,7 @@ def prior_summary(target: Any) -> Any:
     from ..results.table import SummaryTable
 
     base = target.base if isinstance(target, MixedModel) else target
-    if not isinstance(target, Target) or not isinstance(base, GLM):
+    if not isinstance(target, Target) or not offers(base, Examined):
         raise NotApplicable(f"prior_summary is for regressions: a GLM, a MixedModel or a formula, got {shown(target)}.")
     words = [*_coefficients(base), *_further(base)]
     groupings = target.groupings if isinstance(target, MixedModel) else []
@@ -101,7 +104,7 @@ def _mixed(words: list[str], mixture: Mixture) -> list[str]:
 
 def _further(base: GLM) -> list[str]:
     """Parameters of the family."""
-    known = base.given_family.responses is not None
+    known = base.user_family.responses is not None
     found: list[str] = []
     for extra, laws in zip(base.row_layout.extras, base.row_layout.laws, strict=True):
         if extra.labels is None and extra.name in PROBABILITIES and known:
@@ -122,7 +125,7 @@ def _correlations(one: Grouping) -> list[str]:
 
 def _notes(base: GLM, groupings: list[Grouping]) -> list[str]:
     found = []
-    if base.given_family.cutpoints_are_intercepts and base.given_family.parameter_prior("cutpoint") is None:
+    if base.user_family.cutpoints_are_intercepts and base.user_family.parameter_prior("cutpoint") is None:
         found.append("The prior of the cutpoints is for a typical row: means of numbers, reference levels of factors.")
     if base.recentred:
         found.append("In predictors=, the prior of an intercept is for a row whose columns have their means.")

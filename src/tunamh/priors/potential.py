@@ -57,7 +57,7 @@ class ReadyPrior(ABC):
 
     @property
     def heavy(self) -> np.ndarray:
-        """The coordinates with such heavy tails that chains rarely visit them if the data do not bound them."""
+        """The coordinates with such heavy tails that chains rarely reach the tails, if the data do not bound them."""
         return np.zeros_like(self.flat)
 
     @property

@@ -110,7 +110,7 @@ class AcrossModes(Proposal):
 
     @classmethod
     def of(cls, modes: list[Mode]) -> AcrossModes:
-        """Compute the shares from the Laplace estimates of the modes' masses; no share is too small to be visited."""
+        """Take Laplace's estimates of the modes' masses as shares; a very small share is raised, to be visited."""
         mass = np.exp([mode.log_mass - modes[0].log_mass for mode in modes])
         shares = np.maximum(mass / mass.sum(), _LEAST_WEIGHT / len(modes))
         metrics = [mode.posterior.metric() for mode in modes]

@@ -105,7 +105,7 @@ class Target(Value):
 
     @property
     def seen_responses(self) -> SeenResponses | None:
-        """Some of the responses, for results; None if there are none or they are not in memory."""
+        """A subsample of the responses, for the group ``observed_data`` of results. None if rows are not in memory."""
         return None
 
     several_modes: bool = False
@@ -230,16 +230,17 @@ class Target(Value):
 
     @cached_property
     def supply(self) -> Supply:
-        """Rows drawn by the law ``c_i / C``; where they are gathered, each chain has a supply of its own."""
+        """Rows drawn with probabilities ``c_i / C``. If rows are not all in memory, each chain has its own supply."""
         if self.gathered is not None:
             return GATHERED
         return random_access(self.rows, self._bound_column)
 
     @cached_property
     def precision_trace(self) -> float:
-        """``sum_i c_i^2 / temper`` plus the prior's: about the trace of the precision of a well specified posterior.
+        """``sum_i c_i^2 / temper`` plus the trace of the prior's precision: roughly the trace of the posterior's.
 
-        There the information equals the mean squared gradient, and ``c_i`` bounds the gradient of row ``i``.
+        If the model is right, the information equals the mean squared gradient, and ``c_i`` bounds the gradient of row
+        ``i``.
         """
         squares = float(np.dot(self.c, self.c)) if self.gathered is None else self.gathered.squares
         trace = squares / self.temper + float(self._prior.precision.sum())
@@ -385,7 +386,7 @@ class Target(Value):
         return None
 
     def why_own_kernel(self) -> str:
-        """What this kernel does, in words."""
+        """Say in words what the target's own kernel does."""
         return ""
 
     @property

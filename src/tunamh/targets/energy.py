@@ -160,7 +160,7 @@ class EnergyTarget(Target):
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> TaylorTarget:
-        """The remainders with the general bounds of spec 5a and Euclidean distances."""
+        """Return the target with its Taylor part in closed form; bounds of the remainders are those of spec 5a."""
         c, width = self._lipschitz[order - 1], self._width
         if original_bounds:
             raise NotApplicable("original_bounds are known for regressions only")

@@ -148,9 +148,9 @@ class Cloglog(LinearInLabel):
         return Suprema(*(np.where(y < 1, np.inf, most) for most in HIT_SUPREMA))
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' is monotone. For f'' and f''' it is the sum of the suprema of the two parts: an upper bound.
+        """f' is monotone. The suprema of f'' and f''' are at most the sums of the suprema of the two parts.
 
-        For labels 0 and 1 it is exact, because they have only one part.
+        For labels 0 and 1 the sums are exact, because these labels have only one part.
         """
         wide = widened(eta, radius)
         low, high = eta - wide, eta + wide

@@ -40,5 +40,5 @@ class Exponential(GammaLikelihood, Family):
         return OfMean(self.link.mean, lambda m, p: stats.expon(scale=m))
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Of ``log y``, which is ``eta`` plus a Gumbel error."""
+        """The variance of ``log y``, which is ``eta`` plus a Gumbel error."""
         return np.pi**2 / 6

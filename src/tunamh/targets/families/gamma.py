@@ -62,7 +62,7 @@ class Gamma(BaseFamily):
         return OfMean(self.link.mean, lambda m, p: stats.gamma(p["shape"], scale=m / p["shape"]))
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Of ``log y``: the trigamma function of the shape."""
+        """The variance of ``log y``: the trigamma function of the shape."""
         from scipy.special import polygamma
 
         return polygamma(1, p["shape"])

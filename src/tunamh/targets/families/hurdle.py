@@ -93,9 +93,11 @@ class HurdlePoisson(TwoPartLikelihood):
 
 @dataclass(frozen=True)
 class Hurdle(TwoPartFamily):
-    """Positive with probability ``positive``, and then a count above zero: ``Hurdle(Poisson())``.
+    """Counts that are positive with probability ``positive``, otherwise zero: ``Hurdle(Poisson())``.
 
-    As `ZeroInflated`, with the parameter ``positive``.
+    Positive counts have the distribution of the other family, given that they are not zero. One probability for all
+    rows has a uniform prior. With ``predictors={"positive": Z}`` its logit is ``z.gamma``; the prior of ``gamma`` is
+    ``positive``, or ``Normal(scale=2.5)``.
     """
 
     counts: Any

@@ -95,6 +95,6 @@ class Probit(LabelFamily):
         return nearby(self, y, eta, radius, (), (), (((2 * y - 1) * _PROBIT_THIRD_AT, _PROBIT_THIRD),))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """From f''' at its peak and at the ends of the interval (`second_order_near`)."""
+        """The largest ``|f'''|`` in the interval is at the peak of ``|f'''|`` or at an end (`second_order_near`)."""
         peaks = (((2 * y - 1) * _PROBIT_THIRD_AT, _PROBIT_THIRD),)
         return second_order_near(lambda at: self.derivatives(at, y), eta, radius, peaks, _PROBIT_THIRD)

@@ -124,7 +124,7 @@ class StudentT(ResidualFamily):
         return [(y + step, self._third_at(t)) for step, t in steps]
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """From f''' at its peaks and at the ends of the interval (`second_order_near`)."""
+        """The largest ``|f'''|`` in the interval is at a peak of ``|f'''|`` or at an end (`second_order_near`)."""
         most = self._third_at(_NEAR_PEAK)
         return second_order_near(lambda at: self.derivatives(at, y), eta, radius, self._third_peaks(y), most)
 

@@ -48,7 +48,7 @@ class Weibull(CensoredFamily):
         return WeibullTimes()
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Of ``log y``, which is ``eta`` plus a Gumbel error divided by the shape."""
+        """The variance of ``log y``. It is ``eta`` plus a Gumbel error that is divided by the shape."""
         return np.pi**2 / 6 / np.square(p["shape"])
 
 

@@ -65,6 +65,17 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_further_processes():
+    """Workers of the suite keep all cores busy: processes that compile beside them repeat what parts have in common."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tunamh.compiled.ahead.usable_cores", lambda: 1)
+        yield
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20201206)

@@ -257,7 +257,8 @@ def test_summaries_warnings_and_lines_have_the_names(grouped, capsys, monkeypatc
     rows = ["Intercept", "x", "a[q]", "a[r]", "x:a[q]", "x:a[r]", "sigma", "1|g_sigma", "x|g_sigma", "1,x|g_corr"]
     assert table.index.tolist() == rows
     assert table.attrs["notes"][0] == (
-        '8 group effects are left out: tunamh.summary(posterior, var_names=["1|g", "x|g"]) shows them.'
+        '8 group effects are left out: tunamh.summary(posterior, var_names=["1|g", "x|g"]) shows them, '
+        "tunamh.group_effects(posterior) ranks them."
     )
     assert tunamh.summary(grouped, var_names=["x|g"]).index.tolist() == [f"x|g[g{k}]" for k in (1, 2, 3, 4)]
     monkeypatch.delenv("CI", raising=False)

@@ -1,9 +1,9 @@
 """Reference draws that are kept in a file, so that the short form need not make them.
 
-    python tests/invariance/kept_draws.py
+    python tests/invariance/kept_draws.py [--all]
 
-makes them anew, in some minutes: after a change of a posterior of the short form (`problems`, `families`), or of how
-reference draws are made (`harness.reference_normals`).
+makes those that are missing or of another posterior than that of today (`problems`, `families`), or all of them, in
+some minutes: after a change of how reference draws are made (`harness.reference_normals`).
 
 What is kept are the standard normals that parameters are functions of, in steps of 1/24. A reader adds a uniform
 number of the size of such a step, and makes some Metropolis-Hastings steps more: they leave the posterior as it is, and
@@ -30,12 +30,15 @@ _STEPS = 20
 
 
 def seed_of(problem: Any) -> list[int]:
-    """Every posterior has its own."""
+    """Every posterior has its own; those in the file keep theirs, whatever is put before them."""
     from families import FAMILIES
 
     from problems import STRUCTURES
 
-    return [list(STRUCTURES).index(problem.where), list(FAMILIES).index(problem.name)]
+    kept = read().get(_name(problem) + " | seed")
+    return (
+        [list(STRUCTURES).index(problem.where), list(FAMILIES).index(problem.name)] if kept is None else kept.tolist()
+    )
 
 
 def made(problem: Any) -> np.ndarray:
@@ -59,11 +62,13 @@ def kept_draws(problem: Any) -> np.ndarray | None:
 def is_that_of(problem: Any) -> bool:
     """Whether the draws in the file are those of this posterior."""
     kept, here = read().get(_name(problem) + " | values"), _values(problem)
-    return kept is not None and kept.shape == here.shape and np.allclose(kept, here, rtol=1e-9, atol=1e-9)
+    return kept is not None and kept.shape == here.shape and np.allclose(kept, here, rtol=1e-6, atol=1e-6)
 
 
 @cache
 def read() -> dict[str, np.ndarray]:
+    if not FILE.exists():
+        return {}
     with np.load(FILE) as file:
         return dict(file)
 
@@ -82,11 +87,15 @@ def main() -> None:
     from problems import Problem
     from run import short_form
 
-    found = {}
+    found: dict[str, np.ndarray] = {}
     for where, name, _ in short_form():
         problem = Problem(name, where)
-        print(_name(problem), flush=True)
-        found[_name(problem)], found[_name(problem) + " | values"] = made(problem), _values(problem)
+        key, again = _name(problem), "--all" in sys.argv or not is_that_of(problem)
+        if again:
+            print(key, flush=True)
+        found[key] = made(problem) if again else read()[key]
+        found[f"{key} | values"] = _values(problem) if again else read()[f"{key} | values"]
+        found[f"{key} | seed"] = np.array(seed_of(problem))
     np.savez_compressed(FILE, **found)
 
 

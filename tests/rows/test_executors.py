@@ -277,13 +277,13 @@ def test_an_executor_that_never_answers_does_not_outlive_the_time(path, monkeypa
     target = tunamh.LogisticRegression(tunamh.open_rows(path, executor=pool, memory="1MiB")[COLUMNS], y="late")
     settings = {"draws": 300, "tune": 100, "chains": 2, "rng": 1, **STEPS}
     monkeypatch.setattr("tunamh.sampling.clock.Clock.over", property(lambda clock: over.is_set()))
-    ended, pool.spoil = session.ended, silent
+    assemble, pool.spoil = session.assemble_result, silent
 
     def from_now_on(*arguments):
         pool.after = 0
-        return ended(*arguments)
+        return assemble(*arguments)
 
-    monkeypatch.setattr(session, "ended", from_now_on)
+    monkeypatch.setattr(session, "assemble_result", from_now_on)
     found = tunamh.sample(target, max_seconds=1e6, **settings)
     assert over.is_set()
     assert found.posterior.sizes["draw"] == 300

@@ -144,7 +144,7 @@ def kept_marginals(name: str, ready: Ready, *, jacobian: bool = True) -> Margina
 def is_that_of(name: str, ready: Ready, *, jacobian: bool = True) -> bool:
     """Whether the numbers in the file are those of this density."""
     kept, here = read().get(_key(name, jacobian)), _values(ready, jacobian)
-    return kept is not None and len(kept["values"]) == len(here) and np.allclose(kept["values"], here, rtol=1e-9)
+    return kept is not None and len(kept["values"]) == len(here) and np.allclose(kept["values"], here, rtol=1e-6)
 
 
 @cache

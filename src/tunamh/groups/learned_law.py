@@ -29,7 +29,7 @@ from ..process.stages import announce
 from ..rows.supply import open_stream
 from .centre import Centre
 from .common_gaussian import STEP
-from .quadratic import convex_factors, inverses, positive, precision_at
+from .quadratic import convex_factors, inverses, log_determinants, positive, precision_at, roots, solved
 from .scale_table import WIDE
 from .sums import DataSums, Point
 from .sweep import EFFECTS_ALONE, Sweep
@@ -166,23 +166,23 @@ class FactorOfGroups:
         P = self.convex + precision_at(self.one, at.scales[self.f])[0]
         b = at.common - self.model.centre.at.common
         right = np.einsum("gab,gb->ga", self.convex, self.factor.mode) - kappa - self.of.cross @ b
-        return P, np.linalg.solve(P, right[:, :, None])[:, :, 0]
+        return P, solved(P, right[:, :, None])[:, :, 0]
 
     def standardised(self, at: At, effects: list[np.ndarray]) -> np.ndarray:
         """``eps``."""
         P, mean = self.placed(at, self.kappa(effects))
-        return np.einsum("gba,gb->ga", np.linalg.cholesky(P), effects[self.f] - mean)
+        return np.einsum("gba,gb->ga", roots(P), effects[self.f] - mean)
 
     def effects_at(self, at: At, kappa: np.ndarray, eps: np.ndarray) -> np.ndarray:
         P, mean = self.placed(at, kappa)
-        v = mean + np.linalg.solve(np.swapaxes(np.linalg.cholesky(P), 1, 2), eps[:, :, None])[:, :, 0]
+        v = mean + solved(np.swapaxes(roots(P), 1, 2), eps[:, :, None])[:, :, 0]
         return v * self._free
 
     def _closed(self, at: At, v: np.ndarray) -> float:
         """What is not said by rows, up to a constant: the effects' prior, volumes, and the scales' prior."""
         Q, logdet = precision_at(self.one, at.scales[self.f])
         free = self.one.free
-        volumes = 0.5 * np.linalg.slogdet(self.convex[free] + Q)[1].sum() + 0.5 * free.sum() * logdet
+        volumes = 0.5 * log_determinants(self.convex[free] + Q).sum() + 0.5 * free.sum() * logdet
         own = 0.5 * float(np.einsum("ga,ab,gb->", v, Q, v)) + float(volumes)
         return own + self.priors.energy(self.f, at.scales[self.f], at.common)
 
@@ -214,7 +214,7 @@ class FactorOfGroups:
     def _along(self, at: At) -> np.ndarray:
         """How effects follow common parameters, ``eps`` kept: ``-P^-1 h``."""
         P = self.convex + precision_at(self.one, at.scales[self.f])[0]
-        return -np.linalg.solve(P, self.of.cross) * self._free[:, :, None]
+        return -solved(P, self.of.cross) * self._free[:, :, None]
 
     def _slope_in_tau(self, at: At) -> float:
         """Scales as a user knows them have one over the errors' scale in them."""
@@ -241,7 +241,9 @@ class FactorOfGroups:
         return 0.5 * (found + found.T)
 
     def followed(self, effects: list[np.ndarray]) -> np.ndarray:
-        """``J0``, as `tunamh.groups.shift.fill_quadratic_shift` has it in a sweep."""
+        """``J0``, as `tunamh.groups.shift.fill_learned_shift` has it in a sweep; nothing without other factors."""
+        if len(effects) == 1:
+            return np.zeros(len(self.factor.prior_gradient))
         centre, factor, kappa = self.model.centre, self.factor, self.kappa(effects)
         at = At(centre.at.common, list(centre.scales))
         found = factor.prior_gradient.copy()

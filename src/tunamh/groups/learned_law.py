@@ -29,8 +29,8 @@ from ..process.stages import announce
 from ..rows.supply import open_stream
 from .centre import Centre
 from .common_gaussian import STEP
+from .layout import SCALE_TABLE
 from .quadratic import convex_factors, inverses, log_determinants, positive, precision_at, roots, solved
-from .scale_table import WIDE
 from .sums import DataSums, Point
 from .sweep import EFFECTS_ALONE, Sweep
 
@@ -69,16 +69,13 @@ def learned_law(model: Any) -> LearnedLaw | None:
 
 
 def _may_learn(model: Any) -> bool:
-    """Rows that say more than a quadratic does, a factor of many groups, and scales that are known well."""
+    """Rows that say more than a quadratic does, a factor of many groups, and no scale that has a table."""
     if any(one.known is not None for one in model.groupings) and model.scale_priors.tau_at >= 0:
         return False
     if max(one.free.sum() for one in model.groupings) < _LEAST_GROUPS:
         return False
-    for one, factor in zip(model.groupings, model.factors, strict=True):
-        widths = np.linalg.norm(factor.root, axis=1)[model.p : model.p + one.q * (one.known is None)]
-        if not (factor.bound_total.sum() > 0 and ((widths <= WIDE).all() or len(model.groupings) > 1)):
-            return False
-    return True
+    tabled = any(SCALE_TABLE.views(factor.scale_table, p=model.p).cells for factor in model.factors)
+    return not tabled and all(factor.bound_total.sum() > 0 for factor in model.factors)
 
 
 class At(NamedTuple):

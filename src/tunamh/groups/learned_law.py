@@ -29,8 +29,8 @@ from ..process.stages import announce
 from ..rows.supply import open_stream
 from .centre import Centre
 from .common_gaussian import STEP
-from .quadratic import convex_factors, inverses, positive, precision_at
-from .scale_table import WIDE
+from .layout import SCALE_TABLE
+from .quadratic import convex_factors, inverses, log_determinants, positive, precision_at, roots, solved
 from .sums import DataSums, Point
 from .sweep import EFFECTS_ALONE, Sweep
 
@@ -69,16 +69,13 @@ def learned_law(model: Any) -> LearnedLaw | None:
 
 
 def _may_learn(model: Any) -> bool:
-    """Rows that say more than a quadratic does, a factor of many groups, and scales that are known well."""
+    """Rows that say more than a quadratic does, a factor of many groups, and no scale that has a table."""
     if any(one.known is not None for one in model.groupings) and model.scale_priors.tau_at >= 0:
         return False
     if max(one.free.sum() for one in model.groupings) < _LEAST_GROUPS:
         return False
-    for one, factor in zip(model.groupings, model.factors, strict=True):
-        widths = np.linalg.norm(factor.root, axis=1)[model.p : model.p + one.q * (one.known is None)]
-        if not (factor.bound_total.sum() > 0 and ((widths <= WIDE).all() or len(model.groupings) > 1)):
-            return False
-    return True
+    tabled = any(SCALE_TABLE.views(factor.scale_table, p=model.p).cells for factor in model.factors)
+    return not tabled and all(factor.bound_total.sum() > 0 for factor in model.factors)
 
 
 class At(NamedTuple):
@@ -166,23 +163,23 @@ class FactorOfGroups:
         P = self.convex + precision_at(self.one, at.scales[self.f])[0]
         b = at.common - self.model.centre.at.common
         right = np.einsum("gab,gb->ga", self.convex, self.factor.mode) - kappa - self.of.cross @ b
-        return P, np.linalg.solve(P, right[:, :, None])[:, :, 0]
+        return P, solved(P, right[:, :, None])[:, :, 0]
 
     def standardised(self, at: At, effects: list[np.ndarray]) -> np.ndarray:
         """``eps``."""
         P, mean = self.placed(at, self.kappa(effects))
-        return np.einsum("gba,gb->ga", np.linalg.cholesky(P), effects[self.f] - mean)
+        return np.einsum("gba,gb->ga", roots(P), effects[self.f] - mean)
 
     def effects_at(self, at: At, kappa: np.ndarray, eps: np.ndarray) -> np.ndarray:
         P, mean = self.placed(at, kappa)
-        v = mean + np.linalg.solve(np.swapaxes(np.linalg.cholesky(P), 1, 2), eps[:, :, None])[:, :, 0]
+        v = mean + solved(np.swapaxes(roots(P), 1, 2), eps[:, :, None])[:, :, 0]
         return v * self._free
 
     def _closed(self, at: At, v: np.ndarray) -> float:
         """What is not said by rows, up to a constant: the effects' prior, volumes, and the scales' prior."""
         Q, logdet = precision_at(self.one, at.scales[self.f])
         free = self.one.free
-        volumes = 0.5 * np.linalg.slogdet(self.convex[free] + Q)[1].sum() + 0.5 * free.sum() * logdet
+        volumes = 0.5 * log_determinants(self.convex[free] + Q).sum() + 0.5 * free.sum() * logdet
         own = 0.5 * float(np.einsum("ga,ab,gb->", v, Q, v)) + float(volumes)
         return own + self.priors.energy(self.f, at.scales[self.f], at.common)
 
@@ -214,7 +211,7 @@ class FactorOfGroups:
     def _along(self, at: At) -> np.ndarray:
         """How effects follow common parameters, ``eps`` kept: ``-P^-1 h``."""
         P = self.convex + precision_at(self.one, at.scales[self.f])[0]
-        return -np.linalg.solve(P, self.of.cross) * self._free[:, :, None]
+        return -solved(P, self.of.cross) * self._free[:, :, None]
 
     def _slope_in_tau(self, at: At) -> float:
         """Scales as a user knows them have one over the errors' scale in them."""
@@ -241,7 +238,9 @@ class FactorOfGroups:
         return 0.5 * (found + found.T)
 
     def followed(self, effects: list[np.ndarray]) -> np.ndarray:
-        """``J0``, as `tunamh.groups.shift.fill_quadratic_shift` has it in a sweep."""
+        """``J0``, as `tunamh.groups.shift.fill_learned_shift` has it in a sweep; nothing without other factors."""
+        if len(effects) == 1:
+            return np.zeros(len(self.factor.prior_gradient))
         centre, factor, kappa = self.model.centre, self.factor, self.kappa(effects)
         at = At(centre.at.common, list(centre.scales))
         found = factor.prior_gradient.copy()

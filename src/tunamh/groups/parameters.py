@@ -34,7 +34,12 @@ class GroupedParameters(Target):
                 scales.append(np.exp(own[..., : one.q]) / tau)
                 related.append(correlations(own, one.q))
             at += one.scales
-        return np.concatenate([*parts, *scales, *related, points[..., at:] / tau], axis=-1)
+        parts += [*scales, *related]
+        first = sum(part.shape[-1] for part in parts)
+        found = np.empty((*points.shape[:-1], first + points.shape[-1] - at))
+        np.concatenate(parts, axis=-1, out=found[..., :first])
+        np.divide(points[..., at:], tau, out=found[..., first:])  # most of the numbers: written once
+        return found
 
     def to_chain(self, point: np.ndarray) -> np.ndarray:
         """Of theta, the family's parameters, scales, correlations and effects, in this order."""

@@ -179,6 +179,7 @@ _HERE: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("allow_new_levels", "sample_new_groups", "allow_new_re"), ('new_levels="draw"',)),
     **dict.fromkeys(("newdata", "data"), ("new_data=",)),
     **dict.fromkeys(("probs", "ci_prob"), ("quantiles=",)),
+    **dict.fromkeys(("prob", "level", "hdi_prob"), ("ci_prob=", "quantiles=")),
     **dict.fromkeys(("type",), ("kind=",)),
     **dict.fromkeys(("priors",), ("prior=",)),
     **dict.fromkeys(("sigma", "sd", "std", "s"), ("scale=", "sds=")),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import flag
+from .._arguments import explained, flag
 from ..tables.libraries import listed
 from .factors import Effects, GroupedResult
 from .group_effects import Statistics, chosen_effects, interval_probability, statistics, with_coefficient
@@ -17,6 +17,7 @@ _LONG = 28  # characters of a name
 _CLEAR, _UNCLEAR = "#14657f", "#98a5ab"
 
 
+@explained
 def plot_group_effects(
     posterior: Any,
     group: str | None = None,

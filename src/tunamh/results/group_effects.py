@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import flag, number_between, shown
+from .._arguments import explained, flag, number_between, shown
 from ..errors import NotApplicable
 from ..tables.libraries import listed
 from .factors import Effects, GroupedResult
@@ -19,6 +19,7 @@ _MOST_RANKED = 40_000_000  # numbers, of which ranks are computed; of more, draw
 _FEWEST_RANKED = 200  # draws
 
 
+@explained
 def group_effects(
     posterior: Any,
     group: str | None = None,

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._arguments import explained
 from ..targets.families.base import Responses
 from .factors import Covariance, GroupedResult
 from .group_effects import decimals_of, interval_names, interval_probability
@@ -35,6 +36,7 @@ class Quantity(NamedTuple):
     draws: np.ndarray
 
 
+@explained
 def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
     """Return a table of how much groups differ: standard deviations, correlations and shares of variance (ICC).
 

@@ -31,10 +31,10 @@ demo: $(VENV)/installed
 	$(BIN)/tunamh demo
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-fast: $(VENV)/installed
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 exactness: $(VENV)/installed
 	$(BIN)/python tests/invariance/run.py --points 3000 --processes 2 --defects --page docs/exact.md

@@ -2,9 +2,11 @@
 
     python benchmarks/first_minute.py [--out benchmarks/results]
 
-Each call runs in a process of its own with an empty cache of compiled code, then once more with the cache it left.
-Seconds are the processor's, of the thread that compiles: a function's own, without those of functions that it made
-Numba compile on the way.
+Each call runs in a process of its own with an empty cache of compiled code: first with one process that compiles, then
+once more with the cache that it left, and then, with another empty cache, with as many processes as `sample` takes.
+Seconds of the first are the processor's; those of a function are its own, without those of functions that it made Numba
+compile on the way. Seconds of the last are the clock's, and mean little on a busy machine: its load is told. At the end
+stands ``tunamh compile``, the clock's seconds and those of all its processes.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from common import HERE, RESULTS, machine, print_table, write_json
@@ -31,7 +34,11 @@ warnings.simplefilter("ignore")
 began = time.perf_counter(), time.process_time()
 import numpy as np
 import tunamh
+from tunamh.compiled import ahead
 from numba.core import event
+
+if ALONE:
+    ahead.usable_cores = lambda: 1
 
 spent, stack = {}, []
 
@@ -65,11 +72,36 @@ print(json.dumps({
 """
 
 
-def run(target: str, folder: str) -> dict:
+def environment(folder: str) -> dict[str, str]:
+    """That of a process whose compiled code is kept there."""
+    return os.environ | {"NUMBA_CACHE_DIR": folder, "PYTHONPATH": str(HERE.parent / "src")}
+
+
+def run(target: str, folder: str, *, alone: bool) -> dict:
     """One call in a process of its own; clock and processor seconds, and what was compiled."""
-    environment = os.environ | {"NUMBA_CACHE_DIR": folder, "PYTHONPATH": str(HERE.parent / "src")}
-    command = [sys.executable, "-c", WORKER.replace("TARGET", target)]
-    return json.loads(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
+    command = [sys.executable, "-c", WORKER.replace("TARGET", target).replace("ALONE", str(alone))]
+    load = os.getloadavg()[0]
+    done = subprocess.run(command, env=environment(folder), check=True, capture_output=True, text=True)
+    return json.loads(done.stdout) | {"load": load}
+
+
+def calls_of(target: str) -> dict:
+    """The first call by one process, the next one, and a first call by all processes."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as another:
+        first, again = run(target, folder, alone=True), run(target, folder, alone=True)
+        together = run(target, another, alone=False)
+    return {"first": first, "again": again, "together": {name: together[name] for name in ("call", "load")}}
+
+
+def command() -> dict:
+    """``tunamh compile logistic groups``, into an empty cache."""
+    load, before, began = os.getloadavg()[0], os.times(), time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        call = [sys.executable, "-m", "tunamh", "compile", "logistic", "groups"]
+        subprocess.run(call, env=environment(folder), check=True, stdout=subprocess.DEVNULL)
+    after, clock = os.times(), time.perf_counter() - began
+    processor = sum(getattr(after, name) - getattr(before, name) for name in ("children_user", "children_system"))
+    return {"clock": clock, "processor": processor, "load": load}
 
 
 def main() -> None:
@@ -81,16 +113,23 @@ def main() -> None:
     for name, target in TARGETS.items():
         if options.only is not None and options.only != name:
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            figures[name] = {"first": run(target, folder), "again": run(target, folder)}
-        found = figures[name]["first"]
+        figures[name] = calls_of(target)
+        found, together = figures[name]["first"], figures[name]["together"]
         rows = [[f, f"{own:.2f}", str(times)] for f, (own, times) in list(found["functions"].items())[:25]]
         compiling = sum(own for own, _ in found["functions"].values())
         again = figures[name]["again"]["call"]
         title = f"{name}: first call {found['call'][1]:.1f} s of the processor, {compiling:.1f} of them compiling"
-        print_table(f"{title}; again {again[1]:.1f}", ["function", "own seconds", "times"], rows)
+        clock = f"by the clock {together['call'][0]:.1f} s on {os.cpu_count()} cores (load {together['load']:.1f})"
+        print_table(f"{title}; again {again[1]:.1f}; {clock}", ["function", "own seconds", "times"], rows)
     if options.only is None:
-        write_json(options.out / "first_minute.json", {"machine": machine(), "figures": figures})
+        compiled = command()
+        print(
+            "tunamh compile logistic groups: {clock:.1f} s, processor {processor:.1f} s, load {load:.1f}".format(
+                **compiled
+            )
+        )
+        found = {"machine": machine(), "figures": figures, "command": compiled}
+        write_json(options.out / "first_minute.json", found)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 # Executed pages: each in a kernel of its own, from fixed seeds; an error in one ends the build.
 nb_execution_mode = "force"
-nb_execution_timeout = 300
+nb_execution_timeout = 3600  # of a cell that hangs; a busy machine with nothing compiled yet takes minutes
 nb_execution_raise_on_error = True
 nb_output_stderr = "remove"  # progress
 nb_merge_streams = True

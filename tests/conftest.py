@@ -7,6 +7,10 @@ import signal
 from pathlib import Path
 
 os.environ.setdefault("CI", "true")  # no progress bars
+# One thread of BLAS, as the library takes: threads of many processes that wait for each other take four times as long
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
@@ -19,26 +23,39 @@ _SLOW = (
     "groups/",
     "exact/test_compiled.py",
     "estimators/",
+    "laplace/",
     "store/test_store_kills.py",
     "store/test_store.py",
     "process/test_process.py",
+    "chains/test_guard.py",
     "compiled/test_cache.py",
     "compiled/test_ahead.py",
+    "compiled/test_users.py",
     "cli/",
     "docs/",
     "paper/",
+    "priors/test_priors.py",
     "report/test_report_browser.py",
     "results/test_until.py",
     "rows/test_executors.py",
     "rows/test_open_rows.py",
+    "rows/test_pool.py",
+    "targets/test_control.py",
     "targets/test_kinks.py",
+    "targets/test_mixtures.py",
+    "targets/test_models_api.py",
+    "targets/test_search.py",
     "targets/test_two_predictors.py",
     "trajectories/",
+    "test_extend.py",
     "test_golden.py",
     "test_golden_texts.py",
     "test_new_parts.py",
 )
-"""Tests of statistics, of many models, or in processes of their own: ``make test-fast`` leaves them out."""
+"""Tests of statistics, of many models, of functions that are compiled for them, or in processes of their own.
+
+``make test-fast`` leaves them out.
+"""
 
 
 def pytest_collection_modifyitems(items):

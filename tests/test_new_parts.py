@@ -27,13 +27,10 @@ import numpy as np
 
 from ...compiled import FamilyEnergy, FamilyRise, part
 from ...compiled.vector import softplus, softplus_rise
-from .base import Family, Responses
-from .intervals import nearby
+from .counts import CountFamily
+from .intervals import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, nearby, sigmoids
 from .likelihood import Suprema
-from .links import LOG
-from .response_checks import check_counts
 from .responses import ResponseDistribution
-from .sigmoid import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, sigmoids
 
 
 @part(FamilyEnergy)
@@ -49,20 +46,11 @@ def _rise(n, eta, eta_prop, y, hyper, out):
 
 
 @dataclass(frozen=True)
-class Geometric(Family):
+class Geometric(CountFamily):
     """``f = (1 + y) log(1 + e^eta) - y eta``: mean ``e^eta``."""
 
-    responses = Responses.COUNTS
     word = "geometric"
-    link = LOG
     energy, rise = _energy, _rise
-    convex = True
-
-    def check(self, y):
-        check_counts(y)
-
-    def rises(self, y):
-        return np.ones(y.shape, bool), y > 0
 
     def derivatives(self, eta, y):
         p, q = sigmoids(eta)

@@ -101,21 +101,26 @@ def test_mh_rejects_counts_whose_mean_overflows(rng):
     assert (tree.posterior["theta"].values == 0.0).all()  # steps of hundreds of predictors, up or down: none is likely
 
 
-@pytest.mark.parametrize("other", [np.nan, -np.inf])
+_ZERO, _INFINITE, _NAN, _MINUS_INFINITE = range(4)
+
+
+@numba.njit
+def by_code(theta, row):
+    """Beyond 0.3 what the row's code says, else 0."""
+    if theta[0] <= 0.3 or row[0] == _ZERO:
+        return 0.0
+    return np.inf if row[0] == _INFINITE else np.nan if row[0] == _NAN else -np.inf
+
+
+@pytest.mark.parametrize(("other", "code"), [(np.nan, _NAN), (-np.inf, _MINUS_INFINITE)])
 @pytest.mark.parametrize("at", [1, 299])
-def test_mh_takes_no_nan_for_an_infinite_energy(other, at):
+def test_mh_takes_no_nan_for_an_infinite_energy(other, code, at):
     """In the same block of rows and in a later one: row 0 is +infinity beyond 0.3, one other is no energy at all."""
-    rows = np.arange(300.0)
-
-    @numba.njit
-    def energy(theta, row):
-        if theta[0] > 0.3 and row[0] == 0.0:
-            return np.inf
-        return other if theta[0] > 0.3 and row[0] == at else 0.0
-
+    rows = np.zeros(300)
+    rows[0], rows[at] = _INFINITE, code
     settings = {"test": MH(), "proposal": RandomWalk(0.3), "tune": 0, "chains": 1, "rng": 1, "init": [0.0]}
     with pytest.raises(NonFiniteEnergy, match=f"row {at} .*{other}") as caught:
-        sample(EnergyTarget(energy, rows, np.inf, dim=1), **settings)
+        sample(EnergyTarget(by_code, rows, np.inf, dim=1), **settings)
     assert caught.value.row == at
 
 

@@ -33,7 +33,7 @@ cache._SHIPPED = Path(sys.argv[1])
 import numpy as np, tunamh
 X = np.random.default_rng(0).standard_normal((2000, 4))
 y = X[:, 0] + X[:, 1] > np.random.default_rng(1).standard_normal(2000)
-tunamh.sample(tunamh.LogisticRegression(X, y), draws=50, tune=50, rng=1, progressbar=False)
+tunamh.sample(tunamh.LogisticRegression(X, y), draws=200, tune=50, rng=1, progressbar=False)
 print(*cache.folder().glob("*.nbc"))
 """
 

@@ -38,7 +38,7 @@ def run(tmp_path):
     def start(code):
         code = f"from mine import *\nfrom tunamh.compiled.ahead import *\n{code}"
         return subprocess.run(
-            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True, timeout=300
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True, timeout=3600
         ).stdout.split()
 
     return start

@@ -49,7 +49,7 @@ def test_models_and_their_blocks():
     names = run_blocks((DOCS / "models.md").read_text())
     assert names["model"].variables[1] == ("scale", None)
     assert abs(float(names["grouped"].posterior["group_scale"].mean()) - 0.5) < 0.08
-    assert "TweedieFamily" in repr(names["own"].given_family) or "tweedie" in repr(names["own"].given_family)
+    assert "TweedieFamily" in repr(names["own"].user_family) or "tweedie" in repr(names["own"].user_family)
     assert names["walk"].posterior["theta"].shape == (4, 5000, 5)
 
 

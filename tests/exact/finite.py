@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from scipy import special, stats
 
@@ -34,9 +36,13 @@ def neighbour_problem(seed: int, *, tight: bool, scale: float = 0.4) -> tuple[Fi
 
 
 def table_prior(log_prior: np.ndarray):
-    import numba
+    """A prior by its logarithm at every state; compiled once for a table."""
+    return _table_prior(tuple(float(v) for v in log_prior))
 
-    values = tuple(float(v) for v in log_prior)
+
+@cache
+def _table_prior(values: tuple[float, ...]):
+    import numba
 
     @numba.njit
     def prior(theta):

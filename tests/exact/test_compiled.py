@@ -1,5 +1,7 @@
 """The compiled code held to the enumerated probabilities by frequency."""
 
+from functools import cache
+
 import numba
 import numpy as np
 import pytest
@@ -100,6 +102,13 @@ def point_proposal(points, q):
     return propose
 
 
+@cache
+def three_classes():
+    """One of them for all tests: a proposal is compiled for every function anew."""
+    problem, target, points, _ = softmax_problem(2)
+    return problem, target, points, point_proposal(points, problem.proposal)
+
+
 @pytest.mark.parametrize(
     "test",
     [
@@ -112,8 +121,7 @@ def point_proposal(points, q):
     ids=repr,
 )
 def test_classes_expanded_to_the_second_order_move_as_often_as_enumerated(test):
-    problem, target, points, _ = softmax_problem(2)
-    propose = point_proposal(points, problem.proposal)
+    problem, target, points, propose = three_classes()
     tree = tunamh.sample(target, test=test, proposal=propose, init=points[0], draws=STEPS, tune=0, chains=1, rng=3)
     states = np.argmin(np.abs(tree.posterior["theta"].values[0, :, :1] - points[:, 0]), axis=1)
     scores = transition_scores(states, transition_matrix(problem, test))
@@ -152,6 +160,15 @@ def few_rungs(seed, *, white):
 FURTHER = {"ordinal": (ordinal_problem, 1), "Student-t": (student_problem, 1), "Poisson": (few_rungs, 1)}
 
 
+@cache
+def further(name, white):
+    """One of each for all tests, as `three_classes`."""
+    make, seed = FURTHER[name]
+    problem, target, points, _ = make(seed, white=white)
+    states = np.array([target.state_at(target.to_chain(point)) for point in points])
+    return problem, target, points, nearest_proposal(states, problem.proposal)
+
+
 @pytest.mark.parametrize(
     "test", [MH(), TunaMH(chi=0.1, full_share=20.0), MHSS(full_share=20.0), FactorizedMH(truncation=50.0)], ids=repr
 )
@@ -159,10 +176,7 @@ FURTHER = {"ordinal": (ordinal_problem, 1), "Student-t": (student_problem, 1), "
 @pytest.mark.parametrize("name", FURTHER)
 def test_further_parameters_and_ladders_move_as_often_as_enumerated(name, white, test):
     """Beyond the last rung, where bounds are infinite, too: every pair of points is met."""
-    make, seed = FURTHER[name]
-    problem, target, points, _ = make(seed, white=white)
-    states = np.array([target.state_at(target.to_chain(point)) for point in points])
-    propose = nearest_proposal(states, problem.proposal)
+    problem, target, points, propose = further(name, white)
     tree = tunamh.sample(target, test=test, proposal=propose, init=points[0], draws=STEPS, tune=0, chains=1, rng=3)
     visited = np.argmin(np.abs(tree.posterior["theta"].values[0, :, :1] - points[:, 0]), axis=1)
     scores = transition_scores(visited, transition_matrix(problem, test))
@@ -174,16 +188,20 @@ def test_further_parameters_and_ladders_move_as_often_as_enumerated(name, white,
         assert len(np.unique(to_the_last)) == len(points)
 
 
-@pytest.mark.parametrize("test", [FlyMC(q=0.3), FlyMC(q=0.05, tuned=True), FlyMC(q=1.0)], ids=repr)
-def test_flymc_moves_as_often_as_its_joint_chain(test):
+@cache
+def three_points():
     points = np.array([[0.0, 0.0], [0.6, -0.4], [-0.3, 0.8]])
     q = np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3], [0.1, 0.6, 0.3]])
+    return points, q, point_proposal(points, q)
+
+
+@pytest.mark.parametrize("test", [FlyMC(q=0.3), FlyMC(q=0.05, tuned=True), FlyMC(q=1.0)], ids=repr)
+def test_flymc_moves_as_often_as_its_joint_chain(test):
+    points, q, propose = three_points()
     target = LogisticRegression([[1.0, 0.3], [-0.5, 1.2], [2.0, -0.8]], [1, 0, 1])
     transition, joint = test.joint_transition_matrix(FiniteProblem.of(test.prepare(target), points, q))
     flow = (joint[:, None] * transition).reshape(3, 8, 3, 8).sum(axis=(1, 3))
-    tree = tunamh.sample(
-        target, test=test, proposal=point_proposal(points, q), init=points[0], draws=STEPS, tune=0, chains=1, rng=2
-    )
+    tree = tunamh.sample(target, test=test, proposal=propose, init=points[0], draws=STEPS, tune=0, chains=1, rng=2)
     theta = tree.posterior["theta"].values[0]
     states = np.argmin(np.abs(theta[:, :1] - points[:, 0]), axis=1)
     pairs = (3 * states[:-1] + states[1:])[: (STEPS - 1) // 100 * 100].reshape(100, -1)
@@ -272,6 +290,18 @@ def test_without_the_hastings_factor_the_ends_lose_half_their_mass():
     assert (states == 0).mean() < 0.07
 
 
+@numba.njit
+def upwards(rng, theta, prop):
+    prop[0] = theta[0] + 1.0
+    return 0.0
+
+
+@numba.njit
+def downwards(rng, theta, prop):
+    prop[0] = theta[0] - 1.0
+    return 0.0
+
+
 @pytest.mark.parametrize(
     ("test", "up", "down", "tolerance"),
     [(AustereMH(0.01, 30), 0.9975, 0.9834, 0.0015), (MHMinibatch(30, 5.0), 0.4967, 0.5033, 0.006)],
@@ -281,16 +311,8 @@ def test_inexact_tests_on_the_papers_walk(test, up, down, tolerance):
     """The counterexample: MH would always accept; these drift (spec 2.9)."""
     target = FiniteWalk([-1.0] * 5000 + [5.0] * 1000, states=1_000_000)
     rates = []
-    for step in (1.0, -1.0):
-
-        @numba.njit
-        def one_way(rng, theta, prop, step=step):
-            prop[0] = theta[0] + step
-            return 0.0
-
-        tree = tunamh.sample(
-            target, test=test, proposal=one_way, draws=100_000, tune=0, chains=2, rng=3, init=[500_000.0]
-        )
+    for way in (upwards, downwards):
+        tree = tunamh.sample(target, test=test, proposal=way, draws=100_000, tune=0, chains=2, rng=3, init=[500_000.0])
         rates.append(float(tree.sample_stats["accepted"].mean()))
     assert rates[0] == pytest.approx(up, abs=tolerance)
     assert rates[1] == pytest.approx(down, abs=tolerance)
@@ -319,16 +341,16 @@ TWO_VALUED = [
 ]
 
 
+@numba.njit
+def step(rng, theta, prop):
+    prop[0] = theta[0] + (1.0 if rng.random() < 0.5 else -1.0)
+    return 0.0
+
+
 @pytest.mark.parametrize(("test", "move_bound", "expected"), TWO_VALUED, ids=[f"{t!r}-{m:g}" for t, m, _ in TWO_VALUED])
 def test_statement_1_of_the_paper_compiled(test, move_bound, expected):
     """x = +-M/N, half each: MH always accepts, TFMH with exp(-M/2), TunaMH by its closed form."""
     target = FiniteWalk(np.repeat([move_bound, -move_bound], 50), states=100_000)
-
-    @numba.njit
-    def step(rng, theta, prop):
-        prop[0] = theta[0] + (1.0 if rng.random() < 0.5 else -1.0)
-        return 0.0
-
     tree = tunamh.sample(target, test=test, proposal=step, init=[50_000.0], draws=40_000, tune=0, chains=1, rng=4)
     accepted = tree.sample_stats["accepted"].values
     assert abs(accepted.mean() - expected) < 4.5 * np.sqrt(expected * (1 - expected) / accepted.size) + 6e-4

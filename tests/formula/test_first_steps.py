@@ -60,13 +60,13 @@ def sampled(target, draws=100):
 )
 def test_families_by_their_words(word, family):
     response = "late" if isinstance(family, tunamh.Logistic) else "count"
-    assert repr(made(f"{response} ~ x", family=word).given_family) == repr(family)
-    assert repr(tunamh.GLM(TABLE[["x"]], TABLE[response], word).given_family) == repr(family)
+    assert repr(made(f"{response} ~ x", family=word).user_family) == repr(family)
+    assert repr(tunamh.GLM(TABLE[["x"]], TABLE[response], word).user_family) == repr(family)
 
 
 def test_numbers_without_a_family_are_gaussian():
-    assert repr(made("y ~ x").given_family) == "Gaussian(scale=None)"
-    assert repr(made("y ~ x + (1 | g)").given_family) == "Gaussian(scale=None)"
+    assert repr(made("y ~ x").user_family) == "Gaussian(scale=None)"
+    assert repr(made("y ~ x + (1 | g)").user_family) == "Gaussian(scale=None)"
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def target_of(formula, table=TABLE, **settings):
 
 def matrix(target):
     """The dense design of all rows."""
-    return np.concatenate([block.X.dense() for block in [target.given_rows.rows()]])
+    return np.concatenate([block.X.dense() for block in [target.user_rows.rows()]])
 
 
 def test_names_are_those_a_person_wrote():
@@ -153,15 +153,15 @@ def test_combinations_that_no_row_has_get_no_coefficient_and_are_refused_later()
 
 
 def test_a_response_may_be_an_expression():
-    y = target_of("log(x + 100) ~ z").given_rows.y
+    y = target_of("log(x + 100) ~ z").user_rows.y
     np.testing.assert_allclose(y, np.log(TABLE["x"] + 100))
     late = tunamh.regression("(x > 3) ~ z", TABLE, family=tunamh.Logistic())
-    np.testing.assert_array_equal(late.given_rows.y, TABLE["x"] > 3)
+    np.testing.assert_array_equal(late.user_rows.y, TABLE["x"] > 3)
     named = tunamh.regression("b ~ z", TABLE, family=tunamh.Logistic())
-    np.testing.assert_array_equal(named.given_rows.y, TABLE["b"] == "v")
+    np.testing.assert_array_equal(named.user_rows.y, TABLE["b"] == "v")
     assert named.formula.response.told == "b: 'v' counts as 1, 'u' as 0"
     one = tunamh.regression("(a == 'q') ~ z", TABLE, family=tunamh.Logistic())
-    np.testing.assert_array_equal(one.given_rows.y, TABLE["a"] == "q")
+    np.testing.assert_array_equal(one.user_rows.y, TABLE["a"] == "q")
 
 
 def test_trials_weights_and_censoring_by_name_and_in_brms_words():

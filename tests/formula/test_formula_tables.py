@@ -36,7 +36,7 @@ def tables(request, tmp_path_factory):
 
 
 def columns_of(target):
-    return np.concatenate(list(target.given_rows.map(lambda rows: rows.X.dense())))
+    return np.concatenate(list(target.user_rows.map(lambda rows: rows.X.dense())))
 
 
 @pytest.mark.parametrize(

@@ -225,7 +225,7 @@ def test_arithmetic_of_thousands_of_operations():
     table = {"x": np.arange(5.0), "y": np.zeros(5)}
     long = f"I({' + '.join(['x'] * 3_000)} - 2 * x)"
     model = tunamh.regression(f"y ~ {long}", table, family=tunamh.Gaussian(1.0))
-    np.testing.assert_allclose(model.given_rows.design.block(slice(None)).dense()[:, 1], 2_998 * np.arange(5.0))
+    np.testing.assert_allclose(model.user_rows.design.block(slice(None)).dense()[:, 1], 2_998 * np.arange(5.0))
 
 
 @pytest.mark.parametrize(

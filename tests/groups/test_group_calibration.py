@@ -17,7 +17,7 @@ from tunamh import GroupEffects, MixedModel
 
 DATA_SETS = int(os.environ.get("TUNAMH_SBC", "20"))
 BINS = 10 if DATA_SETS >= 100 else 5
-DRAWS, THIN = 99, 12
+DRAWS, THIN = 99, 6
 N_ROWS = 120
 
 

@@ -360,10 +360,10 @@ def test_levels_of_categories_become_groups():
 def test_a_column_of_other_numbers_is_no_level():
     """Of which squares add up to what numbers do: 50 times 0.75 and 30 times 1.25."""
     level = pure_level()
-    X = level.given_rows.design.block(slice(None)).dense().copy()
+    X = level.user_rows.design.block(slice(None)).dense().copy()
     X[:80, -1], X[80:, -1] = np.repeat([0.75, 1.25], [50, 30]), 0.0
     assert (X[:, -1] ** 2).sum() == X[:, -1].sum()
-    other = tunamh.LogisticRegression(X, level.given_rows.y, prior=Normal(scale=2.5))
+    other = tunamh.LogisticRegression(X, level.user_rows.y, prior=Normal(scale=2.5))
     for target, found in ((level, [6]), (other, [])):
         expanded = target.taylor(
             2, target.modes[0].point, target.modes[0].posterior, whiten=True, original_bounds=False

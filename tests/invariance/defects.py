@@ -58,6 +58,18 @@ DEFECTS: dict[str, Defect] = {
         "        return 0.0 * _propose_common(rng, turn, shift)[0], True\n    fill_shift",
         "crossed | logistic | sweep, learned law",
     ),
+    "means of nested groups without those of the outer ones": Defect(
+        "groups/move_means.py",
+        "        weight[m], push[m] = own[c, c], 0.0",
+        "        weight[m], push[m] = 0.3 * own[c, c], 0.0",
+        "nested | logistic | move that no row sees",
+    ),
+    "a common parameter against groups without its prior": Defect(
+        "groups/move_means.py",
+        "    log_ratio = -model.log_prior(state[: common.p], model.prior_hyper)",
+        "    log_ratio = -0.5 * model.log_prior(state[: common.p], model.prior_hyper)",
+        "slopes | logistic | move that no row sees",
+    ),
     "walks of a shared number that prefer one side": Defect(
         "groups/move_common.py",
         "    there[k] += width * math.exp(_NARROWEST + (_WIDEST - _NARROWEST) * rng.random()) * rng.standard_normal()",

@@ -13,15 +13,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
+from numba import types
 
 from long_form import limit
-from tunamh.chains.guard import parameters_at
 from tunamh.chains.kernel import ReadyKernel
-from tunamh.chains.loop import ChainSetup, ChainState, compile_parts, run_chain, setup_of, told_of, walk_of
-from tunamh.compiled import Kept
+from tunamh.chains.loop import ChainSetup, ChainState, compile_parts, setup_of, told_of, walk_of
+from tunamh.compiled import NO_FAULT, Kept, Outcome, Part, run_role
+from tunamh.compiled.vector import copy_into
 from tunamh.rows.supply import open_stream
 from tunamh.sampling.session import Choices
 
@@ -117,50 +119,47 @@ class Mover:
         """Every point after ``steps`` steps from it; one stream of random numbers for all of them."""
         seeds = np.random.SeedSequence(seed).spawn(2)
         rng, stream = np.random.default_rng(seeds[0]), open_stream(seeds[1], self.setup.kernel.source)
+        states = np.array([self.to_state(point) for point in points])
+        memories = np.array([self.memory_at(state, rng) for state in states])
         ends = np.empty((len(points), len(self.target.recorded)))
-        chain = _Chain(self.setup, self.to_state(points[0]), rng, stream)
-        for k, point in enumerate(points):
-            chain.put(self.to_state(point))
-            self.begin(chain.state.here, chain.state.memory, rng)
-            chain.advance(ends[k : k + 1], steps)
+        setup, state = self.setup, ChainState(states[0].copy(), rng, stream, memories[0].copy())
+        kept = Kept(steps, np.empty((1, ends.shape[1])), setup.new_record(1), setup.statistics.kinds)
+        loop = _loop_of_many(len(setup.kernel.turns)).trusted
+        fault = loop(setup.loop, rng, walk_of(state, setup), kept, states, memories, state.memory, ends)
+        told_of(Outcome(0, fault), state, setup)
         return self.target.to_user(ends)
 
-    def begin(self, state: np.ndarray, memory: np.ndarray, rng: np.random.Generator) -> None:
-        """What else the state of a kernel has begins as a draw given the parameters; most have nothing."""
+    def memory_at(self, state: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """What else a kernel knows at a state; where it is a part of the state, it is a draw given the parameters."""
+        return self.setup.kernel.first_memory
 
 
-class _Chain:
-    """One chain that is put to many points. `tunamh.chains.loop.advance` packs a chain for compiled code at every call,
-    and Numba looks at the type of every argument: ten times as long as a few steps on a few rows.
+def _over_points(loop, rng, walk, kept, states, memories, memory, ends):
+    """Put a chain to every state and make some steps from there; ``ends`` are where they end. Returns a fault.
+
+    Compiled: a call from Python for every point takes ten times as long as a few steps on a few rows.
     """
+    place, model = walk.place, walk.model
+    for k in range(states.shape[0]):
+        copy_into(place.here, states[k])
+        copy_into(place.there, states[k])
+        copy_into(memory, memories[k])
+        model.locate(place.here, place.theta, model.data.hyper)
+        copy_into(place.prop, place.theta)
+        kept.record[:] = 0.0
+        outcome = loop(rng, walk, kept)
+        if outcome.fault != NO_FAULT:
+            return outcome.fault
+        copy_into(ends[k], kept.draws[0])
+    return NO_FAULT
 
-    def __init__(self, setup: ChainSetup, here: np.ndarray, rng: np.random.Generator, stream: Any):
-        self.setup = setup
-        self.state = ChainState(here, rng, stream, setup.kernel.first_memory)
-        self.walk = walk_of(self.state, setup)
-        self.record = setup.new_record(1)
-        self.kinds = setup.statistics.kinds
 
-    def put(self, here: np.ndarray) -> None:
-        """To a point, with no memory of another one."""
-        state, place, model = self.state, self.walk.place, self.setup.model
-        state.here[:] = state.there[:] = here
-        state.memory[:] = self.setup.kernel.first_memory
-        place.theta[:] = place.prop[:] = parameters_at(here, model)
-
-    def advance(self, end: np.ndarray, steps: int) -> None:
-        """So many steps; ``end`` is where they end, in the shape (1, number)."""
-        state, walk, record = self.state, self.walk, self.record
-        record[:] = 0.0
-        if self.setup.is_alone:
-            own = walk.kernels[0].own
-            outcome = run_chain.trusted(
-                *(steps, state.rng, walk.stream, *walk.place, own.memory, walk.model, own.propose, own.proposal_knobs),
-                *(own.decide, own.knobs, walk.work, end, record),
-            )
-        else:
-            outcome = self.setup.loop.trusted(state.rng, walk, Kept(steps, end, record, self.kinds))
-        told_of(outcome, state, self.setup)
+@cache
+def _loop_of_many(kernels: int) -> Part:
+    """For so many kernels in turn."""
+    loop, matrix, vector = run_role(kernels), types.float64[:, ::1], types.float64[::1]
+    signature = types.int64(loop, *loop.signature.args, matrix, matrix, vector, matrix)
+    return Part(_over_points, types.FunctionType(signature))
 
 
 # -------------------------------------------------------------------------------------------------------- comparing

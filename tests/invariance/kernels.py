@@ -20,7 +20,7 @@ from tunamh.groups.kernel_common import FactorTurn
 from tunamh.groups.layout import common_of, factor_of
 from tunamh.groups.learned_law import LearnedLaw
 from tunamh.groups.levels import LeveledRegression, may_have_groups
-from tunamh.groups.roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_SCALES, move_at, scales_at
+from tunamh.groups.roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_MEANS, MOVE_SCALES, move_at, scales_at
 from tunamh.groups.sweep import _lengths_of, _slope_given_others
 from tunamh.priors.mixtures import HORSESHOE
 from tunamh.targets.scale_mixtures.known_error import GivenScalesTarget
@@ -96,14 +96,15 @@ def gathered(problem: Problem) -> Mover:
 class _Firefly(Mover):
     """The bright rows are part of the state: they begin as a draw given the parameters."""
 
-    def begin(self, state: np.ndarray, memory: np.ndarray, rng: np.random.Generator) -> None:
-        model, n = self.setup.model, self.target.n_rows
+    def memory_at(self, state: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        model, n, memory = self.setup.model, self.target.n_rows, self.setup.kernel.first_memory.copy()
         energy = np.empty(n)
         model.energies(state, np.arange(n), n, model.data, energy)
         bright = rng.random(n) < -np.expm1(np.minimum(energy, 0.0))  # 1 - e^-gap, the energies being -gap
         order = np.concatenate([np.flatnonzero(bright), np.flatnonzero(~bright)])
         memory[0] = bright.sum()
         memory[1 : 1 + n], memory[1 + n : 1 + 2 * n] = order, -energy[order]
+        return memory
 
 
 def firefly(problem: Problem) -> Mover:
@@ -112,12 +113,12 @@ def firefly(problem: Problem) -> Mover:
 
 # ------------------------------------------------------------------------------------------------------------- groups
 
-_COMMON, _EFFECTS, _SCALES = 1.0, 2.0, 3.0
+_COMMON, _EFFECTS, _SCALES, _MEANS = 1.0, 2.0, 3.0, 4.0
 
 
 @part(Step)
 def _one_move(rng, place, model, stream, own, work, statistics):
-    """What `tunamh.groups.sweep` does for every factor, but one of the three moves alone: that of ``knobs[2]``."""
+    """What `tunamh.groups.sweep` does for every factor, but one of the four moves alone: that of ``knobs[2]``."""
     model, knobs = under_prior(model, own.log_prior, own.prior_hyper), own.knobs
     hyper, parts = model.data.hyper, own.parts
     common = common_of(hyper)
@@ -146,6 +147,8 @@ def _one_move(rng, place, model, stream, own, work, statistics):
             fill_given(factor, kappa, b, given)
             move = move_at(parts[MOVE_EFFECTS])(rng, address)
             fault = move.fault
+        elif knobs[2] == _MEANS:
+            fault = scales_at(parts[MOVE_MEANS])(rng, address)
         elif not factor.known:
             fault = scales_at(parts[MOVE_SCALES])(rng, address)
             copy_into(there, state)
@@ -158,6 +161,8 @@ def _one_move(rng, place, model, stream, own, work, statistics):
 def one_move(which: float) -> Ready:
     def ready(problem: Problem) -> Mover:
         if which == _SCALES and all(known for _, _, known in problem.structure.factors):
+            raise LeftOut
+        if which == _MEANS and not any(numbers.n_between + numbers.n_parents for numbers in problem.target.factors):
             raise LeftOut
         return _swept(problem.target, problem.target, step=_one_move, knobs=fixed([0.0, 0.0, which]))
 
@@ -201,6 +206,7 @@ OF_GROUPS: dict[str, Ready] = {
     "common move": one_move(_COMMON),
     "groups' own move": one_move(_EFFECTS),
     "scales' move": one_move(_SCALES),
+    "move that no row sees": one_move(_MEANS),
 }
 OF_MIXTURES: dict[str, Ready] = {"scales in turn": scales_in_turn}
 OF_SOURCES: dict[str, Ready] = {"gathered rows": gathered}

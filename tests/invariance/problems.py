@@ -20,6 +20,7 @@ from tunamh.extend import Rows
 
 CODES = np.array([0, 0, 0, 0, 1, 2, 2, 1, 2, 1, 2, 1])  # lumps at both ends, low responses, high ones
 OTHERS = np.array([0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 0, 1])
+NESTED = np.array([0, 0, 1, 1, 2, 4, 4, 2, 4, 3, 5, 3])  # in CODES
 LEVELS = np.array([0, 1, 0, 0, 2, 0, 0, 1, 0, 2, 0, 0])
 KNOWN = 2.0
 GROUP_SCALE, GROUP_SCALE_AT = log_normal(0.2, 0.8)
@@ -93,6 +94,7 @@ STRUCTURES = {
     "slopes": Structure(((CODES, 2, False),)),
     "slopes, known scales": Structure(((CODES, 2, True),)),
     "crossed": Structure(((CODES, 1, False), (OTHERS, 1, False))),
+    "nested": Structure(((NESTED, 1, False), (CODES, 1, False))),
 }
 
 

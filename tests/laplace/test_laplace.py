@@ -28,7 +28,7 @@ def rare_events(n_rows: int, d: int, intercept: float) -> tunamh.LogisticRegress
 class Quadrature:
     """Posterior and Laplace's law of a logistic regression on a grid about the mode, by nothing of the library."""
 
-    def __init__(self, n_rows: int, d: int, intercept: float, points: int = 401, reach: float = 9.0):
+    def __init__(self, n_rows: int, d: int, intercept: float, points: int = 161, reach: float = 9.0):
         X, y = data(n_rows, d, intercept)
         mode = np.zeros(d)
         for _ in range(50):

@@ -177,7 +177,7 @@ def marginal_laws(X, y, log_prior, grids):
 
 def around(*centres):
     """A grid that is fine about every ``(centre, scale, reach)``."""
-    pieces = [c + s * np.sinh(np.linspace(-np.arcsinh(r / s), np.arcsinh(r / s), 241)) for c, s, r in centres]
+    pieces = [c + s * np.sinh(np.linspace(-np.arcsinh(r / s), np.arcsinh(r / s), 161)) for c, s, r in centres]
     return np.unique(np.concatenate(pieces))
 
 

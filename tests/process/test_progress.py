@@ -62,13 +62,6 @@ def test_a_watcher_may_end_a_pass():
     assert sum(one_pass()) == ROWS  # the threads are free again
 
 
-def slow(target):
-    announce("taking long")
-    for _ in over_blocks(lambda block: time.sleep(0.02), 200 * ROWS_AT_ONCE):
-        pass
-    return target
-
-
 def test_set_up_counts_in_max_seconds(target, monkeypatch):
     over = threading.Event()
     monkeypatch.setattr(Clock, "over", property(lambda clock: over.is_set()))
@@ -83,15 +76,25 @@ def test_set_up_counts_in_max_seconds(target, monkeypatch):
         sample(target, test=tunamh.MH(), control=long, max_seconds=1e6, rng=1)
 
 
-def test_compiling_does_not_count_in_max_seconds(target, monkeypatch):
+@pytest.mark.parametrize("compiled", [1000.0, 0.0], ids=["compiling", "else"])
+def test_compiling_does_not_count_in_max_seconds(target, monkeypatch, compiled):
+    """A thousand seconds pass in a set-up, all of them with compiling, or none."""
     from tunamh.compiled import compiler as _compile
 
-    def compiles(target):
-        monkeypatch.setattr(_compile._clock, "seconds", _compile._clock.seconds + 1000.0)
-        return slow(target)
+    later = types.SimpleNamespace(monotonic=lambda: time.monotonic() + 1000.0)
 
-    tree = sample(target, test=tunamh.MH(), control=compiles, draws=10, tune=10, max_seconds=0.5, rng=1)
-    assert tree.posterior["theta"].shape[1] == 10
+    def takes_long(target):
+        monkeypatch.setattr("tunamh.sampling.clock.time", later)
+        monkeypatch.setattr(_compile._clock, "seconds", _compile._clock.seconds + compiled)
+        one_pass()
+        return target
+
+    settings = {"test": tunamh.MH(), "control": takes_long, "draws": 10, "tune": 10, "max_seconds": 900.0, "rng": 1}
+    if compiled:
+        assert sample(target, **settings).posterior["theta"].shape[1] == 10
+    else:
+        with pytest.raises(tunamh.NoDraws, match="during set-up"):
+            sample(target, **settings)
 
 
 def test_ctrl_c_during_set_up_is_a_keyboard_interrupt(target, hears_ctrl_c):

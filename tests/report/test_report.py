@@ -357,6 +357,11 @@ def test_what_a_file_says_of_its_groups_is_not_trusted(tmp_path):
         )  # fmt: skip
         page = page_of(xarray.DataTree.from_dict({"posterior": posterior}), tmp_path)
         assert "town[19]" in page
+    model = '{"formula": {}, "family": {}, "groups": [{"name": "town", "columns": [""], "levels": 10}]}'
+    about = {"role": "group effect", "group": "town"}
+    two = (("chain", "draw", "kind", "town"), rng.standard_normal((2, 50, 2, 10)), about)
+    posterior = posterior[["theta"]].assign(effects=two).assign_attrs(model=model)
+    assert "effects[1, 9]" in page_of(xarray.DataTree.from_dict({"posterior": posterior}), tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")

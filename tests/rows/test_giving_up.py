@@ -43,7 +43,7 @@ class Slow:
 def wait_until_given_up():
     """In a thread that computes: until nobody wants what it computes any more, however long that takes."""
     pass_given_up = getattr(executors._of_thread, "given_up", None)
-    assert pass_given_up is None or pass_given_up.wait(60)
+    assert pass_given_up is None or pass_given_up.wait(3600)
 
 
 def ctrl_c():
@@ -134,7 +134,7 @@ class Held:
                     while any(pool.batch < self.batch for pool in self.gathered._pools):
                         time.sleep(0.01)
                     self.end()
-                assert self.gathered.given_up.wait(60)
+                assert self.gathered.given_up.wait(3600)
                 wait_until_given_up()
             return compute(task, block)
 

@@ -79,7 +79,7 @@ def test_thin_levels_are_taken_as_groups(tmp_path):
 def test_lists_of_all_rows(path, test, memory):
     rows = tunamh.open_rows(path, memory=memory)
     ours = tunamh.LogisticRegression(rows[["a", "b", "c"]], y="late")
-    assert ours.given_rows.in_process == (memory == "2GiB")
+    assert ours.user_rows.in_process == (memory == "2GiB")
     given = {"test": test, "proposal": tunamh.RandomWalk(0.02), "draws": 3, "tune": 0}
     if memory == "2GiB":
         same_draws(ours, tunamh.LogisticRegression(X, LATE), **given)

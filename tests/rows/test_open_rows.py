@@ -38,7 +38,7 @@ def test_a_file_gives_the_draws_of_the_same_rows_in_arrays(tmp_path, memory):
     """Bit for bit: row groups are whole numbers of blocks."""
     rows = tunamh.open_rows(write(tmp_path), memory=memory)
     target = tunamh.LogisticRegression(rows[["a", "b", "c"]], y="late")
-    assert target.given_rows.in_process == (memory == "2GiB")
+    assert target.user_rows.in_process == (memory == "2GiB")
     one = draws(target)
     other = draws(tunamh.LogisticRegression(X, LATE))
     assert (one["theta"].values == other["theta"].values).all()
@@ -95,7 +95,7 @@ def test_censored_responses_are_censored_in_blocks_that_are_not_held(family):
     whole = tunamh.GLM(x[:, None], y, family, censored=c)
     rows = tunamh.open_rows(blocks, memory=20_000)
     in_blocks = tunamh.GLM(rows[["x"]], "y", family, censored="c")
-    assert not in_blocks.given_rows.in_process
+    assert not in_blocks.user_rows.in_process
     points = np.array([[0.5], [0.1]])
     np.testing.assert_allclose(np.diff(in_blocks.energies_at(points)), np.diff(whole.energies_at(points)))
 

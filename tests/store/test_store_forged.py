@@ -68,7 +68,9 @@ HEADERS = {
     "a rule of nonsense": {"until": {"ess": "x"}},
     "a rule of other words": {"until": {"a": 1}},
     "variables that are a text": {"variables": "theta"},
-    "variables that are a list": {"variables": [["theta", ["a", "b", "c"]]]},
+    "variables of before, fewer than columns": {"variables": [["theta", ["a", "b"]]]},
+    "variables of before, labels of numbers": {"variables": [["theta", [1, 2, 3]]]},
+    "variables of before, without labels": {"variables": ["theta"]},
     "no labels": {"variables": {"variables": []}},
     "labels that are a text": {"variables": variables(labels="abc")},
     "labels of numbers": {"variables": variables(labels=[2, 3, 4])},
@@ -105,6 +107,15 @@ def test_a_forged_header_is_one_sentence(copy, name):
     if "taken" not in name:  # resume makes the names itself
         with pytest.raises(StoreError):
             tunamh.resume(copy, new_target())
+
+
+def test_a_header_of_before_goes_on(copy):
+    """Variables were a list of names with labels, statistics those of a test."""
+    there = tunamh.read_store(copy).posterior["theta"]
+    forge_header(copy, variables=[["theta", there["parameter"].values.tolist()]], statistics=None, extra=None)
+    assert tunamh.read_store(copy).posterior["theta"].identical(there)
+    longer = tunamh.resume(copy, new_target(), draws=120, progressbar=False).posterior["theta"]
+    assert np.array_equal(longer, tunamh.sample(new_target(), **{**SIZE, "draws": 120}).posterior["theta"])
 
 
 def test_points_of_another_size_do_not_reach_compiled_code(copy):

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -114,12 +115,23 @@ def quick(target, **settings):
         return sample(target, **{"draws": 30, "tune": 30, "chains": 2, "rng": 1, "progressbar": False, **settings})
 
 
+@cache
+def plain_target(name):
+    """One for all tests that change nothing of it, and so one search for its mode."""
+    return target_of(name)
+
+
+@cache
+def plain_tree(name):
+    return quick(plain_target(name))
+
+
 # ----------------------------------------------------------------------------------------------------------- names
 
 
 @FAMILIES
 def test_variables_and_labels_of_the_draws(name):
-    case, tree = CASES[name], quick(target_of(name))
+    case, tree = CASES[name], plain_tree(name)
     posterior = tree.posterior
     assert list(posterior.data_vars) == ["theta", *case.extras]
     assert list(posterior["theta"].coords["parameter"].values) == list(case.theta)
@@ -135,7 +147,7 @@ def test_variables_and_labels_of_the_draws(name):
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.extras])
 def test_draws_are_in_the_range_of_their_parameter(name):
-    posterior = quick(target_of(name)).posterior
+    posterior = plain_tree(name).posterior
     for extra, labels in CASES[name].extras.items():
         values = posterior[extra].values
         if labels is None and extra != "zeta":
@@ -149,7 +161,7 @@ def test_draws_are_in_the_range_of_their_parameter(name):
 @FAMILIES
 def test_warnings_and_summary_call_parameters_the_same(name):
     """A ConvergenceWarning takes the names of `reported`."""
-    case, target = CASES[name], target_of(name)
+    case, target = CASES[name], plain_target(name)
     expected = [f"theta[{label}]" for label in case.theta]
     for extra, labels in case.extras.items():
         expected += [extra] if labels is None else [f"{extra}[{label}]" for label in labels]
@@ -179,7 +191,7 @@ def test_a_target_shows_its_family():
 @FAMILIES
 @pytest.mark.parametrize("settings", [{}, {"test": MH(), "proposal": tunamh.RandomWalk(1e-9)}], ids=["auto", "MH"])
 def test_chains_begin_where_a_user_says_in_the_users_parameters(name, settings):
-    case, target = CASES[name], target_of(name)
+    case, target = CASES[name], plain_target(name)
     natural = np.array([*np.full(len(case.theta), 0.1), *case.start])
     assert target.to_user(target.to_chain(natural)) == pytest.approx(natural)
     names = [*case.theta, *(label for extra, labels in case.extras.items() for label in labels or [extra])]
@@ -674,7 +686,7 @@ def test_changed_data_are_noticed(name):
     for what in changeable:
         given = {key: value.copy() for key, value in changeable.items()}
         target = GLM(given.pop("X"), given.pop("y"), case.family, prior=PROPER, **given)
-        held = {"X": target.given_rows.design.X, "y": target.given_rows.y, **given}[what]
+        held = {"X": target.user_rows.design.X, "y": target.user_rows.y, **given}[what]
         quick(target)
         held.flags.writeable = True
         held[3] = held[4] + 1.0

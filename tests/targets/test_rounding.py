@@ -127,12 +127,13 @@ def test_a_bound_wrong_by_a_millionth_is_caught(weight):
         sample(GLM(X, Y, ShortLogistic(), weights=weights), init=np.zeros(3), **lit)
 
 
+@numba.njit
+def slope_one(theta, row):
+    return abs(theta[0] - row[0])
+
+
 @pytest.mark.parametrize("temper", [1e-9, 1.0, 1e12])
 def test_a_users_bound_wrong_by_a_millionth_is_caught(temper):
-    @numba.njit
-    def slope_one(theta, row):
-        return abs(theta[0] - row[0])
-
     check_bounds(EnergyTarget(slope_one, NOISE, 1.0, dim=1, temper=temper), rng=1)
     with pytest.raises(BoundViolation):
         check_bounds(EnergyTarget(slope_one, NOISE, SHORT, dim=1, temper=temper), rng=1)

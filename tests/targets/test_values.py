@@ -3,6 +3,7 @@
 import copy
 import pickle
 
+import numba
 import numpy as np
 import pytest
 
@@ -17,14 +18,9 @@ X = RNG.standard_normal((400, 2))
 Y = (RNG.random(400) < 1 / (1 + np.exp(-X[:, 0]))).astype(float)
 
 
-def energy_target():
-    numba = pytest.importorskip("numba")
-
-    @numba.njit
-    def energy(theta, row):
-        return 0.5 * (row[0] - theta[0]) ** 2
-
-    return EnergyTarget(energy, X[:, :1], 1.0, dim=1)
+@numba.njit
+def energy(theta, row):
+    return 0.5 * (row[0] - theta[0]) ** 2
 
 
 def shrunk_target():
@@ -39,7 +35,7 @@ TARGETS = {
     "unknown scale": lambda: GLM(X, X[:, 0] + Y, tunamh.Gaussian()),
     "mixture": lambda: GaussianMixture(X[:, 0]),
     "walk": lambda: FiniteWalk(X[:, 0], states=5),
-    "energy": energy_target,
+    "energy": lambda: EnergyTarget(energy, X[:, :1], 1.0, dim=1),
     "groups": lambda: MixedModel(X, Y, Logistic(), GroupEffects(np.arange(400) % 7), prior=Normal(scale=2.0)),
     "expanded": lambda: tunamh.Taylor(order=2)(GLM(X, Y, Logistic())),
     "whitened": lambda: tunamh.Taylor(order=2)(GLM(X, Y, Logistic())).whitened(),

@@ -187,6 +187,10 @@ class Kernel(ABC):
         """Whether the posterior is the stationary distribution of its chain."""
         return True
 
+    def parts_ahead(self) -> tuple[Part, ...]:
+        """Parts that its steps need whatever the target is: they are compiled while a first run is set up."""
+        return ()
+
     def prepare(self, target: Any) -> Any:
         """Return the target in the form that the kernel needs: the same posterior, possibly in other coordinates."""
         return target

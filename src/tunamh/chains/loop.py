@@ -29,6 +29,7 @@ from ..compiled import (
     Part,
     Place,
     RunAlone,
+    Step,
     Walk,
     Work,
     borrowed,
@@ -106,6 +107,12 @@ def run_chain(
 
 
 _run_chain = run_chain.dispatcher
+
+
+@part(Step)
+def _made_by_the_loop(rng, place, model, stream, own, work, statistics):
+    """The step of `MetropolisHastings` alone: `run_chain` makes it itself, and nobody calls this."""
+    return BAD_RATIO
 
 
 @part(run_role(1))
@@ -226,6 +233,11 @@ class ChainSetup(NamedTuple):
         turns = self.kernel.turns
         return len(turns) == 1 and turns[0].step is metropolis_hastings
 
+    @property
+    def steps(self) -> list[Part]:
+        """The steps of its kernels, as the loop is given them."""
+        return [_made_by_the_loop] if self.is_alone else [turn.step for turn in self.kernel.turns]
+
     def new_record(self, draws: int) -> np.ndarray:
         """Room for what is recorded beside ``draws`` draws."""
         return np.empty((draws, len(self.statistics)))
@@ -244,9 +256,9 @@ def parts_of(setup: ChainSetup) -> list[Part]:
     """All parts that a chain runs."""
     model, turns = setup.model, setup.kernel.turns
     proposals = [turn.proposal.propose for turn in turns if turn.proposal is not None]
-    parts = [one for turn in turns for one in (*turn.parts, turn.step, turn.decide, turn.adapt, turn.supply.refill)]
+    parts = [one for turn in turns for one in (*turn.parts, turn.decide, turn.adapt, turn.supply.refill)]
     loops = [run_chain, run_alone] if setup.is_alone else [setup.loop]
-    return [one for one in (*loops, *parts, *proposals, *model.data, *model) if isinstance(one, Part)]
+    return [one for one in (*loops, *setup.steps, *parts, *proposals, *model.data, *model) if isinstance(one, Part)]
 
 
 def compile_parts(setup: ChainSetup) -> None:
@@ -267,8 +279,8 @@ def walk_of(state: ChainState, setup: ChainSetup) -> Walk:
     memories = slices_of([turn.memory.size for turn in turns])
     columns = slices_of([len(turn.statistics) for turn in turns])
     in_order = tuple(
-        KernelPart(_own(turn, model, state.memory[memory], column), turn.step)
-        for turn, memory, column in zip(turns, memories, columns, strict=True)
+        KernelPart(_own(turn, model, state.memory[memory], column), step)
+        for turn, step, memory, column in zip(turns, setup.steps, memories, columns, strict=True)
     )
     theta, prop = (parameters_at(point, model) for point in (state.here, state.there))
     place = Place(state.here, state.there, theta, prop)

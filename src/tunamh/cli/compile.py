@@ -117,11 +117,12 @@ def run(word: str, kind: str) -> None:
     """Fit small models of a family, as a first call does; prints the files of compiled code that were loaded."""
     from .. import regression, sample, summary
     from ..compiled.cache import loaded
+    from ..results.convergence import FEWEST_TO_JUDGE
 
     warnings.simplefilter("ignore")
     table = _table(word)
     right = "a + b + (1 | g)" if kind == _WITH_GROUPS else "a + b + c"
-    fit: dict[str, Any] = {"draws": 50, "tune": 50, "chains": 2, "rng": 1, "progressbar": False}
+    fit: dict[str, Any] = {"draws": FEWEST_TO_JUDGE, "tune": 50, "chains": 2, "rng": 1, "progressbar": False}
     tree = sample(regression(f"y ~ {right}", table, family=family_named(word)), **fit)
     summary(tree)
     if kind != _WITH_GROUPS:

@@ -186,7 +186,7 @@ def _without_redundant(target: Any, model: FormulaModel) -> Any:
     """Raise for columns that are sums of others in every row; what was found out about them stays with the target."""
     base = target.base if isinstance(target, MixedModel) else target
     _refuse_redundant(base, model)
-    if target is not base or base.observations is not base.given_rows:
+    if target is not base or base.observations is not base.user_rows:
         return target
     return base.knowing_columns()  # sampling asks for the same
 

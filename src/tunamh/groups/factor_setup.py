@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..targets.expansion.bounds import trust_radius_of
+from .between import between_columns, parents_of
 from .cells import Cells, bounds_of_cells, cells_of, extent_of, largest, usual_away, usual_lengths
 from .centre import Centre
 from .common_gaussian import STEP, law_of
@@ -70,6 +71,24 @@ def state_places(f: int, groupings: list[Grouping], p: int) -> dict[str, int]:
     }
 
 
+def unseen(rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors) -> dict[str, np.ndarray]:
+    """The moves that no row sees."""
+    found, parents = between_columns(rows, f, priors.tau_at), parents_of(rows.groupings, f)
+    gradient, hessian = priors.common_expansion(centre.at.common, centre.sums.hessian)
+    at = found.columns
+    return {
+        "between": at,
+        "between_effects": found.effects,
+        "between_weights": found.weights,
+        "between_gram": found.weights @ found.weights.T,
+        "between_slope": gradient[at],
+        "between_hessian": hessian[np.ix_(at, at)],
+        "parent_factors": parents.factors,
+        "parent_effects": parents.effects,
+        "parents": parents.group,
+    }
+
+
 def factor_record(
     rows: GroupedRows,
     f: int,
@@ -112,6 +131,7 @@ def factor_record(
         **state_places(f, rows.groupings, p),
         **partners_of(f, rows.groupings, centre.shares),
         **neighbours_of(f, rows.groupings, cells),
+        **unseen(rows, f, centre, priors),
         p=p,
         n_effects=q,
         n_scales=one.scales,

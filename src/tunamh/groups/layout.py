@@ -53,6 +53,8 @@ FACTOR = Layout(
     record_size=WHOLE,  # numbers of a row in `places`: whether energies are without their cubic part
     n_laws=WHOLE,
     n_neighbours=WHOLE,
+    n_between=WHOLE,
+    n_parents=WHOLE,
     n_partners=WHOLE,
     most_effects=WHOLE,
     table_size=WHOLE,
@@ -91,6 +93,16 @@ FACTOR = Layout(
     partner_start=("groups + 1",),  # the same of a group's rows
     partner=("n_partners",),
     cross_curvature=("n_partners", "n_effects", "most_effects"),  # sum f'' z z~'
+    # what no row sees (`.between`)
+    between=("n_between",),  # common columns that are w z in every row of a group
+    between_effects=("n_between",),  # the column z of effects
+    between_weights=("n_between", "groups"),  # w
+    between_gram=("n_between", "n_between"),  # sum w w'
+    between_slope=("n_between",),  # at the centre, of minus the log prior of these common parameters
+    between_hessian=("n_between", "n_between"),
+    parent_factors=("n_parents",),  # whose groups hold those of this factor
+    parent_effects=("n_parents", 2),  # the columns of effects here and there
+    parents=("n_parents", "groups"),
     # the law of (b, lambda)
     scales=("n_moved",),  # lambda at the centre
     prior_gradient=("p + n_scales",),  # at the centre, of minus the log priors of (b, lambda) and of all volumes

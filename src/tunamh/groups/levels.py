@@ -146,7 +146,7 @@ class LeveledRegression(ResultsOfRegression, MixedModel):
             regression=target,
             factor_columns=factors,
             kept=np.flatnonzero(kept),
-            given_family=target.given_family,
+            user_family=target.user_family,
             search_start=Point(mode[kept], effects),
         )
 

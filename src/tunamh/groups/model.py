@@ -91,7 +91,7 @@ class MixedModel(GroupedParameters):
         given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed(groups)]
         given = in_order(X, given)
         base = GLM(X, y, family, prior=prior, **beside._asdict())
-        if base.given_rows.memory is not None:
+        if base.user_rows.memory is not None:
             raise NotApplicable(
                 "group effects need rows in memory in any order, and a source of your own gives them block by block: "
                 "give X and y as arrays, or columns of tunamh.open_rows by name."
@@ -100,8 +100,8 @@ class MixedModel(GroupedParameters):
         refuse(base, form)
         form = form if isinstance(form, Scale) else None  # what else there is, effects do not depend on
         self._set_up(base, groupings_of(base, given, unit(base, form)), form)
-        self._settle(given_family=base.given_family)
-        of_labels = base.given_family.of_labels and beside.trials is None
+        self._settle(user_family=base.user_family)
+        of_labels = base.user_family.of_labels and beside.trials is None
         if (form is not None or of_labels) and beside.weights is None:
             warn_of_single_rows(self.groupings)
         if keep_effects is not None:
@@ -151,7 +151,7 @@ class MixedModel(GroupedParameters):
     grouped: GroupedRows
     scale_priors: ScalePriors
     rows_of: GLM
-    given_family: Any
+    user_family: Any
     fingerprint_of_all_rows = True
 
     origin: dict[str, Any] | None = None
@@ -163,7 +163,7 @@ class MixedModel(GroupedParameters):
 
     @property
     def seen_responses(self) -> SeenResponses | None:
-        return seen_responses(self.base.given_rows, self.formula, self.kept_rows, self.given_family)
+        return seen_responses(self.base.user_rows, self.formula, self.kept_rows, self.user_family)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
         """Return the same model, with a description of its data source (kept with the results)."""
@@ -318,4 +318,4 @@ class MixedModel(GroupedParameters):
 
     def __repr__(self) -> str:
         groups = ", ".join(f"{one.groups} groups of {one.name}" for one in self.groupings)
-        return f"MixedModel({self.n_rows} rows, {self.given_family!r}, {self.p} common parameters, {groups})"
+        return f"MixedModel({self.n_rows} rows, {self.user_family!r}, {self.p} common parameters, {groups})"

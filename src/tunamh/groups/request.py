@@ -22,7 +22,7 @@ def refuse(base: GLM, form: Any) -> None:
     """What a sweep does not sample."""
     if isinstance(form, Df):
         raise NotApplicable(
-            f"group effects beside unknown degrees of freedom ask for an unknown scale: {base.given_family!r}."
+            f"group effects beside unknown degrees of freedom ask for an unknown scale: {base.user_family!r}."
         )
     if base._prior.mixture is not None:
         raise NotApplicable(
@@ -61,12 +61,12 @@ def _groups_with_rows(base: GLM, one: Grouping) -> int:
         counts = (base.weight(rows) > 0) & (one.Z[which, 0] != 0)
         return np.unique(one.codes[which][counts])
 
-    return len(np.unique(np.concatenate(list(base.given_rows.map(seen)))))
+    return len(np.unique(np.concatenate(list(base.user_rows.map(seen)))))
 
 
 def groupings_of(base: GLM, given: list[GroupEffects], unit: float) -> list[Grouping]:
     """Every factor's codes of the rows that a regression has: a count of trials may have become two rows."""
-    index, n_given = base.given_rows.origin or (slice(None), base.n_rows)
+    index, n_given = base.user_rows.origin or (slice(None), base.n_rows)
     divided = base.row_layout.unit  # as the columns of the coefficients are
     return [replace(one, codes=one.codes[index], Z=one.Z[index] / divided) for one in read_groups(given, n_given, unit)]
 
@@ -79,7 +79,7 @@ def unit(base: GLM, form: Scale | None) -> float:
     if form is not None:
         return _UNITS / form.tau_0
     if base.family.of_residuals:
-        return _UNITS * rough_fit(base.given_rows, lambda rows: rows.y).scale
+        return _UNITS * rough_fit(base.user_rows, lambda rows: rows.y).scale
     return 1.0
 
 

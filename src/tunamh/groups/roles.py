@@ -14,7 +14,7 @@ from .conditionals import Given
 from .kernel_common import FactorTurn, Move
 from .layout import COMMON, FACTOR
 
-PROPOSE_COMMON, MOVE_COMMON, MOVE_EFFECTS, MOVE_SCALES = range(4)
+PROPOSE_COMMON, MOVE_COMMON, MOVE_EFFECTS, MOVE_SCALES, MOVE_MEANS = range(5)
 """Places of the parts of a sweep in ``parts`` of a turn."""
 
 _real, _whole, _flag, _vector, _matrix = KINDS.real, KINDS.whole, KINDS.flag, KINDS.vector, KINDS.matrix
@@ -36,7 +36,7 @@ MoveRows = types.FunctionType(_move(KINDS.generator, _whole))
 """``(rng, address) -> Move``: a move that is decided on rows; ``there`` equals ``state`` before and after it."""
 
 MoveScales = types.FunctionType(_whole(KINDS.generator, _whole))
-"""``(rng, address) -> fault``: a move of the scales; ``there`` is as it was."""
+"""``(rng, address) -> fault``: a move that no row decides on; of the scales, or of means of groups."""
 
 turn_at = bundle_at(_turn)
 propose_at, move_at, scales_at = part_at(ProposeCommon), part_at(MoveRows), part_at(MoveScales)

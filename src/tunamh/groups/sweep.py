@@ -1,9 +1,10 @@
-"""A sweep over a model with groups: three exact kernels for every factor in turn (spec 5q).
+"""A sweep over a model with groups: four exact kernels for every factor in turn (spec 5q).
 
 (A) common parameters and scales, ``(b, lambda)``, together, the groups' ``eps`` kept: every group moves along. Decided
     on rows of all groups (`tunamh.acceptance.grouped`).
 (B) the effects of every group by themselves, given the rest: independent decisions, each on the group's own rows.
 (C) the scales given the effects: no row is read.
+(D) the means of groups against what they have in common: no row sees it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 from ..acceptance.base import Memory
 from ..chains.kernel import ROWS_READ, Kernel, OverSteps, ReadyKernel, Statistic
-from ..compiled import NO_FAULT, Adapt, Step, fixed, helper, part, under_prior
+from ..compiled import NO_FAULT, Adapt, Part, Step, fixed, helper, part, under_prior
 from ..compiled.references import address_of, keep_until_here
 from ..compiled.triangular import norm
 from ..compiled.vector import copy_into
@@ -26,10 +27,11 @@ from .kernel_common import FactorTurn, tau_of
 from .layout import MEAN, SQUARES, SUMMARY, common_of, factor_of, summary_at
 from .move_common import move_common, propose_common, times_common
 from .move_effects import move_effects
+from .move_means import move_means
 from .move_scales import move_scales
-from .roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_SCALES, move_at, scales_at
+from .roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_MEANS, MOVE_SCALES, move_at, scales_at
 
-PARTS = (propose_common, move_common, move_effects, move_scales)
+PARTS = (propose_common, move_common, move_effects, move_scales, move_means)
 """In the order of their places (`tunamh.groups.roles`)."""
 
 _FULL, _RHO = range(2)  # knobs
@@ -146,6 +148,10 @@ def _sweep(rng, place, model, stream, own, work, statistics):
             if fault != NO_FAULT:
                 return fault
             copy_into(there, state)
+        if not alone:
+            fault = scales_at(parts[MOVE_MEANS])(rng, address)
+            if fault != NO_FAULT:
+                return fault
         keep_until_here(turn)
         effects += second.accepted / common.factors
         rows += second.rows
@@ -176,6 +182,9 @@ class Sweep(Kernel):
     """
 
     full: bool = False
+
+    def parts_ahead(self) -> tuple[Part, ...]:
+        return move_common, propose_common, move_effects, _sweep, move_scales
 
     def bind(self, target: Any) -> ReadyKernel:
         prior = target.base._prior

@@ -52,7 +52,7 @@ class Fitted:
     posterior: Any
     about: dict[str, Any]
     picked: np.ndarray
-    given_family: Any = None
+    user_family: Any = None
     """A family of the user's own, of which results have nothing but the text."""
 
     @classmethod
@@ -96,7 +96,7 @@ class Fitted:
     @cached_property
     def family(self) -> BaseFamily | None:
         """None of a user's own, unless it is given again: results keep nothing but its text."""
-        return family_from_json(self.about["family"]) if self.given_family is None else self.given_family
+        return family_from_json(self.about["family"]) if self.user_family is None else self.user_family
 
     @cached_property
     def responses(self) -> ResponseDistribution:

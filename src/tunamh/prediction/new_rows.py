@@ -45,7 +45,7 @@ class Chunk:
 
 
 @dataclass(frozen=True)
-class Given:
+class NewRowExtras:
     """What a user gives beside the rows: for all of them, or None."""
 
     offset: Any = None
@@ -73,12 +73,12 @@ class NewRows:
         self,
         fitted: Fitted,
         table: Any,
-        given: Given,
+        given: NewRowExtras,
         with_response: bool = False,
         effects: Effects = Effects.ALL,
     ):
         self.fitted, self.given, self.with_response, self.effects = fitted, given, with_response, effects
-        self.given_table, formula = table, fitted.formula
+        self.user_table, formula = table, fitted.formula
         self.tables = table if isinstance(table, Tables) else None
         if formula is not None:
             _refuse_beside_a_formula(given)
@@ -108,9 +108,9 @@ class NewRows:
     @cached_property
     def index(self) -> Any:
         """The row labels of a pandas table, None of others."""
-        if not has_row_labels(self.given_table) or self.given_table.index.nlevels > 1:
+        if not has_row_labels(self.user_table) or self.user_table.index.nlevels > 1:
             return None
-        return np.asarray(self.given_table.index)
+        return np.asarray(self.user_table.index)
 
     def _counts(self, one: GroupSide) -> bool:
         """Whether the effects of a factor count."""
@@ -242,7 +242,7 @@ def _columns_of_block(block: TableBlock) -> tuple[int, Frame]:
     return block.start, as_columns(block.table)
 
 
-def _refuse_beside_a_formula(given: Given) -> None:
+def _refuse_beside_a_formula(given: NewRowExtras) -> None:
     for name, value in {"offset": given.offset, "groups": given.groups, "predictors": given.predictors}.items():
         if value is not None:
             raise TypeError(f"the model was made from a formula, which has its own {name}: leave {name}= out.")

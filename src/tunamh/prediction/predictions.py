@@ -11,7 +11,7 @@ from .._arguments import explained, flag, number_between, shown, whole_number
 from ..errors import NotApplicable, Text
 from ..formula.errors import FormulaError, listed
 from .fitted import Fitted, Groups
-from .new_rows import Chunk, Effects, Given, NewRows
+from .new_rows import Chunk, Effects, NewRowExtras, NewRows
 
 _NUMBERS_AT_ONCE = 4_000_000
 _KINDS = ("mean", "response", "linear")
@@ -82,7 +82,7 @@ def predict(
     at = None if quantiles is None else [number_between("quantiles", q, 0.0, 1.0, ends="both") for q in quantiles]
     fitted = Fitted.open(posterior, wanted, family)
     effects = Effects.of(flag("include_group_specific", include_group_specific), new_levels)
-    rows = NewRows(fitted, new_data, Given(offset, trials, groups, predictors), effects=effects)
+    rows = NewRows(fitted, new_data, NewRowExtras(offset, trials, groups, predictors), effects=effects)
     if kind == "response":
         rows.refuse_missing_trials()
     predictor = Predictor(fitted, new_levels, np.random.default_rng(rng))

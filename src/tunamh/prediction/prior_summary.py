@@ -104,7 +104,7 @@ def _mixed(words: list[str], mixture: Mixture) -> list[str]:
 
 def _further(base: GLM) -> list[str]:
     """Parameters of the family."""
-    known = base.given_family.responses is not None
+    known = base.user_family.responses is not None
     found: list[str] = []
     for extra, laws in zip(base.row_layout.extras, base.row_layout.laws, strict=True):
         if extra.labels is None and extra.name in PROBABILITIES and known:
@@ -125,7 +125,7 @@ def _correlations(one: Grouping) -> list[str]:
 
 def _notes(base: GLM, groupings: list[Grouping]) -> list[str]:
     found = []
-    if base.given_family.cutpoints_are_intercepts and base.given_family.parameter_prior("cutpoint") is None:
+    if base.user_family.cutpoints_are_intercepts and base.user_family.parameter_prior("cutpoint") is None:
         found.append("The prior of the cutpoints is for a typical row: means of numbers, reference levels of factors.")
     if base.recentred:
         found.append("In predictors=, the prior of an intercept is for a row whose columns have their means.")

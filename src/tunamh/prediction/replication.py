@@ -19,7 +19,7 @@ from ..rows.table_source import Tables
 from ..tables.columns import Numbers
 from ..tables.frames import Frame, complete_rows
 from .fitted import Fitted
-from .new_rows import Given, NewRows
+from .new_rows import NewRowExtras, NewRows
 from .predictions import Predictor
 
 
@@ -177,7 +177,7 @@ def replicated(
     _refuse_lost_array(fitted, "trials")
     generator = np.random.default_rng(rng)
     some, picked, n_rows = _subsample(formula, data, rows, generator)
-    new = NewRows(fitted, some, Given(), with_response=True)
+    new = NewRows(fitted, some, NewRowExtras(), with_response=True)
     predictor = Predictor(fitted, "error", generator)
     parts: dict[str, list[np.ndarray]] = {"y": [], RESPONSES: [], DENSITIES: []}
     for chunk in new.chunks(predictor.rows_at_once):

@@ -13,6 +13,7 @@ from .group_effects import Statistics, chosen_effects, interval_probability, sta
 
 _MOST_NAMED = 60  # levels that have a line with a name each
 _NAMED_ENDS = 4  # of more levels, those at each end that are named
+_MOST_DRAWN = 3000  # intervals; of more levels, evenly spaced ones
 _LONG = 28  # characters of a name
 _CLEAR, _UNCLEAR = "#14657f", "#98a5ab"
 
@@ -30,8 +31,9 @@ def plot_group_effects(
     """Draw a caterpillar plot of the group effects: all levels in the order of their means, with intervals.
 
     Up to 60 levels have a line with their name, the interval of 50 % (thick) and the interval ``ci_prob`` (thin). More
-    levels lie side by side, and the plot names the four at each end. Intervals that do not contain zero are coloured.
-    This is ``dotplot(ranef(model))`` of lme4. It needs matplotlib (``pip install "tunamh[plot]"``).
+    levels lie side by side (of more than 3,000, evenly spaced ones), and the plot names the four at each end. Intervals
+    that do not contain zero are coloured. This is ``dotplot(ranef(model))`` of lme4. It needs matplotlib
+    (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------
@@ -66,7 +68,7 @@ def plot_group_effects(
     if flag("coefficients", coefficients):
         effects = [with_coefficient(one) for one in effects]
         middles = [0.0 if one.coefficient is None else float(one.coefficient.mean()) for one in effects]
-    numbers = [statistics(one, probability) for one in effects]
+    numbers = [statistics(one, probability, ranked=False) for one in effects]
     few = len(effects[0].levels) <= _MOST_NAMED
     axes = _panels(len(effects), len(effects[0].levels), few) if ax is None else [ax]
     order = np.argsort(numbers[0].mean, kind="stable")
@@ -119,9 +121,10 @@ def _named_rows(ax: Any, one: Effects, own: Statistics, middle: float, order: np
 def _side_by_side(ax: Any, one: Effects, own: Statistics, middle: float) -> None:
     """Thin intervals from the smallest mean to the largest; the corners that stay empty name both ends."""
     order = np.argsort(own.mean, kind="stable")
-    at, clear = np.arange(len(order)), _clear(own, middle)[order]
-    ends, mean = own.ends[order], own.mean[order]
-    width = float(np.clip(400 / len(order), 0.3, 2.5))
+    at = np.unique(np.linspace(0, len(order) - 1, min(len(order), _MOST_DRAWN)).round().astype(np.int64))
+    clear, told = _clear(own, middle)[order[at]], f"{int(_clear(own, middle).sum()):,} of {len(order):,}"
+    ends, mean = own.ends[order[at]], own.mean[order[at]]
+    width = float(np.clip(400 / len(at), 0.3, 2.5))
     for which, colour, alpha in ((~clear, _UNCLEAR, 0.45), (clear, _CLEAR, 0.8)):
         ax.vlines(at[which], ends[which, 0], ends[which, 1], colors=colour, lw=width, alpha=alpha, rasterized=True)
     ax.axhline(middle, color="0.35", lw=0.8, ls="--")
@@ -131,6 +134,6 @@ def _side_by_side(ax: Any, one: Effects, own: Statistics, middle: float) -> None
     ax.text(0.02, 0.97, f"highest: {highest}", transform=ax.transAxes, va="top", fontsize=8)
     ax.text(0.98, 0.03, f"lowest: {lowest}", transform=ax.transAxes, ha="right", va="bottom", fontsize=8)
     ax.margins(x=0.01, y=0.12)
-    told = f"{int(clear.sum()):,} of {len(order):,} intervals lie on one side of the dashed line"
-    ax.set(ylabel=one.term, xlabel=f"{one.factor}, in the order of the means ({told})")
+    beside = f"{told} intervals lie on one side of the dashed line"
+    ax.set(ylabel=one.term, xlabel=f"{one.factor}, in the order of the means ({beside})")
     ax.spines[["top", "right"]].set_visible(False)

@@ -146,8 +146,9 @@ class GroupedResult:
         found = [*(self._formula_effects() if self.of_formula else self._plain_effects())]
         if len(found) != sum(len(block.columns) for block in self.blocks):
             raise NotApplicable(
-                "the result has no group effects, neither their draws nor their means: ask the result as tunamh.sample "
-                "or tunamh.read_store returned it."
+                "the result has neither draws nor means of its group effects. The means of effects that were not kept "
+                "are in the result of tunamh.sample or tunamh.resume, not in a stored run; keep_effects=True keeps the "
+                "draws."
             )
         return found
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..acceptance import thinned
-from ..chains.loop import ChainSetup, parts_of, run_alone, run_chain
+from ..chains.loop import ChainSetup, loop_in_turn, parts_of, run_alone, run_chain
 from ..compiled import Part, ahead
 from ..process.progress import Progress
 from ..proposals import autoregressive
@@ -23,10 +25,17 @@ def _of_most_runs() -> list[Part]:
     ]
 
 
-def compile_while_setting_up() -> None:
-    """Begin with what most runs need, in further processes, while this one looks at the data."""
-    if not run_chain.is_kept:
-        ahead.start(_of_most_runs())
+def _of_most_runs_of(target: Any) -> list[Part]:
+    """The same of a target, which may have a kernel of its own."""
+    own = target.own_kernel()
+    return _of_most_runs() if own is None else [*own.parts_ahead(), loop_in_turn(1), windows_of(1)]
+
+
+def compile_while_setting_up(target: Any) -> None:
+    """Begin with what most runs of such targets need, in further processes, while this one looks at the data."""
+    parts = _of_most_runs_of(target)
+    if not parts[0].is_kept:
+        ahead.start(parts)
 
 
 def compile_together(setup: ChainSetup, progress: Progress) -> None:

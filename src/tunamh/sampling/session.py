@@ -83,7 +83,7 @@ def run_session(
     clock = Clock(max_seconds)
     with ExitStack() as stack, one_blas_thread(), Progress("set-up", show=progressbar) as progress:
         place.check_early(target, stack)
-        compile_while_setting_up()
+        compile_while_setting_up(target)
         with watching(set_up := SetUp(target.n_rows, clock, progress)):
             sampler = choices.sampler()
             if sampler.target.gathered is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from .._arguments import whole_number
 from ..chains.kernel import OverSteps, Statistic, Statistics
 from ..chains.metropolis import statistics_of
-from ..results.layout import Layout
+from ..results.layout import Layout, plain_layout
 from ..results.until import Until
 from .errors import StoreError
 from .files import read_whole, write_whole
@@ -181,13 +181,20 @@ class Header:
                 raise ValueError(f"it says {str(found['kind'])[:40]!r}, where {_KIND!r} is wanted")
             if found["checksum"] != _checksum(found["header"]):
                 raise ValueError("its checksum does not fit")
-            return cls(**found["header"])
+            return cls(**_as_today(found["header"]))
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             raise StoreError(
                 f"{path} is damaged or written by another version of tunamh ({error}). A copy lies beside it: put "
                 f"{COPY} in its place.",
                 path,
             ) from error
+
+
+def _as_today(values: dict[str, Any]) -> dict[str, Any]:
+    """A header of before, whose variables lay one behind the other: a list of names with labels."""
+    if not isinstance(values["variables"], list):
+        return values
+    return {**values, "variables": plain_layout([(name, labels) for name, labels in values["variables"]]).to_json()}
 
 
 def seed_as_dict(seed: np.random.SeedSequence, spawned: int) -> dict[str, Any]:

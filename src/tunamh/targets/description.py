@@ -18,11 +18,11 @@ VERSION = 1
 
 def regression_as_json(target: GLM) -> dict[str, Any]:
     """Of results of `GLM`: family, columns and the levels of those that hold categories."""
-    rows = target.given_rows
+    rows = target.user_rows
     design = rows.design
     return {
         "version": VERSION,
-        "family": family_as_json(target.given_family),
+        "family": family_as_json(target.user_family),
         "columns": None if rows.names is None else [str(name) for name in rows.names],
         "dim": int(design.dim),
         "factors": design.factors,
@@ -40,9 +40,9 @@ def regression_as_json(target: GLM) -> dict[str, Any]:
 
 def _classes(target: GLM) -> list[str] | None:
     """The names of classes, the reference first."""
-    if not target.given_family.of_classes:
+    if not target.user_family.of_classes:
         return None
-    rows = target.given_rows
+    rows = target.user_rows
     if rows.classes is not None:
         return list(rows.classes)
     values = np.unique(np.concatenate(list(rows.map(lambda block: np.unique(block.y)))))
@@ -86,7 +86,7 @@ def _squares(Z: np.ndarray) -> list[list[float]]:
 
 def _rows_by_level(target: Any, one: Any) -> list[int]:
     """How many of the user's rows each level has; a row of trials may have become two."""
-    origin, codes = target.base.given_rows.origin, one.codes
+    origin, codes = target.base.user_rows.origin, one.codes
     if origin is not None:
         codes = codes[np.unique(origin[0], return_index=True)[1]]
     return [int(count) for count in np.bincount(codes, minlength=one.groups)]
@@ -94,7 +94,7 @@ def _rows_by_level(target: Any, one: Any) -> list[int]:
 
 def _mean(base: GLM) -> dict[str, Any]:
     """The mean of responses whose variance on the scale of the predictor is approximated at the mean."""
-    if base.given_family.responses not in _APPROXIMATED:
+    if base.user_family.responses not in _APPROXIMATED:
         return {}
-    total, weight = base.given_rows.sums(lambda rows: (rows.y @ base.weight(rows), base.weight(rows).sum()))
+    total, weight = base.user_rows.sums(lambda rows: (rows.y @ base.weight(rows), base.weight(rows).sum()))
     return {"mean_response": float(f"{total / weight:.10g}")} if weight > 0 else {}

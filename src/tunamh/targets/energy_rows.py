@@ -140,33 +140,21 @@ def taylor_parts(energy: Callable, gradient: Callable, hessian: Callable) -> tup
             total += pull * abs(theta[j] - centre[j])
         return total
 
-    @part(Energies, cache=False)
-    def energies(theta, index, n, data, out):
-        d, own = theta.size, _numbers_at(data.hyper, OWN)
-        temper, width = own.temper, own.width
-        second, centre = order_of(data.hyper) > 1.0, centre_of(data.hyper, d).copy()
-        g, h = np.zeros(d), np.zeros((d, d))
-        for b in range(n):
-            try:
-                out[b] = temper * remainder(
-                    theta, centre, row_and_bound_at(data.rows, index[b], width).numbers, second, g, h
-                )
-            except Exception:
-                out[b] = np.nan
+    def over_rows(of_row: Callable) -> Part:
+        @part(Energies, cache=False)
+        def each(theta, index, n, data, out):
+            d, own = theta.size, _numbers_at(data.hyper, OWN)
+            temper, width = own.temper, own.width
+            second, centre = order_of(data.hyper) > 1.0, centre_of(data.hyper, d).copy()
+            g, h = np.zeros(d), np.zeros((d, d))
+            for b in range(n):
+                try:
+                    row = row_and_bound_at(data.rows, index[b], width).numbers
+                    out[b] = temper * of_row(theta, centre, row, second, g, h)
+                except Exception:
+                    out[b] = np.nan
 
-    @part(Energies, cache=False)
-    def scales(theta, index, n, data, out):
-        d, own = theta.size, _numbers_at(data.hyper, OWN)
-        temper, width = own.temper, own.width
-        second, centre = order_of(data.hyper) > 1.0, centre_of(data.hyper, d).copy()
-        g, h = np.zeros(d), np.zeros((d, d))
-        for b in range(n):
-            try:
-                out[b] = temper * size(
-                    theta, centre, row_and_bound_at(data.rows, index[b], width).numbers, second, g, h
-                )
-            except Exception:
-                out[b] = np.nan
+        return each
 
     @part(Differences, cache=False)
     def differences(theta, prop, index, start, n, data, rise, bound):
@@ -183,4 +171,4 @@ def taylor_parts(energy: Callable, gradient: Callable, hessian: Callable) -> tup
             except Exception:
                 rise[b] = np.nan
 
-    return differences, energies, scales
+    return differences, over_rows(remainder), over_rows(size)

@@ -130,8 +130,8 @@ class GLM(Regression):
             ready = closed_form(form, ready, list(row_layout.laws), np.asarray(row_layout.start))
         labels = [label for extra in row_layout.extras for label in extra.labels or (extra.name,)]
         self._settle(
-            given_family=given,
-            given_rows=rows,
+            user_family=given,
+            user_rows=rows,
             given_trials=_trials_told(trials),
             row_layout=row_layout,
             recentred=recentred,
@@ -143,12 +143,9 @@ class GLM(Regression):
             y_column=design.numbers.width,
             coefficient_prior=coefficient_prior,
         )
+        bound_column, parts = ROW.places(width=self.y_column).bound, self.parts_with(*self.terms.plain_parts)
         super().__init__(
-            packed=PackedRows(
-                observations.n_rows,
-                ROW.places(width=self.y_column).bound,
-                self.parts_with(*self.terms.plain_parts),
-            ),
+            packed=PackedRows(observations.n_rows, bound_column, parts),
             hyper=own_numbers_of(observations, row_family, temper),
             family_hyper=row_family.hyper,
             dim=design.dim,
@@ -158,10 +155,10 @@ class GLM(Regression):
             temper=temper,
         )
 
-    given_family: Any
+    user_family: Any
     """The family as a user gave it; `family` is that of the rows, where an unknown parameter is one more column."""
 
-    given_rows: Observations
+    user_rows: Observations
     """The observations as a user gave them; `observations` are those that the family makes of them."""
 
     given_trials: float | bool
@@ -194,7 +191,7 @@ class GLM(Regression):
 
     @property
     def seen_responses(self) -> SeenResponses | None:
-        return seen_responses(self.given_rows, self.formula, self.kept_rows, self.given_family)
+        return seen_responses(self.user_rows, self.formula, self.kept_rows, self.user_family)
 
     # ------------------------------------------------------------------------------- what a user calls parameters
 
@@ -226,7 +223,7 @@ class GLM(Regression):
 
     def dependent_columns_as_given(self) -> list[np.ndarray]:
         """Groups of collinear columns among the user's columns, for any prior."""
-        rows = self.given_rows
+        rows = self.user_rows
         probe = self.on_observations(
             rows,
             dim=rows.design.dim,
@@ -238,7 +235,7 @@ class GLM(Regression):
         return dependent_columns(probe)
 
     def remarks(self) -> list[str]:
-        return censoring_told(self.given_rows)
+        return censoring_told(self.user_rows)
 
     def separating_direction(self) -> np.ndarray | None:
         """A direction along which the energy never rises, so that the posterior is improper; None if there is none."""
@@ -315,7 +312,7 @@ class GLM(Regression):
 
     def __repr__(self) -> str:
         """With its family, unless the target's own name says it."""
-        family = f"{self.given_family!r}, " if type(self) is GLM else ""
+        family = f"{self.user_family!r}, " if type(self) is GLM else ""
         return f"{type(self).__name__}({family}{self._about})"
 
     # --------------------------------------------------------------------------------------------- what it offers
@@ -364,7 +361,7 @@ class GLM(Regression):
             return None
         return self.on_observations(
             found,
-            given_rows=found if self.given_rows is self.observations else self.given_rows,
+            user_rows=found if self.user_rows is self.observations else self.user_rows,
             repeated=True,
             own_numbers=own_numbers_of(found, self.family, self.temper),
         )

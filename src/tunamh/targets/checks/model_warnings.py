@@ -28,7 +28,7 @@ _FEW_ROWS = 2000
 def model_warnings(target: GLM) -> Iterator[str]:
     """Whole sentences, none where nothing is to be said."""
     yield from _of_units(target)
-    yield from target.given_family.warnings(target.given_rows)
+    yield from target.user_family.warnings(target.user_rows)
     if len(target.modes) == 1:
         yield from _of_flat_likelihood(target)
         yield from _of_narrow_prior(target)
@@ -37,11 +37,11 @@ def model_warnings(target: GLM) -> Iterator[str]:
 
 def _of_units(target: GLM) -> Iterator[str]:
     """A known scale that is far from the residuals makes another model of the data than its owner means."""
-    scale = target.given_family.known_scale
+    scale = target.user_family.known_scale
     if scale is None or target.repeated:  # rows that differ are no sample of all
         return
-    step, family = max(1, target.n_rows // 10_000), target.given_family
-    rows = target.given_rows.take(np.arange(0, target.n_rows, step)).rows()
+    step, family = max(1, target.n_rows // 10_000), target.user_family
+    rows = target.user_rows.take(np.arange(0, target.n_rows, step)).rows()
     coefficients = target.to_user(target.modes[0].point)[: len(target.row_layout.names)]
     y = family.response(rows)
     residuals = y - rows.X.matvec(coefficients)
@@ -80,7 +80,7 @@ def _of_narrow_prior(target: GLM) -> Iterator[str]:
 def _of_heavy_prior(target: GLM) -> Iterator[str]:
     """Data that are separable along coefficients with heavy-tailed priors: nothing else holds these back."""
     heavy = target._prior.heavy
-    if not heavy.any() or target.observations is not target.given_rows:
+    if not heavy.any() or target.observations is not target.user_rows:
         return
     part = target.on_columns(heavy | target._prior.flat)
     direction = part.separating_direction()
@@ -117,7 +117,7 @@ def _of_flat_likelihood(target: GLM) -> Iterator[str]:
     if rises[lowest] < _LEAST_RISE:
         named = names_along(target, points[lowest] - mode.point)
         yield (
-            f"the energy of {target.given_family!r} does not rise along column{'s' * (len(named) > 1)} "
+            f"the energy of {target.user_family!r} does not rise along column{'s' * (len(named) > 1)} "
             f"{listed(named)}, as far as {_FAR:g} standard deviations from its lowest point that was found: under a "
             "flat prior there may be no posterior. Give a prior, such as prior=tunamh.Normal(scale=10), or drop "
             "columns."
@@ -154,7 +154,7 @@ def _refuse_log_likelihood(target: GLM) -> None:
             if (np.diff(energies[np.isfinite(energies)]) > 0).any():
                 return
     raise ValueError(
-        f"the energy of {target.given_family!r} looks like a log likelihood: return its negative. It falls on both "
+        f"the energy of {target.user_family!r} looks like a log likelihood: return its negative. It falls on both "
         "sides in every direction and no lowest point was found; an energy is minus the log-likelihood of a row."
     )
 

@@ -9,14 +9,18 @@ is a code: 0 if the event was observed, +1 if it came later than seen (right-cen
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ..._arguments import settle
+from ...priors.positive import known_or_prior
 from ..observations.observed import Observations
 from ..observations.row_layout import RowLayout, known_scale
 from .base import BaseFamily, Responses
 from .likelihood import OnePredictorLikelihood
+from .residuals import ErrorScale
 from .response_checks import refuse_where
 from .unknown_scale import with_unknown_scale
 
@@ -61,3 +65,13 @@ class CensoredFamily(BaseFamily):
             scale = 1 / given if name == "shape" else given
             return known_scale(observations, scale, self.response, likelihood)
         return with_unknown_scale(observations, temper, given, likelihood, name=name, response=self.response)
+
+
+@dataclass(frozen=True)
+class CensoredErrors(ErrorScale, CensoredFamily):
+    """One with errors of a ``scale``."""
+
+    scale: Any = None
+
+    def __post_init__(self) -> None:
+        settle(self, scale=known_or_prior("scale", self.scale))

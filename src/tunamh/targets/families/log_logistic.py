@@ -7,32 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from ..._arguments import settle
-from ...priors.positive import known_or_prior
 from ..observations.observed import Observations
 from .base import Responses
 from .censored_logistic import MEDIAN_SIZE, CensoredLogistic
-from .censoring import CensoredFamily
+from .censoring import CensoredErrors
 from .likelihood import OnePredictorLikelihood
 from .links import LOG
-from .residuals import ErrorScale
 from .responses import ResponseDistribution
 
 
 @dataclass(frozen=True)
-class LogLogistic(ErrorScale, CensoredFamily):
+class LogLogistic(CensoredErrors):
     """Positive responses whose logarithm is logistic with centre ``x.beta`` and scale ``scale`` (see `Gaussian`)."""
-
-    scale: Any = None
 
     responses = Responses.POSITIVE
     word = "loglogistic"
     link = LOG
     regresses_logarithm = True
     median_size = MEDIAN_SIZE
-
-    def __post_init__(self) -> None:
-        settle(self, scale=known_or_prior("scale", self.scale))
 
     def likelihood(self, observations: Observations) -> OnePredictorLikelihood:
         return CensoredLogistic()

@@ -15,14 +15,12 @@ from ...priors.positive import known_or_prior
 from ..coordinates.shared import Dispersion
 from ..observations.observed import Observations
 from ..observations.row_layout import RowLayout
-from .base import Family, Responses
+from .counts import CountFamily, OfCounts
 from .cubic_bounds import largest_of, ranges, symmetric
 from .intervals import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, nearby, sigmoids
 from .likelihood import Suprema
-from .links import LOG
 from .multi_predictor import MultiPredictorLikelihood
 from .remainder_constants import logistic_second_order
-from .response_checks import check_counts
 from .responses import Parameters, ResponseDistribution
 from .second_parameter import WIDE, one_number, positive_counts
 
@@ -44,7 +42,7 @@ def _binomial_rise(n, eta, eta_prop, y, hyper, out):
 
 
 @dataclass(frozen=True)
-class NegativeBinomial(Family):
+class NegativeBinomial(CountFamily):
     """``f = (y + r) log(r + e^eta) - y eta``: counts with mean ``m = e^eta`` and variance ``m + m^2/r``.
 
     With ``z = eta - log r`` it is ``r log(1 + e^z) + y log(1 + e^-z) + r log r``, a sum without cancellation.
@@ -58,13 +56,10 @@ class NegativeBinomial(Family):
 
     dispersion: Any = None
 
-    responses = Responses.COUNTS
     word = "negative-binomial"
-    link = LOG
     parameters = ("dispersion",)
     energy = _binomial_energy
     rise = _binomial_rise
-    convex = True
     self_concordant = True
 
     def __post_init__(self) -> None:
@@ -80,16 +75,6 @@ class NegativeBinomial(Family):
     @property
     def hyper(self) -> tuple[float, ...]:
         return (self.dispersion, math.log(self.dispersion))
-
-    def check(self, y: np.ndarray) -> None:
-        check_counts(y)
-
-    def guess(self, y: np.ndarray) -> np.ndarray:
-        return np.log(y + 0.5)
-
-    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The energy grows without bound for large predictors; for small ones only if the count is positive."""
-        return np.ones(y.shape, bool), y > 0
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r = self.dispersion
@@ -157,7 +142,7 @@ def _rise_with_dispersion(n, eta, eta_prop, y, hyper, out):
 
 
 @dataclass(frozen=True)
-class NegativeBinomialWithDispersion(MultiPredictorLikelihood):
+class NegativeBinomialWithDispersion(OfCounts, MultiPredictorLikelihood):
     """``f = r S(z) + y S(-z)``, ``r = e^lambda``, ``z = eta - lambda``, ``S(z) = log(1 + e^z)`` (spec 5n).
 
     Counts with mean ``e^eta`` and variance ``m + m^2/r``; ``-log Gamma(r + y) + log Gamma(r)`` is not part of it.
@@ -167,13 +152,6 @@ class NegativeBinomialWithDispersion(MultiPredictorLikelihood):
     parameter_names = "eta", "lam"
     energy = _energy_with_dispersion
     rise = _rise_with_dispersion
-
-    def check(self, y: np.ndarray) -> None:
-        check_counts(y)
-
-    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """In its first predictor: a count speaks against large ones, and against small ones unless it is zero."""
-        return np.ones(y.shape, bool), y > 0
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """From those in ``z`` and ``lambda``, in which every derivative in ``lambda`` of ``r S(z)`` is itself."""

@@ -9,12 +9,10 @@ import numpy as np
 
 from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
 from ...compiled.vector import exp_any, exp_rise
-from .base import Family, Responses
+from .counts import CountFamily
 from .intervals import nearby, same_for_all
 from .likelihood import Suprema
-from .links import LOG
 from .remainder_constants import exponential_second_order, exponential_third_order
-from .response_checks import check_counts
 from .responses import Parameters, ResponseDistribution
 
 
@@ -31,29 +29,16 @@ def _poisson_rise(n, eta, eta_prop, y, hyper, out):
 
 
 @dataclass(frozen=True)
-class Poisson(Family):
+class Poisson(CountFamily):
     """``f = e^eta - y eta``: Poisson counts with mean ``e^eta``.
 
     No derivative is bounded, so the family uses bounds near a predictor; its second-order constants are exact.
     """
 
-    responses = Responses.COUNTS
     word = "poisson"
-    link = LOG
     energy = _poisson_energy
     rise = _poisson_rise
-    convex = True
     self_concordant = True
-
-    def check(self, y: np.ndarray) -> None:
-        check_counts(y)
-
-    def guess(self, y: np.ndarray) -> np.ndarray:
-        return np.log(y + 0.5)
-
-    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The energy grows without bound for large predictors; for small ones only if the count is positive."""
-        return np.ones(y.shape, bool), y > 0
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         with np.errstate(over="ignore"):

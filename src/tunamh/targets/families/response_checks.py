@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-_MOST = 1e15  # beyond this not every whole number is a float
-
 
 class WrongResponse(ValueError):
     """A response that a family does not know.
@@ -36,11 +34,6 @@ def refuse_where(wrong: np.ndarray, y: np.ndarray, wanted: str, advice: str = ""
     if wrong.any():
         row = int(np.argmax(wrong))
         raise WrongResponse(wanted, row, float(y[row]), advice, kind)
-
-
-def check_counts(y: np.ndarray) -> None:
-    wrong = (y < 0) | (y != np.floor(y)) | (y > _MOST)
-    refuse_where(wrong, y, f"hold counts (whole numbers from 0 to {_MOST:g})")
 
 
 def check_positive(y: np.ndarray) -> None:

@@ -8,12 +8,11 @@ import numpy as np
 
 from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, helper, part
 from ...compiled.vector import exp_negative, log_quotient, softplus, softplus_rise, twice_atanh
-from .base import Family, Responses
+from .counts import CountFamily
 from .intervals import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, Peaks, largest, sigmoids, widened
 from .likelihood import Suprema
 from .links import SOFTPLUS
 from .remainder_constants import logistic_second_order, second_order_near
-from .response_checks import check_counts
 from .responses import ResponseDistribution
 
 
@@ -81,25 +80,16 @@ _LOG_THIRD_PEAKS = ((-1.0206457692211527, 0.06091271016796921), (1.9400071513367
 
 
 @dataclass(frozen=True)
-class SoftplusPoisson(Family):
+class SoftplusPoisson(CountFamily):
     """``f = mu - y log mu``, ``mu = log(1 + e^eta)``: Poisson counts whose mean grows linearly for large ``eta``."""
 
-    responses = Responses.COUNTS
     link = SOFTPLUS
     energy = _softplus_energy
     rise = _softplus_rise
-    convex = True
-
-    def check(self, y: np.ndarray) -> None:
-        check_counts(y)
 
     def guess(self, y: np.ndarray) -> np.ndarray:
         """The predictor with ``log(1 + e^eta) = y + 1/2``."""
         return (y + 0.5) + np.log(-np.expm1(-(y + 0.5)))
-
-    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The energy grows without bound for large predictors; for small ones only if the count is positive."""
-        return np.ones(y.shape, bool), y > 0
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         p, s = sigmoids(eta)

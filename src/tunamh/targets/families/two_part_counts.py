@@ -12,15 +12,15 @@ from ..coordinates.shared import Probability
 from ..observations.observed import Observations
 from ..observations.row_layout import Extra, RowLayout, column_names, shared_scalar
 from .base import BaseFamily, Responses
+from .counts import OfCounts
 from .formula_likelihood import FormulaLikelihood
 from .links import LOG
 from .logistic import Logistic
 from .poisson import Poisson
-from .response_checks import check_counts
 from .second_parameter import by_columns, described_by_columns, start_at
 
 
-class TwoPartFamily(BaseFamily):
+class TwoPartFamily(OfCounts, BaseFamily):
     """Counts with a probability beside them: one number, or described by columns through the logistic function.
 
     The probability is the only entry of ``described``; ``likelihood`` is that of its rows.
@@ -30,9 +30,6 @@ class TwoPartFamily(BaseFamily):
     link = LOG
     counts: Any
     likelihood: ClassVar[Any]
-
-    def check(self, y: np.ndarray) -> None:
-        check_counts(y)
 
     count_families: ClassVar[tuple[type, ...]] = (Poisson,)
 
@@ -66,11 +63,8 @@ class TwoPartFamily(BaseFamily):
         return RowLayout(rows, self.likelihood, names, coordinates, extras, (Probability.uniform(),), begin)
 
 
-class TwoPartLikelihood(FormulaLikelihood):
+class TwoPartLikelihood(OfCounts, FormulaLikelihood):
     """Zeros have the first formula, positive counts the second."""
-
-    def check(self, y: np.ndarray) -> None:
-        check_counts(y)
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """In its first predictor: a zero may have come about otherwise, whatever that is."""

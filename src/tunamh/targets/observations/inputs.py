@@ -57,6 +57,11 @@ def observe(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> Observatio
         return validated(FromSource(X), family.check)
     if y is None:
         raise TypeError("y is missing: give the responses, one per row of X, or a source that has them.")
+    return _of_arrays(X, y, beside, family)
+
+
+def _of_arrays(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> InMemory:
+    """Arrays or data frames: aligned, read as numbers, checked and sealed."""
     beside = beside._replace(offset=_for_all(beside.offset, X), trials=_for_all(beside.trials, X))
     vectors = {"y": y, **beside._asdict()}
     del vectors["predictors"]

@@ -141,7 +141,7 @@ def _scalars(target: GLM) -> np.ndarray:
 def _fits_to_few_rows(rows: Rows, target: GLM, rng: np.random.Generator) -> list[np.ndarray]:
     """Least squares on d rows each, of predictors that a row would like: one of these, where there are several."""
     X, offset = rows.X.dense(), rows.X.matvec(np.zeros(len(target.row_layout.names)))
-    liked = [[value] for value in rows.y] if target.given_family.responses is Responses.REALS else _liked(target)
+    liked = [[value] for value in rows.y] if target.user_family.responses is Responses.REALS else _liked(target)
     counts = np.flatnonzero(target.weight(rows) > 0)
     fits = []
     for subset in subsets_of(len(counts), X.shape[1], rng):

@@ -85,7 +85,7 @@ def rounding_at(theta, model, row):
 
 @helper
 def within_rounding(theta, prop, model, row, rise, bound):
-    """Whether a finite ``|rise|`` exceeds its bound ``c_i M`` only by rounding error (spec 2.0 iv).
+    """Return whether a finite difference ``|rise|`` exceeds its bound ``c_i M`` only by rounding error (spec 2.0 iv).
 
     Some targets, such as the finite walk, attain their bounds, so a rise may exceed its bound in the last digit. The
     result is False if the rise is not finite, or if the energies that measure the rounding error are not.
@@ -96,7 +96,10 @@ def within_rounding(theta, prop, model, row, rise, bound):
 
 @helper
 def sum_of_rises(theta, prop, model, work, distance):
-    """``sum_i U_i(prop) - U_i(theta)`` over all rows: returns ``(sum, worst ratio, fault)``. Checks every row's bound.
+    """Add up the energy differences ``U_i(prop) - U_i(theta)`` of all rows; return ``(sum, worst ratio, fault)``.
+
+    The worst ratio is the largest ``|U_i(prop) - U_i(theta)| / (c_i M)``. Every row's bound is checked; the fault is
+    the number of a row that exceeds its bound.
 
     If a move has no bound, a rise of +infinity means a density of zero: the sum is +infinity, without a fault.
     """
@@ -125,7 +128,9 @@ def sum_of_rises(theta, prop, model, work, distance):
 
 @helper
 def sum_of_energies(theta, model, work):
-    """``sum_i U_i(theta)`` over all rows: returns ``(sum, fault)``. The fault is the first row that is not finite.
+    """Add up the energies ``U_i(theta)`` of all rows; return ``(sum, fault)``.
+
+    The fault is the number of the first row whose energy is not finite.
 
     A sum of +infinity means a density of zero and is no fault. If a row is NaN or -infinity, this row is the fault.
     """

@@ -30,7 +30,7 @@ class PositivePrior(ShellWord):
 
     @abstractmethod
     def law(self) -> Laws:
-        """The prior as a compiled record: kind, mean, scale and degrees of freedom, four vectors of length one."""
+        """Return the prior as a compiled record: kind, mean, scale and degrees of freedom, four vectors of length 1."""
 
     vanishes_at_zero: bool = False
     """Whether the density falls faster than any power towards zero."""

@@ -12,7 +12,10 @@ from ...compiled import Part
 
 
 class Suprema(NamedTuple):
-    """For each row, the suprema over ``eta`` of ``|f'|``, ``|f''|`` and ``|f'''|``; infinity is allowed."""
+    """For each row, the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over ``eta``; infinity is allowed.
+
+    ``f`` is the energy (negative log-likelihood) of a row as a function of its predictor ``eta``.
+    """
 
     first: np.ndarray
     second: np.ndarray
@@ -20,7 +23,7 @@ class Suprema(NamedTuple):
 
 
 class LowerBound(NamedTuple):
-    """For each row, the quadratic ``a (eta - anchor)^2 + b (eta - anchor) + k``."""
+    """For each row, the quadratic lower bound ``a (eta - anchor)^2 + b (eta - anchor) + k`` of the log-likelihood."""
 
     anchor: np.ndarray
     a: np.ndarray
@@ -58,16 +61,23 @@ class Likelihood(ABC):
     @property
     @abstractmethod
     def energy(self) -> Part:
-        """The compiled `FamilyEnergy`. Predictor ``k`` of row ``b`` is ``eta[k * m + b]``, ``m = eta.size / K``."""
+        """Return the compiled energy of rows, in the role `FamilyEnergy`.
+
+        If a row has ``K`` predictors, the vector ``eta`` has predictor ``k`` of row ``b`` at ``eta[k * m + b]``;
+        ``m = eta.size / K`` is the number of rows that fit into the vector.
+        """
 
     @property
     @abstractmethod
     def rise(self) -> Part:
-        """The compiled difference of two energies, in the role `FamilyRise`."""
+        """Return the compiled difference of two energies of rows, in the role `FamilyRise`.
+
+        The predictors are in the same order as in `energy`.
+        """
 
     @property
     def hyper(self) -> tuple[float, ...]:
-        """The family's numbers, passed to ``energy`` and ``rise``."""
+        """Return the family's numbers, which are passed to ``energy`` and ``rise``."""
         return ()
 
     def check(self, y: np.ndarray) -> None:  # noqa: B027 - an energy may take any numbers
@@ -75,7 +85,10 @@ class Likelihood(ABC):
 
     @abstractmethod
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``f'``, ``f''`` and ``f'''``; with K predictors, arrays (K, n), (K, K, n) and (K, K, K, n)."""
+        """Return the derivatives ``f'``, ``f''`` and ``f'''`` of the energy with respect to the predictors.
+
+        With K predictors they are arrays (K, n), (K, K, n) and (K, K, K, n).
+        """
 
     guess: Any = None
     """``guess(y)``: predictors that would explain the responses, as a start for the search for a mode."""
@@ -113,7 +126,10 @@ class OnePredictorLikelihood(Likelihood):
 
     @abstractmethod
     def suprema(self, y: np.ndarray) -> Suprema:
-        """For each row, the suprema over all ``eta``. The docstring of each family has the proof."""
+        """Return for each row the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``.
+
+        The docstring of each family has the proof.
+        """
 
     suprema_near: Any = None
     """``suprema_near(y, eta, radius)``: for each row, `Suprema` over predictors within ``radius`` of ``eta``.

@@ -24,6 +24,7 @@ from .capabilities import GloballyBounded, offers
 def chi_for_gap(kappa: float, *, paper: bool = False) -> float:
     """Return the ``chi`` that guarantees TunaMH a spectral gap of ``kappa`` times the gap of MH.
 
+    ``chi`` is the parameter of `tunamh.TunaMH` for the batch size. The result is
     ``1 / (4 log(1 / (kappa (2 - kappa))))`` (spec, theorem C), or the paper's ``4 / ((1 - kappa) log(1 / kappa))``.
     """
     if not 0 < kappa < 1:
@@ -36,7 +37,7 @@ def chi_for_gap(kappa: float, *, paper: bool = False) -> float:
 def gap_for_chi(chi: float, *, paper: bool = False) -> float:
     """Return the guaranteed ratio of TunaMH's spectral gap to the gap of MH.
 
-    ``1 - sqrt(1 - exp(-1 / (4 chi)))`` (theorem C), or the paper's ``exp(-1/chi - 2 sqrt(log(2) / chi))``.
+    It is ``1 - sqrt(1 - exp(-1 / (4 chi)))`` (theorem C), or the paper's ``exp(-1/chi - 2 sqrt(log(2) / chi))``.
     """
     if paper:
         return math.exp(-1 / chi - 2 * math.sqrt(math.log(2) / chi))
@@ -54,9 +55,8 @@ def expected_batch(chi: float, move_bound: float) -> float:
 def least_batch(kappa: float, move_bound: float, zeta: float = 3.4e-6) -> float:
     """Return a lower bound for the mean batch of an exact, memoryless test with gap ratio ``kappa``.
 
-    This is theorem 2 of the paper.
-
-    ``zeta kappa (C^2 M^2 + C M)``; the two lemmas behind it give ``zeta = 3.4e-6`` at best (spec 4, erratum 7).
+    This is theorem 2 of the paper. The bound is ``zeta kappa (C^2 M^2 + C M)`` with ``move_bound = C M``; the two
+    lemmas behind it give ``zeta = 3.4e-6`` at best (spec 4, erratum 7).
     """
     return zeta * kappa * (move_bound**2 + move_bound)
 
@@ -64,8 +64,9 @@ def least_batch(kappa: float, move_bound: float, zeta: float = 3.4e-6) -> float:
 def optimal_chi(move_bound: float, *, paper: bool = False) -> float:
     """Return the ``chi`` that minimises the batch size divided by the paper's guaranteed gap.
 
-    The objective is ``(chi C^2 M^2 + C M) exp(1/chi + 2 sqrt(log(2) / chi))``. The paper's closed form, about
-    ``1 / sqrt(C M)``, does not minimise it (spec 4, erratum 2); the true minimiser tends to 2.248 for large ``C M``.
+    With ``move_bound = C M``, the objective is ``(chi C^2 M^2 + C M) exp(1/chi + 2 sqrt(log(2) / chi))``. The paper's
+    closed form, about ``1 / sqrt(C M)``, does not minimise it (spec 4, erratum 2); the true minimiser tends to 2.248
+    for large ``C M``.
     """
     if not move_bound > 0:
         raise ValueError(f"move_bound must be positive, got {move_bound!r}")
@@ -114,9 +115,9 @@ class FiniteProblem:
     Attributes
     ----------
     energies : (N, K)
-        ``U_i(k)``.
+        ``U_i(k)``, the energy (negative log-likelihood) of row ``i`` in state ``k``.
     c : (N,)
-        Bounds.
+        The bounds ``c_i`` of the rows.
     distance : (K, K)
         ``M(k, l)``, symmetric, with ``|U_i(l) - U_i(k)| <= c_i M(k, l)``.
     proposal : (K, K)
@@ -220,7 +221,7 @@ def thinned_acceptance(log_rho: float, rise: np.ndarray, bound: np.ndarray, *, b
 def poisson_acceptance(log_rho: float, forward: np.ndarray, backward: np.ndarray) -> float:
     """Return ``E min(1, rho prod_i (backward_i / forward_i)^{s_i})``.
 
-    The counts ``s_i ~ Poisson(forward_i)`` are independent.
+    The counts ``s_i ~ Poisson(forward_i)`` are independent, and ``log_rho = log rho``.
 
     Let ``log r = A + B``, with A from one half of the rows and B from the other half. The function lists all values of
     A and B and computes ``E min(1, e^{A+B}) = E[P(B >= -A) + e^A E(e^B; B < -A)]``.
@@ -254,7 +255,10 @@ def _compound_poisson(rates: np.ndarray, gains: np.ndarray) -> tuple[np.ndarray,
 
 
 def subset_acceptance(problem: FiniteProblem, here: int, there: int, accepts: Callable[[np.ndarray], float]) -> float:
-    """Return the mean of ``accepts(gains)`` over all orders of the rows; the gains are ``U_i(here) - U_i(there)``."""
+    """Return the mean of ``accepts(gains)`` over all orders of the rows.
+
+    The gains are the energy differences ``U_i(here) - U_i(there)``.
+    """
     gains = problem.energies[:, here] - problem.energies[:, there]
     orders = list(itertools.permutations(range(gains.size)))
     return float(np.mean([accepts(gains[list(order)]) for order in orders]))

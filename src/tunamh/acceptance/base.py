@@ -25,10 +25,11 @@ class Memory(Enum):
 class ReadyTest(NamedTuple):
     """An acceptance test that is compiled and bound to a target.
 
-    ``memory`` is the initial memory of a chain. ``supply`` is the source of the rows that it draws. ``adapt`` tunes the
-    knobs from the mean move bound ``C M`` of the proposals; None if nothing is tuned. ``reports`` names the number in
-    the field ``report`` of the test's decisions. ``memory_is`` says what the memory is, for
-    other kernels in the same step.
+    ``knobs`` are its tuning parameters. ``memory`` is the initial memory of a chain. ``supply`` is the source of the
+    rows that it draws. ``adapt`` tunes the knobs from the mean move bound of the proposals: the sum ``C M`` of the
+    bounds ``c_i M`` on the energy differences of all rows. It is None if nothing is tuned. ``reports`` names the number
+    in the field ``report`` of the test's decisions. ``memory_is`` says what the memory is, for other kernels in the
+    same step.
     """
 
     decide: Part
@@ -41,7 +42,10 @@ class ReadyTest(NamedTuple):
 
 
 class AcceptanceTest(Protocol):
-    """An immutable acceptance test. ``exact``: whether the posterior is the stationary distribution of its chain."""
+    """An immutable acceptance test.
+
+    ``exact``: whether the posterior is the stationary distribution of the test's chain.
+    """
 
     exact: ClassVar[bool]
 

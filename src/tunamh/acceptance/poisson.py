@@ -70,9 +70,9 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
 class PoissonMH:
     """Exact minibatch test with global bounds (Zhang and De Sa 2019).
 
-    The paper prints the proposal ratio inverted; tunamh uses the correct ratio. The energies (negative log-likelihoods)
-    of all rows must be bounded everywhere. Of tunamh's targets only `GaussianMixture` and `FiniteWalk` have bounded
-    energies.
+    The TunaMH paper prints the proposal ratio of this test inverted; tunamh uses the correct ratio. The energies
+    (negative log-likelihoods) of all rows must be bounded everywhere. Of tunamh's targets only `GaussianMixture` and
+    `FiniteWalk` have bounded energies.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PriorExpansion(NamedTuple):
-    """``V = -log prior`` and its first two derivatives at a point. A kink is smoothed in all three."""
+    """The energy ``V = -log prior`` and its first two derivatives at a point. A kink is smoothed in all three."""
 
     energy: float
     gradient: np.ndarray

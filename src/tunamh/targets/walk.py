@@ -66,6 +66,8 @@ def _is_state(theta, prop, hyper):
 class FiniteWalk(Target):
     """A distribution on the states ``0 .. K-1`` with the distance ``M = |prop - theta|``.
 
+    ``U_i`` is the energy (negative log-likelihood) of row ``i``, and ``c_i`` is its bound.
+
     Parameters
     ----------
     x : (N,), optional

@@ -67,7 +67,7 @@ class MixedModel(GroupedParameters):
     """
 
     search_start: Point | None = None
-    """Where the search for a mode begins; None: at the mode without groups."""
+    """The point where the search for a mode begins; None: the mode of the model without groups."""
 
     @explained
     def __init__(

@@ -44,7 +44,7 @@ class ReadyPrior(ABC):
     flat: np.ndarray
 
     own: ClassVar[bool] = False
-    """Whether it is a user's function, whose support may end anywhere."""
+    """Whether the prior is a user's function. The support of such a function may end anywhere."""
 
     @property
     def mixture(self) -> Mixture | None:

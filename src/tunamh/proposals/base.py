@@ -42,7 +42,9 @@ class ReadyProposal(NamedTuple):
     acceptance: float
     largest: float = math.inf
     learn: Callable[[np.ndarray, np.ndarray, int, int], float | None] | None = None
-    """``learn(knobs, draws, done, total)``: turns knobs, in place, after a window of warm-up; a new step size, or None.
+    """``learn(knobs, draws, done, total)`` tunes knobs in place after a window of warm-up.
+
+    It returns a new step size, or None.
     """
 
 

@@ -90,16 +90,16 @@ class Target(Value):
     """
 
     states: int | None = None
-    """Number of states of a finite target; None in continuous space."""
+    """The number of states of a finite target; None in continuous space."""
 
     mixture: Any = None
-    """Scales of the prior that a state holds, where it does (`tunamh.priors.mixtures.Mixture`)."""
+    """The scales of the prior, if they are part of the state (`tunamh.priors.mixtures.Mixture`); otherwise None."""
 
     predictors: int = 1
-    """Linear predictors per row, for which a chain's scratch has room."""
+    """The number of linear predictors per row; the work space of a chain has room for so many."""
 
     formula: Any = None
-    """What a formula has learned from the data, of a target that was made from one."""
+    """If the target was made from a formula: what the formula has learned from the data."""
 
     kept_rows: np.ndarray | None = None
     """The places in the user's table of `some_rows`, where a formula left rows with missing values out."""
@@ -116,10 +116,10 @@ class Target(Value):
     """Whether chains must start far apart to find all modes."""
 
     own_bounds: bool = False
-    """Whether the bounds are the user's own, who can then correct them."""
+    """Whether the bounds come from the user, who can then correct them."""
 
     fingerprint_of_all_rows: bool = False
-    """Whether `fingerprint` looks at all rows, or at some only."""
+    """Whether `fingerprint` depends on all rows. If False, it depends on some rows only."""
 
     walks_linearly: bool = False
     """Whether `to_user` is known to be a linear map."""

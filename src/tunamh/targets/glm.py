@@ -93,7 +93,7 @@ class GLM(Regression):
     """
 
     repeated: bool = False
-    """Whether a row stands for many that are equal, its weight being their number."""
+    """Whether a row stands for many equal rows; its weight is their number."""
 
     @explained
     def __init__(
@@ -158,13 +158,13 @@ class GLM(Regression):
         )
 
     user_family: Any
-    """The family as a user gave it; `family` is that of the rows, where an unknown parameter is one more column."""
+    """The family as the user gave it. `family` is that of the rows: an unknown parameter is one more column there."""
 
     user_rows: Observations
-    """The observations as a user gave them; `observations` are those that the family makes of them."""
+    """The observations as the user gave them. `observations` are the rows that the family makes of them."""
 
     given_trials: float | bool
-    """The number of trials where it is one for all rows; True where rows have their own; False without trials."""
+    """The number of trials, if it is the same for all rows; True if it differs by row; False without trials."""
 
     recentred: list[Recentred]
     coefficient_prior: ReadyPrior

@@ -35,7 +35,7 @@ class Regression(Target):
     family: Any
     y_column: int
     known_columns: Columns | None = None
-    """What was found out about the columns already, on these rows or on those that they are a sample of."""
+    """What is known about the columns, from these rows or from the rows of which they are a sample."""
 
     fingerprint_of_all_rows = True
 

@@ -51,23 +51,23 @@ class BaseFamily(ABC):
     """A response family. A subclass overrides the defaults that are not true for it."""
 
     responses: ClassVar[Responses | None] = None
-    """None: any numbers, such as a user's own family may take."""
+    """The kind of responses; None if any numbers are allowed, as in a user's own family."""
 
     word: ClassVar[str | None] = None
-    """How the shell calls it; None: it is not offered there."""
+    """The name of the family at the shell; None if the shell does not offer it."""
 
     link: ClassVar[Link] = IDENTITY
 
     # ------------------------------------------------------------------------------ parameters, beside the coefficients
 
     parameters: ClassVar[tuple[str, ...]] = ()
-    """Their names, as results have them."""
+    """The names of the family's parameters, as in results."""
 
     described: tuple[str, ...] = ()
-    """Those that columns may describe (``predictors={"scale": Z}``)."""
+    """The parameters that may depend on columns (``predictors={"scale": Z}``)."""
 
     parameter_links: ClassVar[Mapping[str, Link]] = {}
-    """Of those that columns describe."""
+    """The links of the parameters that depend on columns."""
 
     def known_parameters(self) -> dict[str, float]:
         """Return the parameters with a known value, including those of an inner family."""
@@ -93,7 +93,7 @@ class BaseFamily(ABC):
     takes_censoring: ClassVar[bool] = False
 
     linear_in_label: ClassVar[bool] = False
-    """Of labels: whether ``k`` of ``n`` trials may be one row of weight ``n`` and response ``k/n``."""
+    """For labels: whether ``k`` successes in ``n`` trials may be one row of weight ``n`` and response ``k/n``."""
 
     def for_trials(self) -> BaseFamily:
         """Return the family for rows with trials."""
@@ -132,19 +132,19 @@ class BaseFamily(ABC):
         """
 
     cutpoints_are_intercepts: ClassVar[bool] = False
-    """Whether a formula must leave its intercept out."""
+    """Whether the cutpoints take the place of the intercept, so that a formula must have none."""
 
     coefficients_per_class: ClassVar[bool] = False
-    """Whether there is a vector of coefficients for every class but one."""
+    """Whether every class except the reference has its own vector of coefficients."""
 
     regresses_logarithm: ClassVar[bool] = False
-    """Whether the logarithm of the response is the predictor and an error."""
+    """Whether the logarithm of the response is the linear predictor plus an error."""
 
     robust: ClassVar[bool] = False
-    """Whether outliers are expected: typical deviations are then medians."""
+    """Whether outliers are expected. If so, medians are used for typical deviations."""
 
     squared: ClassVar[bool] = False
-    """Whether residuals count by their squares, however large."""
+    """Whether the energy is quadratic in the residual, also for large residuals."""
 
     median_size: ClassVar[float] = _TYPICAL
     """The median of the absolute value of an error of scale 1."""

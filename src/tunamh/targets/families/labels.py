@@ -20,7 +20,7 @@ class LabelFamily(Family):
     responses = Responses.LABELS
     convex = True
     fractions: bool = False
-    """Whether the rows are trials: ``k`` successes of ``n`` are one row of weight ``n`` and response ``k/n``."""
+    """Whether rows are trials: ``k`` successes in ``n`` trials are one row of weight ``n`` and response ``k/n``."""
 
     def check(self, y: np.ndarray) -> None:
         if self.fractions:

@@ -38,7 +38,7 @@ class Likelihood(ABC):
     """
 
     predictors: int = 1
-    """Linear predictors per row."""
+    """The number of linear predictors per row."""
 
     convex: bool = False
     """Whether ``f`` is convex in its predictors. If not, tunamh searches for several modes."""
@@ -56,7 +56,7 @@ class Likelihood(ABC):
     """Whether ``f`` is a user's plain function (`tunamh.family`)."""
 
     grain: float = 1.0
-    """A rise is rounded by this many times the rounding of a number of size 1, even where energies are small."""
+    """The rounding error of an energy difference, in units of the rounding error of the number 1."""
 
     @property
     @abstractmethod
@@ -91,20 +91,20 @@ class Likelihood(ABC):
         """
 
     guess: Any = None
-    """``guess(y)``: predictors that would explain the responses, as a start for the search for a mode."""
+    """``guess(y)`` returns predictors that would explain the responses, as a start for the search for a mode."""
 
     rises: Any = None
-    """``rises(y)``: for each row, whether ``f`` is unbounded as ``eta`` goes to plus and to minus infinity.
+    """``rises(y)`` returns for each row whether ``f`` is unbounded as ``eta`` goes to plus and to minus infinity.
 
     If a convex ``f`` does not grow in a direction, the row does not bound the posterior in this direction. With several
-    predictors it is about the first one.
+    predictors, ``eta`` is the first of them.
     """
 
     contrasts: Any = None
-    """``contrasts(y, predictors)``: rows of several predictors as rows of one each, all of which fall to the right."""
+    """``contrasts(y, predictors)`` returns rows of several predictors as rows of one each, with falling energies."""
 
     lower_bound: Any = None
-    """``lower_bound(y, eta)``: a quadratic below ``-f`` (`LowerBound`), tight at ``eta`` (None: untuned), for FlyMC."""
+    """``lower_bound(y, eta)`` returns a quadratic below ``-f`` for FlyMC, tight at ``eta`` (None: untuned)."""
 
     rough_bounds: Any = None
     """Cheaper and looser bounds, for radii that few proposals need."""
@@ -132,13 +132,15 @@ class OnePredictorLikelihood(Likelihood):
         """
 
     suprema_near: Any = None
-    """``suprema_near(y, eta, radius)``: for each row, `Suprema` over predictors within ``radius`` of ``eta``.
+    """``suprema_near(y, eta, radius)`` returns for each row the `Suprema` over predictors within ``radius`` of ``eta``.
 
     They are upper bounds up to rounding, and never larger than `suprema`.
     """
 
     second_order_constants: Any = None
-    """``second_order_constants(y, eta, radius)``: for each row, an upper bound, up to rounding, of (spec 5m)
+    """``second_order_constants(y, eta, radius)`` returns for each row the constant of order 2 (spec 5m).
+
+    It is an upper bound, up to rounding, of
 
         sup_{0<|z|<=radius} 2 |f'(eta+z) - f'(eta) - f''(eta) z| / z^2.
 
@@ -146,7 +148,9 @@ class OnePredictorLikelihood(Likelihood):
     """
 
     third_order_constants: Any = None
-    """``third_order_constants(y, eta, radius)``: for each row, an upper bound of (spec 5r)
+    """``third_order_constants(y, eta, radius)`` returns for each row the constant of order 3 (spec 5r).
+
+    It is an upper bound of
 
         sup_{0<|z|<=radius} 6 |f'(eta+z) - f'(eta) - f''(eta) z - f'''(eta) z^2/2| / |z|^3,
 

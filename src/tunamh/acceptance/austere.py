@@ -74,7 +74,7 @@ class AustereMH:
     def quantiles(self, n_rows: int) -> np.ndarray:
         """Return the upper ``epsilon`` quantiles of Student's t distribution, one for each stage of the test.
 
-        After a stage ``n`` of the N rows are drawn, ``n = batch, 2 batch, ... < N``; the degrees of freedom are
+        At a stage with ``n`` rows, ``n = batch, 2 batch, ...`` below the number of all rows, the degrees of freedom are
         ``n - 1``.
         """
         from scipy.special import stdtrit

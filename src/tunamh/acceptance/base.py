@@ -103,9 +103,8 @@ def sum_of_rises(theta, prop, model, work, distance):
     """Add up the energy differences ``U_i(prop) - U_i(theta)`` of all rows; return ``(sum, worst ratio, fault)``.
 
     The worst ratio is the largest ``|U_i(prop) - U_i(theta)| / (c_i M)``. Every row's bound is checked; the fault is
-    the number of a row that exceeds its bound.
-
-    If a move has no bound, a rise of +infinity means a density of zero: the sum is +infinity, without a fault.
+    the number of a row that exceeds its bound or is not finite, otherwise `NO_FAULT`. If a move has no bound, a
+    difference of +infinity means a density of zero: the sum is +infinity, without a fault.
     """
     if model.elsewhere != 0:
         return _ask_elsewhere(ALL_ROWS_RISE, theta, prop, model, distance)
@@ -134,9 +133,8 @@ def sum_of_rises(theta, prop, model, work, distance):
 def sum_of_energies(theta, model, work):
     """Add up the energies ``U_i(theta)`` of all rows; return ``(sum, fault)``.
 
-    The fault is the number of the first row whose energy is not finite.
-
-    A sum of +infinity means a density of zero and is no fault. If a row is NaN or -infinity, this row is the fault.
+    The fault is the number of the first row whose energy is not finite, otherwise `NO_FAULT`. If the sum is +infinity,
+    the density is zero, and this is no error. If a row is NaN or -infinity, this row is the fault.
     """
     if model.elsewhere != 0:
         energy, _, wrong = _ask_elsewhere(ALL_ROWS_ENERGY, theta, theta, model, 0.0)

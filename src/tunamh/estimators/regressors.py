@@ -57,8 +57,8 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the posterior mean of the mean response of every row.
 
-        With ``return_std`` also the standard deviation of a new response. It includes the uncertainty of the parameters
-        and the noise of the response, as in scikit-learn's BayesianRidge.
+        With ``return_std=True`` it also returns the standard deviation of a new response. This includes the uncertainty
+        of the parameters and the noise of the response, as in scikit-learn's BayesianRidge.
         """
         X = self._read(X)
         mean = self._linear_means(X) if self._family().responses is Responses.REALS else None

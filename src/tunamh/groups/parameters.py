@@ -16,7 +16,8 @@ class GroupedParameters(Target):
     """The parameters of a model with groups.
 
     A state of the chain is ``(common, lambda, effects)``: the common parameters, the coordinates of the effects'
-    covariances, and the group effects. If the scale of the errors is unknown, the effects are in units of this scale.
+    covariances, and the group effects. If the scale of the errors is unknown, covariances and effects are in units of
+    this scale.
     """
 
     base: GLM

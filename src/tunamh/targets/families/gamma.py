@@ -88,7 +88,7 @@ def _gamma_rise(n, eta, eta_prop, y, hyper, out):
 class GammaLikelihood(OnePredictorLikelihood):
     """The likelihood of a gamma response with known shape ``a``.
 
-    The energy (negative log-likelihood) of a row is ``f = a (y e^-eta + eta)``.
+    The energy (negative log-likelihood) of a row is ``f = a (y e^-eta + eta)``, up to a constant.
     """
 
     shape: float

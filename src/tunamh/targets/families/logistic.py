@@ -84,7 +84,7 @@ class Logistic(LinearInLabel):
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
         """Return Jaakkola and Jordan's lower bound of the log-likelihood.
 
-        It is tight at ``eta = +-xi``; untuned, xi = 1.5.
+        It is tight at ``+-xi`` with ``xi = |eta|``; untuned, ``xi = 1.5``.
         """
         xi = np.abs(np.full(y.shape, 1.5) if eta is None else eta)
         a = -0.125 * np.ones_like(xi)

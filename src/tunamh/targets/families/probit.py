@@ -82,7 +82,7 @@ class Probit(LabelFamily):
         ``|f'|`` is unbounded; ``|f''|`` is below 1 (its limit as z -> -infinity); ``|f'''|`` is at most 0.2957 (at z =
         1.0024).
 
-        The last is the only critical point of k3.
+        ``z = 1.0024`` is the only critical point of k3.
 
         Let ``a = h w = f''`` and ``b = w^2``. As h, w and the variance k2 are positive, ``a`` lies in (0, 1). As z
         grows, V passes from exponential (k3, k4 > 0) to normal (k3 -> 0). Now use ``h' = -h w`` and ``w' = 1 - h w``.

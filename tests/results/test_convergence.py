@@ -115,7 +115,7 @@ def test_a_parameter_that_never_moved_is_named(rng):
     found = judge(x)
     assert found.frozen == [1]
     assert "slope never moved (500 identical draws" in found.complaint(["a", "slope", "c"], 500)
-    assert not Until(ess=50).holds(lambda every, which: x[:, ::every, which], 4, 500, 3)
+    assert not Until(ess=50).holds(lambda rows, which: x[:, rows, which], 4, 500, 3)
     x[1:, :, 1] = rng.standard_normal((3, 500))
     assert "slope never moved" in judge(x).complaint(["a", "slope", "c"], 500)
     many = autoregressive(rng, 4, 300, 200, 0.3)
@@ -152,3 +152,14 @@ def test_the_shell_names_its_own_options():
     assert for_shell(warning).endswith("Run longer (--draws, --tune).")
     assert for_shell(pickle.loads(pickle.dumps(warning))) == for_shell(warning)
     assert for_shell(ValueError("as it is")) == "as it is"
+
+
+def test_who_mixes_slowly_in_a_long_run_is_found():
+    """Draws a hundred steps apart are independent in all of these chains; only neighbours tell them apart."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2, 20_000, 60))
+    for i in range(1, x.shape[1]):
+        x[:, i, 37] = 0.9 * x[:, i - 1, 37] + np.sqrt(1 - 0.81) * x[:, i, 37]
+    found = judge(x)
+    assert found.ess_of == 37
+    assert found.ess == pytest.approx(2 * 20_000 / 19, rel=0.25)

@@ -101,7 +101,7 @@ def _variable(name: str, values: Any, level: float) -> Variable:
         name, labels, **dict(zip(_STATISTICS, arrays, strict=True)), about={**_PLAIN.get(name, {}), **about}
     )
     if many and draws.shape[1] >= FEWEST_TO_JUDGE and np.isfinite(draws).all():
-        worst, j, fewest, k = worst_of(lambda every, which: draws[:, ::every, which], *draws.shape)
+        worst, j, fewest, k = worst_of(lambda rows, which: draws[:, rows, which], *draws.shape)
         found.r_hat[j], found.ess[k] = worst, fewest
     return found
 

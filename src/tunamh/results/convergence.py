@@ -31,6 +31,7 @@ _TAILS = 0.05, 0.95
 _ENOUGH_DRAWS = 1000  # per chain, by which the worst parameters are found
 _ENOUGH_PARAMETERS = 50  # that are looked at closely
 _SUSPECTS = 16  # of them by each coarse rule
+_SLOWEST = 6  # by draws side by side, of which all draws are looked at
 _MOST_VALUES = 400_000  # of the worst parameter alone
 _MOST_NAMED = 6  # parameters in one sentence
 
@@ -90,9 +91,10 @@ def judge(draws: np.ndarray) -> Convergence | None:
     """The worst R-hat and the worst number of effective draws; None when there are too few draws to tell.
 
     ``draws`` has the shape (chain, draw, parameter). The cost is bounded. The worst parameters are found from a
-    thousand draws per chain, evenly spaced; of more than 50 parameters only those are compared that look worst by the
-    means of half chains, the means of short batches, or the distances between neighbours. The numbers returned are
-    then those of all draws of the parameters found, or of four hundred thousand of them, evenly spaced.
+    thousand draws per chain, evenly spaced, and a thousand side by side. Of more than 50 parameters only those are
+    compared that look worst by the means of half chains, the means of short batches, or the distances between
+    neighbours. The numbers returned are then those of all draws of the parameters found, or of four hundred thousand of
+    them, evenly spaced.
     """
     chains, n, d = draws.shape
     if n < FEWEST_TO_JUDGE:
@@ -100,42 +102,57 @@ def judge(draws: np.ndarray) -> Convergence | None:
     constant = (draws == draws[:, :1]).all(axis=1)
     stuck = constant.all(axis=1)
     frozen = np.flatnonzero(constant[~stuck].any(axis=0))
-    worst = worst_of(lambda every, which: draws[:, ::every, which], chains, n, d)
+    worst = worst_of(lambda rows, which: draws[:, rows, which], chains, n, d)
     return Convergence(*worst, np.flatnonzero(stuck).tolist(), chains, frozen.tolist(), *_worst_tail(draws))
 
 
-Take = Callable[[int, Any], np.ndarray]
-"""Every so-and-so-manieth draw of some parameters, in the shape (chain, draw, parameter)."""
+Take = Callable[[slice, Any], np.ndarray]
+"""Some draws of some parameters, in the shape (chain, draw, parameter)."""
 
 
 def worst_of(take: Take, chains: int, n: int, d: int) -> tuple[float, int, float, int]:
     """The worst R-hat and whose it is, the fewest effective draws and whose they are, as `judge` finds them.
 
-    The draws themselves may lie elsewhere: ``take`` is asked at most twice, for some draws of all parameters and for
-    many of at most two.
+    The draws themselves may lie elsewhere: ``take`` is asked at most three times, for some draws of all parameters,
+    evenly spaced and side by side, and for many of a few.
     """
-    every = max(1, n // _ENOUGH_DRAWS)
-    some = np.ascontiguousarray(take(every, slice(None)).transpose(2, 0, 1))
+    some = _taken(take, slice(0, n, max(1, n // _ENOUGH_DRAWS)))
     chosen = np.arange(d) if d <= _ENOUGH_PARAMETERS else _suspects(some)
     found, effective = diagnose(some[chosen])
+    if some.shape[2] == n:
+        worst, least = int(found.argmax()), int(effective.argmin())
+        return float(found[worst]), int(chosen[worst]), float(effective[least]), int(chosen[least])
+    near = _taken(take, _side_by_side(n))  # draws far apart are independent: they do not tell who mixes slowly
+    slow = np.arange(d) if d <= _ENOUGH_PARAMETERS else _suspects(near)
+    slowest = slow[diagnose(near[slow])[1].argsort()[:_SLOWEST]]
+    few = np.unique([chosen[found.argmax()], chosen[effective.argmin()], *slowest])
+    found, effective = diagnose(_taken(take, slice(0, n, max(1, chains * n // _MOST_VALUES)), few))
     worst, least = int(found.argmax()), int(effective.argmin())
-    r_hat, ess = float(found[worst]), float(effective[least])
-    if some.shape[2] < n:
-        pair = np.unique([chosen[worst], chosen[least]])
-        kept = take(max(1, chains * n // _MOST_VALUES), pair).transpose(2, 0, 1)
-        found, effective = diagnose(kept)
-        r_hat, ess = float(found[pair == chosen[worst]][0]), float(effective[pair == chosen[least]][0])
-    return r_hat, int(chosen[worst]), ess, int(chosen[least])
+    return float(found[worst]), int(few[worst]), float(effective[least]), int(few[least])
+
+
+def _taken(take: Take, rows: slice, which: Any = slice(None)) -> np.ndarray:
+    return np.ascontiguousarray(take(rows, which).transpose(2, 0, 1))
+
+
+def _side_by_side(n: int) -> slice:
+    """Draws in the middle of each chain, one after the other."""
+    first = (n - _ENOUGH_DRAWS) // 2
+    return slice(first, first + _ENOUGH_DRAWS)
 
 
 def _worst_tail(draws: np.ndarray) -> tuple[float, int]:
     """The fewest effective draws in the tails and whose they are, found as `worst_of` finds the others."""
     chains, n, d = draws.shape
-    some = np.ascontiguousarray(draws[:, :: max(1, n // _ENOUGH_DRAWS)].transpose(2, 0, 1))
-    chosen = np.arange(d) if d <= _ENOUGH_PARAMETERS else _suspects(some)
-    worst = int(chosen[in_the_tails(some[chosen]).argmin()])
-    kept = draws[:, :: max(1, chains * n // _MOST_VALUES), worst][None]
-    return float(in_the_tails(kept)[0]), worst
+    looks = [slice(0, n, max(1, n // _ENOUGH_DRAWS))] + [_side_by_side(n)] * (n >= 2 * _ENOUGH_DRAWS)
+    few = []
+    for rows in looks:
+        some = np.ascontiguousarray(draws[:, rows].transpose(2, 0, 1))
+        chosen = np.arange(d) if d <= _ENOUGH_PARAMETERS else _suspects(some)
+        few.append(int(chosen[in_the_tails(some[chosen]).argmin()]))
+    few = sorted(set(few))
+    kept = in_the_tails(draws[:, :: max(1, chains * n // _MOST_VALUES), few].transpose(2, 0, 1))
+    return float(kept.min()), few[int(kept.argmin())]
 
 
 def in_the_tails(values: np.ndarray) -> np.ndarray:

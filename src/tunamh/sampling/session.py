@@ -201,15 +201,15 @@ def _run(runs: list[ChainRun], plan: RunPlan, store: Store | None, go_on: Callab
         go_on()
         if not all(run.kept >= n for run in runs):
             return None
-        take = partial(_taken, runs, n) if store is None else partial(store.take, n)
+        take = partial(_taken, runs) if store is None else store.take
         if until is not None and until.holds(take, len(runs), n, d):
             return n
     return None
 
 
-def _taken(runs: list[ChainRun], n: int, every: int, which: Any) -> np.ndarray:
-    """Some of the first ``n`` draws, from memory."""
-    return np.stack([run.target.to_user(run.draws[:n])[::every, which] for run in runs])
+def _taken(runs: list[ChainRun], rows: slice, which: Any) -> np.ndarray:
+    """Some draws, from memory."""
+    return np.stack([run.target.to_user(run.draws[rows])[:, which] for run in runs])
 
 
 def _results(runs: list[ChainRun], store: Store | None, enough: int | None) -> list[ChainResult]:

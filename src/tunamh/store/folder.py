@@ -162,13 +162,15 @@ class Store:
         draws, record, elapsed, natural = (np.concatenate(each)[:most] for each in arrays)
         return ChainResult(draws, record, elapsed, parts[-1].result.step_size), natural
 
-    def take(self, n: int, every: int, which: Any) -> np.ndarray:
-        """Some of the first ``n`` draws of all chains, as `worst_of` asks for them, one chunk in memory at a time."""
+    def take(self, rows: slice, which: Any) -> np.ndarray:
+        """Some draws of all chains, as `worst_of` asks for them, one chunk in memory at a time."""
+        first, stop, every = rows.start, rows.stop, rows.step or 1
         chains = []
         for chain in range(self.header.chains):
             parts = []
             for part in self.chunks(chain):
-                wanted = np.arange(-(-part.first // every) * every, min(part.stop, n), every) - part.first
+                begin = first + max(0, -(-(part.first - first) // every)) * every
+                wanted = np.arange(begin, min(part.stop, stop), every) - part.first
                 parts.append(part.natural[wanted][:, which])
             chains.append(np.concatenate(parts))
         return np.stack(chains)

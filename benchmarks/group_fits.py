@@ -22,20 +22,19 @@ import argparse
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from common import CACHE, HERE, RESULTS, keep_to_cores, machine, number, print_table, run_apart, write_json
-from group_problems import GroupProblem, load, save, simulate, simulate_crossed, target
-from groups import PROBLEMS, nuts_run
-from models import PEERS_PYTHON
+from common import CACHE, HERE, RESULTS, keep_to_cores, machine, print_table, run_apart, write_json
+from group_fits_data import ENTRIES
+from group_fits_report import CHECKS, COLUMNS, cells, check_cells, losses
+from group_problems import GroupProblem, load, save, target
+from groups import nuts_run
 from nuts_groups import in_form
 from real_groups import summary
 
@@ -45,89 +44,6 @@ _LEAST_DRAWS, _MOST_DRAWS, _MOST_VALUES = 600, 20_000, 4e7
 _MOST_KEPT = 30_000  # effects
 _SAMPLE = 200  # effects whose effective draws are counted
 _NUTS = [(sampler, form) for form in ("centred", "non-centred") for sampler in ("numpyro", "nutpie")]
-
-
-class Entry(NamedTuple):
-    """A line of the table. ``earlier`` says where figures of NUTS for the same data are, ``nuts`` whether to run it."""
-
-    title: str
-    make: Callable[[Path], GroupProblem]
-    nuts: bool = False
-    earlier: tuple[str, str, str] | None = None
-
-
-# -------------------------------------------------------------------------------------------------------------- data
-
-
-def from_lme4(name: str, family: str) -> Callable[[Path], GroupProblem]:
-    """By R, which is asked for a table of numbers. Ordinal models have no intercept; answers 4 and 5 are good ones."""
-
-    def make(folder: Path) -> GroupProblem:
-        table = folder / "lme4.csv"
-        _run_r("lme4_data.R", name, str(table))
-        values = np.loadtxt(table, delimiter=",", skiprows=1)
-        columns = table.read_text().split("\n", 1)[0].replace('"', "").split(",")
-        y, X, codes = (values[:, [c[0] == letter for c in columns]] for letter in "yxg")
-        X = (X - X.mean(axis=0)) / X.std(axis=0)
-        if family != "ordinal":
-            X = np.column_stack([np.ones(len(X)), X])
-        y = y[:, 0] >= 4 if (name, family) == ("insteval", "logistic") else y[:, 0]
-        return GroupProblem(family, X, y.astype(float), codes.astype(int))
-
-    return make
-
-
-def from_real_groups(name: str) -> Callable[[Path], GroupProblem]:
-    def make(folder: Path) -> GroupProblem:
-        path = folder / "read.npz"
-        command = [str(PEERS_PYTHON), str(HERE / "real_groups.py"), "--read", name, str(path)]
-        if not PEERS_PYTHON.exists():
-            raise RuntimeError("benchmarks/.peers-venv, which has the data, is missing; make bench makes it")
-        found = run_apart(command, cores=1, timeout=300)
-        if found["status"] != "ok":
-            raise RuntimeError(found["status"])
-        return load(path)
-
-    return make
-
-
-def one_factor(groups: int, rows_each: int) -> Callable[[Path], GroupProblem]:
-    codes = np.repeat(np.arange(groups), rows_each)
-    return lambda folder: simulate("logistic", groups * rows_each, groups, 5, codes=codes)
-
-
-def crossed(n_rows: int, *groups: int) -> Callable[[Path], GroupProblem]:
-    return lambda folder: simulate_crossed(n_rows, groups, 5)
-
-
-ENTRIES = {
-    "grouseticks": Entry("grouseticks, Poisson, three factors", from_lme4("grouseticks", "poisson"), nuts=True),
-    "verbagg": Entry("VerbAgg, logistic, persons x items", from_lme4("verbagg", "logistic"), nuts=True),
-    "insteval-logistic": Entry(
-        "InstEval, logistic, students x lecturers", from_lme4("insteval", "logistic"), nuts=True
-    ),
-    "insteval-gaussian": Entry("InstEval, Gaussian", from_lme4("insteval", "gaussian")),
-    "insteval-ordinal": Entry("InstEval, ordinal", from_lme4("insteval", "ordinal")),
-    "visits": Entry("visits by person, Poisson", from_real_groups("visits"), earlier=("real_groups", "data", "visits")),
-    "planes": Entry("late flights by aeroplane", from_real_groups("planes"), earlier=("real_groups", "data", "planes")),
-    "both": Entry(
-        "late flights by aeroplane x destination", from_real_groups("both"), earlier=("real_groups", "data", "both")
-    ),
-    "both-all": Entry("the same, all flights", from_real_groups("both-all")),
-    "1e3-of-3": Entry("logistic, 10^3 groups of 3 rows", one_factor(1_000, 3), nuts=True),
-    "1e4-of-3": Entry("logistic, 10^4 groups of 3 rows", one_factor(10_000, 3), nuts=True),
-    "1e5-of-3": Entry("logistic, 10^5 groups of 3 rows", one_factor(100_000, 3)),
-    "1e3-of-100": Entry(
-        "logistic, 10^3 groups of about 100 rows",
-        lambda folder: simulate(*PROBLEMS["logistic-1e5"]),
-        earlier=("groups", "problems", "logistic-1e5"),
-    ),
-    "1e4-of-10": Entry("logistic, 10^4 groups of 10 rows", one_factor(10_000, 10)),
-    "1e5-of-10": Entry("logistic, 10^5 groups of 10 rows", one_factor(100_000, 10)),
-    "1e3x1e2": Entry("logistic, crossed 10^3 x 10^2", crossed(100_000, 1_000, 100), nuts=True),
-    "1e4x1e3": Entry("logistic, crossed 10^4 x 10^3", crossed(100_000, 10_000, 1_000)),
-    "1e5x1e3": Entry("logistic, crossed 10^5 x 10^3", crossed(1_000_000, 100_000, 1_000)),
-}
 
 
 # ---------------------------------------------------------------------------------------------------------- our side
@@ -259,14 +175,6 @@ def _some(n_effects: int) -> np.ndarray:
 # ------------------------------------------------------------------------------------------------------------- peers
 
 
-def _run_r(script: str, *arguments: str) -> None:
-    if shutil.which("Rscript") is None:
-        raise RuntimeError("R is not installed")
-    done = subprocess.run(["Rscript", str(HERE / script), *arguments], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"R: {done.stderr.strip().splitlines()[-1][:100]}")
-
-
 def point_fits(problem: GroupProblem, folder: Path, cap: float) -> dict:
     if shutil.which("Rscript") is None:
         return {"lme4": {"status": "R is not installed"}}
@@ -282,18 +190,6 @@ def point_fits(problem: GroupProblem, folder: Path, cap: float) -> dict:
         found[peer] = run_apart(command, cores=1, timeout=5 * cap)
         print("  ", peer, found[peer], flush=True)
     return found
-
-
-def beside_fit(ours: dict, fit: dict) -> tuple[float, np.ndarray, np.ndarray]:
-    """How far a point fit is from our means: the worst coefficient, scales in per cent, log scales.
-
-    Coefficients and log scales in posterior standard deviations.
-    """
-    d, factors = ours["columns"], len(ours["groups"])
-    mean, sd = np.array(ours["mean"]), np.array(ours["sd"])
-    away = (np.atleast_1d(fit["coefficients"]) - mean[:d]) / sd[:d]
-    log_scales = np.log(np.maximum(np.atleast_1d(fit["scales"]), 1e-300)) - mean[d : d + factors]
-    return float(np.abs(away).max()), 100 * np.expm1(log_scales), log_scales / sd[d : d + factors]
 
 
 def nuts_runs(problem: GroupProblem, path: Path, cap: float) -> dict:
@@ -369,102 +265,6 @@ def measure(name: str, given: argparse.Namespace) -> dict:
         return found
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-# ------------------------------------------------------------------------------------------------------------- tables
-
-COLUMNS = [
-    "",
-    "rows, groups",
-    "set-up",
-    "ms per sweep",
-    "effective draws per sweep",
-    "effects: worst, median",
-    "**1,000 effective draws**",
-    "glmer",
-    "glmmTMB",
-    "NUTS",
-]
-CHECKS = ["", "glmer: coefficients", "scales", "glmmTMB: coefficients", "scales", "NUTS: means", "standard deviations"]
-
-
-def best_nuts(found: dict) -> tuple[str, dict] | None:
-    ran = {name: one for name, one in found.get("nuts", {}).items() if one.get("status") == "ok"}
-    return min(ran.items(), key=lambda item: item[1]["seconds_to_1000"]) if ran else None
-
-
-def _fit_cell(found: dict, peers: tuple[str, ...]) -> str:
-    for peer in peers:
-        if peer in found.get("fits", {}):
-            fit = found["fits"][peer]
-            what = {"ordinal": " (clmm)"}.get(peer, "")
-            return number(fit["seconds"]) + what if fit["status"] == "ok" else fit["status"][:60] + what
-    return "-"
-
-
-def _nuts_cell(found: dict) -> str:
-    best = best_nuts(found)
-    if best is None:
-        return next((one["status"][:60] for one in found.get("nuts", {}).values() if "status" in one), "-")
-    form, one = best
-    few = "*" if one["min_ess_common"] < 50 else ""
-    return f"{number(one['seconds_to_1000'])}{few} ({form}{', ' + one['date'] if 'date' in one else ''})"
-
-
-def cells(name: str, found: dict) -> list[str]:
-    ours = found["tunamh"]
-    if ours["status"] != "ok":
-        return [ENTRIES[name].title, ours["status"][:60], *[""] * (len(COLUMNS) - 2)]
-    effects = [ours.get(f"effects_{which}_ess_per_sweep") for which in ("min", "median")]
-    return [
-        ENTRIES[name].title,
-        f"{ours['rows']:,}, {' x '.join(f'{g:,}' for g in ours['groups'])}",
-        number(ours["setup_seconds"]),
-        number(1000 * ours["sweep_seconds"]),
-        f"{ours['ess_per_sweep']:.2g}",
-        "-" if effects[0] is None else ", ".join(f"{value:.2g}" for value in effects),
-        f"**{number(ours['seconds_to_1000'])}**",
-        _fit_cell(found, ("lme4", "ordinal")),
-        _fit_cell(found, ("glmmTMB",)),
-        _nuts_cell(found),
-    ]
-
-
-def check_cells(name: str, found: dict) -> list[str]:
-    """By how much point fits differ from our means (`beside_fit`), and the largest z of NUTS: common, effects."""
-    row = [ENTRIES[name].title]
-    for peers in (("lme4", "ordinal"), ("glmmTMB",)):
-        fit = next((fit for peer in peers if (fit := found.get("fits", {}).get(peer))), {"status": "-"})
-        if fit["status"] != "ok" or found["tunamh"]["status"] != "ok":
-            row += ["-", "-"]
-            continue
-        away, percent, log_scales = beside_fit(found["tunamh"], fit)
-        shares = (f"{share:+.1f} % ({far:+.1f})" for share, far in zip(percent, log_scales, strict=True))
-        row += [f"{away:.2f}", ", ".join(shares)]
-    z = found.get("nuts", {}).get("z")
-    return row + (
-        [f"{z[what]['common']:.1f}, {z[what]['effects']:.1f}" for what in ("mean", "sd")] if z else ["-", "-"]
-    )
-
-
-def losses(report: dict) -> list[str]:
-    """Where a point fit is faster than our 1,000 effective draws, NUTS less than ten times slower, or mixing is bad."""
-    found = []
-    for name, one in report["problems"].items():
-        ours = one["tunamh"]
-        if ours["status"] != "ok":
-            found.append(f"{name}: {ours['status']}")
-            continue
-        for peer, fit in one.get("fits", {}).items():
-            if fit["status"] == "ok" and fit["seconds"] < ours["seconds_to_1000"]:
-                found.append(f"{name}: {peer} {number(fit['seconds'])} s, ours {number(ours['seconds_to_1000'])} s")
-        best = best_nuts(one)
-        if best and best[1]["seconds_to_1000"] < 10 * ours["seconds_to_1000"]:
-            ratio = best[1]["seconds_to_1000"] / ours["seconds_to_1000"]
-            found.append(f"{name}: {number(ratio)} times as fast as NUTS")
-        if ours["ess_per_sweep"] < 0.02:
-            found.append(f"{name}: {ours['ess_per_sweep']:.2g} effective draws of {ours['worst']} per sweep")
-    return found
 
 
 def main() -> None:

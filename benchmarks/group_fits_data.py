@@ -82,7 +82,7 @@ ENTRIES = {
     ),
     "insteval-gaussian": Entry("InstEval, Gaussian", from_lme4("insteval", "gaussian")),
     "insteval-ordinal": Entry("InstEval, ordinal", from_lme4("insteval", "ordinal")),
-    "visits": Entry("visits by person, Poisson", from_real_groups("visits"), earlier=("real_groups", "data", "visits")),
+    "visits": Entry("visits by person, Poisson", from_real_groups("visits"), nuts=True),
     "planes": Entry("late flights by aeroplane", from_real_groups("planes"), earlier=("real_groups", "data", "planes")),
     "both": Entry(
         "late flights by aeroplane x destination", from_real_groups("both"), earlier=("real_groups", "data", "both")

@@ -251,17 +251,16 @@ def measure(name: str, given: argparse.Namespace) -> dict:
         except RuntimeError as error:
             return {"tunamh": {"status": f"no data: {error}"}}
         save(problem, path)
-        if "own" in given.parts or "nuts" in given.parts:
+        if "own" in given.parts or ("nuts" in given.parts and entry.nuts):
             worker = [sys.executable, str(HERE / "group_fits.py"), "--worker", str(path), str(given.seconds)]
             found["tunamh"] = run_apart(worker, cores=1, timeout=1800)
             print("  ", {k: v for k, v in found["tunamh"].items() if not isinstance(v, list)}, flush=True)
         if "fits" in given.parts:
             found["fits"] = point_fits(problem, folder, given.cap)
-        if "nuts" in given.parts and found["tunamh"]["status"] == "ok":
-            if entry.earlier:
-                found["nuts"] = earlier_nuts(entry.earlier)
-            elif entry.nuts:
-                found["nuts"] = nuts_runs(problem, path, given.cap)
+        if "nuts" in given.parts and entry.earlier:
+            found["nuts"] = earlier_nuts(entry.earlier)
+        elif "nuts" in given.parts and entry.nuts and found["tunamh"]["status"] == "ok":
+            found["nuts"] = nuts_runs(problem, path, given.cap)
         return found
     finally:
         shutil.rmtree(folder, ignore_errors=True)

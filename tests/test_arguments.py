@@ -130,6 +130,7 @@ def test_the_command_as_a_module():
             lambda: tunamh.GLM(X, Y, tunamh.Logistic(), None),
             r"^GLM\(X, y, family\) takes 3 arguments",
         ),
+        (lambda: tunamh.group_effects(None, level=0.9), r"^group_effects .* Here it is ci_prob=\."),
         (lambda: LogisticRegression(X, Y, priors=None), r"^LogisticRegression .* Here it is prior=\."),
     ],
 )

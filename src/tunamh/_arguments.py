@@ -179,7 +179,7 @@ _HERE: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("allow_new_levels", "sample_new_groups", "allow_new_re"), ('new_levels="draw"',)),
     **dict.fromkeys(("newdata", "data"), ("new_data=",)),
     **dict.fromkeys(("probs", "ci_prob"), ("quantiles=", "ci_prob=")),
-    **dict.fromkeys(("prob", "hdi_prob", "interval", "level", "conf_level"), ("ci_prob=", "level=")),
+    **dict.fromkeys(("prob", "hdi_prob", "interval", "level", "conf_level"), ("ci_prob=", "level=", "quantiles=")),
     **dict.fromkeys(("grpvar", "factor", "groups", "which"), ("group=",)),
     **dict.fromkeys(("type",), ("kind=",)),
     **dict.fromkeys(("priors",), ("prior=",)),

@@ -1,6 +1,6 @@
 """Simulation-based calibration of group effects: over many data sets, the truth's rank among the draws is uniform.
 
-Few data sets in CI; `TUNAMH_SBC=200 pytest tests/mixed/test_group_calibration.py` runs as many as it says.
+Few data sets in CI; `TUNAMH_SBC=200 pytest tests/groups/test_group_calibration.py` runs as many as it says.
 """
 
 import os
@@ -17,8 +17,7 @@ from tunamh import GroupEffects, MixedModel
 
 DATA_SETS = int(os.environ.get("TUNAMH_SBC", "20"))
 BINS = 10 if DATA_SETS >= 100 else 5
-DRAWS, THIN = 99, 6
-N_ROWS = 120
+DRAWS, THIN = 99, 12
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,8 @@ class Case:
     factors: tuple[tuple[int, int], ...]
     strength: float
     unknown: str | None = None
+    rows: int = 120
+    nested: bool = False  # groups of the first factor lie in those of the second
 
 
 def _logistic(eta, noise, rng):
@@ -75,12 +76,16 @@ CASES = {
         tunamh.NegativeBinomial(SCALE), _negative_binomial, ((10, 1),), 0.5, unknown="dispersion"
     ),
     "ordinal": Case(tunamh.Ordinal(CUTS), _ordinal, ((10, 1),), 1.0, unknown="cutpoint"),
+    "nested": Case(tunamh.Logistic(), _logistic, ((12, 1), (4, 1)), 0.7, nested=True),
+    "nested, Gaussian": Case(tunamh.Gaussian(SCALE), _gaussian, ((12, 1), (4, 1)), 1.0, unknown="scale", nested=True),
+    "many groups": Case(tunamh.Poisson(), _poisson, ((120, 1),), 0.7, rows=480),
 }
 
 
 def one_data_set(case, rng):
     """Ranks of coefficients, scales, a correlation if there is one, and one effect of every factor."""
-    X = np.column_stack([np.ones(N_ROWS), rng.standard_normal(N_ROWS)])
+    n_rows = case.rows
+    X = np.column_stack([np.ones(n_rows), rng.standard_normal(n_rows)])
     if case.unknown == "cutpoint":  # which are the intercepts
         X = X[:, 1:]
         unknown = np.sort(1.5 * rng.standard_normal(2))
@@ -89,14 +94,18 @@ def one_data_set(case, rng):
     theta = 0.7 * rng.standard_normal(X.shape[1])
     eta, groups, truth = X @ theta, [], list(theta)
     scales, related, effects = [], [], []
+    codes = np.zeros(n_rows, int)
     for groups_of, q in case.factors:
-        codes = rng.integers(groups_of, size=N_ROWS)
-        codes[:groups_of] = np.arange(groups_of)
+        if case.nested and groups:
+            codes = codes * groups_of // case.factors[0][0]
+        else:
+            codes = rng.integers(groups_of, size=n_rows)
+            codes[:groups_of] = np.arange(groups_of)
         s = case.strength * np.abs(rng.standard_normal(q))
         r = rng.uniform(-1, 1)  # LKJ(1) of two effects
         root = np.array([[1.0, 0.0], [r, np.sqrt(1 - r * r)]])[:q, :q]
         v = rng.standard_normal((groups_of, q)) @ (s[:, None] * root).T
-        Z = X[:, :q] if q > 1 else np.ones((N_ROWS, 1))
+        Z = X[:, :q] if q > 1 else np.ones((n_rows, 1))
         eta = eta + np.einsum("ij,ij->i", Z, v[codes])
         prior = tunamh.HalfNormal(case.strength)
         groups.append(GroupEffects(codes, X=Z if q > 1 else None, name=f"f{len(groups)}", scale=prior))

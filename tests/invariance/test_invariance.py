@@ -110,4 +110,4 @@ def test_rows_that_were_run_again_replace_those_of_the_page(tmp_path):
     text = page.read_text()
     assert "| groups | sweep | 2 | 14 | 3.00 |" in text
     assert "| slopes | sweep | 2 | 20 | 2.00 |" in text  # one of its two families was not run
-    assert "4 cells, 34 tests of 2,000 draws, 8 steps each. Largest score: 3.00;" in text
+    assert "4 cells, 34 tests of 2,000 draws, 8 steps each. Largest score: 3.00." in text

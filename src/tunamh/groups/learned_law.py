@@ -25,18 +25,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..chains.loop import ChainState, advance, setup_of
+from ..errors import NonFiniteEnergy
 from ..process.stages import announce
 from ..rows.supply import open_stream
 from .centre import Centre
 from .common_gaussian import STEP
-from .quadratic import convex_factors, inverses, positive, precision_at
-from .scale_table import WIDE
+from .layout import SCALE_TABLE
+from .quadratic import convex_factors, inverses, log_determinants, positive, precision_at, roots, solved
 from .sums import DataSums, Point
 from .sweep import EFFECTS_ALONE, Sweep
 
 _LEAST_GROUPS = 100  # of a factor, below which its scales may be known badly
 _MOST_STEPS, _FIRST_SWEEPS, _SWEEPS = 6, 8, 3
-_GRADIENTS, _LAST_GRADIENTS, _HESSIANS = 4, 12, 2  # at states that are averaged over, on the way and at its end
+_GRADIENTS, _LAST_GRADIENTS = 4, 12  # at states that are averaged over, on the way and at its end
+_HESSIANS = 1  # a sum over all groups, so that one state says it well
 _CLOSE = 0.5  # of a step, in standard deviations: about the noise of so few gradients
 _LONGEST = 0.5  # of a step in log scales
 _MODE_STEPS = 3  # of the effects, which are near their modes
@@ -59,8 +61,11 @@ def learned_law(model: Any) -> LearnedLaw | None:
         return None
     announce("learning the law of common parameters")
     groups = Groups(model)
-    with np.errstate(all="ignore"):
-        found = _search(groups)
+    try:
+        with np.errstate(all="ignore"):
+            found = _search(groups)
+    except (np.linalg.LinAlgError, NonFiniteEnergy):  # a step has led to where no number says anything
+        return None
     if found is None or not all(np.isfinite(array).all() for array in (*found.roots, *found.offsets)):
         return None
     learned = model._with(learned=found)
@@ -69,16 +74,13 @@ def learned_law(model: Any) -> LearnedLaw | None:
 
 
 def _may_learn(model: Any) -> bool:
-    """Rows that say more than a quadratic does, a factor of many groups, and scales that are known well."""
+    """Rows that say more than a quadratic does, a factor of many groups, and no scale that has a table."""
     if any(one.known is not None for one in model.groupings) and model.scale_priors.tau_at >= 0:
         return False
     if max(one.free.sum() for one in model.groupings) < _LEAST_GROUPS:
         return False
-    for one, factor in zip(model.groupings, model.factors, strict=True):
-        widths = np.linalg.norm(factor.root, axis=1)[model.p : model.p + one.q * (one.known is None)]
-        if not (factor.bound_total.sum() > 0 and ((widths <= WIDE).all() or len(model.groupings) > 1)):
-            return False
-    return True
+    tabled = any(SCALE_TABLE.views(factor.scale_table, p=model.p).cells for factor in model.factors)
+    return not tabled and all(factor.bound_total.sum() > 0 for factor in model.factors)
 
 
 class At(NamedTuple):
@@ -120,14 +122,16 @@ class Groups:
         advance(state, self._setup, np.empty((sweeps, state.here.size)), self._setup.new_record(sweeps))
         self._effects = state.here[self.model.p + self.model.m :].copy()
 
-    def step(self, steps: list[np.ndarray]) -> float:
-        """Take every factor's step of ``(b, lambda)``, of ``b`` their mean; how long they are in lambda at most."""
+    def step(self, steps: list[np.ndarray]) -> bool:
+        """Take every factor's step of ``(b, lambda)``, of ``b`` their mean; whether the priors allow it."""
         p = self.model.p
         longest = max(np.abs(one[p:]).max(initial=0.0) for one in steps)
         size = min(1.0, _LONGEST / max(longest, 1e-300))
         scales = [s - size * one[p:] for s, one in zip(self.at.scales, steps, strict=True)]
         self.at = At(self.at.common - size * np.mean([one[:p] for one in steps], axis=0), scales)
-        return float(longest)
+        priors, at = self.model.scale_priors, self.at
+        energies = [priors.energy(f, scales, at.common) for f, scales in enumerate(at.scales)]
+        return bool(np.isfinite([priors.common_energy(at.common), *energies]).all())
 
 
 class FactorOfGroups:
@@ -166,23 +170,23 @@ class FactorOfGroups:
         P = self.convex + precision_at(self.one, at.scales[self.f])[0]
         b = at.common - self.model.centre.at.common
         right = np.einsum("gab,gb->ga", self.convex, self.factor.mode) - kappa - self.of.cross @ b
-        return P, np.linalg.solve(P, right[:, :, None])[:, :, 0]
+        return P, solved(P, right[:, :, None])[:, :, 0]
 
     def standardised(self, at: At, effects: list[np.ndarray]) -> np.ndarray:
         """``eps``."""
         P, mean = self.placed(at, self.kappa(effects))
-        return np.einsum("gba,gb->ga", np.linalg.cholesky(P), effects[self.f] - mean)
+        return np.einsum("gba,gb->ga", roots(P), effects[self.f] - mean)
 
     def effects_at(self, at: At, kappa: np.ndarray, eps: np.ndarray) -> np.ndarray:
         P, mean = self.placed(at, kappa)
-        v = mean + np.linalg.solve(np.swapaxes(np.linalg.cholesky(P), 1, 2), eps[:, :, None])[:, :, 0]
+        v = mean + solved(np.swapaxes(roots(P), 1, 2), eps[:, :, None])[:, :, 0]
         return v * self._free
 
     def _closed(self, at: At, v: np.ndarray) -> float:
         """What is not said by rows, up to a constant: the effects' prior, volumes, and the scales' prior."""
         Q, logdet = precision_at(self.one, at.scales[self.f])
         free = self.one.free
-        volumes = 0.5 * np.linalg.slogdet(self.convex[free] + Q)[1].sum() + 0.5 * free.sum() * logdet
+        volumes = 0.5 * log_determinants(self.convex[free] + Q).sum() + 0.5 * free.sum() * logdet
         own = 0.5 * float(np.einsum("ga,ab,gb->", v, Q, v)) + float(volumes)
         return own + self.priors.energy(self.f, at.scales[self.f], at.common)
 
@@ -194,27 +198,33 @@ class FactorOfGroups:
             for unit in np.eye(len(own))
         ]
 
-    def gradient(self, at: At, effects: list[np.ndarray], eps: np.ndarray) -> tuple[np.ndarray, DataSums]:
-        """Of ``E(theta, eps)`` in this factor's ``theta``, and the rows' sums there."""
-        f, kappa = self.f, self.kappa(effects)
-        v = self.effects_at(at, kappa, eps)
-        sums = self.model.grouped.sums(Point(at.common, [*effects[:f], v, *effects[f + 1 :]]))
-        prior, _ = self.priors.common_expansion(at.common, sums.hessian)
-        along, of = self._along(at), sums.factors[f]
-        pulled = (of.gradient + v @ precision_at(self.one, at.scales[f])[0]) * self._free
-        found = [sums.gradient + prior + np.einsum("gaj,ga->j", along, pulled)]
+    def _point(self, at: At, effects: list[np.ndarray], eps: np.ndarray) -> Point:
+        v = self.effects_at(at, self.kappa(effects), eps)
+        return Point(at.common, [*effects[: self.f], v, *effects[self.f + 1 :]])
+
+    def _prior(self, common: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient and Hessian of the common parameters' potential."""
+        return self.priors.common_expansion(common, self.model.centre.sums.hessian)
+
+    def gradient(self, at: At, effects: list[np.ndarray], eps: np.ndarray) -> np.ndarray:
+        """Of ``E(theta, eps)`` in this factor's ``theta``."""
+        f, kappa, point = self.f, self.kappa(effects), self._point(at, effects, eps)
+        common, by_effects = self.model.grouped.slopes(point)
+        v, slope = point.effects[f], by_effects[f]
+        pulled = (slope + v @ precision_at(self.one, at.scales[f])[0]) * self._free
+        found = [common + self._prior(at.common)[0] + np.einsum("gaj,ga->j", self._along(at), pulled)]
         if self.priors.tau_at >= 0:
             found[0][self.priors.tau_at] += self._slope_in_tau(at)
         for above, below in self._sides(at, STEP):
             up, down = self.effects_at(above, kappa, eps), self.effects_at(below, kappa, eps)
-            rise = self._closed(above, up) - self._closed(below, down) + float(np.sum((up - down) * of.gradient))
+            rise = self._closed(above, up) - self._closed(below, down) + float(np.sum((up - down) * slope))
             found.append(np.array([rise / (2 * STEP)]))
-        return np.concatenate(found), sums
+        return np.concatenate(found)
 
     def _along(self, at: At) -> np.ndarray:
         """How effects follow common parameters, ``eps`` kept: ``-P^-1 h``."""
         P = self.convex + precision_at(self.one, at.scales[self.f])[0]
-        return -np.linalg.solve(P, self.of.cross) * self._free[:, :, None]
+        return -solved(P, self.of.cross) * self._free[:, :, None]
 
     def _slope_in_tau(self, at: At) -> float:
         """Scales as a user knows them have one over the errors' scale in them."""
@@ -226,22 +236,25 @@ class FactorOfGroups:
         ]
         return (sum(sides[: len(at.scales)]) - sum(sides[len(at.scales) :])) / (2 * small)
 
-    def hessian(self, at: At, effects: list[np.ndarray], eps: np.ndarray, sums: DataSums) -> np.ndarray:
+    def hessian(self, at: At, effects: list[np.ndarray], eps: np.ndarray) -> np.ndarray:
         """Of ``E(theta, eps)`` in this factor's ``theta``; by differences where lambda takes part."""
+        sums = self.model.grouped.sums(self._point(at, effects, eps))
         p, m, of, along = self.model.p, len(at.scales[self.f]), sums.factors[self.f], self._along(at)
         found = np.zeros((p + m, p + m))
         mixed = np.einsum("gaj,gak->jk", of.cross * self._free[:, :, None], along)
         bent = of.curvature + precision_at(self.one, at.scales[self.f])[0]
-        found[:p, :p] = sums.hessian + self.priors.common_expansion(at.common, sums.hessian)[1] + mixed + mixed.T
+        found[:p, :p] = sums.hessian + self._prior(at.common)[1] + mixed + mixed.T
         found[:p, :p] += np.einsum("gaj,gab,gbk->jk", along, bent, along)
         for k, (above, below) in enumerate(self._sides(at, 5 * STEP)):
-            rise = self.gradient(above, effects, eps)[0] - self.gradient(below, effects, eps)[0]
+            rise = self.gradient(above, effects, eps) - self.gradient(below, effects, eps)
             found[p + k] = rise / (10 * STEP)
         found[:p, p:] = found[p:, :p].T
         return 0.5 * (found + found.T)
 
     def followed(self, effects: list[np.ndarray]) -> np.ndarray:
-        """``J0``, as `tunamh.groups.shift.fill_quadratic_shift` has it in a sweep."""
+        """``J0``, as `tunamh.groups.shift.fill_learned_shift` has it in a sweep; nothing without other factors."""
+        if len(effects) == 1:
+            return np.zeros(len(self.factor.prior_gradient))
         centre, factor, kappa = self.model.centre, self.factor, self.kappa(effects)
         at = At(centre.at.common, list(centre.scales))
         found = factor.prior_gradient.copy()
@@ -302,11 +315,10 @@ def _look(groups: Groups, states: int) -> list[Seen]:
         effects = groups.effects
         for factor, of in zip(groups.factors, found, strict=True):
             eps = factor.standardised(groups.at, effects)
-            gradient, sums = factor.gradient(groups.at, effects, eps)
-            of.gradients.append(gradient)
+            of.gradients.append(factor.gradient(groups.at, effects, eps))
             of.followed.append(factor.followed(effects))
             if i < _HESSIANS:
-                of.hessians.append(factor.hessian(groups.at, effects, eps, sums))
+                of.hessians.append(factor.hessian(groups.at, effects, eps))
     return [Seen(np.array(of.gradients), np.array(of.followed), positive(np.mean(of.hessians, axis=0))) for of in found]
 
 
@@ -317,18 +329,17 @@ def _search(groups: Groups) -> LearnedLaw | None:
         groups.move(_FIRST_SWEEPS)
         seen = _look(groups, _GRADIENTS)
         length = max(one.length for one in seen)
-        if not np.isfinite(length):
+        if not (np.isfinite(length) and groups.step([one.step for one in seen])):
             return None
-        groups.step([one.step for one in seen])
         if length < _CLOSE:
             break
     else:
         return None
     groups.move(_FIRST_SWEEPS)
     seen = _look(groups, _LAST_GRADIENTS)
-    if not max(one.length for one in seen) < 2 * _CLOSE:
+    near = max(one.length for one in seen) < 2 * _CLOSE
+    if not (near and groups.step([one.step for one in seen])):
         return None
-    groups.step([one.step for one in seen])
     return _law(groups, seen)
 
 

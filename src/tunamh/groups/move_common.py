@@ -221,17 +221,17 @@ def propose_common(rng, address, eps, Q):
     if common.shared_at < common.p and rng.random() < _SHARED_ALONE:
         if _walk_shared(rng, factor, common, turn.there):
             return 0.0, False
+    wide = not factor.known and _width(factor, factor.p) > WIDE
+    tabled = scale_table_at(factor.scale_table, 0, factor.p).cells > 0
+    if wide and not tabled and rng.random() < _GIVEN_SCALES:
+        return _propose_given_scales(rng, turn, Q), False
     gradient, shift = np.empty(n), np.empty(n)
     if factor.learned:
         fill_learned_shift(turn, shift)
         return _propose_common(rng, turn, shift)
     fill_shift(turn, eps, gradient, shift)
-    wide = not factor.known and _width(factor, factor.p) > WIDE
-    tabled = scale_table_at(factor.scale_table, 0, factor.p).cells > 0
     if tabled and rng.random() < _BY_TABLE:
         return propose_by_table(rng, turn, gradient), False
-    if wide and not tabled and rng.random() < _GIVEN_SCALES:
-        return _propose_given_scales(rng, turn, Q), False
     return _propose_common(rng, turn, shift)
 
 

@@ -85,6 +85,12 @@ class Predictors:
             energy, common_gradient, np.asarray(common_hessian), s @ gradient, s @ along, np.ascontiguousarray(mixed)
         )
 
+    def slopes(self, rows: Rows, eta: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The gradient (p,) in the common parameters, and ``s.f'`` (n,), of `sums`."""
+        gradient = weight * self.derivatives(eta, rows.y)[0]
+        common = sum(a.T @ g for a, g in zip(self.columns(rows), gradient, strict=True))
+        return np.asarray(common), self.by_effects @ gradient
+
     def thirds(self, rows: Rows, eta: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Along the effects: third derivatives (n), these with the common columns (n, p), fourth derivatives (n)."""
         s = self.by_effects

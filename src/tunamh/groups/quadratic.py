@@ -23,7 +23,21 @@ def precision_at(one: Grouping, scales: np.ndarray) -> tuple[np.ndarray, float]:
 
 def inverses(H: np.ndarray, Q: np.ndarray) -> np.ndarray:
     """``(H_g + Q)^-1`` of every group."""
-    return np.linalg.inv(H + Q)
+    return 1.0 / (H + Q) if H.shape[1:] == (1, 1) else np.linalg.inv(H + Q)
+
+
+def solved(P: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """``P_g^-1 right_g`` of every group, (G, q, n); one effect needs no elimination."""
+    return right / P if P.shape[1:] == (1, 1) else np.linalg.solve(P, right)
+
+
+def roots(P: np.ndarray) -> np.ndarray:
+    """The lower triangular ``C_g`` with ``C_g C_g' = P_g``."""
+    return np.sqrt(P) if P.shape[1:] == (1, 1) else np.linalg.cholesky(P)
+
+
+def log_determinants(P: np.ndarray) -> np.ndarray:
+    return np.log(P[:, 0, 0]) if P.shape[1:] == (1, 1) else np.linalg.slogdet(P)[1]
 
 
 def convex_factors(sums: DataSums) -> list[OfFactor]:

@@ -145,6 +145,22 @@ class GroupedRows:
         positive = (beside[0], [_lifted(one) for one in convex]) if beside else None
         return DataSums(float(energy), gradient, hessian, factors, positive)
 
+    def slopes(self, at: Point) -> tuple[np.ndarray, list[np.ndarray]]:
+        """The gradients of `sums`, in the common parameters and in every factor's effects (G, q), without the rest."""
+
+        def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> list[np.ndarray]:
+            common, first = self.seen.slopes(rows, eta, weight)
+            found = [common]
+            for (codes, Z), one in zip(self.of(rows), self.groupings, strict=True):
+                found.append(np.stack([np.bincount(codes, first * z, minlength=one.groups) for z in Z.T], axis=1))
+            return found
+
+        total: list[np.ndarray] = []
+        with np.errstate(over="ignore", invalid="ignore"):
+            for more in self.map(terms, at):
+                total = [a + b for a, b in zip(total, more, strict=True)] if total else more
+        return total[0], total[1:]
+
     def _second(self, rows: Rows, of: Sums) -> list[np.ndarray]:
         """Gradient, curvature and cross derivatives of every factor, one behind the other."""
         found: list[np.ndarray] = []

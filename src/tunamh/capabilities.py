@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def offers(target: Any, capability: type) -> TypeGuard[Any]:
-    """Whether the target's class has everything that the capability names. Computes nothing."""
+    """Return whether the target's class has everything that the capability names. The function computes nothing."""
     return all(hasattr(type(target), name) for name in capability.__abstractmethods__)  # type: ignore[attr-defined]
 
 

@@ -45,7 +45,8 @@ class BoundViolation(TunaMHError):
     step : int or None
         The step of the chain; None if `check_bounds` found it.
     ratio : float
-        ``|U_i(prop) - U_i(theta)| / (c_i M(theta, prop))``. With a valid bound it is at most 1.
+        ``|U_i(prop) - U_i(theta)| / (c_i M(theta, prop))``: the change of the energy ``U_i`` divided by its bound. With
+        a valid bound it is at most 1.
     """
 
     def __init__(

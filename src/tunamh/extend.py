@@ -1,9 +1,17 @@
 """Everything to add your own family, prior, proposal, test, kernel or source of rows in one file of your own.
 
-A *role* is a function signature. A *part* is a function that ``@part(role)`` compiles for this signature. The compiled
-chain calls parts by pointer, so your parts run at full speed. `helper` compiles functions that parts call. Parts never
-raise: they report an error by NaN or by the ``fault`` of a `Decision`, and Python raises it. docs/extend.md and
-docs/kernels.md have a complete example for each template below; the test suite runs these examples.
+docs/extend.md and docs/kernels.md have a complete example for each template below; the test suite runs these examples.
+
+The words of this page:
+
+- *Role*: a function signature. *Part*: a function that ``@part(role)`` compiles for this signature. The compiled chain
+  calls parts by pointer, so your parts run at full speed. `helper` compiles functions that parts call. Parts never
+  raise: they report an error by NaN or by the ``fault`` of a `Decision`, and Python raises it.
+- *Energy* of a row: its negative log-likelihood ``U_i(theta)``. *Rise*: its difference ``U_i(prop) - U_i(theta)``.
+- *Packed rows*: one array with all numbers that compiled code reads of each row (features, response, bound).
+- *Supply*: the object that draws rows for a test or kernel, with probabilities ``c_i / C`` (bound by sum of bounds).
+- *Own*: the argument of a kernel's step that has the kernel's numbers: ``own.hyper`` (fixed), ``own.knobs`` (tuning
+  parameters, set in warm-up) and ``own.memory`` (kept between steps).
 
 | you add | its task | you write | you pass it to |
 |---|---|---|---|

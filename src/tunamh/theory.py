@@ -22,8 +22,9 @@ from .capabilities import GloballyBounded, offers
 
 
 def chi_for_gap(kappa: float, *, paper: bool = False) -> float:
-    """The ``chi`` that guarantees TunaMH a spectral gap of ``kappa`` times the gap of MH.
+    """Return the ``chi`` that guarantees TunaMH a spectral gap of ``kappa`` times the gap of MH.
 
+    ``chi`` is the parameter of `tunamh.TunaMH` for the batch size. The result is
     ``1 / (4 log(1 / (kappa (2 - kappa))))`` (spec, theorem C), or the paper's ``4 / ((1 - kappa) log(1 / kappa))``.
     """
     if not 0 < kappa < 1:
@@ -34,9 +35,9 @@ def chi_for_gap(kappa: float, *, paper: bool = False) -> float:
 
 
 def gap_for_chi(chi: float, *, paper: bool = False) -> float:
-    """The guaranteed ratio of TunaMH's spectral gap to the gap of MH.
+    """Return the guaranteed ratio of TunaMH's spectral gap to the gap of MH.
 
-    ``1 - sqrt(1 - exp(-1 / (4 chi)))`` (theorem C), or the paper's ``exp(-1/chi - 2 sqrt(log(2) / chi))``.
+    It is ``1 - sqrt(1 - exp(-1 / (4 chi)))`` (theorem C), or the paper's ``exp(-1/chi - 2 sqrt(log(2) / chi))``.
     """
     if paper:
         return math.exp(-1 / chi - 2 * math.sqrt(math.log(2) / chi))
@@ -44,23 +45,28 @@ def gap_for_chi(chi: float, *, paper: bool = False) -> float:
 
 
 def expected_batch(chi: float, move_bound: float) -> float:
-    """Mean batch ``chi C^2 M^2 + C M`` of TunaMH for a move with ``move_bound = C M``."""
+    """Return the mean batch ``chi C^2 M^2 + C M`` of TunaMH for a move with ``move_bound = C M``.
+
+    ``C M`` is the sum of the bounds ``c_i M`` on the energy differences of all rows.
+    """
     return chi * move_bound**2 + move_bound
 
 
 def least_batch(kappa: float, move_bound: float, zeta: float = 3.4e-6) -> float:
-    """Theorem 2 of the paper: a lower bound for the mean batch of an exact, memoryless test with gap ratio ``kappa``.
+    """Return a lower bound for the mean batch of an exact, memoryless test with gap ratio ``kappa``.
 
-    ``zeta kappa (C^2 M^2 + C M)``; the two lemmas behind it give ``zeta = 3.4e-6`` at best (spec 4, erratum 7).
+    This is theorem 2 of the paper. The bound is ``zeta kappa (C^2 M^2 + C M)`` with ``move_bound = C M``; the two
+    lemmas behind it give ``zeta = 3.4e-6`` at best (spec 4, erratum 7).
     """
     return zeta * kappa * (move_bound**2 + move_bound)
 
 
 def optimal_chi(move_bound: float, *, paper: bool = False) -> float:
-    """The ``chi`` that minimises the batch size divided by the paper's guaranteed gap.
+    """Return the ``chi`` that minimises the batch size divided by the paper's guaranteed gap.
 
-    The objective is ``(chi C^2 M^2 + C M) exp(1/chi + 2 sqrt(log(2) / chi))``. The paper's closed form, about
-    ``1 / sqrt(C M)``, does not minimise it (spec 4, erratum 2); the true minimiser tends to 2.248 for large ``C M``.
+    With ``move_bound = C M``, the objective is ``(chi C^2 M^2 + C M) exp(1/chi + 2 sqrt(log(2) / chi))``. The paper's
+    closed form, about ``1 / sqrt(C M)``, does not minimise it (spec 4, erratum 2); the true minimiser tends to 2.248
+    for large ``C M``.
     """
     if not move_bound > 0:
         raise ValueError(f"move_bound must be positive, got {move_bound!r}")
@@ -77,7 +83,10 @@ def optimal_chi(move_bound: float, *, paper: bool = False) -> float:
 
 
 def effective_rows(gradients: np.ndarray, c: np.ndarray, hessian: np.ndarray, steps: np.ndarray | None = None) -> float:
-    """``N_eff = C sum_i (g_i' V g_i) / c_i / tr(V H)`` (spec 5e): the effective number of rows for minibatch noise.
+    """Return the effective number of rows for the noise of a minibatch.
+
+    It is ``N_eff = C sum_i (g_i' V g_i) / c_i / tr(V H)`` (spec 5e), with the gradients ``g_i``, the bounds ``c_i``,
+    their sum ``C``, the Hessian ``H`` and the covariance ``V`` below.
 
     Parameters
     ----------
@@ -106,9 +115,9 @@ class FiniteProblem:
     Attributes
     ----------
     energies : (N, K)
-        ``U_i(k)``.
+        ``U_i(k)``, the energy (negative log-likelihood) of row ``i`` in state ``k``.
     c : (N,)
-        Bounds.
+        The bounds ``c_i`` of the rows.
     distance : (K, K)
         ``M(k, l)``, symmetric, with ``|U_i(l) - U_i(k)| <= c_i M(k, l)``.
     proposal : (K, K)
@@ -128,7 +137,11 @@ class FiniteProblem:
 
     @classmethod
     def of(cls, target: Any, points: np.ndarray, proposal: np.ndarray) -> FiniteProblem:
-        """A target restricted to a list of points, computed by its compiled code."""
+        """Make a finite problem whose states are ``points``.
+
+        Its energies, bounds and distances are computed by the compiled code of ``target``. ``proposal`` is the matrix
+        of proposal probabilities.
+        """
         model = target.model()
         points = np.array(points, dtype=np.float64)
         states = [target.state_at(point) for point in points]
@@ -153,19 +166,19 @@ class FiniteProblem:
         )
 
     def posterior(self) -> np.ndarray:
-        """The normalised posterior ``pi(k)``."""
+        """Return the normalised posterior ``pi(k)`` of every state ``k``."""
         log_weight = self.log_prior - self.energies.sum(axis=0)
         weight = np.exp(log_weight - log_weight.max())
         return weight / weight.sum()
 
     def log_rho(self, here: int, there: int) -> float:
-        """The deterministic part of a move's log ratio: proposal, prior and Taylor part."""
+        """Return the deterministic part of a move's log acceptance ratio: proposal, prior and Taylor part."""
         q = self.proposal
         return math.log(q[there, here] / q[here, there]) + self.log_prior[there] - self.log_prior[here]
 
 
 def transition_matrix(problem: FiniteProblem, test: Any) -> np.ndarray:
-    """The exact transition matrix of a chain that proposes with ``problem.proposal`` and accepts with ``test``."""
+    """Return the exact transition matrix of a chain with the proposal ``problem.proposal`` and the test ``test``."""
     K = problem.proposal.shape[0]
     T = np.zeros((K, K))
     for here in range(K):
@@ -177,20 +190,28 @@ def transition_matrix(problem: FiniteProblem, test: Any) -> np.ndarray:
 
 
 def acceptance(problem: FiniteProblem, test: Any, here: int, there: int) -> float:
-    """The exact probability that ``test`` accepts the move ``here -> there``."""
+    """Return the exact probability that ``test`` accepts the move ``here -> there``."""
     if problem.proposal[there, here] == 0 or problem.log_prior[there] == -np.inf:
         return 0.0
     return test.finite_acceptance(problem, here, there)
 
 
 def full_acceptance(problem: FiniteProblem, here: int, there: int) -> float:
-    """The acceptance probability of full-data MH, ``min(1, rho exp(-sum_i D_i))``."""
+    """Return the acceptance probability of full-data MH, ``min(1, rho exp(-sum_i D_i))``.
+
+    ``D_i = U_i(there) - U_i(here)`` is the energy difference of row ``i``; ``rho`` has the proposal, the prior and the
+    Taylor part.
+    """
     rises = problem.energies[:, there] - problem.energies[:, here]
     return math.exp(min(0.0, problem.log_rho(here, there) - rises.sum()))
 
 
 def thinned_acceptance(log_rho: float, rise: np.ndarray, bound: np.ndarray, *, beta: float, gamma: float) -> float:
-    """Acceptance ``E min(1, rho prod_i (lam'_i / lam_i)^{s_i})`` of the Poisson-thinned kernel, ``bound_i = c_i M``."""
+    """Return the acceptance probability of the Poisson-thinned test, ``E min(1, rho prod_i (lam'_i / lam_i)^{s_i})``.
+
+    ``s_i`` is a Poisson count with rate ``lam_i``; ``lam'_i = lam_i - rise_i`` is the rate of the move back.
+    ``bound_i = c_i M`` is the bound of ``|rise_i|``.
+    """
     forward = (1 - gamma) * (beta * bound + np.minimum(0, rise)) + gamma * ((beta - 1) * bound + np.maximum(0, rise))
     if (forward < -1e-12).any() or (forward - rise < -1e-12).any():
         raise ValueError("a row exceeds its bound: its rate would be negative")
@@ -198,7 +219,9 @@ def thinned_acceptance(log_rho: float, rise: np.ndarray, bound: np.ndarray, *, b
 
 
 def poisson_acceptance(log_rho: float, forward: np.ndarray, backward: np.ndarray) -> float:
-    """``E min(1, rho prod_i (backward_i / forward_i)^{s_i})`` over independent counts ``s_i ~ Poisson(forward_i)``.
+    """Return ``E min(1, rho prod_i (backward_i / forward_i)^{s_i})``.
+
+    The counts ``s_i ~ Poisson(forward_i)`` are independent, and ``log_rho = log rho``.
 
     Let ``log r = A + B``, with A from one half of the rows and B from the other half. The function lists all values of
     A and B and computes ``E min(1, e^{A+B}) = E[P(B >= -A) + e^A E(e^B; B < -A)]``.
@@ -232,7 +255,10 @@ def _compound_poisson(rates: np.ndarray, gains: np.ndarray) -> tuple[np.ndarray,
 
 
 def subset_acceptance(problem: FiniteProblem, here: int, there: int, accepts: Callable[[np.ndarray], float]) -> float:
-    """Mean of ``accepts(gains)`` over all orders of the rows; the gains are ``U_i(here) - U_i(there)``."""
+    """Return the mean of ``accepts(gains)`` over all orders of the rows.
+
+    The gains are the energy differences ``U_i(here) - U_i(there)``.
+    """
     gains = problem.energies[:, here] - problem.energies[:, there]
     orders = list(itertools.permutations(range(gains.size)))
     return float(np.mean([accepts(gains[list(order)]) for order in orders]))
@@ -263,38 +289,46 @@ def correction_atoms() -> tuple[np.ndarray, np.ndarray]:
 
 
 def detailed_balance_error(transition: np.ndarray, law: np.ndarray) -> float:
-    """``max_kl |pi(k) T(k, l) - pi(l) T(l, k)|``: zero if the chain is reversible with respect to ``law``."""
+    """Return ``max_kl |pi(k) T(k, l) - pi(l) T(l, k)|`` for the transition matrix ``T`` and ``pi = law``.
+
+    It is zero if the chain is reversible with respect to ``law``.
+    """
     flow = law[:, None] * transition
     return float(np.abs(flow - flow.T).max())
 
 
 def invariance_error(transition: np.ndarray, law: np.ndarray) -> float:
-    """``max_l |sum_k pi(k) T(k, l) - pi(l)|``: zero if the chain leaves ``law`` invariant, reversible or not."""
+    """Return ``max_l |sum_k pi(k) T(k, l) - pi(l)|`` for the transition matrix ``T`` and ``pi = law``.
+
+    It is zero if the chain leaves ``law`` invariant, reversible or not.
+    """
     return float(np.abs(law @ transition - law).max())
 
 
 def stationary_law(transition: np.ndarray) -> np.ndarray:
-    """The stationary distribution of an irreducible transition matrix."""
+    """Return the stationary distribution of an irreducible transition matrix."""
     K = transition.shape[0]
     equations = np.vstack([transition.T - np.eye(K), np.ones(K)])
     return np.linalg.lstsq(equations, np.append(np.zeros(K), 1.0), rcond=None)[0]
 
 
 def spectral_gap(transition: np.ndarray) -> float:
-    """One minus the second largest eigenvalue of a reversible transition matrix."""
+    """Return one minus the second largest eigenvalue of a reversible transition matrix."""
     root = np.sqrt(stationary_law(transition))
     symmetric = root[:, None] * transition / root
     return float(1 - np.sort(np.linalg.eigvalsh((symmetric + symmetric.T) / 2))[-2])
 
 
 def total_variation(p: np.ndarray, q: np.ndarray) -> float:
-    """Half the sum of ``|p - q|``. Missing probability mass of either counts as a difference."""
+    """Return half the sum of ``|p - q|``. Missing probability mass of either counts as a difference."""
     p, q = np.asarray(p), np.asarray(q)
     return float(0.5 * (np.abs(p - q).sum() + abs(p.sum() - q.sum())))
 
 
 def walk_law(ratio: float, states: int) -> np.ndarray:
-    """The stationary distribution of the paper's walk if moves up and down are accepted in a constant ratio (spec 2.9).
+    """Return the stationary distribution of the paper's walk (spec 2.9).
+
+    Moves up and down are accepted in a constant ratio.
 
     A memoryless test accepts moves up with probability ``a+`` and moves down with ``a-``, at every state. So the
     distribution is geometric with ratio ``a+ / a-``. (At the ends, where the Hastings factor differs, this is an

@@ -163,3 +163,22 @@ def test_many_groups_of_one_row_with_student_t_errors(seed, family):
     posterior = tunamh.sample(model, draws=500, tune=200, chains=2, rng=seed).posterior
     assert np.abs(posterior["theta"].values - [0.5, 1.0]).max() < 2.5
     assert posterior["group_scale"].values.max() < 5
+
+
+def test_a_group_far_from_its_start_is_led_to_its_mode():
+    """Once a group of large counts among zeros stayed where the search began, and its draws with it (40 sds off)."""
+    rng = np.random.default_rng(5)
+    groups, rows = 40, 6
+    g = np.repeat(np.arange(groups), rows)
+    y = np.where(rng.random(g.size) < 0.3, 0, rng.poisson(1.5, g.size)).astype(float)
+    y[g == 7] = [67, 29, 0, 0, 126, 67]
+    prior = tunamh.Normal(scale=5.0)
+    model = tunamh.MixedModel(np.ones((g.size, 1)), y, tunamh.ZeroInflated(tunamh.Poisson()), g, prior=prior)
+    centre = model.laplace_centre
+    of, v = centre.sums.factors[0], centre.at.effects[0][:, 0]
+    precision = np.exp(-2 * centre.scales[0][0])
+    slope = of.gradient[:, 0] + precision * v
+    assert np.abs(slope / np.sqrt(np.maximum(of.curvature[:, 0, 0], 0.0) + precision)).max() < 0.35
+    posterior = tunamh.sample(model, draws=300, tune=200, chains=2, rng=1, progressbar=False).posterior
+    effect = posterior["group_effect"].values[..., 7] + posterior["theta"].values[..., 0]
+    assert abs(effect.mean() - np.log(y[y > 20].mean())) < 0.25

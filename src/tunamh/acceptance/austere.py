@@ -72,7 +72,11 @@ class AustereMH:
         )
 
     def quantiles(self, n_rows: int) -> np.ndarray:
-        """Upper ``epsilon`` quantiles of Student's t with ``n - 1`` degrees of freedom, for n = m, 2m, ... < N."""
+        """Return the upper ``epsilon`` quantiles of Student's t distribution, one for each stage of the test.
+
+        At a stage with ``n`` rows, ``n = batch, 2 batch, ...`` below the number of all rows, the degrees of freedom are
+        ``n - 1``.
+        """
         from scipy.special import stdtrit
 
         return stdtrit(np.arange(self.batch, n_rows, self.batch) - 1.0, 1.0 - self.epsilon)

@@ -25,10 +25,11 @@ class Memory(Enum):
 class ReadyTest(NamedTuple):
     """An acceptance test that is compiled and bound to a target.
 
-    ``memory`` is the initial memory of a chain. ``supply`` is the source of the rows that it draws. ``adapt`` tunes the
-    knobs from the mean move bound ``C M`` of the proposals; None if nothing is tuned. ``reports`` names the number in
-    the field ``report`` of the test's decisions. ``memory_is`` says what the memory is, for
-    other kernels in the same step.
+    ``knobs`` are its tuning parameters. ``memory`` is the initial memory of a chain. ``supply`` is the source of the
+    rows that it draws. ``adapt`` tunes the knobs from the mean move bound of the proposals: the sum ``C M`` of the
+    bounds ``c_i M`` on the energy differences of all rows. It is None if nothing is tuned. ``reports`` names the number
+    in the field ``report`` of the test's decisions. ``memory_is`` says what the memory is, for other kernels in the
+    same step.
     """
 
     decide: Part
@@ -41,7 +42,10 @@ class ReadyTest(NamedTuple):
 
 
 class AcceptanceTest(Protocol):
-    """An immutable acceptance test. ``exact``: whether the posterior is the stationary distribution of its chain."""
+    """An immutable acceptance test.
+
+    ``exact``: whether the posterior is the stationary distribution of the test's chain.
+    """
 
     exact: ClassVar[bool]
 
@@ -85,7 +89,7 @@ def rounding_at(theta, model, row):
 
 @helper
 def within_rounding(theta, prop, model, row, rise, bound):
-    """Whether a finite ``|rise|`` exceeds its bound ``c_i M`` only by rounding error (spec 2.0 iv).
+    """Return whether a finite difference ``|rise|`` exceeds its bound ``c_i M`` only by rounding error (spec 2.0 iv).
 
     Some targets, such as the finite walk, attain their bounds, so a rise may exceed its bound in the last digit. The
     result is False if the rise is not finite, or if the energies that measure the rounding error are not.
@@ -96,9 +100,11 @@ def within_rounding(theta, prop, model, row, rise, bound):
 
 @helper
 def sum_of_rises(theta, prop, model, work, distance):
-    """``sum_i U_i(prop) - U_i(theta)`` over all rows: returns ``(sum, worst ratio, fault)``. Checks every row's bound.
+    """Add up the energy differences ``U_i(prop) - U_i(theta)`` of all rows; return ``(sum, worst ratio, fault)``.
 
-    If a move has no bound, a rise of +infinity means a density of zero: the sum is +infinity, without a fault.
+    The worst ratio is the largest ``|U_i(prop) - U_i(theta)| / (c_i M)``. Every row's bound is checked; the fault is
+    the number of a row that exceeds its bound or is not finite, otherwise `NO_FAULT`. If a move has no bound, a
+    difference of +infinity means a density of zero: the sum is +infinity, without a fault.
     """
     if model.elsewhere != 0:
         return _ask_elsewhere(ALL_ROWS_RISE, theta, prop, model, distance)
@@ -125,9 +131,10 @@ def sum_of_rises(theta, prop, model, work, distance):
 
 @helper
 def sum_of_energies(theta, model, work):
-    """``sum_i U_i(theta)`` over all rows: returns ``(sum, fault)``. The fault is the first row that is not finite.
+    """Add up the energies ``U_i(theta)`` of all rows; return ``(sum, fault)``.
 
-    A sum of +infinity means a density of zero and is no fault. If a row is NaN or -infinity, this row is the fault.
+    The fault is the number of the first row whose energy is not finite, otherwise `NO_FAULT`. If the sum is +infinity,
+    the density is zero, and this is no error. If a row is NaN or -infinity, this row is the fault.
     """
     if model.elsewhere != 0:
         energy, _, wrong = _ask_elsewhere(ALL_ROWS_ENERGY, theta, theta, model, 0.0)

@@ -192,7 +192,7 @@ class FlyMC:
         raise NotApplicable("FlyMC has memory: its law is that of the joint chain, see joint_transition_matrix")
 
     def joint_transition_matrix(self, problem: FiniteProblem) -> tuple[np.ndarray, np.ndarray]:
-        """Exact transition matrix and stationary distribution of (state, bright rows) on a finite problem.
+        """Return the exact transition matrix and stationary distribution of (state, bright rows) on a finite problem.
 
         The energies of the problem are ``-gap_i``. In the joint state ``k * 2^N + z`` row ``i`` is bright if bit ``i``
         of ``z`` is set.

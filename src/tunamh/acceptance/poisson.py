@@ -68,14 +68,17 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
 
 @dataclass(frozen=True)
 class PoissonMH:
-    """Exact minibatch test with global bounds (Zhang and De Sa 2019), with a corrected proposal ratio.
+    """Exact minibatch test with global bounds (Zhang and De Sa 2019).
 
-    The energies of the target must be bounded everywhere: `GaussianMixture` and `FiniteWalk`.
+    The TunaMH paper prints the proposal ratio of this test inverted; tunamh uses the correct ratio. The energies
+    (negative log-likelihoods) of all rows must be bounded everywhere. Of tunamh's targets only `GaussianMixture` and
+    `FiniteWalk` have bounded energies.
 
     Parameters
     ----------
     rate : float
-        ``lambda``. A larger rate makes the decision less noisy. The mean batch is ``rate + L`` for every move.
+        The ``lambda`` of the paper. A larger rate makes the decision less noisy. The mean batch is ``rate + L`` for
+        every move; ``L`` is the sum over rows of the range of the energy.
     """
 
     rate: float
@@ -86,7 +89,10 @@ class PoissonMH:
         settle(self, rate=positive_number("rate", self.rate))
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
-        """Exact acceptance probability, with the problem's global bounds or, if it has none, the tightest bounds."""
+        """Return the exact acceptance probability of the move ``here -> there``.
+
+        It uses the global bounds of the problem. If the problem has none, it uses the tightest bounds.
+        """
         ceiling, width = problem.global_bounds or (problem.energies.max(axis=1), np.ptp(problem.energies, axis=1))
         floor = self.rate * width / width.sum()
         forward, backward = (floor + ceiling - problem.energies[:, k] for k in (here, there))

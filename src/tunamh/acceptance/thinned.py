@@ -161,7 +161,10 @@ def _equal_terms(knobs, mean_move_bound):
 
 @dataclass(frozen=True, kw_only=True)
 class TunaMH:
-    """Exact minibatch test of Zhang, Cooper and De Sa (NeurIPS 2020), with a corrected proposal ratio.
+    """Exact minibatch test of Zhang, Cooper and De Sa (NeurIPS 2020).
+
+    The paper prints the proposal ratio inverted; tunamh uses the correct ratio. In the parameters, ``C M`` is the sum
+    of the bounds ``c_i M`` on the energy differences of all rows in a move.
 
     Parameters
     ----------
@@ -191,7 +194,7 @@ class TunaMH:
         return cls(chi=chi_for_gap(number_between("kappa", kappa, 0, 1), paper=flag("paper", paper)))
 
     def thinning(self, n_rows: int) -> Thinning:
-        """The parameters of the compiled kernel. If ``chi`` is None, it is 0 until warm-up chooses it."""
+        """Return the parameters of the compiled test. If ``chi`` is None, it is 0 until warm-up chooses it."""
         return Thinning(gamma=0.5, chi=self.chi or 0.0, limit=_limit(self.full_share * n_rows))
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
@@ -206,6 +209,8 @@ class TunaMH:
 @dataclass(frozen=True, kw_only=True)
 class MHSS:
     """Exact minibatch test with the rates of MH-SS (Prado, Nemeth and Sherlock 2024), optimal for a given batch size.
+
+    In the parameters, ``C M`` is the sum of the bounds ``c_i M`` on the energy differences of all rows in a move.
 
     Parameters
     ----------
@@ -244,7 +249,10 @@ class MHSS:
 
 @dataclass(frozen=True)
 class FactorizedMH:
-    """Exact factorised test, ``min(1, rho) prod_i exp(-max(0, rise_i))``. The first row that rejects ends the step.
+    """Exact factorised test: it accepts with probability ``min(1, rho) prod_i exp(-max(0, rise_i))``.
+
+    ``rise_i`` is the energy difference of row ``i``; ``rho`` has the prior, the proposal ratio and the Taylor part. The
+    first row that rejects ends the step.
 
     Without a control variate this is FMH, or TFMH with truncation. With a Taylor expansion of order k it is SMH-k
     (Cornish et al. 2019): ``sample(target, test=FactorizedMH(), control=Taylor(order=2))``.

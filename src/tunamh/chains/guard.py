@@ -170,7 +170,8 @@ def check_bounds(target: Target, pairs: int = 20, rng: Any = None) -> float:
     Returns
     -------
     float
-        The largest ``|U_i(prop) - U_i(theta)| / (c_i M)`` found, at most 1.
+        The largest ``|U_i(prop) - U_i(theta)| / (c_i M)`` found, at most 1: the change of a row's
+        energy ``U_i`` divided by its bound.
 
     Raises
     ------

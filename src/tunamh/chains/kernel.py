@@ -58,16 +58,16 @@ class Statistics(tuple[Statistic, ...]):
         return np.array([one.over_steps.value for one in self], dtype=np.int64)
 
     def column(self, name: str) -> int:
-        """Where the statistic of that name is; -1 where there is none."""
+        """Return the column of the statistic with this name; -1 if there is none."""
         return next((k for k, one in enumerate(self) if one.name == name), -1)
 
     def of(self, name: str, record: np.ndarray) -> np.ndarray | None:
-        """The column of a record (..., columns), None where there is none."""
+        """Return the column of this name in a record (..., columns); None if there is none."""
         at = self.column(name)
         return None if at < 0 else record[..., at]
 
     def rows(self, record: np.ndarray) -> np.ndarray:
-        """Rows read, by all kernels together, in each line of a record."""
+        """Return the number of rows read by all kernels together, for each line of a record."""
         return record[..., [k for k, one in enumerate(self) if one.rows]].sum(axis=-1)
 
     def average(self, record: np.ndarray, steps: int) -> None:
@@ -79,6 +79,9 @@ class Statistics(tuple[Statistic, ...]):
 class ReadyKernel(NamedTuple):
     """A kernel that is compiled and bound to a target.
 
+    In the compiled step the argument ``own`` has the kernel's own numbers and parts. Each parameter below says under
+    which name the step finds it, such as ``own.hyper``.
+
     Parameters
     ----------
     step : Part
@@ -86,9 +89,9 @@ class ReadyKernel(NamedTuple):
     statistics : sequence of Statistic
         The numbers that a step reports, in order.
     hyper : array
-        Fixed numbers, ``own.hyper`` in a step.
+        Fixed numbers, ``own.hyper``.
     knobs : array
-        Numbers that warm-up may tune, ``own.knobs``; fixed before the first kept draw.
+        Tuning parameters, ``own.knobs``. Warm-up may tune them; they are fixed before the first kept draw.
     memory : array
         The initial value of ``own.memory``, which a chain keeps between steps.
     memory_is : Memory, optional
@@ -97,11 +100,12 @@ class ReadyKernel(NamedTuple):
     memory_begins_anew : bool
         Whether the memory is reset after warm-up, because it summarises the kept draws.
     supply : Supply
-        The source of the rows that a step draws; ``target.supply`` draws them with probabilities ``c_i / C``. Default:
-        no rows.
+        The source of the rows that a step draws; ``target.supply`` draws row ``i`` with probability ``c_i / C``, its
+        bound divided by the sum of all bounds. Default: no rows.
     adapt, adapts_to : Part and str, optional
-        The part in the role `Adapt` that tunes the knobs in warm-up, and the name of a statistic. The part gets the
-        mean of this statistic over a window, if it is positive.
+        ``adapt`` is the part in the role `Adapt` that tunes the knobs in warm-up. ``adapts_to`` is the name of one of
+        the statistics. After each window of warm-up the part gets the mean of this statistic over the window. If the
+        mean is not positive, the part is not called.
     log_prior : pair of Part and array, optional
         ``own.log_prior`` and ``own.prior_hyper``. Default: those of the model.
     proposal, decide : ReadyProposal and Part, optional
@@ -130,12 +134,12 @@ class ReadyKernel(NamedTuple):
 
     @property
     def turns(self) -> tuple[ReadyKernel, ...]:
-        """The kernels of one step, in their order."""
+        """Return the kernels of one step, in their order."""
         return self._replace(then=()), *self.then
 
     @property
     def learns(self) -> bool:
-        """Whether warm-up tunes anything in this kernel."""
+        """Return whether warm-up tunes anything in this kernel."""
         proposal = self.proposal
         return self.adapt is not None or (proposal is not None and (proposal.tuned or proposal.learn is not None))
 
@@ -146,7 +150,7 @@ class ReadyKernel(NamedTuple):
 
     @property
     def all_statistics(self) -> Statistics:
-        """The columns of a record, for all kernels. Repeated names get a number."""
+        """Return the statistics of all kernels: the columns of a record. Repeated names get a number."""
         found: list[Statistic] = []
         for one in (one for turn in self.turns for one in turn.statistics):
             taken = {before.name for before in found}
@@ -156,12 +160,12 @@ class ReadyKernel(NamedTuple):
 
     @property
     def source(self) -> Supply:
-        """The source from which the kernels take their rows."""
+        """Return the source from which the kernels take their rows."""
         return next((turn.supply for turn in self.turns if turn.supply is not NO_ROWS), NO_ROWS)
 
     @property
     def first_memory(self) -> np.ndarray:
-        """The initial memory of a chain: the memories of all kernels, joined."""
+        """Return the initial memory of a chain: the memories of all kernels, joined."""
         return np.concatenate([turn.memory for turn in self.turns])
 
     @property
@@ -170,7 +174,10 @@ class ReadyKernel(NamedTuple):
 
     @property
     def first_proposal_knobs(self) -> np.ndarray:
-        """The knobs of all proposals, joined; NaN as the step size if no kernel has one."""
+        """Return the tuning parameters (``knobs``) of all proposals, joined.
+
+        If no kernel has a proposal, the only number is NaN.
+        """
         found = [turn.proposal.knobs for turn in self.turns if turn.proposal is not None]
         return np.concatenate(found) if found else np.array([np.nan])
 
@@ -184,11 +191,11 @@ class Kernel(ABC):
 
     @property
     def exact(self) -> bool:
-        """Whether the posterior is the stationary distribution of its chain."""
+        """Return whether the posterior is the stationary distribution of the kernel's chain."""
         return True
 
     def parts_ahead(self) -> tuple[Part, ...]:
-        """Parts that its steps need whatever the target is: they are compiled while a first run is set up."""
+        """Return the parts that a step needs for every target. They are compiled while a first run is set up."""
         return ()
 
     def prepare(self, target: Any) -> Any:
@@ -200,7 +207,10 @@ class Kernel(ABC):
         """Return the kernel bound to a target. Raises `NotApplicable` if it does not fit the target."""
 
     def finite_transition(self, problem: FiniteProblem) -> np.ndarray:
-        """The exact transition matrix on a finite problem; row ``k`` is the distribution of the state after ``k``."""
+        """Return the exact transition matrix on a finite problem.
+
+        Row ``k`` is the distribution of the next state if the current state is ``k``.
+        """
         raise NotApplicable(f"{type(self).__name__} has no transition matrix on finite problems.")
 
     def check_bounds(self, target: Any, times: int, rng: np.random.Generator) -> float:

@@ -130,5 +130,5 @@ class MetropolisHastings(Kernel):
         return joined(proposal.bind(target), test.bind(target))
 
     def finite_transition(self, problem: FiniteProblem) -> np.ndarray:
-        """The exact transition matrix, with ``problem.proposal`` as the proposal."""
+        """Return the exact transition matrix on a finite problem, with ``problem.proposal`` as the proposal."""
         return transition_matrix(problem, TunaMH() if self.test is None else self.test)

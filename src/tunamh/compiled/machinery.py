@@ -91,18 +91,21 @@ class Part(types.WrapperAddressProtocol):
 
     @property
     def file(self) -> Path | None:
-        """The file of its machine code; None if it is not kept on disk."""
+        """Return the file of the part's machine code; None if it is not kept on disk."""
         kept = self.dispatcher._cache
         return kept.file(self.role.signature, self.dispatcher.targetctx) if isinstance(kept, ContentCache) else None
 
     @property
     def is_kept(self) -> bool:
-        """Whether it need not be compiled: its machine code is in memory or on disk."""
+        """Return whether the part need not be compiled, because its machine code is in memory or on disk."""
         return self._address is not None or ((file := self.file) is not None and file.exists())
 
     @property
     def place(self) -> str | None:
-        """The name by which other processes find the function (``module:name`` or `made_by`); None if they cannot."""
+        """Return the name by which other processes find the function; None if they cannot find it.
+
+        The name is ``module:name`` or `made_by`.
+        """
         if self.made_by is not None:
             return self.made_by
         plain = self._made_of[0]
@@ -124,7 +127,7 @@ class Part(types.WrapperAddressProtocol):
         return self.dispatcher(*arguments)
 
     def trusted(self, *arguments: Any) -> Any:
-        """A call without a check of the argument types, because the check can take longer than a block of rows."""
+        """Call the part without a check of the argument types. The check can take longer than a block of rows."""
         if self._address is None:
             self._compile()
         return self._entry_point(*arguments)
@@ -207,7 +210,7 @@ def read_only(typing, array):
 
 
 def fixed(values: Any) -> np.ndarray:
-    """A read-only, contiguous float64 vector, as the roles need it for ``hyper`` and ``knobs``."""
+    """Return a read-only, contiguous float64 vector, as the roles need it for ``hyper`` and ``knobs``."""
     array = np.array(values, dtype=np.float64).ravel()
     array.flags.writeable = False
     return array

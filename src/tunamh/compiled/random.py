@@ -75,7 +75,7 @@ def fill_uniforms(lanes, out):
 
 @helper
 def poisson(rng, mean):
-    """A Poisson random number: by multiplication of uniforms below 10, otherwise by PTRS (Hoermann 1993)."""
+    """Draw a Poisson random number: by multiplication of uniforms below 10, otherwise by PTRS (Hoermann 1993)."""
     if mean < 10.0:
         limit, product, count = math.exp(-mean), rng.random(), 0
         while product > limit:

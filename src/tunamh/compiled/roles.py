@@ -39,10 +39,10 @@ LogPrior = types.FunctionType(_real(_vector, _fixed))
 """``(theta, hyper) -> log prior(theta)``; ``-inf`` outside the support."""
 
 Distance = types.FunctionType(_real(_vector, _vector, _fixed))
-"""``(here, there, hyper) -> M``, symmetric in the two states."""
+"""``(here, there, hyper) -> M``: returns the distance of two states; it must be symmetric in them."""
 
 Offset = types.FunctionType(_real(_vector, _vector, _fixed))
-"""``(here, there, hyper) ->`` the cheap exact part of ``log pi(there) - log pi(here)`` besides the prior."""
+"""``(here, there, hyper)``: returns the cheap exact part of ``log pi(there) - log pi(here)``, without the prior."""
 
 Dots = types.FunctionType(types.void(_vector, _vector, _rows, _index, _integer, _fixed, _vector, _vector))
 """``(theta, prop, rows, index, n, hyper, eta, eta_prop)``: a design's linear predictors at both points, for the packed
@@ -56,10 +56,12 @@ Sizes = types.FunctionType(types.Tuple([_real, _real])(_vector, _rows, _integer,
 and ``|x_i|``."""
 
 FamilyRise = types.FunctionType(types.void(_integer, _vector, _vector, _vector, _fixed, _vector))
-"""``(n, eta, eta_prop, y, hyper, out)``: ``out = f(eta_prop, y) - f(eta, y)`` for ``n`` linear predictors."""
+"""``(n, eta, eta_prop, y, hyper, out)``: fills ``out[:n]`` with the differences ``f(eta_prop, y) - f(eta, y)``.
+
+``f`` is the energy (negative log-likelihood) of a row with the linear predictor ``eta`` and the response ``y``."""
 
 FamilyEnergy = types.FunctionType(types.void(_integer, _vector, _vector, _fixed, _vector))
-"""``(n, eta, y, hyper, out)``: ``out = f(eta, y)`` for ``n`` linear predictors."""
+"""``(n, eta, y, hyper, out)``: fills ``out[:n]`` with the energies ``f(eta, y)`` of rows; see `FamilyRise`."""
 
 
 class Data(NamedTuple):
@@ -185,8 +187,9 @@ Decide = types.FunctionType(
 )
 """``(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work) -> Decision``.
 
-``log_rho`` is the deterministic log ratio of the spec (prior, offset and proposal) and ``distance`` the ``M`` of the
-move, meaningless where ``log_rho`` is ``-inf``; ``knobs`` are the test's numbers, ``memory`` is what it keeps.
+``log_rho`` is the part of the log acceptance ratio that is known without rows (prior, offset and proposal).
+``distance`` is the distance ``M`` of the move; it has no meaning if ``log_rho`` is ``-inf``. ``knobs`` are the tuning
+parameters of the test, ``memory`` has the numbers that it keeps between steps.
 """
 
 # -------------------------------------------------------------------------------------------- the role of a kernel
@@ -210,7 +213,7 @@ _place = types.NamedUniTuple(_vector, 4, Place)
 
 
 class Own(NamedTuple):
-    """What one kernel brings along: its numbers, its memory, and parts that its step calls."""
+    """The argument ``own`` of a step: the numbers and the memory of one kernel, and the parts that its step calls."""
 
     hyper: Any  # fixed numbers
     knobs: Any  # numbers that warm-up may turn
@@ -238,8 +241,8 @@ Step = types.FunctionType(_integer(_generator, _place, _model, _stream, _own, _w
 """``(rng, place, model, stream, own, work, statistics) -> fault``: one exact step of the chain.
 
 It moves ``place.here`` in place and fills ``statistics``, one number for each name that its kernel gives. It returns
-``NO_FAULT``, or what Python must raise an error about; then ``place.here`` and ``place.there`` are the move that caused
-it. The loop finds ``place.theta`` for it afterwards.
+``NO_FAULT``, or the number of a fault, for which Python raises an error; then ``place.here`` and ``place.there`` are
+the move that caused it. After the step the loop computes ``place.theta``.
 """
 
 
@@ -322,9 +325,9 @@ def run_role(kernels: int) -> Any:
 
 
 Adapt = types.FunctionType(types.void(_vector, _real))
-"""``(knobs, mean)``: turns a kernel's knobs, in place, given the mean of the statistic that it adapts to.
+"""``(knobs, mean)``: tunes a kernel's knobs (tuning parameters) in place. ``mean`` is the mean of a statistic.
 
-Of a test that is the move bound ``C M`` of proposals."""
+For a test the statistic is the move bound ``C M`` of proposals: the sum of the bounds of all rows."""
 
 
 class Goals(NamedTuple):

@@ -136,7 +136,9 @@ class PosteriorEstimator(BaseEstimator, ABC):
     def sample_posterior(
         self, X: Any, n_samples: int = 100, *, kind: str = "mean", random_state: Any = None
     ) -> np.ndarray:
-        """Draws from the posterior for every row, shape (row, draw); probabilities of a classifier (row, class, draw).
+        """Return draws from the posterior for every row, shape (row, draw).
+
+        For the probabilities of a classifier the shape is (row, class, draw).
 
         Parameters
         ----------
@@ -171,7 +173,7 @@ class PosteriorEstimator(BaseEstimator, ABC):
         """Draws of one kind for the rows of ``X``, by draws of the coefficients and of what else is unknown."""
 
     def interval(self, X: Any, level: float = 0.9, *, kind: str = "mean", random_state: Any = None) -> np.ndarray:
-        """Central posterior intervals for every row, shape (row, 2); for a classifier (row, class, 2).
+        """Return central posterior intervals for every row, shape (row, 2); for a classifier (row, class, 2).
 
         They are intervals of the mean response or of the probabilities. With ``kind="response"`` they are intervals of
         a new response.

@@ -101,7 +101,10 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         return np.stack([self._eta(X, of_classes[:, k]) for k in range(len(self.classes_))], axis=1)
 
     def predict_proba(self, X: Any, return_std: bool = False) -> Any:
-        """Posterior means of the class probabilities, shape (row, class); ``return_std`` adds standard deviations."""
+        """Return the posterior means of the class probabilities, shape (row, class).
+
+        ``return_std=True`` also returns their standard deviations.
+        """
         X = self._read(X)
         theta = self._theta(MOST_DRAWS)
 
@@ -113,17 +116,17 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         return (found[:, :, 0], found[:, :, 1]) if return_std else found[:, :, 0]
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The logarithm of `predict_proba`."""
+        """Return the logarithm of `predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of every row."""
+        """Return the most probable class of every row."""
         most_probable = self.predict_proba(X).argmax(axis=1)
         return self.classes_[most_probable]
 
     def coef_interval(self, level: float = 0.9) -> np.ndarray:
-        """Central posterior intervals of the coefficients: the shape of ``coef_`` with a last axis of length 2."""
+        """Return central posterior intervals of the coefficients: the shape of ``coef_`` with a last axis of 2."""
         check_is_fitted(self)
         tails = tails_of(level)
         of_classes = self._by_class(self._theta())[:, :, int(bool(self.fit_intercept)) :]
@@ -140,7 +143,7 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         return self.classes_[before.sum(axis=1)]
 
     def interval(self, X: Any, level: float = 0.9, *, kind: str = "mean", random_state: Any = None) -> np.ndarray:
-        """Central posterior intervals of the classes' probabilities, (row, class, 2), or of linear predictors."""
+        """Return central posterior intervals of class probabilities, (row, class, 2), or of linear predictors."""
         if kind == "response":
             raise ValueError("labels have no intervals: leave kind= out for intervals of their probabilities.")
         return super().interval(X, level, kind=kind, random_state=random_state)

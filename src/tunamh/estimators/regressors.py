@@ -55,10 +55,10 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """The posterior mean of the mean response of every row.
+        """Return the posterior mean of the mean response of every row.
 
-        With ``return_std`` also the standard deviation of a new response. It includes the uncertainty of the parameters
-        and the noise of the response, as in scikit-learn's BayesianRidge.
+        With ``return_std=True`` it also returns the standard deviation of a new response. This includes the uncertainty
+        of the parameters and the noise of the response, as in scikit-learn's BayesianRidge.
         """
         X = self._read(X)
         mean = self._linear_means(X) if self._family().responses is Responses.REALS else None
@@ -93,7 +93,7 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
         return np.column_stack([1 - p, p])
 
     def coef_interval(self, level: float = 0.9) -> np.ndarray:
-        """Central posterior intervals of the coefficients, shape (feature, 2)."""
+        """Return central posterior intervals of the coefficients, shape (feature, 2)."""
         check_is_fitted(self)
         tails = tails_of(level)
         theta = self._theta()[:, int(bool(self.fit_intercept)) :]

@@ -17,11 +17,13 @@ from ..process.stages import announce
 from .marginal import Marginal
 from .quadratic import all_convex, convex_factors, inverses, least, positive, precision_at
 from .scale_priors import ScalePriors
-from .sums import DataSums, GroupedRows, Point
+from .sums import DataSums, GroupedRows, OfFactor, Point
 
 _MOST_STEPS = 40
 _CLOSE = 0.02  # of a step, in standard deviations, and of log scales
 _HALVINGS = 12
+_LONGEST = 2.0  # of a step, in any row's predictor, of groups whose rows are not convex
+_UNSETTLED = 0.3  # of a group's step, in its standard deviations
 
 
 class Centre(NamedTuple):
@@ -60,9 +62,23 @@ def find_centre(rows: GroupedRows, priors: ScalePriors, at: Point) -> Centre:
             else:
                 scales[f] = _better_scales(rows, f, at, scales, sums, priors)
         moved = max((float(np.abs(a - b).max()) for a, b in zip(before, scales, strict=True) if a.size), default=0.0)
-        if length < _CLOSE * np.sqrt(rows.p + 1) and moved < _CLOSE and half == 0:
+        near = length < _CLOSE * np.sqrt(rows.p + 1) and moved < _CLOSE and half == 0
+        if near and _settled(rows, at, scales, sums):
             break
     return Centre(at, scales, sums, rows.shares(at) if several else {})
+
+
+def _settled(rows: GroupedRows, at: Point, scales: list[np.ndarray], sums: DataSums) -> bool:
+    """Whether every group whose rows are not convex is near its mode: slope by the root of its precision."""
+    if sums.convex is None:
+        return True
+    for v, s, one, of, convex in zip(at.effects, scales, rows.groupings, sums.factors, sums.convex[1], strict=True):
+        Q = precision_at(one, s)[0]
+        slope = (of.gradient + v @ Q)[one.free]
+        step = np.einsum("gab,gb->ga", inverses(convex.curvature[one.free], Q), slope)
+        if np.einsum("ga,ga->g", slope, step).max(initial=0.0) > _UNSETTLED**2:
+            return False
+    return True
 
 
 def _inside(priors: ScalePriors, f: int, scales: np.ndarray, common: np.ndarray) -> np.ndarray:
@@ -147,7 +163,7 @@ def _newton(
         slope = of.gradient + v @ precision_at(one, s)[0]
         slope[~one.free] = 0.0
         slopes.append(slope)
-    inverse, cross = _of_effects(rows, scales, sums)
+    inverse, cross = _of_effects(rows, scales, sums, sums.factors if sums.convex is None else sums.convex[1])
     if apart:
         cross = [h * ~rows.seen.shared for h in cross]
     if len(slopes) == 1:
@@ -159,18 +175,32 @@ def _newton(
         rest = gradient - np.einsum("gaj,ga->j", leaned, slopes[0])
         b = -np.linalg.solve(schur, rest)
         effects = [-np.einsum("gab,gb->ga", inverse[0], slopes[0] + cross[0] @ b)]
-        return Point(b, effects), float(np.sqrt(max(b @ schur @ b, 0.0)))
+        return _shortened(rows, sums, Point(b, effects)), float(np.sqrt(max(b @ schur @ b, 0.0)))
     right = -np.concatenate([gradient, *(slope.ravel() for slope in slopes)])
-    found = CrossedSystem(hessian, inverse, cross, shares).solve(right)
+    found = _shortened(rows, sums, CrossedSystem(hessian, inverse, cross, shares).solve(right))
     return found, float(np.sqrt(max(found.common @ hessian @ found.common, 0.0)))
 
 
+def _shortened(rows: GroupedRows, sums: DataSums, step: Point) -> Point:
+    """Where rows are not convex, a group goes no further than its quadratic may know.
+
+    One group that is far from its mode else makes the step of all others short.
+    """
+    if sums.convex is None:
+        return step
+    effects = []
+    for d, width in zip(step.effects, rows.widths, strict=True):
+        far = np.linalg.norm(d, axis=1) * width
+        effects.append(d * np.minimum(1.0, _LONGEST / np.maximum(far, 1e-300))[:, None])
+    return Point(step.common, effects)
+
+
 def _of_effects(
-    rows: GroupedRows, scales: list[np.ndarray], sums: DataSums
+    rows: GroupedRows, scales: list[np.ndarray], sums: DataSums, convex_parts: list[OfFactor]
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Per factor: ``(H_g + Q)^-1`` of every group, and its cross derivatives with the common parameters."""
     inverse, cross = [], []
-    for s, one, of, convex in zip(scales, rows.groupings, sums.factors, convex_factors(sums), strict=True):
+    for s, one, of, convex in zip(scales, rows.groupings, sums.factors, convex_parts, strict=True):
         P = inverses(convex.curvature, precision_at(one, s)[0])
         P[~one.free] = 0.0
         inverse.append(P)
@@ -199,7 +229,7 @@ class CrossedSystem:
     @classmethod
     def at(cls, rows: GroupedRows, centre: Centre, priors: ScalePriors) -> CrossedSystem:
         hessian = positive(priors.common_expansion(centre.at.common, centre.sums.hessian)[1] + centre.sums.hessian)
-        return cls(hessian, *_of_effects(rows, centre.scales, centre.sums), centre.shares)
+        return cls(hessian, *_of_effects(rows, centre.scales, centre.sums, convex_factors(centre.sums)), centre.shares)
 
     def _parts(self, x: np.ndarray) -> list[np.ndarray]:
         return [x[a:b] for a, b in itertools.pairwise(self.begins)]

@@ -67,7 +67,7 @@ class MixedModel(GroupedParameters):
     """
 
     search_start: Point | None = None
-    """Where the search for a mode begins; None: at the mode without groups."""
+    """The point where the search for a mode begins; None: the mode of the model without groups."""
 
     @explained
     def __init__(
@@ -177,7 +177,10 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def learned(self) -> LearnedLaw | None:
-        """The law of common parameters and scales that the groups themselves have told, if it is the better one."""
+        """Return the Gaussian law of common parameters and scales that was learned from moves of the effects (spec 5q).
+
+        None if Laplace's approximation is used instead.
+        """
         from .learned_law import learned_law  # which makes sweeps of such models
 
         return learned_law(self._by_laplace)
@@ -204,7 +207,10 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def factor_records(self) -> list[np.ndarray]:
-        """For each factor, the vector of numbers that a sweep reads; `tunamh.groups.layout.FACTOR` lists its fields."""
+        """Return for each factor the vector of numbers that a sweep reads.
+
+        `tunamh.groups.layout.FACTOR` lists its fields.
+        """
         learned = self.learned
         if learned is None and "learned" not in self._facts:
             return self._by_laplace.factor_records  # made already, to find that nothing better can be learned
@@ -221,7 +227,7 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def factors(self) -> list[Any]:
-        """For each factor, the numbers that a sweep reads, by the names of their fields."""
+        """Return for each factor the numbers that a sweep reads, by the names of their fields."""
         return [FACTOR.views(record) for record in self.factor_records]
 
     def _pack(self) -> np.ndarray | GatheredRows:
@@ -281,7 +287,13 @@ class MixedModel(GroupedParameters):
         return law_of_shared(self), SharedParameters(self)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Draw an initial state: coefficients and scales twice as wide as Laplace's, and effects given these."""
+        """Draw a random initial state, more spread out than the posterior.
+
+        The common parameters and the logarithms of the scales are normal around the centre (the approximate mode), with
+        twice the standard deviations of the Gaussian approximation. The logarithm of a scale moves by at most 3. Where
+        the prior density of such a value is zero, the centre is used instead. Given these values, the group effects are
+        drawn around their approximate conditional means.
+        """
         state = np.empty(self.dim)
         p, scales_at, effects_at = self.p, self.p, self.p + self.m
         for k, (one, numbers) in enumerate(zip(self.groupings, self.factors, strict=True)):

@@ -13,7 +13,12 @@ from .layout import MEAN, SQUARES, SUMMARY
 
 
 class GroupedParameters(Target):
-    """A state is ``(common, lambda, effects)``, the latter in units of the errors' scale where that is unknown."""
+    """The parameters of a model with groups.
+
+    A state of the chain is ``(common, lambda, effects)``: the common parameters, the coordinates of the effects'
+    covariances, and the group effects. If the scale of the errors is unknown, covariances and effects are in units of
+    this scale.
+    """
 
     base: GLM
     form: Scale | None
@@ -42,7 +47,11 @@ class GroupedParameters(Target):
         return found
 
     def to_chain(self, point: np.ndarray) -> np.ndarray:
-        """Of theta, the family's parameters, scales, correlations and effects, in this order."""
+        """Convert a point from the user's parameters to the chain's parameters.
+
+        The user's parameters are ``theta``, the family's parameters, the scales, the correlations and the effects, in
+        this order.
+        """
         p = self.p
         common, rest = self.base.to_chain(point[:p]), point[p:]
         tau = 1.0 if self.form is None else float(common[self.form.tau_at])
@@ -61,7 +70,10 @@ class GroupedParameters(Target):
         return self.names if self.keeps_effects else self.names[: self.p + self.m]
 
     def summaries(self, memories: list[np.ndarray]) -> dict[str, np.ndarray] | None:
-        """Mean and standard deviation of every effect, (chains, effects), where draws of them are not kept."""
+        """Return the mean and standard deviation of every effect, shape (chains, effects).
+
+        None if the draws of all effects are kept.
+        """
         if self.keeps_effects:
             return None
         kept = [SUMMARY.views(memory, effects=self.effects) for memory in memories]

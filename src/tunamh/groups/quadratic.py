@@ -6,7 +6,7 @@ import numpy as np
 
 from .covariance import precision_of
 from .grouping import Grouping
-from .sums import DataSums, OfFactor
+from .sums import DataSums, OfFactor, lifted
 
 
 def precision_at(one: Grouping, scales: np.ndarray) -> tuple[np.ndarray, float]:
@@ -41,14 +41,14 @@ def log_determinants(P: np.ndarray) -> np.ndarray:
 
 
 def convex_factors(sums: DataSums) -> list[OfFactor]:
-    return sums.factors if sums.convex is None else sums.convex[1]
+    """Of the rows' convex parts, lifted so that no group's quadratic falls by more than a few units."""
+    return sums.factors if sums.convex is None else [lifted(one) for one in sums.convex[1]]
 
 
 def all_convex(sums: DataSums) -> DataSums:
     """With the gradients of all rows, and the curvatures of their convex parts."""
     assert sums.convex is not None
-    hessian, factors = sums.convex
-    return sums._replace(hessian=hessian, factors=factors, convex=None)
+    return sums._replace(hessian=sums.convex[0], factors=convex_factors(sums), convex=None)
 
 
 def least(schur: np.ndarray, hessian: np.ndarray) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,7 +80,7 @@ class DataSums(NamedTuple):
 _MOST_FALL = 4.0  # of a group's energy, by its quadratic
 
 
-def _lifted(of: OfFactor) -> OfFactor:
+def lifted(of: OfFactor) -> OfFactor:
     """With so much more curvature along the gradient that no group's quadratic falls by more than a few units.
 
     Concave rows have a gradient and no curvature: what they say of effects under a wide prior would fall for ever.
@@ -98,6 +99,16 @@ class GroupedRows:
     def __init__(self, base: Regression, groupings: list[Grouping]):
         self.base, self.groupings, self.p = base, groupings, base.dim
         self.seen = Predictors(base)
+
+    @cached_property
+    def widths(self) -> list[np.ndarray]:
+        """Of every factor: the largest length of a row's columns of effects in each group."""
+        found = []
+        for one in self.groupings:
+            width = np.zeros(one.groups)
+            np.maximum.at(width, one.codes, np.linalg.norm(one.Z, axis=1))
+            found.append(width)
+        return found
 
     def of(self, rows: Rows) -> list[tuple[np.ndarray, np.ndarray]]:
         """Codes and columns of effects of a block of rows, factor by factor."""
@@ -142,7 +153,7 @@ class GroupedRows:
         factors, convex = (
             [OfFactor(*each[3 * f : 3 * f + 3]) for f in range(len(each) // 3)] for each in (own, beside[1:])
         )
-        positive = (beside[0], [_lifted(one) for one in convex]) if beside else None
+        positive = (beside[0], convex) if beside else None
         return DataSums(float(energy), gradient, hessian, factors, positive)
 
     def slopes(self, at: Point) -> tuple[np.ndarray, list[np.ndarray]]:

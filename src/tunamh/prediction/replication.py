@@ -107,7 +107,9 @@ class LooEstimate:
 def loo(
     posterior: Any, data: Any, *, rows: int = 1000, draws: int | None = None, family: Any = None, rng: Any = None
 ) -> LooEstimate:
-    """Leave-one-out cross-validation of a formula's fit, by PSIS (Vehtari, Gelman and Gabry, 2017).
+    """Estimate the predictive accuracy of a formula's fit by leave-one-out cross-validation (PSIS).
+
+    The method is that of Vehtari, Gelman and Gabry (2017).
 
     It uses a simple random subsample of ``rows`` rows (Magnusson et al., 2019). The arguments are those of `replicate`.
     A row of weight ``w`` counts as ``w`` rows: it is left out as a whole, and its log predictive density counts ``w``

@@ -10,7 +10,9 @@ from .positive import PositivePrior, one_law
 
 @dataclass(frozen=True)
 class FlatPositive(PositivePrior):
-    """A constant density for all ``x > 0``. It is improper, so the data must make the posterior proper.
+    """Flat prior of a positive parameter: a constant density for all ``x > 0``.
+
+    It is improper, so the data must make the posterior proper.
 
     tunamh accepts it only if it is proved that the posterior is proper (spec 5l). This is so for the scale of errors,
     if there are at least two rows more than coefficients without a prior; and for the scale of Gaussian random

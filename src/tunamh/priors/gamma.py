@@ -11,7 +11,10 @@ from .positive import SCALES, SHAPES, PositivePrior, limited, one_law
 
 @dataclass(frozen=True)
 class Gamma(PositivePrior):
-    """Density ``x^(shape - 1) exp(-x / scale)``, ``x > 0``; the mean is ``shape * scale``."""
+    """Gamma prior of a positive parameter: density ``x^(shape - 1) exp(-x / scale)``, ``x > 0``.
+
+    The mean is ``shape * scale``.
+    """
 
     shape: float
     scale: float

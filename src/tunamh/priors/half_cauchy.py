@@ -11,7 +11,7 @@ from .positive import SCALES, PositivePrior, limited, one_law
 
 @dataclass(frozen=True)
 class HalfCauchy(PositivePrior):
-    """Half-Student-t with one degree of freedom."""
+    """Half-Cauchy prior of a positive parameter: half-Student-t with one degree of freedom."""
 
     scale: float
 

@@ -11,7 +11,7 @@ from .positive import SCALES, SHAPES, PositivePrior, limited, one_law
 
 @dataclass(frozen=True)
 class HalfStudentT(PositivePrior):
-    """Density ``(1 + x^2 / (df scale^2))^(-(df + 1) / 2)``, ``x > 0``."""
+    """Half-Student-t prior of a positive parameter: density ``(1 + x^2 / (df scale^2))^(-(df + 1) / 2)``, ``x > 0``."""
 
     df: float
     scale: float

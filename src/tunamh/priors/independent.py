@@ -20,7 +20,7 @@ class IndependentPrior(Prior):
 
     @abstractmethod
     def laws(self, dim: int) -> Laws:
-        """The priors of ``dim`` coefficients as arrays: kind, mean, scale and degrees of freedom."""
+        """Return the priors of ``dim`` coefficients as arrays: kind, mean, scale and degrees of freedom."""
 
     def bind(self, dim: int) -> ReadyPrior:
         return ready(self.laws(dim))
@@ -28,7 +28,10 @@ class IndependentPrior(Prior):
 
 @dataclass(frozen=True, kw_only=True)
 class LocatedPrior(IndependentPrior):
-    """Numbers ``mean`` and ``scale``, each one for all coefficients, a list in the order of the columns, or by name."""
+    """A prior with numbers ``mean`` and ``scale``.
+
+    Each is one number for all coefficients, a list in the order of the columns, or a dict by name.
+    """
 
     mean: Any = 0.0
     scale: Any = 1.0

@@ -11,7 +11,10 @@ from .positive import PositivePrior, limited, one_law
 
 @dataclass(frozen=True)
 class LogNormal(PositivePrior):
-    """``log x`` is normal with mean ``mean`` and standard deviation ``scale``."""
+    """Log-normal prior of a positive parameter.
+
+    ``log x`` is normal with mean ``mean`` and standard deviation ``scale``.
+    """
 
     mean: float
     scale: float

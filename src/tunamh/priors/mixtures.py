@@ -233,7 +233,7 @@ class MixturePrior(Prior):
 
     @abstractmethod
     def kernel(self, dim: int, names: Sequence[str]) -> tuple[Part, dict, int, np.ndarray, np.ndarray, tuple]:
-        """The compiled update of the scales for ``dim`` coefficients, with its numbers, layout, groups and start."""
+        """Return the compiled update of the scales of ``dim`` coefficients, its numbers, layout, groups and start."""
 
     def in_order(self, names: Sequence[str]) -> Prior:
         return replace(self, columns=tuple(names))
@@ -243,7 +243,10 @@ class MixturePrior(Prior):
         return self.bind_beside(Laws(*(np.zeros(dim) for _ in range(4))), np.ones(dim, bool), names)
 
     def bind_beside(self, others: Laws, mixed: np.ndarray, names: Sequence[str]) -> ReadyPrior:
-        """With flat or normal priors of coefficients that are not ``mixed``."""
+        """Return this prior for the coefficients in the mask ``mixed``.
+
+        The other coefficients have the flat or normal priors ``others``.
+        """
         d = len(mixed)
         draw_scales, numbers, arrangement, groups, start, variables = self.kernel(d, names)
         variance = np.where(others.kind == FLAT, np.inf, others.scale**2)
@@ -265,7 +268,7 @@ class MixturePrior(Prior):
 
     @abstractmethod
     def width(self, dim: int) -> np.ndarray:
-        """The approximate width of the coefficients, for the search for a centre."""
+        """Return the approximate width of the coefficients, for the search for a mode."""
 
 
 _WIDE = 10.0  # times the scale, so that the search for a centre is led by the data
@@ -300,7 +303,7 @@ _HALF_STUDENT = HalfStudentT(3.0, 2.5)
 
 @dataclass(frozen=True)
 class Grouped(MixturePrior):
-    """``beta_j ~ N(0, scale_g^2)`` with one unknown scale for each group of coefficients.
+    """Normal priors with one unknown scale for each group of coefficients: ``beta_j ~ N(0, scale_g^2)``.
 
     Parameters
     ----------

@@ -30,13 +30,13 @@ class PositivePrior(ShellWord):
 
     @abstractmethod
     def law(self) -> Laws:
-        """The prior as a compiled record: kind, mean, scale and degrees of freedom, four vectors of length one."""
+        """Return the prior as a compiled record: kind, mean, scale and degrees of freedom, four vectors of length 1."""
 
     vanishes_at_zero: bool = False
-    """Whether the density falls faster than any power towards zero."""
+    """Whether the density falls faster than any power of the parameter, as the parameter goes to zero."""
 
     falls_fast: ClassVar[bool] = False
-    """Whether the density outweighs any power of the parameter far to the right."""
+    """Whether the density falls faster than any power of the parameter, as the parameter goes to infinity."""
 
     def inside(self, value: float) -> float:
         """Return ``value``, or a number near it where the density is positive."""

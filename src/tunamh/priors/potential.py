@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PriorExpansion(NamedTuple):
-    """``V = -log prior`` and its first two derivatives at a point. A kink is smoothed in all three."""
+    """The energy ``V = -log prior`` and its first two derivatives at a point. A kink is smoothed in all three."""
 
     energy: float
     gradient: np.ndarray
@@ -33,7 +33,8 @@ class ReadyPrior(ABC):
     """A prior that is bound to a target of known dimension.
 
     ``mean`` and ``precision`` are its centre and its approximate precision for each coordinate, used for initial
-    guesses; zero means unknown. ``flat`` marks the coordinates with a flat prior.
+    guesses; zero means unknown. ``flat`` marks the coordinates with a flat prior. In the methods, ``V = -log prior`` is
+    the energy of the prior.
     """
 
     log_prior: Part
@@ -43,56 +44,73 @@ class ReadyPrior(ABC):
     flat: np.ndarray
 
     own: ClassVar[bool] = False
-    """Whether it is a user's function, whose support may end anywhere."""
+    """Whether the prior is a user's function. The support of such a function may end anywhere."""
 
     @property
     def mixture(self) -> Mixture | None:
-        """The scales of a prior that is Gaussian given its scales; they are sampled in turn with the coefficients."""
+        """Return the scales of a prior that is Gaussian given its scales; None for other priors.
+
+        The scales are sampled in turn with the coefficients.
+        """
         return None
 
     @property
     def proper(self) -> bool:
-        """Whether the posterior is proper for any data. For a user's own prior, the user must know."""
+        """Return whether the posterior is proper for any data. For a user's own prior, the user must know."""
         return not self.flat.any()
 
     @property
     def heavy(self) -> np.ndarray:
-        """The coordinates with such heavy tails that chains rarely reach the tails, if the data do not bound them."""
+        """Return which coordinates have heavy tails.
+
+        Chains rarely reach such tails, if the data do not bound the coordinate.
+        """
         return np.zeros_like(self.flat)
 
     @property
     @abstractmethod
     def gaussian(self) -> bool:
-        """Whether the prior equals its quadratic expansion (Gaussian or flat)."""
+        """Return whether the prior equals its quadratic expansion (Gaussian or flat)."""
 
     @property
     def tails(self) -> float:
-        """How far from Gaussian the prior may make the posterior, between 0 and 1."""
+        """Return a number between 0 and 1: how far from Gaussian the prior may make the posterior."""
         return 0.0 if self.gaussian else 0.3
 
     @abstractmethod
     def expansion(self, theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
-        """Expand the prior at ``theta``. Kinks and finite differences are smoothed over ``width``."""
+        """Return the energy ``V = -log prior`` and its first two derivatives at ``theta``.
+
+        Kinks are smoothed, and finite differences are taken, over the length ``width`` of each coordinate.
+        """
 
     def thirds(self, theta: np.ndarray, width: np.ndarray, factor: np.ndarray) -> np.ndarray:
-        """``sum_k d^3 V / dz_j dz_k^2`` in whitened coordinates, for the skewness of the posterior; zero if unknown."""
+        """Return the third derivatives ``sum_k d^3 V / dz_j dz_k^2`` of the prior, for the skewness of the posterior.
+
+        ``V = -log prior`` is the energy of the prior. The coordinates ``z`` are whitened, ``theta + factor z``:
+        ``factor factor'`` is the approximate posterior covariance. ``width`` is the approximate posterior standard
+        deviation of each coordinate, over which kinks are smoothed. The result is zero if the derivatives are unknown.
+        """
         return np.zeros(len(theta))
 
     @abstractmethod
     def without(self, at: np.ndarray, expansion: PriorExpansion) -> ReadyPrior:
-        """The prior minus its expansion at ``at``."""
+        """Return the prior minus its quadratic expansion at the point ``at``."""
 
 
 class Prior(ShellWord, ABC):
     """A prior as the user writes it."""
 
     def by_column(self) -> dict[str, Any]:
-        """The arguments that may differ by column: a number for all, a tuple in the columns' order, or a dict."""
+        """Return the arguments that may differ by column.
+
+        Each is a number for all columns, a tuple in the columns' order, or a dict.
+        """
         return {}
 
     @property
     def by_position(self) -> bool:
-        """Whether some arguments are given in the order of the columns."""
+        """Return whether some arguments are given in the order of the columns."""
         return any(isinstance(value, tuple) for value in self.by_column().values())
 
     def in_order(self, names: Sequence[str]) -> Prior:

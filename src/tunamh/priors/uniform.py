@@ -11,7 +11,7 @@ from .positive import SCALES, PositivePrior, one_law
 
 @dataclass(frozen=True)
 class Uniform(PositivePrior):
-    """A constant density between ``low`` and ``high``. ``low`` may be 0."""
+    """Uniform prior of a positive parameter: a constant density between ``low`` and ``high``. ``low`` may be 0."""
 
     low: float
     high: float

@@ -9,7 +9,7 @@ class ShellWord:
     """What the shell calls a prior, and which of its numbers it takes, in their order."""
 
     word: ClassVar[str | None] = None
-    """None: it is not offered there."""
+    """The name of the prior at the shell; None if the shell does not offer it."""
 
     word_numbers: ClassVar[tuple[str, ...]] = ()
 

@@ -87,9 +87,10 @@ def _mixed(rng, here, there, knobs):
 class Autoregressive(Proposal):
     """Proposal that is reversible for the Laplace approximation ``N(m, Q^-1)`` (spec 5b), for Taylor targets.
 
-    In the coordinates ``theta = m + L z``, ``L L' = Q^-1``, it is ``z' = rho z + sqrt(1 - rho^2) xi``. On a Taylor
-    target of order 2 the quadratic part cancels in the acceptance ratio. So only the remainders decide, and nearly
-    every proposal is accepted. `sample` chooses this proposal for regressions.
+    ``m`` is the centre of the expansion (a mode), and ``Q`` is the posterior precision there. In the coordinates
+    ``theta = m + L z``, ``L L' = Q^-1``, it is ``z' = rho z + sqrt(1 - rho^2) xi``. On a Taylor target of order 2 the
+    quadratic part cancels in the acceptance ratio. So only the remainders decide, and nearly every proposal is
+    accepted. `sample` chooses this proposal for regressions.
 
     Parameters
     ----------

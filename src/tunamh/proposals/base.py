@@ -16,7 +16,11 @@ OPTIMAL_WALK = 2.38
 
 
 class Space(Protocol):
-    """What a proposal may ask of a target."""
+    """The facts about a target that a proposal may use.
+
+    ``dim`` is the number of coordinates of a state, ``states`` the number of states of a finite target (None if it is
+    continuous). The other members are those of `Target`.
+    """
 
     dim: int
     states: int | None
@@ -42,12 +46,14 @@ class ReadyProposal(NamedTuple):
     acceptance: float
     largest: float = math.inf
     learn: Callable[[np.ndarray, np.ndarray, int, int], float | None] | None = None
-    """``learn(knobs, draws, done, total)``: turns knobs, in place, after a window of warm-up; a new step size, or None.
+    """``learn(knobs, draws, done, total)`` tunes knobs in place after a window of warm-up.
+
+    It returns a new step size, or None.
     """
 
 
 class Proposal:
-    """Base of all proposals: an immutable object that says what it needs."""
+    """Base class of all proposals. A proposal is an immutable object; ``bind`` compiles it for a target."""
 
     def bind(self, space: Space) -> ReadyProposal:
         """Return the proposal bound to a target. Raises `NotApplicable` if it does not fit the target."""

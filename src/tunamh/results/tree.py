@@ -18,7 +18,7 @@ from .layout import EFFECT, ROLE, Layout, layout_of, plain_layout, refuse_unwrit
 
 
 def summary(tree: Any, **settings: Any) -> Any:
-    """`arviz_stats.summary`, with as many digits of each number as its Monte Carlo error supports.
+    """Return `arviz_stats.summary`, with as many digits of each number as its Monte Carlo error supports.
 
     The last digit of a mean or an interval has the place of the first digit of the mean's Monte Carlo standard error
     (``mcse_mean``); a standard deviation has that of ``mcse_sd``. The numbers in the table are rounded so;

@@ -48,7 +48,7 @@ class Until:
         settle(self, ess=ess, r_hat=r_hat)
 
     def looks(self, draws: int) -> Iterator[int]:
-        """The numbers of draws per chain after which the rule is checked; ``draws`` is the last one."""
+        """Return the numbers of draws per chain after which the rule is checked; ``draws`` is the last one."""
         n = FEWEST_TO_JUDGE
         while n < draws:
             yield n
@@ -56,7 +56,7 @@ class Until:
         yield draws
 
     def holds(self, take: Take, chains: int, n: int, d: int) -> bool:
-        """Whether ``n`` draws of each chain are enough. ``take`` returns the draws, as for `worst_of`."""
+        """Return whether ``n`` draws of each chain are enough. ``take`` returns the draws, as for `worst_of`."""
         if n < FEWEST_TO_JUDGE:
             return False
         r_hat, _, ess, _ = worst_of(take, chains, n, d)

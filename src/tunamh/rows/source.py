@@ -76,7 +76,7 @@ class Source(Protocol):
 
     n_rows: int
     names: Sequence[str] | None
-    """Of the columns of ``X``."""
+    """The names of the columns of ``X``."""
 
     fingerprint: str
     """A short text that differs for different data."""

@@ -20,7 +20,10 @@ from ..compiled.vector import prefetch
 
 
 class Supply(NamedTuple):
-    """The source of the rows of a test: ``refill`` fills the ring, with the numbers in ``law``."""
+    """The source of the rows that a test or kernel draws.
+
+    ``refill`` fills the ring, a buffer of row numbers drawn in advance, with probabilities that are given by ``law``.
+    """
 
     refill: Part
     law: np.ndarray

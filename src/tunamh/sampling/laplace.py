@@ -76,7 +76,7 @@ class LaplaceApproximation:
         return np.sqrt(np.diag(self.covariance))
 
     def sample(self, draws: int = 1000, rng: Any = None, chains: int = 4) -> Any:
-        """Independent draws as an ArviZ DataTree with the same variables as `tunamh.sample`, marked as inexact."""
+        """Return independent draws as a DataTree with the same variables as `tunamh.sample`, marked as inexact."""
         import xarray
 
         draws, chains = whole_number("draws", draws, 1), whole_number("chains", chains, 1)
@@ -98,7 +98,7 @@ class LaplaceApproximation:
         return xarray.DataTree.from_dict({"posterior": posterior})
 
     def summary(self, **settings: Any) -> Any:
-        """`tunamh.summary` of 4000 draws with a fixed seed. Every parameter is marked as inexact."""
+        """Return `tunamh.summary` of 4000 draws with a fixed seed. Every parameter is marked as inexact."""
         return summary(self.sample(rng=0), **settings)
 
     def __repr__(self) -> str:
@@ -108,7 +108,7 @@ class LaplaceApproximation:
 
 @explained
 def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceApproximation:
-    """Laplace's approximation of the posterior of ``target``, with a warning if it is inaccurate.
+    """Compute Laplace's approximation of the posterior of ``target``, with a warning if it is inaccurate.
 
     The approximation is compared with draws from the posterior. After the set-up of `sample`, 4000 draws cost little,
     because each step reads only a few rows.

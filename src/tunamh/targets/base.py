@@ -75,8 +75,9 @@ class PackedRows(NamedTuple):
 class Target(Value):
     """A posterior ``pi(theta) ~ prior(theta) exp(-sum_i U_i(theta))`` over the rows ``i`` of the data.
 
-    Each row has a bound ``c_i``: ``|U_i(prop) - U_i(theta)| <= c_i M(theta, prop)``. Tempering and row weights are part
-    of ``U_i`` and of ``c_i``. The prior is not tempered.
+    ``U_i`` is the energy (negative log-likelihood) of row ``i``. Each row has a bound ``c_i``:
+    ``|U_i(prop) - U_i(theta)| <= c_i M(theta, prop)`` with a distance ``M``. Tempering and row weights are part of
+    ``U_i`` and of ``c_i``. The prior is not tempered.
 
     Parameters
     ----------
@@ -89,40 +90,46 @@ class Target(Value):
     """
 
     states: int | None = None
-    """Number of states of a finite target; None in continuous space."""
+    """The number of states of a finite target; None in continuous space."""
 
     mixture: Any = None
-    """Scales of the prior that a state holds, where it does (`tunamh.priors.mixtures.Mixture`)."""
+    """The scales of the prior, if they are part of the state (`tunamh.priors.mixtures.Mixture`); otherwise None."""
 
     predictors: int = 1
-    """Linear predictors per row, for which a chain's scratch has room."""
+    """The number of linear predictors per row; the work space of a chain has room for so many."""
 
     formula: Any = None
-    """What a formula has learned from the data, of a target that was made from one."""
+    """If the target was made from a formula: what the formula has learned from the data."""
 
     kept_rows: np.ndarray | None = None
     """The places in the user's table of `some_rows`, where a formula left rows with missing values out."""
 
     @property
     def seen_responses(self) -> SeenResponses | None:
-        """A subsample of the responses, for the group ``observed_data`` of results. None if rows are not in memory."""
+        """Return a subsample of the responses, for the group ``observed_data`` of results.
+
+        None if the rows are not in memory.
+        """
         return None
 
     several_modes: bool = False
     """Whether chains must start far apart to find all modes."""
 
     own_bounds: bool = False
-    """Whether the bounds are the user's own, who can then correct them."""
+    """Whether the bounds come from the user, who can then correct them."""
 
     fingerprint_of_all_rows: bool = False
-    """Whether `fingerprint` looks at all rows, or at some only."""
+    """Whether `fingerprint` depends on all rows. If False, it depends on some rows only."""
 
     walks_linearly: bool = False
     """Whether `to_user` is known to be a linear map."""
 
     @property
     def description(self) -> dict[str, Any] | None:
-        """Plain values of the model for `tunamh.predict`, kept with the results; None if nothing can be predicted."""
+        """Return the plain values of the model that `tunamh.predict` needs; results keep them.
+
+        None if nothing can be predicted.
+        """
         return None
 
     def __init__(
@@ -181,7 +188,7 @@ class Target(Value):
 
     @property
     def rows(self) -> np.ndarray:
-        """Packed rows for the compiled parts; made when first needed."""
+        """Return the packed rows: the array of rows that compiled code reads. It is made when first needed."""
         rows = self._packed
         if isinstance(rows, GatheredRows):
             raise NotApplicable(
@@ -192,7 +199,10 @@ class Target(Value):
 
     @property
     def gathered(self) -> GatheredRows | None:
-        """The gathered rows, if not all rows are in memory; each chain gets the rows that it will draw."""
+        """Return the gathered rows, if the packed rows do not fit into memory; otherwise None.
+
+        Gathered rows are the rows that each chain will draw next, read from the source in one pass.
+        """
         return self._packed if isinstance(self._packed, GatheredRows) else None
 
     def _accepted(self, rows: np.ndarray) -> np.ndarray:
@@ -206,7 +216,7 @@ class Target(Value):
         return rows
 
     def best_mode(self) -> Mode:
-        """The mode with the largest share of the posterior."""
+        """Return the mode with the largest share of the posterior."""
         from .search.newton import best_mode  # which knows what an expansion is from here
 
         return best_mode(self)
@@ -217,12 +227,16 @@ class Target(Value):
 
     @property
     def c(self) -> np.ndarray:
-        """Bounds ``c_i``, including temper and weights."""
+        """Return the bound ``c_i`` of each row: ``|U_i(b) - U_i(a)| <= c_i M(a, b)`` for all parameters ``a``, ``b``.
+
+        ``U_i`` is the energy (negative log-likelihood) of row ``i``, with temper and weight; ``M`` is the distance of
+        the target.
+        """
         return self.rows[:, self._bound_column]
 
     @cached_property
     def total_bound(self) -> float:
-        """``C = sum_i c_i``."""
+        """Return the sum ``C = sum_i c_i`` of the bounds of all rows."""
         if self.gathered is not None:
             return self.gathered.total
         with np.errstate(over="ignore"):  # infinity is allowed: such a target serves tests without bounds
@@ -230,14 +244,19 @@ class Target(Value):
 
     @cached_property
     def supply(self) -> Supply:
-        """Rows drawn with probabilities ``c_i / C``. If rows are not all in memory, each chain has its own supply."""
+        """Return the supply of rows, which draws row ``i`` with probability ``c_i / C``.
+
+        If rows are not all in memory, each chain has its own supply.
+        """
         if self.gathered is not None:
             return GATHERED
         return random_access(self.rows, self._bound_column)
 
     @cached_property
     def precision_trace(self) -> float:
-        """``sum_i c_i^2 / temper`` plus the trace of the prior's precision: roughly the trace of the posterior's.
+        """Return a rough value of the trace of the posterior precision.
+
+        It is ``sum_i c_i^2 / temper`` plus the trace of the prior's precision.
 
         If the model is right, the information equals the mean squared gradient, and ``c_i`` bounds the gradient of row
         ``i``.
@@ -248,22 +267,22 @@ class Target(Value):
 
     @property
     def effective_rows(self) -> float:
-        """The total weight of the rows, including tempering."""
+        """Return the total weight of the rows, multiplied by ``temper``."""
         return self.temper * self.n_rows
 
     @property
     def non_gaussianity(self) -> float:
-        """How far the posterior may be from Gaussian, between 0 and 1; 1 if nothing is known."""
+        """Return a number between 0 and 1: how far the posterior may be from Gaussian. It is 1 if nothing is known."""
         return 1.0
 
     @property
     def walk_spread(self) -> float:
-        """Standard deviation of the logarithm of random-walk step lengths."""
+        """Return the standard deviation of the logarithm of the step length of a random walk."""
         return 0.0
 
     @cached_property
     def fingerprint(self) -> str:
-        """A short hash of the shape, the bounds' sum and up to 1000 rows spread over the data."""
+        """Return a short hash of the shape, of the sum of the bounds and of up to 1000 rows spread over the data."""
         spread = self.rows[:: max(1, self.n_rows // 1000)]
         digest = hashlib.blake2b(np.ascontiguousarray(spread).tobytes(), digest_size=8)
         digest.update(repr((self.rows.shape, self.total_bound)).encode())
@@ -273,7 +292,7 @@ class Target(Value):
         """Raise an error if the user's arrays changed after the target was made."""
 
     def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Model:
-        """The target for compiled code, with its own work space: one per chain.
+        """Return the target for compiled code, with its own work space: one per chain.
 
         If rows are gathered, ``rows`` are the rows of this chain, and ``elsewhere`` makes passes over all rows.
         """
@@ -316,21 +335,21 @@ class Target(Value):
 
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:
-        """The variables in results, in order, with labels for vectors."""
+        """Return the variables in results, in order, with labels for vectors."""
         return [("theta", self.names)]
 
     def remarks(self) -> list[str]:
-        """Messages, but not warnings, that `sample` prints before it starts."""
+        """Return the messages that `sample` prints before it starts. They are not warnings."""
         return []
 
     @property
     def recorded(self) -> list[str]:
-        """The names of the numbers in a draw: the parameters, and other parts of the state."""
+        """Return the names of the numbers in a draw: the parameters, and other parts of the state."""
         return self.names
 
     @property
     def reported(self) -> list[str]:
-        """The names of the user's parameters, as in `tunamh.summary`; one for each number of `to_user`."""
+        """Return the names of the user's parameters, as in `tunamh.summary`; one for each number of `to_user`."""
         return [
             f"{name}{label}"
             for name, labels in self.variables
@@ -338,23 +357,26 @@ class Target(Value):
         ]
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
-        """The chain's state at the parameters ``theta``."""
+        """Return the chain's state at the parameters ``theta``."""
         return theta.copy()
 
     def search_starts(self) -> list[np.ndarray]:
-        """Starting points for the search for a mode; the one with the lowest energy is used."""
+        """Return starting points for the search for a mode. The search uses the one with the lowest energy."""
         return [self._prior.mean.copy()]
 
     def candidates(self) -> np.ndarray:
-        """Points (k, d) near the modes, if the energies are not convex; empty if there is at most one mode."""
+        """Return points (k, d) near the modes, if the energies are not convex.
+
+        The array is empty if there is at most one mode.
+        """
         return np.empty((0, self.dim))
 
     def rivals(self, known: Mode) -> np.ndarray:
-        """Points (k, d) near modes that the search for ``known`` may have missed."""
+        """Return points (k, d) near modes that the search for the mode ``known`` may have missed."""
         return np.empty((0, self.dim))
 
     def energies_at(self, points: np.ndarray) -> np.ndarray:
-        """Energies of the posterior at points (k, d), including the prior."""
+        """Return the energies (negative log densities) of the posterior at points (k, d), including the prior."""
         data = np.array([self.expansion(point).energy for point in points])  # type: ignore[attr-defined]
         return data + self._prior_energies_at(points)
 
@@ -362,27 +384,27 @@ class Target(Value):
         return np.array([-self._prior.log_prior(point, self._prior.hyper) for point in points])
 
     def samples(self) -> Iterator[Target]:
-        """The target on random samples of its rows, from small to large, weighted to represent all rows."""
+        """Return the target on random samples of its rows, from small to large, weighted to represent all rows."""
         return iter(())
 
     def supported_point(self) -> np.ndarray | None:
-        """A point inside the support, if one is known."""
+        """Return a point inside the support; None if none is known."""
         return None
 
     def nearest(self, theta: np.ndarray) -> np.ndarray:
-        """The point of the support that is closest to ``theta``."""
+        """Return the point of the support that is closest to ``theta``."""
         return theta
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """A random initial state, if the user sets none: standard normal coordinates."""
+        """Draw a random initial state, if the user sets none: standard normal coordinates."""
         return rng.standard_normal(self.dim)
 
     def default_proposal(self) -> Any:
-        """The proposal, if the user sets none."""
+        """Return the proposal that is used if the user sets none."""
         return RandomWalk()
 
     def own_kernel(self) -> Any:
-        """The only kernel for the states of this target, such as a sweep over groups. None: any kernel works."""
+        """Return the only kernel for the states of this target, such as a sweep over groups. None: any kernel works."""
         return None
 
     def why_own_kernel(self) -> str:

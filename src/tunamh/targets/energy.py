@@ -127,7 +127,7 @@ class EnergyTarget(Target):
     _audits: RowAudits
 
     def default_proposal(self) -> RandomWalk:
-        """A random walk that learns its covariance in warm-up."""
+        """Return a random walk that learns its covariance in warm-up."""
         return RandomWalk(learn_shape=True)
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
@@ -135,7 +135,10 @@ class EnergyTarget(Target):
         return super().state_at(theta)
 
     def expansion(self, theta: np.ndarray) -> Expansion:
-        """Energy, gradient and Hessian of the data; without a user's Hessian, by differences of gradients."""
+        """Return energy, gradient and Hessian of the data at ``theta``.
+
+        Without a user's Hessian, differences of gradients are used.
+        """
         if self._gradient is None:
             raise NotApplicable("Taylor needs gradient=, which this EnergyTarget was not given")
         at = self._pass(theta)

@@ -52,7 +52,9 @@ _DOMINATED = 0.4  # of a prior's scale: a posterior this wide has its peak and t
 
 
 class GLM(Regression):
-    """Regression with energies ``U_i = temper * weight_i * f(x_i . theta + offset_i, y_i)``. No intercept is added.
+    """Regression with the energies ``U_i = temper * weight_i * f(x_i . theta + offset_i, y_i)``. No intercept is added.
+
+    ``f`` is the energy (negative log-likelihood) of a row of weight 1, as the family defines it.
 
     The bound is ``c_i = temper * weight_i * sup|f'| * |x_i|`` with the Euclidean distance (spec 3).
 
@@ -91,7 +93,7 @@ class GLM(Regression):
     """
 
     repeated: bool = False
-    """Whether a row stands for many that are equal, its weight being their number."""
+    """Whether a row stands for many equal rows; its weight is their number."""
 
     @explained
     def __init__(
@@ -156,19 +158,19 @@ class GLM(Regression):
         )
 
     user_family: Any
-    """The family as a user gave it; `family` is that of the rows, where an unknown parameter is one more column."""
+    """The family as the user gave it. `family` is that of the rows: an unknown parameter is one more column there."""
 
     user_rows: Observations
-    """The observations as a user gave them; `observations` are those that the family makes of them."""
+    """The observations as the user gave them. `observations` are the rows that the family makes of them."""
 
     given_trials: float | bool
-    """The number of trials where it is one for all rows; True where rows have their own; False without trials."""
+    """The number of trials, if it is the same for all rows; True if it differs by row; False without trials."""
 
     recentred: list[Recentred]
     coefficient_prior: ReadyPrior
 
     def parts_with(self, differences: Part, energies: Part, scales: Part, **others: Part) -> Parts:
-        """Compiled functions of rows, with the functions of the family and of the design."""
+        """Return compiled functions of rows, together with the functions of the family and of the design."""
         own = {"family_rise": self.family.rise, "family_energy": self.family.energy}
         return Parts(differences, energies, scales)._replace(
             **others, **own, **self.observations.design.parts._asdict()
@@ -207,7 +209,7 @@ class GLM(Regression):
 
     @property
     def walks_linearly(self) -> bool:  # type: ignore[override]
-        """Whether `to_user` is a linear map."""
+        """Return whether `to_user` is a linear map."""
         return self.row_layout.form is None or self.row_layout.form.linear
 
     @property
@@ -218,11 +220,11 @@ class GLM(Regression):
         return [("theta", list(self.row_layout.names)), *extras]
 
     def dependent_columns(self) -> list[np.ndarray]:
-        """Groups of collinear columns, among the columns without a proper prior."""
+        """Return groups of collinear columns, among the columns without a proper prior."""
         return dependent_columns(self)
 
     def dependent_columns_as_given(self) -> list[np.ndarray]:
-        """Groups of collinear columns among the user's columns, for any prior."""
+        """Return groups of collinear columns among the user's columns, for any prior."""
         rows = self.user_rows
         probe = self.on_observations(
             rows,
@@ -238,41 +240,49 @@ class GLM(Regression):
         return censoring_told(self.user_rows)
 
     def separating_direction(self) -> np.ndarray | None:
-        """A direction along which the energy never rises, so that the posterior is improper; None if there is none."""
+        """Return a direction along which the energy never rises; None if there is none.
+
+        With such a direction the posterior is improper.
+        """
         return separating_direction(self)
 
     def names_along(self, direction: np.ndarray) -> list[str]:
-        """The names of the columns that have a part in this direction."""
+        """Return the names of the columns that have a part in this direction."""
         return names_along(self, direction)
 
     def proved_proper(self, expanded: TaylorTarget, away: float) -> bool:
-        """Whether the expansion proves that the posterior is proper."""
+        """Return whether the expansion proves that the posterior is proper."""
         return proved_proper(self, expanded, away)
 
     def model_warnings(self) -> list[str]:
-        """Warnings to show before the regression is sampled."""
+        """Return warnings to show before the regression is sampled."""
         return list(model_warnings(self))
 
     # ------------------------------------------------------------------------------------ the search for a mode
 
     @property
     def convex(self) -> bool:
-        """Whether every row's energy is convex; False for your own family unless it says so."""
+        """Return whether every row's energy is convex.
+
+        For your own family it is False unless the family says otherwise.
+        """
         return self.family.convex
 
     def candidates(self) -> np.ndarray:
-        """Modes of a sample of the rows, from many starts, for energies with quadratic upper bounds."""
+        """Return modes of a sample of the rows, from many starts, for energies with quadratic upper bounds."""
         if self.convex or self.row_layout.form is not None or self.family.lower_bound is None:
             return super().candidates()
         return modes_from_many_starts(self.sample_of(_ROWS_FOR_MANY_STARTS, seed=2))
 
     def rivals(self, known: Mode) -> np.ndarray:
-        """Modes of a sample of the rows, by Newton steps, for energies that may not be convex."""
+        """Return modes of a sample of the rows, found by Newton steps, for energies that may not be convex."""
         return super().rivals(known) if self.convex else rival_modes(self, known)
 
     @property
     def candidates_slack(self) -> float:
-        """How far above the lowest energy a candidate may lie to be searched from.
+        """Return how far above the lowest energy a candidate may lie.
+
+        A search starts only from candidates within this distance.
 
         Candidates are modes of a sample of the rows, so their energies for all rows differ from those of the modes.
         """
@@ -281,7 +291,10 @@ class GLM(Regression):
 
     @cached_property
     def modes(self) -> list[Mode]:
-        """The modes with a relevant share of the posterior, the largest first; one mode if energies are convex."""
+        """Return the modes with a relevant share of the posterior, the largest first.
+
+        There is one mode if energies are convex.
+        """
         return self._search.modes
 
     @cached_property
@@ -319,7 +332,7 @@ class GLM(Regression):
 
     @cached_property
     def mixed_prior(self) -> GLM | None:
-        """The same regression with a prior that is Gaussian given unknown scales; None if that does not help.
+        """Return the same regression with a prior that is Gaussian given unknown scales; None if that does not help.
 
         It helps if a Student-t or Laplace prior is about as narrow as the likelihood. The posterior then has the peak
         and the tails of the prior, and a Gaussian approximation has neither. A prior that has unknown scales stays.
@@ -355,7 +368,7 @@ class GLM(Regression):
         return bool(((laws.kind > NORMAL) & (width > _DOMINATED * laws.scale)).any())
 
     def distinct(self) -> GLM | None:
-        """The same posterior on the distinct rows, weighted; None if there are few duplicates."""
+        """Return the same posterior on the distinct rows, weighted; None if there are few duplicates."""
         found = distinct(self.observations)
         if found is None:
             return None
@@ -367,7 +380,7 @@ class GLM(Regression):
         )
 
     def highest_order(self) -> int:
-        """The highest order of expansion with a bounded remainder in every row; 0 if there is none."""
+        """Return the highest order of expansion with a bounded remainder in every row; 0 if there is none."""
         of = self.terms
         if of.known_order is not None:
             return of.known_order
@@ -382,9 +395,11 @@ class GLM(Regression):
         return firefly(self, centre)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """A random initial state, twice as wide as Laplace's approximation at a mode; chains take turns among modes.
+        """Draw a random initial state around a mode, twice as wide as Laplace's approximation there.
 
-        If there is no mode (under a flat prior), the state is near the prior's mean, in units of the columns.
+        If there are several modes, the chains use them in turn. If no mode was found, the state is normal around the
+        centre of the prior (zero for a flat prior). The standard deviation of a coefficient is then one over the root
+        mean square of its column.
         """
         mode = self.modes[chain % len(self.modes)]
         if mode.found:

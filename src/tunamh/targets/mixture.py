@@ -163,10 +163,11 @@ def _taylor_inside_box(theta, prop, hyper):
 
 
 class GaussianMixture(Target):
-    """``x_i ~ 1/2 N(t1, variance) + 1/2 N(t1 + t2, variance)``, truncated to ``|t1|, |t2| <= box``.
+    """Mixture of two normal distributions: ``x_i ~ 1/2 N(t1, variance) + 1/2 N(t1 + t2, variance)``.
 
-    ``U_i = -temper log(exp(-(x_i - t1)^2 / (2 variance)) + exp(-(x_i - t1 - t2)^2 / (2 variance)))``. Proposals outside
-    the box are rejected before any row is read.
+    The unknown means are truncated to ``|t1|, |t2| <= box``. The energy (negative log-likelihood) of a row is ``U_i =
+    -temper log(exp(-(x_i - t1)^2 / (2 variance)) + exp(-(x_i - t1 - t2)^2 / (2 variance)))``. Proposals outside the box
+    are rejected before any row is read.
 
     Parameters
     ----------
@@ -209,14 +210,14 @@ class GaussianMixture(Target):
         )
 
     def search_starts(self) -> list[np.ndarray]:
-        """Starting points off the line of symmetry; on the line the search would stop at the saddle point."""
+        """Return starting points off the line of symmetry. On the line the search would stop at the saddle point."""
         return [np.clip([self.rows[:, 0].mean() - 0.5, 1.0], -self.box, self.box)]
 
     def nearest(self, theta: np.ndarray) -> np.ndarray:
         return np.clip(theta, -self.box, self.box)
 
     def expansion(self, theta: np.ndarray) -> Expansion:
-        """Energy, gradient and Hessian of the data at ``theta`` (spec 3.2, with a corrected second derivative)."""
+        """Return energy, gradient and Hessian of the data at ``theta`` (spec 3.2, second derivative corrected)."""
         s2 = self.variance
 
         def terms(block: slice) -> tuple[float, np.ndarray, np.ndarray]:
@@ -241,7 +242,10 @@ class GaussianMixture(Target):
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> TaylorTarget:
-        """Expansion of order 1, with the bound on the Hessian's spectral norm of spec 3.2 and Euclidean distances."""
+        """Return the expansion of order 1.
+
+        It uses the bound on the Hessian's spectral norm of spec 3.2 and Euclidean distances.
+        """
         if order != 1 or original_bounds:
             raise NotApplicable("GaussianMixture has bounds for Taylor(order=1) with its own constants only")
         if np.abs(centre).max() > self.box:
@@ -254,7 +258,11 @@ class GaussianMixture(Target):
         return TaylorTarget(self, 1, centre, at_centre, remainders=remainders, bounds=bounds_in_general(1))
 
     def firefly(self, centre: np.ndarray | None) -> TaylorTarget:
-        """Lower bounds ``log B_i = -temper [U_i(t0) + grad U_i(t0).u + U2bar_i |u|^2 / 2]``; t0 = 0 if untuned."""
+        """Return the target with lower bounds of the likelihood, as FlyMC needs it.
+
+        The bound of row ``i`` is ``log B_i = -temper [U_i(t0) + grad U_i(t0).u + U2bar_i |u|^2 / 2]`` with
+        ``u = theta - t0``. ``U2bar_i`` is the bound of `hessian_norm_bounds`; ``t0`` is the centre, or 0 if untuned.
+        """
         centre = np.zeros(2) if centre is None else centre
         if np.abs(centre).max() > self.box:
             raise ValueError(f"centre {centre} lies outside the box, where the bounds do not hold")
@@ -266,18 +274,18 @@ class GaussianMixture(Target):
         return TaylorTarget(self, 2, centre, at_centre, remainders=remainders, bounds=NO_BOUNDS)
 
     def hessian_norm_bounds(self) -> np.ndarray:
-        """For each row, a bound on the spectral norm of the Hessian of the energy, without temper (spec 3.2)."""
+        """Return for each row a bound on the spectral norm of the Hessian of the energy, without temper (spec 3.2)."""
         s2, box = self.variance, self.box
         near = (np.abs(self.rows[:, 0]) + box) / (2 * s2)
         return np.maximum(2 / s2, box * box / (4 * s2 * s2) + near**2 + 0.448 / s2)
 
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each row, the largest energy inside the box and the range of its energies, with temper (spec 3.2)."""
+        """Return for each row the largest energy inside the box and the range of its energies, with temper."""
         farthest = (np.abs(self.rows[:, 0]) + self.box) ** 2 / (2 * self.variance)
         return self.temper * farthest, self.temper * (np.log(2.0) + farthest)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """A random initial state, uniform on the box, so that chains start in both modes."""
+        """Draw a random initial state, uniform on the box, so that chains start in both modes."""
         return rng.uniform(-self.box, self.box, size=2)
 
 

@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 
 
 class Regression(Target):
-    """Observations in an arrangement of predictors, and what blocks of them contribute (`terms`)."""
+    """A regression: observations in a layout of predictors, and what each block of rows contributes (`terms`)."""
 
     observations: Observations
     row_layout: RowLayout
@@ -35,33 +35,35 @@ class Regression(Target):
     family: Any
     y_column: int
     known_columns: Columns | None = None
-    """What was found out about the columns already, on these rows or on those that they are a sample of."""
+    """What is known about the columns, from these rows or from the rows of which they are a sample."""
 
     fingerprint_of_all_rows = True
 
     @cached_property
     def chain_names(self) -> list[str]:
-        """The parameters' names in the order in which they are walked."""
+        """Return the parameters' names in the order of the chain's coordinates."""
         form = self.row_layout.form
         return self.names if form is None else form.in_walked_order(self.names)
 
     # --------------------------------------------------------------------------------------------------- the rows
 
     def weight(self, rows: Rows) -> np.ndarray:
-        """Weights of some rows, temper included."""
+        """Return the weights of some rows, multiplied by ``temper``."""
         return weight_of(rows, self.temper)
 
     def sums(self, terms: Callable[[Block, np.ndarray, np.ndarray], tuple]) -> list:
-        """``terms(X, y, weight)`` of every block of rows, added up in the order of the blocks."""
+        """Compute ``terms(X, y, weight)`` for every block of rows and add the results up in the order of the blocks."""
         return self.observations.sums(partial(_of_rows, terms, self.temper))
 
     def packed(
         self, extra: int, fill: Callable[[np.ndarray, Rows], Result], take: Callable[[Result], Any] = lambda _: None
     ) -> np.ndarray | GatheredRows:
-        """Rows ``x, y, c``, ``extra`` columns and, if rows are weighted, the weight (`Packing`).
+        """Return the packed rows: one array with the numbers that compiled code reads of each row (`Packing`).
 
-        What ``fill(rows, block)`` returns is handed to ``take``, block after block. Where the rows take more memory
-        than their source allows, none of them is kept.
+        A packed row has the features ``x``, the response ``y``, the bound ``c``, ``extra`` further columns and, if rows
+        are weighted, the weight. ``fill(rows, block)`` fills the bounds and further columns of a block; its result is
+        handed to ``take``, block after block. If the packed rows need more memory than their source allows, no row is
+        kept, and rows are gathered when they are needed (`GatheredRows`).
         """
         observations = self.observations
         packing = Packing(self.y_column, extra, observations.weighted, self.temper, fill)
@@ -104,7 +106,7 @@ class Regression(Target):
 
     @property
     def fingerprint(self) -> str:
-        """A short hash of the data: their shape and all numbers in ``X``, ``y`` and ``weights``."""
+        """Return a short hash of the data: their shape and all numbers in ``X``, ``y`` and ``weights``."""
         return self.observations.fingerprint
 
     def check_data(self) -> None:
@@ -126,16 +128,19 @@ class Regression(Target):
         return self.temper * self.observations.sums(_weights_of)[0]
 
     def on_observations(self, observations: Observations, **changes: Any) -> Self:
-        """The same regression of other observations."""
+        """Return the same regression of other observations."""
         return self._with(observations=observations, n_rows=observations.n_rows, **changes)
 
     def on_rows(self, index: np.ndarray) -> Self:
-        """The target on some of its rows, weighted up to all of them."""
+        """Return the target on some of its rows. Their weights are multiplied so that they represent all rows."""
         rows = self.observations.take(index).weighted_up(self.n_rows / len(index))
         return self.on_observations(rows, known_columns=self.columns)
 
     def on_columns(self, which: np.ndarray) -> Self:
-        """The columns ``which``, a mask, under a flat prior: for questions about the design, not to be sampled."""
+        """Return the regression on the columns of the mask ``which``, with a flat prior.
+
+        It answers questions about the design and is not sampled.
+        """
         names, dim = [name for name, kept in zip(self.chain_names, which, strict=True) if kept], int(which.sum())
         return self.on_observations(
             self.observations.on_columns(which),
@@ -149,7 +154,10 @@ class Regression(Target):
 
     @cached_property
     def columns(self) -> Columns:
-        """What a sample of the rows tells about the columns, and coordinates in which they are well conditioned."""
+        """Return what a sample of the rows tells about the columns.
+
+        This includes coordinates in which they are well conditioned.
+        """
         if self.known_columns is not None:
             return self.known_columns
         index = rows_for_columns(self.n_rows, self.dim)
@@ -160,7 +168,7 @@ class Regression(Target):
         return columns_of(self, first.rows())
 
     def knowing_columns(self) -> Self:
-        """The same regression with what is known of its columns: nobody need look at them again."""
+        """Return the same regression with what is known of its columns, so that they need not be examined again."""
         return self._with(known_columns=self.columns)
 
     @cached_property
@@ -178,7 +186,10 @@ class Regression(Target):
         ]
 
     def samples(self) -> Iterator[Target]:
-        """On a hundredth and on a tenth of the rows."""
+        """Return the target on two random samples: a hundredth and a tenth of the rows.
+
+        Samples that are too small are left out.
+        """
         indices = self._rows_of_samples()
         if not indices:
             return
@@ -194,14 +205,22 @@ class Regression(Target):
         return n if most is None else min(n, most)
 
     def sample_of(self, n: int, seed: int) -> Self:
-        """The target on so many of its rows, more where there are many parameters."""
+        """Return the target on a random sample of its rows, weighted to represent all rows.
+
+        The sample has ``max(n, 20 d)`` rows for ``d`` parameters, or fewer if the source limits the rows in memory. If
+        that is all rows or more, the target itself is returned.
+        """
         n = self._at_most(max(n, 20 * self.dim))
         if n >= self.n_rows:
             return self
         return self.on_rows(np.sort(np.random.default_rng(seed).choice(self.n_rows, size=n, replace=False)))
 
     def search_starts(self) -> list[np.ndarray]:
-        """The prior's mean and, where the family can guess predictors from responses, their least squares fit."""
+        """Return starting points for the search for a mode.
+
+        They are the prior's mean and, if the family can guess predictors from responses, a least squares fit to these
+        guesses.
+        """
         starts, guess = super().search_starts(), self.family.guess
         if self.row_layout.start is not None:
             return [self.to_chain(np.asarray(self.row_layout.start))]
@@ -224,20 +243,20 @@ class Regression(Target):
         return starts
 
     def slope(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """Energy and gradient of the data at ``theta``: a pass without a Hessian."""
+        """Return energy and gradient of the data at ``theta``, from one pass without a Hessian."""
         of = self.terms  # a function of blocks may travel: it must not hold the target
         energy, gradient = self.sums(lambda X, y, weight: of.slope(X, theta, y, weight))
         return energy, gradient
 
     def energies_at(self, points: np.ndarray) -> np.ndarray:
-        """Energies of the posterior at points (k, d), in one pass."""
+        """Return the energies (negative log densities) of the posterior at points (k, d), from one pass."""
         of = self.terms
         with np.errstate(over="ignore", invalid="ignore"):
             data = self.sums(lambda X, y, weight: (of.energies_at(X, points, y, weight),))[0]
             return data + self._prior_energies_at(points)
 
     def expansion(self, theta: np.ndarray) -> Expansion:
-        """Energy, gradient and Hessian of the data at ``theta``, in one pass over blocks of rows."""
+        """Return energy, gradient and Hessian of the data at ``theta``, from one pass over blocks of rows."""
         of, frame = self.terms, self.columns.frame
         with np.errstate(over="ignore", invalid="ignore"):
             found = self.sums(lambda X, y, weight: of.expansion(X, theta, y, weight, frame))

@@ -66,6 +66,8 @@ def _is_state(theta, prop, hyper):
 class FiniteWalk(Target):
     """A distribution on the states ``0 .. K-1`` with the distance ``M = |prop - theta|``.
 
+    ``U_i`` is the energy (negative log-likelihood) of row ``i``, and ``c_i`` is its bound.
+
     Parameters
     ----------
     x : (N,), optional
@@ -131,7 +133,7 @@ class FiniteWalk(Target):
         )
 
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each row, the largest energy of any state and the range of its energies, with temper."""
+        """Return for each row the largest energy of any state and the range of its energies, with temper."""
         if self._bound_column == 1:
             ends = self.temper * self.rows[:, :1] * np.array([0.0, self.states - 1.0])
         else:
@@ -139,7 +141,7 @@ class FiniteWalk(Target):
         return ends.max(axis=1), np.ptp(ends, axis=1)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """A random initial state, uniform over the states."""
+        """Draw a random initial state, uniform over the states."""
         return np.array([float(rng.integers(self.states))])
 
     def default_proposal(self) -> NeighbourWalk:

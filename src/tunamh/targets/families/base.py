@@ -51,26 +51,26 @@ class BaseFamily(ABC):
     """A response family. A subclass overrides the defaults that are not true for it."""
 
     responses: ClassVar[Responses | None] = None
-    """None: any numbers, such as a user's own family may take."""
+    """The kind of responses; None if any numbers are allowed, as in a user's own family."""
 
     word: ClassVar[str | None] = None
-    """How the shell calls it; None: it is not offered there."""
+    """The name of the family at the shell; None if the shell does not offer it."""
 
     link: ClassVar[Link] = IDENTITY
 
     # ------------------------------------------------------------------------------ parameters, beside the coefficients
 
     parameters: ClassVar[tuple[str, ...]] = ()
-    """Their names, as results have them."""
+    """The names of the family's parameters, as in results."""
 
     described: tuple[str, ...] = ()
-    """Those that columns may describe (``predictors={"scale": Z}``)."""
+    """The parameters that may depend on columns (``predictors={"scale": Z}``)."""
 
     parameter_links: ClassVar[Mapping[str, Link]] = {}
-    """Of those that columns describe."""
+    """The links of the parameters that depend on columns."""
 
     def known_parameters(self) -> dict[str, float]:
-        """The parameters with a known value, including those of an inner family."""
+        """Return the parameters with a known value, including those of an inner family."""
         found: dict[str, float] = {}
         for name, value in self.settings().items():
             if isinstance(value, BaseFamily):
@@ -80,12 +80,12 @@ class BaseFamily(ABC):
         return found
 
     def settings(self) -> dict[str, Any]:
-        """The fields of the dataclass, by name."""
+        """Return the fields of the dataclass, by name."""
         own: Any = self
         return {one.name: vars(own)[one.name] for one in fields(own)} if is_dataclass(own) else {}
 
     def parameter_prior(self, name: str) -> Any:
-        """The user's prior of a parameter; None if there is none."""
+        """Return the user's prior of a parameter; None if there is none."""
         return self.settings().get(name)
 
     # --------------------------------------------------------------------------------------------- what it may be given
@@ -93,25 +93,25 @@ class BaseFamily(ABC):
     takes_censoring: ClassVar[bool] = False
 
     linear_in_label: ClassVar[bool] = False
-    """Of labels: whether ``k`` of ``n`` trials may be one row of weight ``n`` and response ``k/n``."""
+    """For labels: whether ``k`` successes in ``n`` trials may be one row of weight ``n`` and response ``k/n``."""
 
     def for_trials(self) -> BaseFamily:
-        """The family for rows with trials."""
+        """Return the family for rows with trials."""
         return self
 
     def of_trials(self, found: InMemory, trials: np.ndarray) -> InMemory:
-        """For binary families: rows of ``k`` successes in ``n`` trials."""
+        """Return the rows of a binary family for ``k`` successes in ``n`` trials."""
         raise NotImplementedError
 
     def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
-        """For families of classes: codes and names of the user's classes."""
+        """Return the codes and names of the user's classes, for families of classes."""
         raise NotImplementedError
 
     def check(self, y: np.ndarray) -> None:  # noqa: B027 - a family may take any numbers
         """Raise a ValueError for responses that the family does not allow."""
 
     def warnings(self, observations: Observations) -> list[str]:
-        """Warnings about these rows, as whole sentences."""
+        """Return warnings about these rows, as whole sentences."""
         return []
 
     @property
@@ -126,48 +126,53 @@ class BaseFamily(ABC):
 
     @abstractmethod
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
-        """The rows for compiled code, and the unknown parameters with their priors, coordinates and initial values."""
+        """Return the layout of the rows as compiled code reads them.
+
+        The layout also has the unknown parameters with their priors, their coordinates and their initial values.
+        """
 
     cutpoints_are_intercepts: ClassVar[bool] = False
-    """Whether a formula must leave its intercept out."""
+    """Whether the cutpoints take the place of the intercept, so that a formula must have none."""
 
     coefficients_per_class: ClassVar[bool] = False
-    """Whether there is a vector of coefficients for every class but one."""
+    """Whether every class except the reference has its own vector of coefficients."""
 
     regresses_logarithm: ClassVar[bool] = False
-    """Whether the logarithm of the response is the predictor and an error."""
+    """Whether the logarithm of the response is the linear predictor plus an error."""
 
     robust: ClassVar[bool] = False
-    """Whether outliers are expected: typical deviations are then medians."""
+    """Whether outliers are expected. If so, medians are used for typical deviations."""
 
     squared: ClassVar[bool] = False
-    """Whether residuals count by their squares, however large."""
+    """Whether the energy is quadratic in the residual, also for large residuals."""
 
     median_size: ClassVar[float] = _TYPICAL
     """The median of the absolute value of an error of scale 1."""
 
     def response(self, rows: Rows) -> np.ndarray:
-        """The response of the linear regression."""
+        """Return the response of the linear regression: ``y``, or ``log y`` if the logarithm is regressed."""
         return np.log(rows.y) if self.regresses_logarithm else rows.y
 
     @property
     def known_scale(self) -> float | None:
-        """The scale of the errors, if it is a known number; otherwise None."""
+        """Return the scale of the errors, if it is a known number; otherwise None."""
         return None
 
     @property
     def unknown_scale(self) -> bool:
-        """Whether the scale of the errors has no posterior if all responses are equal."""
+        """Return whether the scale of the errors has no posterior if all responses are equal."""
         return False
 
     def with_default_scale(self, prior: Any) -> BaseFamily | None:
-        """The family with this prior of the scale, if the user set none; None if the family has no scale."""
+        """Return the family with this prior of the scale, if the user set none; None if the family has no scale."""
         return None
 
     def location(
         self, y: np.ndarray, weights: np.ndarray | None = None, moments: tuple[float, float] | None = None
     ) -> Location:
-        """Expected centre and unit of the linear predictors, from the responses alone (for `tunamh.priors.default`).
+        """Return the expected centre and unit of the linear predictors.
+
+        Only the responses are used (for `tunamh.priors.default`).
 
         For real responses, and for families of the log response, these are the mean and the standard deviation. A
         robust family uses the median absolute deviation divided by 0.6745, if it is not zero. With a link the unit is
@@ -192,21 +197,24 @@ class BaseFamily(ABC):
     # ------------------------------------------------------------------------------------------ the response, the shell
 
     def response_distribution(self) -> ResponseDistribution | None:
-        """The distribution of a response given its predictor. None: only linear predictors can be predicted."""
+        """Return the distribution of a response given its predictor. None: only linear predictors can be predicted."""
         return None
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """The variance of one row on the scale of the linear predictor, for shares of variance; None: it is not known.
+        """Return the variance of one row on the scale of the linear predictor, for shares of variance.
 
-        For labels and ordered classes it is the variance of the link's latent error. ``p`` has the family's parameters
-        (numbers or draws), ``mean`` is the mean of the responses: counts and proportions are approximated there.
+        None if it is unknown.
+
+        ``p`` has the family's parameters (numbers or draws). ``mean`` is the mean of the responses. For labels and
+        ordered classes the result is the variance of the link's latent error. For counts and proportions the variance
+        depends on the mean of the row; it is approximated at ``mean``.
         """
         latent = self.of_labels or (self.of_classes and not self.coefficients_per_class)
         return self.link.variance if latent else None
 
     @classmethod
     def words(cls) -> dict[str, Callable[[], BaseFamily]]:
-        """The family's names at the shell, and functions that make it."""
+        """Return the family's names at the shell, with functions that make it."""
         return {} if cls.word is None else {cls.word: cls}
 
 
@@ -218,7 +226,7 @@ class Family(BaseFamily, OnePredictorLikelihood):
     """
 
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
-        """One predictor ``x.theta``; only its coefficients are unknown."""
+        """Return the layout of rows with one predictor ``x.theta``. Only its coefficients are unknown."""
         return RowLayout(observations, self, column_names(observations))
 
 

@@ -32,7 +32,9 @@ _PIECES = 2  # a side, of boxes for jets
 
 @dataclass(frozen=True)
 class Beta(BaseFamily):
-    """Proportions between 0 and 1 with mean ``1 / (1 + e^{-x.theta})``; a larger ``precision`` lowers the variance.
+    """Regression of proportions between 0 and 1 with mean ``1 / (1 + e^{-x.theta})``.
+
+    A larger ``precision`` lowers the variance.
 
     ``precision`` is a prior. By default it is unknown, with the prior `priors.LogNormal(1, 2)`. With
     ``predictors={"precision": Z}`` its logarithm is ``z.gamma``.
@@ -79,7 +81,10 @@ class Beta(BaseFamily):
         return OfMean(self.link.mean, shares)
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Of ``logit y`` at the mean ``m``: ``trigamma(m precision) + trigamma((1 - m) precision)``."""
+        """Return the variance of ``logit y`` at the mean ``m``.
+
+        It is ``trigamma(m precision) + trigamma((1 - m) precision)``.
+        """
         from scipy.special import polygamma
 
         if mean is None or "precision" not in p:

@@ -117,7 +117,9 @@ class Softmax(MultiPredictorLikelihood):
 
 @dataclass(frozen=True)
 class Categorical(BaseFamily):
-    """Classes 0, 1, ..., K: ``p(y = k) ~ e^{x.theta_k}``, with ``theta_0 = 0`` (softmax with a reference class).
+    """Softmax regression of classes 0, 1, ..., K: ``p(y = k) ~ e^{x.theta_k}``.
+
+    The first class is the reference: ``theta_0 = 0``.
 
     There are K vectors of coefficients; the coefficient of column ``x`` for class ``k`` has the name ``x[k]``. Classes
     can be integers, text or categories; the first class in their order is the reference.
@@ -129,7 +131,7 @@ class Categorical(BaseFamily):
     coefficients_per_class = True
 
     def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Codes and names of the user's classes; classes without rows are left out."""
+        """Return the codes and names of the user's classes; classes without rows are left out."""
         return found.codes.astype(np.float64), tuple(found.levels)
 
     def check(self, y: np.ndarray) -> None:

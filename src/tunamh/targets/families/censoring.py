@@ -44,14 +44,17 @@ class CensoredLikelihood(OnePredictorLikelihood):
 
 
 class CensoredFamily(BaseFamily):
-    """A family of such responses; ``parameters`` has the one that is unknown beside the coefficients."""
+    """A family of responses that may be censored.
+
+    ``parameters`` has the name of the parameter that is unknown beside the coefficients.
+    """
 
     takes_censoring = True
     parameters: ClassVar[tuple[str, ...]] = ("scale",)
 
     @abstractmethod
     def likelihood(self, observations: Observations) -> OnePredictorLikelihood:
-        """The likelihood of the standardised residuals of these observations."""
+        """Return the likelihood of the standardised residuals of these observations."""
 
     def check(self, y: np.ndarray) -> None:
         if self.responses is Responses.POSITIVE and (y <= 0).any():
@@ -69,7 +72,7 @@ class CensoredFamily(BaseFamily):
 
 @dataclass(frozen=True)
 class CensoredErrors(ErrorScale, CensoredFamily):
-    """One with errors of a ``scale``."""
+    """A family of responses that may be censored, whose errors have a ``scale``."""
 
     scale: Any = None
 

@@ -122,9 +122,10 @@ def hit_derivatives(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 @dataclass(frozen=True)
 class Cloglog(LinearInLabel):
-    """``f = -y log(1 - e^-u) + (1-y) u``, ``u = e^eta``, with ``y`` in {0, 1}: ``P(y = 1) = 1 - exp(-e^eta)``.
+    """Regression of a 0/1 response with the complementary log-log link: ``P(y = 1) = 1 - exp(-e^eta)``.
 
-    With ``g`` of `hit_derivatives`, ``f = y g + (1-y) e^eta``: linear in ``y``.
+    The energy (negative log-likelihood) of a row is ``f = y g(eta) + (1-y) e^eta`` with
+    ``g(eta) = -log(1 - exp(-e^eta))``. It is linear in ``y``. `hit_derivatives` has the derivatives of ``g``.
     """
 
     fractions: bool = field(default=False, repr=False, kw_only=True)
@@ -135,7 +136,7 @@ class Cloglog(LinearInLabel):
     rise = _cloglog_rise
 
     def guess(self, y: np.ndarray) -> np.ndarray:
-        """The predictor with a probability halfway between the response and 1/2."""
+        """Return the predictor whose probability is halfway between the response and 1/2."""
         return np.log(-np.log(0.75 - 0.5 * y))
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -144,11 +145,16 @@ class Cloglog(LinearInLabel):
         return y * first + miss, y * second + miss, y * third + miss
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """For label 1 the suprema are 1 (not attained), 0.4125 and 0.4261; otherwise infinity (``e^eta``)."""
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
+
+        For label 1 they are 1 (not attained), 0.4125 and 0.4261; otherwise infinity (``e^eta``).
+        """
         return Suprema(*(np.where(y < 1, np.inf, most) for most in HIT_SUPREMA))
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' is monotone. The suprema of f'' and f''' are at most the sums of the suprema of the two parts.
+        """Return the suprema of the derivatives within ``radius`` of ``eta``. ``f'`` is monotone.
+
+        The suprema of ``f''`` and ``f'''`` are at most the sums of the suprema of the two parts of ``f``.
 
         For labels 0 and 1 the sums are exact, because these labels have only one part.
         """
@@ -161,7 +167,13 @@ class Cloglog(LinearInLabel):
         return Suprema(*map(np.minimum, (first, second, third), self.suprema(y)))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """The sum of two constants: that of ``g`` by `second_order_near`, and ``e^eta phi(rho)`` for ``e^eta``."""
+        """Return the constants of order 2 of the energy ``f = y g(eta) + (1-y) e^eta``.
+
+        ``rho`` is the radius around ``eta``. These are the bounds that `OnePredictorLikelihood.second_order_constants`
+        defines. The constant of ``g(eta) = -log(1 - exp(-e^eta))`` comes from `second_order_near`. The constant of
+        ``e^eta`` is ``e^eta phi(rho)`` with ``phi(x) = 2 (e^x - 1 - x) / x^2``. The result is ``y`` times
+        the first constant plus ``1-y`` times the second.
+        """
         hits = second_order_near(hit_derivatives, eta, radius, HIT_THIRD_PEAKS, HIT_SUPREMA[2])
         misses = exponential_second_order(eta, eta, radius)
         return y * hits + (1 - y) * np.where(y < 1, misses, 0.0)

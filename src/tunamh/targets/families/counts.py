@@ -12,19 +12,22 @@ _MOST = 1e15  # beyond this not every whole number is a float
 
 
 class OfCounts:
-    """Whole numbers from 0 on."""
+    """Responses that are counts: whole numbers from 0 on."""
 
     def check(self, y: np.ndarray) -> None:
         wrong = (y < 0) | (y != np.floor(y)) | (y > _MOST)
         refuse_where(wrong, y, f"hold counts (whole numbers from 0 to {_MOST:g})")
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """In the predictor of the mean: true for large ones; for small ones only if the count is positive."""
+        """Return whether the energy of a row is unbounded for large and for small predictors of the mean.
+
+        It is for large ones; for small ones only if the count is positive.
+        """
         return np.ones(y.shape, bool), y > 0
 
 
 class CountFamily(OfCounts, Family):
-    """Counts whose mean has one predictor, behind a log link unless the family has another."""
+    """Counts whose mean has one linear predictor. The link is the logarithm unless the family has another."""
 
     responses = Responses.COUNTS
     link = LOG

@@ -18,9 +18,10 @@ from .weibull import CensoredWeibull
 
 @dataclass(frozen=True)
 class Exponential(GammaLikelihood, Family):
-    """``f = y e^-eta + eta``: exponential waiting times with mean ``e^eta``.
+    """Regression of exponential waiting times with mean ``e^eta``.
 
-    With ``censored=`` times can be right- or left-censored (Weibull times of shape 1).
+    The energy (negative log-likelihood) of a row is ``f = y e^-eta + eta``. With ``censored=`` times can be right- or
+    left-censored (Weibull times of shape 1).
     """
 
     shape: ClassVar[float] = 1.0  # type: ignore[misc]
@@ -40,5 +41,5 @@ class Exponential(GammaLikelihood, Family):
         return OfMean(self.link.mean, lambda m, p: stats.expon(scale=m))
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """The variance of ``log y``, which is ``eta`` plus a Gumbel error."""
+        """Return the variance of ``log y``, which is ``eta`` plus a Gumbel error."""
         return np.pi**2 / 6

@@ -29,7 +29,7 @@ from .second_parameter import WIDE, one_number, refuse_constant, weight_of_rows
 
 @dataclass(frozen=True)
 class Gamma(BaseFamily):
-    """Positive responses with mean ``e^{x.theta}`` and variance ``mean^2 / shape``.
+    """Regression of positive responses with mean ``e^{x.theta}`` and variance ``mean^2 / shape``.
 
     ``shape`` is a number (known) or a prior. By default it is unknown, with the prior `priors.LogNormal(1, 2)`.
     """
@@ -62,7 +62,7 @@ class Gamma(BaseFamily):
         return OfMean(self.link.mean, lambda m, p: stats.gamma(p["shape"], scale=m / p["shape"]))
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """The variance of ``log y``: the trigamma function of the shape."""
+        """Return the variance of ``log y``: the trigamma function of the shape."""
         from scipy.special import polygamma
 
         return polygamma(1, p["shape"])
@@ -86,7 +86,10 @@ def _gamma_rise(n, eta, eta_prop, y, hyper, out):
 
 
 class GammaLikelihood(OnePredictorLikelihood):
-    """``f = a (y e^-eta + eta)``, ``a`` the shape."""
+    """The likelihood of a gamma response with known shape ``a``.
+
+    The energy (negative log-likelihood) of a row is ``f = a (y e^-eta + eta)``, up to a constant.
+    """
 
     shape: float
 
@@ -101,7 +104,10 @@ class GammaLikelihood(OnePredictorLikelihood):
 
     @property
     def grain(self) -> float:  # type: ignore[override]
-        """What multiplies predictors: by this much a rise is rounded, even where the two terms of ``f`` cancel."""
+        """Return the factor of the predictors in ``f``.
+
+        It sets the rounding error of an energy difference, even where the two terms of ``f`` cancel.
+        """
         return max(1.0, self.shape)
 
     def check(self, y: np.ndarray) -> None:
@@ -111,7 +117,10 @@ class GammaLikelihood(OnePredictorLikelihood):
         return np.log(y)
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """On both sides of ``log y``."""
+        """Return whether the energy of a row is unbounded for large and for small predictors.
+
+        It is unbounded for both.
+        """
         return np.ones(y.shape, bool), np.ones(y.shape, bool)
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -120,15 +129,21 @@ class GammaLikelihood(OnePredictorLikelihood):
         return self.shape - ratio, ratio, -ratio
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Infinity: ``e^-eta`` grows without end."""
+        """Return infinity for ``|f'|``, ``|f''|`` and ``|f'''|``, because ``e^-eta`` is unbounded."""
         return same_for_all(y, np.inf, np.inf, np.inf)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """All three are monotone."""
+        """Return the suprema of the derivatives within ``radius`` of ``eta``.
+
+        All three derivatives are monotone, so the suprema are at the ends of the interval.
+        """
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """``a y e^-eta phi(rho)``, attained."""
+        """Return the constants of order 2: exactly ``a y e^-eta phi(rho)`` with the radius ``rho``.
+
+        Here ``phi(x) = 2 (e^x - 1 - x) / x^2``.
+        """
         return exponential_second_order(np.log(self.shape) + np.log(y) - eta, eta, radius)
 
 

@@ -44,7 +44,9 @@ def _gaussian_rise(n, eta, eta_prop, y, hyper, out):
 
 @dataclass(frozen=True)
 class Gaussian(ResidualFamily):
-    """``f = (y - eta)^2 / (2 s^2)``; ``s = scale`` is the standard deviation.
+    """Linear regression with normal errors; ``s = scale`` is their standard deviation.
+
+    The energy (negative log-likelihood) of a row is ``f = (y - eta)^2 / (2 s^2)``, up to a constant.
 
     ``scale`` is a number (known) or a prior of a positive parameter. By default it is unknown, with a half-Student-t
     prior of 3 degrees of freedom; the scale of this prior is 2.5 times the median absolute deviation of the responses
@@ -72,7 +74,7 @@ class Gaussian(ResidualFamily):
         return Gaussian(scale)
 
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
-        """As in `Family`, and also for censored responses (Tobit) and for a scale with its own columns."""
+        """Return the layout as in `Family`, also for censored responses (Tobit) and for a scale with columns."""
         if described_by_columns(observations):
             return heteroscedastic(observations, self.scale)
         if not observations.has_censoring:
@@ -90,19 +92,22 @@ class Gaussian(ResidualFamily):
         return -self.precision * r, np.full_like(r, self.precision), np.zeros_like(r)
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """The suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` are infinity, 1/s^2 and 0, because f is quadratic."""
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``: infinity, 1/s^2 and 0 (``f`` is quadratic)."""
         return same_for_all(y, np.inf, self.precision, 0.0)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' is monotone and f'' is constant, so the suprema are at the ends of the interval."""
+        """Return the suprema of the derivatives within ``radius`` of ``eta``.
+
+        ``f'`` is monotone and ``f''`` is constant, so the suprema are at the ends of the interval.
+        """
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Zero, because f' is linear."""
+        """Return zero, because ``f'`` is linear."""
         return np.zeros(eta.shape)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """The log-likelihood itself: the bound is exact, so FlyMC never reads a row."""
+        """Return the log-likelihood itself: the bound is exact, so FlyMC never reads a row."""
         zero = np.zeros(y.shape)
         return LowerBound(y, np.full(y.shape, -0.5 * self.precision), zero, zero)
 

@@ -37,10 +37,12 @@ def _huber_rise(n, eta, eta_prop, y, hyper, out):
 
 @dataclass(frozen=True)
 class Huber(ResidualFamily):
-    """``f = t^2/2`` for ``|t| <= delta`` and ``delta |t| - delta^2/2`` beyond, ``t = (y - eta) / s``, ``s = scale``.
+    """Linear regression with Huber's loss: quadratic for small residuals, linear for large ones.
 
-    As a function of ``r = y - eta`` it is ``1/s^2`` times the same function with ``delta s`` instead of ``delta``.
-    ``scale`` is a number (known) or a prior. By default it is unknown, with the default prior of `Gaussian`.
+    With ``s = scale`` and ``t = (y - eta) / s``, the energy (negative log-likelihood) of a row is ``f = t^2/2`` for
+    ``|t| <= delta`` and ``delta |t| - delta^2/2`` beyond. As a function of ``r = y - eta`` it is ``1/s^2`` times the
+    same function with ``delta s`` instead of ``delta``. ``scale`` is a number (known) or a prior. By default it is
+    unknown, with the default prior of `Gaussian`.
     """
 
     delta: float = 1.345
@@ -60,7 +62,7 @@ class Huber(ResidualFamily):
 
     @property
     def edge(self) -> float:
-        """The residual beyond which the energy is linear."""
+        """Return the residual beyond which the energy is linear."""
         return self.delta * self.scale
 
     @property
@@ -73,16 +75,24 @@ class Huber(ResidualFamily):
         return -self.precision * np.clip(r, -self.edge, self.edge), self.precision * inside, np.zeros_like(r)
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """The suprema are delta / s, 1 / s^2, and infinity, because f'' jumps at r = +-delta s."""
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
+
+        They are delta / s, 1 / s^2, and infinity, because ``f''`` jumps at r = +-delta s.
+        """
         return same_for_all(y, self.delta / self.scale, self.precision, np.inf)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' is monotone. If the interval contains a jump of f'', the third supremum is infinite."""
+        """Return the suprema of the derivatives within ``radius`` of ``eta``. ``f'`` is monotone.
+
+        If the interval contains a jump of ``f''``, the third supremum is infinite.
+        """
         jumps = y - self.edge, y + self.edge
         return nearby(self, y, eta, radius, (), [(at, self.precision) for at in jumps], [(at, np.inf) for at in jumps])
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Let ``k`` be the distance from ``eta`` to the closer jump. The constant is 0 for ``rho <= k``.
+        """Return the constants of order 2 within the radius ``rho`` of ``eta``.
+
+        Let ``k`` be the distance from ``eta`` to the closer jump of ``f''``. The constant is 0 for ``rho <= k``.
 
         For larger ``rho`` it is ``2 (z-k) / (s z)^2`` at ``z = min(rho, 2k)`` or, if ``eta`` is outside the edges, at
         ``z = min(rho, 2k, k + 2 delta s)``. This is exact. *Proof.* ``f'(eta+z) - f'(eta) - f''(eta) z`` is the

@@ -93,7 +93,7 @@ class HurdlePoisson(TwoPartLikelihood):
 
 @dataclass(frozen=True)
 class Hurdle(TwoPartFamily):
-    """Counts that are positive with probability ``positive``, otherwise zero: ``Hurdle(Poisson())``.
+    """Regression of counts that are positive with probability ``positive``, otherwise zero: ``Hurdle(Poisson())``.
 
     Positive counts have the distribution of the other family, given that they are not zero. One probability for all
     rows has a uniform prior. With ``predictors={"positive": Z}`` its logit is ``z.gamma``; the prior of ``gamma`` is

@@ -15,12 +15,12 @@ from .trials import as_fractions, as_two_rows
 
 
 class LabelFamily(Family):
-    """Labels 0 and 1, or ``k`` successes of ``n`` trials."""
+    """A family of labels 0 and 1, or of ``k`` successes in ``n`` trials."""
 
     responses = Responses.LABELS
     convex = True
     fractions: bool = False
-    """Whether the rows are trials: ``k`` successes of ``n`` are one row of weight ``n`` and response ``k/n``."""
+    """Whether rows are trials: ``k`` successes in ``n`` trials are one row of weight ``n`` and response ``k/n``."""
 
     def check(self, y: np.ndarray) -> None:
         if self.fractions:
@@ -33,11 +33,17 @@ class LabelFamily(Family):
             refuse_where((y != 0) & (y != 1), y, "be 0 or 1", advice, "labels")
 
     def of_trials(self, found: InMemory, trials: np.ndarray) -> InMemory:
-        """Rows of ``k`` successes of ``n``: fractions where the family knows them, else two rows for one."""
+        """Return rows for ``k`` successes in ``n`` trials.
+
+        If the energy is linear in the label, each row becomes one row with a fraction; otherwise it becomes two rows.
+        """
         return as_fractions(found, trials) if self.linear_in_label else as_two_rows(found, trials)
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A label of 0 speaks against large predictors only, a label of 1 against small ones, a fraction both."""
+        """Return whether the energy of a row is unbounded for large and for small predictors.
+
+        For label 0 it is for large ones only, for label 1 for small ones only, for a fraction for both.
+        """
         return y < 1, y > 0
 
     def response_distribution(self) -> ResponseDistribution:
@@ -47,7 +53,10 @@ class LabelFamily(Family):
 
 
 class LinearInLabel(LabelFamily):
-    """Whose energy is linear in the label: fractions are labels too. Its dataclass has the field ``fractions``."""
+    """A family of labels whose energy is linear in the label, so that fractions are labels, too.
+
+    Its dataclass has the field ``fractions``.
+    """
 
     linear_in_label = True
 

@@ -12,7 +12,10 @@ from ...compiled import Part
 
 
 class Suprema(NamedTuple):
-    """For each row, the suprema over ``eta`` of ``|f'|``, ``|f''|`` and ``|f'''|``; infinity is allowed."""
+    """For each row, the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over ``eta``; infinity is allowed.
+
+    ``f`` is the energy (negative log-likelihood) of a row as a function of its predictor ``eta``.
+    """
 
     first: np.ndarray
     second: np.ndarray
@@ -20,7 +23,7 @@ class Suprema(NamedTuple):
 
 
 class LowerBound(NamedTuple):
-    """For each row, the quadratic ``a (eta - anchor)^2 + b (eta - anchor) + k``."""
+    """For each row, the quadratic lower bound ``a (eta - anchor)^2 + b (eta - anchor) + k`` of the log-likelihood."""
 
     anchor: np.ndarray
     a: np.ndarray
@@ -35,7 +38,7 @@ class Likelihood(ABC):
     """
 
     predictors: int = 1
-    """Linear predictors per row."""
+    """The number of linear predictors per row."""
 
     convex: bool = False
     """Whether ``f`` is convex in its predictors. If not, tunamh searches for several modes."""
@@ -53,21 +56,28 @@ class Likelihood(ABC):
     """Whether ``f`` is a user's plain function (`tunamh.family`)."""
 
     grain: float = 1.0
-    """A rise is rounded by this many times the rounding of a number of size 1, even where energies are small."""
+    """The rounding error of an energy difference, in units of the rounding error of the number 1."""
 
     @property
     @abstractmethod
     def energy(self) -> Part:
-        """The compiled `FamilyEnergy`. Predictor ``k`` of row ``b`` is ``eta[k * m + b]``, ``m = eta.size / K``."""
+        """Return the compiled energy of rows, in the role `FamilyEnergy`.
+
+        If a row has ``K`` predictors, the vector ``eta`` has predictor ``k`` of row ``b`` at ``eta[k * m + b]``;
+        ``m = eta.size / K`` is the number of rows that fit into the vector.
+        """
 
     @property
     @abstractmethod
     def rise(self) -> Part:
-        """The compiled difference of two energies, in the role `FamilyRise`."""
+        """Return the compiled difference of two energies of rows, in the role `FamilyRise`.
+
+        The predictors are in the same order as in `energy`.
+        """
 
     @property
     def hyper(self) -> tuple[float, ...]:
-        """The family's numbers, passed to ``energy`` and ``rise``."""
+        """Return the family's numbers, which are passed to ``energy`` and ``rise``."""
         return ()
 
     def check(self, y: np.ndarray) -> None:  # noqa: B027 - an energy may take any numbers
@@ -75,23 +85,26 @@ class Likelihood(ABC):
 
     @abstractmethod
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``f'``, ``f''`` and ``f'''``; with K predictors, arrays (K, n), (K, K, n) and (K, K, K, n)."""
+        """Return the derivatives ``f'``, ``f''`` and ``f'''`` of the energy with respect to the predictors.
+
+        With K predictors they are arrays (K, n), (K, K, n) and (K, K, K, n).
+        """
 
     guess: Any = None
-    """``guess(y)``: predictors that would explain the responses, as a start for the search for a mode."""
+    """``guess(y)`` returns predictors that would explain the responses, as a start for the search for a mode."""
 
     rises: Any = None
-    """``rises(y)``: for each row, whether ``f`` is unbounded as ``eta`` goes to plus and to minus infinity.
+    """``rises(y)`` returns for each row whether ``f`` is unbounded as ``eta`` goes to plus and to minus infinity.
 
     If a convex ``f`` does not grow in a direction, the row does not bound the posterior in this direction. With several
-    predictors it is about the first one.
+    predictors, ``eta`` is the first of them.
     """
 
     contrasts: Any = None
-    """``contrasts(y, predictors)``: rows of several predictors as rows of one each, all of which fall to the right."""
+    """``contrasts(y, predictors)`` returns rows of several predictors as rows of one each, with falling energies."""
 
     lower_bound: Any = None
-    """``lower_bound(y, eta)``: a quadratic below ``-f`` (`LowerBound`), tight at ``eta`` (None: untuned), for FlyMC."""
+    """``lower_bound(y, eta)`` returns a quadratic below ``-f`` for FlyMC, tight at ``eta`` (None: untuned)."""
 
     rough_bounds: Any = None
     """Cheaper and looser bounds, for radii that few proposals need."""
@@ -113,16 +126,21 @@ class OnePredictorLikelihood(Likelihood):
 
     @abstractmethod
     def suprema(self, y: np.ndarray) -> Suprema:
-        """For each row, the suprema over all ``eta``. The docstring of each family has the proof."""
+        """Return for each row the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``.
+
+        The docstring of each family has the proof.
+        """
 
     suprema_near: Any = None
-    """``suprema_near(y, eta, radius)``: for each row, `Suprema` over predictors within ``radius`` of ``eta``.
+    """``suprema_near(y, eta, radius)`` returns for each row the `Suprema` over predictors within ``radius`` of ``eta``.
 
     They are upper bounds up to rounding, and never larger than `suprema`.
     """
 
     second_order_constants: Any = None
-    """``second_order_constants(y, eta, radius)``: for each row, an upper bound, up to rounding, of (spec 5m)
+    """``second_order_constants(y, eta, radius)`` returns for each row the constant of order 2 (spec 5m).
+
+    It is an upper bound, up to rounding, of
 
         sup_{0<|z|<=radius} 2 |f'(eta+z) - f'(eta) - f''(eta) z| / z^2.
 
@@ -130,7 +148,9 @@ class OnePredictorLikelihood(Likelihood):
     """
 
     third_order_constants: Any = None
-    """``third_order_constants(y, eta, radius)``: for each row, an upper bound of (spec 5r)
+    """``third_order_constants(y, eta, radius)`` returns for each row the constant of order 3 (spec 5r).
+
+    It is an upper bound of
 
         sup_{0<|z|<=radius} 6 |f'(eta+z) - f'(eta) - f''(eta) z - f'''(eta) z^2/2| / |z|^3,
 

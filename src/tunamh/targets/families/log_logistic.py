@@ -18,7 +18,10 @@ from .responses import ResponseDistribution
 
 @dataclass(frozen=True)
 class LogLogistic(CensoredErrors):
-    """Positive responses whose logarithm is logistic with centre ``x.beta`` and scale ``scale`` (see `Gaussian`)."""
+    """Regression of positive responses.
+
+    Their logarithm is logistic with centre ``x.beta`` and scale ``scale`` (see `Gaussian`).
+    """
 
     responses = Responses.POSITIVE
     word = "loglogistic"

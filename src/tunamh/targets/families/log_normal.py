@@ -18,7 +18,10 @@ from .responses import ResponseDistribution
 
 @dataclass(frozen=True)
 class LogNormal(CensoredErrors):
-    """Positive responses whose logarithm is normal with mean ``x.beta`` and standard deviation ``scale``."""
+    """Regression of positive responses.
+
+    Their logarithm is normal with mean ``x.beta`` and standard deviation ``scale``.
+    """
 
     responses = Responses.POSITIVE
     word = "lognormal"

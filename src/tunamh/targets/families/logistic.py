@@ -41,7 +41,10 @@ def _fill_derivatives(eta, y, first, second, third):
 
 @dataclass(frozen=True)
 class Logistic(LinearInLabel):
-    """``f = log(1 + e^eta) - y eta`` with ``y`` in {0, 1} (spec 3.3)."""
+    """Logistic regression of a 0/1 response: ``P(y = 1) = 1 / (1 + e^-eta)``.
+
+    The energy (negative log-likelihood) of a row is ``f = log(1 + e^eta) - y eta`` (spec 3.3).
+    """
 
     fractions: bool = field(default=False, repr=False, kw_only=True)
 
@@ -58,22 +61,31 @@ class Logistic(LinearInLabel):
         return first, second, third
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """The suprema are 1 (not attained), 1/4 (at 0), and 1/(6 sqrt 3) of p(1-p)(1-2p) (at p = (1 -+ 1/sqrt 3)/2)."""
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
+
+        They are 1 (not attained), 1/4 (at 0), and 1/(6 sqrt 3) of p(1-p)(1-2p) (at p = (1 -+ 1/sqrt 3)/2).
+        """
         return same_for_all(y, 1.0, 0.25, SIGMOID_THIRD)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Critical points: none of f' (monotone), 0 of f'', and -+log(2 + sqrt 3) of f'''."""
+        """Return the suprema of the derivatives within ``radius`` of ``eta``. ``f'`` is monotone.
+
+        ``f''`` has the critical point 0, and ``f'''`` has the critical points -+log(2 + sqrt 3).
+        """
         return nearby(self, y, eta, radius, (), SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD_PEAKS)
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """The constants of ``log(1 + e^eta)``; the other term is linear."""
+        """Return the constants of order 2. They are those of ``log(1 + e^eta)``, because the other term is linear."""
         return logistic_second_order(eta, radius)
 
     def third_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
         return logistic_third_order(eta, radius)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """Jaakkola and Jordan's bound, tight at ``eta = +-xi``; untuned, xi = 1.5."""
+        """Return Jaakkola and Jordan's lower bound of the log-likelihood.
+
+        It is tight at ``+-xi`` with ``xi = |eta|``; untuned, ``xi = 1.5``.
+        """
         xi = np.abs(np.full(y.shape, 1.5) if eta is None else eta)
         a = -0.125 * np.ones_like(xi)
         np.divide(-np.tanh(0.5 * xi), 4 * xi, out=a, where=xi > 1e-6)

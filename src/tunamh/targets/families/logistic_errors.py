@@ -14,7 +14,10 @@ from .responses import ResponseDistribution
 
 @dataclass(frozen=True)
 class LogisticErrors(CensoredErrors):
-    """Real responses ``y = x.beta + scale eps`` with logistic ``eps``: tails between normal and Student-t."""
+    """Regression of real responses with logistic errors: ``y = x.beta + scale eps``.
+
+    Their tails are between normal and Student-t.
+    """
 
     responses = Responses.REALS
     word = "logistic-errors"

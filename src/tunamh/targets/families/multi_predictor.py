@@ -20,7 +20,7 @@ class MultiPredictorLikelihood(Likelihood):
     predictors: int
 
     separable: bool = False
-    """Whether ``f`` is a sum of functions of one predictor each: bounds of a single predictor then hold (spec 5l)."""
+    """Whether ``f`` is a sum of functions of one predictor each. If so, bounds for one predictor hold (spec 5l)."""
 
     bounded_everywhere: bool = False
     """Whether `cubic_bounds` are the same, and finite, whatever the radius."""

@@ -43,7 +43,9 @@ def _binomial_rise(n, eta, eta_prop, y, hyper, out):
 
 @dataclass(frozen=True)
 class NegativeBinomial(CountFamily):
-    """``f = (y + r) log(r + e^eta) - y eta``: counts with mean ``m = e^eta`` and variance ``m + m^2/r``.
+    """Regression of counts with mean ``m = e^eta`` and variance ``m + m^2/r``.
+
+    The energy (negative log-likelihood) of a row is ``f = (y + r) log(r + e^eta) - y eta``, up to a constant.
 
     With ``z = eta - log r`` it is ``r log(1 + e^z) + y log(1 + e^-z) + r log r``, a sum without cancellation.
 
@@ -82,12 +84,18 @@ class NegativeBinomial(CountFamily):
         return r * p - y * q, (y + r) * p * q, (y + r) * p * q * (q - p)
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """f' grows from -y to r (limits); f'' and f''' are y + r times those of the logistic energy in ``z``."""
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
+
+        ``f'`` grows from -y to r (limits); ``f''`` and ``f'''`` are y + r times those of the logistic energy in ``z``.
+        """
         r = self.dispersion
         return Suprema(np.maximum(y, r), 0.25 * (y + r), SIGMOID_THIRD * (y + r))
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Critical points: none of f' (monotone), ``z = 0`` of f'', and ``z = -+log(2 + sqrt 3)`` of f'''."""
+        """Return the suprema of the derivatives within ``radius`` of ``eta``. ``f'`` is monotone.
+
+        ``f''`` has the critical point ``z = 0``, and ``f'''`` has the critical points ``z = -+log(2 + sqrt 3)``.
+        """
         total, shift = y + self.dispersion, math.log(self.dispersion)
         slopes, thirds = (
             [(where + shift, height * total) for where, height in peaks]
@@ -96,7 +104,7 @@ class NegativeBinomial(CountFamily):
         return nearby(self, y, eta, radius, (), slopes, thirds)
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """``y + r`` times the constants of the logistic energy in ``z``."""
+        """Return the constants of order 2: ``y + r`` times those of the logistic energy in ``z``."""
         total, z = y + self.dispersion, eta - math.log(self.dispersion)
         return total * logistic_second_order(z, radius)
 
@@ -110,8 +118,9 @@ class NegativeBinomial(CountFamily):
         return OfMean(self.link.mean, counts, discrete=True)
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """``log(1 + 1/mean + 1/r)``: the variance of the logarithm of a log-normal response with this mean and variance
-        (Nakagawa et al. 2017).
+        """Return ``log(1 + 1/mean + 1/r)`` (Nakagawa et al. 2017).
+
+        It is the variance of the logarithm of a log-normal response with this mean and variance.
         """
         return None if not mean else np.log1p(1 / mean + 1 / np.asarray(p["dispersion"]))
 

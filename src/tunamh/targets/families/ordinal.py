@@ -97,7 +97,9 @@ _MOST_CATEGORIES = 200
 
 @dataclass(frozen=True)
 class Ordinal(BaseFamily):
-    """Ordered categories 1, ..., J: ``p(y <= k) = 1 / (1 + e^{x.theta - c_k})``, unknown cutpoints ``c_1 < c_2 < ...``.
+    """Regression of ordered categories 1, ..., J: ``p(y <= k) = 1 / (1 + e^{x.theta - c_k})``.
+
+    The cutpoints ``c_1 < c_2 < ...`` are unknown.
 
     The cutpoints are the intercepts, so do not include a column of ones. ``cutpoint`` is the prior of every cutpoint,
     as in the results: for a row in which all columns are zero. The default prior is for a typical row: Student-t with 3
@@ -122,7 +124,7 @@ class Ordinal(BaseFamily):
             raise TypeError(f"cutpoint must be a prior such as tunamh.Normal(scale=5), got {shown(self.cutpoint)}.")
 
     def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Codes and names of the user's categories."""
+        """Return the codes and names of the user's categories."""
         if not found.ordered:
             listed = ", ".join(map(repr, found.levels[:3])) + ", ..." * (len(found.levels) > 3)
             raise TypeError(

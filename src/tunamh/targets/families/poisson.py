@@ -30,7 +30,9 @@ def _poisson_rise(n, eta, eta_prop, y, hyper, out):
 
 @dataclass(frozen=True)
 class Poisson(CountFamily):
-    """``f = e^eta - y eta``: Poisson counts with mean ``e^eta``.
+    """Regression of Poisson counts with mean ``e^eta``.
+
+    The energy (negative log-likelihood) of a row is ``f = e^eta - y eta``, up to a constant.
 
     No derivative is bounded, so the family uses bounds near a predictor; its second-order constants are exact.
     """
@@ -46,15 +48,21 @@ class Poisson(CountFamily):
         return mean - y, mean, mean
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """All three suprema are infinite, because ``e^eta`` is unbounded."""
+        """Return infinity for ``|f'|``, ``|f''|`` and ``|f'''|``, because ``e^eta`` is unbounded."""
         return same_for_all(y, np.inf, np.inf, np.inf)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """All three derivatives are monotone, so the suprema are at the ends of the interval."""
+        """Return the suprema of the derivatives within ``radius`` of ``eta``.
+
+        All three derivatives are monotone, so the suprema are at the ends of the interval.
+        """
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Exactly ``e^eta phi(rho)``, with ``phi(x) = 2 (e^x - 1 - x) / x^2``."""
+        """Return the constants of order 2: exactly ``e^eta phi(rho)`` with the radius ``rho``.
+
+        Here ``phi(x) = 2 (e^x - 1 - x) / x^2``.
+        """
         return exponential_second_order(eta, eta, radius)
 
     def third_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
@@ -66,7 +74,8 @@ class Poisson(CountFamily):
         return OfMean(self.link.mean, lambda m, p: stats.poisson(m), discrete=True)
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """``log(1 + 1/mean)``: the variance of the logarithm of a log-normal response with this mean and variance
-        (Nakagawa et al. 2017).
+        """Return ``log(1 + 1/mean)`` (Nakagawa et al. 2017).
+
+        It is the variance of the logarithm of a log-normal response with this mean and variance.
         """
         return None if not mean else np.log1p(1 / mean)

@@ -37,7 +37,9 @@ _FRACTION_FROM, _FRACTION_TERMS = 2.0, 80
 
 @dataclass(frozen=True)
 class Probit(LabelFamily):
-    """``f = -log Phi(z)``, ``z = (2y-1) eta``, with ``y`` in {0, 1}.
+    """Probit regression of a 0/1 response: ``P(y = 1) = Phi(eta)``.
+
+    The energy (negative log-likelihood) of a row is ``f = -log Phi(z)`` with ``z = (2y-1) eta``.
 
     With ``Phi(z) = phi(z) int_0^inf e^{zv - v^2/2} dv``, up to a constant ``f = z^2/2 - K(z)``, and ``K`` is the
     cumulant function of a positive ``V`` with density proportional to ``e^{zv - v^2/2}``: in ``z``, ``f' = z - k1``,
@@ -50,7 +52,10 @@ class Probit(LabelFamily):
     rise = _probit_rise
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """With ``h = phi/Phi`` and ``w = z + h = k1``: ``-h``, ``h w`` and ``-h (w^2 + h w - 1)``.
+        """Return the first three derivatives of the energy.
+
+        In ``z`` they are ``-h``, ``h w`` and ``-h (w^2 + h w - 1)``, with ``h = phi/Phi`` and the cumulant
+        ``w = z + h = k1``.
 
         Far below zero the last formula cancels. There, with ``t = -z``, the ratios ``r_j = E[V^j] / E[V^{j-1}]`` follow
         from ``r_j = j / (t + r_{j+1})`` (integration by parts), and the cumulants from them lose no digits.
@@ -72,9 +77,12 @@ class Probit(LabelFamily):
         return -sign * h, h * w, -sign * k3
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """|f'| is unbounded; |f''| is below 1 (its limit as z -> -infinity); |f'''| is at most 0.2957 (at z = 1.0024).
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
 
-        The last is the only critical point of k3.
+        ``|f'|`` is unbounded; ``|f''|`` is below 1 (its limit as z -> -infinity); ``|f'''|`` is at most 0.2957 (at z =
+        1.0024).
+
+        ``z = 1.0024`` is the only critical point of k3.
 
         Let ``a = h w = f''`` and ``b = w^2``. As h, w and the variance k2 are positive, ``a`` lies in (0, 1). As z
         grows, V passes from exponential (k3, k4 > 0) to normal (k3 -> 0). Now use ``h' = -h w`` and ``w' = 1 - h w``.
@@ -91,10 +99,17 @@ class Probit(LabelFamily):
         return same_for_all(y, np.inf, 1.0, _PROBIT_THIRD)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' and f'' are monotone, and f''' has one critical point: compare it with the ends of the interval."""
+        """Return the suprema of the derivatives within ``radius`` of ``eta``.
+
+        ``f'`` and ``f''`` are monotone, and ``f'''`` has one critical point, which is compared with the ends of the
+        interval.
+        """
         return nearby(self, y, eta, radius, (), (), (((2 * y - 1) * _PROBIT_THIRD_AT, _PROBIT_THIRD),))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """The largest ``|f'''|`` in the interval is at the peak of ``|f'''|`` or at an end (`second_order_near`)."""
+        """Return the constants of order 2.
+
+        The largest ``|f'''|`` in the interval is at the peak of ``|f'''|`` or at an end (`second_order_near`).
+        """
         peaks = (((2 * y - 1) * _PROBIT_THIRD_AT, _PROBIT_THIRD),)
         return second_order_near(lambda at: self.derivatives(at, y), eta, radius, peaks, _PROBIT_THIRD)

@@ -18,7 +18,7 @@ _ROUNDING = 1e15  # what is this many times larger than the scale is rounded by 
 
 
 class ErrorScale(BaseFamily):
-    """A family whose errors have a ``scale``: a number (known), a prior, or None: unknown, with the default prior."""
+    """A family whose errors have a ``scale``: a number (known), a prior, or None (unknown, with the default prior)."""
 
     scale: Any
 
@@ -27,7 +27,7 @@ class ErrorScale(BaseFamily):
         return self.scale if isinstance(self.scale, float) else None
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """The variance of the errors, of ``log y`` where the logarithm is regressed."""
+        """Return the variance of the errors. If the logarithm is regressed, these are the errors of ``log y``."""
         found = self.response_distribution()
         return None if found is None or "scale" not in p else found.error_variance(p)
 
@@ -36,7 +36,7 @@ class ErrorScale(BaseFamily):
 
 
 class ResidualFamily(ErrorScale, Family):
-    """Real responses with an energy of the residual alone."""
+    """A family of real responses. The energy of a row depends on the residual alone."""
 
     responses = Responses.REALS
     parameters: ClassVar[tuple[str, ...]] = ("scale",)
@@ -44,7 +44,7 @@ class ResidualFamily(ErrorScale, Family):
 
     @abstractmethod
     def with_scale(self, scale: float) -> Any:
-        """The same family with a known scale."""
+        """Return the same family with a known scale."""
 
     @property
     def unknown_scale(self) -> bool:
@@ -69,7 +69,10 @@ class ResidualFamily(ErrorScale, Family):
         return y
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """On both sides of every response."""
+        """Return whether the energy of a row is unbounded for large and for small predictors.
+
+        It is unbounded for both.
+        """
         return np.ones(y.shape, bool), np.ones(y.shape, bool)
 
     @property

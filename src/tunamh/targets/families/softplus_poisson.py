@@ -81,14 +81,17 @@ _LOG_THIRD_PEAKS = ((-1.0206457692211527, 0.06091271016796921), (1.9400071513367
 
 @dataclass(frozen=True)
 class SoftplusPoisson(CountFamily):
-    """``f = mu - y log mu``, ``mu = log(1 + e^eta)``: Poisson counts whose mean grows linearly for large ``eta``."""
+    """Regression of Poisson counts with mean ``mu = log(1 + e^eta)``, which grows linearly for large ``eta``.
+
+    The energy (negative log-likelihood) of a row is ``f = mu - y log mu``, up to a constant.
+    """
 
     link = SOFTPLUS
     energy = _softplus_energy
     rise = _softplus_rise
 
     def guess(self, y: np.ndarray) -> np.ndarray:
-        """The predictor with ``log(1 + e^eta) = y + 1/2``."""
+        """Return the predictor with ``log(1 + e^eta) = y + 1/2``."""
         return (y + 0.5) + np.log(-np.expm1(-(y + 0.5)))
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -97,7 +100,9 @@ class SoftplusPoisson(CountFamily):
         return p - y * first, p * s - y * second, p * s * (s - p) - y * third
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """max(1, y), 1/4 + 0.1671 y and 1/(6 sqrt 3) + 0.0610 y; the first is sharp, the others nearly so.
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
+
+        They are max(1, y), 1/4 + 0.1671 y and 1/(6 sqrt 3) + 0.0610 y; the first is sharp, the others nearly so.
 
         Let ``l = log mu`` and p, s, a as in `_log_mean_derivatives`: they solve ``s' = -s (1-s)``, ``a' = a (s-a)``.
         Let ``d = a - s``, positive because ``log(1 + e^eta) < e^eta``. As eta grows, s falls from 1 to 0. The second
@@ -122,7 +127,10 @@ class SoftplusPoisson(CountFamily):
         )
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' is monotone. The suprema of f'' and f''' are bounded by the sums of the suprema of the two parts."""
+        """Return the suprema of the derivatives within ``radius`` of ``eta``. ``f'`` is monotone.
+
+        The suprema of ``f''`` and ``f'''`` are bounded by the sums of the suprema of the two parts of ``f``.
+        """
         wide = widened(eta, radius)
         low, high = eta - wide, eta + wide
         (p, s), (p_high, s_high) = sigmoids(low), sigmoids(high)
@@ -139,7 +147,7 @@ class SoftplusPoisson(CountFamily):
         return Suprema(*map(np.minimum, (first, second, third), self.suprema(y)))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """The sum of the constants of the two parts: an upper bound."""
+        """Return upper bounds of the constants of order 2: the sums of the constants of the two parts of ``f``."""
         most = _LOG_THIRD_PEAKS[0][1]
         return logistic_second_order(eta, radius) + y * second_order_near(
             _log_mean_derivatives, eta, radius, _LOG_THIRD_PEAKS, most

@@ -51,7 +51,10 @@ _NEAR_PEAK, _FAR_PEAK = np.sqrt(2.0) - 1, np.sqrt(2.0) + 1  # critical points of
 
 @dataclass(frozen=True)
 class StudentT(ResidualFamily):
-    """``f = (v+1)/2 log(1 + r^2/V)``, ``r = y - eta``, ``V = v s^2``, with ``v = df`` and ``s = scale``.
+    """Linear regression with Student-t errors of ``v = df`` degrees of freedom and scale ``s = scale``.
+
+    The energy (negative log-likelihood) of a row is ``f = (v+1)/2 log(1 + r^2/V)``, up to a constant, with the residual
+    ``r = y - eta`` and ``V = v s^2``.
 
     ``scale`` is a number (known) or a prior of a positive parameter. By default it is unknown, with the default prior
     of `Gaussian`. ``df`` is a number, a prior, or None: unknown, with the prior ``tunamh.priors.Gamma(2, 10)`` (shape
@@ -83,12 +86,15 @@ class StudentT(ResidualFamily):
 
     @property
     def spread(self) -> float:
-        """The squared width ``V = v s^2`` of the energy."""
+        """Return the squared width ``V = v s^2`` of the energy."""
         return self.df * self.scale**2
 
     @property
     def grain(self) -> float:  # type: ignore[override]
-        """The factor of the logarithms: it sets the rounding error of a rise, even if the energies are small."""
+        """Return the factor of the logarithm in ``f``.
+
+        It sets the rounding error of an energy difference, even if the energies are small.
+        """
         return 0.5 * (self.df + 1)
 
     @property
@@ -104,7 +110,10 @@ class StudentT(ResidualFamily):
         return first, second, third
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """``|f'|``, ``|f''|`` and ``|f'''|`` are largest at r = sqrt(V), r = 0 and r = sqrt(V) (sqrt(2) - 1)."""
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
+
+        They are at r = sqrt(V), r = 0 and r = sqrt(V) (sqrt(2) - 1).
+        """
         V = self.spread
         return same_for_all(y, (self.df + 1) / (2 * np.sqrt(V)), (self.df + 1) / V, self._third_at(_NEAR_PEAK))
 
@@ -113,7 +122,10 @@ class StudentT(ResidualFamily):
         return (self.df + 1) / self.spread**1.5 * abs(2 * t * (3 - t * t) / (1 + t * t) ** 3)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Critical points are r = +-sqrt(V) of f'; 0 and +-sqrt(3V) of f''; +-sqrt(V) (sqrt(2) +- 1) of f'''."""
+        """Return the suprema of the derivatives within ``radius`` of ``eta``.
+
+        Critical points are r = +-sqrt(V) of ``f'``; 0 and +-sqrt(3V) of ``f''``; +-sqrt(V) (sqrt(2) +- 1) of ``f'''``.
+        """
         n, V, root = self.df + 1, self.spread, np.sqrt(self.spread)
         slopes = [(y + sign * root, n / (2 * root)) for sign in (-1, 1)]
         curves = [(y, n / V), *((y + sign * np.sqrt(3 * V), n / (8 * V)) for sign in (-1, 1))]
@@ -124,12 +136,18 @@ class StudentT(ResidualFamily):
         return [(y + step, self._third_at(t)) for step, t in steps]
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """The largest ``|f'''|`` in the interval is at a peak of ``|f'''|`` or at an end (`second_order_near`)."""
+        """Return the constants of order 2.
+
+        The largest ``|f'''|`` in the interval is at a peak of ``|f'''|`` or at an end (`second_order_near`).
+        """
         most = self._third_at(_NEAR_PEAK)
         return second_order_near(lambda at: self.derivatives(at, y), eta, radius, self._third_peaks(y), most)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """A Gaussian lower bound, tangent in ``w = r^2`` at ``r = xi``; ``-log(1 + w/V)`` is convex in ``w``."""
+        """Return a Gaussian lower bound of the log-likelihood.
+
+        It is the tangent in ``w = r^2`` at ``r = xi``, because ``-log(1 + w/V)`` is convex in ``w``.
+        """
         n, V = self.df + 1, self.spread
         xi2 = np.zeros(y.shape) if eta is None else (y - eta) ** 2
         a = -n / (2 * (V + xi2))

@@ -21,7 +21,9 @@ from .second_parameter import by_columns, described_by_columns, start_at
 
 
 class TwoPartFamily(OfCounts, BaseFamily):
-    """Counts with a probability beside them: one number, or described by columns through the logistic function.
+    """A family of counts with a further probability.
+
+    The probability is one number, or it depends on columns through the logistic function.
 
     The probability is the only entry of ``described``; ``likelihood`` is that of its rows.
     """
@@ -43,7 +45,7 @@ class TwoPartFamily(OfCounts, BaseFamily):
             raise TypeError(f"{name} must be a prior of coefficients such as Normal(scale=1), got {shown(prior)}.")
 
     def probability_prior(self, observations: Observations) -> Any:
-        """Of the coefficients; None where there are none."""
+        """Return the prior of the coefficients of the probability; None if the user set none."""
         (name,) = self.described
         prior = self.parameter_prior(name)
         if prior is not None and not described_by_columns(observations):

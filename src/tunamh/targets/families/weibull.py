@@ -24,7 +24,9 @@ from .responses import Parameters, ResponseDistribution
 
 @dataclass(frozen=True)
 class Weibull(CensoredFamily):
-    """Survival ``P(T > t) = exp(-(t e^{-x.beta})^shape)``: accelerated failure times; ``shape = 1`` is exponential.
+    """Regression of survival times: ``P(T > t) = exp(-(t e^{-x.beta})^shape)`` (accelerated failure times).
+
+    ``shape = 1`` is exponential.
 
     ``shape`` is a number (known) or a prior. By default it is unknown, with a half-Student-t prior of 3 degrees of
     freedom; the scale of this prior is 2.5 times 0.6745 divided by the median absolute deviation of ``log y``.
@@ -48,7 +50,7 @@ class Weibull(CensoredFamily):
         return WeibullTimes()
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """The variance of ``log y``. It is ``eta`` plus a Gumbel error that is divided by the shape."""
+        """Return the variance of ``log y``. It is ``eta`` plus a Gumbel error that is divided by the shape."""
         return np.pi**2 / 6 / np.square(p["shape"])
 
 

@@ -170,7 +170,7 @@ class ZeroInflatedNegativeBinomial(TwoPartLikelihood):
 
 @dataclass(frozen=True)
 class ZeroInflated(TwoPartFamily):
-    """Zero with probability ``inflation``, otherwise a count of another family.
+    """Regression of counts with extra zeros: zero with probability ``inflation``, otherwise a count of another family.
 
     ``ZeroInflated(Poisson())`` or ``ZeroInflated(NegativeBinomial())``; the latter also has an unknown ``dispersion``.
     One probability for all rows has a uniform prior. With ``predictors={"inflation": Z}`` its logit is ``z.gamma``; the

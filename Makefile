@@ -96,6 +96,7 @@ bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/horseshoe.py
 	$(BIN)/python benchmarks/groups.py
 	$(BIN)/python benchmarks/real_groups.py
+	$(BIN)/python benchmarks/group_fits.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:

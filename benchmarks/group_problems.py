@@ -1,4 +1,4 @@
-"""Regressions with group effects, for `groups.py` and `real_groups.py`: data, and what tunamh makes of them.
+"""Regressions with group effects, for `groups.py`, `real_groups.py` and `group_fits.py`: data, and tunamh's targets.
 
 Coefficients have the prior N(0, 5), scales of effects half-normal(1), in both samplers. NumPy only at the top: the
 peers' environment, which has no tunamh, reads it too.
@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 PRIOR = 5.0
-_CODES = ("first", "second")
+_CODES = ("first", "second", "third")
 
 
 class GroupProblem(NamedTuple):
     """``codes`` has a column for every factor."""
 
-    family: str  # logistic or poisson
+    family: str  # logistic, poisson, gaussian or ordinal
     X: np.ndarray
     y: np.ndarray
     codes: np.ndarray
@@ -53,12 +53,32 @@ def simulate(
     return GroupProblem(family, X, y.astype(float), codes.reshape(-1, 1))
 
 
-def target(problem: GroupProblem) -> Any:
+def simulate_crossed(n_rows: int, groups: tuple[int, int], d: int, scale: float = 0.7) -> GroupProblem:
+    """Logistic, two crossed factors, rows to the groups of each by lot; the rest as in `simulate`."""
+    rng = np.random.default_rng([n_rows, *groups, d])
+    X = rng.standard_normal((n_rows, d))
+    X[:, 0] = 1.0
+    codes = np.column_stack([np.unique(rng.integers(0, G, n_rows), return_inverse=True)[1] for G in groups])
+    eta = X @ (rng.standard_normal(d) / np.sqrt(d))
+    for column in codes.T:
+        eta += scale * rng.standard_normal(column.max() + 1)[column]
+    y = rng.random(n_rows) < 1 / (1 + np.exp(-eta))
+    return GroupProblem("logistic", X, y.astype(float), codes)
+
+
+def target(problem: GroupProblem, keep_effects: bool | None = None) -> Any:
     import tunamh
 
-    family = {"logistic": tunamh.Logistic(), "poisson": tunamh.Poisson()}[problem.family]
-    factors = [tunamh.GroupEffects(codes, name=name) for codes, name in zip(problem.codes.T, _CODES, strict=False)]
-    return tunamh.MixedModel(problem.X, problem.y, family, factors, prior=tunamh.Normal(scale=PRIOR))
+    family = {
+        "logistic": tunamh.Logistic,
+        "poisson": tunamh.Poisson,
+        "gaussian": tunamh.Gaussian,
+        "ordinal": tunamh.Ordinal,
+    }[problem.family]()
+    names = _CODES[: problem.codes.shape[1]]
+    factors = [tunamh.GroupEffects(codes, name=name) for codes, name in zip(problem.codes.T, names, strict=True)]
+    prior = tunamh.Normal(scale=PRIOR)
+    return tunamh.MixedModel(problem.X, problem.y, family, factors, prior=prior, keep_effects=keep_effects)
 
 
 def columns_of(posterior: Any) -> np.ndarray:

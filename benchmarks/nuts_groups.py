@@ -24,6 +24,7 @@ from common import keep_to_cores, versions
 from group_problems import PRIOR, GroupProblem, load
 
 _LEAST_DRAWS = 20
+_MOST_VALUES = 4e8
 
 
 class Units(NamedTuple):
@@ -168,12 +169,13 @@ def run_nutpie(problem: GroupProblem, units: Units, centred: bool, cap: float, e
     compiled = nutpie.compile_pymc_model(model, initial_points=points, jitter_rvs=set())
     settings = {"chains": 1, "cores": 1, "seed": 1, "progress_bar": False, "blocking": False}
     began, warmup = time.process_time(), 300
-    sampler = nutpie.sample(compiled, draws=1_000_000, tune=warmup, **settings)
+    room = min(1_000_000, int(_MOST_VALUES / (m.size + M.size)))  # nutpie asks for the memory of all draws at once
+    sampler = nutpie.sample(compiled, draws=room, tune=warmup, **settings)
     while True:
         time.sleep(max(0.5, cap / 30))
         share, n = _nutpie_share(sampler.inspect())
         used = (time.process_time() - began) * share
-        if n >= enough or (n >= _LEAST_DRAWS and used > cap):
+        if n >= min(enough, room) or (n >= _LEAST_DRAWS and used > cap):
             break
     trace = sampler.abort()
     total = time.process_time() - began

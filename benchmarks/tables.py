@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import group_fits_data
+import group_fits_report
 import groups
 import laplace_psis
 import models
@@ -355,6 +357,23 @@ def real_group_effects() -> str:
     return f"(`benchmarks/real_groups.py`; {_measured_with(report)})\n\n" + markdown(real_groups.COLUMNS, rows)
 
 
+def _group_fits(cells: Callable[[str, dict], list[str]]) -> list[list[str]]:
+    found = results("group_fits")["problems"]
+    return [cells(name, found[name]) for name in group_fits_data.ENTRIES if name in found]
+
+
+def group_point_fits() -> str:
+    """Models with groups beside lme4, glmmTMB and NUTS."""
+    said = f"(`benchmarks/group_fits.py`; {_measured_with(results('group_fits'))})\n\n"
+    return said + markdown(group_fits_report.COLUMNS, _group_fits(group_fits_report.cells))
+
+
+def group_fit_checks() -> str:
+    """How far the estimates of lme4, glmmTMB and NUTS are from ours."""
+    rows = _group_fits(group_fits_report.check_cells)
+    return markdown(group_fits_report.CHECKS, [row for row in rows if set(row[1:]) != {"-"}])
+
+
 def laplace_and_psis() -> str:
     report = results("laplace_psis")
     rows = [laplace_psis.cells(name, found) for name, found in report["figures"].items()]
@@ -456,6 +475,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "weak-groups": weak_groups,
     "multilevel": multilevel,
     "real-groups": real_group_effects,
+    "group-fits": group_point_fits,
+    "group-fit-checks": group_fit_checks,
     "point-fits": point_fits,
     "point-fits-away": point_fits_away,
     "fixed-cost": fixed_cost,

@@ -70,10 +70,26 @@ def _group_sides(groups: Sequence[GroupTerm], rows: RowsOf) -> tuple[GroupSide, 
             if side.dim == 0:
                 raise FormulaError("group effects have no columns: (1 | group) has intercepts, (0 + x | group) slopes.")
             found.append((group.by, side))
+    _refuse_repeated(found)
     labels = [tuple(map(str, by)) for by, _ in found]
     return tuple(
         GroupSide(group_name(by, side, labels.count(tuple(map(str, by))) == 1), by, side) for by, side in found
     )
+
+
+def _refuse_repeated(found: list[tuple[Any, Any]]) -> None:
+    """The same effect of the same groups twice is one effect: the data cannot tell the two apart."""
+    seen: set[tuple[tuple[str, ...], str]] = set()
+    for by, side in found:
+        group = tuple(map(label, by))
+        for name in side.names:
+            if (group, name) in seen:
+                effect = "the intercept" if name == "Intercept" else f"the slope of {name}"
+                raise FormulaError(
+                    f"{effect} of {':'.join(group)} is in the formula twice: (1 + x | g) has intercepts and slopes, "
+                    "(0 + x | g) has slopes without intercepts, and (1 | a/b) has (1 | a) in it."
+                )
+            seen.add((group, name))
 
 
 def default_family(asked: Read, rows: RowsOf) -> BaseFamily:

@@ -80,7 +80,7 @@ class Convergence(NamedTuple):
             return None
         return Text.of(
             f"the chains have not converged: {'; '.join(faults)}. Run longer (",
-            ("draws=, thin=, tune=); tunamh.summary(posterior) shows all parameters.", "--draws, --tune)."),
+            ("draws=, thin=, tune=); tunamh.summary(posterior) shows the parameters.", "--draws, --tune)."),
         )
 
     def _is_frozen(self, j: int) -> bool:

@@ -1,0 +1,16 @@
+"""Terms of group effects that a formula may not have."""
+
+import pandas as pd
+import pytest
+
+import tunamh
+from tunamh import FormulaError
+
+
+@pytest.mark.parametrize(
+    "right", ["(1 | g) + (x | g)", "(x | g) + (0 + x | g)", "(1 | g) + (1 | g/h)", "(1 | g) + (1 + x || g)"]
+)
+def test_an_effect_of_the_same_groups_twice_is_refused(right):
+    table = pd.DataFrame({"y": [0.1, 1.2, 0.3, 2.0], "x": [1.0, 2.0, 0.0, 1.5], "g": list("aabb"), "h": list("cdcd")})
+    with pytest.raises(FormulaError, match=r"of g is in the formula twice"):
+        tunamh.regression(f"y ~ x + {right}", table)

@@ -19,12 +19,13 @@ def files_after(edit=""):
 
 def test_every_move_of_a_sweep_has_a_file_of_its_own():
     files = files_after()
-    assert len(set(files)) == 5
+    assert len(set(files)) == 6
     assert [name.split("-")[0] for name in files] == [
         "groups.move_common.propose_common",
         "groups.move_common.move_common",
         "groups.move_effects.move_effects",
         "groups.move_scales.move_scales",
+        "groups.move_means.move_means",
         "groups.sweep._sweep",
     ]
 
@@ -32,11 +33,11 @@ def test_every_move_of_a_sweep_has_a_file_of_its_own():
 def test_an_edit_of_one_move_leaves_the_code_of_the_others():
     before = files_after()
     changed = {
-        "move_common._SHARED_ALONE = 0.31": [True, False, False, False, False],
-        "move_common._HALF_WAY = 10.5": [False, True, False, False, False],
-        "move_effects.WALK = 0.051": [False, False, True, False, False],
-        "sweep._GAIN = 0.21": [False, False, False, False, False],  # of warm-up
-        "sweep._RHO = 0": [False, False, False, False, True],
+        "move_common._SHARED_ALONE = 0.31": [True, False, False, False, False, False],
+        "move_common._HALF_WAY = 10.5": [False, True, False, False, False, False],
+        "move_effects.WALK = 0.051": [False, False, True, False, False, False],
+        "sweep._GAIN = 0.21": [False, False, False, False, False, False],  # of warm-up
+        "sweep._RHO = 0": [False, False, False, False, False, True],
     }
     for edit, expected in changed.items():
         assert [a != b for a, b in zip(before, files_after(edit), strict=True)] == expected, edit

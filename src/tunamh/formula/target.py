@@ -30,7 +30,7 @@ from .needed_rows import Read, RowsOf
 from .priors import prior_of
 from .syntax import label
 from .tables import target_of_tables
-from .terms import GroupTerm, Terms
+from .terms import GroupTerm, Terms, term_label
 
 
 def learn_side(terms: Terms, rows: RowsOf, hide_intercept: bool = False) -> Learned:
@@ -69,6 +69,13 @@ def _group_sides(groups: Sequence[GroupTerm], rows: RowsOf) -> tuple[GroupSide, 
             side = learn_side(part, rows).side
             if side.dim == 0:
                 raise FormulaError("group effects have no columns: (1 | group) has intercepts, (0 + x | group) slopes.")
+            if not group.together and side.dim > 1:
+                by, factor = ":".join(map(label, group.by)), term_label(part.fixed[0])
+                raise FormulaError(
+                    f"({factor} || {by}) asks for effects without correlations, but {factor} has {side.dim} levels, "
+                    f"whose effects are correlated: say ({factor} | {by}), or (1 | {by}) + (1 | {by}:{factor}) for "
+                    "levels that differ without correlation."
+                )
             found.append((group.by, side))
     _refuse_repeated(found)
     labels = [tuple(map(str, by)) for by, _ in found]

@@ -198,8 +198,8 @@ class FactorOfGroups:
             for unit in np.eye(len(own))
         ]
 
-    def _point(self, at: At, effects: list[np.ndarray], eps: np.ndarray) -> Point:
-        v = self.effects_at(at, self.kappa(effects), eps)
+    def _point(self, at: At, effects: list[np.ndarray], kappa: np.ndarray, eps: np.ndarray) -> Point:
+        v = self.effects_at(at, kappa, eps)
         return Point(at.common, [*effects[: self.f], v, *effects[self.f + 1 :]])
 
     def _prior(self, common: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -208,7 +208,8 @@ class FactorOfGroups:
 
     def gradient(self, at: At, effects: list[np.ndarray], eps: np.ndarray) -> np.ndarray:
         """Of ``E(theta, eps)`` in this factor's ``theta``."""
-        f, kappa, point = self.f, self.kappa(effects), self._point(at, effects, eps)
+        f, kappa = self.f, self.kappa(effects)
+        point = self._point(at, effects, kappa, eps)
         common, by_effects = self.model.grouped.slopes(point)
         v, slope = point.effects[f], by_effects[f]
         pulled = (slope + v @ precision_at(self.one, at.scales[f])[0]) * self._free
@@ -238,7 +239,7 @@ class FactorOfGroups:
 
     def hessian(self, at: At, effects: list[np.ndarray], eps: np.ndarray) -> np.ndarray:
         """Of ``E(theta, eps)`` in this factor's ``theta``; by differences where lambda takes part."""
-        sums = self.model.grouped.sums(self._point(at, effects, eps))
+        sums = self.model.grouped.sums(self._point(at, effects, self.kappa(effects), eps))
         p, m, of, along = self.model.p, len(at.scales[self.f]), sums.factors[self.f], self._along(at)
         found = np.zeros((p + m, p + m))
         mixed = np.einsum("gaj,gak->jk", of.cross * self._free[:, :, None], along)

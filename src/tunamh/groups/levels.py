@@ -148,11 +148,11 @@ class LeveledRegression(ResultsOfRegression, MixedModel):
             kept=np.flatnonzero(kept),
             user_family=target.user_family,
             search_start=Point(mode[kept], effects),
+            learned=None,  # levels are few
         )
 
     factor_columns: list[list[int]]
     kept: np.ndarray
-    learned = None
 
     def to_user(self, points: np.ndarray) -> np.ndarray:
         theta = np.empty((*points.shape[:-1], self.regression.dim))

@@ -6,7 +6,9 @@ import numpy as np
 
 from .covariance import precision_of
 from .grouping import Grouping
-from .sums import DataSums, OfFactor, lifted
+from .sums import DataSums, OfFactor
+
+_MOST_FALL = 4.0  # of a group's energy, by its quadratic
 
 
 def precision_at(one: Grouping, scales: np.ndarray) -> tuple[np.ndarray, float]:
@@ -40,9 +42,22 @@ def log_determinants(P: np.ndarray) -> np.ndarray:
     return np.log(P[:, 0, 0]) if P.shape[1:] == (1, 1) else np.linalg.slogdet(P)[1]
 
 
+def _lifted(of: OfFactor) -> OfFactor:
+    """With so much more curvature along the gradient that no group's quadratic falls by more than a few units.
+
+    Concave rows have a gradient and no curvature: what they say of effects under a wide prior would fall for ever.
+    """
+    H, g = of.curvature, of.gradient
+    tiny = 1e-12 * (np.einsum("gaa->g", H) + np.square(g).sum(axis=1) + 1e-300)
+    with np.errstate(over="ignore", invalid="ignore"):
+        step = solved(H + tiny[:, None, None] * np.eye(H.shape[1]), g[:, :, None])[:, :, 0]
+        steep = ~(0.5 * np.einsum("ga,ga->g", g, step) <= _MOST_FALL)
+    return of._replace(curvature=H + (0.5 / _MOST_FALL) * steep[:, None, None] * g[:, :, None] * g[:, None, :])
+
+
 def convex_factors(sums: DataSums) -> list[OfFactor]:
     """Of the rows' convex parts, lifted so that no group's quadratic falls by more than a few units."""
-    return sums.factors if sums.convex is None else [lifted(one) for one in sums.convex[1]]
+    return sums.factors if sums.convex is None else [_lifted(one) for one in sums.convex[1]]
 
 
 def all_convex(sums: DataSums) -> DataSums:

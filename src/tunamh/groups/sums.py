@@ -77,22 +77,6 @@ class DataSums(NamedTuple):
     convex: tuple[np.ndarray, list[OfFactor]] | None
 
 
-_MOST_FALL = 4.0  # of a group's energy, by its quadratic
-
-
-def lifted(of: OfFactor) -> OfFactor:
-    """With so much more curvature along the gradient that no group's quadratic falls by more than a few units.
-
-    Concave rows have a gradient and no curvature: what they say of effects under a wide prior would fall for ever.
-    """
-    H, g = of.curvature, of.gradient
-    tiny = 1e-12 * (np.einsum("gaa->g", H) + np.square(g).sum(axis=1) + 1e-300)
-    with np.errstate(over="ignore", invalid="ignore"):
-        solved = np.linalg.solve(H + tiny[:, None, None] * np.eye(H.shape[1]), g[:, :, None])[:, :, 0]
-        steep = ~(0.5 * np.einsum("ga,ga->g", g, solved) <= _MOST_FALL)
-    return of._replace(curvature=H + (0.5 / _MOST_FALL) * steep[:, None, None] * g[:, :, None] * g[:, None, :])
-
-
 class GroupedRows:
     """The rows of a regression, and the groups that each of them belongs to."""
 

@@ -124,9 +124,10 @@ def _sweep(rng, place, model, stream, own, work, statistics):
         _slope_given_others(f, common, moved, hyper, slope)
         times = 0 if alone else times_common(factor, common)
         if alone:
+            b = np.empty(common.p)
             for j in range(common.p):
-                slope[j] = state[j] - common.centre[j]
-            fill_given(factor, kappa, slope, given)
+                b[j] = state[j] - common.centre[j]
+            fill_given(factor, kappa, b, given)  # which (A) else does
         turn = FactorTurn(factor, common, model, work, state, there, kappa, slope, given, away, full, rho, parts)
         address = address_of(turn)
         for _ in range(times):

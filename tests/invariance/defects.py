@@ -60,8 +60,8 @@ DEFECTS: dict[str, Defect] = {
     ),
     "means of nested groups without those of the outer ones": Defect(
         "groups/move_means.py",
-        "        weight[m], push[m] = own[c, c], 0.0",
-        "        weight[m], push[m] = 0.3 * own[c, c], 0.0",
+        "        weight[m], push[m] = outer[m] * own[c, c], 0.0",
+        "        weight[m], push[m] = 0.3 * outer[m] * own[c, c], 0.0",
         "nested | logistic | move that no row sees",
     ),
     "a common parameter against groups without its prior": Defect(
@@ -75,6 +75,12 @@ DEFECTS: dict[str, Defect] = {
         "    there[k] += width * math.exp(_NARROWEST + (_WIDEST - _NARROWEST) * rng.random()) * rng.standard_normal()",
         "    there[k] += width * math.exp(_NARROWEST + (_WIDEST - _NARROWEST) * rng.random()) * rng.random()",
         "groups | zero-inflated | common move",
+    ),
+    "weights of Student-t effects by another shape": Defect(
+        "groups/kernel_common.py",
+        "        drawn = 2.0 * rng.standard_gamma(0.5 * (factor.df + q))",
+        "        drawn = 2.0 * rng.standard_gamma(0.5 * (factor.df + 4.0 * q))",
+        "Student-t effects | logistic | groups' own move",
     ),
     "scales' move without the Jacobian of the logarithm": Defect(
         "groups/kernel_common.py",

@@ -16,7 +16,7 @@ from tunamh.compiled import NO_FAULT, Step, fixed, part, under_prior
 from tunamh.compiled.references import address_of, keep_until_here
 from tunamh.compiled.vector import copy_into
 from tunamh.groups.conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
-from tunamh.groups.kernel_common import FactorTurn
+from tunamh.groups.kernel_common import FactorTurn, draw_weights
 from tunamh.groups.layout import common_of, factor_of
 from tunamh.groups.learned_law import LearnedLaw
 from tunamh.groups.levels import LeveledRegression, may_have_groups
@@ -136,7 +136,9 @@ def _one_move(rng, place, model, stream, own, work, statistics):
             displaced_by_others(factor, lengths, away)
         slopes_given_others(factor, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
-        turn = FactorTurn(factor, common, model, work, state, there, kappa, slope, given, away, False, knobs[1], parts)
+        weights = np.empty(factor.groups)
+        draw_weights(rng, factor, common, state, weights)
+        turn = FactorTurn(factor, common, model, work, state, there, kappa, slope, given, away, False, knobs[1], parts, weights)
         address = address_of(turn)
         if knobs[2] == _COMMON:
             move = move_at(parts[MOVE_COMMON])(rng, address)

@@ -31,6 +31,7 @@ class Structure:
     """``factors``: codes, columns per group, whether the scale is known. ``levels``: a column of levels as groups."""
 
     factors: tuple[tuple[np.ndarray, int, bool], ...] = ()
+    df: float = 0.0  # of Student-t effects; 0: normal
     levels: bool = False
     beside: tuple[str, ...] = ()  # of weights, offset, temper
     prior: str = "normal"  # of PRIORS
@@ -79,6 +80,12 @@ PRIORS: dict[str, PriorOf] = {
 }
 
 
+def _to_student_t(z: np.ndarray, df: float) -> np.ndarray:
+    """What makes standard normals multivariate Student-t: their direction stays, ``|t|^2 / q ~ F(q, df)``."""
+    q, squares = z.shape[-1], np.square(z).sum(axis=-1, keepdims=True)
+    return np.sqrt(q * stats.f(q, df).isf(stats.chi2(q).sf(squares)) / squares)
+
+
 STRUCTURES = {
     "columns": Structure(),
     "weights, offset, temper": Structure(beside=("weights", "offset", "temper")),
@@ -93,6 +100,10 @@ STRUCTURES = {
     "groups, weights, offset": Structure(((CODES, 1, False),), beside=("weights", "offset")),
     "slopes": Structure(((CODES, 2, False),)),
     "slopes, known scales": Structure(((CODES, 2, True),)),
+    "Student-t effects": Structure(((CODES, 1, False),), df=3.0),
+    "Student-t effects, known scale": Structure(((CODES, 1, True),), df=3.0),
+    "Student-t slopes": Structure(((CODES, 2, False),), df=3.0),
+    "nested Student-t effects": Structure(((NESTED, 1, False), (CODES, 1, False)), df=3.0),
     "crossed": Structure(((CODES, 1, False), (OTHERS, 1, False))),
     "nested": Structure(((NESTED, 1, False), (CODES, 1, False))),
 }
@@ -152,7 +163,8 @@ class Problem:
         for k, (codes, q, known) in enumerate(self.structure.factors):
             scale: Any = KNOWN if known else GROUP_SCALE
             Z = None if q == 1 else np.column_stack([np.ones(N_ROWS), COLUMN])
-            groups.append(GroupEffects(codes, Z, name=f"f{k}", scale=[scale] * q if q > 1 else scale))
+            law = priors.StudentT(df=self.structure.df) if self.structure.df else None
+            groups.append(GroupEffects(codes, Z, name=f"f{k}", scale=[scale] * q if q > 1 else scale, law=law))
         return tunamh.MixedModel(self.X, self.y, family.family, groups, prior=prior, **more)
 
     @property
@@ -180,6 +192,8 @@ class Problem:
         at = pair = 0
         for (_, q, known), z in zip(self.structure.factors, effects, strict=True):
             v = z.reshape(len(xi), -1, q).copy()
+            if self.structure.df:
+                v *= _to_student_t(v, self.structure.df)
             if known:
                 v *= KNOWN
             else:

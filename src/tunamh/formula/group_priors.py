@@ -1,5 +1,5 @@
 """Priors of group effects, found by the name of their term: ``(1 | g)``, ``(1 + x || g)``, ``g`` for their scales,
-``correlation (1 + x | g)`` for their correlations.
+``correlation (1 + x | g)`` for their correlations, ``law (1 | g)`` for a Student-t law of the effects.
 """
 
 from __future__ import annotations
@@ -49,25 +49,32 @@ CORRELATION = "correlation "
 """How a name begins that stands for the correlations of a term's effects."""
 
 
+LAW = "law "
+"""How a name begins that stands for the law of a term's effects."""
+
+
 class GroupPriors(NamedTuple):
-    """Priors of scales, and ``eta`` of the LKJ prior of correlations, by the factor's name."""
+    """Priors of scales, ``eta`` of the LKJ prior of correlations, and laws of effects, by the factor's name."""
 
     scales: dict[str, Any]
     correlations: dict[str, float]
+    laws: dict[str, Any]
 
 
 def split_groups(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, GroupPriors]:
     """Priors of coefficients, and those of group effects."""
     if not isinstance(prior, Mapping):
-        return prior, GroupPriors({}, {})
+        return prior, GroupPriors({}, {}, {})
     by_key = {_key(one.by, one.columns.terms): one.name for one in groups}
     by_name = {one.name.replace(" ", ""): one.name for one in groups}
     coefficients: dict[Any, Any] = {}
     scales: dict[str, Any] = {}
     correlations: dict[str, float] = {}
+    laws: dict[str, Any] = {}
     for name, given in prior.items():
         of_correlations = str(name).startswith(CORRELATION) and "|" in str(name)
-        text = str(name).removeprefix(CORRELATION) if of_correlations else str(name)
+        of_laws = str(name).startswith(LAW) and "|" in str(name)
+        text = str(name).removeprefix(CORRELATION if of_correlations else LAW if of_laws else "")
         called = by_name.get(text.replace(" ", "").removeprefix("(").removesuffix(")"))
         if "|" not in text:
             if called is not None and isinstance(given, PositivePrior):
@@ -85,9 +92,11 @@ def split_groups(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, GroupPri
             )
         if of_correlations:
             correlations |= dict.fromkeys(found, _eta(str(name), given, found, groups))  # type: ignore[arg-type]
+        elif of_laws:
+            laws |= dict.fromkeys(found, given)  # type: ignore[arg-type]
         else:
             scales |= dict.fromkeys(found, given)  # type: ignore[arg-type]
-    return coefficients, GroupPriors(scales, correlations)
+    return coefficients, GroupPriors(scales, correlations, laws)
 
 
 def _eta(name: str, given: Any, found: Sequence[str | None], groups: Sequence[GroupSide]) -> float:

@@ -195,7 +195,7 @@ def _effects(one: GroupSide, values: Values, priors: GroupPriors) -> GroupEffect
     if side.names != ["Intercept"]:
         columns = Frame(dict(zip(side.names, side.columns(values).dense().T, strict=True)), values.n_rows)
     scale, correlation = priors.scales.get(one.name), priors.correlations.get(one.name, 1.0)
-    return GroupEffects(one.labels(values), columns, one.name, scale, correlation)
+    return GroupEffects(one.labels(values), columns, one.name, scale, correlation, priors.laws.get(one.name))
 
 
 def _why(named: list[str]) -> str:

@@ -130,14 +130,14 @@ def fill_cubics(factor, given, state, c_of_cells, cubics):
 
 
 @helper
-def place(factor, g, k, Q, C, mean):
-    """Fill ``C`` and ``mean`` of group ``g``, whose slopes are ``k[:, g]``."""
+def place(factor, g, k, weight, Q, C, mean):
+    """Fill ``C`` and ``mean`` of group ``g``, whose slopes are ``k[:, g]`` and whose prior precision is ``weight Q``."""
     q, H, mode = factor.n_effects, factor.convex[g], factor.mode[g]
     for a in range(q):
         mean[a] = -k[a, g]
         for c in range(q):
             mean[a] += H[a, c] * mode[c]
-            C[a, c] = H[a, c] + Q[a, c]
+            C[a, c] = H[a, c] + weight * Q[a, c]
     cholesky(C, q)
     solve(C, q, mean)
 
@@ -161,20 +161,20 @@ def bent_beside(factor, g, v):
 
 
 @helper
-def closed_energy(factor, g, Q, k, v):
-    """``k.d + d'Hd / 2 + v'Qv / 2``."""
+def closed_energy(factor, g, weight, Q, k, v):
+    """``k.d + d'Hd / 2 + v'Qv / 2``, with ``weight Q`` for ``Q``."""
     q, H, mode = factor.n_effects, factor.curvature[g], factor.mode[g]
     energy = 0.0
     for a in range(q):
         d = v[a] - mode[a]
         energy += k[a, g] * d
         for c in range(q):
-            energy += 0.5 * (d * H[a, c] * (v[c] - mode[c]) + v[a] * Q[a, c] * v[c])
+            energy += 0.5 * (d * H[a, c] * (v[c] - mode[c]) + weight * v[a] * Q[a, c] * v[c])
     return energy
 
 
 @helper(inline=True)
-def _log_volume(C, q):
+def log_volume(C, q):
     total = 0.0
     for a in range(q):
         total += math.log(C[a, a])
@@ -182,48 +182,48 @@ def _log_volume(C, q):
 
 
 @helper
-def stand(factor, Q, k, state, eps):
+def stand(factor, weights, Q, k, state, eps):
     """Fill ``eps``; returns what is known in closed form of all groups."""
-    if factor.n_effects == 1:
+    if factor.n_effects == 1 and factor.df == 0.0:
         return stand_single(factor, Q[0, 0], k[0], state, eps[0])
-    return stand_several(factor, Q, k, state, eps)
+    return stand_several(factor, weights, Q, k, state, eps)
 
 
 @helper
-def stand_several(factor, Q, k, state, eps):
+def stand_several(factor, weights, Q, k, state, eps):
     """`stand` for any number of effects; of one, `stand_single` says the same, faster (tests hold them together)."""
     q = factor.n_effects
     C, mean, energy, free = np.empty((q, q)), np.empty(q), 0.0, factor.free
     for g in range(factor.groups):
         if free[g] > 0.0:
             v = own_effects(factor, state, g)
-            place(factor, g, k, Q, C, mean)
-            energy += closed_energy(factor, g, Q, k, v) + _log_volume(C, q)
+            place(factor, g, k, weights[g], Q, C, mean)
+            energy += closed_energy(factor, g, weights[g], Q, k, v) + log_volume(C, q)
             standardised(C, q, v, mean, eps, g)
     return energy
 
 
 @helper
-def follow(factor, Q, k, eps, there):
+def follow(factor, weights, Q, k, eps, there):
     """Fill the effects at ``there`` from ``eps``; returns what is known in closed form of all groups."""
-    if factor.n_effects == 1:
+    if factor.n_effects == 1 and factor.df == 0.0:
         return follow_single(factor, Q[0, 0], k[0], eps[0], there)
-    return follow_several(factor, Q, k, eps, there)
+    return follow_several(factor, weights, Q, k, eps, there)
 
 
 @helper
-def follow_several(factor, Q, k, eps, there):
+def follow_several(factor, weights, Q, k, eps, there):
     """`follow` for any number of effects, as `stand_several`."""
     q = factor.n_effects
     C, mean, own, energy, free = np.empty((q, q)), np.empty(q), np.empty(q), 0.0, factor.free
     for g in range(factor.groups):
         if free[g] > 0.0:
             v = own_effects(factor, there, g)
-            place(factor, g, k, Q, C, mean)
+            place(factor, g, k, weights[g], Q, C, mean)
             for a in range(q):
                 own[a] = eps[a, g]
             unstandardised(C, q, own, mean, v)
-            energy += closed_energy(factor, g, Q, k, v) + _log_volume(C, q)
+            energy += closed_energy(factor, g, weights[g], Q, k, v) + log_volume(C, q)
     return energy
 
 

@@ -120,7 +120,8 @@ def factor_record(
     variants = [precision_at(one, s) for s in at]
     of, convex = centre.sums.factors[f], convex_factors(centre.sums)[f]
     levels = [
-        0.5 * (logdet * one.free + np.linalg.slogdet(convex.curvature + Q)[1])[one.free].sum() for Q, logdet in variants
+        0.5 * (logdet * one.free + (np.linalg.slogdet(convex.curvature + Q)[1] if one.df == 0 else 0.0))[one.free].sum()
+        for Q, logdet in variants  # of Student-t effects a sweep adds the groups' volumes, which depend on weights
     ]
     prior_gradient = law.prior_gradient.copy()
     slopes = (np.array(levels[1::2]) - levels[2::2]) / (2 * STEP)
@@ -137,6 +138,7 @@ def factor_record(
         n_scales=one.scales,
         free_groups=one.free.sum(),
         correlation=one.correlation,
+        df=one.df,
         known=known,
         learned=learned is not None,
         cell_start=cells.begins,

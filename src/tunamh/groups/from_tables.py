@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from .._arguments import shown
@@ -31,9 +32,7 @@ def from_tables(
     fits(tables, wanted, more=BYTES_OF_AN_EFFECT * effects, needed_by="group effects")
     table = load_columns(tables, wanted)
     found = [
-        GroupEffects(
-            table.columns[name], table.select(each) if each else None, one.name or name, one.scale, one.correlation
-        )
+        replace(one, codes=table.columns[name], X=table.select(each) if each else None, name=one.name or name)
         for one, name, each in zip(given, codes, columns, strict=True)
     ]
     return *named.at_hand(table), found

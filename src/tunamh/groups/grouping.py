@@ -12,6 +12,7 @@ from .._arguments import moderate_number, settle, shown
 from ..priors.half_normal import HalfNormal
 from ..priors.laws import Laws
 from ..priors.positive import PositivePrior, refuse_flat
+from ..priors.student_t import StudentT
 from ..tables.frames import column_names, name_of
 from ..tables.levels import every_level
 from ..tables.matrices import as_matrix, one_column
@@ -24,8 +25,8 @@ _UNCENTRED = 10.0  # standard deviations of a column from zero
 class GroupEffects:
     """Group effects: random intercepts ``v_g``, or random slopes ``z_i.v_g``.
 
-    The effects are normal, ``v_g ~ N(0, Sigma)``, with unknown scales. With several columns they also have unknown
-    correlations.
+    The effects are normal, ``v_g ~ N(0, Sigma)``, with unknown scales, or Student-t (``law=``). With several columns
+    they also have unknown correlations.
 
     Parameters
     ----------
@@ -43,6 +44,10 @@ class GroupEffects:
         real responses and log times. For slopes it is divided by the standard deviation of the column.
     correlation : float
         ``eta`` of the LKJ prior of the correlations. With 1 the prior is uniform over correlation matrices.
+    law : tunamh.priors.StudentT, optional
+        ``priors.StudentT(df=4)``: effects have a Student-t law with these degrees of freedom, so that a few groups may
+        lie far from the others. The effects of one group together have a multivariate Student-t law. ``scale`` is then
+        the scale of this law; the standard deviation is ``scale * sqrt(df / (df - 2))``. Default: normal effects.
     """
 
     codes: Any
@@ -50,8 +55,10 @@ class GroupEffects:
     name: str | None = None
     scale: Any = None
     correlation: float = 1.0
+    law: Any = None
 
     def __post_init__(self) -> None:
+        df_of(self.law)
         settle(self, correlation=moderate_number("correlation", self.correlation, 0.1, 1e6))
         if self.codes is None or isinstance(self.codes, bytes | dict):
             raise _no_column(self.codes)
@@ -72,6 +79,7 @@ class Grouping:
     """One factor, read: codes 0 to G - 1, the levels' names, the columns of effects, and the scales' priors.
 
     ``known`` is the precision of the effects where it is known, else None. ``pinned`` levels have no effects.
+    ``df``: degrees of freedom of Student-t effects, 0 of normal ones.
     """
 
     name: str
@@ -83,6 +91,7 @@ class Grouping:
     correlation: float
     known: np.ndarray | None = None
     pinned: np.ndarray | None = None
+    df: float = 0.0
 
     @property
     def q(self) -> int:
@@ -119,6 +128,23 @@ def read_groups(given: Any, n_rows: int, unit: float = 1.0) -> list[Grouping]:
     return found
 
 
+def df_of(law: Any) -> float:
+    """The degrees of freedom of effects; 0 of normal ones."""
+    if law is None:
+        return 0.0
+    if not isinstance(law, StudentT):
+        raise TypeError(
+            "law must be tunamh.priors.StudentT(df=4), with any degrees of freedom, or None for normal effects, got "
+            f"{shown(law)}."
+        )
+    if np.ndim(law.df) or np.any(np.asarray(law.mean) != 0) or np.any(np.asarray(law.scale) != 1):
+        raise ValueError(
+            "the law of group effects has one number of degrees of freedom, mean 0 and an unknown scale: say "
+            "law=priors.StudentT(df=4), and give the scale's prior, or a known scale, as scale=."
+        )
+    return moderate_number("df of the law of group effects", law.df, 0.5, 1e6)
+
+
 def _no_column(codes: Any) -> TypeError:
     return TypeError(
         f"the codes of a group must be a column, one entry per row, such as df['airport'], got {shown(codes)}."
@@ -142,13 +168,13 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
             raise ValueError(f"X of {name} has {Z[row, column]:g} in row {row}, column {named}; drop or fill it first.")
         label = name_of(effects.X)
         columns = column_names(effects.X) or ([label] if label else [str(j) for j in range(Z.shape[1])])
-    q = Z.shape[1]
+    q, df = Z.shape[1], df_of(effects.law)
     given = list(effects.scale) if isinstance(effects.scale, list | tuple) else [effects.scale] * q
     if len(given) != q:
         raise ValueError(f"scale of {name} has {len(given)} priors, but there are {q} columns of effects.")
     if all(isinstance(one, int | float) for one in given):
         sizes = np.array([moderate_number(f"scale of {name}", one) for one in given])
-        return Grouping(str(name), codes, levels, Z, columns, None, effects.correlation, np.diag(sizes**-2.0))
+        return Grouping(str(name), codes, levels, Z, columns, None, effects.correlation, np.diag(sizes**-2.0), df=df)
     if any(isinstance(one, int | float) for one in given):
         raise TypeError(f"scale of {name} mixes numbers and priors: give one kind for all columns.")
     _warn_of_uncentred(str(name), Z, columns)
@@ -158,7 +184,7 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
         for one, size in zip(given, sizes, strict=True)
     ]
     joined = Laws(*(np.concatenate(parts) for parts in zip(*laws, strict=True)))
-    return Grouping(str(name), codes, levels, Z, columns, joined, effects.correlation)
+    return Grouping(str(name), codes, levels, Z, columns, joined, effects.correlation, df=df)
 
 
 def _codes(values: Any, name: str, n_rows: int) -> tuple[np.ndarray, list[str]]:

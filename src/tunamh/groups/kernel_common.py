@@ -37,6 +37,7 @@ class FactorTurn(NamedTuple):
     full: Any  # whether all rows are read
     rho: Any  # how much of the state proposals of (A) keep
     parts: Any  # addresses of the parts of a sweep (`.roles`)
+    weights: Any  # (G): every group's effects are N(0, Sigma / weight); 1 where effects are normal
 
 
 class Move(NamedTuple):
@@ -79,8 +80,31 @@ def log_prior_of_scales(factor, state, tau):
 
 
 @helper
+def squared_length(factor, state, g, Q):
+    """``v_g'Q v_g``."""
+    q, total = factor.n_effects, 0.0
+    v = window(effects_of(factor, state), g * q, q)
+    for a in range(q):
+        for c in range(q):
+            total += v[a] * Q[a, c] * v[c]
+    return total
+
+
+@helper
+def log_student_t(factor, state, Q):
+    """``-(df + q) / 2 sum_g log(1 + v_g'Q v_g / df)``: the weights integrated out, without ``log det Q``."""
+    total = 0.0
+    for g in range(factor.groups):
+        total -= math.log1p(squared_length(factor, state, g, Q) / factor.df)
+    return 0.5 * (factor.df + factor.n_effects) * total
+
+
+@helper
 def _log_prior_of_effects(factor, state, tau):
-    """Of known scales: ``N(0, tau^2 Sigma)``, without its constant."""
+    """Of known scales: ``N(0, tau^2 Sigma)``, or Student-t, without its constant."""
+    if factor.df > 0.0:
+        own = factor.precision / (tau * tau)
+        return log_student_t(factor, state, own) - factor.free_groups * factor.n_effects * math.log(tau)
     q, total = factor.n_effects, 0.0
     Q, effects = factor.precision, effects_of(factor, state)
     for g in range(factor.groups):
@@ -124,6 +148,25 @@ def precision(factor, common, state, root, Q):
                 Q[a, c] = known[a, c] / (tau * tau)
         return 2.0 * factor.n_effects * math.log(tau)
     return fill_precision(state, factor.scales_at, factor.n_effects, root, Q)
+
+
+@helper
+def draw_weights(rng, factor, common, state, weights):
+    """``w_g ~ Gamma((df + q) / 2, rate (df + v_g'Q v_g) / 2)`` given effects and scales; 1 where effects are normal.
+
+    A Student-t law is ``v_g ~ N(0, Sigma / w_g)`` with ``w_g ~ Gamma(df / 2, rate df / 2)``. Weights are drawn anew
+    before they are used, and are no part of the state.
+    """
+    if not factor.df > 0.0:
+        for g in range(factor.groups):
+            weights[g] = 1.0
+        return
+    q = factor.n_effects
+    Q = np.empty((q, q))
+    precision(factor, common, state, np.empty((q, q)), Q)
+    for g in range(factor.groups):
+        drawn = 2.0 * rng.standard_gamma(0.5 * (factor.df + q))
+        weights[g] = max(drawn / (factor.df + squared_length(factor, state, g, Q)), 1e-300)
 
 
 @helper

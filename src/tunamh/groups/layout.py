@@ -60,6 +60,7 @@ FACTOR = Layout(
     table_size=WHOLE,
     free_groups=NUMBER,
     correlation=NUMBER,
+    df=NUMBER,  # degrees of freedom of Student-t effects; 0 where effects are normal
     known=FLAG,  # the covariance
     learned=FLAG,  # the law of (b, lambda) is that of `.learned_law`, which does not follow eps
     # cells: rows of a group of like displacement

@@ -284,7 +284,8 @@ class MixedModel(GroupedParameters):
         return f"common parameters and scales together, then each group by itself: {groups}"
 
     def laplace_gaussian(self) -> tuple[LaplaceGaussian | None, Any]:
-        return law_of_shared(self), SharedParameters(self)
+        law = None if any(one.df for one in self.groupings) else law_of_shared(self)  # that of normal effects
+        return law, SharedParameters(self)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """Draw a random initial state, more spread out than the posterior.

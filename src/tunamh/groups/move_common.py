@@ -149,7 +149,7 @@ def _propose_given_scales(rng, turn, Q):
     for g in range(factor.groups):
         if free[g] == 0.0:
             continue
-        place(factor, g, turn.kappa, Q, C, mean)
+        place(factor, g, turn.kappa, turn.weights[g], Q, C, mean)
         for j in range(p):
             for a in range(q):
                 h = cross[a, j, g]
@@ -251,7 +251,7 @@ def move_common(rng, address):
         b[j] = state[j] - common.centre[j]
     fill_given(factor, turn.kappa, b, given)
     logdet = precision(factor, common, state, root, Q)
-    closed = stand(factor, Q, given.slopes, state, eps)
+    closed = stand(factor, turn.weights, Q, given.slopes, state, eps)
     prior = closed_prior(turn, state)
     fall = _energy_at(turn, state, given, closed, logdet, here_of) - prior
     if not math.isfinite(fall):
@@ -271,7 +271,7 @@ def move_common(rng, address):
         b_there[j] = there[j] - common.centre[j]
     fill_given(factor, turn.kappa, b_there, after)
     logdet = precision(factor, common, there, root, Q)
-    closed = follow(factor, Q, after.slopes, eps, there)
+    closed = follow(factor, turn.weights, Q, after.slopes, eps, there)
     rise = _energy_at(turn, there, after, closed, logdet, there_of) - prior
     if not math.isfinite(rise):
         copy_into(there, state)

@@ -39,7 +39,7 @@ def _propose_several(rng, turn, Q, walk, of_groups):
         if not of_groups.moving[g]:
             continue
         here, there = own_effects(factor, turn.state, g), own_effects(factor, turn.there, g)
-        place(factor, g, k, Q, C, mean)
+        place(factor, g, k, turn.weights[g], Q, C, mean)
         standardised(C, q, here, mean, eps, 0)
         for a in range(q):
             drawn[a] = rng.standard_normal()
@@ -97,7 +97,7 @@ def move_effects(rng, address):
         moving[g] = free[g] > 0.0
     while left > 0.0:
         walk = Walk(rng.random(), math.exp(rng.random() - 0.7))
-        if q == 1:
+        if q == 1 and factor.df == 0.0:
             propose_single(rng, turn, Q[0, 0], walk, of_groups)
         else:
             _propose_several(rng, turn, Q, walk, of_groups)

@@ -12,9 +12,21 @@ from ..compiled.triangular import back, cholesky, solve
 from ..compiled.vector import copy_into
 from ..compiled.windows import window
 from .conditionals import own_effects
-from .kernel_common import log_prior_of_scales, precision, tau_of
+from .kernel_common import draw_weights, log_prior_of_scales, precision, tau_of
 from .layout import factor_of
 from .roles import MoveScales, turn_at
+
+
+@helper
+def _weighted_gram(columns, weights):
+    """``sum_g weight w w'``."""
+    r = columns.shape[0]
+    gram = np.zeros((r, r))
+    for i in range(r):
+        for j in range(r):
+            for g in range(weights.size):
+                gram[i, j] += weights[g] * columns[i, g] * columns[j, g]
+    return gram
 
 
 @helper
@@ -27,7 +39,11 @@ def _move_against_common(rng, turn, Q):
     factor, common, model, state, there = turn.factor, turn.common, turn.model, turn.state, turn.there
     q, r = factor.n_effects, factor.n_between
     columns, effects, weights = factor.between, factor.between_effects, factor.between_weights
-    gram, slope, bend = factor.between_gram, factor.between_slope, factor.between_hessian
+    if factor.df > 0.0:
+        gram = _weighted_gram(weights, turn.weights)
+    else:
+        gram = factor.between_gram
+    slope, bend = factor.between_slope, factor.between_hessian
     S, middle, own, delta = np.empty((r, r)), np.empty(r), np.empty(r), np.empty(r)
     for i in range(r):
         own[i] = slope[i]  # of the prior's quadratic, at the state
@@ -41,7 +57,7 @@ def _move_against_common(rng, turn, Q):
             v, push = own_effects(factor, state, g), 0.0
             for a in range(q):
                 push += line[a] * v[a]
-            middle[i] -= w[g] * push
+            middle[i] -= turn.weights[g] * w[g] * push
     cholesky(S, r)
     for i in range(r):
         if not S[i, i] > 0.0:
@@ -72,11 +88,11 @@ def _move_against_common(rng, turn, Q):
 
 
 @helper
-def _log_law_of_sums(turn, other, sums):
+def _log_law_of_sums(turn, other, sums, outer):
     """``log p(lambda of both | u)``, ``u = v_l + v_g`` being kept and ``v_l`` integrated out, of single effects.
 
     ``u ~ N(0, 1/a + 1/c)`` with ``1/c`` shared by the groups of one ``l``; ``sums`` has their number and sum for every
-    ``l``, and at its end the sum of all squares.
+    ``l``, and at its end the sum of all squares, all of them weighted. ``outer`` are the weights of every ``l``.
     """
     factor, common, state = turn.factor, turn.common, turn.state
     tau, one, root = tau_of(state, common), np.empty((1, 1)), np.empty((1, 1))
@@ -91,33 +107,33 @@ def _log_law_of_sums(turn, other, sums):
     c = one[0, 0]
     total += 0.5 * (factor.groups * math.log(a) + other.groups * math.log(c)) - 0.5 * a * sums[other.groups, 0]
     for m in range(other.groups):
-        weight = c + sums[m, 0] * a
+        weight = outer[m] * c + sums[m, 0] * a
         total += 0.5 * (a * a * sums[m, 1] * sums[m, 1] / weight - math.log(weight))
     return total if math.isfinite(total) else -np.inf
 
 
 @helper
-def _slice(rng, turn, other, sums, at, width):
+def _slice(rng, turn, other, sums, outer, at, width):
     """The log scale in place ``at`` of the state, by a slice sampler (Neal 2003, stepping out)."""
     state = turn.state
     here = state[at]
-    height = _log_law_of_sums(turn, other, sums)
+    height = _log_law_of_sums(turn, other, sums, outer)
     if not height > -np.inf:
         return  # beyond what numbers can say: it stays
     height += math.log(1.0 - rng.random())
     low = here - width * rng.random()
     high = low + width
     state[at] = low
-    while _log_law_of_sums(turn, other, sums) > height:
+    while _log_law_of_sums(turn, other, sums, outer) > height:
         low -= width
         state[at] = low
     state[at] = high
-    while _log_law_of_sums(turn, other, sums) > height:
+    while _log_law_of_sums(turn, other, sums, outer) > height:
         high += width
         state[at] = high
     while True:
         state[at] = low + (high - low) * rng.random()
-        if _log_law_of_sums(turn, other, sums) >= height:
+        if _log_law_of_sums(turn, other, sums, outer) >= height:
             return
         if state[at] < here:
             low = state[at]
@@ -126,20 +142,21 @@ def _slice(rng, turn, other, sums, at, width):
 
 
 @helper
-def _move_scales_given_sums(rng, turn, other, parent):
+def _move_scales_given_sums(rng, turn, other, parent, outer):
     """Both log scales given ``u``, the effects of ``other`` integrated out; the draw of these comes next."""
     factor, state = turn.factor, turn.state
     sums = np.zeros((other.groups + 1, 2))
     for g in range(factor.groups):
         m = int(parent[g])
         u = own_effects(factor, state, g)[0] + own_effects(other, state, m)[0]
-        sums[m, 0] += 1.0
-        sums[m, 1] += u
-        sums[other.groups, 0] += u * u
+        w = turn.weights[g]
+        sums[m, 0] += w
+        sums[m, 1] += w * u
+        sums[other.groups, 0] += w * u * u
     if not other.known:
-        _slice(rng, turn, other, sums, other.scales_at, 2.0 / math.sqrt(other.free_groups))
+        _slice(rng, turn, other, sums, outer, other.scales_at, 2.0 / math.sqrt(other.free_groups))
     if not factor.known:
-        _slice(rng, turn, other, sums, factor.scales_at, 2.0 / math.sqrt(factor.free_groups))
+        _slice(rng, turn, other, sums, outer, factor.scales_at, 2.0 / math.sqrt(factor.free_groups))
 
 
 @helper
@@ -152,22 +169,24 @@ def _move_against_parents(rng, turn, k):
     other = factor_of(turn.model.data.hyper, int(factor.parent_factors[k]))
     a, c = int(factor.parent_effects[k, 0]), int(factor.parent_effects[k, 1])
     parent, q, r = factor.parents[k], factor.n_effects, other.n_effects
+    outer = np.empty(other.groups)
+    draw_weights(rng, other, common, state, outer)
     if q == 1 and r == 1:
-        _move_scales_given_sums(rng, turn, other, parent)
+        _move_scales_given_sums(rng, turn, other, parent, outer)
     Q, own = np.empty((q, q)), np.empty((r, r))
     precision(factor, common, state, np.empty((q, q)), Q)
     precision(other, common, state, np.empty((r, r)), own)
     weight, push = np.empty(other.groups), np.empty(other.groups)
     for m in range(other.groups):
         v = own_effects(other, state, m)
-        weight[m], push[m] = own[c, c], 0.0
+        weight[m], push[m] = outer[m] * own[c, c], 0.0
         for e in range(r):
-            push[m] -= own[c, e] * v[e]
+            push[m] -= outer[m] * own[c, e] * v[e]
     for g in range(factor.groups):
         v, m = own_effects(factor, state, g), int(parent[g])
-        weight[m] += Q[a, a]
+        weight[m] += turn.weights[g] * Q[a, a]
         for e in range(q):
-            push[m] += Q[a, e] * v[e]
+            push[m] += turn.weights[g] * Q[a, e] * v[e]
     for m in range(other.groups):
         push[m] = push[m] / weight[m] + rng.standard_normal() / math.sqrt(weight[m])
         own_effects(other, state, m)[c] += push[m]

@@ -9,20 +9,23 @@ import numpy as np
 from ..compiled import BAD_RATIO, NO_FAULT, helper, part
 from .conditionals import own_effects
 from .covariance import fill_precision
-from .kernel_common import log_prior_of_scales, tau_of
+from .kernel_common import log_prior_of_scales, log_student_t, tau_of
 from .one_effect import squares_single
 from .roles import MoveScales, turn_at
 
 
 @helper
 def _log_scales_given_effects(factor, state, squares, tau, root, Q):
-    """``log p(lambda | v)``: the groups' effects by the sum of ``v v'``."""
+    """``log p(lambda | v)``: normal effects by the sum of ``v v'``, Student-t ones without their weights."""
     q = factor.n_effects
     logdet = fill_precision(state, factor.scales_at, q, root, Q)
     total = -0.5 * factor.free_groups * logdet
-    for a in range(q):
-        for c in range(q):
-            total -= 0.5 * Q[a, c] * squares[a, c]
+    if factor.df > 0.0:
+        total += log_student_t(factor, state, Q)
+    else:
+        for a in range(q):
+            for c in range(q):
+                total -= 0.5 * Q[a, c] * squares[a, c]
     total += log_prior_of_scales(factor, state, tau)
     return total if math.isfinite(total) else -np.inf
 

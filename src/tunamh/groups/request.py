@@ -43,6 +43,8 @@ def refuse_flat_scales(base: GLM, groupings: list[Grouping]) -> None:
         if one.laws is None or not is_flat(one.laws):
             continue
         name = f"the scale of {one.name}"
+        if one.df:
+            refuse_flat(name, "it is taken for normal effects only")
         if len(groupings) > 1 or one.q > 1 or not base.family.squared:
             refuse_flat(name, "it is taken for one factor with one column of effects beside Gaussian errors only")
         free, form = without_prior(base.coefficient_prior), base.row_layout.form
@@ -103,5 +105,5 @@ def in_order(X: Any, listed: list[GroupEffects]) -> list[GroupEffects]:
     found = []
     for k, one in enumerate(listed):
         codes, Z = aligned(X, "X", **{f"the codes of groups[{k}]": one.codes, f"X of groups[{k}]": one.X})
-        found.append(GroupEffects(codes, Z, one.name, one.scale, one.correlation))
+        found.append(replace(one, codes=codes, X=Z))
     return found

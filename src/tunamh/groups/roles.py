@@ -22,7 +22,7 @@ _given = types.NamedTuple([_matrix, _matrix, _vector], Given)
 _turn = types.NamedTuple(
     [
         *(Record(FACTOR, KINDS.fixed), Record(COMMON, KINDS.fixed), KINDS.model, KINDS.work, _vector, _vector),
-        *(_matrix, _vector, _given, _vector, _flag, _real, KINDS.index),
+        *(_matrix, _vector, _given, _vector, _flag, _real, KINDS.index, _vector),
     ],
     FactorTurn,
 )

@@ -20,7 +20,7 @@ from ..compiled import helper
 from ..compiled.triangular import back, norm, solve
 from ..compiled.vector import copy_into
 from ..compiled.windows import window
-from .conditionals import closed_energy, place
+from .conditionals import closed_energy, log_volume, place
 from .one_effect import dot_over_groups, energy_single, push_single
 
 
@@ -55,8 +55,8 @@ def _add_single(factor, moved, kappa, eps, gradient, of_scales):
 
 
 @helper
-def _add_several(factor, moved, kappa, eps, gradient, of_scales):
-    """What groups of several effects add."""
+def _add_several(factor, moved, weights, kappa, eps, gradient, of_scales):
+    """What groups of several effects add; of Student-t effects also their volumes, which depend on the weights."""
     p, q, free = factor.p, factor.n_effects, factor.free
     C, mean, d = np.empty((q, q)), np.empty(q), np.empty(q)
     push, at_centre = np.empty(q), np.empty(q)
@@ -68,13 +68,15 @@ def _add_several(factor, moved, kappa, eps, gradient, of_scales):
         for v in range(-1, 2 * moved):
             side = v % 2
             Q = factor.centre_precision if v < 0 else factor.side_precisions[v // 2, side]
-            place(factor, g, kappa, Q, C, mean)
+            place(factor, g, kappa, weights[g], Q, C, mean)
             for a in range(q):
                 d[a] = eps[a, g]
             back(C, q, d)
             for a in range(q):
                 d[a] += mean[a]
-            energy = closed_energy(factor, g, Q, kappa, d)
+            energy = closed_energy(factor, g, weights[g], Q, kappa, d)
+            if factor.df > 0.0:
+                energy += log_volume(C, q)
             for a in range(q):
                 d[a] -= mode[a]
                 at_centre[a] = d[a]
@@ -90,7 +92,7 @@ def _add_several(factor, moved, kappa, eps, gradient, of_scales):
             for a in range(q):  # the closed energy's own slope in v, zero without eps where all rows are convex
                 push[a] += kappa[a, g]
                 for c in range(q):
-                    push[a] += true[a, c] * at_centre[c] + Q[a, c] * (at_centre[c] + mode[c])
+                    push[a] += true[a, c] * at_centre[c] + weights[g] * Q[a, c] * (at_centre[c] + mode[c])
             solve(C, q, push)
             for a in range(q):
                 for j in range(p):
@@ -112,10 +114,10 @@ def fill_shift(turn, eps, gradient, shift):
     for j in range(n):
         gradient[j] = prior[j] + (slope[j] if j < p else 0.0)
     of_scales = window(gradient, first, moved)
-    if factor.n_effects == 1:
+    if factor.n_effects == 1 and factor.df == 0.0:
         _add_single(factor, moved, kappa[0], eps[0], gradient, of_scales)
     else:
-        _add_several(factor, moved, kappa, eps, gradient, of_scales)
+        _add_several(factor, moved, turn.weights, kappa, eps, gradient, of_scales)
     for i in range(n):
         total = 0.0
         for j in range(i, n):
@@ -146,7 +148,7 @@ def fill_learned_shift(turn, shift):
         for g in range(factor.groups):
             if free[g] == 0.0:
                 continue
-            place(factor, g, kappa, Q, C, mean)
+            place(factor, g, kappa, 1.0, Q, C, mean)
             if v < 0:
                 for a in range(q):
                     away[a, g] = mean[a] - modes[g, a]

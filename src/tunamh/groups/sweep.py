@@ -23,7 +23,7 @@ from ..compiled.triangular import norm
 from ..compiled.vector import copy_into
 from ..compiled.windows import window
 from .conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
-from .kernel_common import FactorTurn, tau_of
+from .kernel_common import FactorTurn, draw_weights, tau_of
 from .layout import MEAN, SQUARES, SUMMARY, common_of, factor_of, summary_at
 from .move_common import move_common, propose_common, times_common
 from .move_effects import move_effects
@@ -128,7 +128,11 @@ def _sweep(rng, place, model, stream, own, work, statistics):
             for j in range(common.p):
                 b[j] = state[j] - common.centre[j]
             fill_given(factor, kappa, b, given)  # which (A) else does
-        turn = FactorTurn(factor, common, model, work, state, there, kappa, slope, given, away, full, rho, parts)
+        weights = np.empty(factor.groups)
+        draw_weights(rng, factor, common, state, weights)
+        turn = FactorTurn(
+            factor, common, model, work, state, there, kappa, slope, given, away, full, rho, parts, weights
+        )
         address = address_of(turn)
         for _ in range(times):
             first = move_at(parts[MOVE_COMMON])(rng, address)
@@ -150,6 +154,7 @@ def _sweep(rng, place, model, stream, own, work, statistics):
                 return fault
             copy_into(there, state)
         if not alone:
+            draw_weights(rng, factor, common, state, weights)
             fault = scales_at(parts[MOVE_MEANS])(rng, address)
             if fault != NO_FAULT:
                 return fault

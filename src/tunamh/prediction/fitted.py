@@ -43,6 +43,7 @@ class Groups:
     levels: tuple[str, ...]
     effects: np.ndarray | None
     covariance: np.ndarray
+    df: float = 0.0  # of Student-t effects, ``covariance`` being that of their normal part
 
 
 @dataclass(frozen=True)
@@ -224,7 +225,8 @@ class Fitted:
             parts = [_columns(self.draws(str(name)), piece) for name, piece in zip(names, pieces, strict=True)]
             effects = np.concatenate(parts, axis=1).transpose(0, 2, 1)
         columns = [str(column) for column in about["columns"]]
-        return Groups(side.name, columns, levels, effects, self._formula_covariance(pieces, group, about.get("known")))
+        covariance = self._formula_covariance(pieces, group, about.get("known"))
+        return Groups(side.name, columns, levels, effects, covariance, float(about.get("df", 0.0)))
 
     def _formula_covariance(self, pieces: list[Piece], group: str, known: Any) -> np.ndarray:
         q, n = sum(piece.size for piece in pieces), len(self.picked)
@@ -257,7 +259,8 @@ class Fitted:
             q = len(columns)
             mine = None if effects is None else effects[:, at : at + count * q].reshape(-1, count, q)
             levels = tuple(map(str, one.get("level_names", ())))
-            found.append(Groups(name, columns, levels, mine, self._covariance(name, columns, one.get("known"))))
+            covariance = self._covariance(name, columns, one.get("known"))
+            found.append(Groups(name, columns, levels, mine, covariance, float(one.get("df", 0.0))))
             at += count * q
         return found
 

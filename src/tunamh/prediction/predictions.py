@@ -155,6 +155,8 @@ class Predictor:
         if key not in self._unseen:
             root = np.linalg.cholesky(group.covariance + 1e-300 * np.eye(len(group.columns)))
             standard = self.rng.standard_normal((len(root), len(group.columns)))
+            if group.df:  # one weight for all effects of a group
+                standard /= np.sqrt(self.rng.gamma(0.5 * group.df, 2.0 / group.df, (len(root), 1)))
             self._unseen[key] = np.einsum("sab,sb->sa", root, standard)
         return self._unseen[key]
 

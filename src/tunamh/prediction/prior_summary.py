@@ -130,8 +130,10 @@ def _notes(base: GLM, groupings: list[Grouping]) -> list[str]:
     if base.recentred:
         found.append("In predictors=, the prior of an intercept is for a row whose columns have their means.")
     for one in groupings:
-        scale = "the standard deviation above"
+        scale, law = "the standard deviation above", "normal"
+        if one.df:
+            scale, law = "the scale above", f"Student-t with {one.df:.4g} degrees of freedom,"
         if one.known is not None:
-            scale = "the known standard deviation " + ", ".join(f"{size:.4g}" for size in np.diag(one.known) ** -0.5)
-        found.append(f"The effects of {one.name} ({one.groups:,} levels) are normal with mean 0 and {scale}.")
+            scale = f"the known {'scale' if one.df else 'standard deviation'} " + ", ".join(f"{size:.4g}" for size in np.diag(one.known) ** -0.5)
+        found.append(f"The effects of {one.name} ({one.groups:,} levels) are {law} with mean 0 and {scale}.")
     return found

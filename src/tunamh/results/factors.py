@@ -57,14 +57,20 @@ class Covariance:
     scales: np.ndarray
     correlations: dict[tuple[int, int], np.ndarray]
     squares: np.ndarray | None
+    df: np.ndarray | None = None  # of Student-t effects, column by column; inf of normal ones
+
+    @property
+    def has_variance(self) -> bool:
+        return self.df is None or bool((self.df > 2).all())
 
     def variance(self) -> np.ndarray | None:
         """``trace(Sigma E[z z'])``, (chain, draw): what the effects add to the variance of a row, on average."""
-        if self.squares is None:
+        if self.squares is None or not self.has_variance:
             return None
-        found = np.square(self.scales) @ np.diag(self.squares)
+        wider = np.ones(len(self.terms)) if self.df is None else 1 / (1 - 2 / self.df)  # df / (df - 2)
+        found = np.square(self.scales) @ (wider * np.diag(self.squares))
         for (i, j), related in self.correlations.items():
-            found = found + 2 * related * self.scales[..., i] * self.scales[..., j] * self.squares[i, j]
+            found = found + 2 * wider[i] * related * self.scales[..., i] * self.scales[..., j] * self.squares[i, j]
         return found
 
 
@@ -79,6 +85,7 @@ class _Block:
     known: list[float] | None
     squares: np.ndarray | None
     rows: np.ndarray | None
+    df: float = np.inf  # of Student-t effects
 
     @classmethod
     def from_json(cls, about: dict[str, Any]) -> _Block:
@@ -92,6 +99,7 @@ class _Block:
             None if known is None else [float(one) for one in known],
             None if squares is None else np.array(squares, np.float64).reshape(len(columns), len(columns)),
             None if rows is None else np.array(rows, np.int64).reshape(levels),
+            float(about.get("df", np.inf)),
         )
 
     @property
@@ -232,7 +240,9 @@ class GroupedResult:
         for k, values in zip(unknown, drawn, strict=True):
             scales[..., k] = values
         correlations = {(unknown[i], unknown[j]): values for (i, j), values in related.items()}
-        return Covariance(factor, [t for b in own for t in b.terms], scales, correlations, _joined_squares(own))
+        df = np.array([block.df for block in own for _ in block.columns])
+        terms = [t for b in own for t in b.terms]
+        return Covariance(factor, terms, scales, correlations, _joined_squares(own), None if np.isinf(df).all() else df)
 
     def _formula_scales(self, factor: str) -> tuple[list[np.ndarray], dict[Any, np.ndarray]]:
         """Draws of the unknown scales, column by column, and of the correlations, by the places of their columns."""

@@ -57,7 +57,8 @@ def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
         The columns are ``group``, ``term``, ``quantity``, ``mean``, ``sd`` and the ends of the interval, ``eti89_lb``
         and ``eti89_ub``. ``quantity`` is
 
-        - ``"sd"``: the standard deviation of the effects of a term. The group ``Residual`` has the standard deviation
+        - ``"sd"``: the standard deviation of the effects of a term; of Student-t effects the scale of their law (their
+          variance, by which shares are computed, is ``scale^2 df / (df - 2)``). The group ``Residual`` has the standard deviation
           of a row on the scale of the linear predictor: that of the errors; for labels and ordered classes that of the
           latent error (logit: ``pi / sqrt(3)``, probit: 1, cloglog: ``pi / sqrt(6)``); for responses with a log link
           that of their logarithm. For Poisson counts with mean ``m`` this is approximately ``sqrt(log(1 + 1/m))``, for
@@ -123,6 +124,8 @@ def notes_of(result: GroupedResult, quantities: list[Quantity]) -> list[str]:
         text = str(result.about["family"].get("text", "the family"))
         return [f"There are no shares of variance: the variance of a row of {text} is not known."]
     if not any(one.quantity == SHARE for one in quantities):
+        if not all(one.has_variance for one in result.covariances()):
+            return ["There are no shares of variance: Student-t effects of 2 or fewer degrees of freedom have none."]
         return ["There are no shares of variance: this result does not have the columns of its effects."]
     share = "share: of the variance of all groups and of a row (Residual), on the scale of the linear predictor (ICC)."
     if family.of_labels or family.of_classes:

@@ -68,6 +68,7 @@ def mixed_as_json(target: Any) -> dict[str, Any]:
             "known": None if one.known is None else [float(size) for size in np.diag(one.known) ** -0.5],
             "squares": _squares(one.Z * target.base.row_layout.unit),
             **({"rows": _rows_by_level(target, one)} if one.groups <= _MOST_LEVELS else {}),
+            **({"df": one.df} if one.df else {}),
             **({"level_names": list(map(str, one.levels))} if named else {}),
         }
         for one, factor in zip(target.groupings, factors, strict=True)

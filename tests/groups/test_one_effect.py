@@ -21,13 +21,17 @@ from tunamh.groups.one_effect import follow_single, stand_single
 @numba.njit
 def stand_both(hyper, Q, k, state, single, several):
     factor = factor_of(hyper, 0)
-    return stand_single(factor, Q[0, 0], k[0], state, single[0]), stand_several(factor, np.ones(factor.groups), Q, k, state, several)
+    return stand_single(factor, Q[0, 0], k[0], state, single[0]), stand_several(
+        factor, np.ones(factor.groups), Q, k, state, several
+    )
 
 
 @numba.njit
 def follow_both(hyper, Q, k, eps, single, several):
     factor = factor_of(hyper, 0)
-    return follow_single(factor, Q[0, 0], k[0], eps[0], single), follow_several(factor, np.ones(factor.groups), Q, k, eps, several)
+    return follow_single(factor, Q[0, 0], k[0], eps[0], single), follow_several(
+        factor, np.ones(factor.groups), Q, k, eps, several
+    )
 
 
 @cache

@@ -138,7 +138,9 @@ def _one_move(rng, place, model, stream, own, work, statistics):
         _slope_given_others(f, common, moved, hyper, slope)
         weights = np.empty(factor.groups)
         draw_weights(rng, factor, common, state, weights)
-        turn = FactorTurn(factor, common, model, work, state, there, kappa, slope, given, away, False, knobs[1], parts, weights)
+        turn = FactorTurn(
+            factor, common, model, work, state, there, kappa, slope, given, away, False, knobs[1], parts, weights
+        )
         address = address_of(turn)
         if knobs[2] == _COMMON:
             move = move_at(parts[MOVE_COMMON])(rng, address)

@@ -78,6 +78,8 @@ def short_form() -> list[tuple[str, str, str]]:
     every kernel of some families."""
     found = []
     for where, name in posteriors():
+        if STRUCTURES[where].df and name not in ("logistic", "Gaussian"):
+            continue
         if name in SOME:
             found.append((where, name, ""))
         elif where in EVERY_FAMILY:

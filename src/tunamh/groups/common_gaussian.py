@@ -44,7 +44,11 @@ def law_of(rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors) -> La
     if one.known is not None and m:
         hessian, gradient = _tied(hessian, gradient, priors.tau_at, priors.tau(centre.at.common))
     root, alone = _root(hessian, p), len(rows.groupings) == 1  # beside other factors the table would follow these
-    table = scale_law(marginal, scales, float(np.linalg.norm(root[p]))) if one.scales and alone and one.df == 0 else no_table(p)
+    table = (
+        scale_law(marginal, scales, float(np.linalg.norm(root[p])))
+        if one.scales and alone and one.df == 0
+        else no_table(p)
+    )
     return Law(root, gradient, marginal.common_hessian, table)
 
 

@@ -131,7 +131,7 @@ def fill_cubics(factor, given, state, c_of_cells, cubics):
 
 @helper
 def place(factor, g, k, weight, Q, C, mean):
-    """Fill ``C`` and ``mean`` of group ``g``, whose slopes are ``k[:, g]`` and whose prior precision is ``weight Q``."""
+    """Fill ``C`` and ``mean`` of group ``g``, with slopes ``k[:, g]`` and prior precision ``weight Q``."""
     q, H, mode = factor.n_effects, factor.convex[g], factor.mode[g]
     for a in range(q):
         mean[a] = -k[a, g]

@@ -134,6 +134,8 @@ def _notes(base: GLM, groupings: list[Grouping]) -> list[str]:
         if one.df:
             scale, law = "the scale above", f"Student-t with {one.df:.4g} degrees of freedom,"
         if one.known is not None:
-            scale = f"the known {'scale' if one.df else 'standard deviation'} " + ", ".join(f"{size:.4g}" for size in np.diag(one.known) ** -0.5)
+            scale = f"the known {'scale' if one.df else 'standard deviation'} " + ", ".join(
+                f"{size:.4g}" for size in np.diag(one.known) ** -0.5
+            )
         found.append(f"The effects of {one.name} ({one.groups:,} levels) are {law} with mean 0 and {scale}.")
     return found

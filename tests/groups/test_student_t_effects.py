@@ -1,0 +1,73 @@
+"""Student-t group effects: against quadrature, through a formula, in predictions and tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import tunamh
+from tunamh import GroupEffects, priors
+
+CODES = np.repeat(np.arange(4), 3)
+Y = np.repeat([0.1, -0.3, 0.2, 6.0], 3) + np.tile([-0.4, 0.0, 0.4], 4)
+TIMES = {"chains": 4, "draws": 3000, "rng": 1, "progressbar": False}
+
+
+def _model(df):
+    law = None if df is None else priors.StudentT(df=df)
+    groups = GroupEffects(CODES, scale=1.0, law=law)
+    return tunamh.MixedModel(np.ones((12, 1)), Y, tunamh.Gaussian(scale=1.0), groups, prior=tunamh.Normal(scale=2.0))
+
+
+def _means_by_quadrature(law):
+    """Of the intercept and the last effect: given the intercept, effects are independent."""
+    b, v = np.linspace(-8, 8, 801), np.linspace(-12, 12, 1201)
+    rows = Y.reshape(4, 3)
+    joint = stats.norm(scale=2.0).logpdf(b)
+    for one in rows:
+        fit = -0.5 * ((one[:, None, None] - b[:, None] - v) ** 2).sum(axis=0)
+        weight = np.exp(fit + law.logpdf(v))
+        joint = joint + np.log(weight.sum(axis=1))
+    last = (weight * v).sum(axis=1) / weight.sum(axis=1)
+    mass = np.exp(joint - joint.max())
+    return float(mass @ b / mass.sum()), float(mass @ last / mass.sum())
+
+
+@pytest.mark.parametrize("df", [None, 2.0])
+def test_means_are_those_of_quadrature(df):
+    found = tunamh.sample(_model(df), **TIMES)["posterior"]
+    theta, effect = found["theta"].values.ravel(), found["group_effect"].values[..., -1].ravel()
+    expected = _means_by_quadrature(stats.norm() if df is None else stats.t(df))
+    assert theta.mean() == pytest.approx(expected[0], abs=0.06)
+    assert effect.mean() == pytest.approx(expected[1], abs=0.06)
+
+
+def test_a_formula_names_the_law_and_new_groups_have_it():
+    table = pd.DataFrame({"y": Y, "g": [f"g{k}" for k in CODES]})
+    law = {"law (1 | g)": priors.StudentT(df=2.5), "(1 | g)": tunamh.HalfNormal(1.0)}
+    target = tunamh.regression("y ~ 1 + (1 | g)", table, prior=law)
+    assert [one.df for one in target.groupings] == [2.5]
+    found = tunamh.sample(target, **TIMES)
+    new = tunamh.predict(found, pd.DataFrame({"g": ["new"]}), new_levels="sample", rng=0)
+    assert new is not None
+    shares = tunamh.group_scales(found).query("quantity == 'share'")
+    assert 0.0 < float(shares["mean"].iloc[0]) < 1.0
+    assert "Student-t with 2.5" in " ".join(tunamh.prior_summary(target).attrs["notes"])
+
+
+def test_shares_need_a_variance():
+    found = tunamh.sample(_model(2.0), chains=1, draws=50, rng=1, progressbar=False)
+    table = tunamh.group_scales(found)
+    assert not (table["quantity"] == "share").any()
+    assert "degrees of freedom" in table.attrs["notes"][0]
+
+
+def test_other_laws_are_refused():
+    with pytest.raises(TypeError, match="StudentT"):
+        GroupEffects(CODES, law=tunamh.Normal(scale=1.0))
+    with pytest.raises(ValueError, match="scale="):
+        GroupEffects(CODES, law=priors.StudentT(df=4, scale=2.0))
+    with pytest.raises(tunamh.NotApplicable):
+        tunamh.laplace(_model(4.0))

@@ -50,7 +50,7 @@ def test_a_formula_names_the_law_and_new_groups_have_it():
     target = tunamh.regression("y ~ 1 + (1 | g)", table, prior=law)
     assert [one.df for one in target.groupings] == [2.5]
     found = tunamh.sample(target, **TIMES)
-    new = tunamh.predict(found, pd.DataFrame({"g": ["new"]}), new_levels="sample", rng=0)
+    new = tunamh.predict(found, pd.DataFrame({"g": ["new"]}), new_levels="draw", rng=0)
     assert new is not None
     shares = tunamh.group_scales(found).query("quantity == 'share'")
     assert 0.0 < float(shares["mean"].iloc[0]) < 1.0

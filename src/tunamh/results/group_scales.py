@@ -59,10 +59,11 @@ def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
 
         - ``"sd"``: the standard deviation of the effects of a term; of Student-t effects the scale of their law (their
           variance, by which shares are computed, is ``scale^2 df / (df - 2)``). The group ``Residual`` has the
-          standard deviation of a row on the scale of the linear predictor: that of the errors; for labels and ordered classes that of the
-          latent error (logit: ``pi / sqrt(3)``, probit: 1, cloglog: ``pi / sqrt(6)``); for responses with a log link
-          that of their logarithm. For Poisson counts with mean ``m`` this is approximately ``sqrt(log(1 + 1/m))``, for
-          negative binomial counts ``sqrt(log(1 + 1/m + 1/dispersion))`` (Nakagawa, Johnson and Schielzeth 2017);
+          standard deviation of a row on the scale of the linear predictor: that of the errors; for labels and ordered
+          classes that of the latent error (logit: ``pi / sqrt(3)``, probit: 1, cloglog: ``pi / sqrt(6)``); for
+          responses with a log link that of their logarithm. For Poisson counts with mean ``m`` this is approximately
+          ``sqrt(log(1 + 1/m))``, for negative binomial counts ``sqrt(log(1 + 1/m + 1/dispersion))`` (Nakagawa, Johnson
+          and Schielzeth 2017);
         - ``"correlation"``: the correlation of the effects of two terms;
         - ``"share"``: the share of a factor in the variance (ICC), that is, its variance divided by the sum of all
           factors' variances and the variance of a row. The group ``all groups`` has the sum over factors. For random

@@ -62,7 +62,8 @@ def _in_predictors(observations: Any, groupings: list[Grouping], begins: int) ->
     """`with_groups` where every factor adds to one predictor."""
     design = observations.design
     assert isinstance(design, MultiPredictorLayout)
-    blocks, terms, kinds = list(design.blocks), list(design.terms), []
+    blocks, terms = list(design.blocks), list(design.terms)
+    kinds: list[Grouping] = []
     for one in groupings:
         assert one.predictor is not None
         place = next((k for k, kind in enumerate(kinds) if kind.codes is one.codes and kind.Z is one.Z), len(kinds))

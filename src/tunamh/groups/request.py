@@ -75,7 +75,7 @@ def groupings_of(base: GLM, given: list[GroupEffects], unit: float) -> list[Grou
     read = [replace(one, codes=one.codes[index], Z=one.Z[index] / divided) for one in read_groups(given, n_given, unit)]
     if not base.user_family.coefficients_per_class:
         return read
-    classes = classes_of(base)
+    classes = classes_of(base) or []
     return [one.in_predictor(k, label, j) for j, one in enumerate(read) for k, label in enumerate(classes[1:])]
 
 

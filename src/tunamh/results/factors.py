@@ -305,7 +305,8 @@ class GroupedResult:
 
 def _moved_pairs(parts: list[tuple[int, dict[Any, np.ndarray]]]) -> dict[Any, np.ndarray]:
     """Correlations of several blocks, by the places of their columns one behind the other."""
-    found, at = {}, 0
+    found: dict[Any, np.ndarray] = {}
+    at = 0
     for size, related in parts:
         found |= {(at + i, at + j): values for (i, j), values in related.items()}
         at += size

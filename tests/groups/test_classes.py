@@ -22,7 +22,7 @@ def test_each_class_has_scales_and_effects():
 
 def test_predictions_are_those_of_the_draws():
     model = _model()
-    posterior = tunamh.sample(model, draws=50, tune=50, chains=1, rng=1, progress=False)
+    posterior = tunamh.sample(model, draws=50, tune=50, chains=1, rng=1, progressbar=False)
     X, codes = np.array([[1.0, 0.3], [1.0, -2.0]]), np.array([4, 1])
     found = tunamh.predict(posterior, X, groups=codes, kind="mean", quantiles=None).values
     draws = posterior.posterior

@@ -250,11 +250,6 @@ WRONG = [
     ({"groups": GroupEffects([None] * 100)}, ValueError, "missing value in row 0"),
     ({"groups": [GroupEffects(np.arange(100) % 3, name="a")] * 2}, ValueError, "name of its own"),
     ({"groups": GroupEffects(np.arange(100) % 3, X=np.ones((7, 1)))}, ValueError, "7 rows"),
-    (
-        {"groups": np.arange(100) % 3, "family": tunamh.Categorical(), "y": np.arange(100.0) % 3},
-        NotApplicable,
-        "for each class",
-    ),
 ]
 
 

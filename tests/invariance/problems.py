@@ -142,6 +142,11 @@ class Problem:
             self.X = np.column_stack([self.X, dummies])
         self.target = self._target()
 
+    @property
+    def factors(self) -> tuple[tuple[np.ndarray, int, bool], ...]:
+        """Of classes, one of every factor for each class but the reference."""
+        return tuple(one for one in self.structure.factors for _ in range(max(self.family.classes, 1)))
+
     # ------------------------------------------------------------------------------------------------ the target
 
     def _target(self) -> Any:
@@ -156,7 +161,7 @@ class Problem:
         prior = PRIORS[self.structure.prior].prior(self.spread)
         if self.structure.gathered:
             return tunamh.GLM(OutOfMemory(self.X, self.y), family=family.family, prior=prior, **more)
-        if not self.structure.factors:
+        if not self.factors:
             temper = 0.6 if "temper" in beside else 1.0
             return tunamh.GLM(self.X, self.y, family.family, prior=prior, temper=temper, **more)
         groups = []
@@ -169,7 +174,7 @@ class Problem:
 
     @property
     def spread(self) -> float:
-        return self.family.spread if not self.structure.factors else 0.7 * self.family.spread
+        return self.family.spread if not self.factors else 0.7 * self.family.spread
 
     # ------------------------------------------------------------------------------------------------- its prior
 
@@ -185,12 +190,12 @@ class Problem:
         beta, of_prior = kind.at(*np.split(beta, [self._coefficients], axis=1), self.spread)
         own = [one.at(z) for one, z in zip(self.family.unknown, unknown, strict=True)]
         parts = [beta, *own, of_prior]
-        free = [q for _, q, known in self.structure.factors if not known]
+        free = [q for _, q, known in self.factors if not known]
         scales, related = np.split(rest, [sum(free)], axis=1)
         scales, related = GROUP_SCALE_AT(scales), 2 * special.ndtr(related) - 1  # LKJ(1) of two effects
         parts += [scales, related]
         at = pair = 0
-        for (_, q, known), z in zip(self.structure.factors, effects, strict=True):
+        for (_, q, known), z in zip(self.factors, effects, strict=True):
             v = z.reshape(len(xi), -1, q).copy()
             if self.structure.df:
                 v *= _to_student_t(v, self.structure.df)
@@ -209,7 +214,7 @@ class Problem:
     @cached_property
     def _sizes(self) -> list[int]:
         """Of coefficients, of every own parameter, of all scales and correlations."""
-        free = sum(q + q * (q - 1) // 2 for _, q, known in self.structure.factors if not known)
+        free = sum(q + q * (q - 1) // 2 for _, q, known in self.factors if not known)
         more = PRIORS[self.structure.prior].more(self._coefficients)
         return [self._coefficients + more, *(one.size for one in self.family.unknown), free]
 
@@ -223,7 +228,7 @@ class Problem:
 
     @cached_property
     def _effects(self) -> list[int]:
-        return [int(codes.max() + 1) * q for codes, q, _ in self.structure.factors]
+        return [int(codes.max() + 1) * q for codes, q, _ in self.factors]
 
     # -------------------------------------------------------------------------------------------- its likelihood
 
@@ -233,10 +238,14 @@ class Problem:
         effects = self._of_factors(rest)[1:]
         if self.family.classes:
             d = self.X.shape[1]
-            rows = self.family.rows([beta[:, k * d : (k + 1) * d] @ self.X.T for k in range(2)], self.y)
+            etas = [beta[:, k * d : (k + 1) * d] @ self.X.T for k in range(2)]
+            for f, ((codes, q, _), values) in enumerate(zip(self.factors, effects, strict=True)):
+                v = values.reshape(len(points), -1, q)[:, codes]
+                etas[f % 2] = etas[f % 2] + v[..., 0] + (v[..., 1] * COLUMN if q == 2 else 0.0)
+            rows = self.family.rows(etas, self.y)
         else:
             eta = beta @ self.X.T + (OFFSET if "offset" in self.structure.beside else 0.0)
-            for (codes, q, _), values in zip(self.structure.factors, effects, strict=True):
+            for (codes, q, _), values in zip(self.factors, effects, strict=True):
                 v = values.reshape(len(points), -1, q)[:, codes]
                 eta = eta + v[..., 0] + (v[..., 1] * COLUMN if q == 2 else 0.0)
             given = [value[:, j : j + 1] for value in unknown for j in range(value.shape[1])]

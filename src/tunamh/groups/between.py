@@ -48,8 +48,8 @@ def between_columns(rows: GroupedRows, f: int, tau_at: int) -> Between:
         return found
     left = np.flatnonzero(~rows.seen.shared & (np.arange(p) != tau_at))
     for a in range(one.q):
-        weights = _weights(rows, one, a)
-        same = _same(rows, one, a, weights)
+        weights = _weights(rows, f, a)
+        same = _same(rows, f, a, weights)
         own = left[same[left] & np.any(weights[left] != 0.0, axis=1)]
         left = np.setdiff1d(left, own)
         found = Between(
@@ -60,13 +60,14 @@ def between_columns(rows: GroupedRows, f: int, tau_at: int) -> Between:
     return found
 
 
-def _along(rows: GroupedRows, block: Rows) -> np.ndarray:
-    """The columns (n, p) in the predictor that effects enter."""
-    return rows.seen.columns(block)[int(np.argmax(rows.seen.by_effects))]
+def _along(rows: GroupedRows, f: int, block: Rows) -> np.ndarray:
+    """The columns (n, p) in the predictor that the factor's effects enter."""
+    return rows.seen.columns(block)[int(np.argmax(rows.seen.directions[f]))]
 
 
-def _weights(rows: GroupedRows, one: Grouping, a: int) -> np.ndarray:
+def _weights(rows: GroupedRows, f: int, a: int) -> np.ndarray:
     """``x_j / z_a`` in a row of every group, (p, G); 0 where no row of a group has ``z_a``."""
+    one = rows.groupings[f]
     some = np.flatnonzero(one.Z[:, a] != 0.0)
     groups, first = np.unique(one.codes[some], return_index=True)
     row = np.full(one.groups, -1)
@@ -75,21 +76,22 @@ def _weights(rows: GroupedRows, one: Grouping, a: int) -> np.ndarray:
 
     def fill(block: Rows) -> None:
         mine = np.flatnonzero((row >= block.start) & (row < block.start + len(block.y)))
-        found[:, mine] = (_along(rows, block)[row[mine] - block.start] / one.Z[row[mine], a][:, None]).T
+        found[:, mine] = (_along(rows, f, block)[row[mine] - block.start] / one.Z[row[mine], a][:, None]).T
 
     for _ in rows.base.observations.map(fill):
         pass
     return found
 
 
-def _same(rows: GroupedRows, one: Grouping, a: int, weights: np.ndarray) -> np.ndarray:
+def _same(rows: GroupedRows, f: int, a: int, weights: np.ndarray) -> np.ndarray:
     """Which common columns are ``w_g z_a`` in every row, and nothing in predictors that effects do not enter."""
+    one = rows.groupings[f]
 
     def check(block: Rows) -> np.ndarray:
         which = slice(block.start, block.start + len(block.y))
         expected = weights[:, one.codes[which]].T * one.Z[which, a][:, None]
         seen = rows.seen.columns(block)
-        told = [(x == s * expected).all(axis=0) for x, s in zip(seen, rows.seen.by_effects, strict=True)]
+        told = [(x == s * expected).all(axis=0) for x, s in zip(seen, rows.seen.directions[f], strict=True)]
         return np.logical_and.reduce(told)
 
     return np.logical_and.reduce(list(rows.base.observations.map(check)))
@@ -100,6 +102,8 @@ def parents_of(groupings: list[Grouping], f: int) -> Parents:
     factors, effects, group = [], [], []
     for k, other in enumerate(groupings):
         if k == f or other.groups >= one.groups or not (one.free.all() and other.free.all()):
+            continue
+        if other.predictor != one.predictor:  # rows see both apart
             continue
         parent = np.zeros(one.groups, np.int64)
         parent[one.codes] = other.codes

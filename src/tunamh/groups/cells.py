@@ -91,23 +91,23 @@ def _spreads(one: Grouping) -> np.ndarray:
 
 def extent_of(rows: GroupedRows, f: int, centre: Centre, covariance_root: np.ndarray) -> Extent:
     """One pass, or two: where rows are not all convex, groups go without a lean that makes their rows longer."""
-    one, seen = rows.groupings[f], rows.seen
+    one, seen, direction = rows.groupings[f], rows.seen, rows.seen.directions[f]
     spread, tilt = _spreads(one), _tilts(one, centre, f)
     unroot = np.ascontiguousarray(np.linalg.inv(np.linalg.cholesky(spread)))
     cross = centre.sums.factors[f].cross
 
     def lengths(lean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        reach, width = np.empty((len(seen.by_effects), len(one.codes))), np.empty(len(one.codes))
+        reach, width = np.empty((len(direction), len(one.codes))), np.empty(len(one.codes))
 
         def fill(block: Rows) -> None:
             which = slice(block.start, block.start + len(block.y))
-            for k, (X, s) in enumerate(zip(seen.columns(block), seen.by_effects, strict=True)):
+            for k, (X, s) in enumerate(zip(seen.columns(block), direction, strict=True)):
                 places = one.codes[which], one.Z[which]
                 _lengths(*places, X, s * lean, covariance_root, unroot, reach[k, which], width[which])
 
         for _ in rows.base.observations.map(fill):
             pass
-        return np.sqrt(np.square(reach).sum(axis=0)), float(np.linalg.norm(seen.by_effects)) * width
+        return np.sqrt(np.square(reach).sum(axis=0)), float(np.linalg.norm(direction)) * width
 
     reach, width = lengths(tilt @ cross)
     if not seen.convex:
@@ -265,7 +265,7 @@ def bounds_of_cells(
             each = [seen.constants_of(block.y, eta, r * radius, without) for r in RADII]
             own = np.zeros(len(block.y))
             if cubic.any():
-                third = np.where(without, seen.thirds(block, eta, np.ones(len(block.y)))[0], 0.0)
+                third = np.where(without, seen.thirds(block, eta, np.ones(len(block.y)), f)[0], 0.0)
                 own, column = np.abs(third), one.Z[which, 0]
                 removed[which] = np.stack([weight * third * column**2, column, eta[0]], axis=1)
             for constants_of, least in zip(each, _LEAST, strict=True):

@@ -10,7 +10,7 @@ from ..rows.source import Rows
 from ..targets.designs import IndexedDesign
 from ..targets.designs.dense_blocks import DenseBlock
 from ..targets.designs.indexed import NOWHERE, IndexedBlock
-from ..targets.designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout
+from ..targets.designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout, Term
 from ..targets.designs.with_offset import BlockWithOffset, DesignWithOffset
 from ..targets.glm import GLM
 from ..targets.observations.observed import TransformedRows
@@ -20,10 +20,13 @@ from .grouping import Grouping
 def with_groups(base: GLM, groupings: list[Grouping], begins: int) -> tuple[Any, TransformedRows]:
     """Rows with one more position for every column of effects, behind those of the base.
 
-    Of a design with several predictors, the first block of columns has the coefficients, and gets the effects.
+    Of a design with several predictors, the first block of columns has the coefficients, and gets the effects. Effects
+    on one predictor are a block of their own, which factors with the same codes share, and a term for every factor.
     """
     observations = base.observations
     design = observations.design
+    if any(one.predictor is not None for one in groupings):
+        return _in_predictors(observations, groupings, begins)
     if isinstance(design, MultiPredictorLayout):
         of, columns = design.blocks[0][0], design.dims[0]  # type: ignore[index]
     else:
@@ -51,6 +54,39 @@ def with_groups(base: GLM, groupings: list[Grouping], begins: int) -> tuple[Any,
             return rows._replace(X=grouped(rows.X, which))
         first, *others = rows.X.blocks
         return rows._replace(X=MultiPredictorBlock((grouped(first, which), *others), layout, len(rows.y)))
+
+    return layout, TransformedRows(observations, layout, change)
+
+
+def _in_predictors(observations: Any, groupings: list[Grouping], begins: int) -> tuple[Any, TransformedRows]:
+    """`with_groups` where every factor adds to one predictor."""
+    design = observations.design
+    assert isinstance(design, MultiPredictorLayout)
+    blocks, terms = list(design.blocks), list(design.terms)
+    kinds: list[Grouping] = []
+    for one in groupings:
+        assert one.predictor is not None
+        place = next((k for k, kind in enumerate(kinds) if kind.codes is one.codes and kind.Z is one.Z), len(kinds))
+        if place == len(kinds):
+            kinds.append(one)
+            size, empty = one.groups * one.q, np.zeros((1, one.q))
+            blocks.append((IndexedDesign(np.empty((1, 0)), empty, empty, size).numbers, size))
+        terms.append(Term(one.predictor, len(design.blocks) + place, begins))
+        begins += one.groups * one.q
+    layout = MultiPredictorLayout(blocks, terms, design.predictors)
+
+    def change(rows: Rows) -> Rows:
+        which = slice(rows.start, rows.start + len(rows.y))
+        own = [
+            IndexedBlock(
+                np.empty((len(rows.y), 0)),
+                np.ascontiguousarray((one.codes[which, None] * one.q + np.arange(one.q)).astype(np.int32)),
+                np.ascontiguousarray(one.Z[which]),
+                one.groups * one.q,
+            )
+            for one in kinds
+        ]
+        return rows._replace(X=MultiPredictorBlock((*rows.X.blocks, *own), layout, len(rows.y)))
 
     return layout, TransformedRows(observations, layout, change)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,8 @@ class Grouping:
 
     ``known`` is the precision of the effects where it is known, else None. ``pinned`` levels have no effects.
     ``df``: degrees of freedom of Student-t effects, 0 of normal ones.
+    ``predictor`` is the number of the row's predictor that the effects add to, and ``label`` its name in results; None
+    where they add to every predictor that has the coefficients. ``given`` is the place among the user's factors.
     """
 
     name: str
@@ -92,6 +94,14 @@ class Grouping:
     known: np.ndarray | None = None
     pinned: np.ndarray | None = None
     df: float = 0.0
+    predictor: int | None = None
+    label: str | None = None
+    given: int | None = None
+
+    def in_predictor(self, predictor: int, label: str, given: int) -> Grouping:
+        """The same groups with effects on one predictor; results name a column ``B``, or ``x[B]``, by its label."""
+        columns = [f"{column}[{label}]" if column else label for column in self.columns]
+        return replace(self, columns=columns, predictor=predictor, label=label, given=given)
 
     @property
     def q(self) -> int:

@@ -1,12 +1,14 @@
 """How rows see common parameters and effects: through one linear predictor, or several (spec 5q).
 
-Predictor ``k`` of a row is ``x_k.common + s_k z.v``: effects enter where the coefficients do (``s_k`` is 1), and not
-where all rows share a number, such as the log dispersion of negative binomial counts (``s_k`` is 0). Everything a sweep
-knows in closed form are sums of derivatives along ``s``.
+Predictor ``k`` of a row is ``x_k.common + sum_f s_fk z_f.v_f``. The effects of a factor enter where the coefficients do
+(``s_fk`` is 1), and not where all rows share a number, such as the log dispersion of negative binomial counts (``s_fk``
+is 0). Where every predictor has coefficients of its own (classes without an order), a factor enters one predictor, and
+``s_f`` is a unit vector. Everything a sweep knows in closed form are sums of derivatives along the ``s_f``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,33 +19,46 @@ from ..targets.designs.multi_predictor import MultiPredictorLayout
 from ..targets.expansion.one_predictor import OnePredictor
 from ..targets.families.multi_predictor import MultiPredictorLikelihood
 from ..targets.regression import Regression
+from .grouping import Grouping
 
 _STEP = 1e-3  # of differences that give fourth derivatives
 _SHORTEST = 1e-60  # a radius whose cube is still a number
 
 
-class Sums(NamedTuple):
-    """Weighted derivatives of some rows: in the common parameters, and along the effects."""
+class Along(NamedTuple):
+    """Weighted derivatives of some rows along the effects of one factor."""
 
-    energy: float
-    gradient: np.ndarray  # (p,)
-    hessian: np.ndarray  # (p, p)
     first: np.ndarray  # (n,): s.f'
     second: np.ndarray  # (n,): s'f''s
     mixed: np.ndarray  # (n, p): s'f'' x
 
 
+class Sums(NamedTuple):
+    """Weighted derivatives of some rows: in the common parameters, and along the effects of every factor."""
+
+    energy: float
+    gradient: np.ndarray  # (p,)
+    hessian: np.ndarray  # (p, p)
+    along: list[Along]
+
+
 class Predictors:
     """The K predictors of a regression's rows; arrays of them are (K, n), and columns (K, n, p)."""
 
-    def __init__(self, base: Regression):
+    def __init__(self, base: Regression, groupings: list[Grouping]):
         self.base, self.family, self.terms = base, base.family, base.terms
         self.one = isinstance(base.terms, OnePredictor)
-        self.by_effects = np.ones(1) if self.one else _by_effects(base)
+        self.directions = [self._direction(one) for one in groupings]
+        """``s_f`` of every factor."""
         design: Any = base.observations.design
-        self.shared = np.arange(base.dim) >= (base.dim if self.one else design.dims[0])
+        self.shared = np.zeros(base.dim, bool) if self.one else _shared(design, base.dim)
         """Which common parameters are no coefficients, but numbers that all rows share."""
         self.convex = base.family.convex
+
+    def _direction(self, one: Grouping) -> np.ndarray:
+        if one.predictor is not None:
+            return np.eye(self.family.predictors)[one.predictor]
+        return np.ones(1) if self.one else _by_effects(self.base)
 
     def of(self, rows: Rows, common: np.ndarray) -> np.ndarray:
         """Without effects."""
@@ -64,36 +79,47 @@ class Predictors:
         first, second, third = self.family.derivatives(eta[0], y)
         return first[None, :], second[None, None, :], third[None, None, None, :]
 
-    def second(self, eta: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Second derivatives along the effects."""
-        s = self.by_effects
-        return np.einsum("a,b,abn->n", s, s, self.derivatives(eta, y)[1])
+    def second(self, eta: np.ndarray, y: np.ndarray, f: int, k: int) -> np.ndarray:
+        """``s_f' f'' s_k``: second derivatives along the effects of two factors."""
+        return np.einsum("a,b,abn->n", self.directions[f], self.directions[k], self.derivatives(eta, y)[1])
+
+    def _each(self, function: Callable[[np.ndarray], Any]) -> list[Any]:
+        """Of every factor what a function says of its direction, which is asked once for each direction."""
+        known: dict[bytes, Any] = {}
+        for s in self.directions:
+            if s.tobytes() not in known:
+                known[s.tobytes()] = function(s)
+        return [known[s.tobytes()] for s in self.directions]
 
     def sums(self, rows: Rows, eta: np.ndarray, weight: np.ndarray, *, convex: bool = False) -> Sums:
         """``convex``: with the positive part of every row's Hessian in the place of it."""
         gradient, hessian, _ = self.derivatives(eta, rows.y)
         gradient, hessian = weight * gradient, weight * (positive_part(hessian) if convex else hessian)
-        X, s = self.columns(rows), self.by_effects
-        along = np.einsum("a,abn->bn", s, hessian)
+        X = self.columns(rows)
         energy = float(weight @ self.energies(eta, rows.y))
         common_hessian = sum(
             a.T @ (h[:, None] * b) for a, line in zip(X, hessian, strict=True) for b, h in zip(X, line, strict=True)
         )
         common_gradient = sum(a.T @ g for a, g in zip(X, gradient, strict=True))
-        mixed = sum(h[:, None] * a for a, h in zip(X, along, strict=True))
-        return Sums(
-            energy, common_gradient, np.asarray(common_hessian), s @ gradient, s @ along, np.ascontiguousarray(mixed)
-        )
 
-    def slopes(self, rows: Rows, eta: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The gradient (p,) in the common parameters, and ``s.f'`` (n,), of `sums`."""
+        def of(s: np.ndarray) -> Along:
+            along = np.einsum("a,abn->bn", s, hessian)
+            mixed = sum(h[:, None] * a for a, h in zip(X, along, strict=True))
+            return Along(s @ gradient, s @ along, np.ascontiguousarray(mixed))
+
+        return Sums(energy, common_gradient, np.asarray(common_hessian), self._each(of))
+
+    def slopes(self, rows: Rows, eta: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+        """The gradient (p,) in the common parameters, and every factor's ``s.f'`` (n,), of `sums`."""
         gradient = weight * self.derivatives(eta, rows.y)[0]
         common = sum(a.T @ g for a, g in zip(self.columns(rows), gradient, strict=True))
-        return np.asarray(common), self.by_effects @ gradient
+        return np.asarray(common), self._each(lambda s: s @ gradient)
 
-    def thirds(self, rows: Rows, eta: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Along the effects: third derivatives (n), these with the common columns (n, p), fourth derivatives (n)."""
-        s = self.by_effects
+    def thirds(
+        self, rows: Rows, eta: np.ndarray, weight: np.ndarray, f: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Along the effects of a factor: third derivatives (n), these with the common columns (n, p), fourth (n)."""
+        s = self.directions[f]
         twice = np.einsum("a,b,abcn->cn", s, s, weight * self.derivatives(eta, rows.y)[2])
         beside = [self.derivatives(eta + sign * _STEP * s[:, None], rows.y)[2] for sign in (1, -1)]
         fourth = weight * np.einsum("a,b,c,abcn->n", s, s, s, beside[0] - beside[1]) / (2 * _STEP)
@@ -153,6 +179,15 @@ def positive_part(hessian: np.ndarray) -> np.ndarray:
     return np.einsum("nak,nk,nbk->abn", vectors, np.maximum(values, 0.0), vectors)
 
 
+def _shared(layout: MultiPredictorLayout, dim: int) -> np.ndarray:
+    """Which parameters no term of the first block of columns has."""
+    found = np.ones(dim, bool)
+    for term in layout.terms:
+        if term.block == 0:
+            found[term.start : term.start + layout.dims[0]] = False
+    return found
+
+
 def _by_effects(base: Regression) -> np.ndarray:
     """Which predictors hold the coefficients' columns, the first block of a design."""
     layout: Any = base.observations.design
@@ -160,10 +195,7 @@ def _by_effects(base: Regression) -> np.ndarray:
     assert isinstance(base.family, MultiPredictorLikelihood)
     own = [term for term in layout.terms if term.block == 0]
     if any(term.start != 0 for term in own):
-        raise NotApplicable(
-            "classes without an order have coefficients for each class; group effects are offered for families with "
-            "one set of coefficients, such as Logistic(), Ordinal(), Poisson(), NegativeBinomial() or Gaussian()."
-        )
+        raise NotApplicable("classes without an order have coefficients for each class, and so must their effects.")
     found = np.zeros(layout.predictors)
     found[[term.predictor for term in own]] = 1.0
     return found

@@ -13,6 +13,7 @@ from ..tables.matrices import aligned
 from ..targets.checks.flat_positive import is_flat, weight_of_errors, without_prior
 from ..targets.checks.flat_positive import refuse as refuse_flat
 from ..targets.coordinates.base import Df, Scale
+from ..targets.description import classes_of
 from ..targets.glm import GLM
 from ..targets.observations.row_layout import rough_fit
 from .grouping import GroupEffects, Grouping, read_groups
@@ -67,10 +68,17 @@ def _groups_with_rows(base: GLM, one: Grouping) -> int:
 
 
 def groupings_of(base: GLM, given: list[GroupEffects], unit: float) -> list[Grouping]:
-    """Every factor's codes of the rows that a regression has: a count of trials may have become two rows."""
+    """Every factor's codes of the rows that a regression has: a count of trials may have become two rows.
+
+    Of classes without an order, every class but the reference has effects and scales of its own.
+    """
     index, n_given = base.user_rows.origin or (slice(None), base.n_rows)
     divided = base.row_layout.unit  # as the columns of the coefficients are
-    return [replace(one, codes=one.codes[index], Z=one.Z[index] / divided) for one in read_groups(given, n_given, unit)]
+    read = [replace(one, codes=one.codes[index], Z=one.Z[index] / divided) for one in read_groups(given, n_given, unit)]
+    if not base.user_family.coefficients_per_class:
+        return read
+    classes = classes_of(base) or []
+    return [one.in_predictor(k, label, j) for j, one in enumerate(read) for k, label in enumerate(classes[1:])]
 
 
 _UNITS = 2.5  # residual deviations: the scale of default priors of effects on real responses

@@ -82,7 +82,7 @@ class GroupedRows:
 
     def __init__(self, base: Regression, groupings: list[Grouping]):
         self.base, self.groupings, self.p = base, groupings, base.dim
-        self.seen = Predictors(base)
+        self.seen = Predictors(base, groupings)
 
     @cached_property
     def widths(self) -> list[np.ndarray]:
@@ -102,8 +102,8 @@ class GroupedRows:
     def predictor(self, rows: Rows, at: Point) -> np.ndarray:
         """All K of them, (K, n)."""
         eta = self.seen.of(rows, at.common)
-        for (codes, Z), effects in zip(self.of(rows), at.effects, strict=True):
-            eta += self.seen.by_effects[:, None] * np.einsum("ij,ij->i", Z, effects[codes])
+        for (codes, Z), effects, s in zip(self.of(rows), at.effects, self.seen.directions, strict=True):
+            eta += s[:, None] * np.einsum("ij,ij->i", Z, effects[codes])
         return eta
 
     def map(self, function: Callable[[Rows, np.ndarray, np.ndarray], Any], at: Point) -> Any:
@@ -144,9 +144,9 @@ class GroupedRows:
         """The gradients of `sums`, in the common parameters and in every factor's effects (G, q), without the rest."""
 
         def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> list[np.ndarray]:
-            common, first = self.seen.slopes(rows, eta, weight)
+            common, by_factor = self.seen.slopes(rows, eta, weight)
             found = [common]
-            for (codes, Z), one in zip(self.of(rows), self.groupings, strict=True):
+            for (codes, Z), one, first in zip(self.of(rows), self.groupings, by_factor, strict=True):
                 found.append(np.stack([np.bincount(codes, first * z, minlength=one.groups) for z in Z.T], axis=1))
             return found
 
@@ -159,10 +159,10 @@ class GroupedRows:
     def _second(self, rows: Rows, of: Sums) -> list[np.ndarray]:
         """Gradient, curvature and cross derivatives of every factor, one behind the other."""
         found: list[np.ndarray] = []
-        for (codes, Z), one in zip(self.of(rows), self.groupings, strict=True):
+        for (codes, Z), one, along in zip(self.of(rows), self.groupings, of.along, strict=True):
             G, q = one.groups, one.q
             sums = OfFactor(np.zeros((G, q)), np.zeros((G, q, q)), np.zeros((G, q, self.p)))
-            _add_second(codes, Z, of.first, of.second, of.mixed, *sums)
+            _add_second(codes, Z, along.first, along.second, along.mixed, *sums)
             found += sums
         return found
 
@@ -170,9 +170,9 @@ class GroupedRows:
         """Per factor: third derivatives, these with the common columns, fourth derivatives (of single effects)."""
 
         def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> list[np.ndarray]:
-            third, mixed, fourth = self.seen.thirds(rows, eta, weight)
             found: list[np.ndarray] = []
-            for (codes, Z), one in zip(self.of(rows), self.groupings, strict=True):
+            for f, ((codes, Z), one) in enumerate(zip(self.of(rows), self.groupings, strict=True)):
+                third, mixed, fourth = self.seen.thirds(rows, eta, weight, f)
                 G, q = one.groups, one.q
                 sums = np.zeros((G, q, q, q)), np.zeros((G, q, q, self.p))
                 _add_third(codes, Z, third, mixed, *sums)
@@ -185,13 +185,12 @@ class GroupedRows:
         return [(total[k], total[k + 1], total[k + 2]) for k in range(0, len(total), 3)]
 
     def shares(self, at: Point) -> dict[tuple[int, int], Any]:
-        """``sum f'' z_f z_k'`` of every two factors ``f < k``: sparse, (G_f q_f, G_k q_k)."""
+        """``sum s_f'f''s_k z_f z_k'`` of every two factors ``f < k``: sparse, (G_f q_f, G_k q_k)."""
         pairs = [(f, k) for f in range(len(self.groupings)) for k in range(f + 1, len(self.groupings))]
 
         def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> list[Any]:
-            second = weight * self.seen.second(eta, rows.y)
             of = self.of(rows)
-            return [self._share(of, f, k, second) for f, k in pairs]
+            return [self._share(of, f, k, weight * self.seen.second(eta, rows.y, f, k)) for f, k in pairs]
 
         total: list[Any] = []
         for more in self.map(terms, at) if pairs else ():

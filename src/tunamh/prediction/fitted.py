@@ -35,7 +35,8 @@ _PARTS: dict[str, Any] = {"family": {}, "predictors": {}, "factors": {}, "column
 class Groups:
     """Effects of one factor: names of levels, effects (draws, levels, columns), and their scales and correlations.
 
-    ``effects`` is None where a run kept no draws of them.
+    ``effects`` is None where a run kept no draws of them. ``given`` is the factor's place among those of new rows, and
+    ``predictor`` the class but the reference, by number, that the effects are of; None where there are no such classes.
     """
 
     name: str
@@ -43,6 +44,8 @@ class Groups:
     levels: tuple[str, ...]
     effects: np.ndarray | None
     covariance: np.ndarray
+    given: int
+    predictor: int | None = None
     df: float = 0.0  # of Student-t effects, ``covariance`` being that of their normal part
 
 
@@ -211,9 +214,11 @@ class Fitted:
             raise FormulaError(
                 f"the result has {len(wanted)} factors of groups, its formula {len(self.formula.groups)}."
             )
-        return [self._group(side, one) for side, one in zip(self.formula.groups, wanted, strict=True)]
+        return [
+            self._group(side, one, k) for k, (side, one) in enumerate(zip(self.formula.groups, wanted, strict=True))
+        ]
 
-    def _group(self, side: GroupSide, about: dict[str, Any]) -> Groups:
+    def _group(self, side: GroupSide, about: dict[str, Any], given: int) -> Groups:
         """One factor of a formula: a variable for each term of its effects."""
         pieces, group = pieces_of(side.columns), term_label(side.by)
         names = [self._by_term.get((EFFECT, piece.name, "", group)) for piece in pieces]
@@ -226,7 +231,8 @@ class Fitted:
             effects = np.concatenate(parts, axis=1).transpose(0, 2, 1)
         columns = [str(column) for column in about["columns"]]
         covariance = self._formula_covariance(pieces, group, about.get("known"))
-        return Groups(side.name, columns, levels, effects, covariance, float(about.get("df", 0.0)))
+        df = float(about.get("df", 0.0))
+        return Groups(side.name, columns, levels, effects, covariance, given, df=df)
 
     def _formula_covariance(self, pieces: list[Piece], group: str, known: Any) -> np.ndarray:
         q, n = sum(piece.size for piece in pieces), len(self.picked)
@@ -254,13 +260,15 @@ class Fitted:
         found, at = [], 0
         kept = "group_effect" in self.posterior and bool(wanted)
         effects = self.draws("group_effect") if kept else None
-        for one in wanted:
+        for k, one in enumerate(wanted):
             name, columns, count = str(one["name"]), [str(c) for c in one["columns"]], int(one["levels"])
             q = len(columns)
             mine = None if effects is None else effects[:, at : at + count * q].reshape(-1, count, q)
             levels = tuple(map(str, one.get("level_names", ())))
-            covariance = self._covariance(name, columns, one.get("known"))
-            found.append(Groups(name, columns, levels, mine, covariance, float(one.get("df", 0.0))))
+            covariance, predictor = self._covariance(name, columns, one.get("known")), one.get("predictor")
+            given, of_class = int(one.get("given", k)), None if predictor is None else int(predictor)
+            df = float(one.get("df", 0.0))
+            found.append(Groups(name, columns, levels, mine, covariance, given, of_class, df))
             at += count * q
         return found
 

@@ -210,7 +210,7 @@ class NewRows:
         return Chunk(which.start, columns, offset, others, self._groups(which), trials)
 
     def _groups(self, which: slice) -> list[tuple[Factor, np.ndarray] | None]:
-        wanted = self.fitted.about.get("groups", [])
+        wanted = list({one.get("given", k): one for k, one in enumerate(self.fitted.about.get("groups", []))}.values())
         if not wanted:
             return []
         given = self.given.groups

@@ -112,11 +112,16 @@ class Predictor:
         eta = np.stack(parts, axis=-1) if self.fitted.per_class else parts[0]
         if chunk.offset is not None:
             eta = eta + (chunk.offset if eta.ndim == 2 else chunk.offset[:, None])
-        for group, found in zip(self.fitted.groups, chunk.groups, strict=True):
+        for group in self.fitted.groups:
+            found = chunk.groups[group.given]
             if found is None:
                 continue
             codes, Z = found
-            eta = eta + np.einsum("nq,snq->sn", Z, self._effects(group, codes.levels)[:, codes.codes])
+            added = np.einsum("nq,snq->sn", Z, self._effects(group, codes.levels)[:, codes.codes])
+            if group.predictor is None:
+                eta = eta + added
+            else:
+                eta[:, :, group.predictor] += added
         return eta
 
     def _effects(self, group: Groups, levels: tuple[str, ...]) -> np.ndarray:
@@ -151,7 +156,7 @@ class Predictor:
 
     def _drawn(self, group: Groups, level: str) -> np.ndarray:
         """The same effects wherever the level comes again."""
-        key = group.name, level
+        key = f"{group.name}: {group.columns[0]}", level
         if key not in self._unseen:
             root = np.linalg.cholesky(group.covariance + 1e-300 * np.eye(len(group.columns)))
             standard = self.rng.standard_normal((len(root), len(group.columns)))

@@ -263,6 +263,10 @@ class GroupedResult:
         return [draws for part in parts for draws in part], found
 
     def _plain_scales(self, own: list[_Block]) -> tuple[list[np.ndarray], dict[Any, np.ndarray]]:
+        if len(own) > 1:  # one for each class: independent
+            return [values for block in own for values in self._plain_scales([block])[0]], _moved_pairs(
+                [(len(block.columns), self._plain_scales([block])[1]) for block in own if block.known is None]
+            )
         (block,) = own
         if block.known is not None:
             return [], {}
@@ -307,6 +311,16 @@ class GroupedResult:
         if not self.of_formula:
             return self.posterior.get(name)
         return next((one for one in self._variables(PARAMETER) if one.attrs.get(TERM) == name), None)
+
+
+def _moved_pairs(parts: list[tuple[int, dict[Any, np.ndarray]]]) -> dict[Any, np.ndarray]:
+    """Correlations of several blocks, by the places of their columns one behind the other."""
+    found: dict[Any, np.ndarray] = {}
+    at = 0
+    for size, related in parts:
+        found |= {(at + i, at + j): values for (i, j), values in related.items()}
+        at += size
+    return found
 
 
 def _joined_squares(blocks: list[_Block]) -> np.ndarray | None:

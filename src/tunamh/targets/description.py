@@ -31,14 +31,14 @@ def regression_as_json(target: GLM) -> dict[str, Any]:
             name: None if labels is None else list(labels)
             for name, labels in zip(rows.described, rows.other_names, strict=True)
         },
-        "classes": _classes(target),
+        "classes": classes_of(target),
         **({"censored": True} if rows.has_censoring else {}),
         **({"trials": target.given_trials} if target.given_trials and target.formula is None else {}),
         **_formula(target),
     }
 
 
-def _classes(target: GLM) -> list[str] | None:
+def classes_of(target: GLM) -> list[str] | None:
     """The names of classes, the reference first."""
     if not target.user_family.of_classes:
         return None
@@ -65,6 +65,7 @@ def mixed_as_json(target: Any) -> dict[str, Any]:
             "factor": factor,
             "columns": list(one.columns),
             "levels": one.groups,
+            **({} if one.predictor is None else {"predictor": one.predictor, "given": one.given}),
             "known": None if one.known is None else [float(size) for size in np.diag(one.known) ** -0.5],
             "squares": _squares(one.Z * target.base.row_layout.unit),
             **({"rows": _rows_by_level(target, one)} if one.groups <= _MOST_LEVELS else {}),

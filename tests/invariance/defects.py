@@ -76,6 +76,12 @@ DEFECTS: dict[str, Defect] = {
         "    there[k] += width * math.exp(_NARROWEST + (_WIDEST - _NARROWEST) * rng.random()) * rng.random()",
         "groups | zero-inflated | common move",
     ),
+    "effects of two classes by the curvature of one": Defect(
+        "groups/predictors.py",
+        '        return np.einsum("a,b,abn->n", self.directions[f], self.directions[k], self.derivatives(eta, y)[1])',
+        '        return np.einsum("a,b,abn->n", self.directions[f], self.directions[f], self.derivatives(eta, y)[1])',
+        "groups | categorical | groups' own move",
+    ),
     "weights of Student-t effects by another shape": Defect(
         "groups/kernel_common.py",
         "        drawn = 2.0 * rng.standard_gamma(0.5 * (factor.df + q))",

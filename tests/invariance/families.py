@@ -223,7 +223,7 @@ FAMILIES: dict[str, Family] = {
     ),
     # shares and classes
     "beta": Family(tunamh.Beta(PRECISION), R.beta_rows, "shares", (Unknown("precision", PRECISION_AT),)),
-    "categorical": Family(tunamh.Categorical(), R.softmax_rows, "classes", classes=2, groups=False),
+    "categorical": Family(tunamh.Categorical(), R.softmax_rows, "classes", classes=2),
     "ordinal": Family(
         tunamh.Ordinal(tunamh.Normal(scale=1.5)),
         R.ordinal_rows,

@@ -34,6 +34,8 @@ class Case:
     unknown: str | None = None
     rows: int = 120
     nested: bool = False  # groups of the first factor lie in those of the second
+    df: float = 0.0  # of Student-t effects; 0: normal ones
+    classes: int = 1  # without an order, but the reference: each has coefficients, scales and effects
 
 
 def _logistic(eta, noise, rng):
@@ -61,6 +63,11 @@ def _ordinal(eta, cutpoints, rng):
     return 1.0 + (latent[:, None] > cutpoints).sum(axis=1)
 
 
+def _categorical(eta, noise, rng):
+    from_zero = np.concatenate([np.zeros((len(eta), 1)), eta], axis=1)
+    return (from_zero + rng.gumbel(size=from_zero.shape)).argmax(axis=1)
+
+
 SCALE, CUTS = tunamh.priors.LogNormal(0.0, 0.5), tunamh.Normal(scale=1.5)
 CASES = {
     "intercepts": Case(tunamh.Logistic(), _logistic, ((12, 1),), 1.0),
@@ -78,6 +85,10 @@ CASES = {
     "ordinal": Case(tunamh.Ordinal(CUTS), _ordinal, ((10, 1),), 1.0, unknown="cutpoint"),
     "nested": Case(tunamh.Logistic(), _logistic, ((12, 1), (4, 1)), 0.7, nested=True),
     "nested, Gaussian": Case(tunamh.Gaussian(SCALE), _gaussian, ((12, 1), (4, 1)), 1.0, unknown="scale", nested=True),
+    "Student-t effects": Case(tunamh.Logistic(), _logistic, ((12, 1),), 0.7, df=3.0),
+    "Student-t slopes": Case(tunamh.Gaussian(SCALE), _gaussian, ((10, 2),), 1.0, unknown="scale", df=4.0),
+    "classes": Case(tunamh.Categorical(), _categorical, ((8, 1),), 0.7, classes=2),
+    "crossed classes with slopes": Case(tunamh.Categorical(), _categorical, ((8, 2), (6, 1)), 0.7, classes=2),
     "many groups": Case(tunamh.Poisson(), _poisson, ((120, 1),), 0.7, rows=480),
 }
 
@@ -91,8 +102,8 @@ def one_data_set(case, rng):
         unknown = np.sort(1.5 * rng.standard_normal(2))
     else:
         unknown = np.exp(0.5 * rng.standard_normal(1))
-    theta = 0.7 * rng.standard_normal(X.shape[1])
-    eta, groups, truth = X @ theta, [], list(theta)
+    theta = 0.7 * rng.standard_normal((case.classes, X.shape[1]))
+    eta, groups, truth = X @ theta.T, [], list(theta.ravel())
     scales, related, effects = [], [], []
     codes = np.zeros(n_rows, int)
     for groups_of, q in case.factors:
@@ -101,19 +112,24 @@ def one_data_set(case, rng):
         else:
             codes = rng.integers(groups_of, size=n_rows)
             codes[:groups_of] = np.arange(groups_of)
-        s = case.strength * np.abs(rng.standard_normal(q))
-        r = rng.uniform(-1, 1)  # LKJ(1) of two effects
-        root = np.array([[1.0, 0.0], [r, np.sqrt(1 - r * r)]])[:q, :q]
-        v = rng.standard_normal((groups_of, q)) @ (s[:, None] * root).T
         Z = X[:, :q] if q > 1 else np.ones((n_rows, 1))
-        eta = eta + np.einsum("ij,ij->i", Z, v[codes])
-        prior = tunamh.HalfNormal(case.strength)
-        groups.append(GroupEffects(codes, X=Z if q > 1 else None, name=f"f{len(groups)}", scale=prior))
-        scales += list(s)
-        related += [r] if q > 1 else []
-        effects.append(v[0, -1])
+        for k in range(case.classes):
+            s = case.strength * np.abs(rng.standard_normal(q))
+            r = rng.uniform(-1, 1)  # LKJ(1) of two effects
+            root = np.array([[1.0, 0.0], [r, np.sqrt(1 - r * r)]])[:q, :q]
+            v = rng.standard_normal((groups_of, q)) @ (s[:, None] * root).T
+            if case.df:  # a chi-squared number for all effects of a group
+                v /= np.sqrt(rng.chisquare(case.df, (groups_of, 1)) / case.df)
+            eta[:, k] += np.einsum("ij,ij->i", Z, v[codes])
+            scales += list(s)
+            related += [r] if q > 1 else []
+            effects.append(v[0, -1])
+        prior, law = tunamh.HalfNormal(case.strength), tunamh.priors.StudentT(df=case.df) if case.df else None
+        name = f"f{len(groups)}"
+        groups.append(GroupEffects(codes, X=Z if q > 1 else None, name=name, scale=prior, law=law))
+    eta = eta if case.classes > 1 else eta[:, 0]
     y = case.respond(eta, unknown, rng)
-    if case.unknown == "cutpoint" and len(np.unique(y)) < 3:
+    if (case.unknown == "cutpoint" or case.classes > 1) and len(np.unique(y)) < 3:
         return one_data_set(case, rng)
     model = MixedModel(X, y, case.family, groups, prior=tunamh.Normal(scale=0.7))
     with warnings.catch_warnings():
@@ -130,8 +146,9 @@ def one_data_set(case, rng):
         truth += list(unknown)
     at = 0
     for groups_of, q in case.factors:
-        found.append(posterior["group_effect"].values[0][:, at + q - 1, None])
-        at += groups_of * q
+        for _ in range(case.classes):
+            found.append(posterior["group_effect"].values[0][:, at + q - 1, None])
+            at += groups_of * q
     truth += effects
     return (np.concatenate(found, axis=1) < np.array(truth)).sum(axis=0)
 

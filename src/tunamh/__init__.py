@@ -6,6 +6,7 @@ from .acceptance import MH, MHSS, AustereMH, FactorizedMH, FlyMC, MHMinibatch, P
 from .chains.guard import check_bounds
 from .chains.in_turn import InTurn
 from .chains.metropolis import MetropolisHastings
+from .checking import FitCheck, check, influence, plot_check
 from .errors import (
     BoundViolation,
     ChainsDisagree,
@@ -101,6 +102,7 @@ __all__ = [
     "Exponential",
     "FactorizedMH",
     "FiniteWalk",
+    "FitCheck",
     "Flat",
     "FlyMC",
     "FormulaError",
@@ -150,13 +152,16 @@ __all__ = [
     "Weibull",
     "ZeroInflated",
     "__version__",
+    "check",
     "check_bounds",
     "family",
     "group_effects",
     "group_scales",
+    "influence",
     "laplace",
     "loo",
     "open_rows",
+    "plot_check",
     "plot_group_effects",
     "predict",
     "prior_predictive",

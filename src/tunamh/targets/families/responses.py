@@ -19,6 +19,9 @@ class ResponseDistribution(ABC):
 
     of_classes = False
 
+    discrete = False
+    """Whether responses are whole numbers, each of which has a probability."""
+
     @abstractmethod
     def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
         """Of the response; of classes, their probabilities, along one more axis."""
@@ -38,3 +41,7 @@ class ResponseDistribution(ABC):
     @abstractmethod
     def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         """Of responses ``y``, one per row."""
+
+    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray] | None:
+        """``P(Y <= y)`` and ``P(Y > y)``, each accurate where it is small. None: they are not known."""
+        return None

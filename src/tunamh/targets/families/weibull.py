@@ -76,6 +76,10 @@ class WeibullTimes(ResponseDistribution):
 
         return stats.weibull_min.logpdf(y, p["shape"], scale=np.exp(eta))
 
+    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
+        hazard = (y * np.exp(-eta)) ** np.asarray(p["shape"])
+        return -np.expm1(-hazard), np.exp(-hazard)
+
 
 # ------------------------------------------------------------------------------------------------- the likelihood
 

@@ -34,7 +34,7 @@ _NARROW = 1e-5
 
 VARIANCE = np.array([1.0, 2.0, 1.0, 1.0, SHARE_FAR * (1 - SHARE_FAR)])
 """Of the scores of a response that is seen and has a density."""
-THIRD = np.array([0.0, 8.0, 0.0, 0.0, SHARE_FAR * (1 - SHARE_FAR) * (1 - 2 * SHARE_FAR)])
+THIRD = np.array([0.0, 8.0, 0.0, 486 / 1001, SHARE_FAR * (1 - SHARE_FAR) * (1 - 2 * SHARE_FAR)])
 """Their third moments."""
 
 

@@ -8,6 +8,7 @@ from own_data import FORMULA, families, of_one_draw, own_data, sampled
 import tunamh
 from tunamh.errors import NotApplicable
 
+pytestmark = pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
 FAMILIES = families()
 RNG = np.random.default_rng(7)
 N = 2500

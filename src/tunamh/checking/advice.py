@@ -35,10 +35,8 @@ def of_changing_spread(family: BaseFamily | None, column: str, groups: Sequence[
     if name_of(family) in _POISSON:
         return f"Try family=tunamh.NegativeBinomial().{slopes}"
     described = [] if family is None else list(family.described)
-    if name_of(family) in ("Gaussian", "StudentT"):
-        described = ["scale"]
     if described and not groups:
-        return f'Let {described[0]} depend on columns: predictors={{"{described[0]}": "~ {column}"}}.'
+        return f'Let the {described[0]} depend on columns: predictors={{"{described[0]}": "~ {column}"}}.'
     return f"Try a family with another relation of variance and mean, or transform the response.{slopes}"
 
 

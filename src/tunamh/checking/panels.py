@@ -18,7 +18,7 @@ from .survival import survival
 
 _BINS = 20
 _MOST_COLUMNS = 4
-_MOST_LEVELS = 60
+_MOST_LEVELS = 30
 _INSIDE = 0.95
 
 
@@ -79,7 +79,7 @@ def _main(looked: Looked) -> list[Panel]:
 def own_panel(found: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]) -> Panel:
     """Kaplan and Meier's estimate as steps, the model's mean survival as the line."""
     time, seen, said, low, high = found
-    note = "Steps: Kaplan and Meier's estimate. Where censoring depends on columns, trust the residuals."
+    note = "steps: Kaplan and Meier's estimate"
     return Panel("Survival", "time", "share that survives", time, seen, time, said, low, high, joined=True, note=note)
 
 
@@ -108,7 +108,8 @@ def _rootogram(found: Residuals) -> Panel:
     tail = (1 - _INSIDE) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=1)
     beyond = int((found.observed > most).sum())
-    note = f"{beyond:,} larger counts are not shown; the model expects {(found.drawn > most).sum(axis=1).mean():.1f}."
+    expected = float((found.drawn > most).sum(axis=1).mean())
+    note = f"not shown: {beyond:,} rows with larger counts ({expected:.1f} expected)"
     return Panel(
         "Rootogram", "count", "rows (root scale)", counts.astype(float), np.sqrt(seen), counts.astype(float),
         np.sqrt(drawn.mean(axis=1)), np.sqrt(low), np.sqrt(high), note=note,

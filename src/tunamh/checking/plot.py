@@ -84,7 +84,7 @@ def draw(panel: Panel, ax: Any) -> None:
         ax.step(panel.x, panel.points, where="post", color=_DATA, lw=1.4)
     else:
         ax.plot(panel.x, panel.points, "o", color=_DATA, ms=3.2)
-    ax.set(xlabel=panel.across, ylabel=panel.up)
+    ax.set(xlabel=f"{panel.across}\n{panel.note}" if panel.note else panel.across, ylabel=panel.up)
     ax.set_title(panel.title, fontsize=10)
     if panel.names:
         ax.set_xticks(panel.x, panel.names, rotation=90, fontsize=6)

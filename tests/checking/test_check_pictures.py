@@ -1,10 +1,10 @@
 """Pictures of checks: the ones that go with the family, as numbers and with matplotlib."""
 
 import matplotlib as mpl
-import matplotlib.pyplot
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 from own_data import sampled
 
 import tunamh
@@ -86,4 +86,4 @@ def test_matplotlib_draws_them():
         tunamh.plot_check(found, ax=alone)
     with pytest.raises(TypeError, match=r"what tunamh\.check\(posterior, data\) returned"):
         tunamh.plot_check(TABLE)
-    mpl.pyplot.close("all")
+    plt.close("all")

@@ -63,7 +63,12 @@ def test_false_alarms_are_as_rare_as_is_said(name):
 # -------------------------------------------------------------------------------------------------- defects are found
 
 DEFECTS = {
-    "overdispersed counts": (RNG.negative_binomial(2, 2 / (2 + MU)), {"family": "poisson"}, "Spread", "NegativeBinomial"),
+    "overdispersed counts": (
+        RNG.negative_binomial(2, 2 / (2 + MU)),
+        {"family": "poisson"},
+        "Spread",
+        "NegativeBinomial",
+    ),
     "too many zeros": (
         np.where(RNG.random(N) < 0.25, 0, RNG.poisson(2 * MU)),
         {"family": "poisson"},

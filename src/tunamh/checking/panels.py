@@ -109,7 +109,7 @@ def _rootogram(found: Residuals) -> Panel:
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=1)
     beyond = int((found.observed > most).sum())
     expected = float((found.drawn > most).sum(axis=1).mean())
-    note = f"not shown: {beyond:,} rows with larger counts ({expected:.1f} expected)"
+    note = f"beyond: {beyond:,} rows, {expected:.1f} expected"
     return Panel(
         "Rootogram", "count", "rows (root scale)", counts.astype(float), np.sqrt(seen), counts.astype(float),
         np.sqrt(drawn.mean(axis=1)), np.sqrt(low), np.sqrt(high), note=note,

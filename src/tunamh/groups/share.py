@@ -6,8 +6,8 @@ not the logit. So any proposal of (A) may be made with
     u = centre + (pi(z) - pi_0) / w,      w = 1.4 pi (1 - pi) at the centre,
 
 in the place of the logit ``z``. With 1 in the place of 1.4 the slope of ``u`` in ``z`` is 1 at the centre, and the
-Gaussian law stands there as it is; effects make the law of a share wider than that. A proposal ratio in ``u`` becomes one in ``z`` by ``log u'(here) - log u'(there)``; what is no share at all is
-rejected. ``pi_0`` lies below the centre's share, as the mode of a share lies below that of its logit.
+Gaussian law stands there as it is; effects make the law of a share wider than that. A proposal ratio in ``u`` becomes
+one in ``z`` by ``log u'(here) - log u'(there)``; what is no share at all is rejected. ``pi_0`` lies below the centre's share, as the mode of a share lies below that of its logit.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Share(NamedTuple):
 def share_about(at, centre, variance):
     """The coordinate of a logit with this centre and variance under the Gaussian law.
 
-    ``-log density`` gains ``log u'``, of slope ``1 - 2 pi`` and curvature ``-(pi^2 + (1 - pi)^2)`` at the centre: a damped
-    Newton step along it, which stays within the shares however wide the law is.
+    ``-log density`` gains ``log u'``, of slope ``1 - 2 pi`` and curvature ``-(pi^2 + (1 - pi)^2)`` at the
+    centre: a damped Newton step along it, which stays within the shares however wide the law is.
     """
     share = 1.0 / (1.0 + math.exp(-centre))
     slope = share * (1.0 - share)

@@ -5,10 +5,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from drawn_results import drawn_result
 from scipy import integrate, special, stats
 
 import tunamh
-from drawn_results import drawn_result
 from tunamh.results.layout import PARAMETER, ROLE
 from tunamh.targets.families.base import Responses
 from tunamh.targets.families.registry import FAMILIES
@@ -122,7 +122,9 @@ class Direct:
         return integrate.quad_vec(weighted, -14, 14, epsabs=1e-11, epsrel=1e-11)[0]
 
 
-@pytest.fixture(scope="module", params=list(product(FAMILIES, [False, True])), ids=lambda p: f"{p[0]}{p[1] * '-groups'}")
+@pytest.fixture(
+    scope="module", params=list(product(FAMILIES, [False, True])), ids=lambda p: f"{p[0]}{p[1] * '-groups'}"
+)
 def direct(request):
     name, grouped = request.param
     if name == "Categorical" and grouped:
@@ -149,7 +151,8 @@ def test_averages_are_those_of_all_rows_and_draws(direct):
     same(tunamh.predictions(direct.result, t, average_by=True), [values.mean(axis=1, keepdims=True)])
     w = t["w"].to_numpy()
     by_month = [
-        np.average(values[:, t["month"] == month], axis=1, weights=w[t["month"] == month])[:, None] for month in (1, 2, 3)
+        np.average(values[:, t["month"] == month], axis=1, weights=w[t["month"] == month])[:, None]
+        for month in (1, 2, 3)
     ]
     found = tunamh.predictions(direct.result, t, average_by="month", weights="w")
     same(found, [np.concatenate(by_month, axis=1)])

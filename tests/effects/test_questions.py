@@ -6,9 +6,9 @@ import narwhals
 import numpy as np
 import pandas as pd
 import pytest
+from drawn_results import drawn_result
 
 import tunamh
-from drawn_results import drawn_result
 from tunamh.errors import NotApplicable
 from tunamh.formula import FormulaError
 from tunamh.formula.model import FormulaModel
@@ -44,13 +44,15 @@ def test_typical_values_are_kept_by_results_and_learned_from_blocks(tmp_path):
     assert (typical["t"].low, typical["t"].high) == (TABLE["t"].min(), TABLE["t"].max())
     assert typical["a"].value == TABLE["a"].value_counts().idxmax()
     assert typical["month"].value == str(TABLE["month"].value_counts().idxmax())
-    assert typical["b"].labels and not typical["x"].labels
+    assert typical["b"].labels
+    assert not typical["x"].labels
     TABLE.to_parquet(tmp_path / "t.parquet", row_group_size=17)
     source = tunamh.open_rows(str(tmp_path / "*.parquet"), memory=1000)
     blocks = tunamh.regression(formula, source, family="logistic").formula.typical
     assert blocks.keys() == typical.keys()
     for name, one in blocks.items():
-        assert one.value == pytest.approx(typical[name].value) and one.labels == typical[name].labels
+        assert one.value == pytest.approx(typical[name].value)
+        assert one.labels == typical[name].labels
 
 
 def test_rows_in_blocks_have_the_averages_of_a_table(tmp_path, result):
@@ -79,13 +81,16 @@ def test_lines_are_named_and_keep_their_draws(result):
 
 def test_a_grid_of_all_values(result):
     found = tunamh.predictions(result, conditional=["x", "month"])
-    assert len(found) == 150 and found["month"].unique().tolist() == [1, 2, 3]
+    assert len(found) == 150
+    assert found["month"].unique().tolist() == [1, 2, 3]
     assert found["x"].min() == pytest.approx(TABLE["x"].min())
     assert "Effects of site are left out" in found.attrs["notes"][0]
     few = tunamh.predictions(result, conditional=["t", "x", "b"])
-    assert few["x"].nunique() == 3 and few["b"].unique().tolist() == [0, 1]
+    assert few["x"].nunique() == 3
+    assert few["b"].unique().tolist() == [0, 1]
     sites = tunamh.predictions(result, conditional={"site": "all", "x": [0]})
-    assert sites["site"].tolist() == ["s1", "s2", "s3"] and not sites.attrs["notes"]
+    assert sites["site"].tolist() == ["s1", "s2", "s3"]
+    assert not sites.attrs["notes"]
 
 
 def test_groups_that_are_new(result):
@@ -139,7 +144,9 @@ def test_missing_values_are_left_out_and_counted(result):
 
 
 def test_poststratification_weighs_cells(result):
-    cells = pd.DataFrame({"x": [0.0, 1.0, 2.0], "t": 1.0, "a": "q", "month": 2, "b": False, "site": ["s1", "s2", "new"]})
+    cells = pd.DataFrame(
+        {"x": [0.0, 1.0, 2.0], "t": 1.0, "a": "q", "month": 2, "b": False, "site": ["s1", "s2", "new"]}
+    )
     cells["people"], cells["state"] = [10, 30, 60], ["A", "A", "B"]
     each = tunamh.predictions(result, cells, groups="draw", rng=3).draws.values
     found = tunamh.poststratify(result, cells, "people", rng=3)
@@ -164,7 +171,8 @@ def test_hypotheses_are_read_and_not_evaluated(result):
         np.testing.assert_allclose(found.draws.values[..., k], wanted, rtol=1e-12)
     assert found["probability"][0] == (draws["x"] > 0).mean()
     assert found["probability"][3] == (found.draws.values[..., 3] < 0).mean()
-    assert np.isnan(found["probability"][1]) and "probability of an equality is zero" in repr(found)
+    assert np.isnan(found["probability"][1])
+    assert "probability of an equality is zero" in repr(found)
     effects = tunamh.comparisons(result, TABLE, "a", average_by=True)
     both = tunamh.hypothesis(effects, "b1 > b0")
     np.testing.assert_allclose(both.draws.values[..., 0], effects.draws.values[..., 1] - effects.draws.values[..., 0])
@@ -220,7 +228,8 @@ def test_jumps_odds_of_numbers_and_plain_targets_are_refused():
 def test_pictures_have_a_panel_for_each_question(result):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     one = tunamh.plot_predictions(result, conditional=["x", "a"])
-    assert [line.get_label() for line in one.get_lines()] == ["p", "q", "r"] and one.get_ylabel() == "P(y)"
+    assert [line.get_label() for line in one.get_lines()] == ["p", "q", "r"]
+    assert one.get_ylabel() == "P(y)"
     several = tunamh.plot_comparisons(result, TABLE, {"a": "pairwise", "b": None}, average_by=True)
     assert [ax.get_title() for ax in several] == ["a", "b"]
     assert [label.get_text() for label in several[0].get_yticklabels()] == ["q - p", "r - p", "r - q"]

@@ -1,4 +1,4 @@
-"""What ``tunamh effects`` was asked for, from words at the shell to the arguments of `tunamh.predictions` and the like."""
+"""What ``tunamh effects`` was asked for: words at the shell as the arguments of `tunamh.predictions` and the like."""
 
 from __future__ import annotations
 

@@ -76,12 +76,12 @@ def effects(
     data: Annotated[Path | None, typer.Argument(help="A file of rows; averages need one.")] = None,
     compare: Annotated[
         list[str] | None,
-        typer.Option(help="What changes: carrier, carrier=pairwise, carrier=UA:DL (UA minus DL), distance=100 (a step)."),
+        typer.Option(
+            help="What changes: carrier, carrier=pairwise, carrier=UA:DL (UA minus DL), distance=100 (a step)."
+        ),
     ] = None,
     slope: Annotated[list[str] | None, typer.Option(help="A number of which the slope is wanted.")] = None,
-    at: Annotated[
-        list[str] | None, typer.Option(help="Values of a column: distance=500,1000 or carrier=all.")
-    ] = None,
+    at: Annotated[list[str] | None, typer.Option(help="Values of a column: distance=500,1000 or carrier=all.")] = None,
     average: Annotated[bool, typer.Option("--average", help="Average over all rows of the file.")] = False,
     by: Annotated[list[str] | None, typer.Option(help="A column: one average for each of its values.")] = None,
     weights: Annotated[str | None, typer.Option(help="The column of the rows' weights.")] = None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arguments import has_row_labels, shown, whole_number
-from ..errors import NotApplicable
+from ..errors import NotApplicable, Text
 from ..formula.model import FormulaModel
 from ..formula.syntax import columns_in, label
 from ..formula.terms import term_label
@@ -55,7 +55,13 @@ class Asking:
             if value not in known:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {shown(value)}.")
         if self.by is not None and self.data is None:
-            raise TypeError("results keep no rows: averages need them, data=..., the table of the fit or another one.")
+            raise TypeError(
+                Text.of(
+                    "results keep no rows, and averages need them: give a table, ",
+                    ("data=...", "the second argument"),
+                    ", such as that of the fit.",
+                )
+            )
         if self.by is None and self.weights is not None:
             raise TypeError("weights are those of rows in averages: say average_by=True, or leave weights out.")
 

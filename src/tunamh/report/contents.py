@@ -17,6 +17,7 @@ from .effects import Effects, effects_of
 from .metadata import Told, told_by
 from .numbers import Variable, joined, variables_of
 from .pictures import InOrder, Interval, Panel, finite, in_order, panels, paths, strip
+from .response_effects import ResponseEffects, response_effects
 from .tables import Table, table_of
 
 _MOST_IN_A_PICTURE = 60
@@ -56,6 +57,7 @@ class Contents:
     level: str
     pictures: list[Picture]
     table: Table
+    response: ResponseEffects | None
     effects: Effects | None
     verdict: Check
     checks: list[Check]
@@ -89,6 +91,7 @@ def contents_of(tree: Any, *, title: str | None, level: float) -> Contents:
         level=f"{100 * level:g} %",
         pictures=[_picture(heading, own, told) for heading, own in _sections(main)],
         table=table_of(main, told, level),
+        response=response_effects(tree, level),
         effects=effects_of(tree, variables, level),
         verdict=verdict(checks),
         checks=checks,

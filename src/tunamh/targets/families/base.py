@@ -202,7 +202,7 @@ class BaseFamily(ABC):
         return None
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return the variance of one row on the scale of the linear predictor, for shares of variance.
+        """Return the variance of one row on the scale of the linear predictor; `tunamh.group_scales` uses it.
 
         None if it is unknown.
 

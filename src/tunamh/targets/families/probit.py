@@ -41,9 +41,12 @@ class Probit(LabelFamily):
 
     The energy (negative log-likelihood) of a row is ``f = -log Phi(z)`` with ``z = (2y-1) eta``.
 
-    With ``Phi(z) = phi(z) int_0^inf e^{zv - v^2/2} dv``, up to a constant ``f = z^2/2 - K(z)``, and ``K`` is the
-    cumulant function of a positive ``V`` with density proportional to ``e^{zv - v^2/2}``: in ``z``, ``f' = z - k1``,
-    ``f'' = 1 - k2`` and ``f''' = -k3`` with the cumulants of ``V``.
+    Its derivatives are cumulants of a truncated normal distribution: let ``V > 0`` have a density proportional to
+    ``e^{zv - v^2/2}``, with cumulants ``k1``, ``k2``, ``k3``, ... Then the derivatives with respect to ``z`` are
+    ``f' = z - k1``, ``f'' = 1 - k2`` and ``f''' = -k3``.
+
+    *Proof.* ``Phi(z) = phi(z) int_0^inf e^{zv - v^2/2} dv``. So ``f = z^2/2 - K(z)`` up to a constant, and ``K``, the
+    logarithm of the integral, is the cumulant function of ``V``.
     """
 
     word = "probit"

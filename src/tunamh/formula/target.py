@@ -44,7 +44,7 @@ def learn_side(terms: Terms, rows: RowsOf, hide_intercept: bool = False) -> Lear
 def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel, Learned, dict[str, Learned]]:
     """What is learned from rows in memory, of the columns, and of further predictors."""
     response, _ = learned_response(asked.response, rows.values({}), family)
-    common = learn_side(asked.right, rows, hide_intercept=family.cutpoints_are_intercepts)
+    common = learn_side(asked.right, rows, hide_intercept=family.own_intercepts)
     refuse_second_intercept(common.side)
     further = {name: learn_side(terms, rows) for name, terms in asked.others.items()}
     model = FormulaModel(
@@ -171,7 +171,7 @@ def target_of(
 
 def regression_of_tables(asked: Read, tables: Any, family: Any, prior: Any, missing: str, redundant: str) -> GLM:
     """Of tables that come in blocks."""
-    found, model = target_of_tables(asked, tables, family, prior, missing, family.cutpoints_are_intercepts)
+    found, model = target_of_tables(asked, tables, family, prior, missing, family.own_intercepts)
     if redundant == "error":
         found = _without_redundant(found, model)
     return found.from_formula(model)

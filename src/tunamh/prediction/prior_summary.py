@@ -125,7 +125,7 @@ def _correlations(one: Grouping) -> list[str]:
 
 def _notes(base: GLM, groupings: list[Grouping]) -> list[str]:
     found = []
-    if base.user_family.cutpoints_are_intercepts and base.user_family.parameter_prior("cutpoint") is None:
+    if "cutpoint" in base.user_family.parameters and base.user_family.parameter_prior("cutpoint") is None:
         found.append("The prior of the cutpoints is for a typical row: means of numbers, reference levels of factors.")
     if base.recentred:
         found.append("In predictors=, the prior of an intercept is for a row whose columns have their means.")

@@ -88,7 +88,7 @@ def _squares(Z: np.ndarray) -> list[list[float]]:
 
 def _rows_by_level(target: Any, one: Any) -> list[int]:
     """How many of the user's rows each level has; a row of trials may have become two."""
-    origin, codes = target.base.user_rows.origin, one.codes
+    origin, codes = target.base.observations.origin or target.base.user_rows.origin, one.codes
     if origin is not None:
         codes = codes[np.unique(origin[0], return_index=True)[1]]
     return [int(count) for count in np.bincount(codes, minlength=one.groups)]

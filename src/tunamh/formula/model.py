@@ -16,6 +16,7 @@ from .left_side import Response
 from .parser import parse_expression
 from .result_names import layout
 from .right_side import RightSide, known_codes
+from .strata import Strata
 from .syntax import Node, columns_in, label
 from .terms import Term, columns_of, term_label, terms_of
 from .variables import as_columns, read
@@ -69,6 +70,8 @@ class FormulaModel:
     """Rows with missing values that were left out."""
     arrays: tuple[str, ...] = ()
     """Which of trials, weights and censoring were arrays: results do not keep them."""
+    strata: Strata | None = None
+    """Rows with log hazards of their own."""
 
     def __str__(self) -> str:
         """The formula as it was typed."""
@@ -98,6 +101,7 @@ class FormulaModel:
             names += [name for atom in one.by for name in columns_in(atom)] + columns_of(one.columns.terms)
         for side in self.others.values():
             names += columns_of(side.terms)
+        names += [] if self.strata is None else self.strata.columns
         return list(dict.fromkeys([*names, *(name for node in self.offsets for name in columns_in(node))]))
 
     @property
@@ -132,6 +136,7 @@ class FormulaModel:
             "beside": {name: str(node) for name, node in self.beside.items()},
             "dropped": self.dropped,
             **({"arrays": list(self.arrays)} if self.arrays else {}),
+            **({} if self.strata is None else {"strata": self.strata.to_json()}),
         }
 
     @classmethod
@@ -150,6 +155,7 @@ class FormulaModel:
                 {str(name): parse_expression(str(text)) for name, text in found["beside"].items()},
                 int(found["dropped"]),
                 tuple(map(str, found.get("arrays", ()))),
+                Strata.from_json(found.get("strata")),
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
             raise FormulaError(f"the stored formula cannot be read: {error}") from None

@@ -28,6 +28,7 @@ from .left_side import learned_response
 from .model import FormulaModel, GroupSide, group_name
 from .needed_rows import Read, RowsOf
 from .priors import prior_of
+from .strata import Strata
 from .syntax import label
 from .tables import target_of_tables
 from .terms import GroupTerm, Terms, term_label
@@ -57,6 +58,7 @@ def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel,
         asked.beside,
         rows.dropped,
         tuple(rows.arrays),
+        Strata.learned(asked.right.strata, rows.values({})),
     )
     return model, common, further
 
@@ -145,7 +147,8 @@ def target_of(
     common = {
         "prior": prior_of(priors, learned, location, model.response.levels),
         "offset": model.offset(values),
-        **{name: beside.get(name) for name in ("weights", "trials", "censored")},
+        **{name: beside.get(name) for name in ("weights", "trials", "censored", "entry")},
+        "strata": None if model.strata is None else model.strata.factor(values),
     }
     found: GLM | MixedModel
     if model.groups:

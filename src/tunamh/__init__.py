@@ -21,7 +21,7 @@ from .errors import (
 )
 from .formula import FormulaError, regression
 from .groups import GroupEffects, MixedModel
-from .prediction import loo, predict, prior_predictive, prior_summary, replicate
+from .prediction import loo, plot_survival, predict, prior_predictive, prior_summary, replicate
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .proposals.across_modes import AcrossModes
@@ -160,6 +160,7 @@ __all__ = [
     "loo",
     "open_rows",
     "plot_group_effects",
+    "plot_survival",
     "predict",
     "prior_predictive",
     "prior_summary",

@@ -9,6 +9,7 @@ import numpy as np
 from .designs.with_offset import DesignWithOffset
 from .families.base import Responses
 from .families.registry import family_as_json
+from .observations.observed import InMemory
 
 if TYPE_CHECKING:
     from .glm import GLM
@@ -33,6 +34,7 @@ def regression_as_json(target: GLM) -> dict[str, Any]:
         },
         "classes": classes_of(target),
         **({"censored": True} if rows.has_censoring else {}),
+        **({"strata": True} if isinstance(rows, InMemory) and rows.strata is not None else {}),
         **({"trials": target.given_trials} if target.given_trials and target.formula is None else {}),
         **_formula(target),
     }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._arguments import moderate_number, settle, shown, whole_number
-from ...errors import NotApplicable
+from ...errors import ImproperPosterior, NotApplicable
 from ...priors import RandomWalk
 from ...priors.default import Columns, intercept_prior
 from ...priors.independent import IndependentPrior
@@ -48,7 +48,7 @@ class PiecewiseExponential(BaseFamily):
         The prior of the log hazards. By default ``priors.RandomWalk(1)``: each is normal about the one before, with
         standard deviation 1; the first of each stratum is normal about the logarithm of events per time, as wide as the
         default prior of an intercept. ``tunamh.Flat()`` means no prior; another independent prior, such as
-        ``tunamh.Normal(-5, 2)``, is that of each.
+        ``tunamh.Normal(mean=-5, scale=2)``, is that of each.
     """
 
     pieces: Any = _PIECES
@@ -104,6 +104,8 @@ class PiecewiseExponential(BaseFamily):
         split, names = SplitRows(rows, inner, len(strata)), column_names(observations)
         labels = hazard_names(inner, strata)
         form, laws = self._prior_of(rows, len(names), len(strata), len(inner) + 1)
+        if (laws.kind == FLAT).any() and not isinstance(form, Walk):
+            refuse_without_events(rows, inner, labels)
         start = np.concatenate([np.zeros(len(names)), np.full(len(labels), np.log(events_per_time(rows)))])
         return RowLayout(split, Poisson(), names, form, (Extra("log_hazard", labels),), (laws,), start)
 
@@ -164,11 +166,27 @@ def cuts_of(times: np.ndarray, weights: np.ndarray, pieces: int) -> tuple[float,
 
 
 def hazard_names(inner: np.ndarray, strata: Sequence[str | None]) -> tuple[str, ...]:
-    """``0 to 30``, ``30 to 90``, ``90 on``; behind the stratum where there are any."""
-    short = [f"{cut:.6g}" for cut in (0.0, *inner)]
-    ends = short if len(set(short)) == len(short) else [repr(float(cut)) for cut in (0.0, *inner)]
+    """``0 to 30``, ``30 to 90``, ``90 on``, with as few digits as will do; behind the stratum where there are any."""
+    cuts = [0.0, *map(float, inner)]
+    written = ([f"{cut:.{digits}g}" for cut in cuts] for digits in range(3, 18))
+    ends = next((short for short in written if len(set(short)) == len(short)), list(map(repr, cuts)))
     pieces = [f"{low} to {high}" for low, high in zip(ends, ends[1:], strict=False)] + [f"{ends[-1]} on"]
     return tuple(piece if one is None else f"{one}, {piece}" for one in strata for piece in pieces)
+
+
+def refuse_without_events(rows: InMemory, inner: np.ndarray, labels: tuple[str, ...]) -> None:
+    """A flat log hazard has a posterior only if its piece has an event."""
+    counts = np.ones(rows.n_rows, bool) if rows.censored is None else rows.censored == 0
+    counts &= True if rows.weights is None else rows.weights > 0
+    hazard = np.searchsorted(inner, rows.y, side="left")
+    hazard = hazard if rows.strata is None else hazard + (len(inner) + 1) * rows.strata.codes
+    without = np.bincount(hazard[counts], minlength=len(labels)) == 0
+    if without.any():
+        named = ", ".join(np.array(labels)[without][:3]) + (", ..." if without.sum() > 3 else "")
+        raise ImproperPosterior(
+            f"there is no event in {int(without.sum())} of {len(labels)} pieces ({named}), so that flat log hazards have "
+            "no posterior. Leave log_hazard= out (a random walk from piece to piece), or take fewer pieces or strata."
+        )
 
 
 # ------------------------------------------------------------------------------------------- where a walk begins

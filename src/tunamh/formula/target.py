@@ -106,6 +106,11 @@ def default_family(asked: Read, rows: RowsOf) -> BaseFamily:
     name = label(asked.response)
     if "trials" in asked.beside or "trials" in rows.arrays:
         raise FormulaError('trials count labels, and there is no family: say family="logistic".')
+    if "event" in asked.beside or "event" in rows.arrays:
+        raise FormulaError(
+            "times to event need a family: say family=tunamh.PiecewiseExponential() (proportional hazards, as Cox has "
+            "them), or one whose hazard has a given form, such as tunamh.Weibull()."
+        )
     found = rows.values({}).value(asked.response)
     if isinstance(found, Factor):
         kinds = 'family="logistic" for two classes, "categorical" for more, "ordinal" for ordered ones'

@@ -168,10 +168,15 @@ def cuts_of(times: np.ndarray, weights: np.ndarray, pieces: int) -> tuple[float,
 def hazard_names(inner: np.ndarray, strata: Sequence[str | None]) -> tuple[str, ...]:
     """``0 to 30``, ``30 to 90``, ``90 on``, with as few digits as will do; behind the stratum where there are any."""
     cuts = [0.0, *map(float, inner)]
-    written = ([f"{cut:.{digits}g}" for cut in cuts] for digits in range(3, 18))
+    written = ([_with_digits(cut, digits) for cut in cuts] for digits in range(3, 18))
     ends = next((short for short in written if len(set(short)) == len(short)), list(map(repr, cuts)))
     pieces = [f"{low} to {high}" for low, high in zip(ends, ends[1:], strict=False)] + [f"{ends[-1]} on"]
     return tuple(piece if one is None else f"{one}, {piece}" for one in strata for piece in pieces)
+
+
+def _with_digits(cut: float, digits: int) -> str:
+    """At least so many, and all before the point."""
+    return f"{cut:.0f}" if 10.0**digits <= cut < 1e15 else f"{cut:.{digits}g}"
 
 
 def refuse_without_events(rows: InMemory, inner: np.ndarray, labels: tuple[str, ...]) -> None:

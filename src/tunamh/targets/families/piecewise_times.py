@@ -36,7 +36,7 @@ class PiecewiseTimes(ResponseDistribution):
         sums = np.cumsum(by_piece[:, :, :-1] * self.wide[:-1], axis=2)
         before = np.concatenate([np.zeros((*by_piece.shape[:2], 1)), sums], axis=2).reshape(hazard.shape)
         stratum = p.get("stratum")
-        found = np.zeros(eta.shape[1], np.int64) if stratum is None else np.asarray(stratum, dtype=np.int64)
+        found = np.broadcast_to(np.asarray(0 if stratum is None else stratum, dtype=np.int64), eta.shape[1:])
         return Tables(hazard, before, len(self.left) * found)
 
     def _at(self, t: np.ndarray, of: Tables) -> tuple[np.ndarray, np.ndarray]:

@@ -108,7 +108,7 @@ def test_leave_one_out_is_of_rows_and_not_of_pieces(fitted):
 
 
 def test_replicas_are_refused_with_the_way_out(fitted):
-    with pytest.raises(NotApplicable, match="censored.*kind='survival'"):
+    with pytest.raises(NotApplicable, match=r"censored.*kind='survival'"):
         tunamh.replicate(fitted, TABLE)
 
 

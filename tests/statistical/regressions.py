@@ -378,7 +378,7 @@ def shares(eta, rng):
 
 
 def piecewise_hazards(cuts, entry):
-    """Log likelihoods of times with hazards ``e^{eta + a_j}`` between cuts, by integrals of the hazard piece by piece."""
+    """Log likelihoods of times with hazards ``e^{eta + a_j}`` between cuts, by integrals piece by piece."""
 
     def rows(eta, y, codes, *log_hazards):
         low, high, found = np.array([0.0, *cuts]), np.array([*cuts, np.inf]), np.where(codes == 0, eta, 0.0)

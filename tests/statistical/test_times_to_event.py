@@ -149,7 +149,7 @@ def test_many_pieces_have_the_law_of_cox_partial_likelihood(formula):
     """Means and standard deviations of the law that is proportional to the partial likelihood, by importance.
 
     R's coefficients are where our partial likelihood has its maximum. Pieces are 25 and not infinitely many, and in
-    strata they have a wide random walk, as some have no event: both move a mean by a tenth or two of its standard error.
+    strata they have a wide random walk, as some have no event: both move a mean by a tenth or two of a standard error.
     """
     table = HEART if "start" in formula else VETERAN
     names, known = list(COX[formula]), np.array(list(COX[formula].values()))

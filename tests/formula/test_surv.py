@@ -97,7 +97,7 @@ def test_what_means_nothing_is_refused(formula, told):
 
 
 def test_families_without_censoring_refuse_surv():
-    with pytest.raises(TypeError, match="censored= is for .*PiecewiseExponential.*not for Gamma"):
+    with pytest.raises(TypeError, match=r"censored= is for .*PiecewiseExponential.*not for Gamma"):
         tunamh.regression("Surv(stop, dead) ~ x", TABLE, family=tunamh.Gamma())
     with pytest.raises(TypeError, match="strata= is for PiecewiseExponential"):
         tunamh.regression("Surv(stop, dead) ~ x + strata(s)", TABLE, family=tunamh.Weibull())

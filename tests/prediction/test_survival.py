@@ -1,5 +1,8 @@
 """Survival, hazards and medians of new rows against the draws that they come from; pictures; leave-one-out."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,13 +14,14 @@ from tunamh.formula import FormulaError
 from tunamh.prediction.survival_plot import kaplan_meier
 from tunamh.targets.families.piecewise_times import PiecewiseTimes
 
+PAGE = Path(__file__).parents[2] / "docs" / "survival.md"
 RNG = np.random.default_rng(8)
 N = 400
 TABLE = pd.DataFrame({"x": RNG.normal(size=N), "s": RNG.choice(["a", "b"], N)})
 _TRUE = RNG.weibull(1.3, N) * np.exp(-0.4 * TABLE["x"]) * 3
 TABLE["entry"] = np.where(RNG.random(N) < 0.3, 0.4 * _TRUE, 0.0)
 TABLE["time"] = np.minimum(_TRUE, TABLE["entry"] + RNG.uniform(1, 8, N))
-TABLE["dead"] = (_TRUE <= TABLE["time"]).astype(int)
+TABLE["dead"] = (TABLE["time"] >= _TRUE).astype(int)
 NEW = pd.DataFrame({"x": [-1.0, 0.5, 2.0], "s": ["a", "b", "b"]})
 TIMES = [0.2, 1.0, 2.5, 30.0]
 
@@ -181,3 +185,15 @@ def test_a_picture_of_survival(fitted):
         tunamh.plot_survival(fitted, TABLE)
     with pytest.raises(FormulaError, match="which new_data does not have"):
         tunamh.plot_survival(fitted, NEW, by="hospital")
+
+
+def test_the_page_about_times_to_event(tmp_path, monkeypatch):
+    """The code of docs/survival.md runs, and finds what it put into the data."""
+    pytest.importorskip("matplotlib").use("Agg")
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.S)
+    names: dict = {}
+    for block in blocks:
+        exec(block, names)
+    treated = names["posterior"]["posterior"]["treated"]
+    assert abs(float(treated.mean()) + 1.4 * 0.5) < 4 * float(treated.std())  # log times times the shape

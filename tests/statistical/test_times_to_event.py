@@ -131,8 +131,9 @@ COX = {
 
 def log_partial_likelihood(table, names, strata, points):
     """Breslow's: ``sum_k (sum of x.b of the events at t_k - d_k log of the sum of e^{x.b} at risk then)``."""
-    start, stop, event = table.get("start", 0 * table.iloc[:, 0]), *(
-        table[name].to_numpy() for name in (("stop", "event") if "stop" in table else ("time", "status"))
+    start, stop, event = (
+        table.get("start", 0 * table.iloc[:, 0]),
+        *(table[name].to_numpy() for name in (("stop", "event") if "stop" in table else ("time", "status"))),
     )
     eta = points @ table[names].to_numpy(float).T
     total = np.zeros(len(points))

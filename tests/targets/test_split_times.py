@@ -63,7 +63,7 @@ def test_pieces_have_the_energy_of_their_rows():
     plain = tunamh.GLM(X, STOP, FAMILY, event=EVENT, prior=tunamh.Normal())
     found, true = rises(plain, entry=None, weights=None, offset=None, strata=None)
     np.testing.assert_allclose(found, true, rtol=1e-10)
-    assert plain.n_rows == sum((STOP > cut).sum() for cut in (0.0, *CUTS))
+    assert plain.n_rows == sum((cut < STOP).sum() for cut in (0.0, *CUTS))
 
 
 def test_equal_pieces_are_added_up():

@@ -186,7 +186,7 @@ def replicated(
     some, picked, n_rows = _subsample(formula, data, rows, generator)
     new = NewRows(fitted, some, NewRowExtras(), with_response=True)
     predictor = Predictor(fitted, "error", generator)
-    seen = Seen.of(formula, some)
+    beside = Seen.of(formula, some)
     parts: dict[str, list[np.ndarray]] = {"y": [], RESPONSES: [], DENSITIES: []}
     for chunk in new.chunks(predictor.rows_at_once):
         eta, p = predictor.linear(chunk), predictor.parameters(chunk)
@@ -196,8 +196,8 @@ def replicated(
             parts[RESPONSES].append(fitted.responses.draw(generator, eta, p))
         if DENSITIES in wanted:
             shape = len(fitted.picked), chunk.n_rows
-            own = seen.part(slice(chunk.first, chunk.first + chunk.n_rows))
-            density = own.log_density(fitted.responses, chunk.y, eta, p)
+            its = beside.part(slice(chunk.first, chunk.first + chunk.n_rows))
+            density = its.log_density(fitted.responses, chunk.y, eta, p)
             parts[DENSITIES].append(np.broadcast_to(density, shape))
     name, weighted = free_name(str(formula.response.node)), formula.beside.get("weights")
     weights = None if weighted is None else formula.values(some, list(columns_in(weighted))).numbers(weighted)

@@ -78,14 +78,17 @@ def plot_survival(
     table = as_columns(new_data)
     if table.n_rows > _MOST_CURVES:
         raise ValueError(f"new_data has {table.n_rows:,} rows, and a picture has room for {_MOST_CURVES} curves.")
-    at = _default_times(posterior, kind) if times is None else times
+    at: Any = _default_times(posterior, kind) if times is None else times
     found = predict(
         posterior, new_data, kind=kind, times=at, quantiles=(0.5 - half, 0.5 + half), new_levels=new_levels, rng=0
     )
     low, high = (found[name].values for name in list(found.data_vars)[2:])
     names = _names(table, by)
     ax = _axes() if ax is None else ax
-    curves = [ax.plot(found["time"].values, one, lw=1.8, label=name)[0] for one, name in zip(found["mean"].values, names, strict=True)]
+    curves = [
+        ax.plot(found["time"].values, one, lw=1.8, label=name)[0]
+        for one, name in zip(found["mean"].values, names, strict=True)
+    ]
     for below, above, curve in zip(low, high, curves, strict=True):
         ax.fill_between(found["time"].values, below, above, color=curve.get_color(), alpha=0.2, lw=0)
     if data is not None and kind == "survival":
@@ -131,7 +134,10 @@ def kaplan_meier(stop: np.ndarray, happened: np.ndarray, entry: np.ndarray | Non
 
 
 def _without_model(formula: FormulaModel, table: Frame, by: str | None, names: list[str]) -> list[tuple[Steps, str]]:
-    needed = [*columns_in(formula.response.node), *(name for node in formula.beside.values() for name in columns_in(node))]
+    needed = [
+        *columns_in(formula.response.node),
+        *(name for node in formula.beside.values() for name in columns_in(node)),
+    ]
     needed = list(dict.fromkeys([*needed, *([] if by is None else [by])]))
     rows = complete_rows(read(table, needed), table.n_rows)
     some = Frame(rows.columns, rows.n_rows)

@@ -14,8 +14,7 @@ from ...priors.differences import by_differences
 from ...priors.laws import RECORD, Laws, ReadyIndependent, laws_at, ready, records
 from ...priors.mixtures import Mixture, ReadyMixture
 from ...priors.potential import PriorExpansion, ReadyPrior
-from .base import Form, Same, fill_df, fill_same, fill_scale, fill_scale_and_df
-from .steps import fill_walk
+from .base import Form, fill_df, fill_same, fill_scale, fill_scale_and_df
 from .shared import (
     fill_cutpoints,
     fill_dispersion,
@@ -26,6 +25,7 @@ from .shared import (
     fill_probability_and_dispersion_of_large,
     fill_shape,
 )
+from .steps import fill_walk
 
 _CLOSED = Layout(
     "ClosedForm",

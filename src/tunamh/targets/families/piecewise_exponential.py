@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ _MOST_PIECES = 2000
 
 @dataclass(frozen=True)
 class PiecewiseExponential(BaseFamily):
-    """Regression of times to event: proportional hazards ``e^{a_j + x.theta}``, with ``a_j`` constant in pieces of time.
+    """Regression of times to event: proportional hazards ``e^{a_j + x.theta}``, each ``a_j`` in a piece of time.
 
     The log hazards ``a_j`` take the place of the intercept, so do not include a column of ones. Times may be
     right-censored (``event=``), rows may come under observation late (``entry=``), and ``strata=`` have log hazards of
@@ -138,7 +139,7 @@ def _checked_pieces(given: Any) -> int | tuple[float, ...]:
             raise ValueError(f"pieces must be at most {_MOST_PIECES:,}, got {found:,}.")
         return found
     cuts = tuple(moderate_number("a time between pieces", value) for value in given)
-    if any(after <= before for before, after in zip(cuts, cuts[1:], strict=False)):
+    if any(after <= before for before, after in pairwise(cuts)):
         raise ValueError(f"the times between pieces must increase, got {', '.join(f'{cut:g}' for cut in cuts)}.")
     return cuts
 
@@ -170,7 +171,7 @@ def hazard_names(inner: np.ndarray, strata: Sequence[str | None]) -> tuple[str, 
     cuts = [0.0, *map(float, inner)]
     written = ([_with_digits(cut, digits) for cut in cuts] for digits in range(3, 18))
     ends = next((short for short in written if len(set(short)) == len(short)), list(map(repr, cuts)))
-    pieces = [f"{low} to {high}" for low, high in zip(ends, ends[1:], strict=False)] + [f"{ends[-1]} on"]
+    pieces = [f"{low} to {high}" for low, high in pairwise(ends)] + [f"{ends[-1]} on"]
     return tuple(piece if one is None else f"{one}, {piece}" for one in strata for piece in pieces)
 
 
@@ -189,8 +190,8 @@ def refuse_without_events(rows: InMemory, inner: np.ndarray, labels: tuple[str, 
     if without.any():
         named = ", ".join(np.array(labels)[without][:3]) + (", ..." if without.sum() > 3 else "")
         raise ImproperPosterior(
-            f"there is no event in {int(without.sum())} of {len(labels)} pieces ({named}), so that flat log hazards have "
-            "no posterior. Leave log_hazard= out (a random walk from piece to piece), or take fewer pieces or strata."
+            f"there is no event in {int(without.sum())} of {len(labels)} pieces ({named}), so that flat log hazards "
+            "have no posterior. Leave log_hazard= out (a random walk over the pieces), or take fewer pieces or strata."
         )
 
 

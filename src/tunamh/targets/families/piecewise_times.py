@@ -10,7 +10,7 @@ from .responses import Parameters, ResponseDistribution
 
 
 class Tables(NamedTuple):
-    """Of every draw and hazard: the hazard, and the cumulative hazard where its piece begins; (draws, strata x pieces)."""
+    """Hazards (draws, strata x pieces), cumulative hazards where their pieces begin, and where each row's begin."""
 
     hazard: np.ndarray
     before: np.ndarray

@@ -79,8 +79,7 @@ def _of_arrays(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> InMemor
     y, names_of_classes = _responses(y, family)
     y = as_vector(y, "y", n_rows)
     weights, offset, trials, censored, entry = (
-        None if given is None else as_vector(given, name, n_rows)
-        for name, given in zip(vectors, others, strict=True)
+        None if given is None else as_vector(given, name, n_rows) for name, given in zip(vectors, others, strict=True)
     )
     if offset is not None:
         design = DesignWithOffset(design, offset)

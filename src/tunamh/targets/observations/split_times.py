@@ -5,15 +5,14 @@ The hazard of row ``i`` at time ``t`` is ``e^{a_j + x_i.theta}`` in piece ``j``,
 
     log likelihood of row i = sum_j  d_ij (a_j + x_i.theta) - e_ij e^{a_j + x_i.theta},
 
-which are the log likelihoods of Poisson counts ``d_ij`` with the offsets ``log e_ij``, but for constants (Holford 1980).
-Pieces with equal predictors (the same columns, offset and hazard) need their sums of ``w_i d_ij`` and ``w_i e_ij`` only:
-the sum of their energies is that of one row with the sums in their place.
+which are the log likelihoods of Poisson counts ``d_ij`` with the offsets ``log e_ij``, up to constants (Holford 1980).
+Of pieces with equal predictors (the same columns, offset and hazard) only the sums of ``w_i d_ij`` and of ``w_i e_ij``
+count: the sum of their energies is that of one row with the sums in their place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
@@ -170,7 +169,9 @@ class SplitRows(Sample):
     # ----------------------------------------------------------------------------------------------- equal pieces
 
     def added_up(self, pattern: np.ndarray, first: np.ndarray) -> SplitRows | None:
-        """Equal pieces as one: ``pattern`` numbers the distinct rows, which first occur at ``first``; None without gain.
+        """Equal pieces as one; None without gain.
+
+        ``pattern`` has the number of each row's combination of columns, and ``first`` where each first occurs.
 
         A row is in all pieces between its first and its last as a whole, so that counts of rows will do there.
         """
@@ -183,8 +184,9 @@ class SplitRows(Sample):
         def total(at: np.ndarray, values: np.ndarray) -> np.ndarray:
             return np.bincount(at, values, minlength=size).reshape(-1, J)
 
-        begins, ends = np.maximum(self._left[spans.first], spans.entry), np.minimum(self._right[spans.first], spans.stop)
-        exposure = total(cell + spans.first, weights * (ends - begins))
+        begins = np.maximum(self._left[spans.first], spans.entry)
+        in_first = np.minimum(self._right[spans.first], spans.stop) - begins
+        exposure = total(cell + spans.first, weights * in_first)
         later = spans.last > spans.first
         at_end = (spans.stop - self._left[spans.last])[later]
         exposure += total((cell + spans.last)[later], weights[later] * at_end)

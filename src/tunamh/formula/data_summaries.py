@@ -113,7 +113,8 @@ def refuse_second_intercept(side: RightSide) -> None:
     whole = [one for one in side.gathered if not one.numbers and all(factor.full for factor in one.factors)]
     if whole:
         raise FormulaError(
-            "the cutpoints of this family are its intercepts, and 0 + cannot remove them. With 0 + every level of "
+            "this family has intercepts of its own (cutpoints, log hazards), and 0 + cannot remove them. With 0 + "
+            "every level of "
             f"{side.block_name(whole[0])} would have a coefficient, one more than data can tell apart: leave 0 + out."
         )
 

@@ -26,13 +26,19 @@ ELEMENTWISE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 LEARNED = ("center", "scale", "standardize")
 """``x - mean``; ``scale`` and ``standardize`` both ``(x - mean) / standard deviation``."""
 
-SPECIAL = ("C", "I", "offset")
+SPECIAL = ("C", "I", "offset", "strata")
 BESIDE = ("trials", "weights", "cens", "event")
 """On the left side, behind a bar: ``y | trials(n)``."""
 
-KNOWN = (*SPECIAL, *ELEMENTWISE, *LEARNED, *BESIDE)
+TIME_TO_EVENT = "Surv"
+"""The whole left side, ``Surv(time, event)`` or ``Surv(start, stop, event)``."""
+
+KNOWN = (*SPECIAL, *ELEMENTWISE, *LEARNED, *BESIDE, TIME_TO_EVENT)
 
 SPELLED_HERE = {
+    "strat": "strata are written strata(x)",
+    "frailty": "group effects on the log hazard (frailties) are written (1 | group)",
+    "cluster": "group effects on the log hazard (frailties) are written (1 | group)",
     "cbind": "counts of successes are written 'k | trials(n) ~ ...', n being successes and failures together",
     "factor": "levels are written C(x)",
     "as.factor": "levels are written C(x)",

@@ -9,7 +9,7 @@ from collections.abc import Sequence, Sized
 from typing import NamedTuple
 
 from .errors import FormulaError
-from .functions import BESIDE
+from .functions import BESIDE, TIME_TO_EVENT
 from .syntax import COMPARISONS, Call, Name, Node, Number, Operation, Text, columns_in, label, spine
 
 Term = tuple[Node, ...]
@@ -33,6 +33,7 @@ class Terms(NamedTuple):
     intercept: bool | None = None
     offsets: tuple[Node, ...] = ()
     groups: tuple[GroupTerm, ...] = ()
+    strata: tuple[Node, ...] = ()
 
     @property
     def has_intercept(self) -> bool:
@@ -67,6 +68,10 @@ def _sum(node: Node, others: Sequence[str]) -> Terms:
         if len(node.arguments) != 1 or node.named:
             raise FormulaError(f"{node}: offset takes one expression, such as offset(log(exposure)).")
         return Terms(offsets=(node.arguments[0],))
+    if isinstance(node, Call) and node.function == "strata":
+        if not node.arguments or node.named:
+            raise FormulaError(f"{node}: strata takes columns, as in strata(hospital) or strata(hospital, sex).")
+        return Terms(strata=node.arguments)
     return Terms(fixed=_distinct(_product(node, others)))
 
 
@@ -77,12 +82,14 @@ def _added_up(node: Operation, others: Sequence[str]) -> Terms:
     if not operations:
         signed = [("-", node.right)]
     fixed, intercept = dict[frozenset[str], Term](), None
-    offsets, groups = list[Node](), list[GroupTerm]()
+    offsets, groups, strata = list[Node](), list[GroupTerm](), list[Node]()
     for sign, part in signed:
         one = _sum(part, others)
         if sign == "-":
-            if one.offsets or one.groups:
-                raise FormulaError("offsets and group effects cannot be taken away with a minus: leave them out.")
+            if one.offsets or one.groups or one.strata:
+                raise FormulaError(
+                    "offsets, strata and group effects cannot be taken away with a minus: leave them out."
+                )
             for term in one.fixed:
                 fixed.pop(_key(term), None)
             intercept = intercept if one.intercept is None else not one.intercept
@@ -92,8 +99,9 @@ def _added_up(node: Operation, others: Sequence[str]) -> Terms:
         intercept = intercept if one.intercept is None else one.intercept
         offsets += one.offsets
         groups += one.groups
+        strata += one.strata
     _refuse_too_many(fixed)
-    return Terms(tuple(fixed.values()), intercept, tuple(offsets), tuple(groups))
+    return Terms(tuple(fixed.values()), intercept, tuple(offsets), tuple(groups), tuple(dict.fromkeys(strata)))
 
 
 def _key(term: Term) -> frozenset[str]:
@@ -126,9 +134,9 @@ def _product(node: Node, others: Sequence[str]) -> list[Term]:
     if isinstance(node, Operation) and node.left is not None:
         if node.operator in ("+", "-"):
             inside = _sum(node, others)
-            if inside.offsets or inside.groups or inside.intercept is not None:
+            if inside.offsets or inside.groups or inside.strata or inside.intercept is not None:
                 raise FormulaError(
-                    f"({node}): 0, 1, offsets and group effects stand beside other terms, not in products."
+                    f"({node}): 0, 1, offsets, strata and group effects stand beside other terms, not in products."
                 )
             return list(inside.fixed)
         if node.operator in ("|", "||"):
@@ -187,7 +195,9 @@ def _atom(node: Node) -> Node:
         raise FormulaError(f"{node} stands where a column should be: arithmetic goes into I(...).")
     if isinstance(node, Operation) and node.operator not in COMPARISONS:
         raise FormulaError(f"{node}: arithmetic goes into I(...), as in I({node}).")
-    if isinstance(node, Call) and node.function in (*BESIDE, "offset"):
+    if isinstance(node, Call) and node.function == TIME_TO_EVENT:
+        raise FormulaError(f"{node}: {TIME_TO_EVENT}(...) is the whole left side, as in Surv(time, event) ~ x.")
+    if isinstance(node, Call) and node.function in (*BESIDE, "offset", "strata"):
         where = "on the left side, as in y | trials(n)" if node.function in BESIDE else "beside other terms"
         raise FormulaError(f"{node}: {node.function}(...) stands {where}.")
     return node
@@ -200,7 +210,7 @@ def _groups(node: Operation, others: Sequence[str]) -> list[GroupTerm]:
     if inner:
         raise FormulaError(f"({node}): one bar makes group effects, as in (1 + x | group).")
     columns = terms_of(node.left, others)
-    if columns.groups or columns.offsets:
+    if columns.groups or columns.offsets or columns.strata:
         raise FormulaError(f"({node}): left of the bar stand columns.")
     by = _product(node.right, others)
     for term in by:
@@ -216,7 +226,7 @@ def _groups(node: Operation, others: Sequence[str]) -> list[GroupTerm]:
 
 def columns_of(terms: Terms) -> list[str]:
     """All columns that a right side needs."""
-    nodes = [atom for term in terms.fixed for atom in term] + list(terms.offsets)
+    nodes = [atom for term in terms.fixed for atom in term] + [*terms.offsets, *terms.strata]
     for group in terms.groups:
         nodes += [atom for term in group.columns.fixed for atom in term] + list(group.by)
     return list(dict.fromkeys(name for node in nodes for name in columns_in(node)))

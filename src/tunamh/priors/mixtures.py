@@ -31,7 +31,9 @@ _COEFFICIENTS: dict[str, Any] = {"mixed": ("d",), "fixed_variance": ("d",), "mea
 
 _HORSESHOE = Layout("Horseshoe", d=WHOLE, **_COEFFICIENTS, width=NUMBER)
 _EACH = Layout("Each", d=WHOLE, **_COEFFICIENTS, kind=("d",), scale=("d",), df=("d",))
-_GROUPED = Layout("Grouped", d=WHOLE, groups=WHOLE, df=NUMBER, width=NUMBER, **_COEFFICIENTS, group=("d",))
+_GROUPED = Layout(
+    "Grouped", d=WHOLE, groups=WHOLE, df=("groups",), width=("groups",), **_COEFFICIENTS, group=("d",)
+)
 """``hyper`` of the three kinds. A state is the coefficients, then what the kind keeps of the scales."""
 
 _horseshoe_at, _each_at, _grouped_at = _HORSESHOE.reader(), _EACH.reader(), _GROUPED.reader()
@@ -129,8 +131,8 @@ def draw_by_group(rng, here, hyper):
             if mixed[j] > 0.0 and int(group[j]) == g:
                 total += 0.5 * _away_squared(here, own, j)
                 count += 1
-        wide = _inverse_gamma(rng, 0.5 * (df + 1.0), df / here[d + g] + 1.0 / width**2)
-        here[d + g] = _within(_inverse_gamma(rng, 0.5 * (df + count), df / wide + total))
+        wide = _inverse_gamma(rng, 0.5 * (df[g] + 1.0), df[g] / here[d + g] + 1.0 / width[g] ** 2)
+        here[d + g] = _within(_inverse_gamma(rng, 0.5 * (df[g] + count), df[g] / wide + total))
 
 
 @part(Step)
@@ -188,6 +190,10 @@ class Mixture(NamedTuple):
         zero = np.zeros(own.d)
         return records(Laws(own.kind, own.mean, own.scale, own.df), self.mixed, zero, zero, zero).ravel()
 
+    def starting_at(self, variances: np.ndarray) -> Mixture:
+        """The same with other variances to begin with, of an arrangement by groups."""
+        return self._replace(start=np.asarray(variances, dtype=np.float64))
+
     def among(self, at: np.ndarray, dim: int) -> Mixture:
         """The same of coefficients that are parameters ``at`` of ``dim``, beside others whose laws are elsewhere."""
 
@@ -203,7 +209,7 @@ class Mixture(NamedTuple):
             start = np.append(spread(self.start[:-1], 1.0), self.start[-1])
         layout, own = _LAYOUTS[self.arrangement], vars(self.numbers)
         wide = {
-            name: spread(own[name], _OTHERS.get(name, 0.0)) if isinstance(kind, tuple) else own[name]
+            name: spread(own[name], _OTHERS.get(name, 0.0)) if kind == ("d",) else own[name]
             for name, kind in layout.fields.items()
         }
         hyper = layout.pack(**{**wide, "d": dim})
@@ -223,6 +229,14 @@ class ReadyMixture(ReadyIndependent):
     @property
     def mixture(self) -> Mixture:
         return self.scales
+
+    def as_wide_as(self, variances: np.ndarray) -> ReadyMixture:
+        """The same prior, whose expansion and start are those of groups with these variances."""
+        mixed = self.scales.mixed
+        width = np.where(mixed, np.sqrt(variances)[self.scales.groups], self.laws.scale)
+        plain = ready(self.laws._replace(scale=width))
+        mixture = self.scales.starting_at(variances)
+        return ReadyMixture(plain.log_prior, plain.hyper, plain.mean, plain.precision, plain.flat, plain.laws, mixture)
 
 
 @dataclass(frozen=True)
@@ -334,7 +348,7 @@ class Grouped(MixturePrior):
         law = self.scale.law()
         df, width = float(law.df[0]), float(law.scale[0])
         variables = (("prior_scale", None if len(labels) == 1 else labels),)
-        numbers = {"df": df, "width": width, "groups": len(labels), "group": of_each}
+        numbers = {"df": np.full(len(labels), df), "width": np.full(len(labels), width), "group": of_each}
         return _grouped, numbers, GROUPED, of_each, np.full(len(labels), width**2), variables
 
     def width(self, dim: int) -> np.ndarray:

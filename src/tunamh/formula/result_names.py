@@ -9,6 +9,7 @@
 | ... their correlation | ``1,x\\|airport_corr`` | |
 | ``(carrier \\| airport)`` | ``carrier\\|airport`` | ``carrier__expr_dim``, ``airport__factor_dim`` |
 | ``predictors={"inflation": "~ year"}`` | ``inflation_Intercept``, ``inflation_year`` | |
+| ``s(x)`` | ``s(x)``, and its scale ``s(x)_sigma`` | ``s(x)_dim`` |
 | the family's parameters | ``sigma``, ``nu``, ``alpha``, ``kappa``, ``psi``, ``threshold`` | |
 | classes of `Categorical` | every coefficient once for each class | ``species_dim`` |
 
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..priors.smooths import SCALES_OF_SMOOTHS
 from ..results.layout import (
     COEFFICIENT,
     CORRELATION,
@@ -30,12 +32,14 @@ from ..results.layout import (
     GROUP_SCALE,
     PARAMETER,
     ROLE,
+    SMOOTH_SCALE,
     Layout,
     Variable,
     Variables,
 )
 from .coding import Block
 from .right_side import RightSide
+from .smooths import Smooth
 from .syntax import label
 from .terms import term_label
 
@@ -84,18 +88,20 @@ class Piece(NamedTuple):
 
 def pieces_of(side: RightSide) -> list[Piece]:
     """The blocks of a right side, in the order of its columns."""
-    return [_piece(side, block) for block in (*side.whole, *side.gathered)]
+    return [_piece(side, part) for part in side.parts]
 
 
 def as_written(side: RightSide) -> list[tuple[Piece, int]]:
     """The blocks in the order of the formula, with the places of their first columns."""
     found, at = {}, 0
-    for block, piece in zip((*side.whole, *side.gathered), pieces_of(side), strict=True):
-        found[block], at = (piece, at), at + piece.size
-    return [found[block] for block in side.blocks if block in found]
+    for part, piece in zip(side.parts, pieces_of(side), strict=True):
+        found[part], at = (piece, at), at + piece.size
+    return [found[part] for part in (*side.blocks, *side.curves) if part in found]
 
 
-def _piece(side: RightSide, block: Block) -> Piece:
+def _piece(side: RightSide, block: Block | Smooth) -> Piece:
+    if isinstance(block, Smooth):
+        return Piece(block.name, side.curve_labels(block), None)
     name = side.block_name(block)
     if not block.factors:
         return Piece(name, None, None)
@@ -121,6 +127,8 @@ def layout(model: FormulaModel, variables: Variables, groupings: Sequence[Any]) 
             found += _correlations(model.groups, groupings, columns)
         elif name == "group_effect":
             found += _effects(model.groups, groupings, columns)
+        elif name == SCALES_OF_SMOOTHS:
+            found += _scales_of_smooths(model.side, columns)
         else:
             found.append(_parameter(name, labels, columns))
         at += size
@@ -178,6 +186,19 @@ def _parameter(name: str, labels: Sequence[str] | None, columns: np.ndarray) -> 
     if labels is None:
         return _Found(called, columns[0], {}, _about(PARAMETER, term=name))
     return _Found(called, columns, {f"{called}_dim": tuple(labels)}, _about(PARAMETER, term=name))
+
+
+def _scales_of_smooths(side: RightSide, columns: np.ndarray) -> Iterator[_Found]:
+    """``s(x)_sigma``, of a curve for each level with a dimension."""
+    at = 0
+    for curve in side.curves:
+        if curve.asked.penalised:
+            name, count = f"{curve.name}_sigma", max(curve.levels, 1)
+            own, at = columns[at : at + count], at + count
+            by = curve.asked.by
+            levels = () if by is None else side.levels.get(label(by), ())
+            dims: Dimensions = {f"{name}_dim": tuple(levels)} if curve.levels else {}
+            yield _Found(name, own if curve.levels else own[0], dims, _about(SMOOTH_SCALE, term=curve.name))
 
 
 def _classes(model: FormulaModel, coefficients: int) -> Dimensions:

@@ -2,7 +2,7 @@
 
     Flat()   Normal(mean=, scale=)   Normal(mean=, covariance=)   StudentT(df=, mean=, scale=)   Cauchy(mean=, scale=)
     Laplace(mean=, scale=)   Logistic(mean=, scale=)   Horseshoe(scale)   Grouped(groups, scale)
-    ByName({"age": Flat()}, others=Normal(scale=2.5))   UserPrior(log_prior, gradient, hessian)
+    Ridge(scale)   ByName({"age": Flat()}, others=Normal(scale=2.5))   UserPrior(log_prior, gradient, hessian)
 
 A new prior is one file, and one line here; `tunamh.priors.potential` has its base class. `tunamh.priors.default` has
 the rule for the default prior of formulas and estimators.
@@ -24,6 +24,7 @@ from .log_normal import LogNormal as LogNormal
 from .logistic import Logistic as Logistic
 from .mixtures import Grouped as Grouped
 from .mixtures import Horseshoe as Horseshoe
+from .mixtures import Ridge as Ridge
 from .normal import Normal as Normal
 from .positive import PositivePrior as PositivePrior
 from .potential import Prior as Prior

@@ -315,6 +315,27 @@ class Horseshoe(MixturePrior):
 _HALF_STUDENT = HalfStudentT(3.0, 2.5)
 
 
+def by_groups(
+    group: np.ndarray,
+    labels: tuple[str, ...],
+    scales: Sequence[PositivePrior],
+    name: str,
+    *,
+    always_labelled: bool = False,
+) -> tuple:
+    """What `MixturePrior.kernel` returns, for coefficients with one scale for each group, of such laws."""
+    laws = [one.law() for one in scales]
+    df, width = (np.array([float(law._asdict()[number][0]) for law in laws]) for number in ("df", "scale"))
+    variables = ((name, labels if always_labelled or len(labels) > 1 else None),)
+    return _grouped, {"df": df, "width": width, "group": group}, GROUPED, group, width**2, variables
+
+
+def refuse_other_scales(name: str, scale: Any) -> None:
+    """Scales are drawn in closed form given the coefficients, which these two laws allow."""
+    if not isinstance(scale, HalfStudentT | HalfCauchy):
+        raise TypeError(f"{name} must be HalfStudentT or HalfCauchy, got {shown(scale)}.")
+
+
 @dataclass(frozen=True)
 class Grouped(MixturePrior):
     """Normal priors with one unknown scale for each group of coefficients: ``beta_j ~ N(0, scale_g^2)``.
@@ -331,8 +352,7 @@ class Grouped(MixturePrior):
     scale: PositivePrior = _HALF_STUDENT
 
     def __post_init__(self) -> None:
-        if not isinstance(self.scale, HalfStudentT | HalfCauchy):
-            raise TypeError(f"scale of Grouped must be HalfStudentT or HalfCauchy, got {shown(self.scale)}.")
+        refuse_other_scales("scale of Grouped", self.scale)
         if self.groups is not None:
             settle(self, groups=tuple(str(value) for value in self.groups))
 
@@ -345,11 +365,33 @@ class Grouped(MixturePrior):
             raise ValueError(f"groups has {len(given)} entries, but there are {dim} coefficients.")
         labels = tuple(dict.fromkeys(given))
         of_each = np.array([labels.index(label) for label in given])
-        law = self.scale.law()
-        df, width = float(law.df[0]), float(law.scale[0])
-        variables = (("prior_scale", None if len(labels) == 1 else labels),)
-        numbers = {"df": np.full(len(labels), df), "width": np.full(len(labels), width), "group": of_each}
-        return _grouped, numbers, GROUPED, of_each, np.full(len(labels), width**2), variables
+        return by_groups(of_each, labels, (self.scale,) * len(labels), "prior_scale")
+
+    def width(self, dim: int) -> np.ndarray:
+        return np.full(dim, _WIDE * float(self.scale.law().scale[0]))
+
+
+@dataclass(frozen=True)
+class Ridge(MixturePrior):
+    """Normal priors with one unknown scale: ``beta_j ~ N(0, scale^2)``, a ridge whose penalty is learned.
+
+    All coefficients are shrunk alike, so that columns should have one size: ``standardize(x)`` in a formula, whose
+    intercept keeps its own prior. Coefficients that should not be shrunk get another prior:
+    ``ByName({"intercept": Flat()}, others=Ridge())``.
+
+    Parameters
+    ----------
+    scale : HalfStudentT or HalfCauchy
+        The prior of the scale. Default: half-Student-t with 3 degrees of freedom and scale 2.5.
+    """
+
+    scale: PositivePrior = _HALF_STUDENT
+
+    def __post_init__(self) -> None:
+        refuse_other_scales("scale of Ridge", self.scale)
+
+    def kernel(self, dim: int, names: Sequence[str]) -> tuple:
+        return by_groups(np.zeros(dim, int), ("all",), (self.scale,), "prior_scale")
 
     def width(self, dim: int) -> np.ndarray:
         return np.full(dim, _WIDE * float(self.scale.law().scale[0]))

@@ -56,7 +56,7 @@ class NestedLaw:
         C = hessian[np.ix_(u, u)] - B.T @ self.W
         self.C, self.k = 0.5 * (C + C.T), moment[u] - B.T @ self.c
         self.scales = len(prior.df)
-        self.lam = np.log(prior.width**2)
+        self.lam, self.spread = np.log(prior.width**2), np.ones(self.scales)
 
     # ---------------------------------------------------------------------------------------------- one scale
 
@@ -100,7 +100,7 @@ class NestedLaw:
     # ------------------------------------------------------------------------------------------------ the tables
 
     def tables(self) -> dict[str, np.ndarray]:
-        """Fields of `scale_tables.TABLES`; afterwards ``lam`` are means of the log variances."""
+        """Fields of `scale_tables.TABLES`; afterwards ``lam`` and ``spread`` are means and deviations."""
         rng, lam = np.random.default_rng(0), self.lam.copy()
         known: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in range(self.scales)]
         kept = np.zeros(self.scales)
@@ -114,6 +114,7 @@ class NestedLaw:
         for g in range(self.scales):
             weight = np.exp(values[g] - values[g].max()) * np.gradient(nodes[g])
             kept[g] = weight @ nodes[g] / weight.sum()
+            self.spread[g] = np.sqrt(weight @ (nodes[g] - kept[g]) ** 2 / weight.sum())
         self.lam = kept
         return tables(np.array(nodes), np.array(values))
 

@@ -74,11 +74,13 @@ def about_own_scales(target: Any, point: np.ndarray, expansion: Expansion) -> tu
         law, back = _at(target, point, expansion)
         law.tables()
         centre = back(law.centre())
-        step = np.linalg.norm(expansion.plus(target._prior.expansion(point, expansion.width)).metric().inverse @ (centre - point))
-        near = step < _NEAR * np.sqrt(len(point)) and np.abs(law.lam - used).max() < _NEAR
         if not np.isfinite(centre).all():
             raise NotApplicable("the rows' quadratic says nothing of where the coefficients are")
-        used = law.lam
+        metric = expansion.plus(target._prior.expansion(point, expansion.width)).metric()
+        step = float(np.linalg.norm(metric.inverse @ (centre - point)))
+        wide = law.lam + law.spread  # bounds by scales that are too small would make large ones costly
+        near = step < _NEAR * np.sqrt(len(point)) and np.abs(wide - used).max() < _NEAR
+        used = wide
         prior = as_wide_as(target._prior, np.exp(used), target.row_layout.start)
         target = target._with(_prior=prior, known_columns=target.columns)
         if near:

@@ -136,11 +136,11 @@ DEFECTS: dict[str, Defect] = {
         "        total += log_density_of(at, tables, g)",
         "grouped prior | logistic | scales and coefficients",
     ),
-    "coefficients given scales without the determinant": Defect(
-        "proposals/nested.py",
-        "        log_f -= _factor(K, own, there, d)",
-        "        log_f -= 0.9 * _factor(K, own, there, d)",
-        "grouped prior | Gaussian | scales and coefficients",
+    "scales of a prior by another power of their density": Defect(
+        "targets/scale_mixtures/unknown_error.py",
+        "            total -= 0.5 * math.log(new / old)",
+        "            total -= 0.2 * math.log(new / old)",
+        "grouped prior | logistic | scales and coefficients",
     ),
     "bright rows that go dark half as often as they should": Defect(
         "acceptance/firefly.py",

@@ -1,4 +1,4 @@
-"""Scales of a prior proposed with the coefficients: the law in closed form, its proposal, and posteriors by quadrature."""
+"""Scales of a prior proposed with the coefficients: their law, the proposal, and posteriors by quadrature."""
 
 import arviz_stats
 import numpy as np

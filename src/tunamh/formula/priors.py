@@ -14,8 +14,8 @@ from .data_summaries import Learned
 from .errors import FormulaError, listed
 from .parser import parse
 from .right_side import RightSide
-from .syntax import label
 from .smooth_priors import scales_of_smooths, with_smooths
+from .syntax import label
 from .terms import terms_of
 
 _FAMILY_PARAMETERS = frozenset(

@@ -7,8 +7,8 @@ interval ``[j, j + 1)`` of ``t`` have, at ``s = t - j``,
 
 which add up to 1 (de Boor 1978). Outside ``[low, high]`` each goes on along its tangent at the end, so that all curves
 do. Cyclic ones have ``k`` intervals, and the functions at their ends are the same. The second derivative of a curve
-``sum_j c_j B_j`` at knot ``i`` is ``(c_i - 2 c_(i+1) + c_(i+2)) / h^2`` and linear between knots, so that the integral of
-its square is a quadratic form of these differences (`penalty`).
+``sum_j c_j B_j`` at knot ``i`` is ``(c_i - 2 c_(i+1) + c_(i+2)) / h^2`` and linear between knots, so that the
+integral of its square is a quadratic form of these differences (`penalty`).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def differences(k: int, *, cyclic: bool) -> np.ndarray:
 def penalty(k: int, *, cyclic: bool) -> np.ndarray:
     """``S``: ``c'Sc`` is the integral of the squared second derivative, but for a constant.
 
-    Of a function that is linear between neighbours ``a`` and ``b`` the square has the integral ``(a^2 + ab + b^2) / 3``.
+    A function that is linear from ``a`` to ``b`` over a unit has a square with the integral ``(a^2 + ab + b^2) / 3``.
     """
     D = differences(k, cyclic=cyclic)
     first, last = D, np.roll(D, -1, axis=0)

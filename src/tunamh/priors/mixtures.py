@@ -31,9 +31,7 @@ _COEFFICIENTS: dict[str, Any] = {"mixed": ("d",), "fixed_variance": ("d",), "mea
 
 _HORSESHOE = Layout("Horseshoe", d=WHOLE, **_COEFFICIENTS, width=NUMBER)
 _EACH = Layout("Each", d=WHOLE, **_COEFFICIENTS, kind=("d",), scale=("d",), df=("d",))
-_GROUPED = Layout(
-    "Grouped", d=WHOLE, groups=WHOLE, df=("groups",), width=("groups",), **_COEFFICIENTS, group=("d",)
-)
+_GROUPED = Layout("Grouped", d=WHOLE, groups=WHOLE, df=("groups",), width=("groups",), **_COEFFICIENTS, group=("d",))
 """``hyper`` of the three kinds. A state is the coefficients, then what the kind keeps of the scales."""
 
 _horseshoe_at, _each_at, _grouped_at = _HORSESHOE.reader(), _EACH.reader(), _GROUPED.reader()

@@ -41,9 +41,7 @@ class CurveColumns(IndependentPrior):
     def laws(self, dim: int) -> Laws:
         first = self.fixed.laws(self.n_fixed)
         others = Normal(scale=self.scale).laws(self.each - self.n_fixed)
-        return Laws(
-            *(np.tile(np.concatenate(pair), dim // self.each) for pair in zip(first, others, strict=True))
-        )
+        return Laws(*(np.tile(np.concatenate(pair), dim // self.each) for pair in zip(first, others, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class WithSmooths(MixturePrior):
         mixed, laws = np.array(self.group) >= 0, self.others.laws(dim)
         if (laws.kind[~mixed] > NORMAL).any():
             raise TypeError(
-                "beside s(x) only Normal and Flat priors are offered for other coefficients: give them Normal(scale=...)."
+                "beside s(x) only Normal and Flat priors are offered for other coefficients: say Normal(scale=...)."
             )
         return self.bind_beside(laws, mixed, self.columns or [str(j) for j in range(dim)])
 

@@ -1,4 +1,4 @@
-"""Scales of a prior and all coefficients at once, independently of the state (spec 5p).
+"""Scales of a prior and all coefficients at once, independently of the state (spec 5u).
 
 For ``f(theta, v) = q~(log v) N(theta; m(v), P(v)^-1) / prod v``, the law of `NestedLaw` with a product of tables in the
 place of ``q``, every kind of step is reversible, so that ``log_q`` is ``log f(here) - log f(there)``:
@@ -222,7 +222,7 @@ def knobs_of(law: NestedLaw) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Nested(Proposal):
-    """Scales of a prior and coefficients together, by the law that they have under the rows' quadratic (spec 5p).
+    """Scales of a prior and coefficients together, by the law that they have under the rows' quadratic (spec 5u).
 
     `sample` chooses it for `priors.Grouped`, `priors.Ridge` and smooth terms of formulas.
     """
@@ -230,5 +230,3 @@ class Nested(Proposal):
     def bind(self, space: Space) -> ReadyProposal:
         given: Any = space
         return ReadyProposal(given.propose, given.proposal_knobs, True, 0.6, largest=1.0)
-
-

@@ -1,4 +1,4 @@
-"""What is known in closed form of coefficients and of the scales of their prior, if rows are quadratic (spec 5p).
+"""What is known in closed form of coefficients and of the scales of their prior, if rows are quadratic (spec 5u).
 
 Let ``u`` be coefficients with the prior ``u_j ~ N(mean_j, v_g(j))``, ``a`` all other parameters (their normal priors
 counted with the rows), and ``Q(a, u)`` the rows' quadratic about a centre. With ``lam = log v``, ``D = diag(v_g(j))``,

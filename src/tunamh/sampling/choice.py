@@ -246,7 +246,7 @@ def _given_scales(target: ExaminedTarget) -> Choice:
 
 
 def _nested(target: ExaminedTarget) -> Choice | None:
-    """A prior with a few scales: these and the coefficients in one step (spec 5p); None where that is not offered."""
+    """A prior with a few scales: these and the coefficients in one step (spec 5u); None where that is not offered."""
     mode = target.modes[0]
     if not may_be_nested(target) or why_unsafe(target, mode) is not None:
         return None

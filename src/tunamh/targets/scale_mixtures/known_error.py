@@ -302,9 +302,7 @@ class GivenScalesTarget(TaylorTarget):
         group = np.where(mixture.mixed, mixture.groups, -mixture.fixed_variance)
         numbers = {"arrangement": mixture.arrangement, "group": group, "mean": mixture.mean}
         known_scale = {"tau_at": -1, "coefficients": 0, "scaled": np.zeros(d), "b0": np.zeros(d)}
-        given = GIVEN.pack(
-            **numbers, **laws_of_scales(mixture), **(known_scale if scaled is None else scaled.numbers)
-        )
+        given = GIVEN.pack(**numbers, **laws_of_scales(mixture), **(known_scale if scaled is None else scaled.numbers))
         packed, H, g, centre = expanded._hyper, expanded.hessian, expanded.gradient, expanded.centre
         rest: ReadyPrior
         if isinstance(prior, ReadyClosed):

@@ -1,4 +1,4 @@
-"""A regression under a prior with a few unknown scales: these and the coefficients in one step (spec 5p).
+"""A regression under a prior with a few unknown scales: these and the coefficients in one step (spec 5u).
 
 States are those of `tunamh.targets.scale_mixtures.known_error`: parameters, then the variances of groups of
 coefficients. The proposal is `tunamh.proposals.nested`. Rows are expanded about the mean of the coefficients at the
@@ -47,7 +47,7 @@ def law_of(mixture: Mixture, hessian: np.ndarray, moment: np.ndarray) -> NestedL
             ScalePrior(own.df, own.width),
         )
     except np.linalg.LinAlgError:
-        raise NotApplicable("the rows' quadratic is not positive definite beside the coefficients with scales") from None
+        raise NotApplicable("the rows' quadratic is not positive definite in parameters without scales") from None
 
 
 def may_be_nested(target: Any) -> bool:

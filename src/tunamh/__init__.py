@@ -22,6 +22,7 @@ from .errors import (
 from .formula import FormulaError, regression
 from .groups import GroupEffects, MixedModel
 from .prediction import loo, predict, prior_predictive, prior_summary, replicate
+from .prediction.plot_smooths import plot_smooths
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .proposals.across_modes import AcrossModes
@@ -158,6 +159,7 @@ __all__ = [
     "loo",
     "open_rows",
     "plot_group_effects",
+    "plot_smooths",
     "predict",
     "prior_predictive",
     "prior_summary",

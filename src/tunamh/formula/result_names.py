@@ -80,6 +80,8 @@ class Piece(NamedTuple):
     name: str
     labels: tuple[str, ...] | None
     reference: str | None
+    curve: str | None = None
+    """Of a curve, the column that it is over."""
 
     @property
     def size(self) -> int:
@@ -101,7 +103,7 @@ def as_written(side: RightSide) -> list[tuple[Piece, int]]:
 
 def _piece(side: RightSide, block: Block | Smooth) -> Piece:
     if isinstance(block, Smooth):
-        return Piece(block.name, side.curve_labels(block), None)
+        return Piece(block.name, side.curve_labels(block), None, label(block.asked.x))
     name = side.block_name(block)
     if not block.factors:
         return Piece(name, None, None)
@@ -223,7 +225,7 @@ def _coefficients(side: RightSide, columns: np.ndarray, classes: Dimensions, of:
             name,
             own,
             {**dims, **classes},
-            _about(COEFFICIENT, term=piece.name, predictor=of, reference=piece.reference),
+            _about(COEFFICIENT, term=piece.name, predictor=of, reference=piece.reference, curve=piece.curve),
         )
 
 

@@ -28,8 +28,8 @@ SMOOTH_SCALE = "standard deviation of a curve"
 
 TERM, PREDICTOR, GROUP, REFERENCE, CURVE = "term", "predictor", "group", "reference", "curve"
 """Attributes of a formula's variables: the term, or the family's own name of a parameter; the parameter that a
-coefficient describes, where it is not the main one; the factor of group effects; the level without a coefficient; the column
-that a curve is over."""
+coefficient describes, where it is not the main one; the factor of group effects; the level without a coefficient; the
+column that a curve is over."""
 
 _ROLES = {"theta": COEFFICIENT, "group_scale": GROUP_SCALE, "group_correlation": CORRELATION, "group_effect": EFFECT}
 

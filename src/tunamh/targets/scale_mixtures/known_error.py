@@ -38,7 +38,7 @@ from ..coordinates.closed_form_prior import ReadyClosed
 from ..expansion.bounds import bounds_of_multi_predictor, on_ladder, products, second_order, second_order_general
 from ..expansion.taylor import TaylorTarget, polynomial_fall_of
 from ..layouts import expanded_of, pack_hyper
-from .unknown_error import GIVEN, Scaled, given_of, prior_rise, variance_of
+from .unknown_error import GIVEN, Scaled, given_of, variance_of, with_prior_rise
 
 
 @part(Locate)
@@ -65,7 +65,7 @@ def _distance_of_several(here, there, hyper):
 def _offset(here, there, hyper):
     """Of the data's quadratic part, and of the prior and its scales."""
     given = given_of(hyper)
-    return polynomial_fall_of(here, there, hyper, given.d) + prior_rise(here, there, given)
+    return with_prior_rise(polynomial_fall_of(here, there, hyper, given.d), here, there, given)
 
 
 # ------------------------------------------------------------------------------------------------------ the proposal

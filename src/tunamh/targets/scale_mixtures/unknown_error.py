@@ -56,13 +56,13 @@ def variance_of(here, given, j):
 
 
 @helper
-def prior_rise(here, there, given):
-    """The rise of the log density of coefficients and of the variances of groups; other variances are the same.
+def with_prior_rise(total, here, there, given):
+    """Return ``total`` and the rise of the log density of coefficients and of the variances of groups.
 
+    Other variances are the same in both states.
     A scale of the law half-Student-t(df, width) has a variance of the density ``v^(-1/2) (1 + v / (df width^2))^(-(df +
     1) / 2)``.
     """
-    total = 0.0
     for j in range(given.d):
         mean, old, new = given.mean[j], variance_of(here, given, j), variance_of(there, given, j)
         if new == old:
@@ -125,7 +125,7 @@ def _offset(here, there, hyper):
     _to_theta(here, theta, given)
     _to_theta(there, prop, given)
     total = polynomial_fall_of(theta, prop, hyper, d) + given.coefficients * math.log(tau_there / tau)
-    return total + prior_rise(here, there, given)
+    return with_prior_rise(total, here, there, given)
 
 
 class Scaled:

@@ -186,11 +186,6 @@ class Fitted:
             )
         return self.draws(name, of_class)
 
-    def drawn(self, role: str, term: str) -> np.ndarray:
-        """The picked draws of the variable of a term, as an array (draws, columns)."""
-        found = self._of_term(role, term)
-        return found[:, None] if found.ndim == 1 else found
-
     def coefficients(self, side: RightSide, of: str = "") -> np.ndarray:
         """(draws, columns) of a right side of the formula; of classes, those of the first come first."""
         parts = []

@@ -8,9 +8,9 @@ import numpy as np
 
 from .._arguments import explained
 from ..errors import NotApplicable
+from ..formula.curves import Curve, curves_of
 from ..results.group_effects import interval_probability
 from ..tables.libraries import listed
-from .curves import Curve, curves_of
 
 _COLOUR = "#14657f"
 _IN_A_ROW = 3

@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from ..errors import TunaMHError
-from ..prediction.curves import Curve, curves_of
+from ..formula.curves import Curve, curves_of
 from .pictures import axis_of, nice_ticks, tick_text
 
 _UNREADABLE = (TunaMHError, LookupError, TypeError, ValueError, AttributeError)  # what a stranger's file may lead to

@@ -32,6 +32,7 @@ from .errors import (
 from .formula import FormulaError, regression
 from .groups import GroupEffects, MixedModel
 from .prediction import loo, plot_survival, predict, prior_predictive, prior_summary, replicate
+from .prediction.plot_smooths import plot_smooths
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .proposals.across_modes import AcrossModes
@@ -180,6 +181,7 @@ __all__ = [
     "plot_group_effects",
     "plot_predictions",
     "plot_slopes",
+    "plot_smooths",
     "plot_survival",
     "poststratify",
     "predict",

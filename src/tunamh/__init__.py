@@ -7,6 +7,16 @@ from .chains.guard import check_bounds
 from .chains.in_turn import InTurn
 from .chains.metropolis import MetropolisHastings
 from .checking import FitCheck, check, influence, plot_check
+from .effects import (
+    comparisons,
+    hypothesis,
+    plot_comparisons,
+    plot_predictions,
+    plot_slopes,
+    poststratify,
+    predictions,
+    slopes,
+)
 from .errors import (
     BoundViolation,
     ChainsDisagree,
@@ -22,7 +32,8 @@ from .errors import (
 )
 from .formula import FormulaError, regression
 from .groups import GroupEffects, MixedModel
-from .prediction import loo, predict, prior_predictive, prior_summary, replicate
+from .prediction import loo, plot_survival, predict, prior_predictive, prior_summary, replicate
+from .prediction.plot_smooths import plot_smooths
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .proposals.across_modes import AcrossModes
@@ -57,6 +68,7 @@ from .targets import (
     LogNormal,
     NegativeBinomial,
     Ordinal,
+    PiecewiseExponential,
     Poisson,
     Probit,
     RobustRegression,
@@ -74,9 +86,13 @@ _ESTIMATORS = ("BayesianGLM", "BayesianLogisticRegression", "BayesianRobustRegre
 
 
 def __getattr__(name: str) -> object:
-    """Estimators, imported when asked for (scikit-learn is an extra), and families that are not listed here."""
+    """Estimators and tables, imported when asked for, as their libraries are, and families that are not listed here."""
     if name in FAMILIES:
         return FAMILIES[name]
+    if name == "EffectsTable":
+        from .effects.table import EffectsTable
+
+        return EffectsTable
     if name == "estimators" or name in _ESTIMATORS:
         from importlib import import_module
 
@@ -98,6 +114,7 @@ __all__ = [
     "ChainsDisagree",
     "Cloglog",
     "ConvergenceWarning",
+    "EffectsTable",
     "EnergyTarget",
     "Exponential",
     "FactorizedMH",
@@ -134,6 +151,7 @@ __all__ = [
     "Normal",
     "NotApplicable",
     "Ordinal",
+    "PiecewiseExponential",
     "Poisson",
     "PoissonMH",
     "Probit",
@@ -154,16 +172,25 @@ __all__ = [
     "__version__",
     "check",
     "check_bounds",
+    "comparisons",
     "family",
     "group_effects",
     "group_scales",
+    "hypothesis",
     "influence",
     "laplace",
     "loo",
     "open_rows",
     "plot_check",
+    "plot_comparisons",
     "plot_group_effects",
+    "plot_predictions",
+    "plot_slopes",
+    "plot_smooths",
+    "plot_survival",
+    "poststratify",
     "predict",
+    "predictions",
     "prior_predictive",
     "prior_summary",
     "priors",
@@ -173,6 +200,7 @@ __all__ = [
     "report",
     "resume",
     "sample",
+    "slopes",
     "summary",
     "theory",
 ]

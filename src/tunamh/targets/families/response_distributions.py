@@ -67,6 +67,9 @@ class Located(ResponseDistribution):
         law, t = self.errors(p), (y - eta) / p["scale"]
         return law.cdf(t), law.sf(t)
 
+    def log_survival(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return self.errors(p).logsf((t - eta) / p["scale"])
+
 
 class LogLocated(Located):
     """``log y = eta + scale eps``; ``factor(scale)`` is the mean of ``e^(scale eps)``."""
@@ -90,6 +93,12 @@ class LogLocated(Located):
 
     def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
         return super().tails(np.log(y), eta, p)
+
+    def log_survival(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return self.errors(p).logsf((np.log(t) - eta) / p["scale"])
+
+    def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.exp(eta + p["scale"] * self.errors(p).ppf(q))
 
 
 class OfMean(ResponseDistribution):
@@ -120,6 +129,12 @@ class OfMean(ResponseDistribution):
     def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
         law = self.law(self.mean_of(eta), p)
         return law.cdf(y), law.sf(y)
+
+    def log_survival(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.asarray(self.law(self.mean_of(eta), p).logsf(t))
+
+    def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.asarray(self.law(self.mean_of(eta), p).ppf(q), dtype=np.float64)
 
 
 class Classes(ResponseDistribution):

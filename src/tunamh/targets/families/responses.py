@@ -44,4 +44,22 @@ class ResponseDistribution(ABC):
 
     def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray] | None:
         """``P(Y <= y)`` and ``P(Y > y)``, each accurate where it is small. None: they are not known."""
-        return None
+        try:
+            later = self.log_survival(y, eta, p)
+        except NotImplementedError:
+            return None
+        return -np.expm1(later), np.exp(later)
+
+    # -------------------------------------------------------------------------------------------- times to event
+
+    def log_survival(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        """``log P(T > t)`` at one time per row, of positive responses; others have none."""
+        raise NotImplementedError
+
+    def log_hazard(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        """The logarithm of the rate of events at ``t``, among those that had none before."""
+        return self.log_density(t, eta, p) - self.log_survival(t, eta, p)
+
+    def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        """The time before which the event happens with probability ``q``."""
+        raise NotImplementedError

@@ -21,7 +21,7 @@ from .errors import (
 )
 from .formula import FormulaError, regression
 from .groups import GroupEffects, MixedModel
-from .prediction import loo, predict, prior_predictive, prior_summary, replicate
+from .prediction import compare, loo, predict, prior_predictive, prior_summary, replicate
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .proposals.across_modes import AcrossModes
@@ -151,6 +151,7 @@ __all__ = [
     "ZeroInflated",
     "__version__",
     "check_bounds",
+    "compare",
     "family",
     "group_effects",
     "group_scales",

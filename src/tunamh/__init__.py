@@ -21,6 +21,7 @@ from .errors import (
 )
 from .formula import FormulaError, regression
 from .groups import GroupEffects, MixedModel
+from .marginal.evidence import Evidence
 from .prediction import compare, loo, predict, prior_predictive, prior_summary, replicate
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
@@ -32,6 +33,7 @@ from .results.group_scales import group_scales
 from .results.tree import summary
 from .results.until import Until
 from .rows.formats import open_rows
+from .sampling.evidence import evidence
 from .sampling.laplace import LaplaceApproximation, laplace
 from .sampling.resume import resume
 from .sampling.sample import sample
@@ -98,6 +100,7 @@ __all__ = [
     "Cloglog",
     "ConvergenceWarning",
     "EnergyTarget",
+    "Evidence",
     "Exponential",
     "FactorizedMH",
     "FiniteWalk",
@@ -152,6 +155,7 @@ __all__ = [
     "__version__",
     "check_bounds",
     "compare",
+    "evidence",
     "family",
     "group_effects",
     "group_scales",

@@ -63,6 +63,15 @@ class BaseFamily(ABC):
     parameters: ClassVar[tuple[str, ...]] = ()
     """The names of the family's parameters, as in results."""
 
+    probabilities: ClassVar[tuple[str, ...]] = ()
+    """Those parameters that are probabilities, with a uniform prior."""
+
+    @property
+    def positive_parameters(self) -> tuple[str, ...]:
+        """Those parameters that are positive numbers."""
+        known = (*self.probabilities, "cutpoint") if self.cutpoints_are_intercepts else self.probabilities
+        return tuple(name for name in self.parameters if name not in known)
+
     described: tuple[str, ...] = ()
     """The parameters that may depend on columns (``predictors={"scale": Z}``)."""
 

@@ -38,3 +38,7 @@ class ResponseDistribution(ABC):
     @abstractmethod
     def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         """Of responses ``y``, one per row."""
+
+    def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
+        """Return ``log P(Y > y)``, or ``log P(Y < y)``, of families whose responses may be censored."""
+        raise NotImplementedError

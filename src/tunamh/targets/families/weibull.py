@@ -76,6 +76,12 @@ class WeibullTimes(ResponseDistribution):
 
         return stats.weibull_min.logpdf(y, p["shape"], scale=np.exp(eta))
 
+    def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
+        from scipy import stats
+
+        log_probability = stats.weibull_min.logsf if above else stats.weibull_min.logcdf
+        return log_probability(y, p["shape"], scale=np.exp(eta))
+
 
 # ------------------------------------------------------------------------------------------------- the likelihood
 

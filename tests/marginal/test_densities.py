@@ -180,7 +180,7 @@ def test_cutpoints_have_one_order_of_many():
 
 def test_what_has_no_constant_is_refused():
     flat = tunamh.GLM(X, COUNTS, tunamh.Poisson())
-    with pytest.raises(NotApplicable, match="prior of 0 is flat.*improper"):
+    with pytest.raises(NotApplicable, match=r"prior of 0 is flat.*improper"):
         flat.refuse_without_constants()
     horseshoe = tunamh.GLM(X, REALS, tunamh.Gaussian(), prior=priors.Horseshoe(1.0))
     with pytest.raises(NotApplicable, match="unknown scales"):

@@ -1,4 +1,4 @@
-"""The log marginal likelihood from acceptance probabilities (spec 5t).
+"""The log marginal likelihood from acceptance probabilities (docs/spec-evidence.md).
 
 With an independence proposal ``q``, detailed balance reads ``pi(x) q(y) a(x -> y) = pi(y) q(x) a(y -> x)``. At a fixed
 point ``x = t``, integrated over ``y``,

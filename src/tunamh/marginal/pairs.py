@@ -1,8 +1,8 @@
 """Acceptance probabilities of given moves, each decided on a minibatch of its own, without making the moves.
 
-For a move ``x -> y`` and an independence proposal ``q``, the test draws a batch and accepts with ``min(1, r)``. The mean
-of ``min(1, r)`` over batches is the acceptance probability ``a(x -> y)`` of the test, so ``min(1, r)`` of one batch is an
-unbiased estimate of it. No coin is thrown.
+For a move ``x -> y`` and an independence proposal ``q``, the test draws a batch and accepts with ``min(1, r)``. The
+mean of ``min(1, r)`` over batches is the acceptance probability ``a(x -> y)`` of the test. So ``min(1, r)`` of one
+batch is an unbiased estimate of it, and no coin is thrown.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ DecidePairs = types.FunctionType(
 )
 """``(rng, here, there, log_q, model, decide, knobs, memory, stream, work, out) -> (moves decided, fault)``.
 
-``log_q`` are the log ratios ``log q(here) - log q(there)`` of the proposal; ``out`` gets ``min(1, r)`` and the number of
-rows of every move."""
+``log_q`` are the log ratios ``log q(here) - log q(there)`` of the proposal; ``out`` gets ``min(1, r)`` and the number
+of rows of every move."""
 
 
 @part(DecidePairs)

@@ -39,7 +39,7 @@ class NormalMixture(NamedTuple):
 
 
 def _normal(away: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    root = np.linalg.qr(factor.T, mode="r").T  # lower triangle with the same covariance
+    root = np.linalg.cholesky(factor @ factor.T)
     z = solve_triangular(root, away.T, lower=True)
     volume = float(np.log(np.abs(np.diag(root))).sum())
     return -0.5 * np.einsum("dn,dn->n", z, z) - volume - 0.5 * away.shape[1] * np.log(2 * np.pi)

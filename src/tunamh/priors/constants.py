@@ -62,7 +62,7 @@ def log_constants(laws: Laws, *, positive: bool = False) -> np.ndarray:
 def _constant(kind: int, mean: float, scale: float, df: float) -> float:
     if kind in (FLAT, FLAT_POSITIVE):
         raise ValueError("a flat prior has no density that integrates to one.")
-    if kind == NORMAL or kind == LOG_NORMAL:
+    if kind in (NORMAL, LOG_NORMAL):
         return -float(np.log(scale)) - float(_ROOT)
     if kind == STUDENT_T:
         return float(gammaln(0.5 * (df + 1)) - gammaln(0.5 * df) - 0.5 * np.log(np.pi * df) - np.log(scale))

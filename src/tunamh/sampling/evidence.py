@@ -73,8 +73,7 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
     """
     if not isinstance(target, Target) and posterior is None:
         return _kept(target)
-    _refuse_other_models(target)
-    target.refuse_without_constants()
+    refuse_without_evidence(target)
     proposals, seed = whole_number("proposals", proposals, _FEWEST), seed_sequence("rng", rng)
     moves, rows = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2**31)).spawn(2)
     target.check_data()
@@ -112,7 +111,8 @@ def _kept(result: Any) -> Evidence:
     return found
 
 
-def _refuse_other_models(target: Any) -> None:
+def refuse_without_evidence(target: Any) -> None:
+    """Raise for models that have no evidence, or whose evidence is not offered."""
     if isinstance(target, MixedModel):
         raise NotApplicable(
             "the evidence of models with group effects is not offered yet. tunamh.compare says which of them predicts "
@@ -120,6 +120,7 @@ def _refuse_other_models(target: Any) -> None:
         )
     if not offers(target, Examined) or not offers(target, Normalised):
         raise NotApplicable(f"evidence is for regressions: a GLM or a formula, got {shown(target)}.")
+    target.refuse_without_constants()
 
 
 def _refuse_other_data(target: Any, posterior: Any) -> None:

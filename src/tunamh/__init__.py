@@ -32,7 +32,8 @@ from .errors import (
 )
 from .formula import FormulaError, regression
 from .groups import GroupEffects, MixedModel
-from .prediction import loo, plot_survival, predict, prior_predictive, prior_summary, replicate
+from .marginal.evidence import Evidence
+from .prediction import compare, loo, plot_survival, predict, prior_predictive, prior_summary, replicate
 from .prediction.plot_smooths import plot_smooths
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
@@ -44,6 +45,7 @@ from .results.group_scales import group_scales
 from .results.tree import summary
 from .results.until import Until
 from .rows.formats import open_rows
+from .sampling.evidence import evidence
 from .sampling.laplace import LaplaceApproximation, laplace
 from .sampling.resume import resume
 from .sampling.sample import sample
@@ -116,6 +118,7 @@ __all__ = [
     "ConvergenceWarning",
     "EffectsTable",
     "EnergyTarget",
+    "Evidence",
     "Exponential",
     "FactorizedMH",
     "FiniteWalk",
@@ -172,7 +175,9 @@ __all__ = [
     "__version__",
     "check",
     "check_bounds",
+    "compare",
     "comparisons",
+    "evidence",
     "family",
     "group_effects",
     "group_scales",

@@ -151,7 +151,7 @@ def _for_regression(target: ExaminedTarget, frames: int) -> Choice:
         refuse_separated(target)
         return _without_expansion(target, unsafe)
     try:
-        expanded, where = _expanded(target, order)
+        expanded, where = expanded_about_mode(target, order)
         batch = _foreseen_batch(expanded)
         cheaper = _with_levels(target, expanded, batch) or _by_trajectories(target, batch)
         return cheaper or _for_expansion(expanded, where, batch)
@@ -170,7 +170,7 @@ def _refuse_improper_columns(target: ExaminedTarget) -> None:
         refuse_separated(target)
 
 
-def _expanded(target: ExaminedTarget, order: int) -> tuple[TaylorTarget, str]:
+def expanded_about_mode(target: ExaminedTarget, order: int) -> tuple[TaylorTarget, str]:
     """About the mode, or about the mean where these are far apart; and which of them it was."""
     mode = target.modes[0]
     expanded = target.taylor(order, mode.point, mode.expansion, whiten=True, original_bounds=False)

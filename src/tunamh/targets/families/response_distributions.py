@@ -63,12 +63,9 @@ class Located(ResponseDistribution):
     def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return self.errors(p).logpdf((y - eta) / p["scale"]) - np.log(p["scale"])
 
-    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
-        law, t = self.errors(p), (y - eta) / p["scale"]
-        return law.cdf(t), law.sf(t)
-
-    def log_survival(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
-        return self.errors(p).logsf((t - eta) / p["scale"])
+    def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
+        errors, z = self.errors(p), (y - eta) / p["scale"]
+        return errors.logsf(z) if above else errors.logcdf(z)
 
 
 class LogLocated(Located):
@@ -91,14 +88,11 @@ class LogLocated(Located):
     def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return super().log_density(np.log(y), eta, p) - np.log(y)
 
-    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
-        return super().tails(np.log(y), eta, p)
-
-    def log_survival(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
-        return self.errors(p).logsf((np.log(t) - eta) / p["scale"])
-
     def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return np.exp(eta + p["scale"] * self.errors(p).ppf(q))
+
+    def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
+        return super().log_tail(np.log(y), eta, p, above=above)
 
 
 class OfMean(ResponseDistribution):
@@ -126,15 +120,12 @@ class OfMean(ResponseDistribution):
         law = self.law(self.mean_of(eta), p)
         return law.logpmf(y) if self.discrete else law.logpdf(y)
 
-    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
-        law = self.law(self.mean_of(eta), p)
-        return law.cdf(y), law.sf(y)
-
-    def log_survival(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
-        return np.asarray(self.law(self.mean_of(eta), p).logsf(t))
-
     def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return np.asarray(self.law(self.mean_of(eta), p).ppf(q), dtype=np.float64)
+
+    def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
+        law = self.law(self.mean_of(eta), p)
+        return np.asarray(law.logsf(y) if above else law.logcdf(y))
 
 
 class Classes(ResponseDistribution):

@@ -42,19 +42,22 @@ class ResponseDistribution(ABC):
     def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         """Of responses ``y``, one per row."""
 
+    def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
+        """Return ``log P(Y > y)``, or ``log P(Y < y)``, of families whose responses may be censored."""
+        raise NotImplementedError
+
     def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray] | None:
         """``P(Y <= y)`` and ``P(Y > y)``, each accurate where it is small. None: they are not known."""
         try:
-            later = self.log_survival(y, eta, p)
+            return np.exp(self.log_tail(y, eta, p, above=False)), np.exp(self.log_tail(y, eta, p, above=True))
         except NotImplementedError:
             return None
-        return -np.expm1(later), np.exp(later)
 
     # -------------------------------------------------------------------------------------------- times to event
 
     def log_survival(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
-        """``log P(T > t)`` at one time per row, of positive responses; others have none."""
-        raise NotImplementedError
+        """``log P(T > t)`` at one time per row, of positive responses."""
+        return self.log_tail(t, eta, p, above=True)
 
     def log_hazard(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         """The logarithm of the rate of events at ``t``, among those that had none before."""

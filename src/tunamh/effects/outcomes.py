@@ -35,7 +35,7 @@ class Outcomes:
             _ = fitted.responses  # or the reason why there is none
 
     @property
-    def _integrates(self) -> bool:
+    def integrates(self) -> bool:
         return self.groups == "new" and self.scale == "response" and bool(self.fitted.groups)
 
     @property
@@ -44,7 +44,7 @@ class Outcomes:
         formula = self.fitted.formula
         assert formula is not None
         names = formula.columns_needed(lambda one: self._effects is not Effects.NONE)
-        if self._integrates:
+        if self.integrates:
             names += [name for one in formula.groups for name in columns_of(one.columns.terms)]
         return list(dict.fromkeys(names))
 
@@ -71,17 +71,26 @@ class Outcomes:
 
     @cached_property
     def rows_at_once(self) -> int:
-        each = len(self.fitted.picked) * self.size * (2 if self._integrates else 1)
+        each = len(self.fitted.picked) * self.size * (2 if self.integrates else 1)
         return max(1, _NUMBERS_AT_ONCE // each)
+
+    def chunk(self, rows: Frame) -> Chunk:
+        """The columns of the model."""
+        (found,) = NewRows(self.fitted, rows, NewRowExtras(), effects=self._effects).chunks(rows.n_rows)
+        return found
+
+    def with_draws(self, fitted: Fitted) -> Outcomes:
+        """The same question of other draws of the model."""
+        at_hand = self._effects is Effects.AT_HAND
+        return Outcomes(fitted, self.scale, self.groups, self.predictor.rng, at_hand=at_hand)
 
     def values(self, rows: Frame) -> np.ndarray:
         """(draws, rows, outcomes)."""
-        new = NewRows(self.fitted, rows, NewRowExtras(), effects=self._effects)
-        (chunk,) = new.chunks(rows.n_rows)
+        chunk = self.chunk(rows)
         eta = self.predictor.linear(chunk)
         if self.scale == "link":
             return eta if eta.ndim == 3 else eta[:, :, None]
-        if self._integrates:
+        if self.integrates:
             return self._integrated(rows, eta, chunk)
         found = self.fitted.responses.mean(eta, self.predictor.parameters(chunk))
         return found if found.ndim == 3 else found[:, :, None]

@@ -33,8 +33,8 @@ def plot_group_effects(
     Up to 60 levels: each level has a line with its name, the interval of 50 % (thick) and the interval ``ci_prob``
     (thin). More levels: the intervals are drawn side by side, and the plot names the four levels at each end. More than
     3,000 levels: the plot shows 3,000 of them, evenly spaced. Intervals that do not contain zero are coloured. With
-    `Categorical` every class has panels of its own. This is
-    ``dotplot(ranef(model))`` of lme4. It needs matplotlib (``pip install "tunamh[plot]"``).
+    `Categorical` every class has panels of its own. This is ``dotplot(ranef(model))`` of lme4. It needs matplotlib
+    (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------

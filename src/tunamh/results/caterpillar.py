@@ -83,17 +83,22 @@ def plot_group_effects(
     return axes[0] if len(axes) == 1 else np.array(axes, dtype=object)
 
 
-def _panels(terms: int, levels: int, few: bool) -> list[Any]:
+def figure_axes(**settings: Any) -> list[Any]:
+    """The axes of a new figure, row by row."""
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:
         raise ImportError('plots need matplotlib: pip install "tunamh[plot]".') from error
+    _, axes = plt.subplots(layout="constrained", squeeze=False, **settings)
+    return list(axes.ravel())
+
+
+def _panels(terms: int, levels: int, few: bool) -> list[Any]:
     if few:
         size, shape = (2.2 + 3.3 * terms, 1.1 + 0.21 * levels), {"nrows": 1, "ncols": terms, "sharey": True}
     else:
         size, shape = (7.5, 0.4 + 3.0 * terms), {"nrows": terms, "ncols": 1}
-    _, axes = plt.subplots(figsize=size, layout="constrained", squeeze=False, **shape)  # type: ignore[call-overload]
-    return list(axes.ravel())
+    return figure_axes(figsize=size, **shape)
 
 
 def _clear(own: Statistics, middle: float) -> np.ndarray:

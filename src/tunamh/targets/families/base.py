@@ -92,6 +92,16 @@ class BaseFamily(ABC):
 
     takes_censoring: ClassVar[bool] = False
 
+    takes_entry: ClassVar[bool] = False
+    """Whether rows may come under observation after time 0 (delayed entry)."""
+
+    takes_strata: ClassVar[bool] = False
+    """Whether strata have parameters of their own."""
+
+    def settled(self, observations: Observations) -> BaseFamily:
+        """Return the family with the known numbers that it learns from the rows, such as times between pieces."""
+        return self
+
     linear_in_label: ClassVar[bool] = False
     """For labels: whether ``k`` successes in ``n`` trials may be one row of weight ``n`` and response ``k/n``."""
 
@@ -131,8 +141,8 @@ class BaseFamily(ABC):
         The layout also has the unknown parameters with their priors, their coordinates and their initial values.
         """
 
-    cutpoints_are_intercepts: ClassVar[bool] = False
-    """Whether the cutpoints take the place of the intercept, so that a formula must have none."""
+    own_intercepts: ClassVar[bool] = False
+    """Whether parameters of the family (cutpoints, log hazards) take the place of the intercept in formulas."""
 
     coefficients_per_class: ClassVar[bool] = False
     """Whether every class except the reference has its own vector of coefficients."""

@@ -118,7 +118,7 @@ class Ordinal(BaseFamily):
     word = "ordinal"
     link = LOGIT
     parameters = ("cutpoint",)
-    cutpoints_are_intercepts = True
+    own_intercepts = True
 
     def __post_init__(self) -> None:
         if self.cutpoint is not None and not isinstance(self.cutpoint, IndependentPrior):

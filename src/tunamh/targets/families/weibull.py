@@ -76,6 +76,12 @@ class WeibullTimes(ResponseDistribution):
 
         return stats.weibull_min.logpdf(y, p["shape"], scale=np.exp(eta))
 
+    def log_survival(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return -((t * np.exp(-eta)) ** np.asarray(p["shape"]))
+
+    def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.exp(eta) * (-np.log1p(-q)) ** (1 / np.asarray(p["shape"]))
+
 
 # ------------------------------------------------------------------------------------------------- the likelihood
 

@@ -72,37 +72,6 @@ def predict(
 
 
 @command
-def check_fit(
-    run: RUN,
-    data: Annotated[Path, typer.Argument(help="The file of the fitted data.")],
-    rows: Annotated[int, typer.Option(min=1, help="How many rows to look at, drawn at random.")] = 1000,
-    columns: Annotated[list[str], typer.Option(help="One more column to check; may be given several times.")] = [],  # noqa: B006
-    seed: Annotated[int, typer.Option(min=0, help="Seed for the rows that are drawn.")] = 0,
-    plot: Annotated[Path | None, typer.Option(help="New file for the pictures; its name ends in .png.")] = None,
-) -> None:
-    """Check whether the model fits: what looks wrong, how strongly, and what to try.
-
-    `tunamh check` looks at data and formula before any draw.
-
-    Examples:
-
-        tunamh check-fit run.nc flights.csv
-
-        tunamh check-fit run.nc flights.csv --columns carrier --plot check.png
-    """
-    import tunamh
-
-    if plot is not None:
-        refuse_existing(plot, ".png")
-    found = tunamh.check(open_result(run), read_table(data), columns=columns, rows=rows, rng=seed)
-    print(found)
-    if plot is not None:
-        first = np.ravel(tunamh.plot_check(found))[0]
-        write_new(plot, lambda file: first.figure.savefig(file, format="png"))
-        print(f"wrote {plot}")
-
-
-@command
 def effects(
     run: RUN,
     data: Annotated[Path | None, typer.Argument(help="A file of rows; averages need one.")] = None,
@@ -150,6 +119,37 @@ def effects(
         print(f"wrote {len(table):,} lines to {out}")
     else:
         print("\n".join([table.to_string(max_rows=200, index=False), *table.attrs["notes"]]))
+
+
+@command
+def check_fit(
+    run: RUN,
+    data: Annotated[Path, typer.Argument(help="The file of the fitted data.")],
+    rows: Annotated[int, typer.Option(min=1, help="How many rows to look at, drawn at random.")] = 1000,
+    columns: Annotated[list[str], typer.Option(help="One more column to check; may be given several times.")] = [],  # noqa: B006
+    seed: Annotated[int, typer.Option(min=0, help="Seed for the rows that are drawn.")] = 0,
+    plot: Annotated[Path | None, typer.Option(help="New file for the pictures; its name ends in .png.")] = None,
+) -> None:
+    """Check whether the model fits: what looks wrong, how strongly, and what to try.
+
+    `tunamh check` looks at data and formula before any draw.
+
+    Examples:
+
+        tunamh check-fit run.nc flights.csv
+
+        tunamh check-fit run.nc flights.csv --columns carrier --plot check.png
+    """
+    import tunamh
+
+    if plot is not None:
+        refuse_existing(plot, ".png")
+    found = tunamh.check(open_result(run), read_table(data), columns=columns, rows=rows, rng=seed)
+    print(found)
+    if plot is not None:
+        first = np.ravel(tunamh.plot_check(found))[0]
+        write_new(plot, lambda file: first.figure.savefig(file, format="png"))
+        print(f"wrote {plot}")
 
 
 @command

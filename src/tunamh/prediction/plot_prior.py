@@ -48,7 +48,8 @@ def plot_prior_predictive(tree: Any, *, ax: Any = None) -> Any:
     if len(values) <= _MOST_CLASSES and np.isin(drawn, values).all():
         x, of_draws = values, np.stack([(drawn == one).mean(axis=1) for one in values], axis=1)
         of_data = np.array([(seen == one).mean() for one in values])
-        labels, logarithmic = (str(name), "share of rows"), False
+        classes = tree["observed_data"][name].attrs.get("classes")
+        labels, logarithmic = (f"{name} ({classes})" if classes else str(name), "share of rows"), False
     else:
         x, of_draws, of_data = _QUANTILES, np.quantile(drawn, _QUANTILES, axis=1).T, np.quantile(seen, _QUANTILES)
         labels, logarithmic = ("probability", f"quantile of {name}"), _is_wide(of_draws, of_data)
@@ -67,7 +68,7 @@ def plot_prior_predictive(tree: Any, *, ax: Any = None) -> Any:
     if labels[1] == "share of rows":
         ax.set_xticks(x)
         ax.set_ylim(-0.02, 1.02)
-    ax.set_title("Prior (bands: 50 % and 90 % of the draws) and data (dots)", fontsize=10)
+    ax.set_title("Prior (bands: 50 % and 90 % of the draws)\nand data (dots)", fontsize=10)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 

@@ -67,6 +67,9 @@ class Located(ResponseDistribution):
         errors, z = self.errors(p), (y - eta) / p["scale"]
         return errors.logsf(z) if above else errors.logcdf(z)
 
+    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
+        return self.both_tails(y, eta, p)
+
 
 class LogLocated(Located):
     """``log y = eta + scale eps``; ``factor(scale)`` is the mean of ``e^(scale eps)``."""
@@ -126,6 +129,9 @@ class OfMean(ResponseDistribution):
     def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
         law = self.law(self.mean_of(eta), p)
         return np.asarray(law.logsf(y) if above else law.logcdf(y))
+
+    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
+        return self.both_tails(y, eta, p)
 
 
 class Classes(ResponseDistribution):

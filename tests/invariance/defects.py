@@ -142,6 +142,18 @@ DEFECTS: dict[str, Defect] = {
         "                here[d + j] = _within(_inverse_gamma(rng, 1.2, 1.0 / wide + 0.5 * square / here[2 * d]))",
         "horseshoe | logistic | scales in turn",
     ),
+    "scales of a prior without the Jacobian of the logarithm": Defect(
+        "proposals/nested.py",
+        "        total += log_density_of(at, tables, g) - at",
+        "        total += log_density_of(at, tables, g)",
+        "grouped prior | logistic | scales and coefficients",
+    ),
+    "scales of a prior by another power of their density": Defect(
+        "targets/scale_mixtures/unknown_error.py",
+        "            total -= 0.5 * math.log(new / old)",
+        "            total -= 0.2 * math.log(new / old)",
+        "grouped prior | logistic | scales and coefficients",
+    ),
     "bright rows that go dark half as often as they should": Defect(
         "acceptance/firefly.py",
         "        if accepts(rng, math.log(q) - _log_brightness(gap[slot])):",

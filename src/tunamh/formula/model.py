@@ -19,6 +19,7 @@ from .right_side import RightSide, known_codes
 from .strata import Strata
 from .syntax import Node, columns_in, label
 from .terms import Term, columns_of, term_label, terms_of
+from .typical import Typical
 from .variables import as_columns, read
 
 VERSION = 1
@@ -70,6 +71,8 @@ class FormulaModel:
     """Rows with missing values that were left out."""
     arrays: tuple[str, ...] = ()
     """Which of trials, weights and censoring were arrays: results do not keep them."""
+    typical: Mapping[str, Typical] = field(default_factory=dict)
+    """What the columns of the data were like."""
     strata: Strata | None = None
     """Rows with log hazards of their own."""
 
@@ -136,6 +139,7 @@ class FormulaModel:
             "beside": {name: str(node) for name, node in self.beside.items()},
             "dropped": self.dropped,
             **({"arrays": list(self.arrays)} if self.arrays else {}),
+            **({"typical": {name: one.to_json() for name, one in self.typical.items()}} if self.typical else {}),
             **({} if self.strata is None else {"strata": self.strata.to_json()}),
         }
 
@@ -155,6 +159,7 @@ class FormulaModel:
                 {str(name): parse_expression(str(text)) for name, text in found["beside"].items()},
                 int(found["dropped"]),
                 tuple(map(str, found.get("arrays", ()))),
+                {str(name): Typical.from_json(one) for name, one in found.get("typical", {}).items()},
                 Strata.from_json(found.get("strata")),
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:

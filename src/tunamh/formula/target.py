@@ -32,6 +32,7 @@ from .strata import Strata
 from .syntax import label
 from .tables import target_of_tables
 from .terms import GroupTerm, Terms, term_label
+from .typical import columns_look, typical_columns
 
 
 def learn_side(terms: Terms, rows: RowsOf, hide_intercept: bool = False) -> Learned:
@@ -58,6 +59,9 @@ def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel,
         asked.beside,
         rows.dropped,
         tuple(rows.arrays),
+        typical_columns(
+            [columns_look(asked.right, asked.others.values(), rows.values({}))], common.side, common.moments
+        ),
         Strata.learned(asked.right.strata, rows.values({})),
     )
     return model, common, further

@@ -27,7 +27,8 @@ def refuse(base: GLM, form: Any) -> None:
         )
     if base._prior.mixture is not None:
         raise NotApplicable(
-            "priors.Horseshoe and priors.Grouped have scales of their own, which are not sampled beside group effects. "
+            "priors.Horseshoe, Grouped and Ridge, and curves s(x) of formulas, have scales of their own, which are not "
+            "sampled beside group effects: say bs(x, df) for a curve without one. "
             "Give the coefficients priors.Normal, priors.StudentT or priors.Laplace; or use tunamh.GLM without groups=."
         )
 

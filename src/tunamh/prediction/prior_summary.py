@@ -95,9 +95,9 @@ def _mixed(words: list[str], mixture: Mixture) -> list[str]:
     if mixture.arrangement == HORSESHOE:
         told = [f"horseshoe, global scale half-Cauchy, scale {float(own.width):.4g}"] * len(words)
     elif mixture.arrangement == GROUPED:
-        unknown = Laws(*(np.array([value]) for value in (2.0, 0.0, float(own.width), float(own.df))))
-        (scale,) = laws_in_words(unknown, positive=True)
-        told = [f"normal, mean 0, unknown standard deviation ({scale})"] * len(words)
+        unknown = Laws(np.full(own.groups, 2.0), np.zeros(own.groups), own.width, own.df)
+        scales = laws_in_words(unknown, positive=True)
+        told = [f"normal, mean 0, unknown standard deviation ({scales[int(g)]})" for g in own.group]
     else:
         told = words
     return [new if mixed else old for new, old, mixed in zip(told, words, mixture.mixed, strict=True)]

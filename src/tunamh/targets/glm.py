@@ -343,7 +343,8 @@ class GLM(Regression):
         """Return the same regression with a prior that is Gaussian given unknown scales; None if that does not help.
 
         It helps if a Student-t or Laplace prior is about as narrow as the likelihood. The posterior then has the peak
-        and the tails of the prior, and a Gaussian approximation has neither. A prior that has unknown scales stays.
+        and the tails of the prior, and a Gaussian approximation has neither. If the prior has unknown scales already,
+        the regression is returned as it is.
         """
         prior = self._prior
         if prior.mixture is not None:

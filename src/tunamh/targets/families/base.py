@@ -183,13 +183,14 @@ class BaseFamily(ABC):
     def location(
         self, y: np.ndarray, weights: np.ndarray | None = None, moments: tuple[float, float] | None = None
     ) -> Location:
-        """Return the expected centre and unit of the linear predictors.
+        """Return a typical value (centre) and a typical size (unit) of the linear predictors, from the responses.
 
-        Only the responses are used (for `tunamh.priors.default`).
+        The default priors use these two numbers (`tunamh.priors.default`).
 
-        For real responses, and for families of the log response, these are the mean and the standard deviation. A
-        robust family uses the median absolute deviation divided by 0.6745, if it is not zero. With a link the unit is
-        1. ``moments`` are the mean and the standard deviation of all responses, if ``y`` is a sample of them.
+        For real responses they are the mean and the standard deviation; if the family models the logarithm of the
+        response, those of the logarithms. A robust family uses the median absolute deviation divided by 0.6745, if it
+        is not zero. For a family with a link the unit is 1. If ``y`` is only a sample, ``moments`` are the mean and the
+        standard deviation of all responses.
         """
         if self.responses is None:
             return Location(None, 1.0)
@@ -214,7 +215,7 @@ class BaseFamily(ABC):
         return None
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return the variance of one row on the scale of the linear predictor, for shares of variance.
+        """Return the variance of one row on the scale of the linear predictor; `tunamh.group_scales` uses it.
 
         None if it is unknown.
 

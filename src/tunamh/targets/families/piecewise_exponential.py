@@ -64,6 +64,7 @@ class PiecewiseExponential(BaseFamily):
     takes_strata = True
     hazards_alone = True
     own_intercepts = True
+    real_parameters = ("log_hazard",)
 
     def __post_init__(self) -> None:
         settle(self, pieces=_checked_pieces(self.pieces))

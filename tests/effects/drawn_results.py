@@ -8,7 +8,7 @@ import xarray
 from tunamh.results.layout import CORRELATION, GROUP_SCALE, PARAMETER, ROLE, layout_of
 
 PARAMETERS = {"scale": 0.7, "df": 5.0, "shape": 1.8, "dispersion": 2.5, "precision": 4.0, "positive": 0.6}
-PARAMETERS |= {"inflation": 0.3, "delta": 1.3}
+PARAMETERS |= {"inflation": 0.3, "delta": 1.3, "log_hazard": 0.2}
 
 
 def drawn_result(target, draws=20, chains=2, spread=0.3, seed=5):

@@ -32,10 +32,13 @@ RESPONSES = {
     Responses.PROPORTIONS: RNG.beta(2, 2, N),
     Responses.CLASSES: RNG.integers(0, 3, N),
 }
+CUTS = (0.8, 2.5)
 OF_COUNTS = {"ZeroInflated": tunamh.NegativeBinomial(), "Hurdle": tunamh.Poisson()}
 
 
 def family_of(name):
+    if name == "PiecewiseExponential":
+        return tunamh.PiecewiseExponential(CUTS)
     return FAMILIES[name](*([OF_COUNTS[name]] if name in OF_COUNTS else []))
 
 
@@ -59,6 +62,12 @@ def mean_of(name, eta, p):
         below = special.expit(p["cutpoint"][:, None, :] - eta[..., None])
         ends = np.zeros((*eta.shape, 1)), np.ones((*eta.shape, 1))
         return np.diff(np.concatenate([ends[0], below, ends[1]], axis=-1), axis=-1)
+    if name == "PiecewiseExponential":  # the integral of the survival, piece by piece
+        alive, total = 1.0, 0.0
+        for j, width in enumerate((CUTS[0], CUTS[1] - CUTS[0], np.inf)):
+            rate = np.exp(eta + p["log_hazard"][:, j : j + 1])
+            total, alive = total + alive * -np.expm1(-rate * width) / rate, alive * np.exp(-rate * width)
+        return total[..., None]
     if name == "Categorical":
         weights = np.exp(np.concatenate([np.zeros((*eta.shape[:-1], 1)), eta], axis=-1))
         return weights / weights.sum(axis=-1, keepdims=True)

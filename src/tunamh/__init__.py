@@ -6,6 +6,16 @@ from .acceptance import MH, MHSS, AustereMH, FactorizedMH, FlyMC, MHMinibatch, P
 from .chains.guard import check_bounds
 from .chains.in_turn import InTurn
 from .chains.metropolis import MetropolisHastings
+from .effects import (
+    comparisons,
+    hypothesis,
+    plot_comparisons,
+    plot_predictions,
+    plot_slopes,
+    poststratify,
+    predictions,
+    slopes,
+)
 from .errors import (
     BoundViolation,
     ChainsDisagree,
@@ -22,7 +32,8 @@ from .errors import (
 from .formula import FormulaError, regression
 from .groups import GroupEffects, MixedModel
 from .marginal.evidence import Evidence
-from .prediction import compare, loo, predict, prior_predictive, prior_summary, replicate
+from .prediction import compare, loo, plot_survival, predict, prior_predictive, prior_summary, replicate
+from .prediction.plot_smooths import plot_smooths
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .proposals.across_modes import AcrossModes
@@ -58,6 +69,7 @@ from .targets import (
     LogNormal,
     NegativeBinomial,
     Ordinal,
+    PiecewiseExponential,
     Poisson,
     Probit,
     RobustRegression,
@@ -75,9 +87,13 @@ _ESTIMATORS = ("BayesianGLM", "BayesianLogisticRegression", "BayesianRobustRegre
 
 
 def __getattr__(name: str) -> object:
-    """Estimators, imported when asked for (scikit-learn is an extra), and families that are not listed here."""
+    """Estimators and tables, imported when asked for, as their libraries are, and families that are not listed here."""
     if name in FAMILIES:
         return FAMILIES[name]
+    if name == "EffectsTable":
+        from .effects.table import EffectsTable
+
+        return EffectsTable
     if name == "estimators" or name in _ESTIMATORS:
         from importlib import import_module
 
@@ -99,6 +115,7 @@ __all__ = [
     "ChainsDisagree",
     "Cloglog",
     "ConvergenceWarning",
+    "EffectsTable",
     "EnergyTarget",
     "Evidence",
     "Exponential",
@@ -135,6 +152,7 @@ __all__ = [
     "Normal",
     "NotApplicable",
     "Ordinal",
+    "PiecewiseExponential",
     "Poisson",
     "PoissonMH",
     "Probit",
@@ -155,15 +173,24 @@ __all__ = [
     "__version__",
     "check_bounds",
     "compare",
+    "comparisons",
     "evidence",
     "family",
     "group_effects",
     "group_scales",
+    "hypothesis",
     "laplace",
     "loo",
     "open_rows",
+    "plot_comparisons",
     "plot_group_effects",
+    "plot_predictions",
+    "plot_slopes",
+    "plot_smooths",
+    "plot_survival",
+    "poststratify",
     "predict",
+    "predictions",
     "prior_predictive",
     "prior_summary",
     "priors",
@@ -173,6 +200,7 @@ __all__ = [
     "report",
     "resume",
     "sample",
+    "slopes",
     "summary",
     "theory",
 ]

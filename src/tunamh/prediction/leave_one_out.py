@@ -53,7 +53,7 @@ def loo(
     Raises
     ------
     NotApplicable
-        The result has no formula, the responses are censored, or weights or trials were given as arrays.
+        The result has no formula, or weights or trials were given as arrays.
 
     Notes
     -----

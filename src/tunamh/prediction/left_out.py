@@ -33,6 +33,7 @@ from .predictions import Predictor
 from .replication import refuse_lost_array
 from .subsample import RandomRows, complete_blocks
 from .surrogate import Surrogate, SurrogateOfRows
+from .times import Seen
 
 MOST_KEPT = 10_000_000
 """Rows whose surrogates are kept, all of them; with more rows only sums are."""
@@ -142,12 +143,10 @@ def needed_columns(formula: FormulaModel) -> list[str]:
 
 def _formula(fitted: Fitted) -> FormulaModel:
     """The fit's formula. Raises for fits whose rows cannot be left out."""
-    for name in ("weights", "trials"):
+    for name in ("weights", "trials", "event", "censored"):
         refuse_lost_array(fitted, name)
     if fitted.formula is None:
         raise NotApplicable("leaving rows out needs a target that was made from a formula, by tunamh.regression.")
-    if fitted.about.get("censored"):
-        raise NotApplicable("leaving rows out is not offered for censored responses.")
     _ = fitted.responses  # of a family of the user's own, which must be given again
     return fitted.formula
 
@@ -189,21 +188,28 @@ class _Kept:
 # -------------------------------------------------------------------------------------------------- rows of one model
 
 
-def _chunks(fitted: Fitted, frame: Frame, size: int) -> list[tuple[Chunk, np.ndarray | None]]:
-    """Rows as columns of the model, and their weights."""
+class _Part(NamedTuple):
+    """Rows as columns of the model, their weights, and what was seen of their responses."""
+
+    chunk: Chunk
+    weights: np.ndarray | None
+    seen: Seen
+
+
+def _parts(fitted: Fitted, frame: Frame, size: int) -> list[_Part]:
     assert fitted.formula is not None
     weighted, found = fitted.formula.beside.get("weights"), []
+    seen = Seen.of(fitted.formula, frame)
     for chunk in NewRows(fitted, frame, NewRowExtras(), with_response=True).chunks(size):
-        weights = None
+        weights, which = None, slice(chunk.first, chunk.first + chunk.n_rows)
         if weighted is not None:
-            own = frame.take(slice(chunk.first, chunk.first + chunk.n_rows))
-            weights = fitted.formula.values(own, list(columns_in(weighted))).numbers(weighted)
-        found.append((chunk, weights))
+            weights = fitted.formula.values(frame.take(which), list(columns_in(weighted))).numbers(weighted)
+        found.append(_Part(chunk, weights, seen.part(which)))
     return found
 
 
 def _surrogate(of: SurrogateOfRows, frame: Frame) -> Surrogate:
-    found = [of.of(chunk, weights) for chunk, weights in _chunks(of.fitted, frame, of.rows_at_once)]
+    found = [of.of(*part) for part in _parts(of.fitted, frame, of.rows_at_once)]
     return Surrogate(*map(np.concatenate, zip(*found, strict=True)))
 
 
@@ -218,10 +224,10 @@ class _Exact(NamedTuple):
 
 def _exact(fitted: Fitted, frame: Frame) -> _Exact:
     predictor, found = Predictor(fitted, "error", np.random.default_rng(0)), []
-    for chunk, weights in _chunks(fitted, frame, predictor.rows_at_once):
+    for chunk, weights, seen in _parts(fitted, frame, predictor.rows_at_once):
         assert chunk.y is not None
         eta, p = predictor.linear(chunk), predictor.parameters(chunk)
-        density = fitted.responses.log_density(chunk.y, eta, p)
+        density = seen.log_density(fitted.responses, chunk.y, eta, p)
         shape = len(fitted.picked), chunk.n_rows
         found.append(smoothed(np.broadcast_to(density, shape).T, weights))
     left, within, k = map(np.concatenate, zip(*(one[:3] for one in found), strict=True))

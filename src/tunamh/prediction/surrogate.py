@@ -26,6 +26,7 @@ import numpy as np
 from .fitted import Fitted
 from .new_rows import Chunk
 from .predictions import Predictor
+from .times import Seen
 
 _DRAWS = 100  # by which the variance of predictors is estimated
 _LARGEST = 0.9  # of c f2 v, where the posterior is far from normal
@@ -52,19 +53,22 @@ class SurrogateOfRows:
     def rows_at_once(self) -> int:
         return self.spread.rows_at_once
 
-    def of(self, chunk: Chunk, weights: np.ndarray | None) -> Surrogate:
+    def of(self, chunk: Chunk, weights: np.ndarray | None, seen: Seen) -> Surrogate:
         mean, draws = self.centre.linear(chunk)[0], self.spread.linear(chunk)
         p = self.centre.parameters(chunk)
         w = np.ones(chunk.n_rows) if weights is None else weights
         with np.errstate(all="ignore"):
-            expected = self._of_classes(chunk, mean, draws, p) if mean.ndim == 2 else self._of(chunk, mean, draws, p)
+            if mean.ndim == 2:
+                expected: Any = self._of_classes(chunk, mean, draws, p)
+            else:
+                expected = self._of(chunk, seen, mean, draws, p)
             left_out, within = (
                 w * (expected.log_mean(w - 1) - expected.log_mean(w)),
                 w * expected.log_mean(-1.0 + 0 * w),
             )
         return Surrogate(_finite(left_out), _finite(within))
 
-    def _of(self, chunk: Chunk, mean: np.ndarray, draws: np.ndarray, p: dict[str, Any]) -> _Quadratic:
+    def _of(self, chunk: Chunk, seen: Seen, mean: np.ndarray, draws: np.ndarray, p: dict[str, Any]) -> _Quadratic:
         """Derivatives by differences over one posterior standard deviation."""
         variance = draws.var(axis=0, ddof=1) if len(draws) > 1 else np.zeros(chunk.n_rows)
         step = np.sqrt(np.maximum(variance, 1e-300))
@@ -73,7 +77,7 @@ class SurrogateOfRows:
         y = chunk.y
 
         def energy(eta: np.ndarray) -> np.ndarray:
-            return -np.broadcast_to(self.fitted.responses.log_density(y, eta[None], p), (1, len(eta)))[0]
+            return -np.broadcast_to(seen.log_density(self.fitted.responses, y, eta[None], p), (1, len(eta)))[0]
 
         here, above, below = energy(mean), energy(mean + step), energy(mean - step)
         moved = variance > 0  # by the rounding of the predictor, at least

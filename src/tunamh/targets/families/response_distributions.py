@@ -82,6 +82,9 @@ class LogLocated(Located):
     def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return super().log_density(np.log(y), eta, p) - np.log(y)
 
+    def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.exp(eta + p["scale"] * self.errors(p).ppf(q))
+
     def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
         return super().log_tail(np.log(y), eta, p, above=above)
 
@@ -111,9 +114,12 @@ class OfMean(ResponseDistribution):
         law = self.law(self.mean_of(eta), p)
         return law.logpmf(y) if self.discrete else law.logpdf(y)
 
+    def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.asarray(self.law(self.mean_of(eta), p).ppf(q), dtype=np.float64)
+
     def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
         law = self.law(self.mean_of(eta), p)
-        return law.logsf(y) if above else law.logcdf(y)
+        return np.asarray(law.logsf(y) if above else law.logcdf(y))
 
 
 class Classes(ResponseDistribution):

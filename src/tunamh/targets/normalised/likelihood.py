@@ -54,7 +54,7 @@ def row_density(target: Any, point: np.ndarray) -> RowDensity:
         else:
             shared[extra.name] = values[None] if extra.labels is None else values[None, None]
     first = 0.0
-    if family.cutpoints_are_intercepts:
+    if "cutpoint" in family.parameters:
         first = min(rows.map(_smallest_response))
     in_order = tuple((name, described[name]) for name in rows.described)
     return RowDensity(family, natural[:count].reshape(-1, dim), shared, in_order, first)

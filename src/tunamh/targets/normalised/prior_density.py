@@ -83,12 +83,8 @@ def _of_extra(family: BaseFamily, extra: Any, laws: Laws, values: np.ndarray) ->
     if extra.labels is None and extra.name in family.probabilities:
         return 0.0  # uniform from 0 to 1
     positive = extra.labels is None and extra.name in family.positive_parameters
-    orders = float(gammaln(len(values) + 1)) if _ordered(family, extra.name) else 0.0
+    orders = float(gammaln(len(values) + 1)) if extra.name == "cutpoint" else 0.0
     return log_density(laws, values, positive=positive) + orders
-
-
-def _ordered(family: BaseFamily, name: str) -> bool:
-    return family.cutpoints_are_intercepts and name == "cutpoint"
 
 
 def _all_alike(laws: Laws) -> bool:

@@ -40,7 +40,7 @@ def refuse_without_density(target: Any) -> None:
         )
     for extra, laws in zip(target.row_layout.extras, target.row_layout.laws, strict=True):
         _refuse_flat(laws, [extra.name] if extra.labels is None else [f"{extra.name}[{own}]" for own in extra.labels])
-        if _ordered(target.user_family, extra.name) and not _all_alike(laws):
+        if extra.name == "cutpoint" and not _all_alike(laws):
             raise NotApplicable(
                 "the evidence needs cutpoints with one prior for all: with several, the probability that they increase "
                 "is not known in closed form. Give Ordinal(cutpoint=...) one mean and one scale."

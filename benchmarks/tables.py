@@ -481,6 +481,61 @@ def flights_from_new_york() -> str:
     return f"{told}\n\n{markdown(columns, rows)}"
 
 
+def comparison_costs() -> str:
+    """Seconds of the process for each question, and the standard errors that they buy."""
+    report = results("evidence_cost")
+    columns = [
+        "",
+        "fit",
+        "loo",
+        "compare",
+        "evidence",
+        "se of loo by subsampling",
+        "of a plain mean",
+        "se of the evidence",
+    ]
+    rows = []
+    for one in report["rows"]:
+        seconds = [f"{one[key]:.1f} s" for key in ("fit", "loo", "compare", "evidence")]
+        errors = [number(one[key], 2) for key in ("loo_subsampling_se", "plain_mean_se", "evidence_se")]
+        rows.append([f"{one['model']}, {one['rows']:,} x {one['columns']}", *seconds, *errors])
+    return f"(`benchmarks/evidence.py`; processor seconds of all cores; {_measured_with(report)})\n\n" + markdown(
+        columns, rows
+    )
+
+
+def evidence_by_importance() -> str:
+    report = results("evidence_importance")
+    columns = ["2,000 rows x 6", "log evidence", "importance sampling on all rows", "z", "acceptance"]
+    rows = [
+        [
+            one["model"],
+            f"{one['evidence']:,.3f} ± {one['se']:.4f}",
+            f"{one['importance']:,.3f} ± {one['its_se']:.4f}",
+            f"{one['z']:.2f}",
+            f"{one['acceptance']:.2f}",
+        ]
+        for one in report["rows"]
+    ]
+    return f"(`benchmarks/evidence.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
+
+
+def evidence_coverage() -> str:
+    report = results("evidence_coverage")
+    columns = ["200 seeds, beside quadrature", "stated error", "sd of error / stated error", "within 2", "acceptance"]
+    rows = [
+        [
+            one["model"],
+            number(one["se"], 2),
+            f"{one['sd_z']:.2f}",
+            f"{one['within_two']:.0%}",
+            f"{one['acceptance']:.2f}",
+        ]
+        for one in report["rows"]
+    ]
+    return f"(`benchmarks/evidence.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "models": model_families,
     "model-sizes": model_sizes,
@@ -501,6 +556,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "fixed-cost": fixed_cost,
     "gpu": gpu,
     "first-minute": first_minute,
+    "comparison-costs": comparison_costs,
+    "evidence-importance": evidence_by_importance,
+    "evidence-coverage": evidence_coverage,
     "laplace-psis": laplace_and_psis,
     "census": census,
     "old-and-new": old_and_new,

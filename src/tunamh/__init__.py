@@ -31,7 +31,9 @@ from .errors import (
 )
 from .formula import FormulaError, regression
 from .groups import GroupEffects, MixedModel
-from .prediction import loo, predict, prior_predictive, prior_summary, replicate
+from .marginal.evidence import Evidence
+from .prediction import compare, loo, plot_survival, predict, prior_predictive, prior_summary, replicate
+from .prediction.plot_smooths import plot_smooths
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .proposals.across_modes import AcrossModes
@@ -42,6 +44,7 @@ from .results.group_scales import group_scales
 from .results.tree import summary
 from .results.until import Until
 from .rows.formats import open_rows
+from .sampling.evidence import evidence
 from .sampling.laplace import LaplaceApproximation, laplace
 from .sampling.resume import resume
 from .sampling.sample import sample
@@ -66,6 +69,7 @@ from .targets import (
     LogNormal,
     NegativeBinomial,
     Ordinal,
+    PiecewiseExponential,
     Poisson,
     Probit,
     RobustRegression,
@@ -113,6 +117,7 @@ __all__ = [
     "ConvergenceWarning",
     "EffectsTable",
     "EnergyTarget",
+    "Evidence",
     "Exponential",
     "FactorizedMH",
     "FiniteWalk",
@@ -147,6 +152,7 @@ __all__ = [
     "Normal",
     "NotApplicable",
     "Ordinal",
+    "PiecewiseExponential",
     "Poisson",
     "PoissonMH",
     "Probit",
@@ -166,7 +172,9 @@ __all__ = [
     "ZeroInflated",
     "__version__",
     "check_bounds",
+    "compare",
     "comparisons",
+    "evidence",
     "family",
     "group_effects",
     "group_scales",
@@ -178,6 +186,8 @@ __all__ = [
     "plot_group_effects",
     "plot_predictions",
     "plot_slopes",
+    "plot_smooths",
+    "plot_survival",
     "poststratify",
     "predict",
     "predictions",

@@ -28,6 +28,8 @@ _HELP = """Exact posterior samples of regressions with many rows.
 
     tunamh report  run.nc --out report.html
 
+    tunamh compare run.nc other.nc flights.csv
+
 Every command has a --help with examples.
 """
 

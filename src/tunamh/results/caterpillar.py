@@ -30,10 +30,11 @@ def plot_group_effects(
 ) -> Any:
     """Draw a caterpillar plot of the group effects: all levels in the order of their means, with intervals.
 
-    Up to 60 levels have a line with their name, the interval of 50 % (thick) and the interval ``ci_prob`` (thin). More
-    levels lie side by side (of more than 3,000, evenly spaced ones), and the plot names the four at each end. Intervals
-    that do not contain zero are coloured. With `Categorical` every class has panels of its own. This is
-    ``dotplot(ranef(model))`` of lme4. It needs matplotlib (``pip install "tunamh[plot]"``).
+    Up to 60 levels: each level has a line with its name, the interval of 50 % (thick) and the interval ``ci_prob``
+    (thin). More levels: the intervals are drawn side by side, and the plot names the four levels at each end. More than
+    3,000 levels: the plot shows 3,000 of them, evenly spaced. Intervals that do not contain zero are coloured. With
+    `Categorical` every class has panels of its own. This is ``dotplot(ranef(model))`` of lme4. It needs matplotlib
+    (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------

@@ -104,6 +104,7 @@ class Hurdle(TwoPartFamily):
     positive: Any = None
 
     parameters = ("positive",)
+    probabilities = ("positive",)
     described = ("positive",)
     parameter_links: ClassVar = {"positive": LOGIT}
     likelihood = HurdlePoisson()

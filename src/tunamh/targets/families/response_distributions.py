@@ -57,6 +57,10 @@ class Located(ResponseDistribution):
     def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return self.errors(p).logpdf((y - eta) / p["scale"]) - np.log(p["scale"])
 
+    def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
+        errors, z = self.errors(p), (y - eta) / p["scale"]
+        return errors.logsf(z) if above else errors.logcdf(z)
+
 
 class LogLocated(Located):
     """``log y = eta + scale eps``; ``factor(scale)`` is the mean of ``e^(scale eps)``."""
@@ -77,6 +81,12 @@ class LogLocated(Located):
 
     def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return super().log_density(np.log(y), eta, p) - np.log(y)
+
+    def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.exp(eta + p["scale"] * self.errors(p).ppf(q))
+
+    def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
+        return super().log_tail(np.log(y), eta, p, above=above)
 
 
 class OfMean(ResponseDistribution):
@@ -103,6 +113,13 @@ class OfMean(ResponseDistribution):
     def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         law = self.law(self.mean_of(eta), p)
         return law.logpmf(y) if self.discrete else law.logpdf(y)
+
+    def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.asarray(self.law(self.mean_of(eta), p).ppf(q), dtype=np.float64)
+
+    def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
+        law = self.law(self.mean_of(eta), p)
+        return np.asarray(law.logsf(y) if above else law.logcdf(y))
 
 
 class Classes(ResponseDistribution):

@@ -181,6 +181,7 @@ class ZeroInflated(TwoPartFamily):
     inflation: Any = None
 
     parameters = ("inflation", "dispersion")
+    probabilities = ("inflation",)
     described = ("inflation",)
     parameter_links: ClassVar = {"inflation": LOGIT}
     likelihood = ZeroInflatedPoisson()

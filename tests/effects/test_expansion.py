@@ -131,7 +131,8 @@ def test_local_coordinates_make_the_mean(result):
     outcomes = Outcomes(fitted, "response", "known", np.random.default_rng(1))
     rows = Frame(read(as_columns(TABLE.head(7)), outcomes.columns), 7)
     local = LocalCoordinates(outcomes)
-    np.testing.assert_allclose(local.mean(local.at(outcomes.chunk(rows))), outcomes.values(rows), rtol=1e-13)
+    chunk = outcomes.chunk(rows)
+    np.testing.assert_allclose(local.mean(local.at(chunk), chunk), outcomes.values(rows), rtol=1e-13)
 
 
 def test_the_sample_estimates_sums_without_bias():

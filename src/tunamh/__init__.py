@@ -6,6 +6,7 @@ from .acceptance import MH, MHSS, AustereMH, FactorizedMH, FlyMC, MHMinibatch, P
 from .chains.guard import check_bounds
 from .chains.in_turn import InTurn
 from .chains.metropolis import MetropolisHastings
+from .checking import FitCheck, check, influence, plot_check
 from .effects import (
     comparisons,
     hypothesis,
@@ -121,6 +122,7 @@ __all__ = [
     "Exponential",
     "FactorizedMH",
     "FiniteWalk",
+    "FitCheck",
     "Flat",
     "FlyMC",
     "FormulaError",
@@ -171,6 +173,7 @@ __all__ = [
     "Weibull",
     "ZeroInflated",
     "__version__",
+    "check",
     "check_bounds",
     "compare",
     "comparisons",
@@ -179,9 +182,11 @@ __all__ = [
     "group_effects",
     "group_scales",
     "hypothesis",
+    "influence",
     "laplace",
     "loo",
     "open_rows",
+    "plot_check",
     "plot_comparisons",
     "plot_group_effects",
     "plot_predictions",

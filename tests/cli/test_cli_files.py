@@ -163,7 +163,7 @@ def test_group_effects_of_files_in_blocks(here, table):
     assert run("predict", "a.nc", "parts", "--out", "p.csv").exit_code == 0
     assert len(pd.read_csv("p.csv")) == N
     assert (
-        "--memory is for Parquet"
+        "--memory works only with Parquet"
         in run("sample", "flights.csv", *arguments[1:], "--out", "c.nc", "--memory", "1GB").output
     )
 
@@ -217,7 +217,7 @@ HOSTILE = [
     (("sample", "bytes.npz", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "cannot be read as .npz"),
     (("sample", "objects.npy", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "cannot be read as .npy"),
     (("sample", "cube.npy", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "shape (2, 2, 2)"),
-    (("sample", "data.xlsx", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "known by their ending"),
+    (("sample", "data.xlsx", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "not the ending of a file"),
     (("sample", "flights.csv", "late ~ nosuch", *LOGISTIC, "--out", "o.nc"), "no column nosuch"),
     (("sample", "flights.csv", "late ~", *LOGISTIC, "--out", "o.nc"), "something is missing"),
     (("sample", "flights.csv", "late ~ eval(distance)", *LOGISTIC, "--out", "o.nc"), "eval is not known"),
@@ -241,7 +241,7 @@ HOSTILE = [
     ),
     (
         ("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc", "--prior", "hour=normal(0, 1)"),
-        "no term of the formula",
+        "not a term of the formula",
     ),
     (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc", "--missing", "no"), "missing must be"),
     (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc", "--weights", "w"), "no column w"),

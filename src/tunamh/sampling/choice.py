@@ -111,9 +111,9 @@ def choose(
     own = target.own_kernel()
     if own is not None:
         if test is not None or proposal is not None:
-            raise NotApplicable("a model with group effects brings its own kernels: leave test= and proposal= out.")
+            raise NotApplicable("a model with group effects has its own kernels: leave test= and proposal= out.")
         if kernel is not None and type(kernel) is not type(own):
-            raise NotApplicable(f"this target is moved by {own!r} alone, got kernel={kernel!r}.")
+            raise NotApplicable(f"this target works only with the kernel {own!r}, got kernel={kernel!r}.")
         _refuse_improper_columns(target.base)  # type: ignore[attr-defined]
         return Choice(target, own if kernel is None else kernel, target.why_own_kernel())
     if kernel is not None:

@@ -19,6 +19,9 @@ class ResponseDistribution(ABC):
 
     of_classes = False
 
+    discrete = False
+    """Whether responses are whole numbers, each of which has a probability."""
+
     @abstractmethod
     def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
         """Of the response; of classes, their probabilities, along one more axis."""
@@ -40,8 +43,12 @@ class ResponseDistribution(ABC):
         """Of responses ``y``, one per row."""
 
     def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
-        """Return ``log P(Y > y)``, or ``log P(Y < y)``, of families whose responses may be censored."""
+        """Return ``log P(Y > y)``, or ``log P(Y <= y)``, of families that know them."""
         raise NotImplementedError
+
+    def both_tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
+        """`tails` of a family that has `log_tail`."""
+        return np.exp(self.log_tail(y, eta, p, above=False)), np.exp(self.log_tail(y, eta, p, above=True))
 
     # -------------------------------------------------------------------------------------------- times to event
 
@@ -56,3 +63,7 @@ class ResponseDistribution(ABC):
     def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
         """The time before which the event happens with probability ``q``."""
         raise NotImplementedError
+
+    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray] | None:
+        """``P(Y <= y)`` and ``P(Y > y)``, each accurate where it is small. None: they are not known."""
+        return None

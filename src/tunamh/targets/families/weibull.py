@@ -85,6 +85,9 @@ class WeibullTimes(ResponseDistribution):
         log_probability = stats.weibull_min.logsf if above else stats.weibull_min.logcdf
         return log_probability(y, p["shape"], scale=np.exp(eta))
 
+    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
+        return self.both_tails(y, eta, p)
+
 
 # ------------------------------------------------------------------------------------------------- the likelihood
 

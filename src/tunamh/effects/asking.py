@@ -166,7 +166,8 @@ class Asking:
         """All rows at all draws if they are few; else by the expansion, with a note about its error."""
         if not may_be_expanded(question, self.outcomes, rows):
             return *averaged(question, self.outcomes, rows), []
-        found = expanded(question, self.outcomes, rows, np.random.default_rng(self.rng))
+        generator = np.random.default_rng(0 if self.rng is None else self.rng)  # the same answer at every call
+        found = expanded(question, self.outcomes, rows, generator)
         if found.error is None:
             return found.lines, found.keys, []
         told = (

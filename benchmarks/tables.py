@@ -198,6 +198,24 @@ def first_minute() -> str:
     return f"(`benchmarks/first_minute.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
 
 
+def effects() -> str:
+    """Questions about effects, beside the fit and a pass per draw."""
+    report = results("effects")
+    rows = [
+        [
+            one["question"],
+            f"{one['seconds']:.1f}",
+            f"{one['seconds by a pass per draw']:,.0f}",
+            f"{one['stated error']:.1g}",
+            f"{one['true error']:.1g}",
+        ]
+        for one in report["questions"]
+    ]
+    columns = ["question", "seconds", "seconds by a pass per draw", "stated error (sd)", "true error (sd)"]
+    told = f"{report['rows']:,} rows x {report['columns']}; the fit took {report['fit']:.1f} s of the processor"
+    return f"({told}; `benchmarks/effects.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
+
+
 def gpu() -> str:
     """A graphics card's recorded figures beside one core's."""
     report = results("gpu")
@@ -537,6 +555,7 @@ def evidence_coverage() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    "effects": effects,
     "models": model_families,
     "model-sizes": model_sizes,
     "model-goals": model_goals,

@@ -21,7 +21,7 @@ def drawn_result(target, draws=20, chains=2, spread=0.3, seed=5):
         role = values.attrs.get(ROLE)
         if role == PARAMETER and values.attrs["term"] == "cutpoint":
             found[name] = values.copy(data=np.sort(values.values + np.linspace(-1, 1, values.shape[-1]), axis=-1))
-        elif role == PARAMETER:
+        elif role == PARAMETER and values.attrs["term"] in PARAMETERS:
             middle = PARAMETERS[values.attrs["term"]]
             found[name] = values.copy(data=middle * np.exp(0.2 * values.values))
         elif role == GROUP_SCALE:

@@ -9,6 +9,7 @@ from drawn_results import drawn_result
 from scipy import integrate, special, stats
 
 import tunamh
+from tunamh.prediction.fitted import Fitted
 from tunamh.results.layout import PARAMETER, ROLE
 from tunamh.targets.families.base import Responses
 from tunamh.targets.families.registry import FAMILIES
@@ -58,6 +59,14 @@ def mean_of(name, eta, p):
     }
     if name in plain:
         return plain[name](eta)[..., None]
+    if name == "PiecewiseExponential":  # the integral of the survival function, piece by piece
+        left = np.append(0.0, p["cuts"])
+        hazard, before, mean = np.exp(p["log_hazard"])[:, :, None], 0.0, 0.0
+        for j in range(len(left)):
+            rate, wide = np.exp(eta) * hazard[:, j], left[j + 1] - left[j] if j + 1 < len(left) else np.inf
+            mean = mean + np.exp(-before) * -np.expm1(-rate * wide) / rate
+            before = before + rate * wide
+        return mean[..., None]
     if name == "Ordinal":
         below = special.expit(p["cutpoint"][:, None, :] - eta[..., None])
         ends = np.zeros((*eta.shape, 1)), np.ones((*eta.shape, 1))
@@ -94,6 +103,9 @@ class Direct:
             for key, values in posterior.data_vars.items()
             if values.attrs.get(ROLE) == PARAMETER
         }
+
+        if name == "PiecewiseExponential":
+            self.p["cuts"] = Fitted.open(self.result, None).responses.inner
 
     def columns(self, table):
         x = table["x"].to_numpy(float)

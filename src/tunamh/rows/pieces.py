@@ -68,6 +68,14 @@ class Reading(NamedTuple):
             done += count_rows(table)
 
 
+class CacheAsked(NamedTuple):
+    """A cache that a user asked for: its folder, what becomes of new levels, and the files, pattern or folder."""
+
+    path: Any
+    new_levels: str
+    source: list[str]
+
+
 class InPieces:
     """A source of tables (`Tables`) that is made of pieces of so many rows each, in a list or iterated over anew.
 
@@ -92,6 +100,13 @@ class InPieces:
         if self.n_rows == 0:
             raise ValueError("there are no rows in these tables.")
         self.names = tuple((column_names(self.first().table) or ()) if names is None else names)
+
+    cache: CacheAsked | None = None
+
+    def with_cache(self, cache: CacheAsked | None) -> InPieces:
+        """The same tables, of which a formula's model keeps what it computes in a folder."""
+        self.cache = cache
+        return self
 
     def first(self, columns: Sequence[str] | None = None) -> TableBlock:
         piece = next(piece for piece, length in zip(self.pieces, self.lengths, strict=True) if length > 0)

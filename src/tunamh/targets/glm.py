@@ -24,6 +24,7 @@ from .coordinates.closed_form_prior import ReadyClosed, closed_form
 from .coordinates.recentred import Recentred, recentrings
 from .description import regression_as_json
 from .expansion.expanded_rows import expanded, firefly
+from .expansion.kept import KeptExpansion
 from .expansion.multi_predictor import MultiPredictor
 from .expansion.one_predictor import OnePredictor
 from .expansion.taylor import TaylorTarget
@@ -115,7 +116,7 @@ class GLM(Regression):
         temper = checked_temper(temper)
         beside = RowExtras(weights, offset, trials, censoring(censored, event), predictors)
         rows = observe(X, y, beside, given)
-        if rows.weighted:
+        if rows.weighted and not rows.examined:
             check_weights(rows, temper)
         row_layout = (given if trials is None else given.for_trials()).arrange(rows, temper)
         recentred = recentrings(rows, len(row_layout.names), row_layout.extras)
@@ -176,12 +177,19 @@ class GLM(Regression):
             **others, **own, **self.observations.design.parts._asdict()
         )
 
+    kept: KeptExpansion | None = None
+    """What is known of these rows from an earlier set-up and from sums that went on since (`tunamh.living`)."""
+
     origin: dict[str, Any] | None = None
     """Where a target comes from, in plain values that are kept with its results."""
 
     def from_formula(self, formula: Any, kept_rows: np.ndarray | None = None) -> Self:
         """Return the same regression, with the formula it was made from."""
         return self._with(formula=formula, kept_rows=kept_rows)
+
+    def with_kept(self, kept: KeptExpansion) -> Self:
+        """Return the same regression, which needs no set-up: its expansion and its mode are known."""
+        return self._with(kept=kept)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
         """Return the same regression, with a description of its data source (kept with the results)."""
@@ -299,6 +307,8 @@ class GLM(Regression):
 
     @cached_property
     def _search(self) -> _Search:
+        if self.kept is not None:
+            return _Search([self.kept.mode], self.kept.mode.point)
         announce("looking for the mode")
         modes = searched(self)
         if modes[0].slow and self.separating_direction() is None:

@@ -50,6 +50,8 @@ def observe(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> Observatio
             "X is a Dask collection: open it as rows with all its columns, tables = tunamh.open_rows(frame), then give "
             "X=tables[['distance', 'hour']] and y='late' by name."
         )
+    if isinstance(X, Observations):  # which were looked at when their pieces were mapped
+        return X
     if isinstance(X, Source):
         for name, given in {"y": y, **beside._asdict()}.items():
             if given is not None:

@@ -20,7 +20,10 @@ from .errors import (
     TunaMHError,
 )
 from .formula import FormulaError, regression
+from .formula.forgetting import forget
 from .groups import GroupEffects, MixedModel
+from .living.errors import CacheError
+from .living.history import audit, history, plot_history
 from .prediction import loo, predict, prior_predictive, prior_summary, replicate
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
@@ -93,6 +96,7 @@ __all__ = [
     "Autoregressive",
     "Beta",
     "BoundViolation",
+    "CacheError",
     "Categorical",
     "ChainsDisagree",
     "Cloglog",
@@ -150,14 +154,18 @@ __all__ = [
     "Weibull",
     "ZeroInflated",
     "__version__",
+    "audit",
     "check_bounds",
     "family",
+    "forget",
     "group_effects",
     "group_scales",
+    "history",
     "laplace",
     "loo",
     "open_rows",
     "plot_group_effects",
+    "plot_history",
     "predict",
     "prior_predictive",
     "prior_summary",

@@ -266,7 +266,7 @@ def _settled(opened: Opened, base: GLM, model: FormulaModel, looks: AllLooks, re
     settled = night.settled()
     _refuse_redundant(settled, model)
     journal = Journal(opened.folder)
-    told = _told(opened, settled, journal)
+    told = _told(opened, night, settled, journal)
     kept = settled.kept._replace(told=told)
     about = {"formula": model.formula, "family": repr(base.user_family)}
     journal.add(about, _entry(night, settled, model, base), opened.ids, looks.lengths, looks.forgotten)
@@ -310,13 +310,17 @@ def _files(ids: list[PieceId]) -> int:
     return len({one.file for one in ids})
 
 
-def _told(opened: Opened, settled: Settled, journal: Journal) -> str:
+def _told(opened: Opened, night: Night, settled: Settled, journal: Journal) -> str:
     """What was read, and what became of the centre."""
-    known = {one["digest"] for one in journal.pieces_of(len(journal.nights) - 1)}
+    before = journal.pieces_of(len(journal.nights) - 1)
+    known, there = {one["digest"] for one in before}, {one.key for one in opened.ids}
     files = {one.file for one in opened.ids}
     new = {one.file for one in opened.ids if one.key not in known}
-    left = {one["file"] for one in journal.pieces_of(len(journal.nights) - 1)} - files
+    left = {one["file"] for one in before if one["digest"] not in there} - files
     told = f"{len(new):,} new file{'s' * (len(new) != 1)} of {len(files):,} mapped"
+    again = len(night.files_mapped - new)
+    if again and settled.moved is None:
+        told += f", {again:,} mapped again"
     if left:
         told += f", {len(left):,} left out that {'is' if len(left) == 1 else 'are'} gone"
     if settled.moved is None:

@@ -141,6 +141,10 @@ class ModelFolder:
             with contextlib.suppress(OSError):
                 (self.path / f"{name}.record").unlink()
 
+    def rename(self, name: str, other: str) -> None:
+        with contextlib.suppress(OSError):
+            os.replace(self.path / f"{name}.record", self.path / f"{other}.record")
+
     @property
     def size(self) -> int:
         """Bytes of all records."""

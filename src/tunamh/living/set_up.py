@@ -32,7 +32,7 @@ from .records import Record
 from .sums import MappedPiece, joined, mapped, usable
 
 _MOST_CENTRES = 5
-_INFORMATION = 0.1  # about a coefficient, of a row that has its level
+_INFORMATION = 0.2  # about a coefficient, of a row that has its level
 _ROWS_FOR_A_CENTRE = 100_000  # from which the first centre is taken, of pieces spread over all
 _ROWS_KEPT, _SHARE_KEPT, _LEAST_KEPT = 1 << 17, 1 / 32, 64
 
@@ -43,7 +43,7 @@ class Settled(NamedTuple):
     kept: KeptExpansion
     centre: Centre
     mapped: int
-    """Pieces that were mapped at a centre that was there before."""
+    """Files that were mapped at a centre that was there before."""
 
     moved: str | None
     """Why the centre moved; None where it stayed."""
@@ -61,8 +61,7 @@ def map_of(base: GLM, centre: Centre) -> PieceMap:
 
 def entries_of(n_rows: int, of_all: int) -> int:
     """How many rows are kept of a piece: its share of some 131,072, or 1/32 of them where that is more."""
-    share = _ROWS_KEPT * n_rows / max(of_all, 1)
-    return int(max(min(_LEAST_KEPT, n_rows), min(max(share, _SHARE_KEPT * n_rows), 2 * n_rows)))
+    return int(max(_LEAST_KEPT, _ROWS_KEPT * n_rows / max(of_all, 1), _SHARE_KEPT * n_rows))
 
 
 def look_name(piece: PieceId, rules: str) -> str:
@@ -108,6 +107,10 @@ class Night:
     counts: dict[str, int]
     """Of columns that are levels: how many rows have them."""
 
+    files_mapped: set[str] = field(default_factory=set)
+    """At a centre that was there before."""
+
+    _found: dict[str, Record] = field(default_factory=dict)
     date: str = field(default_factory=lambda: datetime.date.today().isoformat())
     rows_read: int = 0
 
@@ -133,11 +136,11 @@ class Night:
     def settled(self) -> Settled:
         """All pieces mapped at a centre that is cheap, old or new, and what follows from their sums."""
         refuse_other_models(self.base)
-        centre, new, moved = self._centre_of_before(), 0, None
+        centre, moved = self._centre_of_before(), None
         if centre is None:
             centre, moved = self.first_centre(), "it is the first one"
         else:
-            new = self.map_missing(centre)
+            self.files_mapped = {self.ids[k].file for k in self.map_missing(centre)}
         for tried in range(_MOST_CENTRES):
             if tried or moved:
                 self.map_missing(centre)
@@ -151,11 +154,12 @@ class Night:
                 break
             moved = moved or why
             centre = self.moved(expanded, centre)
+            self._found.clear()
         self.folder.write(self._centre_file, centre.as_record())
         keep = {map_name(one, self.rules, self.design, centre) for one in self.ids}
         self.folder.remove(name for name in self.folder.names() if name.startswith("map-") and name not in keep)
         kept = kept_expansion(self.base, expanded, sums.weight, "")
-        return Settled(kept, centre, new, moved, self.rows_read + self.source.rows_read)
+        return Settled(kept, centre, len(self.files_mapped), moved, self.rows_read + self.source.rows_read)
 
     # -------------------------------------------------------------------------------------------------- the centre
 
@@ -201,11 +205,11 @@ class Night:
 
     # -------------------------------------------------------------------------------------------------- the pieces
 
-    def map_missing(self, centre: Centre) -> int:
-        """Map the pieces that have no record at this centre; returns their number."""
-        missing = [k for k, one in enumerate(self.ids) if not self._record(one, centre)]
+    def map_missing(self, centre: Centre) -> list[int]:
+        """Map the pieces that have no record at this centre; returns their numbers."""
+        missing = [k for k, one in enumerate(self.ids) if self._record(one, centre) is None]
         if not missing:
-            return 0
+            return []
         announce("mapping the pieces that are not in the cache")
         task = _MapPiece(self.source.read, map_of(self.base, centre), list(centre.names))
         tasks = (
@@ -214,13 +218,20 @@ class Night:
         found = in_order(self.source.executor, task, tasks)
         done = np.cumsum([self.lengths[k] for k in missing]).tolist()
         for k, record in zip(missing, with_progress(zip(done, found, strict=True), done[-1], "mapping pieces"), strict=True):
-            self.folder.write(map_name(self.ids[k], self.rules, self.design, centre), record)
+            name = map_name(self.ids[k], self.rules, self.design, centre)
+            self.folder.write(name, record)
+            self._found[name] = record
             self.rows_read += self.lengths[k]
-        return len(missing)
+        return missing
 
     def _record(self, one: PieceId, centre: Centre) -> Record | None:
-        record = self.folder.read(map_name(one, self.rules, self.design, centre))
-        return record if usable(record, self.width) else None
+        name = map_name(one, self.rules, self.design, centre)
+        if name not in self._found:
+            record = self.folder.read(name)
+            if record is None or not usable(record, self.width):
+                return None
+            self._found[name] = record
+        return self._found[name]
 
     def pieces_at(self, centre: Centre) -> list[MappedPiece]:
         numbers = self.base.observations.design.numbers

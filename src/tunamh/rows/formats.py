@@ -104,6 +104,12 @@ def cache_asked(rows: Any, reader: Any, change: Any, cache: Any, new_levels: str
             "cache= and change= together are not offered: the cache cannot tell when your function changes. Write the "
             "changed tables as Parquet files, or say it in the formula."
         )
+    folder = os.path.abspath(os.fspath(rows)) if isinstance(rows, str | os.PathLike) else ""
+    if os.path.isdir(folder) and os.path.abspath(os.fspath(cache)).startswith(os.path.join(folder, "")):
+        raise ValueError(
+            f"the cache {os.fspath(cache)!r} would lie inside {os.fspath(rows)!r}, all of whose files are opened: give "
+            "it a place beside that folder."
+        )
     paths = [rows] if isinstance(rows, str | os.PathLike) else list(rows)
     return CacheAsked(cache, new_levels, [os.path.abspath(os.fspath(one)) if "://" not in str(one) else str(one) for one in paths])
 

@@ -41,12 +41,11 @@ def fresh(folder, formula=FORMULA, family=None):
     return tunamh.regression(formula, tunamh.open_rows(str(folder / "*.parquet")), family=family or tunamh.Logistic())
 
 
-def sampled(target, seed, draws=1000):
+def sampled(target, seed, draws=700):
     """Draws (draw, coefficient) of all chains, and the Monte Carlo errors of their means and standard deviations."""
     tree = tunamh.sample(target, rng=seed, draws=draws, tune=300, progressbar=False)
     found = tunamh.summary(tree)
-    frame = found[["mean", "sd", "mcse_mean", "mcse_sd"]].astype(float)
-    return frame
+    return found[["mean", "sd", "mcse_mean", "mcse_sd"]].astype(float)
 
 
 def z_scores(one, other):

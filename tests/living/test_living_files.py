@@ -59,7 +59,8 @@ def test_a_new_file_is_mapped_alone(days, monkeypatch):
     with counted_reads(monkeypatch) as read:
         after = night(days)
     assert {os.path.basename(path) for path in read} == {new.name}
-    assert "1 new file of 7 mapped; centre of" in after.kept.told and after.kept.told.endswith("kept")
+    assert "1 new file of 7 mapped; centre of" in after.kept.told
+    assert after.kept.told.endswith("kept")
     np.testing.assert_array_equal(after.kept.expanded.centre, before.kept.expanded.centre)
     assert after.n_rows == 14_000
 
@@ -88,7 +89,8 @@ def test_a_missing_file_is_left_out_and_nothing_is_read(days, monkeypatch):
     (days / "003.parquet").unlink()
     with counted_reads(monkeypatch) as read:
         target = night(days)
-    assert read == [] and target.n_rows == 10_000
+    assert read == []
+    assert target.n_rows == 10_000
     assert "1 left out that is gone" in target.kept.told
     exact = fresh(days).expansion(target.kept.expanded.centre)
     np.testing.assert_allclose(target.kept.expanded.gradient, exact.gradient, rtol=1e-9, atol=1e-8)
@@ -269,7 +271,9 @@ def test_offsets_weights_and_missing_values(tmp_path):
         a[rng.random(n) < 0.02] = np.nan
         counts = rng.poisson(np.exp(0.3 * np.nan_to_num(a)))
         table = table.set_column(0, "a", pa.array(a, from_pandas=True)).append_column("n", pa.array(counts))
-        table = table.append_column("w", pa.array(rng.uniform(0.5, 2, n))).append_column("e", pa.array(rng.normal(size=n)))
+        table = table.append_column("w", pa.array(rng.uniform(0.5, 2, n))).append_column(
+            "e", pa.array(rng.normal(size=n))
+        )
         pq.write_table(table, tmp_path / f"{day}.parquet")
     formula = "n | weights(w) ~ a + b:carrier + offset(0.1 * e)"
     with pytest.raises(tunamh.FormulaError, match="values are missing in a"):
@@ -277,7 +281,8 @@ def test_offsets_weights_and_missing_values(tmp_path):
     target = living(tmp_path, tmp_path / "c", formula, tunamh.Poisson(), missing="drop")
     data = pa.concat_tables([pq.read_table(path) for path in sorted(tmp_path.glob("*.parquet"))])
     whole = tunamh.regression(formula, data, family=tunamh.Poisson(), missing="drop")
-    assert target.n_rows == whole.n_rows and target.names == whole.names
+    assert target.n_rows == whole.n_rows
+    assert target.names == whole.names
     exact = whole.expansion(target.kept.expanded.centre)
     np.testing.assert_allclose(target.kept.expanded.gradient, exact.gradient, rtol=1e-9, atol=1e-8)
     assert tunamh.check_bounds(target.kept.expanded, pairs=3, rng=1) <= 1.0

@@ -18,9 +18,7 @@ from .app import Refused
 KINDS = ".parquet, .csv, .tsv (also .gz), .npy or .npz"
 
 
-def read_table(
-    path: Path, memory: str | None = None, cache: str | None = None, new_levels: str = "grow"
-) -> Any:
+def read_table(path: Path, memory: str | None = None, cache: str | None = None, new_levels: str = "grow") -> Any:
     """A pandas or pyarrow table, or a dict of arrays; ``memory`` is what may be held of Parquet files."""
     parquet = path.is_dir() or path.suffix in _PARQUET
     if memory is not None and not parquet:

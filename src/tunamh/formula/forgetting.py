@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -57,9 +57,10 @@ def forget(cache: Any, where: str) -> Forgotten:
     cache : str or path
         The folder that was given to `tunamh.open_rows`.
     where : str
-        A condition of the columns of the files, such as ``"person == 4711"`` or ``'(carrier == "AA") * (year < 2010)'``.
-        Comparisons and arithmetic are read as in formulas, and nothing is evaluated as Python. A row is forgotten if
-        the result is not zero. A row with a missing value in these columns stays.
+        A condition of the columns of the files, such as ``"person == 4711"`` or
+        ``'(carrier == "AA") * (year < 2010)'``. Comparisons and arithmetic are read as in formulas, and nothing is
+        evaluated as Python. A row is forgotten if the result is not zero. A row with a missing value in these columns
+        stays.
 
     Returns
     -------
@@ -84,7 +85,7 @@ def forget(cache: Any, where: str) -> Forgotten:
         counts = list(with_progress(zip(done, answers, strict=True), len(ids), "looking for rows"))
         before = [str(rule["where"]) for rule in opened.rules()]
         rows, files = sum(counts), len({one.file for one, count in zip(ids, counts, strict=True) if count})
-        date = datetime.date.today().isoformat()
+        date = dt.date.today().isoformat()
         opened.add_rule({"where": str(condition), "date": date, "rows": rows, "files": files})
         untouched = {one.key for one, count in zip(ids, counts, strict=True) if count == 0}
         for folder in opened.models():

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..rows.passes import ROWS_AT_ONCE
 from ..rows.pieces import Reading
-from ..tables.columns import Column, Factor, Numbers
+from ..tables.columns import Column, Factor
 from ..tables.frames import CompleteRows, complete_rows
 from .data_summaries import FirstLook, Moments, SecondLook, first_look, second_look
 from .evaluation import Values, as_factor
@@ -114,8 +114,7 @@ def _responses(values: Values, node: Node) -> Look:
     if isinstance(found, Factor):
         used = [found.levels[code] for code in np.unique(found.codes).tolist()]
         return {"levels": used, "ordered": found.ordered, "moments": None, "some": []}
-    y = found.values if isinstance(found, Numbers) else values.numbers(node)
-    y = np.asarray(y, dtype=np.float64)
+    y = np.asarray(found.values, dtype=np.float64)
     some = y[:: max(1, len(y) // _FEW)].tolist()
     return {"levels": None, "ordered": False, "moments": list(Moments.of(y)), "some": some}
 

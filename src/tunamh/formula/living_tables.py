@@ -78,13 +78,12 @@ def rules_digest(conditions: list[str]) -> str:
 
 
 def ids_of(tables: InPieces) -> list[PieceId]:
-    """The pieces that have rows."""
-    return [PieceId.of(piece) for piece in tables.pieces if piece.n_rows > 0]  # type: ignore[attr-defined]
+    """The pieces that have rows: row groups of Parquet files."""
+    pieces: Any = tables.pieces
+    return [PieceId.of(piece) for piece in pieces if piece.n_rows > 0]
 
 
-def regression_of_living(
-    asked: Read, tables: InPieces, family: Any, prior: Any, missing: str, redundant: str
-) -> GLM:
+def regression_of_living(asked: Read, tables: InPieces, family: Any, prior: Any, missing: str, redundant: str) -> GLM:
     """The target of a formula, all set up: what is computed of each piece is in the cache, or is put there."""
     assert tables.cache is not None
     refuse_what_changes(asked, family, redundant)
@@ -105,7 +104,9 @@ def regression_of_living(
 def refuse_what_changes(asked: Read, family: Any, redundant: str) -> None:
     """Raise for terms whose columns in old rows change when new rows come, and for models without a centre to keep."""
     calls = [call for term in asked.right.fixed for atom in term for call in learned_calls(atom)]
-    calls += [call for node in (*asked.right.offsets, asked.response, *asked.beside.values()) for call in learned_calls(node)]
+    calls += [
+        call for node in (*asked.right.offsets, asked.response, *asked.beside.values()) for call in learned_calls(node)
+    ]
     way_out = "or open the rows without cache="
     if calls:
         raise FormulaError(
@@ -114,13 +115,17 @@ def refuse_what_changes(asked: Read, family: Any, redundant: str) -> None:
         )
     if asked.right.groups or asked.others or asked.arrays:
         what = "group effects" if asked.right.groups else "further predictors" if asked.others else "arrays"
-        raise FormulaError(f"{what} need all rows in memory, and a cache is for not reading them again: leave them out, {way_out}.")
+        raise FormulaError(
+            f"{what} need all rows in memory, and a cache is for not reading them again: leave them out, {way_out}."
+        )
     if family is None:
         raise FormulaError("rows with a cache need a family: say family=, such as tunamh.Logistic().")
     if redundant != "error":
         raise FormulaError(f'redundant="keep" and cache= together are not offered: leave columns out, {way_out}.')
     if family.of_classes:
-        raise FormulaError(f"{type(family).__name__} has a predictor for every class, which cache= does not keep: {way_out[3:]}.")
+        raise FormulaError(
+            f"{type(family).__name__} has a predictor for every class, which cache= does not keep: {way_out[3:]}."
+        )
 
 
 def _opened(cache: Cache, tables: InPieces, asked: Read, family: Any, missing: str) -> Opened:
@@ -146,7 +151,9 @@ def _looks(opened: Opened, asked: Read, executor: Any) -> tuple[AllLooks, int]:
         announce("looking at files that are not in the cache")
         answers = in_order(executor, _LookAt(opened.how, asked), ((ids[k].piece,) for k in missing))
         done = np.cumsum([ids[k].piece.n_rows for k in missing]).tolist()
-        for k, look in zip(missing, with_progress(zip(done, answers, strict=True), done[-1], "looking at files"), strict=True):
+        for k, look in zip(
+            missing, with_progress(zip(done, answers, strict=True), done[-1], "looking at files"), strict=True
+        ):
             folder.write(names[k], Record({"look": look}, {}))
             found[k] = look
     there = set(names)
@@ -191,7 +198,9 @@ def _response(asked: Read, looks: AllLooks, family: Any) -> tuple[Response, np.n
     if moments is not None and levels:
         raise FormulaError(f"the response {name} holds numbers in some files and text in others.")
     if moments is None:
-        return response_of_levels(asked.response, tuple(sorted({one for found in levels for one in found})), False, family), np.zeros(1)
+        return response_of_levels(
+            asked.response, tuple(sorted({one for found in levels for one in found})), False, family
+        ), np.zeros(1)
     if moments.low == moments.high and family.of_labels and "trials" not in asked.beside:
         raise FormulaError(f"the response {name} is {moments.low:g} in every row: there is nothing to explain.")
     return Response(asked.response), looks.some_responses
@@ -299,7 +308,9 @@ def _refuse_redundant(settled: Settled, model: FormulaModel) -> None:
     if expansion.frame is not None:
         directions = expansion.frame.columns @ directions
     names = model.side.names
-    groups = [listed([names[j] for j in group]) for group in groups_of(directions, 1 / settled.kept.expanded.at_centre.width)]
+    groups = [
+        listed([names[j] for j in group]) for group in groups_of(directions, 1 / settled.kept.expanded.at_centre.width)
+    ]
     raise FormulaError(
         f"the data do not tell these coefficients apart: {'; '.join(groups)}. Their columns are zero or sums of each "
         "other in every row. Leave a term out."

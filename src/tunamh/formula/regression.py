@@ -7,7 +7,7 @@ from typing import Any
 
 from .._arguments import explained, shown
 from ..groups import MixedModel
-from ..rows.pieces import InPieces
+from ..rows.pieces import has_cache
 from ..rows.table_source import Tables
 from ..targets import GLM
 from ..targets.families.registry import as_family
@@ -96,7 +96,7 @@ def regression(
     names = list(data.names) if in_blocks else as_columns(data).names
     asked = read_formula(formula, names, beside, predictors)
     refuse_unknown(asked.names, names)
-    if isinstance(data, InPieces) and data.cache is not None:
+    if has_cache(data):
         return regression_of_living(asked, data, family, prior, missing, redundant)
     if in_blocks and not may_be_held(asked, data):
         if family is None:

@@ -68,7 +68,9 @@ class Centre(NamedTuple):
         covariance = np.diag(np.square(np.where(at < 0, widths, 0.0)))
         covariance[np.ix_(old, old)] = (self.factor @ self.factor.T)[np.ix_(at[old], at[old])]
         frame = None if self.frame is None else _wider(self.frame, at, old, new)
-        factor = self._factor_on(at, old, new, widths) if len(old) == len(self.names) else np.linalg.cholesky(covariance)
+        factor = (
+            self._factor_on(at, old, new, widths) if len(old) == len(self.names) else np.linalg.cholesky(covariance)
+        )
         return self._replace(names=tuple(names), point=point, factor=factor, frame=frame)
 
     def _factor_on(self, at: np.ndarray, old: np.ndarray, new: np.ndarray, widths: np.ndarray) -> np.ndarray:

@@ -33,14 +33,19 @@ TIMES = 2.0
 many as when it was chosen."""
 
 
-def foreseen_rows(expanded: TaylorTarget, mapped: Sequence[MappedPiece], centre: Centre, numbers: DesignNumbers) -> tuple[float, float]:
+def foreseen_rows(
+    expanded: TaylorTarget, mapped: Sequence[MappedPiece], centre: Centre, numbers: DesignNumbers
+) -> tuple[float, float]:
     """Rows per step with this centre, and with a fresh one."""
     white = expanded.whitened()
     hyper, distance = white._hyper, white.parts.distance
     pairs = np.random.default_rng(0).standard_normal((_PAIRS, 2, expanded.dim))
     n_rows = expanded.n_rows
     here = [min(expanded.total_bound * distance(a, b, hyper), n_rows) for a, b in pairs]
-    about = [second_order(float(np.sum((b - a) ** 2)), float(np.sum((a + b) ** 2)), float((b - a) @ (a + b))) for a, b in pairs]
+    about = [
+        second_order(float(np.sum((b - a) ** 2)), float(np.sum((a + b) ** 2)), float((b - a) @ (a + b)))
+        for a, b in pairs
+    ]
     fresh = fresh_total(expanded, mapped, centre, numbers) * np.array(about)
     return float(np.mean(here)), float(np.mean(np.minimum(fresh, n_rows)))
 

@@ -25,7 +25,9 @@ class Journal:
         """Whether the last night had the same rows."""
         return bool(self.nights) and self.nights[-1]["data"] == fingerprint
 
-    def add(self, about: dict[str, Any], night: dict[str, Any], ids: list[PieceId], rows: list[int], gone: list[int]) -> None:
+    def add(
+        self, about: dict[str, Any], night: dict[str, Any], ids: list[PieceId], rows: list[int], gone: list[int]
+    ) -> None:
         """One more night. A night with the rows of the one before takes its place."""
         if self.same_as(night["data"]):
             self.nights[-1] = {**night, "date": self.nights[-1]["date"]}
@@ -39,7 +41,9 @@ class Journal:
     def _register(self, ids: list[PieceId], rows: list[int], gone: list[int]) -> None:
         """A piece is listed from the night on which its rows came to the last on which just these were there."""
         number = len(self.nights) - 1
-        open_ones = {(one["digest"], one["rows"], one["forgotten"]): one for one in self.pieces if one["last"] == number - 1}
+        open_ones = {
+            (one["digest"], one["rows"], one["forgotten"]): one for one in self.pieces if one["last"] == number - 1
+        }
         for one, n_rows, forgotten in zip(ids, rows, gone, strict=True):
             known = open_ones.get((one.key, n_rows, forgotten))
             if known is None:

@@ -61,7 +61,7 @@ class RowsOfPieces:
         pieces: Sequence[Any],
         lengths: Sequence[int],
         read: ReadRows,
-        names: Sequence[str],
+        names: Sequence[str] | None,
         fingerprint: str,
         *,
         executor: Any,
@@ -69,14 +69,13 @@ class RowsOfPieces:
     ):
         self.pieces, self.lengths, self.read = list(pieces), [int(length) for length in lengths], read
         self.starts = [0, *np.cumsum(self.lengths).tolist()][:-1]
-        self.n_rows, self.names, self.fingerprint = sum(self.lengths), names, fingerprint
+        self.n_rows, self.fingerprint = sum(self.lengths), fingerprint
+        self.names: Sequence[str] | None = names
         self.executor, self.memory = executor, memory
         self.rows_read = 0
 
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
-        tasks = [
-            task for task in zip(self.pieces, self.starts, self.lengths, strict=True) if task[2] > 0
-        ]
+        tasks = [task for task in zip(self.pieces, self.starts, self.lengths, strict=True) if task[2] > 0]
         self.rows_read += self.n_rows
         for results in in_order(self.executor, _OfPiece(self.read, function), (task[:2] for task in tasks)):
             for _, result in results:

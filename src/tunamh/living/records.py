@@ -38,7 +38,10 @@ def from_bytes(data: bytes) -> Record | None:
     """The record; None where the bytes are cut, changed or something else."""
     begin = len(_MAGIC) + _DIGEST
     body = memoryview(data)[begin:]
-    if data[: len(_MAGIC)] != _MAGIC or hashlib.blake2b(body, digest_size=_DIGEST).digest() != data[len(_MAGIC) : begin]:
+    if (
+        data[: len(_MAGIC)] != _MAGIC
+        or hashlib.blake2b(body, digest_size=_DIGEST).digest() != data[len(_MAGIC) : begin]
+    ):
         return None
     try:
         at = 8 + int.from_bytes(body[:8], "little")

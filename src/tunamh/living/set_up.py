@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -55,7 +55,7 @@ def map_of(base: GLM, centre: Centre) -> PieceMap:
     """What is computed of every piece of a regression at a centre."""
     rows: Any = base.observations
     filled = Filled(base.terms, centre.rows_at, base.y_column, base.temper)
-    packing = Packing(base.y_column, base.terms.centre_columns, rows.weighted, base.temper, filled)  # type: ignore[union-attr]
+    packing = Packing(base.y_column, base.terms.centre_columns, rows.weighted, base.temper, filled)
     return PieceMap(rows._blocks, base.user_family.check, packing, centre.frame)
 
 
@@ -111,7 +111,7 @@ class Night:
     """At a centre that was there before."""
 
     _found: dict[str, Record] = field(default_factory=dict)
-    date: str = field(default_factory=lambda: datetime.date.today().isoformat())
+    date: str = field(default_factory=lambda: dt.date.today().isoformat())
     rows_read: int = 0
 
     @property
@@ -122,7 +122,7 @@ class Night:
     @property
     def width(self) -> int:
         rows: Any = self.base.observations
-        columns = ROW.places(width=self.base.y_column).end + self.base.terms.centre_columns + int(rows.weighted)  # type: ignore[union-attr]
+        columns = ROW.places(width=self.base.y_column).end + self.base.terms.centre_columns + int(rows.weighted)
         return packed_rows(0, columns).shape[1]
 
     @property
@@ -217,7 +217,9 @@ class Night:
         )
         found = in_order(self.source.executor, task, tasks)
         done = np.cumsum([self.lengths[k] for k in missing]).tolist()
-        for k, record in zip(missing, with_progress(zip(done, found, strict=True), done[-1], "mapping pieces"), strict=True):
+        for k, record in zip(
+            missing, with_progress(zip(done, found, strict=True), done[-1], "mapping pieces"), strict=True
+        ):
             name = map_name(self.ids[k], self.rules, self.design, centre)
             self.folder.write(name, record)
             self._found[name] = record
@@ -290,4 +292,3 @@ def refuse_other_models(base: GLM) -> None:
             f"cache= keeps what was computed of every file at a centre, and {base.user_family!r} {reason}. Open the "
             "rows without cache=, or take a family such as Logistic(), Poisson() or Gaussian(scale=1.5)."
         )
-

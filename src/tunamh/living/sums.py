@@ -21,7 +21,7 @@ from .records import Record, numbers_of
 
 
 class MappedPiece(NamedTuple):
-    """What is known of a piece at a centre: sums, the rows kept for chains and their places in it, sums of c and c^2."""
+    """What is known of a piece at a centre: sums, rows kept for chains and their places in it, sums of c and c^2."""
 
     sums: KeptSums
     rows: np.ndarray
@@ -93,5 +93,8 @@ def features_of(rows: np.ndarray, numbers: DesignNumbers, dim: int) -> Any:
     indices = np.ascontiguousarray(rows[:, places.indices : places.values]).view(np.int32)[:, : numbers.positions]
     values = rows[:, places.values : places.values + numbers.positions * int(numbers.valued)]
     return IndexedBlock(
-        np.ascontiguousarray(rows[:, : numbers.columns]), np.ascontiguousarray(indices), np.ascontiguousarray(values), dim
+        np.ascontiguousarray(rows[:, : numbers.columns]),
+        np.ascontiguousarray(indices),
+        np.ascontiguousarray(values),
+        dim,
     )

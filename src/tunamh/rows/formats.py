@@ -111,7 +111,9 @@ def cache_asked(rows: Any, reader: Any, change: Any, cache: Any, new_levels: str
             "it a place beside that folder."
         )
     paths = [rows] if isinstance(rows, str | os.PathLike) else list(rows)
-    return CacheAsked(cache, new_levels, [os.path.abspath(os.fspath(one)) if "://" not in str(one) else str(one) for one in paths])
+    return CacheAsked(
+        cache, new_levels, [os.path.abspath(os.fspath(one)) if "://" not in str(one) else str(one) for one in paths]
+    )
 
 
 def _are_paths(rows: Any) -> bool:

@@ -128,6 +128,11 @@ class InPieces:
         return f"tables({self.n_rows:,} rows, {len(self.names)} columns, {len(self.lengths):,} pieces)"
 
 
+def has_cache(tables: Any) -> bool:
+    """Whether what is computed of these tables is to be kept in a folder."""
+    return isinstance(tables, InPieces) and tables.cache is not None
+
+
 @dataclass(frozen=True)
 class OfBlocks:
     """A function of every block of a piece: what a worker does."""

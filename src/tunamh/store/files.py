@@ -12,6 +12,7 @@ from .errors import StoreError
 
 __all__ = ["UNFINISHED", "Lock", "read_whole", "remove_unfinished", "write_whole"]
 
+
 def write_whole(path: Path, data: bytes) -> None:
     """Write ``data`` so that a kill or a power cut at any moment leaves the file of before or the new one.
 

@@ -1,8 +1,8 @@
 """An expansion whose rows were bounded in another metric: sums grow and shrink, what is known of a row stays.
 
 Rows were expanded about a centre ``t`` and bounded in the metric ``A = L^-T L^-1`` of the posterior of then:
-``|R_i(prop) - R_i(theta)| <= c_i M_A(theta, prop)`` with ``c_i = w_i L_i |L'x_i|^{k+1}`` for an expansion of order ``k``
-(spec 5a, 5d). Rows came and went since, and the sums at ``t`` give the precision ``B = N^-T N^-1`` of today. With
+``|R_i(prop) - R_i(theta)| <= c_i M_A(theta, prop)`` with ``c_i = w_i L_i |L'x_i|^{k+1}`` for an expansion of order
+``k`` (spec 5a, 5d). Rows came and went since, and the sums at ``t`` give the precision ``B = N^-T N^-1`` of today. With
 
     kappa = |L^-1 N|   (the spectral norm),   |N'x| <= kappa |L'x| for every x,
 

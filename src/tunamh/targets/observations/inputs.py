@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._arguments import shown
-from ...rows.in_memory import fits, load_columns
 from ...errors import NotApplicable
+from ...rows.in_memory import fits, load_columns
 from ...rows.named_columns import features_named, rows_by_columns
-from ...rows.pieces import InPieces
+from ...rows.pieces import has_cache
 from ...rows.seal import Seal
 from ...rows.source import Rows, Source
 from ...rows.table_source import SomeColumns, Tables
@@ -145,7 +145,7 @@ def by_name(X: Any, y: Any, beside: RowExtras, apart: Sequence[str] = ()) -> Nam
     if y is None:
         raise TypeError("y is missing: give the name of the column that has the responses, such as y='late'.")
     tables: Tables = X.tables if isinstance(X, SomeColumns) else X
-    if isinstance(tables, InPieces) and tables.cache is not None:
+    if has_cache(tables):
         raise NotApplicable(
             "rows that were opened with cache= are for formulas, whose columns are the same from file to file: use "
             "tunamh.regression('late ~ distance + hour', rows, family=...), or open the rows without cache=."

@@ -50,7 +50,7 @@ def test_the_same_script_again_reads_no_row(days, monkeypatch):
 
 def test_the_result_says_what_was_kept(days):
     tree = tunamh.sample(night(days), rng=1, draws=300, tune=100, progressbar=False)
-    assert "0 new files of 6 mapped; centre of" in tree.posterior.attrs["settings"]
+    assert "0 new files of 6 mapped; centre of" in tree.posterior.attrs["choice"]
 
 
 def test_a_new_file_is_mapped_alone(days, monkeypatch):

@@ -1,4 +1,4 @@
-"""One night: pieces that are new are mapped at the centre of before; the centre moves where that pays (spec 5s)."""
+"""One night: pieces that are new are mapped at the centre of before; the centre moves where that pays (spec 5x)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ Rows were expanded about a centre ``t`` and bounded in the metric ``A = L^-T L^-
     kappa = |L^-1 N|   (the spectral norm),   |N'x| <= kappa |L'x| for every x,
 
 the same ``c_i`` hold in the metric of today, if the distance is multiplied by ``kappa^{k+1}``; constants ``L_i`` that
-were taken within a radius ``r`` of A hold within ``r / kappa`` of B (spec 5s).
+were taken within a radius ``r`` of A hold within ``r / kappa`` of B (spec 5x).
 
 *Proof.* By spec 5d the bound in B is ``w_i L_i(r) |N'x_i|^{k+1} M_B`` where ``L_i(r)`` bounds the derivative while the
 predictor moves by no more than ``|N'x_i| r``. That is at most ``kappa |L'x_i| r``, the range of the radius ``kappa r``

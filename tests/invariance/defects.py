@@ -76,6 +76,12 @@ DEFECTS: dict[str, Defect] = {
         "    there[k] += width * math.exp(_NARROWEST + (_WIDEST - _NARROWEST) * rng.random()) * rng.random()",
         "groups | zero-inflated | common move",
     ),
+    "shares proposed without the slope of their coordinate": Defect(
+        "groups/move_common.py",
+        "    return log_q + here_slope - there_slope, laplace",
+        "    return log_q, laplace",
+        "groups | zero-inflated | common move",
+    ),
     "effects of two classes by the curvature of one": Defect(
         "groups/predictors.py",
         '        return np.einsum("a,b,abn->n", self.directions[f], self.directions[k], self.derivatives(eta, y)[1])',

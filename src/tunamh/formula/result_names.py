@@ -10,7 +10,7 @@
 | ``(carrier \\| airport)`` | ``carrier\\|airport`` | ``carrier__expr_dim``, ``airport__factor_dim`` |
 | ``predictors={"inflation": "~ year"}`` | ``inflation_Intercept``, ``inflation_year`` | |
 | the family's parameters | ``sigma``, ``nu``, ``alpha``, ``kappa``, ``psi``, ``threshold`` | |
-| classes of `Categorical` | every coefficient once for each class | ``species_dim`` |
+| classes of `Categorical` | every coefficient, effect, scale and correlation once for each class | ``species_dim`` |
 
 Names that files cannot hold or that are taken are changed: ``/`` becomes ``÷``, and a name that is taken (``draw``, or
 ``sigma`` beside a family's own) gets an underscore at its end.
@@ -19,28 +19,18 @@ Names that files cannot hold or that are taken are changed: ``/`` becomes ``÷``
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..results.layout import (
-    COEFFICIENT,
-    CORRELATION,
-    EFFECT,
-    GROUP_SCALE,
-    PARAMETER,
-    ROLE,
-    Layout,
-    Variable,
-    Variables,
-)
-from .coding import Block
+from ..results.layout import CLASSES, COEFFICIENT, PARAMETER, ROLE, Layout, Variable, Variables
+from . import group_names
+from .pieces import Dimensions, Found, about, as_written
 from .right_side import RightSide
 from .syntax import label
-from .terms import term_label
 
 if TYPE_CHECKING:
-    from .model import FormulaModel, GroupSide
+    from .model import FormulaModel
 
 FAMILY_NAMES = {
     "scale": "sigma",
@@ -70,43 +60,9 @@ _OF_PRIORS = ("local_scale", "global_scale", "prior_scale")
 """Variables of priors whose scales are drawn."""
 
 
-class Piece(NamedTuple):
-    """Columns of one block: its name, the labels of its columns (None: it is one column), and the reference."""
-
-    name: str
-    labels: tuple[str, ...] | None
-    reference: str | None
-
-    @property
-    def size(self) -> int:
-        return 1 if self.labels is None else len(self.labels)
-
-
-def pieces_of(side: RightSide) -> list[Piece]:
-    """The blocks of a right side, in the order of its columns."""
-    return [_piece(side, block) for block in (*side.whole, *side.gathered)]
-
-
-def as_written(side: RightSide) -> list[tuple[Piece, int]]:
-    """The blocks in the order of the formula, with the places of their first columns."""
-    found, at = {}, 0
-    for block, piece in zip((*side.whole, *side.gathered), pieces_of(side), strict=True):
-        found[block], at = (piece, at), at + piece.size
-    return [found[block] for block in side.blocks if block in found]
-
-
-def _piece(side: RightSide, block: Block) -> Piece:
-    name = side.block_name(block)
-    if not block.factors:
-        return Piece(name, None, None)
-    references = {label(one.atom): side.levels[label(one.atom)][0] for one in block.factors if not one.full}
-    told = [level if len(block.factors) == 1 else f"{factor} = {level}" for factor, level in references.items()]
-    return Piece(name, tuple(", ".join(levels) for levels in side.cell_levels(block)), ", ".join(told) or None)
-
-
 def layout(model: FormulaModel, variables: Variables, groupings: Sequence[Any]) -> Layout:
     """The result's variables; ``variables`` and ``groupings`` are those of the formula's target."""
-    found: list[_Found] = []
+    found: list[Found] = []
     at = 0
     for name, labels in variables:
         size = 1 if labels is None else len(labels)
@@ -116,31 +72,25 @@ def layout(model: FormulaModel, variables: Variables, groupings: Sequence[Any]) 
         elif name in model.others:
             found += _coefficients(model.others[name], columns, {}, name)
         elif name == "group_scale":
-            found += _scales(model.groups, groupings, columns)
+            found += group_names.scales(_factors(model, groupings), columns)
         elif name == "group_correlation":
-            found += _correlations(model.groups, groupings, columns)
+            found += group_names.correlations(_factors(model, groupings), columns)
         elif name == "group_effect":
-            found += _effects(model.groups, groupings, columns)
+            found += group_names.effects(_factors(model, groupings), columns)
         else:
             found.append(_parameter(name, labels, columns))
         at += size
     return _named(found)
 
 
-Dimensions = dict[str, tuple[str, ...]]
-"""Labels by the dimension's name."""
+def _factors(model: FormulaModel, groupings: Sequence[Any]) -> list[group_names.Factor]:
+    classes: Dimensions = {}
+    if model.response.levels is not None and groupings[0].predictor is not None:
+        classes = _classes(model, (len(model.response.levels) - 1) * model.side.dim)
+    return group_names.factors_of(model.groups, groupings, classes)
 
 
-class _Found(NamedTuple):
-    """A variable before its name is known to be free."""
-
-    name: str
-    columns: np.ndarray
-    dims: Dimensions
-    attributes: dict[str, str]
-
-
-def _named(found: Sequence[_Found]) -> Layout:
+def _named(found: Sequence[Found]) -> Layout:
     """The family's parameters have the first choice of names, dimensions the last."""
     taken = {"chain", "draw"}
     names: dict[int, str] = {}
@@ -158,7 +108,9 @@ def _named(found: Sequence[_Found]) -> Layout:
             others = {name for name, known in labels.items() if known != own}
             dims.append(_free(dim, taken | others))
             labels[dims[-1]] = own
-        variables.append(Variable(names[k], one.columns, tuple(dims), one.attributes))
+        named = dict(zip(one.dims, dims, strict=True))
+        attributes = {key: named[value] if key == CLASSES else value for key, value in one.attributes.items()}
+        variables.append(Variable(names[k], one.columns, tuple(dims), attributes))
     return Layout(tuple(variables), labels)
 
 
@@ -169,15 +121,11 @@ def _free(name: str, taken: set[str]) -> str:
     return name
 
 
-def _about(role: str, **others: str | None) -> dict[str, str]:
-    return {ROLE: role, **{key: value for key, value in others.items() if value is not None}}
-
-
-def _parameter(name: str, labels: Sequence[str] | None, columns: np.ndarray) -> _Found:
+def _parameter(name: str, labels: Sequence[str] | None, columns: np.ndarray) -> Found:
     called = FAMILY_NAMES.get(name, name)
     if labels is None:
-        return _Found(called, columns[0], {}, _about(PARAMETER, term=name))
-    return _Found(called, columns, {f"{called}_dim": tuple(labels)}, _about(PARAMETER, term=name))
+        return Found(called, columns[0], {}, about(PARAMETER, term=name))
+    return Found(called, columns, {f"{called}_dim": tuple(labels)}, about(PARAMETER, term=name))
 
 
 def _classes(model: FormulaModel, coefficients: int) -> Dimensions:
@@ -190,7 +138,7 @@ def _classes(model: FormulaModel, coefficients: int) -> Dimensions:
     return {f"{label(response.node)}_dim": named}
 
 
-def _coefficients(side: RightSide, columns: np.ndarray, classes: Dimensions, of: str | None = None) -> Iterator[_Found]:
+def _coefficients(side: RightSide, columns: np.ndarray, classes: Dimensions, of: str | None = None) -> Iterator[Found]:
     """``columns`` hold the coefficients of the first class, then those of the next."""
     by_class = columns.reshape(-1, side.dim).T if classes else columns
     prefix = "" if of is None else f"{FAMILY_NAMES.get(of, of)}_"
@@ -198,88 +146,9 @@ def _coefficients(side: RightSide, columns: np.ndarray, classes: Dimensions, of:
         own = by_class[at] if piece.labels is None else by_class[at : at + piece.size]
         name = f"{prefix}{piece.name}"
         dims: Dimensions = {} if piece.labels is None else {f"{name}_dim": piece.labels}
-        yield _Found(
+        yield Found(
             name,
             own,
             {**dims, **classes},
-            _about(COEFFICIENT, term=piece.name, predictor=of, reference=piece.reference),
+            about(COEFFICIENT, term=piece.name, predictor=of, reference=piece.reference),
         )
-
-
-# ----------------------------------------------------------------------------------------------------- groups
-
-
-def effect_name(piece: Piece, one: GroupSide) -> str:
-    """``1|airport``, ``x|airport``."""
-    return f"{_short(piece)}|{term_label(one.by)}"
-
-
-def _short(piece: Piece) -> str:
-    return "1" if piece.name == "Intercept" and piece.labels is None else piece.name
-
-
-def _expression(piece: Piece) -> Dimensions:
-    return {} if piece.labels is None else {f"{piece.name}__expr_dim": piece.labels}
-
-
-def _effects(groups: Sequence[GroupSide], groupings: Sequence[Any], columns: np.ndarray) -> Iterator[_Found]:
-    """Effects lie level by level, those of one level beside each other."""
-    start = 0
-    for one, grouping in zip(groups, groupings, strict=True):
-        own = columns[start : start + grouping.groups * grouping.q].reshape(grouping.groups, grouping.q)
-        start, at = start + own.size, 0
-        levels = {f"{term_label(one.by)}__factor_dim": tuple(map(str, grouping.levels))}
-        for piece in pieces_of(one.columns):
-            part = own[:, at] if piece.labels is None else own[:, at : at + piece.size].T
-            about = _about(EFFECT, term=piece.name, group=term_label(one.by), reference=piece.reference)
-            yield _Found(effect_name(piece, one), part, {**_expression(piece), **levels}, about)
-            at += piece.size
-
-
-def _scales(groups: Sequence[GroupSide], groupings: Sequence[Any], columns: np.ndarray) -> Iterator[_Found]:
-    at = 0
-    for one, grouping in zip(groups, groupings, strict=True):
-        if not grouping.scales:
-            continue
-        for piece in pieces_of(one.columns):
-            own = columns[at] if piece.labels is None else columns[at : at + piece.size]
-            about = _about(GROUP_SCALE, term=piece.name, group=term_label(one.by), reference=piece.reference)
-            yield _Found(f"{effect_name(piece, one)}_sigma", own, _expression(piece), about)
-            at += piece.size
-
-
-def _correlations(groups: Sequence[GroupSide], groupings: Sequence[Any], columns: np.ndarray) -> Iterator[_Found]:
-    """Of a factor with q columns, that of the columns ``j < i`` is number ``i (i - 1) / 2 + j``."""
-    start = 0
-    for one, grouping in zip(groups, groupings, strict=True):
-        if not grouping.scales:
-            continue
-        q = grouping.q
-        i, j = np.indices((q, q))
-        place = start + np.maximum(i, j) * (np.maximum(i, j) - 1) // 2 + np.minimum(i, j)
-        start += q * (q - 1) // 2
-        pieces, ends = pieces_of(one.columns), np.cumsum([piece.size for piece in pieces_of(one.columns)])
-        for t, second in enumerate(pieces):
-            here = slice(ends[t] - second.size, ends[t])
-            for s, first in enumerate(pieces[:t]):
-                there = slice(ends[s] - first.size, ends[s])
-                own = columns[place[there, here]]
-                shape = [piece.size for piece in (first, second) if piece.labels is not None]
-                dims = {**_expression(first), **_expression(second)}
-                yield _correlation(first, second, one, own.reshape(shape), dims)
-            if second.size > 1:
-                a, b = np.triu_indices(second.size, 1)
-                levels = second.labels or ()
-                pairs = tuple(f"{levels[x]}, {levels[y]}" for x, y in zip(a, b, strict=True))
-                dims = {f"{second.name}__pair_dim": pairs}
-                yield _correlation(second, second, one, columns[place[here, here][a, b]], dims)
-
-
-def _correlation(first: Piece, second: Piece, one: GroupSide, columns: np.ndarray, dims: Dimensions) -> _Found:
-    name = f"{_short(first)},{_short(second)}|{term_label(one.by)}_corr"
-    return _Found(name, columns, dims, _about(CORRELATION, term=pair_name(first, second), group=term_label(one.by)))
-
-
-def pair_name(first: Piece, second: Piece) -> str:
-    """The attribute ``term`` of a correlation."""
-    return f"{first.name},{second.name}"

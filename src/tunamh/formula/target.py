@@ -151,11 +151,6 @@ def target_of(
     if model.groups:
         if model.others:
             raise FormulaError("predictors= beside group effects are not offered: leave one of them out.")
-        if family.coefficients_per_class:
-            raise FormulaError(
-                "formulas have no names yet for the group effects of classes without an order: use "
-                "tunamh.MixedModel(X, y, tunamh.Categorical(), groups=...), which has effects for each class."
-            )
         groups = [_effects(one, values, of_groups) for one in model.groups]
         found = MixedModel(table, y, family, groups, keep_effects=keep, **common)
     else:

@@ -257,6 +257,7 @@ class MixedModel(GroupedParameters):
             most_effects=max(one.q for one in self.groupings),
             tau_at=-1 if self.form is None else self.form.tau_at,
             shared_at=self.p if form is None or isinstance(form, Scale) else form.coefficients,
+            share_at=-1 if form is None else form.share_at,
             centre=centre.at.common,
             gradient=centre.sums.gradient,
             hessian=centre.sums.hessian,

@@ -13,11 +13,23 @@ from .._arguments import shown
 from ..errors import NotApplicable
 from ..formula import FormulaModel
 from ..formula.errors import FormulaError
+from ..formula.group_names import pair_name
 from ..formula.model import GroupSide
-from ..formula.result_names import Piece, pair_name, pieces_of
+from ..formula.pieces import Piece, pieces_of
 from ..formula.right_side import RightSide
 from ..formula.terms import term_label
-from ..results.layout import COEFFICIENT, CORRELATION, EFFECT, GROUP, GROUP_SCALE, PARAMETER, PREDICTOR, ROLE, TERM
+from ..results.layout import (
+    CLASSES,
+    COEFFICIENT,
+    CORRELATION,
+    EFFECT,
+    GROUP,
+    GROUP_SCALE,
+    PARAMETER,
+    PREDICTOR,
+    ROLE,
+    TERM,
+)
 from ..results.tree import effects_in
 from ..targets.families.links import IDENTITY
 from ..targets.families.registry import as_family, family_from_json
@@ -135,9 +147,12 @@ class Fitted:
         except ValueError:
             return np.array(list(map(str, names)))
 
-    def draws(self, variable: str) -> np.ndarray:
-        """Of a variable, the picked ones: (draws, ...)."""
-        values = np.asarray(self.posterior[variable].transpose("chain", "draw", ...).values, dtype=np.float64)
+    def draws(self, variable: str, of_class: int | None = None) -> np.ndarray:
+        """Of a variable, the picked ones: (draws, ...). Of group effects of classes, those of one class."""
+        found = self.posterior[variable]
+        if of_class is not None:
+            found = found.isel({found.attrs[CLASSES]: of_class})
+        values = np.asarray(found.transpose("chain", "draw", ...).values, dtype=np.float64)
         return values.reshape(-1, *values.shape[2:])[self.picked]
 
     def picked_posterior(self) -> Any:
@@ -159,7 +174,9 @@ class Fitted:
             found[key] = str(name)
         return found
 
-    def _of_term(self, role: str, term: str, predictor: str = "", group: str = "") -> np.ndarray:
+    def _of_term(
+        self, role: str, term: str, predictor: str = "", group: str = "", of_class: int | None = None
+    ) -> np.ndarray:
         name = self._by_term.get((role, term, predictor, group))
         if name is None:
             where = "".join(f" of {one}" for one in (predictor, group) if one)
@@ -167,7 +184,7 @@ class Fitted:
                 f"the result has no variable whose attributes say that it is the {role} {term!r}{where}: predict from "
                 "the result as tunamh.sample returned it, or from a file that it was saved to."
             )
-        return self.draws(name)
+        return self.draws(name, of_class)
 
     def coefficients(self, side: RightSide, of: str = "") -> np.ndarray:
         """(draws, columns) of a right side of the formula; of classes, those of the first come first."""
@@ -210,49 +227,50 @@ class Fitted:
         wanted = self.about.get("groups") or []
         if self.formula is None:
             return self._plain_groups(wanted)
-        if len(wanted) != len(self.formula.groups):
-            raise FormulaError(
-                f"the result has {len(wanted)} factors of groups, its formula {len(self.formula.groups)}."
-            )
-        return [
-            self._group(side, one, k) for k, (side, one) in enumerate(zip(self.formula.groups, wanted, strict=True))
-        ]
+        sides, places = self.formula.groups, [int(one.get("given", k)) for k, one in enumerate(wanted)]
+        if sorted(set(places)) != list(range(len(sides))):
+            raise FormulaError(f"the result has the factors {places} of groups, its formula {len(sides)} factors.")
+        return [self._group(sides[k], one, k) for k, one in zip(places, wanted, strict=True)]
 
     def _group(self, side: GroupSide, about: dict[str, Any], given: int) -> Groups:
-        """One factor of a formula: a variable for each term of its effects."""
+        """One factor of a formula, of one class: a variable for each term of its effects."""
         pieces, group = pieces_of(side.columns), term_label(side.by)
+        of_class = None if about.get("predictor") is None else int(about["predictor"])
         names = [self._by_term.get((EFFECT, piece.name, "", group)) for piece in pieces]
         effects: np.ndarray | None = None
         levels: tuple[str, ...] = ()
         if None not in names:
-            last = self.posterior[names[0]].dims[-1]
+            first = self.posterior[names[0]]
+            last = [dim for dim in first.dims if dim != first.attrs.get(CLASSES)][-1]
             levels = tuple(str(level) for level in self.posterior[last].values)
-            parts = [_columns(self.draws(str(name)), piece) for name, piece in zip(names, pieces, strict=True)]
+            parts = [
+                _columns(self.draws(str(name), of_class), piece) for name, piece in zip(names, pieces, strict=True)
+            ]
             effects = np.concatenate(parts, axis=1).transpose(0, 2, 1)
         columns = [str(column) for column in about["columns"]]
-        covariance = self._formula_covariance(pieces, group, about.get("known"))
+        covariance = self._formula_covariance(pieces, group, about.get("known"), of_class)
         df = float(about.get("df", 0.0))
-        return Groups(side.name, columns, levels, effects, covariance, given, df=df)
+        return Groups(side.name, columns, levels, effects, covariance, given, of_class, df)
 
-    def _formula_covariance(self, pieces: list[Piece], group: str, known: Any) -> np.ndarray:
+    def _formula_covariance(self, pieces: list[Piece], group: str, known: Any, of_class: int | None) -> np.ndarray:
         q, n = sum(piece.size for piece in pieces), len(self.picked)
         if known is not None:
             return _known_covariance(known, n, q)
         scales = np.concatenate(
-            [_columns(self._of_term(GROUP_SCALE, piece.name, "", group), piece) for piece in pieces], axis=1
+            [_columns(self._of_term(GROUP_SCALE, piece.name, "", group, of_class), piece) for piece in pieces], axis=1
         )
         correlation = np.broadcast_to(np.eye(q), (n, q, q)).copy()
         ends = np.cumsum([piece.size for piece in pieces])
         for t, second in enumerate(pieces):
             here = slice(ends[t] - second.size, ends[t])
             for s, first in enumerate(pieces[:t]):
-                own = self._of_term(CORRELATION, pair_name(first, second), "", group)
+                own = self._of_term(CORRELATION, pair_name(first, second), "", group, of_class)
                 there = slice(ends[s] - first.size, ends[s])
                 correlation[:, there, here] = own.reshape(n, first.size, second.size)
                 correlation[:, here, there] = correlation[:, there, here].transpose(0, 2, 1)
             if second.size > 1:
                 a, b = np.triu_indices(second.size, 1)
-                own = self._of_term(CORRELATION, pair_name(second, second), "", group)
+                own = self._of_term(CORRELATION, pair_name(second, second), "", group, of_class)
                 correlation[:, here, here][:, a, b] = correlation[:, here, here][:, b, a] = own
         return scales[:, :, None] * correlation * scales[:, None, :]
 

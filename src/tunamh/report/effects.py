@@ -78,7 +78,7 @@ def _by_column(result: GroupedResult, level: float) -> list[Column]:
     terms = {factor: sum(one.factor == factor for one in effects) for factor in result.factors}
     return [
         Column(
-            f"{one.factor}: {one.term}" if terms[one.factor] > 1 else one.factor,
+            f"{one.factor}: {one.heading}" if terms[one.factor] > 1 else one.factor,
             one.levels,
             one.names,
             statistics(one, level),
@@ -156,7 +156,8 @@ def scales_of(tree: Any, level: float) -> Scales | None:
     rows = []
     for one in quantities[:_MOST_SCALES]:
         own = numbers_of(one.draws, level)
-        name = f"{one.group}: {one.term}" if one.term else one.group
+        told = ", ".join([*[one.term] * bool(one.term), *[f"class {one.of_class}"] * (one.of_class is not None)])
+        name = f"{one.group}: {told}" if told else one.group
         shown = [text(value, own.sd) for value in (own.mean, own.sd, own.low, own.high)]
         rows.append([name[:LONGEST], _QUANTITIES[one.quantity], *shown])
     headings = [heading for heading, _ in interval_headings(level)]

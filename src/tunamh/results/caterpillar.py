@@ -9,7 +9,7 @@ import numpy as np
 from .._arguments import explained, flag
 from ..tables.libraries import listed
 from .factors import Effects, GroupedResult
-from .group_effects import Statistics, chosen_effects, interval_probability, statistics, with_coefficient
+from .group_effects import Statistics, chosen_effects, interval_probability, statistics, with_coefficients
 
 _MOST_NAMED = 60  # levels that have a line with a name each
 _NAMED_ENDS = 4  # of more levels, those at each end that are named
@@ -32,8 +32,8 @@ def plot_group_effects(
 
     Up to 60 levels have a line with their name, the interval of 50 % (thick) and the interval ``ci_prob`` (thin). More
     levels lie side by side (of more than 3,000, evenly spaced ones), and the plot names the four at each end. Intervals
-    that do not contain zero are coloured. This is ``dotplot(ranef(model))`` of lme4. It needs matplotlib
-    (``pip install "tunamh[plot]"``).
+    that do not contain zero are coloured. With `Categorical` every class has panels of its own. This is
+    ``dotplot(ranef(model))`` of lme4. It needs matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def plot_group_effects(
         raise ValueError(f"one Axes has room for one term: say term= one of {terms}, or leave ax= out.")
     middles = [0.0] * len(effects)
     if flag("coefficients", coefficients):
-        effects = [with_coefficient(one) for one in effects]
+        effects = with_coefficients(result, effects)
         middles = [0.0 if one.coefficient is None else float(one.coefficient.mean()) for one in effects]
     numbers = [statistics(one, probability, ranked=False) for one in effects]
     few = len(effects[0].levels) <= _MOST_NAMED
@@ -113,7 +113,7 @@ def _named_rows(ax: Any, one: Effects, own: Statistics, middle: float, order: np
     ax.scatter(mean, at, c=colours, s=18, zorder=3)
     ax.set_yticks(at, [_short(one.levels[k]) for k in order], fontsize=8)
     ax.set_ylim(-0.8, len(order) - 0.2)
-    ax.set(title=one.term, xlabel="effect" if middle == 0 else "coefficient")
+    ax.set(title=one.heading, xlabel="effect" if middle == 0 else "coefficient")
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
 
@@ -135,5 +135,5 @@ def _side_by_side(ax: Any, one: Effects, own: Statistics, middle: float) -> None
     ax.text(0.98, 0.03, f"lowest: {lowest}", transform=ax.transAxes, ha="right", va="bottom", fontsize=8)
     ax.margins(x=0.01, y=0.12)
     beside = f"{told} intervals lie on one side of the dashed line"
-    ax.set(ylabel=one.term, xlabel=f"{one.factor}, in the order of the means ({beside})")
+    ax.set(ylabel=one.heading, xlabel=f"{one.factor}, in the order of the means ({beside})")
     ax.spines[["top", "right"]].set_visible(False)

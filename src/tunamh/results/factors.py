@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from .._arguments import shown
 from ..errors import NotApplicable
 from ..targets.families.registry import family_from_json
-from .layout import COEFFICIENT, CORRELATION, EFFECT, GROUP, GROUP_SCALE, PARAMETER, PREDICTOR, ROLE, TERM
+from .layout import CLASSES, COEFFICIENT, CORRELATION, EFFECT, GROUP, GROUP_SCALE, PARAMETER, PREDICTOR, ROLE, TERM
 from .tree import summed_effects
 
 Moments = tuple[np.ndarray, np.ndarray]
@@ -33,6 +33,7 @@ class Effects:
 
     ``names`` are those of `tunamh.summary`. ``draws`` is (chain, draw, level). It is None if the run kept only the
     ``moments``. ``coefficient``, (chain, draw), is the common coefficient of the same column; None if there is none.
+    ``of_class`` is the class whose predictor they add to; None where classes have no effects of their own.
     """
 
     factor: str
@@ -43,13 +44,20 @@ class Effects:
     draws: np.ndarray | None
     moments: Moments | None
     coefficient: np.ndarray | None = None
+    of_class: str | None = None
+
+    @property
+    def heading(self) -> str:
+        """The term, and its class."""
+        return self.term if self.of_class is None else f"{self.term}, class {self.of_class}"
 
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
     """Of a factor's effects: ``scales`` (chain, draw, q), and the correlations (chain, draw) of columns ``i < j``.
 
-    Columns without an entry in ``correlations`` are independent. ``squares`` is the mean of ``z z'`` over the rows.
+    Every class that has effects of its own has a covariance of its own. Columns without an entry in ``correlations``
+    are independent. ``squares`` is the mean of ``z z'`` over the rows.
     """
 
     factor: str
@@ -58,6 +66,7 @@ class Covariance:
     correlations: dict[tuple[int, int], np.ndarray]
     squares: np.ndarray | None
     df: np.ndarray | None = None  # of Student-t effects, column by column; inf of normal ones
+    of_class: str | None = None
 
     @property
     def has_variance(self) -> bool:
@@ -86,6 +95,7 @@ class _Block:
     squares: np.ndarray | None
     rows: np.ndarray | None
     df: float = np.inf  # of Student-t effects
+    of_class: str | None = None
 
     @classmethod
     def from_json(cls, about: dict[str, Any]) -> _Block:
@@ -100,6 +110,7 @@ class _Block:
             None if squares is None else np.array(squares, np.float64).reshape(len(columns), len(columns)),
             None if rows is None else np.array(rows, np.int64).reshape(levels),
             float(about.get("df", np.inf)),
+            None if about.get("class") is None else str(about["class"]),
         )
 
     @property
@@ -109,7 +120,11 @@ class _Block:
 
     @property
     def terms(self) -> list[str]:
-        return [column or _INTERCEPT for column in self.columns]
+        """The columns; those of classes are named ``B``, or ``x[B]``, by their class."""
+        own = self.columns
+        if self.of_class is not None:
+            own = ["" if one == self.of_class else one.removesuffix(f"[{self.of_class}]") for one in own]
+        return [column or _INTERCEPT for column in own]
 
 
 class GroupedResult:
@@ -138,19 +153,29 @@ class GroupedResult:
         """Their names, as the formula has them."""
         return list(dict.fromkeys(block.factor for block in self.blocks))
 
-    def _variables(self, role: str, factor: str | None = None, *, within: Any = None) -> list[Any]:
-        """In their order in the result, which is that of the columns."""
+    @cached_property
+    def classes(self) -> list[str | None]:
+        """Those that have effects of their own; None stands for effects of no class."""
+        return list(dict.fromkeys(block.of_class for block in self.blocks))
+
+    def _variables(
+        self, role: str, factor: str | None = None, of_class: str | None = None, *, within: Any = None
+    ) -> list[Any]:
+        """In their order in the result, which is that of the columns; of one class its part of them."""
         group = self.posterior if within is None else within
         return [
-            values
+            _of_class(values, of_class)
             for values in group.data_vars.values()
             if values.attrs.get(ROLE) == role and (factor is None or values.attrs.get(GROUP) == factor)
         ]
 
+    def _blocks_of(self, factor: str, of_class: str | None) -> list[_Block]:
+        return [block for block in self.blocks if block.factor == factor and block.of_class == of_class]
+
     # ------------------------------------------------------------------------------------------------- effects
 
     def effects(self) -> list[Effects]:
-        """Factor by factor, column by column."""
+        """Factor by factor, class by class, column by column."""
         found = [*(self._formula_effects() if self.of_formula else self._plain_effects())]
         if len(found) != sum(len(block.columns) for block in self.blocks):
             raise NotApplicable(
@@ -164,30 +189,38 @@ class GroupedResult:
         kept = bool(self._variables(EFFECT))
         group = None if kept or not summed_effects(self.tree) else self.tree["group_effects"]
         for factor in self.factors:
-            own = [block for block in self.blocks if block.factor == factor]
-            terms = [term for block in own for term in block.terms]
-            for values in self._variables(EFFECT, factor, within=group):
-                levels = [str(level) for level in values[values.dims[-1]].values.tolist()]
-                inner = [str(label) for label in values[values.dims[2]].values.tolist()] if values.ndim == 4 else [""]
-                before = ("chain", "draw") if kept else ("chain", "statistic")
-                array = values.transpose(*before, ...).values
-                flat = array.reshape(*array.shape[:2], -1, array.shape[-1])
-                for k, label in enumerate(inner):
-                    names = [f"{values.name}[{label}{', ' * bool(label)}{level}]" for level in levels]
-                    draws = flat[:, :, k] if kept else None
-                    moments = None if kept else self._moments(values, flat[:, :, k])
-                    beside = self._coefficient(values, k) if kept else None
-                    rows = own[0].rows if own[0].levels == len(levels) else None  # some levels were cut out
-                    yield Effects(factor, terms.pop(0), levels, names, rows, draws, moments, beside)
+            for of_class in self.classes:
+                own = self._blocks_of(factor, of_class)
+                terms = [term for block in own for term in block.terms]
+                for values in self._variables(EFFECT, factor, of_class, within=group):
+                    for found in self._columns(values, own[0], kept):
+                        yield replace(found, term=terms.pop(0))
+
+    def _columns(self, values: Any, block: _Block, kept: bool) -> Iterator[Effects]:
+        """The columns of one variable, which has several where a factor has effects by group."""
+        levels = [str(level) for level in values[values.dims[-1]].values.tolist()]
+        inner = [str(label) for label in values[values.dims[2]].values.tolist()] if values.ndim == 4 else [""]
+        before = ("chain", "draw") if kept else ("chain", "statistic")
+        array = values.transpose(*before, ...).values
+        flat = array.reshape(*array.shape[:2], -1, array.shape[-1])
+        rows = block.rows if block.levels == len(levels) else None  # some levels were cut out
+        end = [] if block.of_class is None else [block.of_class]
+        for k, label in enumerate(inner):
+            names = [f"{values.name}[{', '.join([*[label] * bool(label), level, *end])}]" for level in levels]
+            draws = flat[:, :, k] if kept else None
+            moments = None if kept else self._moments(values, flat[:, :, k])
+            beside = self._coefficient(values, k, block.of_class) if kept else None
+            yield Effects(block.factor, "", levels, names, rows, draws, moments, beside, block.of_class)
 
     @staticmethod
     def _moments(values: Any, flat: np.ndarray) -> Moments:
         at = [str(one) for one in values["statistic"].values.tolist()]
         return flat[:, at.index("mean")], flat[:, at.index("sd")]
 
-    def _coefficient(self, effects: Any, k: int) -> np.ndarray | None:
-        """Of the same term; of a factor, of the same level."""
-        for values in self._variables(COEFFICIENT):
+    def _coefficient(self, effects: Any, k: int, of_class: str | None) -> np.ndarray | None:
+        """Of the same term; of a factor, of the same level; of classes, of the same class."""
+        for whole in self._variables(COEFFICIENT):
+            values = _of_class(whole, of_class, effects.attrs.get(CLASSES))
             if values.attrs.get(TERM) == effects.attrs.get(TERM) and PREDICTOR not in values.attrs:
                 array = values.transpose("chain", "draw", ...).values
                 if effects.ndim == 3:
@@ -218,21 +251,22 @@ class GroupedResult:
                 levels = [_level(label, block.name, column) for label in labels[which]]
                 own = [one[..., which] for one in numbers]
                 draws, moments = (own[0], None) if kept else (None, (own[0], own[1]))
-                yield Effects(block.factor, block.terms[k], levels, labels[which], block.rows, draws, moments)
+                term, rows, of_class = block.terms[k], block.rows, block.of_class
+                yield Effects(block.factor, term, levels, labels[which], rows, draws, moments, None, of_class)
             at += block.levels * q
 
     # ------------------------------------------------------------------------------------------------- covariances
 
     def covariances(self) -> list[Covariance]:
-        """One for each factor."""
-        return [self._covariance(factor) for factor in self.factors]
+        """One for each factor and class."""
+        return [self._covariance(factor, one) for factor in self.factors for one in self.classes]
 
-    def _covariance(self, factor: str) -> Covariance:
+    def _covariance(self, factor: str, of_class: str | None) -> Covariance:
         """Group terms of one factor are independent of each other: ``(1 | g) + (0 + x | g)``."""
-        own = [block for block in self.blocks if block.factor == factor]
+        own = self._blocks_of(factor, of_class)
         known: list[float | None] = [size for block in own for size in block.known_or_none]
         unknown = [k for k, size in enumerate(known) if size is None]
-        drawn, related = self._formula_scales(factor) if self.of_formula else self._plain_scales(own)
+        drawn, related = self._formula_scales(factor, of_class) if self.of_formula else self._plain_scales(own)
         if len(drawn) != len(unknown):
             raise NotApplicable(f"the result has not all standard deviations of the effects of {factor}.")
         scales = np.empty((self.posterior.sizes["chain"], self.posterior.sizes["draw"], len(known)))
@@ -242,14 +276,15 @@ class GroupedResult:
         correlations = {(unknown[i], unknown[j]): values for (i, j), values in related.items()}
         df = np.array([block.df for block in own for _ in block.columns])
         terms = [t for b in own for t in b.terms]
-        return Covariance(factor, terms, scales, correlations, _joined_squares(own), None if np.isinf(df).all() else df)
+        squares, df_or_none = _joined_squares(own), None if np.isinf(df).all() else df
+        return Covariance(factor, terms, scales, correlations, squares, df_or_none, of_class)
 
-    def _formula_scales(self, factor: str) -> tuple[list[np.ndarray], dict[Any, np.ndarray]]:
+    def _formula_scales(self, factor: str, of_class: str | None) -> tuple[list[np.ndarray], dict[Any, np.ndarray]]:
         """Draws of the unknown scales, column by column, and of the correlations, by the places of their columns."""
-        variables = self._variables(GROUP_SCALE, factor)
+        variables = self._variables(GROUP_SCALE, factor, of_class)
         parts = [_along_last(values) for values in variables]
         ends = np.cumsum([0, *(len(part) for part in parts)])
-        by_term = {values.attrs.get(TERM): values for values in self._variables(CORRELATION, factor)}
+        by_term = {values.attrs.get(TERM): values for values in self._variables(CORRELATION, factor, of_class)}
         found: dict[Any, np.ndarray] = {}
         for t, second in enumerate(variables):
             for s, first in enumerate(variables[: t + 1]):
@@ -263,10 +298,6 @@ class GroupedResult:
         return [draws for part in parts for draws in part], found
 
     def _plain_scales(self, own: list[_Block]) -> tuple[list[np.ndarray], dict[Any, np.ndarray]]:
-        if len(own) > 1:  # one for each class: independent
-            return [values for block in own for values in self._plain_scales([block])[0]], _moved_pairs(
-                [(len(block.columns), self._plain_scales([block])[1]) for block in own if block.known is None]
-            )
         (block,) = own
         if block.known is not None:
             return [], {}
@@ -313,14 +344,12 @@ class GroupedResult:
         return next((one for one in self._variables(PARAMETER) if one.attrs.get(TERM) == name), None)
 
 
-def _moved_pairs(parts: list[tuple[int, dict[Any, np.ndarray]]]) -> dict[Any, np.ndarray]:
-    """Correlations of several blocks, by the places of their columns one behind the other."""
-    found: dict[Any, np.ndarray] = {}
-    at = 0
-    for size, related in parts:
-        found |= {(at + i, at + j): values for (i, j), values in related.items()}
-        at += size
-    return found
+def _of_class(values: Any, name: str | None, dimension: Any = None) -> Any:
+    """Of a variable whose attribute names the dimension of the classes, or that has this one: the part of one class."""
+    along = values.attrs.get(CLASSES, dimension)
+    if name is None or along not in values.dims:
+        return values
+    return values.isel({along: [str(one) for one in values[along].values.tolist()].index(name)})
 
 
 def _joined_squares(blocks: list[_Block]) -> np.ndarray | None:

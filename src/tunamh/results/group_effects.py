@@ -55,7 +55,7 @@ def group_effects(
     pandas.DataFrame
         One line for each level and term, in the order of the levels, with the columns
 
-        - ``group``, ``level``, ``term``;
+        - ``group``, ``level``, ``term``; with `Categorical` also ``class``, whose predictor the effect adds to;
         - ``rows``: how many rows the level has. With more than 100,000 levels, NaN;
         - ``mean``, ``sd`` and the ends of the interval, ``eti89_lb`` and ``eti89_ub``, of the effect;
         - ``p_positive``: the probability that the effect is positive (with ``coefficients=True``, that the sum is);
@@ -85,9 +85,10 @@ def group_effects(
     if best not in BEST:
         raise ValueError(f"best must be one of {', '.join(map(repr, BEST))}, got {shown(best)}.")
     probability = interval_probability(ci_prob)
-    chosen = chosen_effects(GroupedResult(posterior), group, term)
+    result = GroupedResult(posterior)
+    chosen = chosen_effects(result, group, term)
     if flag("coefficients", coefficients):
-        chosen = [with_coefficient(one) for one in chosen]
+        chosen = with_coefficients(result, chosen)
     return _table(chosen, [statistics(one, probability, best) for one in chosen], probability)
 
 
@@ -124,7 +125,17 @@ def _asked(name: Any) -> str:
     return repr(name) if isinstance(name, str) else shown(name)
 
 
-def with_coefficient(one: Effects) -> Effects:
+def with_coefficients(result: GroupedResult, effects: list[Effects]) -> list[Effects]:
+    """The coefficients of the groups; refused where a result does not say which coefficient belongs to an effect."""
+    if not result.of_formula:
+        raise NotApplicable(
+            "coefficients=True needs the result of a formula: that of a MixedModel does not say which column of X "
+            "belongs to which column of effects. Write the model as a formula, or add the draws of theta yourself."
+        )
+    return [_with_coefficient(one) for one in effects]
+
+
+def _with_coefficient(one: Effects) -> Effects:
     """The coefficient of a group: the common one plus the group's effect; where none is common, the effect."""
     if one.draws is None:
         raise NotApplicable(
@@ -237,6 +248,7 @@ def _table(effects: list[Effects], numbers: list[Statistics], probability: float
                 "group": one.factor,
                 "level": one.levels,
                 "term": one.term,
+                **({} if one.of_class is None else {"class": one.of_class}),
                 "rows": np.nan if one.rows is None else one.rows,
                 "mean": own.mean,
                 "sd": own.sd,

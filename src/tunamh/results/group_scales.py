@@ -34,6 +34,7 @@ class Quantity(NamedTuple):
     term: str
     quantity: str
     draws: np.ndarray
+    of_class: str | None = None
 
 
 @explained
@@ -55,7 +56,8 @@ def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
     -------
     pandas.DataFrame
         The columns are ``group``, ``term``, ``quantity``, ``mean``, ``sd`` and the ends of the interval, ``eti89_lb``
-        and ``eti89_ub``. ``quantity`` is
+        and ``eti89_ub``. With `Categorical` the column ``class`` says whose predictor the effects add to. ``quantity``
+        is
 
         - ``"sd"``: the standard deviation of the effects of a term; of Student-t effects the scale of their law (their
           variance, by which shares are computed, is ``scale^2 df / (df - 2)``). The group ``Residual`` has the
@@ -68,7 +70,8 @@ def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
         - ``"share"``: the share of a factor in the variance (ICC), that is, its variance divided by the sum of all
           factors' variances and the variance of a row. The group ``all groups`` has the sum over factors. For random
           slopes the variance of a factor is the mean over the rows (Johnson 2014). What the common coefficients explain
-          is in no part of the ratio ("adjusted ICC").
+          is in no part of the ratio ("adjusted ICC"). With `Categorical` every class has shares of its own. Its row
+          has the latent error of the class beside the reference class, with variance ``pi^2 / 3``.
 
         For `Hurdle`, `ZeroInflated`, `SoftplusPoisson` and your own families the variance of a row is not known. The
         table then has no ``Residual`` and no shares, and a line below it says so.
@@ -95,17 +98,22 @@ def quantities_of(result: GroupedResult) -> list[Quantity]:
     found = [line for one in covariances for line in _of_factor(one)]
     if row is None:
         return found
-    return [*found, Quantity(RESIDUAL, "", SD, np.sqrt(row)), *_shares(covariances, row)]
+    shares = [
+        line for one in result.classes for line in _shares([c for c in covariances if c.of_class == one], row, one)
+    ]
+    return [*found, Quantity(RESIDUAL, "", SD, np.sqrt(row)), *shares]
 
 
 def _of_factor(one: Covariance) -> Iterator[Quantity]:
     for k, term in enumerate(one.terms):
-        yield Quantity(one.factor, term, SD, one.scales[..., k])
+        yield Quantity(one.factor, term, SD, one.scales[..., k], one.of_class)
     for i, j in sorted(one.correlations, key=lambda pair: pair[::-1]):
-        yield Quantity(one.factor, f"{one.terms[i]}, {one.terms[j]}", CORRELATION, one.correlations[i, j])
+        terms = f"{one.terms[i]}, {one.terms[j]}"
+        yield Quantity(one.factor, terms, CORRELATION, one.correlations[i, j], one.of_class)
 
 
-def _shares(covariances: list[Covariance], row: np.ndarray) -> Iterator[Quantity]:
+def _shares(covariances: list[Covariance], row: np.ndarray, of_class: str | None) -> Iterator[Quantity]:
+    """Of one predictor; the row of a class beside the reference has a latent logistic error."""
     variances = [one.variance() for one in covariances]
     known = [one for one in variances if one is not None]
     if len(known) < len(variances):
@@ -113,9 +121,9 @@ def _shares(covariances: list[Covariance], row: np.ndarray) -> Iterator[Quantity
     whole = sum(known) + row
     with np.errstate(invalid="ignore"):
         for one, own in zip(covariances, known, strict=True):
-            yield Quantity(one.factor, "", SHARE, own / whole)
+            yield Quantity(one.factor, "", SHARE, own / whole, of_class)
         if len(known) > 1:
-            yield Quantity(ALL, "", SHARE, sum(known) / whole)
+            yield Quantity(ALL, "", SHARE, sum(known) / whole, of_class)
 
 
 def notes_of(result: GroupedResult, quantities: list[Quantity]) -> list[str]:
@@ -129,6 +137,8 @@ def notes_of(result: GroupedResult, quantities: list[Quantity]) -> list[str]:
             return ["There are no shares of variance: Student-t effects of 2 or fewer degrees of freedom have none."]
         return ["There are no shares of variance: this result does not have the columns of its effects."]
     share = "share: of the variance of all groups and of a row (Residual), on the scale of the linear predictor (ICC)."
+    if family.coefficients_per_class:
+        return [f"{share} Residual is the latent logistic error of a class beside the reference class."]
     if family.of_labels or family.of_classes:
         return [f"{share} Residual is the latent error of the {family.link.name} link."]
     if family.responses in (Responses.COUNTS, Responses.PROPORTIONS):
@@ -161,6 +171,8 @@ def _table(quantities: list[Quantity], notes: list[str], probability: float) -> 
     numbers = [numbers_of(one.draws, probability) for one in quantities]
     named = pd.DataFrame([(one.group, one.term, one.quantity) for one in quantities])
     named.columns = pd.Index(["group", "term", "quantity"])
+    if any(one.of_class is not None for one in quantities):
+        named.insert(2, "class", [one.of_class or "" for one in quantities])
     columns = ["mean", "sd", *interval_names(probability)]
     table = GroupTable(pd.concat([named, pd.DataFrame(numbers, columns=columns)], axis=1))
     table.attrs["notes"] = notes

@@ -25,9 +25,10 @@ ROLE = "role"
 COEFFICIENT, PARAMETER = "coefficient", "parameter of the family"
 GROUP_SCALE, CORRELATION, EFFECT = "standard deviation of group effects", "correlation of group effects", "group effect"
 
-TERM, PREDICTOR, GROUP, REFERENCE = "term", "predictor", "group", "reference"
+TERM, PREDICTOR, GROUP, REFERENCE, CLASSES = "term", "predictor", "group", "reference", "classes"
 """Attributes of a formula's variables: the term, or the family's own name of a parameter; the parameter that a
-coefficient describes, where it is not the main one; the factor of group effects; the level without a coefficient."""
+coefficient describes, where it is not the main one; the factor of group effects; the level without a coefficient; the
+dimension of the classes, where every class has group effects."""
 
 _ROLES = {"theta": COEFFICIENT, "group_scale": GROUP_SCALE, "group_correlation": CORRELATION, "group_effect": EFFECT}
 

@@ -58,21 +58,21 @@ def _formula(target: Any) -> dict[str, Any]:
 def mixed_as_json(target: Any) -> dict[str, Any]:
     """The same of `MixedModel`; a formula's results have the groups' levels as coordinates."""
     named = target.keeps_effects and target.formula is None
-    factors = [one.name for one in target.groupings] if target.formula is None else target.formula.factors
+    factors = None if target.formula is None else target.formula.factors
     groups = [
         {
             "name": one.name,
-            "factor": factor,
+            "factor": one.name if factors is None else factors[k if one.given is None else one.given],
             "columns": list(one.columns),
             "levels": one.groups,
-            **({} if one.predictor is None else {"predictor": one.predictor, "given": one.given}),
+            **({} if one.predictor is None else {"predictor": one.predictor, "given": one.given, "class": one.label}),
             "known": None if one.known is None else [float(size) for size in np.diag(one.known) ** -0.5],
             "squares": _squares(one.Z * target.base.row_layout.unit),
             **({"rows": _rows_by_level(target, one)} if one.groups <= _MOST_LEVELS else {}),
             **({"df": one.df} if one.df else {}),
             **({"level_names": list(map(str, one.levels))} if named else {}),
         }
-        for one, factor in zip(target.groupings, factors, strict=True)
+        for k, one in enumerate(target.groupings)
     ]
     return {**regression_as_json(target.base), **_mean(target.base), "groups": groups, **_formula(target)}
 

@@ -64,6 +64,9 @@ class Form(ABC):
     lean: np.ndarray = np.zeros(0)
     """Of cutpoints: how far their laws move with each coefficient."""
 
+    share_at = -1
+    """Which parameter is walked as the logit of a probability that all rows share; -1 where none is."""
+
     linear: ClassVar[bool] = False
     """Whether `to_user` is."""
 

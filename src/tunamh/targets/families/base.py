@@ -206,11 +206,11 @@ class BaseFamily(ABC):
         None if it is unknown.
 
         ``p`` has the family's parameters (numbers or draws). ``mean`` is the mean of the responses. For labels and
-        ordered classes the result is the variance of the link's latent error. For counts and proportions the variance
-        depends on the mean of the row; it is approximated at ``mean``.
+        classes the result is the variance of the link's latent error (without an order: that of a class beside the
+        reference). For counts and proportions the variance depends on the mean of the row; it is approximated at
+        ``mean``.
         """
-        latent = self.of_labels or (self.of_classes and not self.coefficients_per_class)
-        return self.link.variance if latent else None
+        return self.link.variance if self.of_labels or self.of_classes else None
 
     @classmethod
     def words(cls) -> dict[str, Callable[[], BaseFamily]]:

@@ -1,0 +1,63 @@
+"""What a result's variables are made of: the columns of one block of a right side, and a variable without its name."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..results.layout import ROLE
+from .coding import Block
+from .right_side import RightSide
+from .syntax import label
+
+
+class Piece(NamedTuple):
+    """Columns of one block: its name, the labels of its columns (None: it is one column), and the reference."""
+
+    name: str
+    labels: tuple[str, ...] | None
+    reference: str | None
+
+    @property
+    def size(self) -> int:
+        return 1 if self.labels is None else len(self.labels)
+
+
+def pieces_of(side: RightSide) -> list[Piece]:
+    """The blocks of a right side, in the order of its columns."""
+    return [_piece(side, block) for block in (*side.whole, *side.gathered)]
+
+
+def as_written(side: RightSide) -> list[tuple[Piece, int]]:
+    """The blocks in the order of the formula, with the places of their first columns."""
+    found, at = {}, 0
+    for block, piece in zip((*side.whole, *side.gathered), pieces_of(side), strict=True):
+        found[block], at = (piece, at), at + piece.size
+    return [found[block] for block in side.blocks if block in found]
+
+
+def _piece(side: RightSide, block: Block) -> Piece:
+    name = side.block_name(block)
+    if not block.factors:
+        return Piece(name, None, None)
+    references = {label(one.atom): side.levels[label(one.atom)][0] for one in block.factors if not one.full}
+    told = [level if len(block.factors) == 1 else f"{factor} = {level}" for factor, level in references.items()]
+    return Piece(name, tuple(", ".join(levels) for levels in side.cell_levels(block)), ", ".join(told) or None)
+
+
+Dimensions = dict[str, tuple[str, ...]]
+"""Labels by the dimension's name."""
+
+
+class Found(NamedTuple):
+    """A variable before its name is known to be free."""
+
+    name: str
+    columns: np.ndarray
+    dims: Dimensions
+    attributes: dict[str, str]
+
+
+def about(role: str, **others: str | None) -> dict[str, str]:
+    return {ROLE: role, **{key: value for key, value in others.items() if value is not None}}

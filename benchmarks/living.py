@@ -92,7 +92,9 @@ def year(folder: Path, days: int, rows: int, drift: float, compare: int) -> dict
         "fresh": fresh,
         "moves": sum("new centre" in one["told"] for one in nights),
         "kept": len(kept),
-        "read_per_row": float((history["rows_read"].sum() + sum(one["read_while_drawing"] for one in nights)) / (days * rows)),
+        "read_per_row": float(
+            (history["rows_read"].sum() + sum(one["read_while_drawing"] for one in nights)) / (days * rows)
+        ),
         "z_days": len(z),
         "z_numbers": int(scores.size),
         "z_largest": float(np.abs(scores).max()),

@@ -44,7 +44,15 @@ def test_code_blocks_run(flights):
 
 
 def test_every_night_from_the_shell(flights):
-    command = ["sample", "flights/*.parquet", "late ~ distance + carrier", "--family", "logistic", "--cache", "c.tunamh"]
+    command = [
+        "sample",
+        "flights/*.parquet",
+        "late ~ distance + carrier",
+        "--family",
+        "logistic",
+        "--cache",
+        "c.tunamh",
+    ]
     for night in ("one.nc", "two.nc"):
         run = [sys.executable, "-m", "tunamh.cli", *command, "--out", night, "--draws", "200", "--seed", "1"]
         result = subprocess.run(run, capture_output=True, text=True, env={**os.environ, "COLUMNS": "200"})

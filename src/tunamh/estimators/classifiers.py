@@ -70,11 +70,42 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
             raise ValueError(
                 f"y has one class only, {self.classes_[0]}: a classifier needs samples of at least 2 classes."
             )
+        self._of_parts = False
         several = len(self.classes_) > 2
         labels = pd.Categorical.from_codes(codes, [str(label) for label in self.classes_])
         family, responses = (Categorical(), labels) if several else (Logistic(), codes.astype(np.float64))
         named = [str(label) for label in self.classes_[1:]] if several else []
         self._sampled(X, responses, weights, family, Location(0.0, 1.0), named)
+        return self._summed_up()
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Sample the posterior of the rows of all calls, without a pass over the rows of earlier ones.
+
+        It is the exact posterior, not an update of the last one. The default prior is that of the rows of the first
+        call. ``classes`` are the two labels; they must be given in the first call. `fit` begins anew.
+        """
+        first_call = not self._of_parts
+        X, y, weights = self._checked(X, y, sample_weight, first_call=first_call)
+        check_classification_targets(y)
+        if first_call:
+            if classes is None:
+                raise ValueError("classes must be given in the first call of partial_fit: the two labels.")
+            self.classes_ = np.unique(classes)
+        if len(self.classes_) != 2:
+            raise ValueError(f"partial_fit is for two classes, got {len(self.classes_)}: use fit for more.")
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y has the label {unknown[0]!r}, which is none of classes {list(self.classes_)}.")
+        codes = (np.asarray(y) == self.classes_[1]).astype(np.float64)
+        if first_call:
+            self._begun(X, codes, weights, Logistic(), Location(0.0, 1.0))
+        else:
+            self._grown(X, codes, weights)
+        self._of_parts = True
+        return self._summed_up()
+
+    def _summed_up(self) -> Self:
+        several = len(self.classes_) > 2
         of_classes = self._by_class(self._theta().mean(axis=0)[None])[0]
         first = int(bool(self.fit_intercept))
         kept = of_classes if several else of_classes[1:]

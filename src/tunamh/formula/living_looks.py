@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -23,12 +24,38 @@ from .variables import as_columns, join_levels, read
 _FEW = 64  # responses of a piece that are kept, to know their spread
 
 
+class Held:
+    """Tables of new pieces between the look at them and their map, so that they are read once, where memory allows."""
+
+    def __init__(self, bytes_allowed: float):
+        self.room, self.tables = bytes_allowed, dict[str, list[tuple[CompleteRows, int]]]()
+        self.rows_read, self._lock = 0, threading.Lock()
+
+    def count(self, n_rows: int) -> None:
+        """So many rows were read from a file."""
+        with self._lock:
+            self.rows_read += n_rows
+
+    def keep(self, piece: Any, tables: list[tuple[CompleteRows, int]]) -> None:
+        size = sum(8 * complete.n_rows * len(complete.columns) for complete, _ in tables)
+        with self._lock:
+            if size <= self.room:
+                self.room -= size
+                self.tables[piece.place] = tables
+
+    def end(self) -> None:
+        """Forget them, and hold no more."""
+        self.room = 0.0
+        self.tables.clear()
+
+
 @dataclass(frozen=True)
 class LivingPiece:
     """How a piece is read: columns by name, the conditions of rows to be forgotten, and rows with missing values."""
 
     names: tuple[str, ...]
     forget: tuple[Node, ...]
+    held: Held | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -38,6 +65,17 @@ class LivingPiece:
 
     def tables(self, piece: Any) -> Iterator[tuple[CompleteRows, int]]:
         """The rows that count, table by table, and how many others are forgotten."""
+        if self.held is None:
+            yield from self._read(piece)
+            return
+        known = self.held.tables.get(piece.place)
+        if known is None:
+            known = list(self._read(piece))
+            self.held.count(piece.n_rows)
+            self.held.keep(piece, known)
+        yield from known
+
+    def _read(self, piece: Any) -> Iterator[tuple[CompleteRows, int]]:
         for table in Reading().tables(piece, self.columns):
             frame = as_columns(table)
             columns = read(frame, self.columns)

@@ -28,7 +28,7 @@ from .data_summaries import Learned, completed, learned
 from .errors import FormulaError, listed
 from .evaluation import learned_calls
 from .left_side import Response, response_of_levels
-from .living_looks import AllLooks, LivingPiece, Look, look_at
+from .living_looks import AllLooks, Held, LivingPiece, Look, look_at
 from .model import FormulaModel
 from .needed_rows import Read, missing_told
 from .parser import parse_expression
@@ -98,7 +98,10 @@ def regression_of_living(asked: Read, tables: InPieces, family: Any, prior: Any,
             raise FormulaError("every row has a missing value or is forgotten: no rows are left.")
         model, common, filler = _model(opened, looks, asked, family, tables.cache)
         base = _base(opened, tables, looks, model, common, filler, family, prior)
-        return _settled(opened, base, model, looks, read)
+        found = _settled(opened, base, model, looks, read)
+        if opened.how.held is not None:
+            opened.how.held.end()
+        return found
 
 
 def refuse_what_changes(asked: Read, family: Any, redundant: str) -> None:
@@ -130,7 +133,8 @@ def refuse_what_changes(asked: Read, family: Any, redundant: str) -> None:
 
 def _opened(cache: Cache, tables: InPieces, asked: Read, family: Any, missing: str) -> Opened:
     conditions = [str(rule["where"]) for rule in cache.rules()]
-    how = LivingPiece(tuple(asked.names), tuple(parse_expression(text) for text in conditions))
+    held = Held(float(tables.memory or 1 << 31) / 2) if tables.executor is None else None
+    how = LivingPiece(tuple(asked.names), tuple(parse_expression(text) for text in conditions), held)
     beside = {name: str(node) for name, node in asked.beside.items()}
     about = (asked.text, repr(family), beside, missing, sorted(tables.names))
     folder = cache.model(about)
@@ -277,6 +281,8 @@ def _settled(opened: Opened, base: GLM, model: FormulaModel, looks: AllLooks, re
     journal = Journal(opened.folder)
     told = _told(opened, night, settled, journal)
     kept = settled.kept._replace(told=told)
+    if opened.how.held is not None:
+        settled = settled._replace(rows_read=opened.how.held.rows_read)
     about = {"formula": model.formula, "family": repr(base.user_family)}
     journal.add(about, _entry(night, settled, model, base), opened.ids, looks.lengths, looks.forgotten)
     known = KnownColumns(settled.centre.frame, np.empty((base.dim, 0)))

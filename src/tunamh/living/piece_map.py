@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -30,21 +29,6 @@ ARRAYS = {"numbers": 1, "gradient": 1, "hessian": 2, "factors": 1, "thirds": 1, 
 """Of the record of a piece, and how many dimensions each has."""
 
 _ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class Filled:
-    """By which the bounds and the centre's columns of packed rows are filled: a function that may travel."""
-
-    terms: Any
-    at: RowsAt
-    width: int
-    temper: float
-
-    def __call__(self, rows: np.ndarray, block: Rows) -> RowSums:
-        columns = self.terms.columns(rows, self.width)
-        weight = weight_of(block, self.temper)
-        return self.terms.remainders(columns, self.at.whitening, block.X, block.y, weight, block.start)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from ..rows.executors import in_order
 from ..rows.packing import packed_rows
 from ..rows.passes import with_progress
 from ..targets.expansion.bounds import ladder_of
-from ..targets.expansion.kept import KeptExpansion, kept_expansion, kept_target
+from ..targets.expansion.foreseen import foreseen_rows, why_move
+from ..targets.expansion.kept import Filled, KeptExpansion, kept_expansion, kept_target
 from ..targets.expansion.one_predictor import OnePredictor
 from ..targets.expansion.taylor import TaylorTarget
 from ..targets.glm import GLM
@@ -23,10 +24,9 @@ from ..targets.layouts import ROW
 from ..targets.observations.packing import Packing
 from .cache import ModelFolder
 from .centre import Centre
-from .foreseen import foreseen_rows, why_move
 from .kept_rows import KeptRows
 from .observations import LivingRows
-from .piece_map import Filled, PieceMap, drawn_rows
+from .piece_map import PieceMap, drawn_rows
 from .pieces import PieceId, ReadRows, RowsOfPieces
 from .records import Record
 from .sums import MappedPiece, joined, mapped, usable
@@ -148,7 +148,12 @@ class Night:
             sums = joined(pieces)
             expanded = kept_target(self.base, centre.rows_at, sums, self.kept_rows(centre, pieces))
             self._refuse_flat(expanded)
-            now, fresh = foreseen_rows(expanded, pieces, centre, self.base.observations.design.numbers)
+            now, fresh = foreseen_rows(
+                expanded,
+                [(piece.total, piece.rows) for piece in pieces],
+                centre.factor,
+                self.base.observations.design.numbers,
+            )
             why = why_move(now, fresh, sums.n_rows, centre.rows)
             if why is None or tried == _MOST_CENTRES - 1:
                 break

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..targets.base import Expansion
 from ..targets.designs.base import DesignNumbers
-from ..targets.designs.dense_blocks import DenseBlock
-from ..targets.designs.indexed import IndexedBlock
 from ..targets.expansion.kept import KeptSums
 from ..targets.expansion.one_predictor import RowSums
 from ..targets.layouts import FEATURES
@@ -83,18 +81,3 @@ def _moved(rows: np.ndarray, at: np.ndarray, before: int, numbers: DesignNumbers
     indices = found[:, places.indices : places.values].view(np.int32)[:, : numbers.positions]
     indices[:] = new[indices]  # -1, no position, is the last of the list
     return found
-
-
-def features_of(rows: np.ndarray, numbers: DesignNumbers, dim: int) -> Any:
-    """The block of a design that packed rows were made from."""
-    if not numbers.positions:
-        return DenseBlock(np.ascontiguousarray(rows[:, : numbers.columns]))
-    places = FEATURES.places(columns=numbers.columns, positions=numbers.positions)
-    indices = np.ascontiguousarray(rows[:, places.indices : places.values]).view(np.int32)[:, : numbers.positions]
-    values = rows[:, places.values : places.values + numbers.positions * int(numbers.valued)]
-    return IndexedBlock(
-        np.ascontiguousarray(rows[:, : numbers.columns]),
-        np.ascontiguousarray(indices),
-        np.ascontiguousarray(values),
-        dim,
-    )

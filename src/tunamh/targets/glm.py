@@ -191,6 +191,42 @@ class GLM(Regression):
         """Return the same regression, which needs no set-up: its expansion and its mode are known."""
         return self._with(kept=kept)
 
+    grown: Any = None
+    """What `with_rows` and `without_rows` keep from one value to the next (`tunamh.targets.grown`)."""
+
+    def with_rows(self, X: Any, y: Any, *, weights: Any = None, offset: Any = None) -> GLM:
+        """Return the regression of these rows and more rows, without a pass over the old ones.
+
+        The new target has the same posterior as one made of all rows, with the same prior. The first call sets the
+        target up, with passes over its rows. Later calls read only the new rows, unless the rows have doubled or steps
+        would read twice as many rows as with a fresh expansion (docs/living-data.md).
+
+        Parameters
+        ----------
+        X, y
+            The new rows, with the same columns.
+        weights, offset
+            If the old rows have them.
+
+        Raises
+        ------
+        NotApplicable
+            For regressions with an unknown scale, several predictors, categories, or from a formula.
+        """
+        from .grown import with_rows  # which makes such targets
+
+        return with_rows(self, X, y, weights=weights, offset=offset)
+
+    def without_rows(self, numbers: Any) -> GLM:
+        """Return the regression without some rows, by their numbers from 0 on, without a pass over the others.
+
+        The later rows move up. The sums of the rows that go are subtracted, which costs rounding errors only; files and
+        `tunamh.forget` subtract nothing.
+        """
+        from .grown import without_rows
+
+        return without_rows(self, numbers)
+
     def from_origin(self, origin: dict[str, Any]) -> Self:
         """Return the same regression, with a description of its data source (kept with the results)."""
         return self._with(origin=origin)

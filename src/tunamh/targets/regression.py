@@ -132,7 +132,9 @@ class Regression(Target):
 
     def on_observations(self, observations: Observations, **changes: Any) -> Self:
         """Return the same regression of other observations."""
-        return self._with(**{"observations": observations, "n_rows": observations.n_rows, "kept": None, **changes})
+        return self._with(
+            **{"observations": observations, "n_rows": observations.n_rows, "kept": None, "grown": None, **changes}
+        )
 
     def on_rows(self, index: np.ndarray) -> Self:
         """Return the target on some of its rows. Their weights are multiplied so that they represent all rows."""

@@ -16,12 +16,15 @@ of A; and ``|N'x_i|^{k+1} <= kappa^{k+1} |L'x_i|^{k+1}``. QED. Rows in proportio
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...rows.source import Rows
 from ..base import Expansion, PackedRows
 from ..layouts import ROW, Trust
+from ..observations.packing import weight_of
 from ..search.newton import Mode
 from .bounds import Ladder
 from .one_predictor import RowSums, Whitening
@@ -45,6 +48,21 @@ class RowsAt(NamedTuple):
     @property
     def whitening(self) -> Whitening:
         return Whitening(ORDER, self.centre, self.factor, self.ladder, False)
+
+
+@dataclass(frozen=True)
+class Filled:
+    """By which the bounds and the centre's columns of packed rows are filled: a function that may travel."""
+
+    terms: Any
+    at: RowsAt
+    width: int
+    temper: float
+
+    def __call__(self, rows: np.ndarray, block: Rows) -> RowSums:
+        columns = self.terms.columns(rows, self.width)
+        weight = weight_of(block, self.temper)
+        return self.terms.remainders(columns, self.at.whitening, block.X, block.y, weight, block.start)
 
 
 class KeptSums(NamedTuple):

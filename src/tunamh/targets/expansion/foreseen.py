@@ -5,22 +5,27 @@ Gaussian's mean the distances are those about the origin, and the sum of the bou
 
     C_fresh = sum_i w_i L_i |N'x_i|^{k+1} = C E[ (|N'x_i| / |L'x_i|)^{k+1} ],    i drawn by c_i / C,
 
-``L`` of the old metric, ``N`` of today's: the rows that are kept of every piece are such draws (`living.kept_rows`), so
-that the mean over them estimates it, and nothing is read.
+``L`` of the old metric, ``N`` of today's: rows that are kept of every piece (`tunamh.living.kept_rows`) are such
+draws, so that the mean over them estimates it, and nothing is read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from ..targets.designs.base import DesignNumbers
-from ..targets.expansion.bounds import second_order
-from ..targets.expansion.kept import ORDER
-from ..targets.expansion.taylor import TaylorTarget
-from .centre import Centre
-from .sums import MappedPiece, features_of
+from ..designs.base import DesignNumbers
+from ..designs.dense_blocks import DenseBlock
+from ..designs.indexed import IndexedBlock
+from ..layouts import FEATURES
+from .bounds import second_order
+from .kept import ORDER
+from .taylor import TaylorTarget
+
+Samples = Sequence[tuple[float, np.ndarray]]
+"""Of parts of the data: the sum of their bounds, and packed rows drawn by these, as many as there are."""
 
 _PAIRS = 100
 _ROWS_OF_A_PIECE = 32
@@ -34,7 +39,7 @@ many as when it was chosen."""
 
 
 def foreseen_rows(
-    expanded: TaylorTarget, mapped: Sequence[MappedPiece], centre: Centre, numbers: DesignNumbers
+    expanded: TaylorTarget, samples: Samples, factor: np.ndarray, numbers: DesignNumbers
 ) -> tuple[float, float]:
     """Rows per step with this centre, and with a fresh one."""
     white = expanded.whitened()
@@ -46,17 +51,17 @@ def foreseen_rows(
         second_order(float(np.sum((b - a) ** 2)), float(np.sum((a + b) ** 2)), float((b - a) @ (a + b)))
         for a, b in pairs
     ]
-    fresh = fresh_total(expanded, mapped, centre, numbers) * np.array(about)
+    fresh = fresh_total(expanded, samples, factor, numbers) * np.array(about)
     return float(np.mean(here)), float(np.mean(np.minimum(fresh, n_rows)))
 
 
-def fresh_total(expanded: TaylorTarget, mapped: Sequence[MappedPiece], centre: Centre, numbers: DesignNumbers) -> float:
+def fresh_total(expanded: TaylorTarget, samples: Samples, factor: np.ndarray, numbers: DesignNumbers) -> float:
     """An estimate of ``C_fresh``."""
-    some = [(piece.total, piece.rows[:_ROWS_OF_A_PIECE]) for piece in mapped if len(piece.rows)]
+    some = [(total, rows[:_ROWS_OF_A_PIECE]) for total, rows in samples if len(rows)]
     if not some:
         return 0.0
     block = features_of(np.concatenate([rows for _, rows in some]), numbers, expanded.dim)
-    before, today = block.whitened_norms(centre.factor), block.whitened_norms(expanded.metric.factor)
+    before, today = block.whitened_norms(factor), block.whitened_norms(expanded.metric.factor)
     ratio = np.divide(today, before, out=np.zeros_like(today), where=before > 0) ** (ORDER + 1)
     ends = np.cumsum([len(rows) for _, rows in some])[:-1]
     return float(sum(total * part.mean() for (total, _), part in zip(some, np.split(ratio, ends), strict=True)))
@@ -69,3 +74,21 @@ def why_move(now: float, fresh: float, rows: int, born: int) -> str | None:
     if max(now, CHEAP) > TIMES * max(fresh, CHEAP):
         return f"a step would read {now:.3g} rows, and {fresh:.3g} with a fresh centre"
     return None
+
+
+def features_of(rows: np.ndarray, numbers: DesignNumbers, dim: int) -> Any:
+    """The block of a design that packed rows were made from."""
+    if numbers.single:
+        single = np.ascontiguousarray(rows[:, : numbers.width - int(numbers.shifted)]).view(np.float32)
+        return DenseBlock(single[:, : numbers.columns].astype(np.float64))
+    if not numbers.positions:
+        return DenseBlock(np.ascontiguousarray(rows[:, : numbers.columns]))
+    places = FEATURES.places(columns=numbers.columns, positions=numbers.positions)
+    indices = np.ascontiguousarray(rows[:, places.indices : places.values]).view(np.int32)[:, : numbers.positions]
+    values = rows[:, places.values : places.values + numbers.positions * int(numbers.valued)]
+    return IndexedBlock(
+        np.ascontiguousarray(rows[:, : numbers.columns]),
+        np.ascontiguousarray(indices),
+        np.ascontiguousarray(values),
+        dim,
+    )

@@ -6,6 +6,16 @@ from .acceptance import MH, MHSS, AustereMH, FactorizedMH, FlyMC, MHMinibatch, P
 from .chains.guard import check_bounds
 from .chains.in_turn import InTurn
 from .chains.metropolis import MetropolisHastings
+from .effects import (
+    comparisons,
+    hypothesis,
+    plot_comparisons,
+    plot_predictions,
+    plot_slopes,
+    poststratify,
+    predictions,
+    slopes,
+)
 from .errors import (
     BoundViolation,
     ChainsDisagree,
@@ -24,7 +34,8 @@ from .formula.forgetting import forget
 from .groups import GroupEffects, MixedModel
 from .living.errors import CacheError
 from .living.history import audit, history, plot_history
-from .prediction import loo, predict, prior_predictive, prior_summary, replicate
+from .prediction import loo, plot_survival, predict, prior_predictive, prior_summary, replicate
+from .prediction.plot_smooths import plot_smooths
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .proposals.across_modes import AcrossModes
@@ -59,6 +70,7 @@ from .targets import (
     LogNormal,
     NegativeBinomial,
     Ordinal,
+    PiecewiseExponential,
     Poisson,
     Probit,
     RobustRegression,
@@ -76,9 +88,13 @@ _ESTIMATORS = ("BayesianGLM", "BayesianLogisticRegression", "BayesianRobustRegre
 
 
 def __getattr__(name: str) -> object:
-    """Estimators, imported when asked for (scikit-learn is an extra), and families that are not listed here."""
+    """Estimators and tables, imported when asked for, as their libraries are, and families that are not listed here."""
     if name in FAMILIES:
         return FAMILIES[name]
+    if name == "EffectsTable":
+        from .effects.table import EffectsTable
+
+        return EffectsTable
     if name == "estimators" or name in _ESTIMATORS:
         from importlib import import_module
 
@@ -101,6 +117,7 @@ __all__ = [
     "ChainsDisagree",
     "Cloglog",
     "ConvergenceWarning",
+    "EffectsTable",
     "EnergyTarget",
     "Exponential",
     "FactorizedMH",
@@ -136,6 +153,7 @@ __all__ = [
     "Normal",
     "NotApplicable",
     "Ordinal",
+    "PiecewiseExponential",
     "Poisson",
     "PoissonMH",
     "Probit",
@@ -156,17 +174,26 @@ __all__ = [
     "__version__",
     "audit",
     "check_bounds",
+    "comparisons",
     "family",
     "forget",
     "group_effects",
     "group_scales",
     "history",
+    "hypothesis",
     "laplace",
     "loo",
     "open_rows",
+    "plot_comparisons",
     "plot_group_effects",
     "plot_history",
+    "plot_predictions",
+    "plot_slopes",
+    "plot_smooths",
+    "plot_survival",
+    "poststratify",
     "predict",
+    "predictions",
     "prior_predictive",
     "prior_summary",
     "priors",
@@ -176,6 +203,7 @@ __all__ = [
     "report",
     "resume",
     "sample",
+    "slopes",
     "summary",
     "theory",
 ]

@@ -100,6 +100,12 @@ DEFECTS: dict[str, Defect] = {
         "        total += 0.0",
         "groups | logistic | scales' move",
     ),
+    "rows at risk before they come under observation": Defect(
+        "targets/observations/split_times.py",
+        "        low = np.maximum(self._left[piece], spans.entry[row])",
+        "        low = self._left[piece]",
+        "columns | piecewise exponential | as chosen",
+    ),
     "minibatches by another rate": Defect(
         "acceptance/thinned.py",
         "            ratio = rate(-x[b], beta, gamma) / forward",
@@ -135,6 +141,18 @@ DEFECTS: dict[str, Defect] = {
         "                here[d + j] = _within(_inverse_gamma(rng, 1.0, 1.0 / wide + 0.5 * square / here[2 * d]))",
         "                here[d + j] = _within(_inverse_gamma(rng, 1.2, 1.0 / wide + 0.5 * square / here[2 * d]))",
         "horseshoe | logistic | scales in turn",
+    ),
+    "scales of a prior without the Jacobian of the logarithm": Defect(
+        "proposals/nested.py",
+        "        total += log_density_of(at, tables, g) - at",
+        "        total += log_density_of(at, tables, g)",
+        "grouped prior | logistic | scales and coefficients",
+    ),
+    "scales of a prior by another power of their density": Defect(
+        "targets/scale_mixtures/unknown_error.py",
+        "            total -= 0.5 * math.log(new / old)",
+        "            total -= 0.2 * math.log(new / old)",
+        "grouped prior | logistic | scales and coefficients",
     ),
     "bright rows that go dark half as often as they should": Defect(
         "acceptance/firefly.py",

@@ -296,6 +296,8 @@ def test_offsets_weights_and_missing_values(tmp_path):
         ("late ~ a:carrier:C(late)", tunamh.Logistic(), "products of factors"),
         ("a ~ b", tunamh.StudentT(), "an unknown scale|several modes"),
         ("late ~ a", None, "need a family"),
+        ("late ~ s(a)", tunamh.Logistic(), "chosen by the range of all rows"),
+        ("a | cens(late) ~ b", tunamh.Exponential(), "times to event, censored responses"),
     ],
 )
 def test_what_cannot_be_kept_is_refused_with_the_reason(days, formula, family, match):

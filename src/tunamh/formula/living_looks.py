@@ -19,6 +19,7 @@ from .evaluation import Values, as_factor
 from .needed_rows import Read
 from .right_side import RightSide
 from .syntax import Node, columns_in, label
+from .typical import ColumnsLook, columns_look
 from .variables import as_columns, join_levels, read
 
 _FEW = 64  # responses of a piece that are kept, to know their spread
@@ -131,6 +132,7 @@ def look_at(piece: Any, how: LivingPiece, asked: Read) -> Look:
 def _of_table(values: Values, asked: Read) -> Look:
     first = first_look(asked.right, values)
     second = second_look(RightSide(asked.right, first.levels, {}), values)
+    columns = columns_look(asked.right, asked.others.values(), values)
     counts = {}
     for atom in dict.fromkeys(atom for term in asked.right.fixed for atom in term):
         if label(atom) in first.levels:
@@ -143,6 +145,7 @@ def _of_table(values: Values, asked: Read) -> Look:
         "sorted": first.sorted_levels,
         "counts": counts,
         "numbers": {name: list(one) for name, one in second.moments.items()},
+        "columns": {"counts": columns.counts, "moments": {name: list(one) for name, one in columns.moments.items()}},
         "y": _responses(values, asked.response),
     }
 
@@ -204,7 +207,15 @@ class AllLooks:
             for name, numbers in table["numbers"].items():
                 one = Moments(*numbers)
                 found[name] = found[name] + one if name in found else one
-        return SecondLook({}, found)
+        return SecondLook({}, found, {})
+
+    def columns(self) -> list[ColumnsLook]:
+        """What columns are like, table by table."""
+        found = [table["columns"] for table in self.tables]
+        return [
+            ColumnsLook(one["counts"], {name: Moments(*numbers) for name, numbers in one["moments"].items()})
+            for one in found
+        ]
 
     @property
     def response_moments(self) -> Moments | None:

@@ -35,6 +35,7 @@ from .parser import parse_expression
 from .priors import prior_of
 from .syntax import label
 from .tables import FormulaRows
+from .typical import typical_columns
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,17 @@ def refuse_what_changes(asked: Read, family: Any, redundant: str) -> None:
         call for node in (*asked.right.offsets, asked.response, *asked.beside.values()) for call in learned_calls(node)
     ]
     way_out = "or open the rows without cache="
+    if asked.right.curves:
+        raise FormulaError(
+            f"{asked.right.curves[0]} has functions that are chosen by the range of all rows, so that its columns "
+            f"change in every old file when a new one comes: write columns such as I(x**2), {way_out}."
+        )
+    beside = [name for name in asked.beside if name not in ("weights", "trials")]
+    if asked.right.strata or beside or (family is not None and family.own_intercepts):
+        raise FormulaError(
+            "times to event, censored responses, strata and intercepts of the family are not kept by cache=: "
+            f"{way_out[3:]}."
+        )
     if calls:
         raise FormulaError(
             f"{calls[0]} learns its numbers from all rows, so that its column changes in every old file when a new one "
@@ -189,7 +201,9 @@ def _model(
     words = {name: list(found) for name, found in common.side.levels.items()}
     if words != known:
         opened.folder.write("levels", Record(words, {}))
-    model = FormulaModel(asked.text, response, common.side, asked.right.offsets, (), {}, asked.beside, looks.lost)
+    typical = typical_columns(looks.columns(), common.side, common.moments)
+    of_formula = asked.text, response, common.side, asked.right.offsets
+    model = FormulaModel(*of_formula, beside=asked.beside, dropped=looks.lost, typical=typical)
     if model.side.dim == 0:
         raise FormulaError(f"the formula {asked.text!r} has no coefficients: give it an intercept or a term.")
     if "trials" in asked.beside and not (family.of_labels and family.linear_in_label):

@@ -36,7 +36,10 @@ def flights(tmp_path, monkeypatch):
 
 def test_code_blocks_run(flights):
     pytest.importorskip("matplotlib").use("Agg")
-    names = {"tunamh": tunamh}
+    rng = np.random.default_rng(9)
+    X, y = rng.standard_normal((1500, 3)), rng.integers(2, size=1500)
+    parts = [(X[:1000], y[:1000]), (X[1000:], y[1000:])]
+    names = {"tunamh": tunamh, "X": X, "y": y, "X_new": X[:100], "y_new": y[:100], "parts": parts}
     for block in re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), flags=re.S | re.M):
         exec(block, names)
     assert "a first centre" in names["posterior"].posterior.attrs["choice"]

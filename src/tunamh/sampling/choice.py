@@ -164,11 +164,11 @@ def _for_regression(target: ExaminedTarget, frames: int) -> Choice:
 
 def _for_kept(target: Any) -> Choice:
     """The expansion and the rows that were kept of an earlier set-up: nothing is read."""
-    unsafe = why_unsafe(target, target.modes[0])
+    unsafe = why_unsafe(target, target.kept.mode._replace(away=0.0))  # it need not be at the mode
     if unsafe is not None:
         raise NotApplicable(f"{unsafe}: give a prior, or open the rows without cache=.")
     expanded = target.kept.expanded._with(base=target)
-    if not target.proved_proper(expanded, target.kept.away):
+    if not target.proved_proper(expanded, target.kept.mode.away):
         refuse_separated(target)
     chosen = _for_expansion(expanded, "the kept sums")
     return chosen._replace(why=f"{target.kept.told}; {chosen.why}")

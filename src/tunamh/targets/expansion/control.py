@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..._arguments import flag, numbers, parameters, settle, shown, whole_number
-from ...capabilities import Expandable, offers
+from ...capabilities import Expandable, Kept, offers
 from ...errors import NotApplicable
 from ..base import Target
 from ..search.newton import best_mode
@@ -53,6 +53,8 @@ class Taylor:
             raise NotApplicable(
                 f"{type(target).__name__} offers no derivatives, which Taylor(order={self.order}) needs."
             )
+        if self.centre is None and offers(target, Kept) and target.kept is not None and self == Taylor():
+            return target.kept.expanded._with(base=target)
         if self.centre is None:
             mode = best_mode(target)
             centre, at_centre = mode.point, mode.expansion

@@ -97,12 +97,13 @@ class KeptSums(NamedTuple):
 
 
 class KeptExpansion(NamedTuple):
-    """What a target knows of itself before any row is read: an expansion, a mode, and how these came about."""
+    """What a target knows of itself before any row is read: an expansion, where it is, and how these came about.
+
+    ``mode`` is the centre, which may be some posterior standard deviations ``away`` from the mode.
+    """
 
     expanded: TaylorTarget
     mode: Mode
-    away: float
-    """The length of Newton's step from the centre, in posterior standard deviations."""
     weight: float
     told: str
 
@@ -135,15 +136,8 @@ def kept_target(base: GLM, at: RowsAt, sums: KeptSums, rows: Any) -> TaylorTarge
 
 
 def kept_expansion(base: GLM, expanded: TaylorTarget, weight: float, told: str) -> KeptExpansion:
-    """With the mode of the quadratic: exact sums at the centre, moved there by Newton's step."""
-    metric, at_centre = expanded.metric, expanded.at_centre
-    white = metric.factor.T @ expanded.centre_gradient
-    step = -metric.factor @ white
-    point, hessian = expanded.centre + step, expanded.hessian
-    moved = at_centre._replace(
-        energy=at_centre.energy + float(at_centre.gradient @ step + 0.5 * step @ hessian @ step),
-        gradient=at_centre.gradient + hessian @ step,
-    )
-    posterior = moved.plus(base._prior.expansion(point, at_centre.width))
-    mode = Mode(point, moved, posterior, 0.0)
-    return KeptExpansion(expanded, mode, float(np.linalg.norm(white)), weight, told)
+    """With the centre in the place of the mode: the sums are exact there, and nowhere else."""
+    at_centre = expanded.at_centre
+    away = float(np.linalg.norm(expanded.metric.factor.T @ expanded.centre_gradient))
+    posterior = at_centre.plus(expanded.prior_at_centre)
+    return KeptExpansion(expanded, Mode(expanded.centre, at_centre, posterior, away), weight, told)

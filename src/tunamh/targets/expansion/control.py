@@ -53,12 +53,13 @@ class Taylor:
             raise NotApplicable(
                 f"{type(target).__name__} offers no derivatives, which Taylor(order={self.order}) needs."
             )
-        if self.centre is None and offers(target, Kept) and target.kept is not None and self == Taylor():
-            return target.kept.expanded._with(base=target)
+        kept = target.kept if offers(target, Kept) else None  # whose centre need not be at the mode
+        if kept is not None and self == Taylor():
+            return kept.expanded._with(base=target)
         if self.centre is None:
             mode = best_mode(target)
             centre, at_centre = mode.point, mode.expansion
-            if not mode.found:
+            if not mode.found and kept is None:
                 warnings.warn(
                     f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next "
                     "point: Newton did not converge, and under a flat prior there may be no mode. Draws stay exact, "

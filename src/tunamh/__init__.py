@@ -6,6 +6,7 @@ from .acceptance import MH, MHSS, AustereMH, FactorizedMH, FlyMC, MHMinibatch, P
 from .chains.guard import check_bounds
 from .chains.in_turn import InTurn
 from .chains.metropolis import MetropolisHastings
+from .checking import FitCheck, check, influence, plot_check
 from .effects import (
     comparisons,
     hypothesis,
@@ -34,7 +35,8 @@ from .formula.forgetting import forget
 from .groups import GroupEffects, MixedModel
 from .living.errors import CacheError
 from .living.history import audit, history, plot_history
-from .prediction import loo, plot_survival, predict, prior_predictive, prior_summary, replicate
+from .marginal.evidence import Evidence
+from .prediction import compare, loo, plot_survival, predict, prior_predictive, prior_summary, replicate
 from .prediction.plot_smooths import plot_smooths
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
@@ -46,6 +48,7 @@ from .results.group_scales import group_scales
 from .results.tree import summary
 from .results.until import Until
 from .rows.formats import open_rows
+from .sampling.evidence import evidence
 from .sampling.laplace import LaplaceApproximation, laplace
 from .sampling.resume import resume
 from .sampling.sample import sample
@@ -119,9 +122,11 @@ __all__ = [
     "ConvergenceWarning",
     "EffectsTable",
     "EnergyTarget",
+    "Evidence",
     "Exponential",
     "FactorizedMH",
     "FiniteWalk",
+    "FitCheck",
     "Flat",
     "FlyMC",
     "FormulaError",
@@ -173,17 +178,22 @@ __all__ = [
     "ZeroInflated",
     "__version__",
     "audit",
+    "check",
     "check_bounds",
+    "compare",
     "comparisons",
+    "evidence",
     "family",
     "forget",
     "group_effects",
     "group_scales",
     "history",
     "hypothesis",
+    "influence",
     "laplace",
     "loo",
     "open_rows",
+    "plot_check",
     "plot_comparisons",
     "plot_group_effects",
     "plot_history",

@@ -51,10 +51,17 @@ def test_what_cannot_be_fitted_by_parts_says_why():
     assert "unknown scale" in str(refused.value.__cause__)
     assert hasattr(BayesianGLM(Gaussian(scale=1.0)), "partial_fit")
     two = clone(BayesianLogisticRegression(**settings(1)))
-    with pytest.raises(ValueError, match="classes must be given"):
-        two.partial_fit(X, LABELS)
-    with pytest.raises(ValueError, match="is for two classes"):
-        two.partial_fit(X, LABELS, classes=["no", "yes", "maybe"])
     two.partial_fit(X, LABELS, classes=["no", "yes"])
     with pytest.raises(ValueError, match="features"):
         two.partial_fit(X[:, :2], LABELS)
+    with pytest.raises(ValueError, match="label 'maybe', which is none of"):
+        two.partial_fit(X[:2], ["maybe", "no"])
+
+
+def test_three_classes_are_fitted_anew():
+    labels = np.where(X[:, 0] + RNG.standard_normal(3000) > 1, "much", LABELS)
+    few = slice(0, 600), slice(600, 900)
+    parts, whole = BayesianLogisticRegression(**settings(1)), BayesianLogisticRegression(**settings(1))
+    for day in few:
+        parts.partial_fit(X[day], labels[day], classes=["much", "no", "yes"])
+    np.testing.assert_array_equal(parts.coef_, whole.fit(X[:900], labels[:900]).coef_)

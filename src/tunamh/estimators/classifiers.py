@@ -101,7 +101,8 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         codes = np.searchsorted(self.classes_, y)
         wrong = self.classes_[np.minimum(codes, len(self.classes_) - 1)] != y
         if wrong.any():
-            raise ValueError(f"y has the label {y[np.argmax(wrong)]!r}, which is none of {list(self.classes_)}.")
+            known = ", ".join(map(str, self.classes_))
+            raise ValueError(f"y has the label {str(y[np.argmax(wrong)])!r}, which is none of {known}.")
         self._of_parts = True
         if len(self.classes_) > 2:
             self._parts = [*([] if first_call else self._parts), (X, codes, weights)]

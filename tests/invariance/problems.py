@@ -104,6 +104,7 @@ STRUCTURES = {
     "Student-t effects, known scale": Structure(((CODES, 1, True),), df=3.0),
     "Student-t slopes": Structure(((CODES, 2, False),), df=3.0),
     "nested Student-t effects": Structure(((NESTED, 1, False), (CODES, 1, False)), df=3.0),
+    "crossed Student-t effects": Structure(((CODES, 2, False), (OTHERS, 1, False)), df=3.0),
     "crossed": Structure(((CODES, 1, False), (OTHERS, 1, False))),
     "nested": Structure(((NESTED, 1, False), (CODES, 1, False))),
 }

@@ -67,8 +67,10 @@ def _others(predictors: Any) -> dict[str, Terms]:
     for name, text in predictors.items():
         parsed = parse(text if "~" in text else f"~ {text}")
         terms = terms_of(parsed.right)
-        if parsed.left is not None or terms.groups or terms.offsets:
-            raise FormulaError(f"predictors[{name!r}] = {text!r}: it has columns only, as in '~ x + z'.")
+        if parsed.left is not None or terms.offsets:
+            raise FormulaError(
+                f"predictors[{name!r}] = {text!r}: it has columns and group effects only, as in '~ x + (1 | g)'."
+            )
         found[str(name)] = terms
     return found
 

@@ -119,10 +119,11 @@ def _downhill(
     """Where Newton's step leads, shortened until the energy does not rise, its length, and how often it was halved.
 
     Energies of several predictors need not be convex in all of them together. Where the step leads uphill, numbers that
-    all rows share take a step of their own: either kind of step then has a positive definite Hessian.
+    all rows share take a step of their own: either kind of step then has a positive definite Hessian. Predictors with
+    columns of their own take steps of their own first.
     """
     now = _energy(rows, at, scales, sums.energy, priors)
-    for apart in (False, True) if rows.seen.shared.any() else (False,):
+    for apart in ((True, False) if rows.seen.described else (False, True)) if rows.seen.shared.any() else (False,):
         step, length = _newton(rows, at, scales, sums, shares, priors, apart=apart)
         for half in range(_HALVINGS):
             there = at.moved(step, 0.5**half)
@@ -165,7 +166,8 @@ def _newton(
         slopes.append(slope)
     inverse, cross = _of_effects(rows, scales, sums, sums.factors if sums.convex is None else sums.convex[1])
     if apart:
-        cross = [h * ~rows.seen.shared for h in cross]
+        cross = [h * rows.seen.own(one) for one, h in zip(rows.groupings, cross, strict=True)]
+        shares = {key: share for key, share in shares.items() if _together(rows, *key)}
     if len(slopes) == 1:
         leaned = np.einsum("gab,gbj->gaj", inverse[0], cross[0])
         schur = hessian - np.einsum("gaj,gak->jk", cross[0], leaned)
@@ -179,6 +181,11 @@ def _newton(
     right = -np.concatenate([gradient, *(slope.ravel() for slope in slopes)])
     found = _shortened(rows, sums, CrossedSystem(hessian, inverse, cross, shares).solve(right))
     return found, float(np.sqrt(max(found.common @ hessian @ found.common, 0.0)))
+
+
+def _together(rows: GroupedRows, f: int, k: int) -> bool:
+    """Whether two factors are in the same predictor, so far as factors name theirs."""
+    return rows.groupings[f].parameter == rows.groupings[k].parameter
 
 
 def _shortened(rows: GroupedRows, sums: DataSums, step: Point) -> Point:

@@ -126,7 +126,9 @@ def test_simulated_responses_spread_as_their_group_does(posterior):
 def test_new_groups_have_effects_in_both_predictors(posterior):
     new = pd.DataFrame({"x": 0.0, "g": [f"new {k}" for k in range(2000)], "h": "a"})
     options = {"kind": "response", "quantiles": None, "draws": 30, "rng": 1}
-    drawn, typical = (tunamh.predict(posterior, new, new_levels=how, **options).values for how in ("draw", "population"))
+    drawn, typical = (
+        tunamh.predict(posterior, new, new_levels=how, **options).values for how in ("draw", "population")
+    )
     draws = posterior.posterior
     picked = np.linspace(0, 399, 30).round().astype(int)
     effect, of_scale = (flat(draws[name])[picked] for name in ("1|g_sigma", "sigma_1|g_sigma"))
@@ -164,9 +166,7 @@ def test_a_model_of_arrays_tells_the_same():
     eta = tunamh.predict(posterior, new, **options).values
     effects = draws["group_effect"].values[0].reshape(30, 2, 8)[:, :, CODES[:3]]
     np.testing.assert_allclose(eta, draws["theta"].values[0] @ new.T + effects[:, 0], rtol=1e-10)
-    simulated = np.stack(
-        [tunamh.predict(posterior, new, kind="response", rng=k, **options).values for k in range(300)]
-    )
+    simulated = np.stack([tunamh.predict(posterior, new, kind="response", rng=k, **options).values for k in range(300)])
     scale = np.exp(draws["scale"].values[0] @ new.T + effects[:, 1] * new[:, 1])
     np.testing.assert_allclose(((simulated - eta) / scale).std(), 1.0, rtol=0.02)
     assert set(tunamh.group_effects(posterior)["parameter"]) == {"", "scale"}

@@ -96,7 +96,8 @@ class Predictors:
     def sums(self, rows: Rows, eta: np.ndarray, weight: np.ndarray, *, convex: bool = False) -> Sums:
         """``convex``: with the positive part of every row's Hessian in the place of it."""
         gradient, hessian, _ = self.derivatives(eta, rows.y)
-        gradient, hessian = weight * gradient, weight * (self._convex_part(hessian) if convex else hessian)
+        hessian = self._convex_part(gradient, hessian) if convex else hessian
+        gradient, hessian = weight * gradient, weight * hessian
         X = self.columns(rows)
         energy = float(weight @ self.energies(eta, rows.y))
         common_hessian = sum(
@@ -111,15 +112,17 @@ class Predictors:
 
         return Sums(energy, common_gradient, np.asarray(common_hessian), self._each(of))
 
-    def _convex_part(self, hessian: np.ndarray) -> np.ndarray:
-        """Of a mean and a parameter with columns of its own, that of each predictor alone.
+    def _convex_part(self, gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
+        """Of a mean and a parameter with columns of its own, that of each predictor alone, at least ``f'^2 / 8``.
 
         Of normal errors it is their curvature: the mean and the scale have nothing to do with each other on average,
-        and the Hessian of a row is indefinite everywhere.
+        and the Hessian of a row is indefinite everywhere. Rows close to their mean have hardly any curvature in the log
+        scale, and a slope of 1: without the least one, a step from a scale that is much too large has no end.
         """
         if not self.described:
             return positive_part(hessian)
-        return np.eye(len(hessian))[:, :, None] * np.maximum(hessian, 0.0)
+        least = np.square(gradient) / 8.0
+        return np.eye(len(hessian))[:, :, None] * np.maximum(hessian, least)
 
     def own(self, one: Grouping) -> np.ndarray:
         """Which common parameters are in a factor's predictor: coefficients, or those of its parameter's columns."""

@@ -6,6 +6,16 @@ from .acceptance import MH, MHSS, AustereMH, FactorizedMH, FlyMC, MHMinibatch, P
 from .chains.guard import check_bounds
 from .chains.in_turn import InTurn
 from .chains.metropolis import MetropolisHastings
+from .effects import (
+    comparisons,
+    hypothesis,
+    plot_comparisons,
+    plot_predictions,
+    plot_slopes,
+    poststratify,
+    predictions,
+    slopes,
+)
 from .errors import (
     BoundViolation,
     ChainsDisagree,
@@ -21,7 +31,8 @@ from .errors import (
 )
 from .formula import FormulaError, regression
 from .groups import GroupEffects, MixedModel
-from .prediction import loo, predict, prior_predictive, prior_summary, replicate
+from .prediction import loo, plot_survival, predict, prior_predictive, prior_summary, replicate
+from .prediction.plot_smooths import plot_smooths
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
 from .proposals.across_modes import AcrossModes
@@ -56,6 +67,7 @@ from .targets import (
     LogNormal,
     NegativeBinomial,
     Ordinal,
+    PiecewiseExponential,
     Poisson,
     Probit,
     RobustRegression,
@@ -73,9 +85,13 @@ _ESTIMATORS = ("BayesianGLM", "BayesianLogisticRegression", "BayesianRobustRegre
 
 
 def __getattr__(name: str) -> object:
-    """Estimators, imported when asked for (scikit-learn is an extra), and families that are not listed here."""
+    """Estimators and tables, imported when asked for, as their libraries are, and families that are not listed here."""
     if name in FAMILIES:
         return FAMILIES[name]
+    if name == "EffectsTable":
+        from .effects.table import EffectsTable
+
+        return EffectsTable
     if name == "estimators" or name in _ESTIMATORS:
         from importlib import import_module
 
@@ -97,6 +113,7 @@ __all__ = [
     "ChainsDisagree",
     "Cloglog",
     "ConvergenceWarning",
+    "EffectsTable",
     "EnergyTarget",
     "Exponential",
     "FactorizedMH",
@@ -132,6 +149,7 @@ __all__ = [
     "Normal",
     "NotApplicable",
     "Ordinal",
+    "PiecewiseExponential",
     "Poisson",
     "PoissonMH",
     "Probit",
@@ -151,14 +169,23 @@ __all__ = [
     "ZeroInflated",
     "__version__",
     "check_bounds",
+    "comparisons",
     "family",
     "group_effects",
     "group_scales",
+    "hypothesis",
     "laplace",
     "loo",
     "open_rows",
+    "plot_comparisons",
     "plot_group_effects",
+    "plot_predictions",
+    "plot_slopes",
+    "plot_smooths",
+    "plot_survival",
+    "poststratify",
     "predict",
+    "predictions",
     "prior_predictive",
     "prior_summary",
     "priors",
@@ -168,6 +195,7 @@ __all__ = [
     "report",
     "resume",
     "sample",
+    "slopes",
     "summary",
     "theory",
 ]

@@ -82,6 +82,12 @@ DEFECTS: dict[str, Defect] = {
         "    there[k] += width * math.exp(_NARROWEST + (_WIDEST - _NARROWEST) * rng.random()) * rng.random()",
         "groups | zero-inflated | common move",
     ),
+    "shares proposed without the slope of their coordinate": Defect(
+        "groups/move_common.py",
+        "    return log_q + here_slope - there_slope, laplace",
+        "    return log_q, laplace",
+        "groups | zero-inflated | common move",
+    ),
     "effects of two classes by the curvature of one": Defect(
         "groups/predictors.py",
         '        return np.einsum("a,b,abn->n", self.directions[f], self.directions[k], self.derivatives(eta, y)[1])',
@@ -99,6 +105,12 @@ DEFECTS: dict[str, Defect] = {
         "        total += state[at + a] - math.log(tau)",
         "        total += 0.0",
         "groups | logistic | scales' move",
+    ),
+    "rows at risk before they come under observation": Defect(
+        "targets/observations/split_times.py",
+        "        low = np.maximum(self._left[piece], spans.entry[row])",
+        "        low = self._left[piece]",
+        "columns | piecewise exponential | as chosen",
     ),
     "minibatches by another rate": Defect(
         "acceptance/thinned.py",
@@ -135,6 +147,18 @@ DEFECTS: dict[str, Defect] = {
         "                here[d + j] = _within(_inverse_gamma(rng, 1.0, 1.0 / wide + 0.5 * square / here[2 * d]))",
         "                here[d + j] = _within(_inverse_gamma(rng, 1.2, 1.0 / wide + 0.5 * square / here[2 * d]))",
         "horseshoe | logistic | scales in turn",
+    ),
+    "scales of a prior without the Jacobian of the logarithm": Defect(
+        "proposals/nested.py",
+        "        total += log_density_of(at, tables, g) - at",
+        "        total += log_density_of(at, tables, g)",
+        "grouped prior | logistic | scales and coefficients",
+    ),
+    "scales of a prior by another power of their density": Defect(
+        "targets/scale_mixtures/unknown_error.py",
+        "            total -= 0.5 * math.log(new / old)",
+        "            total -= 0.2 * math.log(new / old)",
+        "grouped prior | logistic | scales and coefficients",
     ),
     "bright rows that go dark half as often as they should": Defect(
         "acceptance/firefly.py",

@@ -12,6 +12,7 @@ from harness import Mover
 import tunamh
 from problems import STRUCTURES, Problem
 from tunamh.acceptance.firefly import FlyMC
+from tunamh.chains.metropolis import MetropolisHastings
 from tunamh.compiled import NO_FAULT, Step, fixed, part, under_prior
 from tunamh.compiled.references import address_of, keep_until_here
 from tunamh.compiled.vector import copy_into
@@ -23,7 +24,10 @@ from tunamh.groups.levels import LeveledRegression, may_have_groups
 from tunamh.groups.roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_MEANS, MOVE_SCALES, move_at, scales_at
 from tunamh.groups.sweep import _lengths_of, _slope_given_others
 from tunamh.priors.mixtures import HORSESHOE
+from tunamh.proposals.nested import Nested
+from tunamh.sampling.choice import choose
 from tunamh.targets.scale_mixtures.known_error import GivenScalesTarget
+from tunamh.targets.scale_mixtures.nested import NestedTarget
 from tunamh.trajectories.target import HamiltonianRegression, may_have_trajectories
 
 
@@ -68,11 +72,24 @@ def _swept(target: Any, given: Any, **parts: Any) -> Mover:
 
 
 def scales_in_turn(problem: Problem) -> Mover:
-    """A prior that is Gaussian given scales; what is kept of these lies behind the parameters, squared."""
+    """As `sample` moves a prior that is Gaussian given scales."""
     mover = joint(None, None, None)(problem)
-    target = mover.target
-    if not isinstance(target, GivenScalesTarget):
+    if not isinstance(mover.target, GivenScalesTarget):
         raise LeftOut
+    return _with_scales(mover, mover.target)
+
+
+def nested(problem: Problem) -> Mover:
+    """Scales and coefficients in one step, and nothing else."""
+    target = choose(problem.target, None, None, None).target
+    if not isinstance(target, NestedTarget):
+        raise LeftOut
+    kernel = MetropolisHastings(Nested(), tunamh.MHSS(delayed=False, full_share=_MANY))
+    return _with_scales(Mover.ready(target, kernel.bind(target), problem.target), target)
+
+
+def _with_scales(mover: Mover, target: GivenScalesTarget) -> Mover:
+    """What is kept of the scales lies behind the parameters, squared."""
     d, mixture, to_state = target.dim, target.mixture, mover.to_state
     at = [*np.flatnonzero(mixture.mixed), len(mixture.start) - 1] if mixture.arrangement == HORSESHOE else slice(None)
 
@@ -212,7 +229,7 @@ OF_GROUPS: dict[str, Ready] = {
     "scales' move": one_move(_SCALES),
     "move that no row sees": one_move(_MEANS),
 }
-OF_MIXTURES: dict[str, Ready] = {"scales in turn": scales_in_turn}
+OF_MIXTURES: dict[str, Ready] = {"scales in turn": scales_in_turn, "scales and coefficients": nested}
 OF_SOURCES: dict[str, Ready] = {"gathered rows": gathered}
 OF_LEVELS: dict[str, Ready] = {"levels as groups": levels_as_groups}
 

@@ -94,6 +94,13 @@ CASES = {
     "beta": Case(tunamh.Beta(), SHARES, {"precision": None}, (4.0,)),
     "categorical": Case(tunamh.Categorical(), CLASSES, theta=("one[1]", "x[1]", "one[2]", "x[2]")),
     "ordinal": Case(tunamh.Ordinal(), CLASSES, {"cutpoint": ["0|1", "1|2"]}, (-0.5, 1.0)),
+    "piecewise exponential": Case(
+        tunamh.PiecewiseExponential((1.0, 2.0)),
+        TIMES,
+        {"log_hazard": ["0 to 1", "1 to 2", "2 on"]},
+        (-0.5, 0.1, 0.4),
+        {"censored": np.maximum(CODES, 0.0)},
+    ),
     "cloglog": Case(tunamh.Cloglog(), LABELS),
     "probit, trials": Case(tunamh.Probit(), np.round(3 * SHARES), more={"trials": np.full(N, 3)}),
     "Tweedie": Case(tunamh.family(tweedie, convex=True), TIMES),

@@ -61,7 +61,7 @@ ABSOLUTE_TOLERANCE = 1e-14  # 45 units in the last place of a model's scales
 
 @helper
 def accepts(rng, log_ratio):
-    """Return True with probability ``min(1, exp(log_ratio))``. ``1 + x <= e^x`` mostly avoids the logarithm."""
+    """Return True with probability ``min(1, exp(log_ratio))``. As ``1 + x <= e^x``, it rarely needs a logarithm."""
     if log_ratio >= 0.0:
         return True
     u = rng.random()

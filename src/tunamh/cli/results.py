@@ -1,4 +1,4 @@
-"""``tunamh summary``, ``tunamh predict`` and ``tunamh report``."""
+"""``tunamh summary``, ``tunamh predict``, ``tunamh effects`` and ``tunamh report``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from ..results.tree import effects_in
 from .app import command
+from .effects import Request
 from .files import open_result, read_table, refuse_existing, write_new
 
 RUN = Annotated[Path, typer.Argument(help="A result file of tunamh sample, or the folder of a stored run.")]
@@ -67,6 +68,56 @@ def predict(
     found = tunamh.predict(open_result(run), read_table(data), kind=kind, draws=draws, new_levels=new_levels, rng=seed)
     write_new(out, lambda file: found.to_dataframe().reset_index().to_csv(file, index=False))
     print(f"wrote {found.sizes['row']:,} rows to {out}")
+
+
+@command
+def effects(
+    run: RUN,
+    data: Annotated[Path | None, typer.Argument(help="A file of rows; averages need one.")] = None,
+    compare: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What changes: carrier, carrier=pairwise, carrier=UA:DL (UA minus DL), distance=100 (a step)."
+        ),
+    ] = None,
+    slope: Annotated[list[str] | None, typer.Option(help="A number of which the slope is wanted.")] = None,
+    at: Annotated[list[str] | None, typer.Option(help="Values of a column: distance=500,1000 or carrier=all.")] = None,
+    average: Annotated[bool, typer.Option("--average", help="Average over all rows of the file.")] = False,
+    by: Annotated[list[str] | None, typer.Option(help="A column: one average for each of its values.")] = None,
+    weights: Annotated[str | None, typer.Option(help="The column of the rows' weights.")] = None,
+    comparison: Annotated[str, typer.Option(help="difference, ratio, 'odds ratio' or lift.")] = "difference",
+    scale: Annotated[str, typer.Option(help="response or link.")] = "response",
+    groups: Annotated[str | None, typer.Option(help="Group effects: known, draw, new or population.")] = None,
+    draws: Annotated[
+        int | None, typer.Option(min=1, help="Number of posterior draws to use; default up to 1000.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed for drawn groups.")] = None,
+    out: Annotated[Path | None, typer.Option(help="New file for the table; its name ends in .csv.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="New file for a picture; its name ends in .png or .svg.")] = None,
+) -> None:
+    """Show effects on the scale of the response: predictions, comparisons (--compare) or slopes (--slope).
+
+    Examples:
+
+        tunamh effects run.nc --at distance=500,1000 --at carrier=all
+
+        tunamh effects run.nc flights.csv --compare carrier --average
+
+        tunamh effects run.nc flights.csv --slope distance --by carrier --out slopes.csv --plot slopes.png
+    """
+    request = Request(compare or [], slope or [], at or [], average, by or [], comparison)
+    for file, endings in ((out, (".csv",)), (plot, (".png", ".svg"))):
+        if file is not None:
+            refuse_existing(file, *endings)
+    settings = {"weights": weights, "scale": scale, "groups": groups, "draws": draws, "rng": seed}
+    table = request.answer(open_result(run), None if data is None else read_table(data), settings)
+    if plot is not None:
+        request.draw(table, plot)
+    if out is not None:
+        write_new(out, lambda file: table.to_csv(file, index=False))
+        print(f"wrote {len(table):,} lines to {out}")
+    else:
+        print("\n".join([table.to_string(max_rows=200, index=False), *table.attrs["notes"]]))
 
 
 @command

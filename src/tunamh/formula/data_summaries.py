@@ -20,6 +20,7 @@ from .errors import FormulaError, listed
 from .evaluation import Values, as_factor, learned_calls, reference_of
 from .likely_factors import refuse_unlikely
 from .right_side import MOST_COLUMNS, RightSide
+from .smooths import Smooth, asked, begun, finished
 from .syntax import Call, Name, label
 from .terms import Terms, term_label
 from .variables import join_levels
@@ -56,6 +57,9 @@ class Moments(NamedTuple):
         return math.sqrt(self.squares / self.n) if self.n else 0.0
 
 
+CURVE = Moments(6.0, 0.0, 6.0, -2.0, 2.0)
+"""Of a column of a curve, which has the mean 0 and about the size 1."""
+
 LEVEL = Moments(2.0, 0.5, 0.5, 0.0, 1.0)
 """Of a column of zeros and ones, whatever their shares."""
 
@@ -70,7 +74,11 @@ class FirstLook(NamedTuple):
 
 def first_look(terms: Terms, values: Values) -> FirstLook:
     levels, in_order, moments = {}, {}, {}
-    for atom in dict.fromkeys(atom for term in terms.fixed for atom in term):
+    curves = [(curve, asked(curve)) for curve in terms.curves]
+    for curve, own in curves:
+        moments[str(curve)] = Moments.of(values.numbers(own.x))
+    by = [own.by for _, own in curves if own.by is not None]
+    for atom in dict.fromkeys([*(atom for term in terms.fixed for atom in term), *by]):
         for call in learned_calls(atom):
             moments[str(call)] = Moments.of(values.numbers(call.arguments[0]))
         is_c = isinstance(atom, Call) and atom.function == "C"
@@ -92,6 +100,8 @@ def learned(terms: Terms, looks: Iterable[FirstLook], n_rows: int, *, hide_inter
         for name, one in look.moments.items():
             moments[name] = moments[name] + one if name in moments else one
     atoms = {label(atom): atom for term in terms.fixed for atom in term}
+    atoms |= {label(by): by for curve in terms.curves if (by := asked(curve).by) is not None}
+    curves = tuple(begun(one, moments[str(one)].low, moments.pop(str(one)).high) for one in terms.curves)
     joined = {name: with_reference(join_levels(found), atoms[name]) for name, found in levels.items()}
     states = {name: {"mean": one.mean, "sd": one.sd} for name, one in moments.items()}
     for name, state in states.items():
@@ -101,7 +111,7 @@ def learned(terms: Terms, looks: Iterable[FirstLook], n_rows: int, *, hide_inter
             )
     _refuse_single(joined)
     refuse_unlikely(joined, atoms, n_rows)
-    side = RightSide(terms, joined, states, hide_intercept=hide_intercept)
+    side = RightSide(terms, joined, states, curves=curves, hide_intercept=hide_intercept)
     _refuse_too_many(side)
     return side
 
@@ -113,7 +123,8 @@ def refuse_second_intercept(side: RightSide) -> None:
     whole = [one for one in side.gathered if not one.numbers and all(factor.full for factor in one.factors)]
     if whole:
         raise FormulaError(
-            "the cutpoints of this family are its intercepts, and 0 + cannot remove them. With 0 + every level of "
+            "this family has intercepts of its own (cutpoints, log hazards), and 0 + cannot remove them. With 0 + "
+            "every level of "
             f"{side.block_name(whole[0])} would have a coefficient, one more than data can tell apart: leave 0 + out."
         )
 
@@ -153,6 +164,8 @@ class SecondLook(NamedTuple):
 
     cells: dict[str, np.ndarray]
     moments: dict[str, Moments]
+    curves: dict[str, tuple[np.ndarray, float]]
+    """Of a curve: sums of products of its functions, and the number of rows."""
 
 
 def second_look(side: RightSide, values: Values) -> SecondLook:
@@ -163,7 +176,11 @@ def second_look(side: RightSide, values: Values) -> SecondLook:
             used = np.unique(side.cell_numbers(block, codes))
             cells[block.key] = used[used >= 0]
     moments = {_numbers_of(block): Moments.of(side.multiplier(block, values)) for block in side.blocks if block.numbers}
-    return SecondLook(cells, moments)
+    curves = {}
+    for curve in side.curves:
+        R = curve.raw(values.numbers(curve.asked.x))
+        curves[curve.name] = R.T @ R, float(len(R))
+    return SecondLook(cells, moments, curves)
 
 
 def _numbers_of(block: Block) -> str:
@@ -187,12 +204,17 @@ class Learned(NamedTuple):
 def completed(side: RightSide, looks: Iterable[SecondLook]) -> Learned:
     cells: dict[str, np.ndarray] = {}
     moments: dict[str, Moments] = {}
+    curves: dict[str, tuple[np.ndarray, float]] = {}
     for look in looks:
+        for name, (gram, n) in look.curves.items():
+            before, seen = curves.get(name, (0.0, 0.0))
+            curves[name] = before + gram, seen + n
         for key, found in look.cells.items():
             cells[key] = np.union1d(cells[key], found) if key in cells else found
         for name, one in look.moments.items():
             moments[name] = moments[name] + one if name in moments else one
     side = replace(side, cells={key: tuple(found.tolist()) for key, found in cells.items()})
+    side = replace(side, curves=tuple(_finished(side, one, *curves[one.name]) for one in side.curves))
     if side.dim > MOST_COLUMNS:
         raise FormulaError(
             f"the formula makes {side.dim:,} coefficients, and more than {MOST_COLUMNS:,} are not offered: take "
@@ -211,5 +233,16 @@ def completed(side: RightSide, looks: Iterable[SecondLook]) -> Learned:
                 f"{term_label(block.numbers)} is {own.low:g} in every row, so that it says nothing beside the "
                 "intercept: leave it out."
             )
-    blocks = [*side.whole, *side.gathered]
-    return Learned(side, [moments[_numbers_of(block)] if block.numbers else None for block in blocks])
+    return Learned(side, [_moments_of(one, moments) for one in side.parts])
+
+
+def _moments_of(part: Block | Smooth, moments: Mapping[str, Moments]) -> Moments | None:
+    if isinstance(part, Smooth):
+        return CURVE
+    return moments[_numbers_of(part)] if part.numbers else None
+
+
+def _finished(side: RightSide, curve: Smooth, gram: np.ndarray, n: float) -> Smooth:
+    by = curve.asked.by
+    levels = 0 if by is None else len(side.levels.get(label(by), ()))
+    return finished(curve, gram, n, levels, by is not None and not levels)

@@ -26,13 +26,22 @@ ELEMENTWISE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 LEARNED = ("center", "scale", "standardize")
 """``x - mean``; ``scale`` and ``standardize`` both ``(x - mean) / standard deviation``."""
 
-SPECIAL = ("C", "I", "offset")
+SPECIAL = ("C", "I", "offset", "strata")
+CURVES = ("s", "bs", "ns", "poly")
+"""Terms of several columns (`tunamh.formula.smooths`)."""
+
 BESIDE = ("trials", "weights", "cens", "event")
 """On the left side, behind a bar: ``y | trials(n)``."""
 
-KNOWN = (*SPECIAL, *ELEMENTWISE, *LEARNED, *BESIDE)
+TIME_TO_EVENT = "Surv"
+"""The whole left side, ``Surv(time, event)`` or ``Surv(start, stop, event)``."""
+
+KNOWN = (*SPECIAL, *CURVES, *ELEMENTWISE, *LEARNED, *BESIDE, TIME_TO_EVENT)
 
 SPELLED_HERE = {
+    "strat": "strata are written strata(x)",
+    "frailty": "group effects on the log hazard (frailties) are written (1 | group)",
+    "cluster": "group effects on the log hazard (frailties) are written (1 | group)",
     "cbind": "counts of successes are written 'k | trials(n) ~ ...', n being successes and failures together",
     "factor": "levels are written C(x)",
     "as.factor": "levels are written C(x)",
@@ -40,10 +49,12 @@ SPELLED_HERE = {
     "relevel": 'the reference level is chosen by C(x, ref="...")',
     "Treatment": 'the reference level is chosen by C(x, ref="...")',
     "Q": "a column with an odd name is written in backticks, `odd name`",
-    "poly": "powers are written I(x**2)",
-    "s": "smooth terms are not offered yet; powers are written I(x**2)",
-    "bs": "splines are not offered yet; powers are written I(x**2)",
-    "ns": "splines are not offered yet; powers are written I(x**2)",
+    "te": "surfaces are not offered yet: say s(x) + s(z), or s(x, by=z)",
+    "ti": "surfaces are not offered yet: say s(x) + s(z), or s(x, by=z)",
+    "t2": "surfaces are not offered yet: say s(x) + s(z), or s(x, by=z)",
+    "mo": "monotonic effects are not offered: C(x) has a coefficient for each level, s(x) a smooth curve",
+    "cc": "a cyclic curve is written s(x, cyclic=True, period=24)",
+    "cr": "a smooth curve is written s(x)",
 }
 """What other formula languages call it, and how it is written here."""
 

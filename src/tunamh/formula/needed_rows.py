@@ -67,9 +67,13 @@ def _others(predictors: Any) -> dict[str, Terms]:
     for name, text in predictors.items():
         parsed = parse(text if "~" in text else f"~ {text}")
         terms = terms_of(parsed.right)
-        if parsed.left is not None or terms.offsets:
+        if parsed.left is not None or terms.offsets or terms.strata:
             raise FormulaError(
                 f"predictors[{name!r}] = {text!r}: it has columns and group effects only, as in '~ x + (1 | g)'."
+            )
+        if terms.curves:
+            raise FormulaError(
+                f"predictors[{name!r}] = {text!r}: curves in predictors= are not offered: use powers, such as I(x**2)."
             )
         found[str(name)] = terms
     return found

@@ -9,6 +9,7 @@ import numpy as np
 from ..results.layout import ROLE
 from .coding import Block
 from .right_side import RightSide
+from .smooths import Smooth
 from .syntax import label
 
 FAMILY_NAMES = {
@@ -37,6 +38,8 @@ class Piece(NamedTuple):
     name: str
     labels: tuple[str, ...] | None
     reference: str | None
+    curve: str | None = None
+    """Of a curve, the column that it is over."""
 
     @property
     def size(self) -> int:
@@ -45,18 +48,20 @@ class Piece(NamedTuple):
 
 def pieces_of(side: RightSide) -> list[Piece]:
     """The blocks of a right side, in the order of its columns."""
-    return [_piece(side, block) for block in (*side.whole, *side.gathered)]
+    return [_piece(side, part) for part in side.parts]
 
 
 def as_written(side: RightSide) -> list[tuple[Piece, int]]:
     """The blocks in the order of the formula, with the places of their first columns."""
     found, at = {}, 0
-    for block, piece in zip((*side.whole, *side.gathered), pieces_of(side), strict=True):
-        found[block], at = (piece, at), at + piece.size
-    return [found[block] for block in side.blocks if block in found]
+    for part, piece in zip(side.parts, pieces_of(side), strict=True):
+        found[part], at = (piece, at), at + piece.size
+    return [found[part] for part in (*side.blocks, *side.curves) if part in found]
 
 
-def _piece(side: RightSide, block: Block) -> Piece:
+def _piece(side: RightSide, block: Block | Smooth) -> Piece:
+    if isinstance(block, Smooth):
+        return Piece(block.name, side.curve_labels(block), None, label(block.asked.x))
     name = side.block_name(block)
     if not block.factors:
         return Piece(name, None, None)

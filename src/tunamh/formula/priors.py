@@ -14,6 +14,7 @@ from .data_summaries import Learned
 from .errors import FormulaError, listed
 from .parser import parse
 from .right_side import RightSide
+from .smooth_priors import scales_of_smooths, with_smooths
 from .syntax import label
 from .terms import terms_of
 
@@ -38,6 +39,21 @@ def prior_of(
     ``location`` are centre and unit of the linear predictor. ``classes`` are the levels of the response, of which
     `Categorical` has an intercept for each but the first. ``intercept`` takes the place of its default prior.
     """
+    side, unit = learned.side, location[1]
+    if not side.smooths:
+        return _of_columns(given, learned, location, classes, intercept)
+    scales, others = scales_of_smooths(given, side, unit)
+    return with_smooths(_of_columns(others, learned, location, classes, intercept), side, scales)
+
+
+def _of_columns(
+    given: Any,
+    learned: Learned,
+    location: tuple[float | None, float],
+    classes: Sequence[str] | None,
+    intercept: IndependentPrior | None,
+) -> Any:
+    """The same without the scales of curves."""
     side, columns, (centre, unit) = learned.side, learned.columns, location
     own = intercept_prior(columns, centre, unit) if intercept is None else intercept
     default: dict[str, IndependentPrior] = {}  # the first span of a term that has several is for all of them

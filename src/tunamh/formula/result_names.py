@@ -10,6 +10,7 @@
 | ``(carrier \\| airport)`` | ``carrier\\|airport`` | ``carrier__expr_dim``, ``airport__factor_dim`` |
 | ``predictors={"inflation": "~ year"}`` | ``inflation_Intercept``, ``inflation_year`` | |
 | ... ``{"scale": "~ (1 \\| g)"}`` | ``sigma_1\\|g``, ``sigma_1\\|g_sigma`` | ``g__factor_dim`` |
+| ``s(x)`` | ``s(x)``, and its scale ``s(x)_sigma`` | ``s(x)_dim`` |
 | the family's parameters | ``sigma``, ``nu``, ``alpha``, ``kappa``, ``psi``, ``threshold`` | |
 | classes of `Categorical` | every coefficient, effect, scale and correlation once for each class | ``species_dim`` |
 
@@ -24,7 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..results.layout import CLASSES, COEFFICIENT, PARAMETER, ROLE, Layout, Variable, Variables
+from ..priors.smooths import SCALES_OF_SMOOTHS
+from ..results.layout import CLASSES, COEFFICIENT, PARAMETER, ROLE, SMOOTH_SCALE, Layout, Variable, Variables
 from . import group_names
 from .pieces import FAMILY_NAMES, Dimensions, Found, about, as_written, prefix
 from .right_side import RightSide
@@ -64,6 +66,8 @@ def layout(model: FormulaModel, variables: Variables, groupings: Sequence[Any]) 
             found += group_names.correlations(_factors(model, groupings), columns)
         elif name == "group_effect":
             found += group_names.effects(_factors(model, groupings), columns)
+        elif name == SCALES_OF_SMOOTHS:
+            found += _scales_of_smooths(model.side, columns)
         else:
             found.append(_parameter(name, labels, columns))
         at += size
@@ -115,6 +119,18 @@ def _parameter(name: str, labels: Sequence[str] | None, columns: np.ndarray) -> 
     return Found(called, columns, {f"{called}_dim": tuple(labels)}, about(PARAMETER, term=name))
 
 
+def _scales_of_smooths(side: RightSide, columns: np.ndarray) -> Iterator[Found]:
+    """``s(x)_sigma``, of a curve for each level with a dimension."""
+    at = 0
+    for curve in side.smooths:
+        name, count = f"{curve.name}_sigma", max(curve.levels, 1)
+        own, at = columns[at : at + count], at + count
+        by = curve.asked.by
+        levels = () if by is None else side.levels.get(label(by), ())
+        dims: Dimensions = {f"{name}_dim": tuple(levels)} if curve.levels else {}
+        yield Found(name, own if curve.levels else own[0], dims, about(SMOOTH_SCALE, term=curve.name))
+
+
 def _classes(model: FormulaModel, coefficients: int) -> Dimensions:
     """The classes that have coefficients of their own, by the response's dimension; none but of `Categorical`."""
     response, count = model.response, coefficients // model.side.dim
@@ -136,5 +152,5 @@ def _coefficients(side: RightSide, columns: np.ndarray, classes: Dimensions, of:
             name,
             own,
             {**dims, **classes},
-            about(COEFFICIENT, term=piece.name, predictor=of, reference=piece.reference),
+            about(COEFFICIENT, term=piece.name, predictor=of, reference=piece.reference, curve=piece.curve),
         )

@@ -18,6 +18,7 @@ from .coding import Block, blocks_of
 from .errors import FormulaError, listed
 from .evaluation import Values, as_factor
 from .parser import parse_expression
+from .smooths import Smooth
 from .syntax import Operation, label
 from .terms import Terms, term_label, terms_of
 
@@ -62,6 +63,8 @@ class RightSide:
     levels: Mapping[str, tuple[str, ...]]
     states: Mapping[str, Mapping[str, float]]
     cells: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    curves: tuple[Smooth, ...] = ()
+    """In the order of the terms."""
     hide_intercept: bool = False
     """Whether the intercept, by which factors are coded, is the family's own (`Ordinal`)."""
 
@@ -89,10 +92,25 @@ class RightSide:
         return int(np.prod(self.sizes(block)))
 
     @cached_property
+    def parts(self) -> list[Block | Smooth]:
+        """What makes columns, in their order: those kept whole, then those of levels."""
+        whole = [one for one in self.curves if not one.levels]
+        return [*self.whole, *whole, *self.gathered, *(one for one in self.curves if one.levels)]
+
+    @property
+    def smooths(self) -> list[Smooth]:
+        """The curves whose wiggles have an unknown scale."""
+        return [one for one in self.curves if one.asked.penalised]
+
+    @cached_property
     def spans(self) -> list[tuple[str, int]]:
         """The terms in the order of the columns, and how many each has."""
-        whole = [(term_label(one.term), 1) for one in self.whole]
-        return whole + [(term_label(one.term), self.count(one)) for one in self.gathered]
+        return [
+            (one.name, one.size)
+            if isinstance(one, Smooth)
+            else (term_label(one.term), self.count(one) if one.factors else 1)
+            for one in self.parts
+        ]
 
     @cached_property
     def dim(self) -> int:
@@ -101,11 +119,20 @@ class RightSide:
     @cached_property
     def names(self) -> list[str]:
         """As a person wrote the terms, with levels in brackets."""
-        return [term_label(one.term) for one in self.whole] + [
-            name for one in self.gathered for name in self._names(one)
-        ]
+        return [name for one in self.parts for name in self._names(one)]
 
-    def _names(self, block: Block) -> list[str]:
+    def curve_labels(self, curve: Smooth) -> tuple[str, ...]:
+        """Of all columns of a curve, with the level first where each level has one."""
+        if not curve.levels:
+            return curve.labels
+        levels = self.levels[label(curve.asked.by)]  # type: ignore[arg-type]
+        return tuple(f"{level}, {one}" for level in levels for one in curve.labels)
+
+    def _names(self, block: Block | Smooth) -> list[str]:
+        if isinstance(block, Smooth):
+            return [f"{block.name}[{one}]" for one in self.curve_labels(block)]
+        if not block.factors:
+            return [term_label(block.term)]
         order, factors = self._order(block), {label(one.atom) for one in block.factors}
         found = []
         for levels in self.cell_levels(block):
@@ -142,6 +169,10 @@ class RightSide:
                 name = label(atom)
                 if name in self.levels and name not in found:
                     found[name] = known_codes(values, atom, self.levels[name])
+        for curve in self.curves:
+            by = curve.asked.by
+            if by is not None and curve.levels and label(by) not in found:
+                found[label(by)] = known_codes(values, by, self.levels[label(by)])
         return found
 
     def cell_numbers(self, block: Block, codes: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -162,22 +193,36 @@ class RightSide:
     def columns(self, values: Values) -> Columns:
         """Of some rows."""
         codes = self.codes(values)
-        whole = np.empty((values.n_rows, len(self.whole)))
-        for j, block in enumerate(self.whole):
-            whole[:, j] = self.multiplier(block, values)
-        positions = np.empty((values.n_rows, len(self.gathered)), dtype=np.int32)
-        valued = any(block.numbers for block in self.gathered)
-        scales = np.ones(positions.shape) if valued else None
-        begin = len(self.whole)
-        for k, block in enumerate(self.gathered):
+        curves = {one.name: self._of_curve(one, values) for one in self.curves}
+        parts = [self.multiplier(block, values)[:, None] for block in self.whole]
+        parts += [curves[one.name] for one in self.curves if not one.levels]
+        whole = np.hstack([np.empty((values.n_rows, 0)), *parts])
+        begin, positions, scales = whole.shape[1], [], []
+        for block in self.gathered:
             cell = self.cell_numbers(block, codes)
             if len(block.factors) > 1:
                 cell = self._known_cells(block, cell, codes, values)
-            positions[:, k] = np.where(cell == NOWHERE, NOWHERE, begin + cell)
-            if scales is not None and block.numbers:
-                scales[:, k] = self.multiplier(block, values)
+            positions.append(np.where(cell == NOWHERE, NOWHERE, begin + cell)[:, None])
+            scales.append(self.multiplier(block, values)[:, None])
             begin += self.count(block)
-        return Columns(whole, positions, scales, self.dim)
+        for one in self.curves:
+            if one.levels:
+                level = codes[label(one.asked.by)]  # type: ignore[arg-type]
+                positions.append(begin + level[:, None] * one.each + np.arange(one.each))
+                scales.append(curves[one.name])
+                begin += one.size
+        valued = any(block.numbers for block in self.gathered) or any(one.levels for one in self.curves)
+        none = np.empty((values.n_rows, 0))
+        at = np.hstack([none, *positions]).astype(np.int32)
+        return Columns(whole, at, np.hstack([none, *scales]) if valued else None, self.dim)
+
+    def _of_curve(self, curve: Smooth, values: Values) -> np.ndarray:
+        """Columns of a curve, or of that of the row's level."""
+        own = curve.asked
+        x = values.numbers(own.x)
+        curve.warn_beyond(x)
+        found = curve.columns(x)
+        return found * values.numbers(own.by)[:, None] if own.by is not None and curve.multiplied else found
 
     def _known_cells(self, block: Block, cell: np.ndarray, codes: Mapping[str, np.ndarray], values: Values) -> Any:
         cells = np.asarray(self.cells[block.key], dtype=np.int64)
@@ -204,18 +249,21 @@ class RightSide:
             "states": {name: dict(state) for name, state in self.states.items()},
             "cells": {key: list(cells) for key, cells in self.cells.items()},
             "hide_intercept": self.hide_intercept,
+            **({"curves": [one.to_json() for one in self.curves]} if self.curves else {}),
         }
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> RightSide:
+        terms = terms_of(parse_expression(str(found["terms"])))
         return cls(
-            terms_of(parse_expression(str(found["terms"]))),
+            terms,
             {str(name): tuple(map(str, levels)) for name, levels in found["levels"].items()},
             {
                 str(name): {str(key): float(value) for key, value in state.items()}
                 for name, state in found["states"].items()
             },
             {str(key): tuple(map(int, cells)) for key, cells in found["cells"].items()},
+            tuple(Smooth.from_json(*pair) for pair in zip(found.get("curves", ()), terms.curves, strict=True)),
             bool(found["hide_intercept"]),
         )
 
@@ -224,7 +272,7 @@ def written(terms: Terms) -> str:
     """Common terms as a formula's right side."""
     parts = ["1" if terms.has_intercept else "0"]
     parts += [":".join(f"({atom})" if _loose(atom) else str(atom) for atom in term) for term in terms.fixed]
-    return " + ".join(parts)
+    return " + ".join([*parts, *map(str, terms.curves)])
 
 
 def _loose(atom: Any) -> bool:

@@ -28,9 +28,11 @@ from .left_side import learned_response
 from .model import FormulaModel, GroupSide, group_name
 from .needed_rows import Read, RowsOf
 from .priors import prior_of
+from .strata import Strata
 from .syntax import label
 from .tables import target_of_tables
 from .terms import GroupTerm, Terms, term_label
+from .typical import columns_look, typical_columns
 
 
 def learn_side(terms: Terms, rows: RowsOf, hide_intercept: bool = False) -> Learned:
@@ -44,7 +46,7 @@ def learn_side(terms: Terms, rows: RowsOf, hide_intercept: bool = False) -> Lear
 def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel, Learned, dict[str, Learned]]:
     """What is learned from rows in memory, of the columns, and of further predictors."""
     response, _ = learned_response(asked.response, rows.values({}), family)
-    common = learn_side(asked.right, rows, hide_intercept=family.cutpoints_are_intercepts)
+    common = learn_side(asked.right, rows, hide_intercept=family.own_intercepts)
     refuse_second_intercept(common.side)
     further = {name: learn_side(terms, rows) for name, terms in asked.others.items()}
     model = FormulaModel(
@@ -61,6 +63,10 @@ def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel,
         asked.beside,
         rows.dropped,
         tuple(rows.arrays),
+        typical_columns(
+            [columns_look(asked.right, asked.others.values(), rows.values({}))], common.side, common.moments
+        ),
+        Strata.learned(asked.right.strata, rows.values({})),
     )
     return model, common, further
 
@@ -108,6 +114,11 @@ def default_family(asked: Read, rows: RowsOf) -> BaseFamily:
     name = label(asked.response)
     if "trials" in asked.beside or "trials" in rows.arrays:
         raise FormulaError('trials count labels, and there is no family: say family="logistic".')
+    if "event" in asked.beside or "event" in rows.arrays:
+        raise FormulaError(
+            "times to event need a family: say family=tunamh.PiecewiseExponential() (proportional hazards, as Cox has "
+            "them), or one whose hazard has a given form, such as tunamh.Weibull()."
+        )
     found = rows.values({}).value(asked.response)
     if isinstance(found, Factor):
         kinds = 'family="logistic" for two classes, "categorical" for more, "ordinal" for ordered ones'
@@ -152,7 +163,8 @@ def target_of(
     common = {
         "prior": prior_of(priors, learned, location, model.response.levels),
         "offset": model.offset(values),
-        **{name: beside.get(name) for name in ("weights", "trials", "censored")},
+        **{name: beside.get(name) for name in ("weights", "trials", "censored", "entry")},
+        "strata": None if model.strata is None else model.strata.factor(values),
     }
     common["predictors"] = {
         name: described_by(name, of, values, of_further[name], family, location.unit) for name, of in further.items()
@@ -170,7 +182,7 @@ def target_of(
 
 def regression_of_tables(asked: Read, tables: Any, family: Any, prior: Any, missing: str, redundant: str) -> GLM:
     """Of tables that come in blocks."""
-    found, model = target_of_tables(asked, tables, family, prior, missing, family.cutpoints_are_intercepts)
+    found, model = target_of_tables(asked, tables, family, prior, missing, family.own_intercepts)
     if redundant == "error":
         found = _without_redundant(found, model)
     return found.from_formula(model)

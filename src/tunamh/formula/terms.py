@@ -9,7 +9,8 @@ from collections.abc import Sequence, Sized
 from typing import NamedTuple
 
 from .errors import FormulaError
-from .functions import BESIDE
+from .functions import BESIDE, CURVES, TIME_TO_EVENT
+from .smooths import asked, columns_of_smooth
 from .syntax import COMPARISONS, Call, Name, Node, Number, Operation, Text, columns_in, label, spine
 
 Term = tuple[Node, ...]
@@ -33,6 +34,8 @@ class Terms(NamedTuple):
     intercept: bool | None = None
     offsets: tuple[Node, ...] = ()
     groups: tuple[GroupTerm, ...] = ()
+    strata: tuple[Node, ...] = ()
+    curves: tuple[Call, ...] = ()
 
     @property
     def has_intercept(self) -> bool:
@@ -67,6 +70,13 @@ def _sum(node: Node, others: Sequence[str]) -> Terms:
         if len(node.arguments) != 1 or node.named:
             raise FormulaError(f"{node}: offset takes one expression, such as offset(log(exposure)).")
         return Terms(offsets=(node.arguments[0],))
+    if isinstance(node, Call) and node.function == "strata":
+        if not node.arguments or node.named:
+            raise FormulaError(f"{node}: strata takes columns, as in strata(hospital) or strata(hospital, sex).")
+        return Terms(strata=node.arguments)
+    if isinstance(node, Call) and node.function in CURVES:
+        asked(node)  # which refuses arguments that it does not know
+        return Terms(curves=(node,))
     return Terms(fixed=_distinct(_product(node, others)))
 
 
@@ -77,12 +87,15 @@ def _added_up(node: Operation, others: Sequence[str]) -> Terms:
     if not operations:
         signed = [("-", node.right)]
     fixed, intercept = dict[frozenset[str], Term](), None
-    offsets, groups = list[Node](), list[GroupTerm]()
+    offsets, groups, strata = list[Node](), list[GroupTerm](), list[Node]()
+    curves = dict[str, Call]()
     for sign, part in signed:
         one = _sum(part, others)
         if sign == "-":
-            if one.offsets or one.groups:
-                raise FormulaError("offsets and group effects cannot be taken away with a minus: leave them out.")
+            if one.offsets or one.groups or one.strata or one.curves:
+                raise FormulaError(
+                    "offsets, strata, curves and group effects cannot be taken away with a minus: leave them out."
+                )
             for term in one.fixed:
                 fixed.pop(_key(term), None)
             intercept = intercept if one.intercept is None else not one.intercept
@@ -92,8 +105,20 @@ def _added_up(node: Operation, others: Sequence[str]) -> Terms:
         intercept = intercept if one.intercept is None else one.intercept
         offsets += one.offsets
         groups += one.groups
+        strata += one.strata
+        for curve in one.curves:
+            name = asked(curve).name
+            if curves.setdefault(name, curve) != curve:
+                raise FormulaError(f"{name} is in the formula twice, as {curves[name]} and as {curve}: leave one out.")
     _refuse_too_many(fixed)
-    return Terms(tuple(fixed.values()), intercept, tuple(offsets), tuple(groups))
+    return Terms(
+        fixed=tuple(fixed.values()),
+        intercept=intercept,
+        offsets=tuple(offsets),
+        groups=tuple(groups),
+        strata=tuple(dict.fromkeys(strata)),
+        curves=tuple(curves.values()),
+    )
 
 
 def _key(term: Term) -> frozenset[str]:
@@ -126,9 +151,11 @@ def _product(node: Node, others: Sequence[str]) -> list[Term]:
     if isinstance(node, Operation) and node.left is not None:
         if node.operator in ("+", "-"):
             inside = _sum(node, others)
-            if inside.offsets or inside.groups or inside.intercept is not None:
+            if inside.curves:
+                raise FormulaError(_IN_A_PRODUCT.format(inside.curves[0]))
+            if inside.offsets or inside.groups or inside.strata or inside.intercept is not None:
                 raise FormulaError(
-                    f"({node}): 0, 1, offsets and group effects stand beside other terms, not in products."
+                    f"({node}): 0, 1, offsets, strata and group effects stand beside other terms, not in products."
                 )
             return list(inside.fixed)
         if node.operator in ("|", "||"):
@@ -138,6 +165,9 @@ def _product(node: Node, others: Sequence[str]) -> list[Term]:
     return [(_atom(node),)]
 
 
+_IN_A_PRODUCT = (
+    "{0} stands in a product: a curve that differs between levels, or is multiplied by a column, is s(x, by=z)."
+)
 _PRODUCTS = (":", "*", "/", "**")
 
 
@@ -187,7 +217,11 @@ def _atom(node: Node) -> Node:
         raise FormulaError(f"{node} stands where a column should be: arithmetic goes into I(...).")
     if isinstance(node, Operation) and node.operator not in COMPARISONS:
         raise FormulaError(f"{node}: arithmetic goes into I(...), as in I({node}).")
-    if isinstance(node, Call) and node.function in (*BESIDE, "offset"):
+    if isinstance(node, Call) and node.function == TIME_TO_EVENT:
+        raise FormulaError(f"{node}: {TIME_TO_EVENT}(...) is the whole left side, as in Surv(time, event) ~ x.")
+    if isinstance(node, Call) and node.function in CURVES:
+        raise FormulaError(_IN_A_PRODUCT.format(node))
+    if isinstance(node, Call) and node.function in (*BESIDE, "offset", "strata"):
         where = "on the left side, as in y | trials(n)" if node.function in BESIDE else "beside other terms"
         raise FormulaError(f"{node}: {node.function}(...) stands {where}.")
     return node
@@ -200,8 +234,13 @@ def _groups(node: Operation, others: Sequence[str]) -> list[GroupTerm]:
     if inner:
         raise FormulaError(f"({node}): one bar makes group effects, as in (1 + x | group).")
     columns = terms_of(node.left, others)
-    if columns.groups or columns.offsets:
+    if columns.groups or columns.offsets or columns.strata:
         raise FormulaError(f"({node}): left of the bar stand columns.")
+    if columns.curves:
+        raise FormulaError(
+            f"({node}): curves for every group are not offered: say s(x) + (1 + x | group), or s(x, by=group) for a "
+            "few levels."
+        )
     by = _product(node.right, others)
     for term in by:
         wrong = [
@@ -216,7 +255,8 @@ def _groups(node: Operation, others: Sequence[str]) -> list[GroupTerm]:
 
 def columns_of(terms: Terms) -> list[str]:
     """All columns that a right side needs."""
-    nodes = [atom for term in terms.fixed for atom in term] + list(terms.offsets)
+    nodes = [atom for term in terms.fixed for atom in term] + [*terms.offsets, *terms.strata]
+    nodes += [one for curve in terms.curves for one in columns_of_smooth(curve)]
     for group in terms.groups:
         nodes += [atom for term in group.columns.fixed for atom in term] + list(group.by)
     return list(dict.fromkeys(name for node in nodes for name in columns_in(node)))

@@ -32,6 +32,7 @@ COMMON = Layout(
     most_effects=WHOLE,  # that a group of any factor has
     tau_at=WHOLE,  # where one over the residuals' scale is walked, -1 where it is known
     shared_at=WHOLE,  # common parameters from here on are numbers that all rows share: a log dispersion, a logit
+    share_at=WHOLE,  # which of these is the logit of a share of all rows, -1 where none is
     factor_start=("factors",),  # where the factors' records begin, behind this one's first number
     centre=("p",),
     gradient=("p",),

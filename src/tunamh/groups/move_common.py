@@ -18,6 +18,7 @@ from .layout import scale_table_at
 from .one_effect import sum_over_groups
 from .roles import PROPOSE_COMMON, MoveRows, ProposeCommon, propose_at, turn_at
 from .scale_table import WIDE, propose_by_table
+from .share import into_share, out_of_share, share_about
 from .shift import fill_learned_shift, fill_shift
 
 _MOST_BETA, _HALF_WAY = 2.0, 10.0  # of (A), whose decision would else be noisy, and rows at which it is half there
@@ -27,6 +28,7 @@ _BY_TABLE = 0.5  # share of draws from the table of a scale's law, where there i
 _GIVEN_SCALES = 0.3  # share of common parameters given scales that are known badly, where there is no table
 _SCALES_OF_FEW, _NEARBY_OF_FEW = 0.25, 0.25  # the shares there
 _SHARED_ALONE = 0.3  # share of walks of one number that all rows share, where there is one that is known badly
+_IN_SHARES = 0.7  # share of proposals in the coordinate of a share, where its logit is known badly
 _TIMES = 4  # moves of (A) in a sweep there
 _NARROWEST, _WIDEST = -1.5, 2.5  # logarithms of their lengths, in standard deviations of the Gaussian law
 
@@ -212,10 +214,9 @@ def _is_finite(factor, state):
     return total == 0.0
 
 
-@part(ProposeCommon)
-def propose_common(rng, address, eps, Q):
+@helper
+def _propose(rng, turn, eps, Q):
     """By one of five laws; returns the log ratio of proposing back and forth, and whether it was the Laplace law."""
-    turn = turn_at(address)
     factor, common = turn.factor, turn.common
     n = factor.p + factor.n_scales
     if common.shared_at < common.p and rng.random() < _SHARED_ALONE:
@@ -233,6 +234,29 @@ def propose_common(rng, address, eps, Q):
     if tabled and rng.random() < _BY_TABLE:
         return propose_by_table(rng, turn, gradient), False
     return _propose_common(rng, turn, shift)
+
+
+@part(ProposeCommon)
+def propose_common(rng, address, eps, Q):
+    """By `_propose`, in the coordinate of a share or in that of its logit: a choice that knows nothing of the state."""
+    turn = turn_at(address)
+    factor, common, state, there = turn.factor, turn.common, turn.state, turn.there
+    at = common.share_at
+    width = _width(factor, at) if at >= 0 else 0.0
+    if not (width > WIDE and rng.random() < _IN_SHARES):
+        return _propose(rng, turn, eps, Q)
+    own, logit = share_about(at, common.centre[at], width * width), state[at]
+    here_slope = into_share(own, state)
+    if math.isnan(here_slope):
+        return _propose(rng, turn, eps, Q)
+    there[at] = state[at]
+    log_q, laplace = _propose(rng, turn, eps, Q)
+    state[at] = logit
+    there_slope = out_of_share(own, there)
+    if math.isnan(there_slope):
+        there[at] = np.nan  # a rejection
+        return 0.0, laplace
+    return log_q + here_slope - there_slope, laplace
 
 
 @part(MoveRows)

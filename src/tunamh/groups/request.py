@@ -28,7 +28,8 @@ def refuse(base: GLM, form: Any) -> None:
         )
     if base._prior.mixture is not None:
         raise NotApplicable(
-            "priors.Horseshoe and priors.Grouped have scales of their own, which are not sampled beside group effects. "
+            "priors.Horseshoe, Grouped and Ridge, and curves s(x) of formulas, have scales of their own, which are not "
+            "sampled beside group effects: say bs(x, df) for a curve without one. "
             "Give the coefficients priors.Normal, priors.StudentT or priors.Laplace; or use tunamh.GLM without groups=."
         )
 
@@ -65,7 +66,7 @@ def _groups_with_rows(base: GLM, one: Grouping) -> int:
         counts = (base.weight(rows) > 0) & (one.Z[which, 0] != 0)
         return np.unique(one.codes[which][counts])
 
-    return len(np.unique(np.concatenate(list(base.user_rows.map(seen)))))
+    return len(np.unique(np.concatenate(list(base.observations.map(seen)))))
 
 
 def groupings_of(base: GLM, given: list[GroupEffects], unit: float) -> list[Grouping]:
@@ -74,7 +75,7 @@ def groupings_of(base: GLM, given: list[GroupEffects], unit: float) -> list[Grou
     Of classes without an order, every class but the reference has effects and scales of its own. Where some factor adds
     to a predictor that describes a further parameter, every factor adds to one predictor.
     """
-    index, n_given = base.user_rows.origin or (slice(None), base.n_rows)
+    index, n_given = base.observations.origin or base.user_rows.origin or (slice(None), base.n_rows)
     divided = base.row_layout.unit  # as the columns of the coefficients are
     read = [replace(one, codes=one.codes[index], Z=one.Z[index] / divided) for one in read_groups(given, n_given, unit)]
     if any(one.parameter is not None for one in read):

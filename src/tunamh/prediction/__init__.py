@@ -4,5 +4,6 @@ from .predictions import predict
 from .prior_draws import prior_predictive
 from .prior_summary import prior_summary
 from .replication import LooEstimate, loo, replicate
+from .survival_plot import plot_survival
 
-__all__ = ["LooEstimate", "loo", "predict", "prior_predictive", "prior_summary", "replicate"]
+__all__ = ["LooEstimate", "loo", "plot_survival", "predict", "prior_predictive", "prior_summary", "replicate"]

@@ -21,6 +21,7 @@ from ..tables.frames import Frame, complete_rows
 from .fitted import Fitted
 from .new_rows import NewRowExtras, NewRows
 from .predictions import Predictor
+from .times import Seen
 
 
 @explained
@@ -174,13 +175,18 @@ def replicated(
     formula = fitted.formula
     if formula is None:
         raise NotApplicable("replicas need a target that was made from a formula, by tunamh.regression.")
-    if fitted.about.get("censored"):
-        raise NotApplicable("replicas of censored responses are not offered.")
-    _refuse_lost_array(fitted, "trials")
+    if fitted.about.get("censored") and RESPONSES in wanted:
+        raise NotApplicable(
+            "replicas of censored responses are not offered, since nobody knows when rows without an event would have "
+            "been censored: compare tunamh.predict(kind='survival') or tunamh.plot_survival with the data."
+        )
+    for name in ("trials", "event", "censored"):
+        _refuse_lost_array(fitted, name)
     generator = np.random.default_rng(rng)
     some, picked, n_rows = _subsample(formula, data, rows, generator)
     new = NewRows(fitted, some, NewRowExtras(), with_response=True)
     predictor = Predictor(fitted, "error", generator)
+    beside = Seen.of(formula, some)
     parts: dict[str, list[np.ndarray]] = {"y": [], RESPONSES: [], DENSITIES: []}
     for chunk in new.chunks(predictor.rows_at_once):
         eta, p = predictor.linear(chunk), predictor.parameters(chunk)
@@ -190,7 +196,9 @@ def replicated(
             parts[RESPONSES].append(fitted.responses.draw(generator, eta, p))
         if DENSITIES in wanted:
             shape = len(fitted.picked), chunk.n_rows
-            parts[DENSITIES].append(np.broadcast_to(fitted.responses.log_density(chunk.y, eta, p), shape))
+            its = beside.part(slice(chunk.first, chunk.first + chunk.n_rows))
+            density = its.log_density(fitted.responses, chunk.y, eta, p)
+            parts[DENSITIES].append(np.broadcast_to(density, shape))
     name, weighted = free_name(str(formula.response.node)), formula.beside.get("weights")
     weights = None if weighted is None else formula.values(some, list(columns_in(weighted))).numbers(weighted)
     kept = fitted.picked_posterior()

@@ -2,6 +2,7 @@
 
     Flat()   Normal(mean=, scale=)   Normal(mean=, covariance=)   StudentT(df=, mean=, scale=)   Cauchy(mean=, scale=)
     Laplace(mean=, scale=)   Logistic(mean=, scale=)   Horseshoe(scale)   Grouped(groups, scale)
+    Ridge(scale)   RandomWalk(scale, start), of log hazards
     ByName({"age": Flat()}, others=Normal(scale=2.5))   UserPrior(log_prior, gradient, hessian)
 
 A new prior is one file, and one line here; `tunamh.priors.potential` has its base class. `tunamh.priors.default` has
@@ -24,6 +25,7 @@ from .log_normal import LogNormal as LogNormal
 from .logistic import Logistic as Logistic
 from .mixtures import Grouped as Grouped
 from .mixtures import Horseshoe as Horseshoe
+from .mixtures import Ridge as Ridge
 from .normal import Normal as Normal
 from .positive import PositivePrior as PositivePrior
 from .potential import Prior as Prior
@@ -31,6 +33,7 @@ from .potential import PriorExpansion as PriorExpansion
 from .potential import ReadyPrior as ReadyPrior
 from .powers import OnPrecision as OnPrecision
 from .powers import OnVariance as OnVariance
+from .random_walk import RandomWalk as RandomWalk
 from .registry import register as _register
 from .student_t import StudentT as StudentT
 from .uniform import Uniform as Uniform

@@ -31,7 +31,7 @@ _COEFFICIENTS: dict[str, Any] = {"mixed": ("d",), "fixed_variance": ("d",), "mea
 
 _HORSESHOE = Layout("Horseshoe", d=WHOLE, **_COEFFICIENTS, width=NUMBER)
 _EACH = Layout("Each", d=WHOLE, **_COEFFICIENTS, kind=("d",), scale=("d",), df=("d",))
-_GROUPED = Layout("Grouped", d=WHOLE, groups=WHOLE, df=NUMBER, width=NUMBER, **_COEFFICIENTS, group=("d",))
+_GROUPED = Layout("Grouped", d=WHOLE, groups=WHOLE, df=("groups",), width=("groups",), **_COEFFICIENTS, group=("d",))
 """``hyper`` of the three kinds. A state is the coefficients, then what the kind keeps of the scales."""
 
 _horseshoe_at, _each_at, _grouped_at = _HORSESHOE.reader(), _EACH.reader(), _GROUPED.reader()
@@ -129,8 +129,8 @@ def draw_by_group(rng, here, hyper):
             if mixed[j] > 0.0 and int(group[j]) == g:
                 total += 0.5 * _away_squared(here, own, j)
                 count += 1
-        wide = _inverse_gamma(rng, 0.5 * (df + 1.0), df / here[d + g] + 1.0 / width**2)
-        here[d + g] = _within(_inverse_gamma(rng, 0.5 * (df + count), df / wide + total))
+        wide = _inverse_gamma(rng, 0.5 * (df[g] + 1.0), df[g] / here[d + g] + 1.0 / width[g] ** 2)
+        here[d + g] = _within(_inverse_gamma(rng, 0.5 * (df[g] + count), df[g] / wide + total))
 
 
 @part(Step)
@@ -188,6 +188,10 @@ class Mixture(NamedTuple):
         zero = np.zeros(own.d)
         return records(Laws(own.kind, own.mean, own.scale, own.df), self.mixed, zero, zero, zero).ravel()
 
+    def starting_at(self, variances: np.ndarray) -> Mixture:
+        """The same with other variances to begin with, of an arrangement by groups."""
+        return self._replace(start=np.asarray(variances, dtype=np.float64))
+
     def among(self, at: np.ndarray, dim: int) -> Mixture:
         """The same of coefficients that are parameters ``at`` of ``dim``, beside others whose laws are elsewhere."""
 
@@ -203,7 +207,7 @@ class Mixture(NamedTuple):
             start = np.append(spread(self.start[:-1], 1.0), self.start[-1])
         layout, own = _LAYOUTS[self.arrangement], vars(self.numbers)
         wide = {
-            name: spread(own[name], _OTHERS.get(name, 0.0)) if isinstance(kind, tuple) else own[name]
+            name: spread(own[name], _OTHERS.get(name, 0.0)) if kind == ("d",) else own[name]
             for name, kind in layout.fields.items()
         }
         hyper = layout.pack(**{**wide, "d": dim})
@@ -223,6 +227,14 @@ class ReadyMixture(ReadyIndependent):
     @property
     def mixture(self) -> Mixture:
         return self.scales
+
+    def as_wide_as(self, variances: np.ndarray) -> ReadyMixture:
+        """The same prior, whose expansion and start are those of groups with these variances."""
+        mixed = self.scales.mixed
+        width = np.where(mixed, np.sqrt(variances)[self.scales.groups], self.laws.scale)
+        plain = ready(self.laws._replace(scale=width))
+        mixture = self.scales.starting_at(variances)
+        return ReadyMixture(plain.log_prior, plain.hyper, plain.mean, plain.precision, plain.flat, plain.laws, mixture)
 
 
 @dataclass(frozen=True)
@@ -301,6 +313,27 @@ class Horseshoe(MixturePrior):
 _HALF_STUDENT = HalfStudentT(3.0, 2.5)
 
 
+def by_groups(
+    group: np.ndarray,
+    labels: tuple[str, ...],
+    scales: Sequence[PositivePrior],
+    name: str,
+    *,
+    always_labelled: bool = False,
+) -> tuple:
+    """What `MixturePrior.kernel` returns, for coefficients with one scale for each group, of such laws."""
+    laws = [one.law() for one in scales]
+    df, width = (np.array([float(law._asdict()[number][0]) for law in laws]) for number in ("df", "scale"))
+    variables = ((name, labels if always_labelled or len(labels) > 1 else None),)
+    return _grouped, {"df": df, "width": width, "group": group}, GROUPED, group, width**2, variables
+
+
+def refuse_other_scales(name: str, scale: Any) -> None:
+    """Scales are drawn in closed form given the coefficients, which these two laws allow."""
+    if not isinstance(scale, HalfStudentT | HalfCauchy):
+        raise TypeError(f"{name} must be HalfStudentT or HalfCauchy, got {shown(scale)}.")
+
+
 @dataclass(frozen=True)
 class Grouped(MixturePrior):
     """Normal priors with one unknown scale for each group of coefficients: ``beta_j ~ N(0, scale_g^2)``.
@@ -317,8 +350,7 @@ class Grouped(MixturePrior):
     scale: PositivePrior = _HALF_STUDENT
 
     def __post_init__(self) -> None:
-        if not isinstance(self.scale, HalfStudentT | HalfCauchy):
-            raise TypeError(f"scale of Grouped must be HalfStudentT or HalfCauchy, got {shown(self.scale)}.")
+        refuse_other_scales("scale of Grouped", self.scale)
         if self.groups is not None:
             settle(self, groups=tuple(str(value) for value in self.groups))
 
@@ -331,11 +363,33 @@ class Grouped(MixturePrior):
             raise ValueError(f"groups has {len(given)} entries, but there are {dim} coefficients.")
         labels = tuple(dict.fromkeys(given))
         of_each = np.array([labels.index(label) for label in given])
-        law = self.scale.law()
-        df, width = float(law.df[0]), float(law.scale[0])
-        variables = (("prior_scale", None if len(labels) == 1 else labels),)
-        numbers = {"df": df, "width": width, "groups": len(labels), "group": of_each}
-        return _grouped, numbers, GROUPED, of_each, np.full(len(labels), width**2), variables
+        return by_groups(of_each, labels, (self.scale,) * len(labels), "prior_scale")
+
+    def width(self, dim: int) -> np.ndarray:
+        return np.full(dim, _WIDE * float(self.scale.law().scale[0]))
+
+
+@dataclass(frozen=True)
+class Ridge(MixturePrior):
+    """Normal priors with one unknown scale: ``beta_j ~ N(0, scale^2)``, a ridge whose penalty is learned.
+
+    All coefficients are shrunk alike, so that columns should have one size: ``standardize(x)`` in a formula, whose
+    intercept keeps its own prior. Coefficients that should not be shrunk get another prior:
+    ``ByName({"intercept": Flat()}, others=Ridge())``.
+
+    Parameters
+    ----------
+    scale : HalfStudentT or HalfCauchy
+        The prior of the scale. Default: half-Student-t with 3 degrees of freedom and scale 2.5.
+    """
+
+    scale: PositivePrior = _HALF_STUDENT
+
+    def __post_init__(self) -> None:
+        refuse_other_scales("scale of Ridge", self.scale)
+
+    def kernel(self, dim: int, names: Sequence[str]) -> tuple:
+        return by_groups(np.zeros(dim, int), ("all",), (self.scale,), "prior_scale")
 
     def width(self, dim: int) -> np.ndarray:
         return np.full(dim, _WIDE * float(self.scale.law().scale[0]))

@@ -9,14 +9,25 @@ import numpy as np
 from markupsafe import Markup
 
 from ..laplace.distance import WIDEST
-from ..results.layout import COEFFICIENT, CORRELATION, EFFECT, GROUP_SCALE, PREDICTOR, REFERENCE
+from ..results.layout import (
+    COEFFICIENT,
+    CORRELATION,
+    CURVE,
+    EFFECT,
+    GROUP_SCALE,
+    PREDICTOR,
+    REFERENCE,
+    SMOOTH_SCALE,
+)
 from ..targets.families.registry import family_in_words
 from .checks import Check, checks_of, verdict, worst_of
 from .costs import Cost, cost_of, count
+from .curves import CurvePicture, curve_pictures
 from .effects import Effects, effects_of
 from .metadata import Told, told_by
 from .numbers import Variable, joined, variables_of
 from .pictures import InOrder, Interval, Panel, finite, in_order, panels, paths, strip
+from .response_effects import ResponseEffects, response_effects
 from .tables import Table, table_of
 
 _MOST_IN_A_PICTURE = 60
@@ -26,6 +37,7 @@ _HEADINGS = {
     COEFFICIENT: "Coefficients",
     GROUP_SCALE: "Standard deviations of group effects",
     CORRELATION: "Correlations of group effects",
+    SMOOTH_SCALE: "Sizes of curves",
 }
 
 
@@ -55,7 +67,9 @@ class Contents:
     answer: list[str]
     level: str
     pictures: list[Picture]
+    curves: list[CurvePicture]
     table: Table
+    response: ResponseEffects | None
     effects: Effects | None
     verdict: Check
     checks: list[Check]
@@ -85,10 +99,12 @@ def contents_of(tree: Any, *, title: str | None, level: float) -> Contents:
         title=title or _question(told, variables),
         model=_model(told, titled=title is not None),
         made=_made(told),
-        answer=_answer(main, level),
+        answer=_answer(_plain(main), level),
         level=f"{100 * level:g} %",
-        pictures=[_picture(heading, own, told) for heading, own in _sections(main)],
+        pictures=[_picture(heading, own, told) for heading, own in _sections(_plain(main))],
+        curves=curve_pictures(tree, level),
         table=table_of(main, told, level),
+        response=response_effects(tree, level),
         effects=effects_of(tree, variables, level),
         verdict=verdict(checks),
         checks=checks,
@@ -163,6 +179,11 @@ def _answer(variables: list[Variable], level: float) -> list[str]:
     return [
         f"None of {theta.size:,} {what} is clear of zero: all intervals that hold {share} of the posterior have it."
     ]
+
+
+def _plain(variables: list[Variable]) -> list[Variable]:
+    """Without the coefficients of curves, of which the curves themselves are shown; all, where there are no others."""
+    return [one for one in variables if CURVE not in one.about] or variables
 
 
 def _sections(variables: list[Variable]) -> list[tuple[str, list[Variable]]]:

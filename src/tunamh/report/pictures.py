@@ -119,6 +119,11 @@ class _Axis:
         return [(round(self(tick), 2), tick_text(tick, step)) for tick in self.ticks]
 
 
+def axis_of(low: float, high: float) -> _Axis:
+    """Ticks between two numbers, and places in per cent of the width."""
+    return _Axis(low, high)
+
+
 def nice_ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     """Multiples of 1, 2 or 5 times a power of ten between two numbers."""
     raw = (high - low) / wanted

@@ -20,15 +20,17 @@ Variables = Sequence[tuple[str, Sequence[str] | None]]
 """Names of variables that lie one behind the other in a draw, with the labels of those that are vectors."""
 
 ROLE = "role"
-"""The attribute of a variable that says what it is; its values are the next five."""
+"""The attribute of a variable that says what it is; its values are the next six."""
 
 COEFFICIENT, PARAMETER = "coefficient", "parameter of the family"
 GROUP_SCALE, CORRELATION, EFFECT = "standard deviation of group effects", "correlation of group effects", "group effect"
+SMOOTH_SCALE = "standard deviation of a curve"
 
-TERM, PREDICTOR, GROUP, REFERENCE, CLASSES = "term", "predictor", "group", "reference", "classes"
+TERM, PREDICTOR, GROUP, REFERENCE = "term", "predictor", "group", "reference"
+CLASSES, CURVE = "classes", "curve"
 """Attributes of a formula's variables: the term, or the family's own name of a parameter; the parameter that a
 coefficient describes, where it is not the main one; the factor of group effects; the level without a coefficient; the
-dimension of the classes, where every class has group effects."""
+dimension of the classes, where every class has group effects; the column that a curve is over."""
 
 _ROLES = {"theta": COEFFICIENT, "group_scale": GROUP_SCALE, "group_correlation": CORRELATION, "group_effect": EFFECT}
 

@@ -25,12 +25,14 @@ from ..groups.levels import as_groups, costly_levels, may_have_groups
 from ..groups.trial_sweeps import foreseen_rows
 from ..proposals import Autoregressive, as_proposal
 from ..proposals.across_modes import AcrossModes
+from ..proposals.nested import Nested
 from ..rows.gathered_rows import FIRST_ROWS
 from ..targets.base import Target
 from ..targets.checks.properness import ExaminedTarget, refuse_dependent_columns, refuse_separated, why_unsafe
 from ..targets.expansion.control import Taylor
 from ..targets.expansion.taylor import TaylorTarget
 from ..targets.scale_mixtures.known_error import GivenScales, GivenScalesTarget
+from ..targets.scale_mixtures.nested import NestedTarget, about_own_scales, may_be_nested
 from ..trajectories.target import HamiltonianRegression, may_have_trajectories
 
 MH_PASS_SHARE = 0.3
@@ -140,7 +142,7 @@ def _for_regression(target: ExaminedTarget, frames: int) -> Choice:
     if len(target.modes) > 1:
         return _across_modes(target)
     if target.mixed_prior is not None:
-        return _given_scales(target.mixed_prior)
+        return _nested(target.mixed_prior) or _given_scales(target.mixed_prior)
     order = target.highest_order()
     if order == 0:
         return _without_expansion(target, "the family's second derivative is unbounded")
@@ -241,6 +243,22 @@ def _given_scales(target: ExaminedTarget) -> Choice:
     test, rows = _cheaper_test(expanded, _foreseen_batch(expanded))
     why = f"coefficients given the scales of the prior and these scales in turn, each step checked on {rows}"
     return Choice(GivenScalesTarget(expanded), InTurn(GibbsScales(), MetropolisHastings(GivenScales(), test)), why)
+
+
+def _nested(target: ExaminedTarget) -> Choice | None:
+    """A prior with a few scales: these and the coefficients in one step (spec 5u); None where that is not offered."""
+    mode = target.modes[0]
+    if not may_be_nested(target) or why_unsafe(target, mode) is not None:
+        return None
+    try:
+        target, centre, expansion = about_own_scales(target, mode.point, mode.expansion)
+        expanded = target.taylor(2, centre, expansion, whiten=True, original_bounds=False)
+        own = NestedTarget(expanded)
+    except NotApplicable:
+        return None
+    test, rows = _cheaper_test(expanded, _foreseen_batch(expanded))
+    why = f"coefficients and the scales of the prior together, each step checked on {rows}"
+    return Choice(own, InTurn(GibbsScales(), MetropolisHastings(Nested(), test)), why)
 
 
 def _across_modes(target: ExaminedTarget) -> Choice:

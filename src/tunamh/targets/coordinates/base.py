@@ -64,8 +64,19 @@ class Form(ABC):
     lean: np.ndarray = np.zeros(0)
     """Of cutpoints: how far their laws move with each coefficient."""
 
+    share_at = -1
+    """Which parameter is walked as the logit of a probability that all rows share; -1 where none is."""
+
     linear: ClassVar[bool] = False
     """Whether `to_user` is."""
+
+    of_columns: ClassVar[bool] = False
+    """Whether the extras are coefficients of columns of the design, too, and no numbers that all rows share."""
+
+    @property
+    def bound(self) -> np.ndarray:
+        """Which extras have a proper law by the closed part itself, given the others."""
+        return np.zeros(self.dim - self.coefficients, bool)
 
     def expansion(self, theta: np.ndarray) -> PriorExpansion | None:
         """Of minus the closed part, exactly; None where only differences are known.

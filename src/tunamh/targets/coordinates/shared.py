@@ -146,6 +146,7 @@ class Probability(Form):
 
     def __init__(self, coefficients: int):
         super().__init__(coefficients, 1)
+        self.share_at = coefficients
 
     @property
     def numbers(self) -> np.ndarray:
@@ -180,6 +181,7 @@ class ProbabilityAndDispersion(Dispersion):
 
     def __init__(self, coefficients: int, values: np.ndarray, weights: np.ndarray):
         super().__init__(coefficients, values, weights, between=1)
+        self.share_at = coefficients
         large = self.fill is fill_dispersion_of_large
         self.fill = fill_probability_and_dispersion_of_large if large else fill_probability_and_dispersion  # type: ignore[misc]
 

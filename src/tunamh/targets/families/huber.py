@@ -90,7 +90,7 @@ class Huber(ResidualFamily):
         return nearby(self, y, eta, radius, (), [(at, self.precision) for at in jumps], [(at, np.inf) for at in jumps])
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2 within the radius ``rho`` of ``eta``.
+        """Return the constants of order 2 (spec 5m) within the radius ``rho`` of ``eta``.
 
         Let ``k`` be the distance from ``eta`` to the closer jump of ``f''``. The constant is 0 for ``rho <= k``.
 

@@ -78,6 +78,12 @@ class LogLocated(Located):
     def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return super().log_density(np.log(y), eta, p) - np.log(y)
 
+    def log_survival(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return self.errors(p).logsf((np.log(t) - eta) / p["scale"])
+
+    def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.exp(eta + p["scale"] * self.errors(p).ppf(q))
+
 
 class OfMean(ResponseDistribution):
     """A distribution of SciPy, by the mean ``m`` and the family's parameters; ``discrete`` tells densities apart."""
@@ -103,6 +109,12 @@ class OfMean(ResponseDistribution):
     def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         law = self.law(self.mean_of(eta), p)
         return law.logpmf(y) if self.discrete else law.logpdf(y)
+
+    def log_survival(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.asarray(self.law(self.mean_of(eta), p).logsf(t))
+
+    def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.asarray(self.law(self.mean_of(eta), p).ppf(q), dtype=np.float64)
 
 
 class Classes(ResponseDistribution):

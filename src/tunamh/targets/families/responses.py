@@ -38,3 +38,17 @@ class ResponseDistribution(ABC):
     @abstractmethod
     def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         """Of responses ``y``, one per row."""
+
+    # -------------------------------------------------------------------------------------------- times to event
+
+    def log_survival(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        """``log P(T > t)`` at one time per row, of positive responses; others have none."""
+        raise NotImplementedError
+
+    def log_hazard(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        """The logarithm of the rate of events at ``t``, among those that had none before."""
+        return self.log_density(t, eta, p) - self.log_survival(t, eta, p)
+
+    def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        """The time before which the event happens with probability ``q``."""
+        raise NotImplementedError

@@ -50,7 +50,7 @@ class Weibull(CensoredFamily):
         return WeibullTimes()
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return the variance of ``log y``. It is ``eta`` plus a Gumbel error that is divided by the shape."""
+        """Return the variance of ``log y``: ``log y`` is ``eta`` plus a Gumbel error that is divided by the shape."""
         return np.pi**2 / 6 / np.square(p["shape"])
 
 
@@ -75,6 +75,12 @@ class WeibullTimes(ResponseDistribution):
         from scipy import stats
 
         return stats.weibull_min.logpdf(y, p["shape"], scale=np.exp(eta))
+
+    def log_survival(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return -((t * np.exp(-eta)) ** np.asarray(p["shape"]))
+
+    def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.exp(eta) * (-np.log1p(-q)) ** (1 / np.asarray(p["shape"]))
 
 
 # ------------------------------------------------------------------------------------------------- the likelihood

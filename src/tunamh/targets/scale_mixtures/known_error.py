@@ -29,7 +29,7 @@ from ...compiled import REASSOCIATE, Distance, Locate, Offset, Part, Propose, fi
 from ...compiled.layouts import NUMBER, WHOLE, Layout
 from ...compiled.vector import copy_into
 from ...priors.laws import COORDINATE, laws_at, records_from
-from ...priors.mixtures import HORSESHOE, Mixture
+from ...priors.mixtures import GROUPED, HORSESHOE, Mixture
 from ...priors.potential import ReadyPrior
 from ...proposals import Proposal, ReadyProposal, Space
 from ...proposals.walks import log_dilation
@@ -38,7 +38,7 @@ from ..coordinates.closed_form_prior import ReadyClosed
 from ..expansion.bounds import bounds_of_multi_predictor, on_ladder, products, second_order, second_order_general
 from ..expansion.taylor import TaylorTarget, polynomial_fall_of
 from ..layouts import expanded_of, pack_hyper
-from .unknown_error import GIVEN, Scaled, given_of, variance_of
+from .unknown_error import GIVEN, Scaled, given_of, variance_of, with_prior_rise
 
 
 @part(Locate)
@@ -63,13 +63,9 @@ def _distance_of_several(here, there, hyper):
 
 @part(Offset)
 def _offset(here, there, hyper):
-    """Of the data's quadratic part and of the prior given the scales, which both states share."""
+    """Of the data's quadratic part, and of the prior and its scales."""
     given = given_of(hyper)
-    total = polynomial_fall_of(here, there, hyper, given.d)
-    for j in range(given.d):
-        mean, variance = given.mean[j], variance_of(here, given, j)
-        total -= 0.5 * (there[j] - here[j]) * (there[j] + here[j] - 2.0 * mean) / variance
-    return total
+    return with_prior_rise(polynomial_fall_of(here, there, hyper, given.d), here, there, given)
 
 
 # ------------------------------------------------------------------------------------------------------ the proposal
@@ -283,6 +279,13 @@ class GivenScales(Proposal):
         return ReadyProposal(given.propose, given.proposal_knobs, True, 0.6, largest=1.0)
 
 
+def laws_of_scales(mixture: Mixture) -> dict[str, np.ndarray]:
+    """Fields of `GIVEN`: half-Student-t laws, where groups of coefficients have scales."""
+    if mixture.arrangement != GROUPED:
+        return {"df": np.empty(0), "width": np.empty(0)}
+    return {"df": mixture.numbers.df, "width": mixture.numbers.width}
+
+
 class GivenScalesTarget(TaylorTarget):
     """An expansion of a regression, for chains whose states hold the scales of the prior too."""
 
@@ -299,7 +302,7 @@ class GivenScalesTarget(TaylorTarget):
         group = np.where(mixture.mixed, mixture.groups, -mixture.fixed_variance)
         numbers = {"arrangement": mixture.arrangement, "group": group, "mean": mixture.mean}
         known_scale = {"tau_at": -1, "coefficients": 0, "scaled": np.zeros(d), "b0": np.zeros(d)}
-        given = GIVEN.pack(**numbers, **(known_scale if scaled is None else scaled.numbers))
+        given = GIVEN.pack(**numbers, **laws_of_scales(mixture), **(known_scale if scaled is None else scaled.numbers))
         packed, H, g, centre = expanded._hyper, expanded.hessian, expanded.gradient, expanded.centre
         rest: ReadyPrior
         if isinstance(prior, ReadyClosed):
@@ -310,10 +313,10 @@ class GivenScalesTarget(TaylorTarget):
             rest = prior.without(centre, expanded.prior_at_centre)  # all of it is in the offset
         if scaled is not None:
             H, g, centre = scaled.expansion(H, g, centre)
-        propose, knobs = _given_scales, _KNOBS.pack(innovation=1.0, **numbers, shifted=H @ centre - g, hessian=H)
+        propose, knobs = self._proposal(mixture, numbers, H, H @ centre - g)
         if scaled is not None and expanded.total_bound == 0.0:
             of_rows = scaled.of_quadratic_rows(expanded.hessian)
-            propose, knobs = _beside_gaussian, _BESIDE_GAUSSIAN.pack(innovation=1.0, **numbers, **of_rows)
+            propose, knobs = self._proposal_beside_gaussian(mixture, numbers, of_rows, knobs)
         several = expanded.bounds.distance is bounds_of_multi_predictor(expanded.trust).distance
         locate, distance, offset = _first, _distance_of_several if several else _distance, _offset
         if scaled is not None:
@@ -328,10 +331,25 @@ class GivenScalesTarget(TaylorTarget):
             scaled=scaled,
             parts=expanded.parts._replace(locate=locate, distance=distance, offset=offset),
             propose=propose,
-            proposal_knobs=fixed([*knobs, *mixture.records]),
+            proposal_knobs=fixed(knobs),
             _prior=rest,
             _hyper=pack_hyper([*expanded.own_numbers, *given], packed[int(packed[0]) :]),
         )
+
+    @staticmethod
+    def _proposal(
+        mixture: Mixture, numbers: dict[str, Any], H: np.ndarray, moment: np.ndarray
+    ) -> tuple[Part, np.ndarray]:
+        """The compiled proposal and its numbers, if the rows are ``theta'H theta / 2 - moment.theta``."""
+        knobs = _KNOBS.pack(innovation=1.0, **numbers, shifted=moment, hessian=H)
+        return _given_scales, np.append(knobs, mixture.records)
+
+    @staticmethod
+    def _proposal_beside_gaussian(
+        mixture: Mixture, numbers: dict[str, Any], of_rows: dict[str, Any], knobs: np.ndarray
+    ) -> tuple[Part, np.ndarray]:
+        """The same of Gaussian rows whose error scale is unknown."""
+        return _beside_gaussian, np.append(_BESIDE_GAUSSIAN.pack(innovation=1.0, **numbers, **of_rows), mixture.records)
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
         first = theta[: self.dim] if self.scaled is None else self.scaled.state(theta[: self.dim])

@@ -26,8 +26,11 @@ GIVEN = Layout(
     arrangement=NUMBER,
     tau_at=WHOLE,  # where tau is walked, -1 where the errors' scale is known
     coefficients=NUMBER,  # how many there are
+    scales=WHOLE,
     group=("d",),  # of a coefficient; or a variance that does not change, as minus that, infinity where it is flat
     mean=("d",),
+    df=("scales",),  # of the half-Student-t laws of scales, where groups have them
+    width=("scales",),
     scaled=("d",),  # 1 of the parameters that are coefficients, beside an unknown scale
     b0=("d",),
 )
@@ -50,6 +53,29 @@ def variance_of(here, given, j):
     if given.arrangement == HORSESHOE:
         return here[d + j] * here[2 * d]
     return here[d + int(group)] if given.arrangement == GROUPED else here[d + j]
+
+
+@helper
+def with_prior_rise(total, here, there, given):
+    """Return ``total`` and the rise of the log density of coefficients and of the variances of groups.
+
+    Other variances are the same in both states.
+    A scale of the law half-Student-t(df, width) has a variance of the density ``v^(-1/2) (1 + v / (df width^2))^(-(df +
+    1) / 2)``.
+    """
+    for j in range(given.d):
+        mean, old, new = given.mean[j], variance_of(here, given, j), variance_of(there, given, j)
+        if new == old:
+            total -= 0.5 * (there[j] - here[j]) * (there[j] + here[j] - 2.0 * mean) / old
+        else:
+            total -= 0.5 * ((there[j] - mean) ** 2 / new - (here[j] - mean) ** 2 / old + math.log(new / old))
+    for g in range(given.scales):
+        old, new = here[given.d + g], there[given.d + g]
+        if new != old:
+            unit = given.df[g] * given.width[g] ** 2
+            total -= 0.5 * math.log(new / old)
+            total -= 0.5 * (given.df[g] + 1.0) * math.log((unit + new) / (unit + old))
+    return total
 
 
 @helper(inline=True)
@@ -99,10 +125,7 @@ def _offset(here, there, hyper):
     _to_theta(here, theta, given)
     _to_theta(there, prop, given)
     total = polynomial_fall_of(theta, prop, hyper, d) + given.coefficients * math.log(tau_there / tau)
-    for j in range(d):
-        mean, variance = given.mean[j], variance_of(here, given, j)
-        total -= 0.5 * (there[j] - here[j]) * (there[j] + here[j] - 2.0 * mean) / variance
-    return total
+    return with_prior_rise(total, here, there, given)
 
 
 class Scaled:
@@ -124,6 +147,12 @@ class Scaled:
     def state(self, theta: np.ndarray) -> np.ndarray:
         found = theta.copy()
         found[self.at] = self.b0[self.at] + theta[self.at] / theta[self.tau_at]
+        return found
+
+    def theta(self, state: np.ndarray) -> np.ndarray:
+        """The inverse of `state`."""
+        found = state.copy()
+        found[self.at] = (state[self.at] - self.b0[self.at]) * state[self.tau_at]
         return found
 
     def expansion(self, H: np.ndarray, g: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,0 +1,80 @@
+"""Curves of a formula's result, draw by draw, on a grid of their column."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..results.layout import COEFFICIENT, PREDICTOR, ROLE, TERM
+from .errors import FormulaError
+from .model import FormulaModel
+from .smooths import Smooth
+from .syntax import label
+
+_POINTS, _MOST_DRAWS = 200, 1000
+
+
+class Curve(NamedTuple):
+    """One curve: ``name`` is its term, ``level`` the level that it belongs to; ``draws`` is (draws, points).
+
+    ``multiplied`` is the column that multiplies it, of ``s(x, by=z)``: then ``draws`` are the slopes of that column.
+    """
+
+    name: str
+    column: str
+    at: np.ndarray
+    draws: np.ndarray
+    level: str | None = None
+    multiplied: str | None = None
+
+    @property
+    def title(self) -> str:
+        return self.name if self.level is None else f"{self.name}, {self.level}"
+
+    def interval(self, probability: float) -> np.ndarray:
+        """The central interval at every point: (points, 2)."""
+        tail = 0.5 * (1.0 - probability)
+        return np.quantile(self.draws, [tail, 1.0 - tail], axis=0).T
+
+
+def curves_of(tree: Any, draws: int | None = None) -> list[Curve]:
+    """All curves of a result in the order of the formula, over the range of the data; none of other results.
+
+    ``draws`` of all draws are used, evenly spaced over the chains; None: at most 1000.
+    """
+    posterior = tree["posterior"]
+    try:
+        about = json.loads(posterior.attrs["model"])
+        text = about.get("formula")
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
+        return []
+    if text is None:
+        return []
+    side = FormulaModel.from_json(text).side
+    return [curve for smooth in side.curves for curve in _of_term(posterior, side.levels, smooth, draws)]
+
+
+def _of_term(posterior: Any, levels: Any, smooth: Smooth, draws: int | None) -> Iterator[Curve]:
+    own = smooth.asked
+    at = np.linspace(smooth.low, smooth.high, _POINTS)
+    columns, coefficients = smooth.columns(at), _drawn(posterior, smooth, draws)
+    by = None if own.by is None else label(own.by)
+    for k, level in enumerate(levels[by] if by is not None and smooth.levels else (None,)):
+        part = coefficients[:, k * smooth.each : (k + 1) * smooth.each]
+        yield Curve(smooth.name, label(own.x), at, part @ columns.T, level, by if smooth.multiplied else None)
+
+
+def _drawn(posterior: Any, smooth: Smooth, draws: int | None) -> np.ndarray:
+    """Draws of the coefficients of a term, (draws, columns), from the variable whose attributes say that it is that."""
+    for values in posterior.data_vars.values():
+        known = values.attrs.get(ROLE), values.attrs.get(TERM), PREDICTOR in values.attrs
+        if known == (COEFFICIENT, smooth.name, False) and {"chain", "draw"} <= set(values.dims):
+            found = np.asarray(values.transpose("chain", "draw", ...).values, dtype=np.float64)
+            found = found.reshape(found.shape[0] * found.shape[1], -1)
+            if found.shape[1] == smooth.size:
+                wanted = min(len(found), _MOST_DRAWS if draws is None else draws)
+                return found[np.unique(np.linspace(0, len(found) - 1, wanted).round().astype(np.int64))]
+    raise FormulaError(f"the result has no variable with draws of the {smooth.size} coefficients of {smooth.name}.")

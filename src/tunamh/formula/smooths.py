@@ -1,0 +1,267 @@
+"""Terms of a formula that are curves: ``s(x)``, whose wiggles have an unknown scale, and ``bs``, ``ns``, ``poly``.
+
+A curve is ``f(x) = sum_j R_j(x) (T c)_j``: known functions ``R`` (`tunamh.formula.splines`), a matrix ``T`` that is
+learned from the data, and coefficients ``c``. With ``G`` the mean of ``R R'`` over the rows and ``S`` the penalty (both
+scaled to one trace), the columns of ``T`` are eigenvectors of ``G v = mu (G + S) v`` (Demmler and Reinsch 1975): those
+with ``mu = 1`` are the curves without a penalty, a constant, which is left out, and a line; the others,
+
+    T_j = v_j / (sqrt(1 - mu_j) norm),    norm^2 = sum_j mu_j / (1 - mu_j),
+
+have a mean of zero over the rows and no covariance with the line. If their coefficients are ``N(0, sigma^2)``, minus
+twice the log prior of a curve is its penalty over ``sigma^2`` and a constant, and the variance of the wiggles, averaged
+over the rows, is ``sigma^2``: the scale is in the units of the curve.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .errors import FormulaError
+from .splines import CYCLIC, POLYNOMIAL, SPLINES, differences, penalty, raw_columns
+from .syntax import Call, Name, Node, Number, label
+
+_LEAST = {"s": 5, "bs": 4, "ns": 2, "poly": 1}
+_MOST = 200
+_DEFAULT_K = 10
+_NO_DATA = 1e-7  # eigenvalues of functions that the rows say nothing of
+
+
+class Asked(NamedTuple):
+    """What a term says. ``size`` is ``k`` of ``s``, ``df`` of ``bs`` and ``ns``, the degree of ``poly``."""
+
+    function: str
+    x: Node
+    size: int
+    by: Node | None = None
+    cyclic: bool = False
+    period: float | None = None
+
+    @property
+    def kind(self) -> str:
+        return POLYNOMIAL if self.function == "poly" else CYCLIC if self.cyclic else SPLINES
+
+    @property
+    def raw(self) -> int:
+        """How many functions ``R`` there are."""
+        return self.size + {"s": 0, "bs": 1, "ns": 3, "poly": 1}[self.function]
+
+    @property
+    def penalised(self) -> bool:
+        return self.function == "s"
+
+    @property
+    def name(self) -> str:
+        """What results call the term: a smooth without the numbers that tune it."""
+        by = "" if self.by is None else f", by={label(self.by)}"
+        size = "" if self.penalised else f", {self.size}"
+        return f"{self.function}({label(self.x)}{size}{by})"
+
+
+def asked(node: Call) -> Asked:
+    """The arguments of a call; others are refused."""
+    function, named = node.function, dict(node.named)
+    positional = list(node.arguments)
+    if not positional:
+        raise FormulaError(f"{node}: {function} takes a column, such as {function}(x).")
+    if len(positional) > (1 if function == "s" else 2):
+        several = "a curve of several columns is not offered: write s(x) + s(z), or s(x, by=z)"
+        raise FormulaError(f"{node}: {several if function == 's' else f'{function} takes a column and one number'}.")
+    known = {"s": ("k", "by", "cyclic", "period"), "poly": ("degree",)}.get(function, ("df",))
+    unknown = [name for name in named if name not in known]
+    if unknown:
+        raise FormulaError(f"{node}: {function} has no argument {unknown[0]}=; known are {', '.join(known)}=.")
+    size_node = positional[1] if len(positional) == 2 else named.get(known[0])
+    if size_node is None and function != "s":
+        raise FormulaError(f"{node}: say how many columns, as in {function}({label(positional[0])}, 4).")
+    size = _DEFAULT_K if size_node is None else _whole(node, known[0], size_node, _LEAST[function])
+    cyclic = _truth(node, "cyclic", named.get("cyclic"))
+    period = None if "period" not in named else _positive(node, "period", named["period"])
+    if period is not None and not cyclic:
+        raise FormulaError(f"{node}: period= is that of a cyclic curve: add cyclic=True.")
+    by = named.get("by")
+    if by is not None and not (isinstance(by, Name) or (isinstance(by, Call) and by.function == "C")):
+        raise FormulaError(f"{node}: by= is a column of numbers or levels, or C(column).")
+    return Asked(function, positional[0], size, by, cyclic, period)
+
+
+def _whole(node: Call, name: str, given: Node, least: int) -> int:
+    if not isinstance(given, Number) or given.value != int(given.value) or not least <= given.value <= _MOST:
+        raise FormulaError(f"{node}: {name}= is a whole number from {least} to {_MOST}, got {given}.")
+    return int(given.value)
+
+
+def _positive(node: Call, name: str, given: Node) -> float:
+    if not isinstance(given, Number) or not 0 < given.value < np.inf:
+        raise FormulaError(f"{node}: {name}= is a positive number, such as {name}=24; got {given}.")
+    return given.value
+
+
+def _truth(node: Call, name: str, given: Node | None) -> bool:
+    if given is None:
+        return False
+    if not isinstance(given, Name) or given.name not in ("True", "False", "TRUE", "FALSE"):
+        raise FormulaError(f"{node}: {name}= is True or False, got {given}.")
+    return given.name.title() == "True"
+
+
+def columns_of_smooth(node: Call) -> list[Node]:
+    """The expressions that need columns of the data."""
+    found = asked(node)
+    return [found.x] if found.by is None else [found.x, found.by]
+
+
+@dataclass(frozen=True, eq=False)
+class Smooth:
+    """A term with what is learned: the range, then ``T``, of which the first ``fixed`` columns have no penalty.
+
+    ``levels`` is the number of levels of a factor ``by``, each of which has a curve; ``multiplied`` tells that a column
+    of numbers ``by`` multiplies it.
+    """
+
+    node: Call
+    low: float
+    high: float
+    T: np.ndarray | None = None
+    fixed: int = 0
+    levels: int = 0
+    multiplied: bool = False
+
+    @property
+    def asked(self) -> Asked:
+        return asked(self.node)
+
+    @property
+    def name(self) -> str:
+        return self.asked.name
+
+    @property
+    def each(self) -> int:
+        """Columns of one curve."""
+        assert self.T is not None, "a second look at the rows finds these"
+        return self.T.shape[1]
+
+    @property
+    def size(self) -> int:
+        return self.each * max(self.levels, 1)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Of the columns of one curve."""
+        if not self.asked.penalised:
+            return tuple(str(j + 1) for j in range(self.each))
+        fixed = (["constant"] if self.multiplied else []) + ([] if self.asked.cyclic else ["linear"])
+        return (*fixed, *(str(j + 1) for j in range(self.each - self.fixed)))
+
+    def raw(self, x: np.ndarray) -> np.ndarray:
+        return raw_columns(self.asked.kind, x, self.low, self.high, self.asked.raw)
+
+    def columns(self, x: np.ndarray) -> np.ndarray:
+        """Of one curve: (n, each)."""
+        return self.raw(x) @ self.T
+
+    def warn_beyond(self, x: np.ndarray) -> None:
+        """Warn of rows outside the data, where a curve goes on as a line or a polynomial."""
+        outside = 0 if self.asked.cyclic else int(((x < self.low) | (x > self.high)).sum())
+        if outside:
+            how = "the polynomial goes on" if self.asked.kind == POLYNOMIAL else "the curve goes on as a straight line"
+            warnings.warn(
+                f"{label(self.asked.x)} is outside the range of the fitted data, {self.low:g} to {self.high:g}, in "
+                f"{outside:,} rows: there {how}, and no data say that it should.",
+                stacklevel=2,
+            )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "term": str(self.node),
+            "low": self.low,
+            "high": self.high,
+            "T": [] if self.T is None else self.T.tolist(),
+            "fixed": self.fixed,
+            "levels": self.levels,
+            "multiplied": self.multiplied,
+        }
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any], node: Call) -> Smooth:
+        T = np.array(found["T"], dtype=np.float64)
+        one = cls(
+            node,
+            float(found["low"]),
+            float(found["high"]),
+            T,
+            int(found["fixed"]),
+            int(found["levels"]),
+            bool(found["multiplied"]),
+        )
+        fits = T.ndim == 2 and len(T) == one.asked.raw and 0 <= one.fixed <= T.shape[1] and one.levels >= 0
+        if not (fits and np.isfinite(T).all() and np.isfinite([one.low, one.high]).all() and one.low < one.high):
+            raise FormulaError(f"the stored columns of {one.name} do not fit its term")
+        return one
+
+
+def begun(node: Call, low: float, high: float) -> Smooth:
+    """With the range of the data, or the period, which begins at the smallest number."""
+    own = asked(node)
+    if not low < high:
+        raise FormulaError(f"{node}: {label(own.x)} is {low:g} in every row, so that it has no curve: leave it out.")
+    return Smooth(node, low, high if own.period is None else low + own.period)
+
+
+def finished(smooth: Smooth, gram: np.ndarray, n: float, levels: int, multiplied: bool) -> Smooth:
+    """With its columns, by the mean ``G`` over ``n`` rows of the products of the functions ``R``."""
+    own, G = smooth.asked, gram / n
+    if own.penalised:
+        T, fixed = _penalised(own, smooth, G, multiplied)
+    else:
+        T, fixed = _plain(own, smooth, G), 0
+    return Smooth(smooth.node, smooth.low, smooth.high, T, fixed, levels, multiplied)
+
+
+def _penalised(own: Asked, smooth: Smooth, G: np.ndarray, multiplied: bool) -> tuple[np.ndarray, int]:
+    S = penalty(own.raw, cyclic=own.cyclic)
+    S = S * (np.trace(G) / np.trace(S))
+    root = np.linalg.cholesky(G + S)
+    inverse = np.linalg.inv(root)
+    mu, vectors = np.linalg.eigh(inverse @ G @ inverse.T)
+    mu, vectors = mu[::-1], (inverse.T @ vectors)[:, ::-1]
+    free = 1 if own.cyclic else 2
+    known = np.arange(len(mu)) >= free
+    known &= mu > _NO_DATA
+    if not known.any():
+        raise FormulaError(
+            f"{smooth.node}: {label(own.x)} has too few different values for a curve: say C({label(own.x)}) for a "
+            f"coefficient for each, or take the column itself."
+        )
+    norm = np.sqrt((mu[known] / (1 - mu[known])).sum())
+    wiggles = vectors[:, known] / (np.sqrt(1 - mu[known]) * norm)
+    fixed = [] if not multiplied else [np.ones(own.raw)]
+    if not own.cyclic:
+        line = np.arange(own.raw, dtype=np.float64)  # its B-splines' coefficients lie on a line, too
+        line -= np.ones(own.raw) @ G @ line
+        fixed.append(line / np.sqrt(line @ G @ line))
+    wiggles *= np.where(wiggles[-1] - wiggles[0] < 0, -1.0, 1.0)
+    return np.column_stack([*fixed, wiggles]), len(fixed)
+
+
+def _plain(own: Asked, smooth: Smooth, G: np.ndarray) -> np.ndarray:
+    """Centred columns; of natural splines those without a second derivative at the ends; orthogonal polynomials."""
+    k = own.raw
+    if own.function == "poly":
+        root = np.linalg.cholesky(G) if np.linalg.eigvalsh(G)[0] > _NO_DATA * np.trace(G) else None
+        if root is None:
+            raise FormulaError(f"{smooth.node}: {label(own.x)} has too few different values for this degree.")
+        return np.linalg.inv(root).T[:, 1:]  # Gram and Schmidt: the first is the constant
+    T = np.eye(k)
+    if own.function == "ns":
+        D = differences(k, cyclic=False)
+        T = np.linalg.svd(np.array([D[0], D[-1]]))[2][2:].T  # curves without these differences
+    ones = np.linalg.lstsq(T, np.ones(k), rcond=None)[0]
+    mean = G.sum(axis=0) @ T
+    rest = np.linalg.svd((ones / np.linalg.norm(ones))[None, :])[2][1:].T  # coefficients other than a constant's
+    T = T @ rest
+    return T - np.outer(np.ones(k), (mean @ rest))

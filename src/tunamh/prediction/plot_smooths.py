@@ -1,0 +1,108 @@
+"""A picture of the curves of a formula, with bands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arguments import explained
+from ..errors import NotApplicable
+from ..formula.curves import Curve, curves_of
+from ..results.group_effects import interval_probability
+from ..tables.libraries import listed
+
+_COLOUR = "#14657f"
+_IN_A_ROW = 3
+
+
+@explained
+def plot_smooths(
+    posterior: Any, term: str | None = None, *, ci_prob: float | None = None, draws: int | None = None, axes: Any = None
+) -> Any:
+    """Draw the curves of a formula's result: the posterior mean, with the bands of 50 % and ``ci_prob``.
+
+    A panel shows one curve over the range of the data: how the linear predictor changes with the column, the other
+    columns being held. A curve ``s(x)`` has a mean of zero over the rows of the data; its level is in the intercept. A
+    curve ``s(x, by=z)`` of a number is the slope of ``z``. Bands hold for each point by itself. It needs matplotlib
+    (``pip install "tunamh[plot]"``).
+
+    Parameters
+    ----------
+    posterior : DataTree
+        The result of `tunamh.sample` for a formula with ``s(x)``, ``bs(x, df)``, ``ns(x, df)`` or ``poly(x, n)``.
+    term : str, optional
+        One term, such as ``"s(x)"``. Default: all.
+    ci_prob : float, optional
+        The probability of the wide band. Default: that of ArviZ, 0.89.
+    draws : int, optional
+        How many draws are used. Default: at most 1,000.
+    axes : array of matplotlib Axes, optional
+        Where to draw, one for each curve. By default a new figure.
+
+    Returns
+    -------
+    array of matplotlib Axes
+
+    Examples
+    --------
+    >>> axes = tunamh.plot_smooths(posterior)
+    >>> axes[0].figure.savefig("curves.png")
+    """
+    probability = interval_probability(ci_prob)
+    curves = _chosen(curves_of(posterior, draws), term)
+    where = _panels(len(curves)) if axes is None else np.ravel(np.asarray(axes, dtype=object))
+    if len(where) != len(curves):
+        raise ValueError(f"there are {len(curves)} curves, and axes= has {len(where)} Axes.")
+    for curve, ax in zip(curves, where, strict=True):
+        _draw(ax, curve, probability)
+    _share_heights(curves, list(where))
+    return where
+
+
+def _chosen(curves: list[Curve], term: str | None) -> list[Curve]:
+    if not curves:
+        raise NotApplicable(
+            "the result has no curves: it must be one of a formula with s(x), bs(x, df), ns(x, df) or poly(x, n)."
+        )
+    if term is None:
+        return curves
+    found = [one for one in curves if one.name.replace(" ", "") == str(term).replace(" ", "")]
+    if not found:
+        names = listed([repr(name) for name in dict.fromkeys(one.name for one in curves)])
+        raise ValueError(f"the result has no curve {term!r}; its curves are {names}.")
+    return found
+
+
+def _panels(count: int) -> np.ndarray:
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise ImportError('plots need matplotlib: pip install "tunamh[plot]".') from error
+    columns = min(count, _IN_A_ROW)
+    rows = -(-count // columns)
+    _, axes = plt.subplots(rows, columns, figsize=(3.6 * columns, 2.9 * rows), layout="constrained", squeeze=False)
+    for unused in axes.ravel()[count:]:
+        unused.set_visible(False)
+    return axes.ravel()[:count]
+
+
+def _draw(ax: Any, curve: Curve, probability: float) -> None:
+    for share, alpha in ((probability, 0.18), (0.5, 0.3)):
+        ends = curve.interval(share)
+        ax.fill_between(curve.at, ends[:, 0], ends[:, 1], color=_COLOUR, alpha=alpha, lw=0)
+    ax.plot(curve.at, curve.draws.mean(axis=0), color=_COLOUR, lw=1.6)
+    ax.axhline(0.0, color="0.35", lw=0.8, ls="--", zorder=0)
+    what = "linear predictor" if curve.multiplied is None else f"slope of {curve.multiplied}"
+    ax.set(title=curve.title, xlabel=curve.column, ylabel=what)
+    ax.margins(x=0.01)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _share_heights(curves: list[Curve], axes: list[Any]) -> None:
+    """Curves of one term have one scale, so that its levels can be compared."""
+    for name in {one.name for one in curves if one.level is not None}:
+        own = [ax for one, ax in zip(curves, axes, strict=True) if one.name == name]
+        low, high = min(ax.get_ylim()[0] for ax in own), max(ax.get_ylim()[1] for ax in own)
+        for ax in own:
+            ax.set_ylim(low, high)

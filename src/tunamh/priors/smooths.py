@@ -1,0 +1,73 @@
+"""Priors of curves: coefficients of wiggles are normal with an unknown scale for each curve, the others have their own.
+
+It is `Grouped` for some of the coefficients: ``c_j ~ N(0, sigma_g^2)``, ``sigma_g`` half-Student-t or half-Cauchy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .half_student_t import HalfStudentT
+from .independent import IndependentPrior
+from .laws import NORMAL, Laws
+from .mixtures import MixturePrior, by_groups
+from .normal import Normal
+from .positive import PositivePrior
+from .potential import ReadyPrior
+
+SCALES_OF_SMOOTHS = "smooth_scale"
+"""The variable of a target's results; those of a formula have one for each curve."""
+
+WIDTH, DF = 1.0, 3.0
+
+
+def default_scale(unit: float) -> HalfStudentT:
+    """Of the scale of a curve, in units of the predictor: half-Student-t with 3 degrees of freedom."""
+    return HalfStudentT(DF, WIDTH * unit)
+
+
+@dataclass(frozen=True)
+class CurveColumns(IndependentPrior):
+    """Of the columns of one term: ``fixed`` for the first ones of each curve; the others are placeholders."""
+
+    fixed: IndependentPrior
+    n_fixed: int
+    each: int
+    scale: float
+
+    def laws(self, dim: int) -> Laws:
+        first = self.fixed.laws(self.n_fixed)
+        others = Normal(scale=self.scale).laws(self.each - self.n_fixed)
+        return Laws(*(np.tile(np.concatenate(pair), dim // self.each) for pair in zip(first, others, strict=True)))
+
+
+@dataclass(frozen=True)
+class WithSmooths(MixturePrior):
+    """``others`` for all coefficients but those of wiggles; ``group`` is the scale of each, -1 of those without one."""
+
+    others: IndependentPrior
+    group: tuple[int, ...] = field(repr=False)
+    labels: tuple[str, ...]
+    scales: tuple[PositivePrior, ...]
+
+    def bind(self, dim: int) -> ReadyPrior:
+        if dim != len(self.group):
+            raise TypeError(
+                "s(x) is not offered beside classes without an order, each of which would have a curve: use bs(x, df)."
+            )
+        mixed, laws = np.array(self.group) >= 0, self.others.laws(dim)
+        if (laws.kind[~mixed] > NORMAL).any():
+            raise TypeError(
+                "beside s(x) only Normal and Flat priors are offered for other coefficients: say Normal(scale=...)."
+            )
+        return self.bind_beside(laws, mixed, self.columns or [str(j) for j in range(dim)])
+
+    def kernel(self, dim: int, names: Sequence[str]) -> tuple:
+        return by_groups(np.maximum(self.group, 0), self.labels, self.scales, SCALES_OF_SMOOTHS, always_labelled=True)
+
+    def width(self, dim: int) -> np.ndarray:
+        widths = np.array([float(one.law().scale[0]) for one in self.scales])
+        return widths[np.maximum(self.group, 0)]

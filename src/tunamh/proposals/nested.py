@@ -1,0 +1,232 @@
+"""Scales of a prior and all coefficients at once, independently of the state (spec 5u).
+
+For ``f(theta, v) = q~(log v) N(theta; m(v), P(v)^-1) / prod v``, the law of `NestedLaw` with a product of tables in the
+place of ``q``, every kind of step is reversible, so that ``log_q`` is ``log f(here) - log f(there)``:
+
+- new scales from the tables, and ``z' = rho z + innovation xi`` where ``theta = m(v) + P(v)^(-1/2) z``;
+- the same with the scales as they are, and a shorter innovation;
+- a dilation ``u' = mean + e^s (u - mean)``, ``v' = e^(2s) v`` of one group, taken by a Metropolis-Hastings step for a
+  power of ``f`` (its Jacobian is ``e^((m_g + 2) s)``), so that its factor is that power's ratio.
+
+With ``innovation`` 1 and ``q~ = q`` the factor and the target's offset leave ``exp(R(theta) - R(theta'))``, with ``R``
+what the rows have beyond their quadratic.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..compiled import REASSOCIATE, Propose, fixed, helper, part
+from ..compiled.layouts import NUMBER, WHOLE, Layout
+from ..compiled.vector import copy_into
+from .base import Proposal, ReadyProposal, Space
+from .nested_law import NestedLaw
+from .scale_tables import TABLES, drawn_from, log_density_of
+from .walks import log_dilation
+
+_KNOBS = Layout(
+    "NestedKnobs",
+    innovation=NUMBER,
+    m=WHOLE,  # coefficients u whose prior has unknown scales
+    n=WHOLE,  # other parameters a
+    at_u=("m",),
+    at_a=("n",),
+    group=("m",),
+    mean=("m",),
+    moment=("m",),  # k
+    c=("n",),
+    C=("m", "m"),
+    W=("n", "m"),
+    root=("n", "n"),  # the lower factor of A
+)
+"""Behind these the tables of the scales."""
+
+_knobs_at, _tables_at = _KNOBS.reader(), TABLES.reader()
+_DILATED_SHARE, _KEPT_SHARE = 0.05, 0.1
+_COOLED = 0.25  # the power of ``f`` by which dilations are screened: tails of the likelihood may be heavier
+_FARTHEST = 400.0  # of a log variance: beyond, it is no number to compute with
+
+
+@helper(fastmath=REASSOCIATE)
+def _factor(K, own, state, d):
+    """The lower factor of ``C + D^-1``, row by row; the logarithm of its determinant."""
+    total = 0.0
+    for i in range(own.m):
+        for j in range(i + 1):
+            value = own.C[i, j]
+            if i == j:
+                value += 1.0 / state[d + int(own.group[i])]
+            for k in range(j):
+                value -= K[i, k] * K[j, k]
+            K[i, j] = math.sqrt(value) if i == j else value / K[j, j]
+        total += math.log(K[i, i])
+    return total
+
+
+@helper(fastmath=REASSOCIATE)
+def _solve_lower(L, x):
+    for i in range(x.size):
+        total = x[i]
+        for k in range(i):
+            total -= L[i, k] * x[k]
+        x[i] = total / L[i, i]
+
+
+@helper(fastmath=REASSOCIATE)
+def _solve_upper(L, x):
+    """With ``L'``."""
+    for i in range(x.size - 1, -1, -1):
+        x[i] /= L[i, i]
+        for k in range(i):
+            x[k] -= L[i, k] * x[i]
+
+
+@helper
+def _mean_of(K, mean, own):
+    copy_into(mean, own.moment)
+    _solve_lower(K, mean)
+    _solve_upper(K, mean)
+
+
+@helper(fastmath=REASSOCIATE)
+def _whitened(state, K, mean, own, z):
+    """``z`` of a state: of ``u`` first, then of ``a``."""
+    m, n = own.m, own.n
+    z[:] = 0.0
+    for i in range(m):
+        off = state[int(own.at_u[i])] - own.mean[i] - mean[i]
+        for j in range(i + 1):
+            z[j] += K[i, j] * off
+    for i in range(n):
+        off = state[int(own.at_a[i])] - own.c[i]
+        for j in range(m):
+            off += own.W[i, j] * (state[int(own.at_u[j])] - own.mean[j])
+        for j in range(i + 1):
+            z[m + j] += own.root[i, j] * off
+
+
+@helper(fastmath=REASSOCIATE)
+def _unwhitened(z, K, mean, own, state):
+    """Fills the parameters of a state; ``z`` is used up."""
+    m, n = own.m, own.n
+    u, a = z[:m], z[m:]
+    _solve_upper(K, u)
+    _solve_upper(own.root, a)
+    for i in range(m):
+        u[i] += mean[i]
+        state[int(own.at_u[i])] = own.mean[i] + u[i]
+    for i in range(n):
+        total = own.c[i] + a[i]
+        for j in range(m):
+            total -= own.W[i, j] * u[j]
+        state[int(own.at_a[i])] = total
+
+
+@helper
+def _scales_log_density(state, tables, d):
+    """``sum_g log q~(log v_g) - log v_g``."""
+    total = 0.0
+    for g in range(tables.scales):
+        at = math.log(state[d + g])
+        total += log_density_of(at, tables, g) - at
+    return total
+
+
+@helper
+def _log_f(state, K, mean, z, own, tables, d):
+    """``log f`` up to a constant; leaves the factor, the mean and ``z`` of the state behind."""
+    total = _factor(K, own, state, d) + _scales_log_density(state, tables, d)
+    _mean_of(K, mean, own)
+    _whitened(state, K, mean, own, z)
+    for j in range(d):
+        total -= 0.5 * z[j] * z[j]
+    return total
+
+
+@helper
+def _dilated(rng, here, there, own, tables, d):
+    """By a Metropolis-Hastings step for ``f^cooled``, whose factor is the ratio of these: most long ones end here."""
+    s, g, count = log_dilation(rng), int(tables.scales * rng.random()), 0
+    copy_into(there, here)
+    for i in range(own.m):
+        if int(own.group[i]) == g:
+            j = int(own.at_u[i])
+            there[j] = own.mean[i] + math.exp(s) * (here[j] - own.mean[i])
+            count += 1
+    there[d + g] = here[d + g] * math.exp(2.0 * s)
+    if not abs(math.log(there[d + g])) < _FARTHEST:
+        return -np.inf
+    K, mean, z = np.empty((own.m, own.m)), np.empty(own.m), np.empty(d)
+    rise = _log_f(there, K, mean, z, own, tables, d) - _log_f(here, K, mean, z, own, tables, d)
+    if not math.log(1.0 - rng.random()) < _COOLED * rise + (count + 2.0) * s:
+        return -np.inf  # it stays
+    return -_COOLED * rise
+
+
+@part(Propose)
+def nested(rng, here, there, knobs):
+    own = _knobs_at(knobs, 0)
+    tables, m, d = _tables_at(knobs, own.end), own.m, own.m + own.n
+    u = rng.random()
+    if u < _DILATED_SHARE:
+        return _dilated(rng, here, there, own, tables, d)
+    K, mean, z = np.empty((m, m)), np.empty(m), np.empty(d)
+    log_f = _factor(K, own, here, d)
+    _mean_of(K, mean, own)
+    _whitened(here, K, mean, own, z)
+    kept = u < _DILATED_SHARE + _KEPT_SHARE
+    innovation = own.innovation * rng.random() if kept else own.innovation
+    rho, squares = math.sqrt(max(0.0, 1.0 - innovation * innovation)), 0.0
+    for j in range(d):
+        before = z[j]
+        z[j] = rho * before + innovation * rng.standard_normal()
+        squares += (z[j] - before) * (z[j] + before)
+    for g in range(tables.scales):
+        there[d + g] = here[d + g]
+    if kept:
+        log_f = 0.0
+    else:
+        for g in range(tables.scales):
+            new = drawn_from(rng, tables, g)
+            if not abs(new) < _FARTHEST:
+                return -np.inf
+            there[d + g] = math.exp(new)
+        log_f += _scales_log_density(here, tables, d) - _scales_log_density(there, tables, d)
+        log_f -= _factor(K, own, there, d)
+        _mean_of(K, mean, own)
+    _unwhitened(z, K, mean, own, there)
+    return log_f + 0.5 * squares
+
+
+def knobs_of(law: NestedLaw) -> np.ndarray:
+    """What the compiled proposal reads; the innovation, which is tuned, comes first."""
+    found = law.tables()
+    own = _KNOBS.pack(
+        innovation=1.0,
+        at_u=law.at_u,
+        at_a=law.at_a,
+        group=law.group,
+        mean=law.mean,
+        moment=law.k,
+        c=law.c,
+        C=law.C,
+        W=law.W,
+        root=law.root_a,
+    )
+    return fixed([*own, *TABLES.pack(**found)])
+
+
+@dataclass(frozen=True)
+class Nested(Proposal):
+    """Scales of a prior and coefficients together, by the law that they have under the rows' quadratic (spec 5u).
+
+    `sample` chooses it for `priors.Grouped`, `priors.Ridge` and smooth terms of formulas.
+    """
+
+    def bind(self, space: Space) -> ReadyProposal:
+        given: Any = space
+        return ReadyProposal(given.propose, given.proposal_knobs, True, 0.6, largest=1.0)

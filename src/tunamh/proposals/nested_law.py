@@ -1,0 +1,140 @@
+"""What is known in closed form of coefficients and of the scales of their prior, if rows are quadratic (spec 5u).
+
+Let ``u`` be coefficients with the prior ``u_j ~ N(mean_j, v_g(j))``, ``a`` all other parameters (their normal priors
+counted with the rows), and ``Q(a, u)`` the rows' quadratic about a centre. With ``lam = log v``, ``D = diag(v_g(j))``,
+
+    a | u ~ N(c - W u, A^-1),    u | lam ~ N(K^-1 k, K^-1),    K = C + D^-1,
+    log q(lam) = log p(lam) - log|I + D C| / 2 + k'K^-1 k / 2,
+
+``A`` and ``B`` blocks of the Hessian, ``W = A^-1 B``, ``C`` the Schur complement of ``A``. Given the other scales, the
+law of one scale costs O(m_g) a point after one eigendecomposition. So the tables of `tunamh.proposals.scale_tables`
+are made: of one scale that is its law; of several scales each has a table of its marginal law, averaged over draws of
+the others (Rao and Blackwell), and what the product of these tables leaves is a factor in closed form.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .scale_tables import tables
+
+_SWEEPS, _SETTLING = 40, 10  # over all scales, given which the marginal laws are averaged; before these are kept
+_REACH = 90.0  # of log variances about the prior's width, beyond which nothing is looked for
+_CORE, _TAIL = 8.0, 20.0  # below the largest log density: where nodes lie densely, where the tables end
+_NODES_CORE, _NODES_TAIL = 65, 16  # in all, and in each tail
+
+
+class ScalePrior(NamedTuple):
+    """Half-Student-t laws of the scales, each with its degrees of freedom and width."""
+
+    df: np.ndarray
+    width: np.ndarray
+
+    def log_density(self, lam: np.ndarray, g: int) -> np.ndarray:
+        """Of ``lam = log v``, ``v`` the variance: that of the scale ``e^(lam / 2)`` times its derivative."""
+        df, width = self.df[g], self.width[g]
+        return 0.5 * lam - 0.5 * (df + 1.0) * np.logaddexp(0.0, lam - np.log(df * width**2))
+
+
+class NestedLaw:
+    """``hessian`` and ``moment`` say ``Q = theta'H theta / 2 - moment.theta``, with the fixed normal priors.
+
+    ``group`` is the scale of every parameter, -1 of those that have none; ``mean`` their prior means.
+    """
+
+    def __init__(self, hessian: np.ndarray, moment: np.ndarray, group: np.ndarray, mean: np.ndarray, prior: ScalePrior):
+        self.at_u, self.at_a = np.flatnonzero(group >= 0), np.flatnonzero(group < 0)
+        self.group, self.mean, self.prior = group[self.at_u].astype(int), mean[self.at_u], prior
+        u, a = self.at_u, self.at_a
+        moment = moment - hessian[:, u] @ self.mean
+        A, B = hessian[np.ix_(a, a)], hessian[np.ix_(a, u)]
+        self.root_a = np.linalg.cholesky(A) if len(a) else np.empty((0, 0))
+        solved = np.linalg.solve(A, np.column_stack([B, moment[a]])) if len(a) else np.empty((0, len(u) + 1))
+        self.W, self.c = solved[:, :-1], solved[:, -1]
+        C = hessian[np.ix_(u, u)] - B.T @ self.W
+        self.C, self.k = 0.5 * (C + C.T), moment[u] - B.T @ self.c
+        self.scales = len(prior.df)
+        self.lam, self.spread = np.log(prior.width**2), np.ones(self.scales)
+
+    # ---------------------------------------------------------------------------------------------- one scale
+
+    def _of_one(self, g: int, lam: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues and the squares of the moments, by which the law of scale ``g`` is known given the others."""
+        own, others = self.group == g, self.group != g
+        C, k = self.C[np.ix_(own, own)], self.k[own]
+        if others.any():
+            P = self.C[np.ix_(others, others)] + np.diag(np.exp(-lam[self.group[others]]))
+            across = self.C[np.ix_(others, own)]
+            solved = np.linalg.solve(P, np.column_stack([across, self.k[others]]))
+            C, k = C - across.T @ solved[:, :-1], k - across.T @ solved[:, -1]
+        values, vectors = np.linalg.eigh(C)
+        return np.maximum(values, 0.0), np.square(vectors.T @ k)
+
+    def _log_law(self, g: int, known: tuple[np.ndarray, np.ndarray], at: np.ndarray) -> np.ndarray:
+        """``log q(lam_g | the others)`` up to a constant."""
+        values, squares = known
+        v = np.exp(at)[:, None]
+        within = 1.0 + values * v
+        return self.prior.log_density(at, g) + 0.5 * (squares * v / within - np.log(within)).sum(axis=1)
+
+    def _span(self, g: int, known: tuple[np.ndarray, np.ndarray], below: float) -> tuple[float, float]:
+        middle = 2 * np.log(self.prior.width[g])
+        grid = np.linspace(middle - _REACH, middle + _REACH, 361)
+        value = self._log_law(g, known, grid)
+        for _ in range(2):
+            inside = np.flatnonzero(value > value.max() - below)
+            low, high = grid[max(inside[0] - 1, 0)], grid[min(inside[-1] + 1, len(grid) - 1)]
+            grid = np.linspace(low, high, 129)
+            value = self._log_law(g, known, grid)
+        inside = np.flatnonzero(value > value.max() - below)
+        return float(grid[max(inside[0] - 1, 0)]), float(grid[min(inside[-1] + 1, 128)])
+
+    def _drawn(self, rng: np.random.Generator, g: int, known: tuple[np.ndarray, np.ndarray]) -> float:
+        grid = np.linspace(*self._span(g, known, _CORE), 200)
+        value = self._log_law(g, known, grid)
+        mass = np.cumsum(np.exp(value - value.max()))
+        return float(np.interp(rng.random() * mass[-1], mass, grid))
+
+    # ------------------------------------------------------------------------------------------------ the tables
+
+    def tables(self) -> dict[str, np.ndarray]:
+        """Fields of `scale_tables.TABLES`; afterwards ``lam`` and ``spread`` are means and deviations."""
+        rng, lam = np.random.default_rng(0), self.lam.copy()
+        known: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in range(self.scales)]
+        kept = np.zeros(self.scales)
+        for sweep in range(1 if self.scales == 1 else _SWEEPS):
+            for g in range(self.scales):
+                one = self._of_one(g, lam)
+                lam[g] = self._drawn(rng, g, one)
+                if sweep >= _SETTLING or self.scales == 1:
+                    known[g].append(one)
+        nodes, values = zip(*(self._marginal(g, known[g]) for g in range(self.scales)), strict=True)
+        for g in range(self.scales):
+            weight = np.exp(values[g] - values[g].max()) * np.gradient(nodes[g])
+            kept[g] = weight @ nodes[g] / weight.sum()
+            self.spread[g] = np.sqrt(weight @ (nodes[g] - kept[g]) ** 2 / weight.sum())
+        self.lam = kept
+        return tables(np.array(nodes), np.array(values))
+
+    def _marginal(self, g: int, known: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+        spans = np.array([[self._span(g, one, below) for below in (_CORE, _TAIL)] for one in known])
+        low, high = spans[:, :, 0].min(axis=0), spans[:, :, 1].max(axis=0)
+        low[1], high[1] = min(low[1], low[0] - 2.0), max(high[1], high[0] + 2.0)
+        core = np.linspace(low[0], high[0], _NODES_CORE)
+        left = np.linspace(low[1], low[0], _NODES_TAIL, endpoint=False)
+        right = np.linspace(high[1], high[0], _NODES_TAIL, endpoint=False)[::-1]
+        at = np.concatenate([left, core, right])
+        logs = np.array([self._log_law(g, one, at) for one in known])
+        weight = np.gradient(at)
+        logs -= logs.max(axis=1)[:, None]
+        logs -= np.log(np.exp(logs) @ weight)[:, None]
+        return at, np.logaddexp.reduce(logs, axis=0) - np.log(len(logs))
+
+    def centre(self) -> np.ndarray:
+        """The mean of all parameters at the log variances ``lam``."""
+        u = np.linalg.solve(self.C + np.diag(np.exp(-self.lam[self.group])), self.k)
+        found = np.empty(len(self.at_u) + len(self.at_a))
+        found[self.at_u], found[self.at_a] = u + self.mean, self.c - self.W @ u
+        return found

@@ -1,0 +1,119 @@
+"""A regression under a prior with a few unknown scales: these and the coefficients in one step (spec 5u).
+
+States are those of `tunamh.targets.scale_mixtures.known_error`: parameters, then the variances of groups of
+coefficients. The proposal is `tunamh.proposals.nested`. Rows are expanded about the mean of the coefficients at the
+scales' own mean, which a few passes find: bounds are made with the prior as wide as it is there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...compiled import Part
+from ...errors import NotApplicable
+from ...priors.laws import Laws
+from ...priors.mixtures import GROUPED, Mixture, ReadyMixture
+from ...priors.potential import ReadyPrior
+from ...process.stages import announce
+from ...proposals.nested import knobs_of, nested
+from ...proposals.nested_law import NestedLaw, ScalePrior
+from ..base import Expansion
+from ..coordinates.base import Scale
+from ..coordinates.closed_form_prior import ReadyClosed, closed_form
+from .known_error import GivenScalesTarget
+from .unknown_error import Scaled
+
+MOST_SCALES = 32
+"""More scales than these are drawn in turn with the coefficients."""
+
+_MOST_CENTRES = 4
+_NEAR = 0.3  # of a change of log variances, and of a mean in posterior standard deviations: the centre may stay
+
+
+def law_of(mixture: Mixture, hessian: np.ndarray, moment: np.ndarray) -> NestedLaw:
+    """With the fixed normal priors of parameters that have no scale."""
+    mixed, fixed_variance = mixture.mixed, mixture.fixed_variance
+    precision = np.where(mixed | ~np.isfinite(fixed_variance), 0.0, 1.0 / fixed_variance)
+    of_each = np.where(mixed, mixture.groups, -1)
+    own = mixture.numbers
+    try:
+        return NestedLaw(
+            hessian + np.diag(precision),
+            moment + precision * mixture.mean,
+            of_each,
+            mixture.mean,
+            ScalePrior(own.df, own.width),
+        )
+    except np.linalg.LinAlgError:
+        raise NotApplicable("the rows' quadratic is not positive definite in parameters without scales") from None
+
+
+def may_be_nested(target: Any) -> bool:
+    """Whether scales of the prior are few, and belong to groups of coefficients."""
+    mixture = target._prior.mixture
+    return mixture is not None and mixture.arrangement == GROUPED and len(mixture.start) <= MOST_SCALES
+
+
+def as_wide_as(prior: ReadyPrior, variances: np.ndarray, start: np.ndarray | None) -> ReadyPrior:
+    """The same prior, expanded as if its scales were these."""
+    if isinstance(prior, ReadyClosed):
+        coefficients: Any = prior.coefficients
+        extras: list[Laws] = [prior.extras]
+        return closed_form(prior.form, coefficients.as_wide_as(variances), extras, np.asarray(start))
+    assert isinstance(prior, ReadyMixture)
+    return prior.as_wide_as(variances)
+
+
+def about_own_scales(target: Any, point: np.ndarray, expansion: Expansion) -> tuple[Any, np.ndarray, Expansion]:
+    """The regression with a prior as wide as its scales are, the centre there, and the rows' expansion at it."""
+    announce("looking for the scales of the prior")
+    used = np.log(target._prior.mixture.start)
+    for _ in range(_MOST_CENTRES):
+        law, back = _at(target, point, expansion)
+        law.tables()
+        centre = back(law.centre())
+        if not np.isfinite(centre).all():
+            raise NotApplicable("the rows' quadratic says nothing of where the coefficients are")
+        metric = expansion.plus(target._prior.expansion(point, expansion.width)).metric()
+        step = float(np.linalg.norm(metric.inverse @ (centre - point)))
+        wide = law.lam + law.spread  # bounds by scales that are too small would make large ones costly
+        near = step < _NEAR * np.sqrt(len(point)) and np.abs(wide - used).max() < _NEAR
+        used = wide
+        prior = as_wide_as(target._prior, np.exp(used), target.row_layout.start)
+        target = target._with(_prior=prior, known_columns=target.columns)
+        if near:
+            break
+        point, expansion = centre, target.expansion(centre)
+    return target, point, expansion
+
+
+def _at(target: Any, point: np.ndarray, expansion: Expansion) -> tuple[NestedLaw, Any]:
+    """The law under the quadratic at a point, and how its parameters become those of the rows."""
+    prior, form = target._prior, target.row_layout.form
+    H, g, centre = expansion.plain_hessian, expansion.gradient, point
+    if isinstance(prior, ReadyClosed):
+        at = prior.without_coefficients().expansion(point, expansion.width)
+        H, g = H + at.hessian, g + at.gradient
+    scaled = Scaled(form) if isinstance(form, Scale) else None
+    if scaled is not None:
+        H, g, centre = scaled.expansion(H, g, centre)
+    law = law_of(prior.mixture, H, H @ centre - g)
+    return law, (lambda found: found) if scaled is None else scaled.theta
+
+
+class NestedTarget(GivenScalesTarget):
+    """An expansion of a regression whose chain proposes the scales of the prior with the coefficients."""
+
+    @staticmethod
+    def _proposal(
+        mixture: Mixture, numbers: dict[str, Any], H: np.ndarray, moment: np.ndarray
+    ) -> tuple[Part, np.ndarray]:
+        return nested, knobs_of(law_of(mixture, H, moment))
+
+    @staticmethod
+    def _proposal_beside_gaussian(
+        mixture: Mixture, numbers: dict[str, Any], of_rows: dict[str, Any], knobs: np.ndarray
+    ) -> tuple[Part, np.ndarray]:
+        return nested, knobs

@@ -1,0 +1,251 @@
+"""Curves in formulas: their columns, what is learned of the data, priors, names, predictions, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tunamh
+from tunamh import FormulaError
+from tunamh.formula.model import FormulaModel
+from tunamh.formula.splines import penalty, raw_columns
+from tunamh.priors.smooths import WithSmooths
+
+rng = np.random.default_rng(5)
+N = 3000
+TABLE = pd.DataFrame(
+    {
+        "x": rng.gamma(3, 1, N),
+        "hour": rng.uniform(0, 24, N),
+        "z": rng.standard_normal(N),
+        "c": rng.choice(["a", "b", "c"], N),
+        "g": rng.choice(["u", "v"], N),
+        "few": rng.choice([1.0, 2.0], N),
+    }
+)
+TABLE["y"] = np.sin(TABLE["x"]) + 0.5 * np.sin(TABLE["hour"] * np.pi / 12) + 0.4 * rng.standard_normal(N)
+
+
+def made(formula, table=TABLE, **more):
+    return tunamh.regression(formula, table, family=tunamh.Gaussian(), **more)
+
+
+def curve(target, k=0):
+    return target.formula.side.curves[k]
+
+
+def values(smooth, x):
+    return smooth.columns(np.asarray(x, dtype=float))
+
+
+# --------------------------------------------------------------------------------------------------------- columns
+
+
+@pytest.mark.parametrize("kind", ["splines", "cyclic"])
+def test_functions_add_up_to_one_and_are_smooth(kind):
+    x = np.linspace(-1.0, 4.0, 5001)
+    R = raw_columns(kind, x, 0.0, 3.0, 9)
+    assert np.abs(R.sum(axis=1) - 1).max() < 1e-12
+    second = np.diff(R, 2, axis=0) / (x[1] - x[0]) ** 2
+    inside = slice(None) if kind == "cyclic" else slice(1010, 3990)  # lines begin at the ends
+    assert np.abs(np.diff(second[inside], axis=0)).max() < 0.2  # no jump; those of a first derivative would be 1000
+    if kind == "cyclic":
+        assert np.allclose(R[x < 1], raw_columns(kind, x[x < 1] + 3.0, 0.0, 3.0, 9))
+
+
+@pytest.mark.parametrize("cyclic", [False, True])
+def test_the_penalty_is_the_integral_of_the_squared_second_derivative(cyclic):
+    k = 8
+    x = np.linspace(0, 1, 200_001)
+    c = rng.standard_normal(k)
+    f = raw_columns("cyclic" if cyclic else "splines", x, 0.0, 1.0, k) @ c
+    h = 1 / (k if cyclic else k - 3)
+    integral = np.trapezoid(np.square(np.gradient(np.gradient(f, x), x))[5:-5], x[5:-5])
+    assert c @ penalty(k, cyclic=cyclic) @ c / h**3 == pytest.approx(integral, rel=2e-3)
+
+
+def test_wiggles_have_no_mean_and_no_slope_over_the_rows_and_the_size_of_their_scale():
+    smooth = curve(made("y ~ s(x, k=12)"))
+    columns = values(smooth, TABLE["x"])
+    assert smooth.labels[:2] == ("linear", "1")
+    assert np.abs(columns.mean(axis=0)).max() < 1e-8
+    assert columns[:, 0].std() == pytest.approx(1)
+    assert np.corrcoef(columns[:, 0], TABLE["x"])[0, 1] == pytest.approx(1)
+    assert np.abs(columns[:, 1:].T @ columns[:, 0]).max() / N < 1e-8
+    assert np.square(columns[:, 1:]).mean(axis=0).sum() == pytest.approx(1)
+
+
+def test_coefficients_of_wiggles_have_the_penalty_as_their_prior():
+    """``c'c`` is the integral of the squared second derivative, times one number, for every curve."""
+    smooth = curve(made("y ~ s(x, k=12)"))
+    x = np.linspace(smooth.low, smooth.high, 40_001)
+    ratios = []
+    for _ in range(4):
+        c = rng.standard_normal(smooth.each)
+        f = values(smooth, x) @ c
+        bent = np.gradient(np.gradient(f, x), x)[5:-5]
+        ratios.append(np.square(c[1:]).sum() / np.trapezoid(np.square(bent), x[5:-5]))
+    assert np.ptp(ratios) < 2e-3 * ratios[0]
+
+
+def test_curves_go_on_as_lines_and_say_so():
+    target = made("y ~ s(x)")
+    smooth = curve(target)
+    x = np.linspace(smooth.high, smooth.high + 3, 7)
+    assert np.abs(np.diff(values(smooth, x), 2, axis=0)).max() < 1e-9
+    new = TABLE.head(3).assign(x=[1.0, 50.0, -1.0])
+    with pytest.warns(UserWarning, match=r"x is outside the range of the fitted data, .* in 2 rows: .*straight line"):
+        target.formula.side.columns(target.formula.values(new))
+
+
+def test_a_cyclic_curve_has_one_value_at_both_ends():
+    smooth = curve(made("y ~ s(hour, cyclic=True, period=24)"))
+    assert smooth.fixed == 0
+    assert np.allclose(values(smooth, [0.5, 3.0]), values(smooth, [24.5, -21.0]))
+
+
+def test_a_curve_by_levels_and_by_numbers():
+    by_levels = made("y ~ c + s(x, by=c)")
+    block = by_levels.formula.side.columns(by_levels.formula.values(TABLE)).dense()
+    side, smooth = by_levels.formula.side, curve(by_levels)
+    own = block[:, -smooth.size :].reshape(N, 3, smooth.each)
+    for k, level in enumerate(side.levels["c"]):
+        inside = (TABLE["c"] == level).to_numpy()
+        assert np.allclose(own[inside, k], values(smooth, TABLE["x"][inside]))
+        assert (own[~inside, k] == 0).all()
+    by_numbers = made("y ~ s(x, by=z)")
+    assert curve(by_numbers).labels[:2] == ("constant", "linear")
+    columns = by_numbers.formula.side.columns(by_numbers.formula.values(TABLE)).dense()[:, 1:]
+    assert np.allclose(columns[:, 0], TABLE["z"])
+    assert np.allclose(columns, values(curve(by_numbers), TABLE["x"]) * TABLE["z"].to_numpy()[:, None])
+
+
+def test_plain_columns():
+    for term, count in (("bs(x, 6)", 6), ("ns(x, df=4)", 4), ("poly(x, 3)", 3)):
+        target = made(f"y ~ {term}")
+        columns = values(curve(target), TABLE["x"])
+        assert columns.shape[1] == count
+        assert np.abs(columns.mean(axis=0)).max() < 1e-9
+        assert np.linalg.matrix_rank(np.column_stack([np.ones(N), columns])) == count + 1
+        assert "prior_scale" not in dict(target.variables)
+    gram = columns.T @ columns / N
+    assert np.allclose(gram, np.eye(3), atol=1e-8)
+    assert np.linalg.matrix_rank(np.column_stack([np.vander(TABLE["x"], 4), columns]), tol=1e-6) == 4
+    natural = curve(made("y ~ ns(x, df=4)"))
+    h = (natural.high - natural.low) / 500
+    ends = values(natural, [natural.low, natural.low + h, natural.low + 2 * h])
+    assert np.abs(np.diff(ends, 2, axis=0)).max() / h**2 < 0.05 * np.abs(ends).max() / h
+
+
+# ----------------------------------------------------------------------------------------------- priors and names
+
+
+def test_priors_of_scales_are_in_the_units_of_the_curve():
+    unit = TABLE["y"].std()
+    prior = made("y ~ z + s(x) + s(hour, cyclic=True, period=24)").prior
+    assert isinstance(prior, WithSmooths)
+    assert prior.labels == ("s(x)", "s(hour)")
+    assert [float(one.law().scale[0]) for one in prior.scales] == pytest.approx([unit, unit], rel=1e-3)
+    own = made("y ~ z + s(x)", prior={"s(x)": tunamh.HalfCauchy(0.3), "z": tunamh.Normal(scale=7.0)})
+    assert own.prior.scales == (tunamh.HalfCauchy(0.3),)
+    words = tunamh.prior_summary(own)["prior"]
+    assert "unknown standard deviation (half-Cauchy, scale 0.3)" in words["s(x)[1]"]
+    assert words["z"] == "normal, mean 0, standard deviation 7"
+    flat = made("y ~ z + s(x)", prior=tunamh.Flat())
+    assert tunamh.prior_summary(flat)["prior"]["s(x)[linear]"] == "flat"
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    target = made("y ~ c + s(x) + s(hour, cyclic=True, period=24) + s(z, k=6, by=g)")
+    return target, tunamh.sample(target, draws=500, rng=1, progressbar=False)
+
+
+def test_variables_of_results(fitted):
+    _, tree = fitted
+    names = ["Intercept", "c", "s(x)", "s(hour)", "s(z, by=g)", "sigma", "s(x)_sigma", "s(hour)_sigma"]
+    assert list(tree.posterior.data_vars) == [*names, "s(z, by=g)_sigma"]
+    assert tree.posterior["s(x)"].attrs["term"] == "s(x)"
+    assert list(tree.posterior["s(x)_dim"].values[:2]) == ["linear", "1"]
+    assert list(tree.posterior["s(z, by=g)_sigma_dim"].values) == ["u", "v"]
+    assert tree.posterior["s(z, by=g)_dim"].values[0] == "u, linear"
+
+
+def test_the_curves_are_found(fitted):
+    _, tree = fitted
+    new = TABLE.head(200)
+    found = tunamh.predict(tree, new, kind="linear")
+    truth = np.sin(new["x"]) + 0.5 * np.sin(new["hour"] * np.pi / 12)
+    inside = ((new["x"] > 0.3) & (new["x"] < 8)).to_numpy()
+    assert np.abs(found["mean"].values - truth)[inside].max() < 0.15
+    assert tree.sample_stats["accepted"].mean() > 0.7
+
+
+def test_a_stored_formula_makes_the_same_columns(fitted):
+    target, _ = fitted
+    model = FormulaModel.from_json(target.formula.to_json())
+    ours, theirs = (one.side.columns(one.values(TABLE.head(50))).dense() for one in (target.formula, model))
+    assert np.array_equal(ours, theirs)
+    told = target.formula.to_json()
+    told["columns"]["curves"][0]["T"] = [[1.0]]
+    with pytest.raises(FormulaError, match="do not fit its term"):
+        FormulaModel.from_json(told)
+
+
+def test_files_learn_the_same_columns(tmp_path):
+    pytest.importorskip("pyarrow")
+    for k in range(2):
+        TABLE.iloc[k * 1500 : (k + 1) * 1500].to_parquet(tmp_path / f"{k}.parquet")
+    formula = "y ~ s(x) + s(z, k=6, by=g)"
+    of_files = made(formula, tunamh.open_rows(str(tmp_path / "*.parquet"), memory=60_000))
+    assert of_files.observations.memory is not None
+    for ours, theirs in zip(of_files.formula.side.curves, made(formula).formula.side.curves, strict=True):
+        assert np.allclose(ours.T, theirs.T, atol=1e-8)
+        assert (ours.low, ours.high) == (theirs.low, theirs.high)
+
+
+# --------------------------------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("formula", "told"),
+    [
+        ("y ~ s(x, z)", r"a curve of several columns is not offered: write s\(x\) \+ s\(z\)"),
+        ("y ~ s(x):z", r"s\(x\) stands in a product.*s\(x, by=z\)"),
+        ("y ~ s(x) * z", r"s\(x\) stands in a product"),
+        ("y ~ (z + s(x)):c", r"s\(x\) stands in a product"),
+        ("y ~ z - s(x)", "cannot be taken away"),
+        ("y ~ s(x) + s(x, k=8)", r"s\(x\) is in the formula twice"),
+        ("y ~ s(x, k=3)", "k= is a whole number from 5"),
+        ("y ~ s(x, k=7.5)", "k= is a whole number"),
+        ("y ~ s(x, bs=4)", "s has no argument bs=; known are k, by, cyclic, period="),
+        ("y ~ s(x, cyclic=maybe)", "cyclic= is True or False"),
+        ("y ~ s(x, period=24)", "add cyclic=True"),
+        ("y ~ s()", "s takes a column"),
+        ("y ~ bs(x)", "say how many columns"),
+        ("y ~ (s(x) | g)", r"curves for every group are not offered: say s\(x\) \+ \(1 \+ x \| group\)"),
+        ("y ~ te(x, z)", r"surfaces are not offered yet: say s\(x\) \+ s\(z\)"),
+        ("y ~ mo(x)", r"monotonic effects are not offered: C\(x\)"),
+        ("y ~ s(few)", "few has too few different values for a curve"),
+        ("y ~ x + s(x)", r"collinear"),
+        ("y ~ s(c)", "holds text or categories"),
+        ("y ~ s(x) + (1 | g)", r"s\(x\).*not sampled beside group effects.*bs\(x, df\)"),
+    ],
+)
+def test_what_is_refused(formula, told):
+    with pytest.raises((FormulaError, tunamh.NotApplicable), match=told):
+        made(formula)
+
+
+def test_priors_that_do_not_fit_are_refused():
+    with pytest.raises(TypeError, match=r"the prior of s\(x\) is that of its scale"):
+        made("y ~ s(x)", prior={"s(x)": tunamh.Normal(scale=1)})
+    with pytest.raises(TypeError, match="must be HalfStudentT or HalfCauchy"):
+        made("y ~ s(x)", prior={"s(x)_sigma": tunamh.HalfNormal(1)})
+    with pytest.raises(FormulaError, match=r"Ridge.* beside s\(x\) is not offered"):
+        made("y ~ z + s(x)", prior=tunamh.priors.Ridge())
+    with pytest.raises(TypeError, match=r"beside s\(x\) only Normal and Flat priors"):
+        made("y ~ z + s(x)", prior={"z": tunamh.priors.Laplace(scale=1)})
+    with pytest.raises(TypeError, match=r"s\(x\) is not offered beside classes without an order"):
+        tunamh.regression("c ~ s(x)", TABLE, family=tunamh.Categorical())
+    with pytest.raises(FormulaError, match=r"curves in predictors= are not offered"):
+        made("y ~ z", predictors={"scale": "~ s(x)"})

@@ -139,6 +139,15 @@ def test_new_groups_have_effects_in_both_predictors(posterior):
     assert np.median(drawn.std(axis=1) / expected) == pytest.approx(1, abs=0.06)
 
 
+def test_means_over_new_groups_are_refused_with_the_way_out(posterior):
+    options = {"conditional": {"x": [0.0, 1.0]}}
+    with pytest.raises(tunamh.NotApplicable, match="in the predictor of scale"):
+        tunamh.predictions(posterior, groups="new", **options)
+    found = tunamh.predictions(posterior, groups="population", **options)
+    draws = posterior.posterior
+    assert float(found["mean"].iloc[1]) == pytest.approx(float((draws["Intercept"] + draws["x"]).mean()), abs=1e-6)
+
+
 def test_tables_have_a_column_of_the_parameter(posterior, tmp_path):
     table = tunamh.group_effects(posterior, "g", coefficients=True)
     draws = posterior.posterior

@@ -50,7 +50,8 @@ class ModelColumns:
                 for atom in term:
                     if label(atom) in side.levels and list(columns_in(atom)) == [name]:
                         return side.levels[label(atom)]
-        for one, group in zip(self.formula.groups, self.fitted.groups, strict=True):
+        for group in self.fitted.groups:
+            one = self.formula.groups[group.given]
             if one.by == (Name(name),) and group.effects is not None:
                 return group.levels
         typical = self.typical.get(name)

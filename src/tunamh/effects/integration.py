@@ -56,13 +56,20 @@ def new_groups(fitted: Fitted, values: Values) -> NewGroups:
     assert fitted.formula is not None
     total: np.ndarray | float = 0.0
     for group in fitted.groups:
-        _refuse_student(group)
+        _refuse_others(group)
         Z = fitted.formula.groups[group.given].columns.columns(values).dense()
         total = total + np.einsum("nq,sqr,nr->sn", Z, group.covariance, Z, optimize=True)
     return NewGroups(np.sqrt(np.maximum(total, 0.0)))
 
 
-def _refuse_student(group: Groups) -> None:
+def _refuse_others(group: Groups) -> None:
+    """Than normal effects in the main predictor."""
+    if group.parameter is not None:
+        raise NotApplicable(
+            f"the effects of {group.name} are in the predictor of {group.parameter}, and means over new groups are "
+            "offered for effects in the main predictor: say groups='draw' (one new group for each draw), or "
+            "groups='population'."
+        )
     if group.df:
         raise NotApplicable(
             f"the effects of {group.name} are Student-t, and means over new groups are offered for normal effects: say "

@@ -310,6 +310,22 @@ def rare_events() -> str:
     )
 
 
+def fit_checks() -> str:
+    report = results("fit_checks")
+    right = [
+        [name, f"{f['alarms']:g} of {f['sets']:g}", f"{100 * f['below_0.05']:.1f} %"]
+        for name, f in report["right"].items()
+    ]
+    wrong = [[name, f"{100 * f['found']:.0f} %"] for name, f in report["wrong"].items()]
+    return (
+        f"Data sets of {report['rows']} rows, simulated from a model that is right and whose parameters are known\n"
+        f"(`benchmarks/fit_checks.py`; {_measured_with(report)}):\n\n"
+        + markdown(["family", "anything looks wrong", "single checks with p < 0.05"], right)
+        + f"\n\nAnd with defects, of {report['rows']} rows each:\n\n"
+        + markdown(["defect", "found"], wrong)
+    )
+
+
 def whole_census() -> str:
     """What trajectories take for all parameters of the census."""
     report = results("census_posterior")
@@ -470,6 +486,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "model-sizes": model_sizes,
     "model-goals": model_goals,
     "rare-events": rare_events,
+    "fit-checks": fit_checks,
     "thin-levels": levels,
     "whole-census": whole_census,
     "real-models": real_data,

@@ -6,6 +6,7 @@ from .acceptance import MH, MHSS, AustereMH, FactorizedMH, FlyMC, MHMinibatch, P
 from .chains.guard import check_bounds
 from .chains.in_turn import InTurn
 from .chains.metropolis import MetropolisHastings
+from .checking import FitCheck, check, influence, plot_check
 from .effects import (
     comparisons,
     hypothesis,
@@ -31,7 +32,8 @@ from .errors import (
 )
 from .formula import FormulaError, regression
 from .groups import GroupEffects, MixedModel
-from .prediction import loo, plot_survival, predict, prior_predictive, prior_summary, replicate
+from .marginal.evidence import Evidence
+from .prediction import compare, loo, plot_survival, predict, prior_predictive, prior_summary, replicate
 from .prediction.plot_smooths import plot_smooths
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
@@ -43,6 +45,7 @@ from .results.group_scales import group_scales
 from .results.tree import summary
 from .results.until import Until
 from .rows.formats import open_rows
+from .sampling.evidence import evidence
 from .sampling.laplace import LaplaceApproximation, laplace
 from .sampling.resume import resume
 from .sampling.sample import sample
@@ -115,9 +118,11 @@ __all__ = [
     "ConvergenceWarning",
     "EffectsTable",
     "EnergyTarget",
+    "Evidence",
     "Exponential",
     "FactorizedMH",
     "FiniteWalk",
+    "FitCheck",
     "Flat",
     "FlyMC",
     "FormulaError",
@@ -168,15 +173,20 @@ __all__ = [
     "Weibull",
     "ZeroInflated",
     "__version__",
+    "check",
     "check_bounds",
+    "compare",
     "comparisons",
+    "evidence",
     "family",
     "group_effects",
     "group_scales",
     "hypothesis",
+    "influence",
     "laplace",
     "loo",
     "open_rows",
+    "plot_check",
     "plot_comparisons",
     "plot_group_effects",
     "plot_predictions",

@@ -85,9 +85,9 @@ def test_results_have_the_pieces_as_labels():
         ("Surv(stop, x == 99) ~ s", "none of the 300 rows has an event"),
         ("stop ~ Surv(stop, dead)", "is the whole left side"),
         ("Surv(stop, dead) ~ x:strata(s)", "strata.* beside other terms"),
-        ("Surv(stop, dead) ~ x - strata(s)", "strata and group effects cannot be taken away"),
+        ("Surv(stop, dead) ~ x - strata(s)", "a minus cannot remove offsets, strata"),
         ("Surv(stop, dead) ~ strata()", "strata takes columns"),
-        ("Surv(stop, dead) ~ (strata(s) | clinic)", "left of the bar stand columns"),
+        ("Surv(stop, dead) ~ (strata(s) | clinic)", "there must be columns to the left of the bar"),
         ("Surv(stop, dead) ~ x + frailty(clinic)", r"frailties.*\(1 \| group\)"),
     ],
 )

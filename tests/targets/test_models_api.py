@@ -544,7 +544,7 @@ def test_an_intercept_beside_cutpoints_is_not_silently_sampled():
 
 @pytest.mark.parametrize("name", [name for name in CASES if name != "ordinal"])
 def test_a_posterior_under_a_flat_prior_is_not_doubted(name):
-    assert [said for said in target_of(name, prior=None).model_warnings() if "does not rise" in said] == []
+    assert [said for said in target_of(name, prior=None).model_warnings() if "does not increase" in said] == []
 
 
 PERFECT = {
@@ -620,7 +620,7 @@ def test_a_known_scale_is_compared_with_residuals_in_its_own_units(family, y, sc
     """Rows of such targets are standardised: their residuals are no longer measured as the scale is."""
     assert GLM(X, y, family(scale), **more).model_warnings() == []
     (told,) = GLM(X, y, family(10 * scale), **more).model_warnings()
-    assert "which is taken as known: standard deviations will be too large" in told
+    assert "posterior standard deviations will be too large" in told
 
 
 # ---------------------------------------------------------------------------------------------------- forms of the data

@@ -1,10 +1,11 @@
-"""``tunamh summary``, ``tunamh predict``, ``tunamh effects`` and ``tunamh report``."""
+"""``tunamh summary``, ``predict``, ``effects``, ``check-fit`` and ``report``."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from ..results.tree import effects_in
@@ -121,19 +122,53 @@ def effects(
 
 
 @command
+def check_fit(
+    run: RUN,
+    data: Annotated[Path, typer.Argument(help="The file of the fitted data.")],
+    rows: Annotated[int, typer.Option(min=1, help="How many rows to look at, drawn at random.")] = 1000,
+    columns: Annotated[list[str], typer.Option(help="One more column to check; may be given several times.")] = [],  # noqa: B006
+    seed: Annotated[int, typer.Option(min=0, help="Seed for the rows that are drawn.")] = 0,
+    plot: Annotated[Path | None, typer.Option(help="New file for the pictures; its name ends in .png.")] = None,
+) -> None:
+    """Check whether the model fits: what looks wrong, how strongly, and what to try.
+
+    `tunamh check` looks at data and formula before any draw.
+
+    Examples:
+
+        tunamh check-fit run.nc flights.csv
+
+        tunamh check-fit run.nc flights.csv --columns carrier --plot check.png
+    """
+    import tunamh
+
+    if plot is not None:
+        refuse_existing(plot, ".png")
+    found = tunamh.check(open_result(run), read_table(data), columns=columns, rows=rows, rng=seed)
+    print(found)
+    if plot is not None:
+        first = np.ravel(tunamh.plot_check(found))[0]
+        write_new(plot, lambda file: first.figure.savefig(file, format="png"))
+        print(f"wrote {plot}")
+
+
+@command
 def report(
     run: RUN,
     out: Annotated[Path, typer.Option(help="New file; its name ends in .html.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="The question that the run answers, in your words.")] = None,
+    data: Annotated[Path | None, typer.Option(help="The file of the fitted data: also check the fit.")] = None,
 ) -> None:
     """Write one HTML page with the answer, the checks and the cost.
 
-    Example:
+    Examples:
 
         tunamh report run.nc --out report.html
+
+        tunamh report run.nc --data flights.csv
     """
     from ..report import report as write_report
 
     refuse_existing(out, ".html")
-    write_report(open_result(run), out, title=title)
+    write_report(open_result(run), out, title=title, data=None if data is None else read_table(data))
     print(f"wrote {out}")

@@ -21,6 +21,7 @@ from ..rows.table_source import TableBlock, Tables
 from ..tables.frames import Frame
 from .averages import Question, averaged, each_row
 from .columns import ModelColumns
+from .expansion import expanded, may_be_expanded
 from .grid import Point, grid_of, typical_rows
 from .outcomes import GROUPS, SCALES, Outcomes
 from .rows import Asked, AskedRows, Key, by_columns
@@ -153,12 +154,26 @@ class Asking:
     def _averaged(self, question: Question) -> tuple[Values, list[dict[str, Any]], list[str]]:
         assert self.by is not None
         rows = AskedRows.of(self.data, self.outcomes.columns, self.by, self.weights)
-        lines, keys = averaged(question, self.outcomes, rows)
+        lines, keys, notes = self._computed(question, rows)
         order = _order(self.columns, self.by, keys)
         items = [dict(zip(self.by, keys[k], strict=True)) for k in order]
         n = rows.n_rows - rows.dropped
-        notes = [f"Averages of {n:,} rows{' with weights' * (self.weights is not None)}.", *_of_dropped(rows)]
+        first = f"Averages of {n:,} rows{' with weights' * (self.weights is not None)}."
+        notes = [first, *notes, *_of_dropped(rows)]
         return [own[:, order] for own in lines], items, notes
+
+    def _computed(self, question: Question, rows: AskedRows) -> tuple[Values, list[Key], list[str]]:
+        """All rows at all draws if they are few; else by the expansion, with a note about its error."""
+        if not may_be_expanded(question, self.outcomes, rows):
+            return *averaged(question, self.outcomes, rows), []
+        found = expanded(question, self.outcomes, rows, np.random.default_rng(self.rng))
+        if found.error is None:
+            return found.lines, found.keys, []
+        told = (
+            f"Computed from one pass and {found.sampled:,} sampled rows: the estimated error is at most "
+            f"{found.error:.2g} posterior standard deviations."
+        )
+        return found.lines, found.keys, [told]
 
     def _each_row(self, question: Question) -> tuple[Values, list[dict[str, Any]], list[str]]:
         rows = AskedRows.of(self.data, self.outcomes.columns, [], None)

@@ -32,6 +32,8 @@ class Question:
     of_rows: Callable[[Values, Frame], Values] = lambda values, rows: values
     of_averages: Callable[[Values], Values] = lambda values: values
     points: Sequence[Setting] = ({},)
+    n_measures: int | None = None
+    """Of a point; None: one for each setting."""
     linear: bool = True
     """Whether every measure is a sum of values at the settings, with factors that depend on the row only."""
 
@@ -48,6 +50,10 @@ class Question:
         each = len(measures) // len(self.points)
         starts = range(0, len(measures), each)
         return [line for at in starts for line in self.of_averages(measures[at : at + each])]
+
+    @property
+    def measures_of_a_point(self) -> int:
+        return len(self.settings) if self.n_measures is None else self.n_measures
 
     @property
     def n_lines(self) -> int:

@@ -51,8 +51,7 @@ class ModelColumns:
                     if label(atom) in side.levels and list(columns_in(atom)) == [name]:
                         return side.levels[label(atom)]
         for group in self.fitted.groups:
-            one = self.formula.groups[group.given]
-            if one.by == (Name(name),) and group.effects is not None:
+            if self.formula.groups[group.given].by == (Name(name),) and group.effects is not None:
                 return group.levels
         typical = self.typical.get(name)
         if typical is not None and typical.is_factor:

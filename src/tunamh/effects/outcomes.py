@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from ..errors import NotApplicable
 from ..formula.terms import columns_of
 from ..prediction.fitted import Fitted
 from ..prediction.new_rows import Chunk, Effects, NewRowExtras, NewRows
 from ..prediction.predictions import Predictor
 from ..tables.frames import Frame
-from .integration import largest_tau, new_groups, normal_nodes
+from .integration import new_groups, nodes_of_classes, normal_nodes
 
 SCALES = ("response", "link")
 GROUPS = ("known", "draw", "new", "population")
@@ -37,7 +35,7 @@ class Outcomes:
             _ = fitted.responses  # or the reason why there is none
 
     @property
-    def _integrates(self) -> bool:
+    def integrates(self) -> bool:
         return self.groups == "new" and self.scale == "response" and bool(self.fitted.groups)
 
     @property
@@ -46,7 +44,7 @@ class Outcomes:
         formula = self.fitted.formula
         assert formula is not None
         names = formula.columns_needed(lambda one: self._effects is not Effects.NONE)
-        if self._integrates:
+        if self.integrates:
             names += [name for one in formula.groups for name in columns_of(one.columns.terms)]
         return list(dict.fromkeys(names))
 
@@ -73,19 +71,26 @@ class Outcomes:
 
     @cached_property
     def rows_at_once(self) -> int:
-        each = len(self.fitted.picked) * self.size
-        if self._integrates:
-            each *= len(normal_nodes(largest_tau(self.fitted))[0])
+        each = len(self.fitted.picked) * self.size * (2 if self.integrates else 1)
         return max(1, _NUMBERS_AT_ONCE // each)
+
+    def chunk(self, rows: Frame) -> Chunk:
+        """The columns of the model."""
+        (found,) = NewRows(self.fitted, rows, NewRowExtras(), effects=self._effects).chunks(rows.n_rows)
+        return found
+
+    def with_draws(self, fitted: Fitted) -> Outcomes:
+        """The same question of other draws of the model."""
+        at_hand = self._effects is Effects.AT_HAND
+        return Outcomes(fitted, self.scale, self.groups, self.predictor.rng, at_hand=at_hand)
 
     def values(self, rows: Frame) -> np.ndarray:
         """(draws, rows, outcomes)."""
-        new = NewRows(self.fitted, rows, NewRowExtras(), effects=self._effects)
-        (chunk,) = new.chunks(rows.n_rows)
+        chunk = self.chunk(rows)
         eta = self.predictor.linear(chunk)
         if self.scale == "link":
             return eta if eta.ndim == 3 else eta[:, :, None]
-        if self._integrates:
+        if self.integrates:
             return self._integrated(rows, eta, chunk)
         found = self.fitted.responses.mean(eta, self.predictor.parameters(chunk))
         return found if found.ndim == 3 else found[:, :, None]
@@ -93,12 +98,13 @@ class Outcomes:
     def _integrated(self, rows: Frame, eta: np.ndarray, chunk: Chunk) -> np.ndarray:
         formula = self.fitted.formula
         assert formula is not None
+        values, p = formula.values(rows, self.columns), self.predictor.parameters(chunk)
+        tau = new_groups(self.fitted, values, 1 if eta.ndim == 2 else eta.shape[2])
+        largest, total = float(tau.max(initial=0.0)), np.zeros(())
         if eta.ndim == 3:
-            raise NotApplicable("means over new groups are not offered for classes without an order.")
-        tau = new_groups(self.fitted, formula.values(rows, self.columns)).tau
-        p: dict[str, Any] = self.predictor.parameters(chunk)
-        nodes, weights = normal_nodes(float(tau.max(initial=0.0)))
-        total: Any = 0.0
-        for x, weight in zip(nodes, weights, strict=True):
-            total = total + weight * self.fitted.responses.mean(eta + x * tau, p)
+            for at, weight in nodes_of_classes(largest, eta.shape[2]):
+                total = total + weight * self.fitted.responses.mean(eta + np.array(at) * tau, p)
+            return total
+        for x, weight in zip(*normal_nodes(largest), strict=True):
+            total = total + weight * self.fitted.responses.mean(eta + x * tau[:, :, 0], p)
         return total if total.ndim == 3 else total[:, :, None]

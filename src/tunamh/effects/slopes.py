@@ -101,7 +101,7 @@ def _question(columns: ModelColumns, points: list[Point], averaged: bool, names:
 
     labels = [{"variable": name, "slope": slope} for name in names]
     every = [fixed(one) for one in points] if averaged else [{}]
-    return Question(settings, labels, of_rows, points=every, linear=slope in ("dydx", "dyex"))
+    return Question(settings, labels, of_rows, points=every, n_measures=len(names), linear=slope in ("dydx", "dyex"))
 
 
 def _scaled(derivative: np.ndarray, x: np.ndarray, mean: np.ndarray, slope: str) -> np.ndarray:

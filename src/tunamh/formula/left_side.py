@@ -35,7 +35,7 @@ def left_side(node: Node | None) -> LeftSide:
     for one in _parts(node.right):
         if not isinstance(one, Call) or one.function not in _ARGUMENT:
             raise FormulaError(
-                f"{node}: behind the bar of a response stand trials(n), weights(w), cens(c) or event(e), not {one}."
+                f"{node}: after the bar of a response write trials(n), weights(w), cens(c) or event(e), not {one}."
             )
         beside[_ARGUMENT[one.function]] = only_argument(one)
     return _response(node.left, beside)
@@ -139,8 +139,8 @@ def response_of_levels(node: Node, levels: tuple[str, ...], ordered: bool, famil
         raise FormulaError(f"the response {name} holds text or categories ({shown}), and {kind} is for numbers.")
     if len(levels) > 2:
         raise FormulaError(
-            f"the response {name} has {len(levels)} levels ({shown}), and {kind} is for two: say which is meant, as in "
-            f'({node} == "{levels[-1]}") ~ ..., or take tunamh.Categorical().'
+            f"the response {name} has {len(levels)} levels ({shown}), and {kind} is for two: name the "
+            f'level that counts as 1, as in ({node} == "{levels[-1]}") ~ ..., or take tunamh.Categorical().'
         )
     return Response(node, levels, labels=True)
 

@@ -78,13 +78,15 @@ def _group_sides(groups: Sequence[GroupTerm], rows: RowsOf, of: str | None) -> l
         for part in parts_of(group):
             side = learn_side(part, rows).side
             if side.dim == 0:
-                raise FormulaError("group effects have no columns: (1 | group) has intercepts, (0 + x | group) slopes.")
+                raise FormulaError(
+                    "group effects have no columns: write (1 | group) for intercepts or (0 + x | group) for slopes."
+                )
             if not group.together and side.dim > 1:
                 by, factor = ":".join(map(label, group.by)), term_label(part.fixed[0])
                 raise FormulaError(
                     f"({factor} || {by}) asks for effects without correlations, but {factor} has {side.dim} levels, "
-                    f"whose effects are correlated: say ({factor} | {by}), or (1 | {by}) + (1 | {by}:{factor}) for "
-                    "levels that differ without correlation."
+                    f"whose effects are correlated: write ({factor} | {by}), or (1 | {by}) + (1 | {by}:{factor}) "
+                    "for levels that differ without correlation."
                 )
             found.append((group.by, side))
     _refuse_repeated(found)
@@ -113,21 +115,21 @@ def default_family(asked: Read, rows: RowsOf) -> BaseFamily:
     """Gaussian for numbers; what is more likely something else is refused with a hint."""
     name = label(asked.response)
     if "trials" in asked.beside or "trials" in rows.arrays:
-        raise FormulaError('trials count labels, and there is no family: say family="logistic".')
+        raise FormulaError('trials= needs a family for labels: set family="logistic".')
     if "event" in asked.beside or "event" in rows.arrays:
         raise FormulaError(
-            "times to event need a family: say family=tunamh.PiecewiseExponential() (proportional hazards, as Cox has "
+            "times to event need a family: set family=tunamh.PiecewiseExponential() (proportional hazards, as Cox has "
             "them), or one whose hazard has a given form, such as tunamh.Weibull()."
         )
     found = rows.values({}).value(asked.response)
     if isinstance(found, Factor):
         kinds = 'family="logistic" for two classes, "categorical" for more, "ordinal" for ordered ones'
-        raise FormulaError(f"the response {name} holds text or categories, and there is no family: say {kinds}.")
+        raise FormulaError(f"the response {name} holds text or categories, and there is no family: set {kinds}.")
     values = np.unique(rows.values({}).numbers(asked.response))
     if len(values) == 2:
         pair = f"{values[0]:g} and {values[1]:g}"
         raise FormulaError(
-            f'the response {name} has two values, {pair}, and there is no family: say family="logistic" if they are '
+            f'the response {name} has two values, {pair}, and there is no family: set family="logistic" if they are '
             'labels, or family="gaussian" if they are measurements.'
         )
     return Gaussian()
@@ -239,17 +241,17 @@ def _refuse_redundant(base: GLM, model: FormulaModel) -> None:
         return
     zero = [names[group[0]] for group in groups if len(group) == 1]
     together = [[names[j] for j in group] for group in groups if len(group) > 1]
-    told = [f"the column {name} is zero in every row, so that it says nothing: leave it out" for name in zero]
+    told = [f"the column {name} is zero in every row, so it gives no information: leave it out" for name in zero]
     told += [
-        f"the columns {listed(named)} are collinear: each is a sum of the others in every row" for named in together
+        f"the columns {listed(named)} are collinear: each is a linear combination of the others" for named in together
     ]
     end = Text("", "")
     if together:
         leave = "Leave one of the terms out" if len(together) == 1 else "Leave one term of each group out"
         end = Text.of(
             f" The data cannot tell such coefficients apart.{_why([name for named in together for name in named])} "
-            f"{leave}, or say ",
+            f"{leave}, or set ",
             ('redundant="keep"', "--redundant keep"),
-            " and let priors tell them apart.",
+            " and give them proper priors.",
         )
     raise FormulaError(Text.of(f"{'; '.join(told)}.", (end, end.shell)))

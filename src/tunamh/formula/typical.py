@@ -16,7 +16,8 @@ import numpy as np
 from ..tables.columns import Factor
 from .data_summaries import Moments
 from .evaluation import Values, as_factor
-from .right_side import RightSide
+from .right_side import Block, RightSide
+from .smooths import columns_of_smooth
 from .syntax import Call, Name, Node, columns_in
 from .terms import Terms
 
@@ -84,7 +85,8 @@ def _atoms(sides: Iterable[Terms]) -> Iterator[Node]:
     for terms in sides:
         for fixed in (terms.fixed, *(group.columns.fixed for group in terms.groups)):
             yield from (atom for term in fixed for atom in term)
-        yield from terms.offsets
+        yield from (*terms.offsets, *terms.strata)
+        yield from (one for curve in terms.curves for one in columns_of_smooth(curve))
 
 
 def columns_look(
@@ -125,10 +127,10 @@ def typical_columns(
     """
     found = reduce(ColumnsLook.__add__, looks)
     moments = dict(found.moments)
-    spans = [] if alone is None else [*side.whole, *side.gathered]
-    for block, own in zip(spans, alone or (), strict=True):
-        if own is not None and len(block.numbers) == 1 and isinstance(block.numbers[0], Name):
-            moments[block.numbers[0].name] = own
+    spans = [] if alone is None else side.parts
+    for part, own in zip(spans, alone or (), strict=True):
+        if isinstance(part, Block) and len(part.numbers) == 1 and isinstance(part.numbers[0], Name) and own is not None:
+            moments[part.numbers[0].name] = own
     typical = {name: Typical.of_moments(own) for name, own in moments.items()}
     for name, counts in found.counts.items():
         levels = () if name in side.levels or len(counts) > _MOST_LEVELS else tuple(counts)

@@ -167,7 +167,7 @@ class NewRows:
 
     def _parts(self, names: list[str], size: int) -> Iterator[tuple[int, Frame]]:
         """Columns of so many rows at a time, and the number of the first."""
-        blocks = [(0, self.table)] if self.tables is None else self.tables.map(_columns_of_block, names)
+        blocks = [(0, self.table)] if self.tables is None else self.tables.map(columns_of_block, names)
         for start, table in blocks:
             for first in range(0, table.n_rows, size):
                 yield start + first, table.take(slice(first, first + size), names)
@@ -244,7 +244,7 @@ class NewRows:
         return found
 
 
-def _columns_of_block(block: TableBlock) -> tuple[int, Frame]:
+def columns_of_block(block: TableBlock) -> tuple[int, Frame]:
     return block.start, as_columns(block.table)
 
 

@@ -78,9 +78,9 @@ class Seen(NamedTuple):
         """Of an event at ``y``, or of none before (or after) ``y``; given that there was none before the entry."""
         found = responses.log_density(y, eta, p)
         if self.codes is not None and (self.codes != 0).any():
-            later = responses.log_survival(y, eta, p)
+            later = responses.log_tail(y, eta, p, above=True)
             with np.errstate(divide="ignore"):
-                earlier = np.log(-np.expm1(later))
+                earlier = responses.log_tail(y, eta, p, above=False) if (self.codes < 0).any() else later
             found = np.where(self.codes == 0, found, np.where(self.codes > 0, later, earlier))
         if self.entry is not None:
             found = found - responses.log_survival(self.entry, eta, p)

@@ -111,7 +111,7 @@ def real_numbers(values: Any, what: str, start: int) -> np.ndarray:
     """Of a block's ``values`` an array of which NumPy drops nothing: of complex numbers it would drop a part."""
     array = np.asarray(values)
     if array.dtype.kind not in "biufO":
-        raise TypeError(f"rows from {start} on have {what} of type {array.dtype}: real numbers expected.")
+        raise TypeError(f"rows from {start} on have {what} of type {array.dtype}: they must be real numbers.")
     return array
 
 

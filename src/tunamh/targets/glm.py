@@ -32,6 +32,8 @@ from .families.multi_predictor import MultiPredictorLikelihood
 from .families.registry import as_family
 from .glm_rows import own_numbers
 from .layouts import ROW
+from .normalised.likelihood import log_likelihood
+from .normalised.prior_density import log_prior_at, refuse_without_density
 from .observations.distinct import distinct
 from .observations.inputs import RowExtras, censoring, censoring_told, check_weights, observe
 from .observations.observed import Observations
@@ -265,6 +267,19 @@ class GLM(Regression):
     def model_warnings(self) -> list[str]:
         """Return warnings to show before the regression is sampled."""
         return list(model_warnings(self))
+
+    # ------------------------------------------------------------------------------------------- normalised densities
+
+    def refuse_without_constants(self) -> None:
+        """Raise an error if a prior is improper, or if a constant of the joint density is not known."""
+        refuse_without_density(self)
+
+    def log_joint(self, point: np.ndarray) -> float:
+        """Return the log likelihood of all rows plus the log prior density, with all constants.
+
+        ``point`` and the density of the prior are in the chain's coordinates.
+        """
+        return log_likelihood(self, point) + log_prior_at(self, point)
 
     # ------------------------------------------------------------------------------------ the search for a mode
 

@@ -63,6 +63,17 @@ class BaseFamily(ABC):
     parameters: ClassVar[tuple[str, ...]] = ()
     """The names of the family's parameters, as in results."""
 
+    probabilities: ClassVar[tuple[str, ...]] = ()
+    """Those parameters that are probabilities, with a uniform prior."""
+
+    real_parameters: ClassVar[tuple[str, ...]] = ()
+    """Those parameters that may be any number: cutpoints, log hazards."""
+
+    @property
+    def positive_parameters(self) -> tuple[str, ...]:
+        """Those parameters that are positive numbers."""
+        return tuple(name for name in self.parameters if name not in (*self.probabilities, *self.real_parameters))
+
     described: tuple[str, ...] = ()
     """The parameters that may depend on columns (``predictors={"scale": Z}``)."""
 

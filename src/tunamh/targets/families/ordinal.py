@@ -119,6 +119,7 @@ class Ordinal(BaseFamily):
     link = LOGIT
     parameters = ("cutpoint",)
     own_intercepts = True
+    real_parameters = ("cutpoint",)
 
     def __post_init__(self) -> None:
         if self.cutpoint is not None and not isinstance(self.cutpoint, IndependentPrior):

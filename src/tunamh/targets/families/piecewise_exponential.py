@@ -63,6 +63,7 @@ class PiecewiseExponential(BaseFamily):
     takes_entry = True
     takes_strata = True
     own_intercepts = True
+    real_parameters = ("log_hazard",)
 
     def __post_init__(self) -> None:
         settle(self, pieces=_checked_pieces(self.pieces))

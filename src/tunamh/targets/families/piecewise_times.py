@@ -45,8 +45,12 @@ class PiecewiseTimes(ResponseDistribution):
         at = of.stratum + piece
         return of.hazard[:, at], of.before[:, at] + (t - self.left[piece]) * of.hazard[:, at]
 
-    def log_survival(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
-        return -np.exp(eta) * self._at(t, self._tables(eta, p))[1]
+    def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
+        later = -np.exp(eta) * self._at(y, self._tables(eta, p))[1]
+        return later if above else np.log(-np.expm1(later))
+
+    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
+        return self.both_tails(y, eta, p)
 
     def log_hazard(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return eta + np.log(self._at(t, self._tables(eta, p))[0])

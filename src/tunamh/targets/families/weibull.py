@@ -76,11 +76,17 @@ class WeibullTimes(ResponseDistribution):
 
         return stats.weibull_min.logpdf(y, p["shape"], scale=np.exp(eta))
 
-    def log_survival(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
-        return -((t * np.exp(-eta)) ** np.asarray(p["shape"]))
-
     def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return np.exp(eta) * (-np.log1p(-q)) ** (1 / np.asarray(p["shape"]))
+
+    def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
+        from scipy import stats
+
+        log_probability = stats.weibull_min.logsf if above else stats.weibull_min.logcdf
+        return log_probability(y, p["shape"], scale=np.exp(eta))
+
+    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
+        return self.both_tails(y, eta, p)
 
 
 # ------------------------------------------------------------------------------------------------- the likelihood

@@ -157,7 +157,7 @@ def _spread(kept: np.ndarray, keep: np.ndarray, n: int, fill: float) -> np.ndarr
 
 def needs_rows_at_hand(asked: Read) -> str | None:
     """What a formula has that asks for all rows in memory."""
-    if asked.right.groups:
+    if any(terms.groups for terms in (asked.right, *asked.others.values())):
         return "group effects"
     if asked.others:
         return "further predictors"
@@ -168,8 +168,10 @@ def needs_rows_at_hand(asked: Read) -> str | None:
 
 def may_be_held(asked: Read, tables: Tables) -> bool:
     """Whether the columns of a formula fit into the memory that is allowed; refuses what must be held and does not."""
-    numbers = sum(len(terms.fixed) + 1 for terms in (asked.right, *asked.others.values()))
-    effects = sum(len(group.columns.fixed) + group.columns.has_intercept for group in asked.right.groups)
+    sides = asked.right, *asked.others.values()
+    numbers = sum(len(terms.fixed) + 1 for terms in sides)
+    groups = [group for terms in sides for group in terms.groups]
+    effects = sum(len(group.columns.fixed) + group.columns.has_intercept for group in groups)
     more = BYTES_OF_AN_EFFECT * effects
     return fits(tables, asked.names, numbers=numbers, more=more, needed_by=needs_rows_at_hand(asked))
 

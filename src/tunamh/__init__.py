@@ -31,9 +31,21 @@ from .errors import (
     TunaMHError,
 )
 from .formula import FormulaError, regression
+from .formula.forgetting import forget
 from .groups import GroupEffects, MixedModel
+from .living.errors import CacheError
+from .living.history import audit, history, plot_history
 from .marginal.evidence import Evidence
-from .prediction import compare, loo, plot_survival, predict, prior_predictive, prior_summary, replicate
+from .prediction import (
+    compare,
+    loo,
+    plot_prior_predictive,
+    plot_survival,
+    predict,
+    prior_predictive,
+    prior_summary,
+    replicate,
+)
 from .prediction.plot_smooths import plot_smooths
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
@@ -112,6 +124,7 @@ __all__ = [
     "Autoregressive",
     "Beta",
     "BoundViolation",
+    "CacheError",
     "Categorical",
     "ChainsDisagree",
     "Cloglog",
@@ -173,14 +186,17 @@ __all__ = [
     "Weibull",
     "ZeroInflated",
     "__version__",
+    "audit",
     "check",
     "check_bounds",
     "compare",
     "comparisons",
     "evidence",
     "family",
+    "forget",
     "group_effects",
     "group_scales",
+    "history",
     "hypothesis",
     "influence",
     "laplace",
@@ -189,7 +205,9 @@ __all__ = [
     "plot_check",
     "plot_comparisons",
     "plot_group_effects",
+    "plot_history",
     "plot_predictions",
+    "plot_prior_predictive",
     "plot_slopes",
     "plot_smooths",
     "plot_survival",

@@ -14,6 +14,7 @@ from ..formula.errors import FormulaError
 from ..formula.evaluation import Values
 from ..formula.syntax import columns_in
 from ..formula.variables import as_columns, joined_variables, read, refuse_unknown
+from ..prediction.subsample import RandomRows, complete_blocks
 from ..prediction.times import Seen
 from ..process.stages import announce
 from ..rows.table_source import TableBlock, Tables
@@ -48,7 +49,11 @@ class SomeRows:
 def drawn_rows(
     formula: FormulaModel, data: Any, rows: int, rng: np.random.Generator, *, more: Sequence[str] = (), weighted: bool
 ) -> SomeRows:
-    """A simple random subsample; ``weighted``: a row of weight ``w`` counts as ``w`` rows, of which some are drawn."""
+    """A simple random subsample, that of `tunamh.loo`.
+
+    ``weighted``: a row of weight ``w`` counts as ``w`` rows, of which some are drawn; of tables in blocks the rows are
+    picked where the blocks are.
+    """
     for name in formula.arrays:
         raise NotApplicable(
             f"the fit has {name} that were given as an array, which are not kept: give them by the name of a "
@@ -57,14 +62,24 @@ def drawn_rows(
     names = _names(formula, more)
     node = formula.beside.get("weights")
     by_weight = list(columns_in(node)) if weighted and node is not None else []
-    if isinstance(data, Tables):
-        announce("drawing rows")
+    announce("drawing rows")
+    if not weighted:
+        found = _of_loo(data, names, rows, rng)
+    elif isinstance(data, Tables):
         found = _of_blocks(formula, data, names, by_weight, rows, rng)
     else:
         found = _of_memory(formula, as_columns(data), names, by_weight, rows, rng)
     values = Values(read(found.table, names), found.table.n_rows, {})
     weights = None if node is None else values.numbers(node)
     return SomeRows(found.table, found.numbers, found.n_rows, weights, Seen.of(formula, found.table))
+
+
+def _of_loo(data: Any, names: list[str], rows: int, rng: np.random.Generator) -> SomeRows:
+    sample = RandomRows(rows, rng)
+    for block in complete_blocks(data, names):
+        sample.offer(block)
+    table, numbers, _ = sample.taken()
+    return SomeRows(table, numbers, sample.offered)
 
 
 def _names(formula: FormulaModel, more: Sequence[str]) -> list[str]:

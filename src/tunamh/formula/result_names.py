@@ -69,7 +69,9 @@ def layout(model: FormulaModel, variables: Variables, groupings: Sequence[Any]) 
     for name, labels in variables:
         size = 1 if labels is None else len(labels)
         columns = np.arange(at, at + size)
-        if name == "theta":
+        if name == "theta" and not model.side.dim:
+            pass  # hazards without columns
+        elif name == "theta":
             found += _coefficients(model.side, columns, _classes(model, size))
         elif name in model.others:
             found += _coefficients(model.others[name], columns, {}, name)

@@ -114,9 +114,12 @@ class FormulaRows:
         return self._text
 
     def __call__(self, block: TableBlock) -> Rows:
+        return self.of_rows(opened(block, self.names), block.start)
+
+    def of_rows(self, rows: CompleteRows, start: int) -> Rows:
+        """The rows of a target; those with missing values keep their places."""
         model = self.model
-        rows = opened(block, self.names)
-        values, keep, n = values_of(rows, model.states, block.start), rows.keep, len(rows.keep)
+        values, keep, n = values_of(rows, model.states, start), rows.keep, len(rows.keep)
         columns = model.side.columns(values)
         whole = _spread(columns.whole, keep, n, 0.0)
         X: Any = whole
@@ -136,7 +139,7 @@ class FormulaRows:
             None if given is None else _spread(given, keep, n, fill)
             for given, fill in ((y, filler), (weights, 0.0), (offset, 0.0), (censored, 0.0))
         ]
-        found = Rows(block.start, X, *filled)
+        found = Rows(start, X, *filled)
         return found if trials is None else counted(found, _spread(trials, keep, n, 0.0), linear=self.linear)
 
 

@@ -152,8 +152,8 @@ def target_of(
     location = _location(family, y)
     prior, of_further = split_further(prior, further, {name for name, _ in model.side.spans})
     priors, of_groups = split_groups(prior, model.groups)
-    table = NamedDesign(model.side.columns(values).design(), model.side.names) if model.side.dim else None
-    if table is None:
+    table = NamedDesign(model.side.columns(values).design(), model.side.names)
+    if not model.side.dim and not family.hazards_alone:
         raise FormulaError(f"the formula {model.formula!r} has no coefficients: give it an intercept or a term.")
     common = {
         "prior": prior_of(priors, learned, location, model.response.levels),
@@ -173,7 +173,7 @@ def target_of(
             for name, of in further.items()
         }
         found = GLM(table, y, family, predictors=others or None, **common)
-    if redundant == "error":
+    if redundant == "error" and model.side.dim:
         found = _without_redundant(found, model)
     return found.from_formula(model, rows.places_of_some())
 

@@ -192,6 +192,8 @@ class Fitted:
         for piece in pieces_of(side):
             own = self._of_term(COEFFICIENT, piece.name, of)
             parts.append(own[:, None] if piece.labels is None else own)
+        if not parts:
+            return np.empty((len(self.picked), 0))
         whole = np.concatenate(parts, axis=1)
         return whole if whole.ndim == 2 else whole.transpose(0, 2, 1).reshape(len(whole), -1)
 
@@ -199,7 +201,7 @@ class Fitted:
     def theta(self) -> np.ndarray:
         found = self.draws("theta") if self.formula is None else self.coefficients(self.formula.side)
         dim = int(self.about["dim"])
-        if dim == 0 or found.shape[1] % dim:
+        if found.shape[1] != dim and (dim == 0 or found.shape[1] % dim):
             raise FormulaError(
                 f"the result has {found.shape[1]} coefficients, which do not fit its model's {dim} columns."
             )

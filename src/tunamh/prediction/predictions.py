@@ -105,7 +105,7 @@ class Predictor:
     def __init__(self, fitted: Fitted, new_levels: str, rng: np.random.Generator):
         self.fitted, self.new_levels, self.rng = fitted, new_levels, rng
         self._unseen: dict[tuple[str, str], np.ndarray] = {}
-        self.classes = fitted.theta.shape[1] // int(fitted.about["dim"])
+        self.classes = max(1, fitted.theta.shape[1] // max(1, int(fitted.about["dim"])))
 
     @property
     def rows_at_once(self) -> int:

@@ -555,6 +555,13 @@ def evidence_coverage() -> str:
     return f"(`benchmarks/evidence.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
 
 
+def true_model_first() -> str:
+    report = results("evidence_choice")
+    columns = ["true model (40 data sets of 1,500 rows)", "first in the table", "another one called better"]
+    rows = [[one["true"], f"{one['first']:.0%}", f"{one['wrong_and_clear']:.0%}"] for one in report["rows"]]
+    return f"(`benchmarks/evidence.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
+
+
 def living_data() -> str:
     """The next day beside a fresh run, and what a year of nights read and showed."""
     report = results("living")
@@ -599,6 +606,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "comparison-costs": comparison_costs,
     "evidence-importance": evidence_by_importance,
     "evidence-coverage": evidence_coverage,
+    "true-model-first": true_model_first,
     "laplace-psis": laplace_and_psis,
     "census": census,
     "old-and-new": old_and_new,

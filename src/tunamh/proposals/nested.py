@@ -162,7 +162,7 @@ def _dilated(rng, here, there, own, tables, d):
         return -np.inf
     K, mean, z = np.empty((own.m, own.m)), np.empty(own.m), np.empty(d)
     rise = _log_f(there, K, mean, z, own, tables, d) - _log_f(here, K, mean, z, own, tables, d)
-    if not math.log(1.0 - rng.random()) < _COOLED * rise + (count + 2.0) * s:
+    if not abs(rise) < np.inf or not math.log(1.0 - rng.random()) < _COOLED * rise + (count + 2.0) * s:
         return -np.inf  # it stays
     return -_COOLED * rise
 
@@ -199,7 +199,8 @@ def nested(rng, here, there, knobs):
         log_f -= _factor(K, own, there, d)
         _mean_of(K, mean, own)
     _unwhitened(z, K, mean, own, there)
-    return log_f + 0.5 * squares
+    log_f += 0.5 * squares
+    return log_f if abs(log_f) < np.inf else -np.inf  # without a factor in either state it is no move
 
 
 def knobs_of(law: NestedLaw) -> np.ndarray:

@@ -22,6 +22,7 @@ from ...proposals.nested_law import NestedLaw, ScalePrior
 from ..base import Expansion
 from ..coordinates.base import Scale
 from ..coordinates.closed_form_prior import ReadyClosed, closed_form
+from ..search.newton import find_mode
 from .known_error import GivenScalesTarget
 from .unknown_error import Scaled
 
@@ -30,6 +31,7 @@ MOST_SCALES = 32
 
 _MOST_CENTRES = 4
 _NEAR = 0.3  # of a change of log variances, and of a mean in posterior standard deviations: the centre may stay
+_FAR = 2.0  # of the mean: farther than the quadratic is to be trusted
 
 
 def law_of(mixture: Mixture, hessian: np.ndarray, moment: np.ndarray) -> NestedLaw:
@@ -76,16 +78,21 @@ def about_own_scales(target: Any, point: np.ndarray, expansion: Expansion) -> tu
         centre = back(law.centre())
         if not np.isfinite(centre).all():
             raise NotApplicable("the rows' quadratic says nothing of where the coefficients are")
-        metric = expansion.plus(target._prior.expansion(point, expansion.width)).metric()
-        step = float(np.linalg.norm(metric.inverse @ (centre - point)))
         wide = law.lam + law.spread  # bounds by scales that are too small would make large ones costly
-        near = step < _NEAR * np.sqrt(len(point)) and np.abs(wide - used).max() < _NEAR
-        used = wide
+        changed, used = np.abs(wide - used).max(), wide
         prior = as_wide_as(target._prior, np.exp(used), target.row_layout.start)
         target = target._with(_prior=prior, known_columns=target.columns)
-        if near:
+        metric = expansion.plus(target._prior.expansion(point, expansion.width)).metric()
+        step = float(np.linalg.norm(metric.inverse @ (centre - point))) / np.sqrt(len(point))
+        if step < _NEAR and changed < _NEAR:
             break
-        point, expansion = centre, target.expansion(centre)
+        if step < _FAR:
+            point, expansion = centre, target.expansion(centre)
+        else:  # where the quadratic says little: step by step
+            mode = find_mode(target, start=point)
+            if not mode.found:
+                raise NotApplicable("no centre was found under the scales of the prior")
+            point, expansion = mode.point, mode.expansion
     return target, point, expansion
 
 

@@ -237,11 +237,12 @@ def old_and_new() -> str:
 
     pairs = [f[key] for name, f in report["figures"].items() if "bare" in name for key in ("least", "greatest")]
     return (
-        f"The whole step of dense columns takes {ratios('whole step')} times as long as before designs were a role of "
-        f"their own (commit\n{report['commits']['old']}), its distance and offset {ratios('distance and offset')} and "
-        f"its map to the parameters {ratios('locate')}; medians of\n{report['repeats']} pairs on a busy machine, on "
-        f"which single pairs of a bare gather, the same in both, were {min(pairs):.2f} to {max(pairs):.2f} "
-        f"apart\n(`benchmarks/old_and_new.py`; {report['machine']['processor']}, {report['machine']['cores']} cores, "
+        f"With dense columns the whole step takes {ratios('whole step')} times as long as before categorical columns "
+        f"had a design of their own (commit\n{report['commits']['old']}). Its distance and offset take "
+        f"{ratios('distance and offset')} times as long, and its map to the parameters {ratios('locate')} times.\n"
+        f"These are medians of {report['repeats']} pairs of runs on a busy machine. A part that is the same in both "
+        f"versions (loading the rows) took\n{min(pairs):.2f} to {max(pairs):.2f} times as long in single pairs "
+        f"(`benchmarks/old_and_new.py`; {report['machine']['processor']}, {report['machine']['cores']} cores, "
         f"{report['machine']['date']})."
     )
 
@@ -309,6 +310,22 @@ def rare_events() -> str:
     )
 
 
+def fit_checks() -> str:
+    report = results("fit_checks")
+    right = [
+        [name, f"{f['alarms']:g} of {f['sets']:g}", f"{100 * f['below_0.05']:.1f} %"]
+        for name, f in report["right"].items()
+    ]
+    wrong = [[name, f"{100 * f['found']:.0f} %"] for name, f in report["wrong"].items()]
+    return (
+        f"Data sets of {report['rows']} rows, simulated from a model that is right and whose parameters are known\n"
+        f"(`benchmarks/fit_checks.py`; {_measured_with(report)}):\n\n"
+        + markdown(["family", "anything looks wrong", "single checks with p < 0.05"], right)
+        + f"\n\nAnd with defects, of {report['rows']} rows each:\n\n"
+        + markdown(["defect", "found"], wrong)
+    )
+
+
 def whole_census() -> str:
     """What trajectories take for all parameters of the census."""
     report = results("census_posterior")
@@ -318,7 +335,7 @@ def whole_census() -> str:
         f"{f['rows']:,} rows, {f['parameters']} parameters, of which {f['wide']} have a posterior standard deviation "
         f"above 1: {number(f['ess'])} effective draws of the worst parameter in {number(f['seconds'])} s on "
         f"{report['machine']['cores']} cores, set-up included ({cost}). The columns of levels have {e['given']:,} "
-        f"entries, {e['short']:,} in the basis of whole numbers, and {e['empty_columns']} of them none at all "
+        f"non-zero entries. In the integer basis they have {e['short']:,}, and {e['empty_columns']} columns are zero "
         f"(`benchmarks/census_posterior.py`; {_measured_with(report)})."
     )
 
@@ -411,15 +428,16 @@ def rows_from_disk() -> str:
             ]
         )
     steps = "; ".join(
-        f"{found['batch']} rows {found['pool']:.1f} microseconds ({found['ratio']:.2f} of in memory)"
+        f"{found['batch']} rows {found['pool']:.1f} microseconds ({found['ratio']:.2f} of the time with rows in memory)"
         for found in report["steps"]
     )
     told = (
-        f"Ten float32 columns, `memory={report['memory']!r}`, in a process that may have no more than "
-        f"{report['limit'] / 2**30:.0f} GiB of data (`benchmarks/rows_from_disk.py`; {_measured_with(report)}; the "
-        f"machine was shared, its load {report['load']:.0f} at the start; maps by seconds of the processor):"
+        f"The data have ten float32 columns. The setting is `memory={report['memory']!r}`, and the process may have no "
+        f"more than {report['limit'] / 2**30:.0f} GiB of data. Times of maps are CPU time "
+        f"(`benchmarks/rows_from_disk.py`; {_measured_with(report)}; shared machine, load {report['load']:.0f} at the "
+        f"start):"
     )
-    return f"{told}\n\n{markdown(columns, rows)}\n\nA step from the pool, as long as its rows last: {steps}."
+    return f"{told}\n\n{markdown(columns, rows)}\n\nTime of a step with gathered rows, while some are left: {steps}."
 
 
 def flights() -> str:
@@ -468,6 +486,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "model-sizes": model_sizes,
     "model-goals": model_goals,
     "rare-events": rare_events,
+    "fit-checks": fit_checks,
     "thin-levels": levels,
     "whole-census": whole_census,
     "real-models": real_data,

@@ -6,6 +6,17 @@ from .acceptance import MH, MHSS, AustereMH, FactorizedMH, FlyMC, MHMinibatch, P
 from .chains.guard import check_bounds
 from .chains.in_turn import InTurn
 from .chains.metropolis import MetropolisHastings
+from .checking import FitCheck, check, influence, plot_check
+from .effects import (
+    comparisons,
+    hypothesis,
+    plot_comparisons,
+    plot_predictions,
+    plot_slopes,
+    poststratify,
+    predictions,
+    slopes,
+)
 from .errors import (
     BoundViolation,
     ChainsDisagree,
@@ -21,7 +32,8 @@ from .errors import (
 )
 from .formula import FormulaError, regression
 from .groups import GroupEffects, MixedModel
-from .prediction import loo, predict, prior_predictive, prior_summary, replicate
+from .marginal.evidence import Evidence
+from .prediction import compare, loo, plot_survival, predict, prior_predictive, prior_summary, replicate
 from .prediction.plot_smooths import plot_smooths
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
@@ -33,6 +45,7 @@ from .results.group_scales import group_scales
 from .results.tree import summary
 from .results.until import Until
 from .rows.formats import open_rows
+from .sampling.evidence import evidence
 from .sampling.laplace import LaplaceApproximation, laplace
 from .sampling.resume import resume
 from .sampling.sample import sample
@@ -57,6 +70,7 @@ from .targets import (
     LogNormal,
     NegativeBinomial,
     Ordinal,
+    PiecewiseExponential,
     Poisson,
     Probit,
     RobustRegression,
@@ -74,9 +88,13 @@ _ESTIMATORS = ("BayesianGLM", "BayesianLogisticRegression", "BayesianRobustRegre
 
 
 def __getattr__(name: str) -> object:
-    """Estimators, imported when asked for (scikit-learn is an extra), and families that are not listed here."""
+    """Estimators and tables, imported when asked for, as their libraries are, and families that are not listed here."""
     if name in FAMILIES:
         return FAMILIES[name]
+    if name == "EffectsTable":
+        from .effects.table import EffectsTable
+
+        return EffectsTable
     if name == "estimators" or name in _ESTIMATORS:
         from importlib import import_module
 
@@ -98,10 +116,13 @@ __all__ = [
     "ChainsDisagree",
     "Cloglog",
     "ConvergenceWarning",
+    "EffectsTable",
     "EnergyTarget",
+    "Evidence",
     "Exponential",
     "FactorizedMH",
     "FiniteWalk",
+    "FitCheck",
     "Flat",
     "FlyMC",
     "FormulaError",
@@ -133,6 +154,7 @@ __all__ = [
     "Normal",
     "NotApplicable",
     "Ordinal",
+    "PiecewiseExponential",
     "Poisson",
     "PoissonMH",
     "Probit",
@@ -151,16 +173,29 @@ __all__ = [
     "Weibull",
     "ZeroInflated",
     "__version__",
+    "check",
     "check_bounds",
+    "compare",
+    "comparisons",
+    "evidence",
     "family",
     "group_effects",
     "group_scales",
+    "hypothesis",
+    "influence",
     "laplace",
     "loo",
     "open_rows",
+    "plot_check",
+    "plot_comparisons",
     "plot_group_effects",
+    "plot_predictions",
+    "plot_slopes",
     "plot_smooths",
+    "plot_survival",
+    "poststratify",
     "predict",
+    "predictions",
     "prior_predictive",
     "prior_summary",
     "priors",
@@ -170,6 +205,7 @@ __all__ = [
     "report",
     "resume",
     "sample",
+    "slopes",
     "summary",
     "theory",
 ]

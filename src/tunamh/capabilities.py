@@ -90,6 +90,18 @@ class Examined(Expandable, Protocol):
         """What a person should be told of the model before it is sampled."""
 
 
+class Normalised(Protocol):
+    """The joint density of data and parameters with all its constants, for the evidence."""
+
+    @abstractmethod
+    def refuse_without_constants(self) -> None:
+        """Raise if a prior is improper, or if a constant is not known."""
+
+    @abstractmethod
+    def log_joint(self, point: np.ndarray) -> float:
+        """Log likelihood of all rows plus log density of the prior, at the coordinates that chains walk."""
+
+
 class Repeating(Protocol):
     """Rows of which equal ones can be taken once, with their weights added up."""
 

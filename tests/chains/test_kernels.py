@@ -278,7 +278,7 @@ def test_a_statistic_whose_name_is_taken_is_refused_before_the_run(target):
 
 def test_a_model_with_groups_is_moved_by_its_own_kernel_alone():
     model = tunamh.MixedModel(X, Y, tunamh.Logistic(), np.arange(500) % 7)
-    with pytest.raises(tunamh.NotApplicable, match="brings its own kernels"):
+    with pytest.raises(tunamh.NotApplicable, match="has its own kernels"):
         sample(model, kernel=MetropolisHastings(RandomWalk(), MH()), **FEW)
     with pytest.raises(tunamh.NotApplicable, match=r"moved by Sweep\(full=False\) alone"):
         sample(model, kernel=Nothing(), **FEW)

@@ -163,7 +163,7 @@ def test_group_effects_of_files_in_blocks(here, table):
     assert run("predict", "a.nc", "parts", "--out", "p.csv").exit_code == 0
     assert len(pd.read_csv("p.csv")) == N
     assert (
-        "--memory is for Parquet"
+        "--memory works only with Parquet"
         in run("sample", "flights.csv", *arguments[1:], "--out", "c.nc", "--memory", "1GB").output
     )
 
@@ -217,7 +217,7 @@ HOSTILE = [
     (("sample", "bytes.npz", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "cannot be read as .npz"),
     (("sample", "objects.npy", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "cannot be read as .npy"),
     (("sample", "cube.npy", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "shape (2, 2, 2)"),
-    (("sample", "data.xlsx", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "known by their ending"),
+    (("sample", "data.xlsx", "late ~ distance", *LOGISTIC, "--out", "o.nc"), "not the ending of a file"),
     (("sample", "flights.csv", "late ~ nosuch", *LOGISTIC, "--out", "o.nc"), "no column nosuch"),
     (("sample", "flights.csv", "late ~", *LOGISTIC, "--out", "o.nc"), "something is missing"),
     (("sample", "flights.csv", "late ~ eval(distance)", *LOGISTIC, "--out", "o.nc"), "eval is not known"),
@@ -241,7 +241,7 @@ HOSTILE = [
     ),
     (
         ("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc", "--prior", "hour=normal(0, 1)"),
-        "no term of the formula",
+        "not a term of the formula",
     ),
     (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc", "--missing", "no"), "missing must be"),
     (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "o.nc", "--weights", "w"), "no column w"),
@@ -403,6 +403,21 @@ def test_a_stranger_s_store_is_read_and_never_run(here, origin):
     assert "error: " in found.output
 
 
+def test_two_results_are_compared(here):
+    sample = ("--family", "logistic", "--seed", 1, *SHORT, "--evidence")
+    assert run("sample", "flights.csv", "late ~ distance", *sample, "--out", "a.nc").exit_code == 0
+    found = run("sample", "flights.csv", "late ~ 1", *sample, "--out", "b.nc")
+    assert "log evidence" in found.output
+    found = run("compare", "a.nc", "b.nc", "flights.csv", "--rows", 100, "--seed", 1)
+    assert found.exit_code == 0, found.output
+    for words in ("elpd_diff", "a.nc predicts better than b.nc", "log_evidence", "posterior probability"):
+        assert words in found.output
+    assert run("compare", "a.nc", "flights.csv").exit_code == 2
+    flat = run("sample", "flights.csv", "late ~ distance", *sample, "--prior", "distance=flat()", "--out", "c.nc")
+    assert flat.exit_code == 2
+    assert "improper" in flat.stderr
+
+
 def test_errors_go_to_stderr_without_a_traceback(here):
     source = str(Path(tunamh.__file__).parent.parent)
     command = [sys.executable, "-m", "tunamh", "sample", "nosuch.csv", "y ~ x", "--family", "gaussian", "--out", "o.nc"]
@@ -412,7 +427,9 @@ def test_errors_go_to_stderr_without_a_traceback(here):
     assert found.stdout == ""
 
 
-@pytest.mark.parametrize("name", ["sample", "resume", "check", "summary", "predict", "report", "demo", "reproduce"])
+@pytest.mark.parametrize(
+    "name", ["sample", "resume", "check", "summary", "predict", "report", "compare", "demo", "reproduce"]
+)
 def test_every_command_has_help(name):
     found = run(name, "--help")
     assert found.exit_code == 0

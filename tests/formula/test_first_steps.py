@@ -72,10 +72,10 @@ def test_numbers_without_a_family_are_gaussian():
 @pytest.mark.parametrize(
     ("formula", "given", "said"),
     [
-        ("late ~ x", {}, 'two values, 0 and 1, and there is no family: say family="logistic"'),
-        ("class ~ x", {}, 'text or categories, and there is no family: say family="logistic" .*, "categorical"'),
-        ("k ~ x", {"trials": "n"}, 'there is no family: say family="logistic"'),
-        ("k ~ x", {"trials": TABLE["n"]}, 'there is no family: say family="logistic"'),
+        ("late ~ x", {}, 'two values, 0 and 1, and there is no family: set family="logistic"'),
+        ("class ~ x", {}, 'text or categories, and there is no family: set family="logistic" .*, "categorical"'),
+        ("k ~ x", {"trials": "n"}, 'set family="logistic"'),
+        ("k ~ x", {"trials": TABLE["n"]}, 'set family="logistic"'),
     ],
 )
 def test_other_responses_without_a_family_are_refused_with_a_hint(formula, given, said):

@@ -100,7 +100,7 @@ def test_priors_by_term_and_by_level():
     everything = tunamh.regression("late ~ year + g", TABLE, family=tunamh.Logistic(), prior=tunamh.Normal(scale=7))
     assert laws(everything).kind.tolist() == [NORMAL, NORMAL, NORMAL, NORMAL]
     assert laws(everything).scale[1:].tolist() == [7, 7, 7]
-    with pytest.raises(FormulaError, match=r"names 'hour', which is no term.*Intercept, year, g"):
+    with pytest.raises(FormulaError, match=r"names 'hour', which is not a term.*Intercept, year, g"):
         tunamh.regression("late ~ year + g", TABLE, family=tunamh.Logistic(), prior={"hour": tunamh.Flat()})
     with pytest.raises(TypeError, match="prior of year must be"):
         tunamh.regression("late ~ year", TABLE, family=tunamh.Logistic(), prior={"year": 3})

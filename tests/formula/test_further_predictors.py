@@ -92,7 +92,7 @@ def test_terms_of_further_predictors_have_priors_by_name():
 def test_names_that_are_no_terms_and_two_priors_are_refused():
     with pytest.raises(FormulaError, match="of the predictor of inflation: prior names 'hour'"):
         target_of("inflation", prior={"inflation hour": tunamh.Normal(scale=1)})
-    with pytest.raises(FormulaError, match="leave one of them out"):
+    with pytest.raises(FormulaError, match="Leave one of them out"):
         tunamh.regression(
             "k ~ year",
             table(),

@@ -62,18 +62,18 @@ def test_scales_of_groups_are_named_as_the_formula_does(formula, name, narrow):
 
 
 def test_other_group_terms_are_refused_as_such():
-    with pytest.raises(FormulaError, match=r"no group term of the formula; these are \(1 \| g\)"):
+    with pytest.raises(FormulaError, match=r"not a group term of the formula; its group terms are \(1 \| g\)"):
         made("y ~ a + (1 | g)", {"(1 | h)": SMALL})
     with pytest.raises(TypeError, match="scale must be a prior of a positive parameter"):
         made("y ~ a + (1 | g)", {"(1 | g)": NARROW})
-    with pytest.raises(FormulaError, match=r"'1,x\|g_corr', which is no group term"):
+    with pytest.raises(FormulaError, match=r"'1,x\|g_corr', which is not a group term"):
         made("y ~ a + (x | g)", {"1,x|g_corr": SMALL})
 
 
 def test_priors_of_the_family_belong_to_the_family():
-    with pytest.raises(FormulaError, match=r"'sigma', which is no term .* argument of the family"):
+    with pytest.raises(FormulaError, match=r"'sigma', which is not a term .* argument of the family"):
         made("y ~ a", {"sigma": SMALL})
-    with pytest.raises(FormulaError, match=r"'b', which is no term of the formula; its terms are Intercept, a\.$"):
+    with pytest.raises(FormulaError, match=r"'b', which is not a term of the formula; its terms are Intercept, a\.$"):
         made("y ~ a", {"b": SMALL})
 
 
@@ -86,7 +86,7 @@ def test_a_column_called_intercept_is_refused_beside_the_intercept():
         ("y ~ x + Intercept", words),
         ("y ~ a + (Intercept | g)", TABLE),
     ):
-        with pytest.raises(FormulaError, match=r"a column is called Intercept.*rename"):
+        with pytest.raises(FormulaError, match=r"a column has the name Intercept.*rename"):
             made(formula, table=table)
     kept = made("y ~ 0 + Intercept + x", table=TABLE.assign(Intercept=1.0))
     assert kept.formula.side.names == ["Intercept", "x"]
@@ -115,7 +115,9 @@ def test_the_lkj_prior_of_correlations(formula, name, etas):
 def test_correlations_that_are_none_are_refused():
     with pytest.raises(FormulaError, match=r"but \(1 \| g\) has one effect for each group, and no correlation"):
         made("y ~ a + (1 | g)", {"correlation (1 | g)": 2})
-    with pytest.raises(FormulaError, match=r"no group term of the formula; these are \(1 \+ x \| g\).*correlation"):
+    with pytest.raises(
+        FormulaError, match=r"not a group term of the formula; its group terms are \(1 \+ x \| g\).*correlation"
+    ):
         made("y ~ a + (x | g)", {"correlation (x | h)": 2})
     with pytest.raises(TypeError, match=r"eta of the LKJ prior, which must be a number"):
         made("y ~ a + (x | g)", {"correlation (x | g)": SMALL})

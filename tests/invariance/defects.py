@@ -100,6 +100,12 @@ DEFECTS: dict[str, Defect] = {
         "        total += 0.0",
         "groups | logistic | scales' move",
     ),
+    "rows at risk before they come under observation": Defect(
+        "targets/observations/split_times.py",
+        "        low = np.maximum(self._left[piece], spans.entry[row])",
+        "        low = self._left[piece]",
+        "columns | piecewise exponential | as chosen",
+    ),
     "minibatches by another rate": Defect(
         "acceptance/thinned.py",
         "            ratio = rate(-x[b], beta, gamma) / forward",

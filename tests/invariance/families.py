@@ -77,6 +77,7 @@ RESPONSES: dict[str, np.ndarray] = {
 TRIALS = np.array([3.0, 1.0, 4.0, 3.0, 2.0, 1.0, 2.0, 5.0, 1.0, 4.0, 1.0, 2.0])
 RIGHT = np.array([0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0])
 BOTH = np.array([-1.0, 1.0, 0.0, 0.0, -1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0])
+LATE = np.array([0.0, 0.0, 0.1, 2.0, 0.0, 0.6, 0.0, 0.2, 3.0, 0.0, 0.5, 0.0])
 OFFSET = np.array([0.5, -0.3, 0.0, 1.0, -0.8, 0.2, 0.0, 0.4, -0.5, 0.1, 0.9, -0.2])
 WEIGHTS = np.array([1.0, 0.5, 2.0, 1.0, 0.0, 1.0, 1.5, 0.5, 1.0, 1.0, 2.0, 1.0])
 
@@ -181,6 +182,15 @@ FAMILIES: dict[str, Family] = {
     ),
     "gamma, known": Family(tunamh.Gamma(1.8), R.density(R.gamma), "positive"),
     "gamma": Family(tunamh.Gamma(SHAPE), R.density(R.gamma), "positive", (Unknown("shape", SHAPE_AT),)),
+    "piecewise exponential": Family(
+        tunamh.PiecewiseExponential((0.6, 2.5), priors.RandomWalk(0.8, tunamh.Normal(mean=-0.3))),
+        R.piecewise_hazards((0.6, 2.5), LATE),
+        "positive",
+        (Unknown("log_hazard", lambda z: np.cumsum(z * [1.0, 0.8, 0.8] + [-0.3, 0.0, 0.0], axis=1), 3),),
+        intercept=False,
+        more={"censored": RIGHT, "entry": LATE},
+        spread=0.8,
+    ),
     # labels
     "logistic": Family(tunamh.Logistic(), R.successes(special.expit), "labels"),
     "logistic, trials": Family(tunamh.Logistic(), R.successes(special.expit), "trials", more={"trials": TRIALS}),

@@ -209,7 +209,7 @@ def test_where_there_is_none_it_says_so():
     robust = tunamh.RobustRegression(np.ones((40, 1)), bad, df=2, scale=1.0)
     with pytest.warns(UserWarning, match="modes|residual"), pytest.raises(tunamh.NotApplicable, match="2 modes"):
         tunamh.laplace(robust)
-    with pytest.raises(tunamh.NotApplicable, match="no Laplace approximation"):
+    with pytest.raises(tunamh.NotApplicable, match="no reliable Laplace approximation"):
         tunamh.laplace(tunamh.FiniteWalk(X[:, 0], states=5))
     with pytest.raises(TypeError, match="must be a tunamh target"):
         tunamh.laplace(X)

@@ -74,11 +74,12 @@ PARAMETERS = {"scale": 0.7, "df": 5.0, "delta": 1.3, "shape": 1.8, "dispersion":
 PARAMETERS |= {"inflation": 0.3, "cutpoint": np.array([[[-1.0, 0.2, 1.5]]])}
 
 
+PARAMETERS |= {"log_hazard": np.array([[[-0.5, 0.3, -0.2, 0.1, 0.4, -1.0]]]), "stratum": 1}
 OF_COUNTS = {"ZeroInflated": tunamh.NegativeBinomial(), "Hurdle": tunamh.Poisson()}
 
 
 def distribution_of(name):
-    given = [OF_COUNTS[name]] if name in OF_COUNTS else []
+    given = [OF_COUNTS[name]] if name in OF_COUNTS else [(0.4, 1.5)] if name == "PiecewiseExponential" else []
     return FAMILIES[name](*given).response_distribution()
 
 
@@ -246,7 +247,7 @@ def test_an_ordinal_response_has_its_intercepts_already():
     grade = pd.cut(TABLE["y"], [-99, 0, 2, 99], labels=["low", "middle", "high"])
     table = TABLE.assign(grade=grade)
     for formula in ("grade ~ 0 + a", "grade ~ 0 + x + a", "grade ~ 0 + a:site"):
-        with pytest.raises(FormulaError, match=r"the cutpoints of this family are its intercepts.*leave 0 \+ out"):
+        with pytest.raises(FormulaError, match=r"this family has intercepts of its own.*leave 0 \+ out"):
             tunamh.regression(formula, table, family="ordinal")
     same = [tunamh.regression(f"grade ~ {one}", table, family="ordinal").names for one in ("0 + x", "x", "0 + x:a")]
     assert same[0] == same[1]
@@ -419,6 +420,7 @@ def test_variances_are_those_of_draws(name):
     """Within five Monte Carlo errors, which come from the draws' own fourth moments."""
     law = distribution_of(name)
     usual = {"scale": 1.3, "df": 9.0, "delta": 1.2, "shape": 1.7, "dispersion": 2.5, "inflation": 0.3}
+    usual["log_hazard"] = PARAMETERS["log_hazard"]
     numbers, at = VARIED.get(name, (usual, 0.3))
     eta = np.full((1, 100_000), at)
     drawn = law.draw(np.random.default_rng(5), eta, numbers)

@@ -404,3 +404,21 @@ def test_families_are_told_in_words(family, words):
     from tunamh.targets.families.registry import family_as_json, family_in_words
 
     assert family_in_words(family_as_json(family)) == words
+
+
+def test_it_says_whether_the_model_fits(tmp_path):
+    """With the data; names in them are text on the page, and without data the page has no such section."""
+    import pandas as pd
+
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({EVIL: rng.normal(size=500), "y": rng.negative_binomial(1, 0.3, 500)})
+    target = tunamh.regression(f"y ~ `{EVIL}`", table, family="poisson")
+    tree = tunamh.sample(target, draws=100, rng=1, progressbar=False)
+    page = page_of(tree, tmp_path, data=table)
+    assert "Does the model fit?" in page
+    assert "all 500 rows, 100 posterior draws" in page.lower()
+    assert "Responses vary more than the model says" in page
+    assert page.count('class="chart"') >= 3
+    assert "residuals of some rows" in page
+    assert len([tag for tag, _ in Tags(page).tags if tag == "img"]) == 0
+    assert "Does the model fit?" not in page_of(tree, tmp_path)

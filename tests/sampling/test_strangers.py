@@ -24,7 +24,7 @@ def test_columns_of_a_second_predictor_are_paired_by_their_labels():
 def test_numbers_by_position_are_refused_where_categories_change_places():
     frame = pandas.DataFrame({"sex": pandas.Categorical(rng.choice(["f", "m"], 200)), "age": rng.normal(size=200)})
     y = 1.0 * (frame.sex == "m") + frame.age + rng.normal(size=200)
-    with pytest.raises(ValueError, match="columns of categories come behind the others"):
+    with pytest.raises(ValueError, match="columns of categories after all other columns"):
         GLM(frame, y, tunamh.Gaussian(), prior=tunamh.Normal(scale=[10, 0.01]))
     GLM(frame, y, tunamh.Gaussian(), prior=tunamh.Normal(scale={"sex[m]": 10, "age": 0.01}))
     GLM(frame[["age", "sex"]], y, tunamh.Gaussian(), prior=tunamh.Normal(scale=[0.01, 10]))

@@ -180,7 +180,7 @@ def test_a_finished_run_is_returned_at_once(path, monkeypatch):
     before = {file.name: file.read_bytes() for file in path.iterdir()}
     monkeypatch.setattr(ChainRun, "_keep", None)  # no step is made
     assert same(tunamh.resume(path, new_target()), first)
-    with pytest.raises(ValueError, match=r"draws may only grow: the run in .* is one of 100, got 99"):
+    with pytest.raises(ValueError, match=r"draws can only be increased: the run in .* has draws=100, got 99"):
         tunamh.resume(path, new_target(), draws=99)
     assert before.keys() == {file.name for file in path.iterdir()}
 
@@ -274,7 +274,7 @@ def test_names_that_are_taken_and_what_is_no_store(path, tmp_path):
     (tmp_path / "thesis" / "chapter.tex").write_text("one")
     (tmp_path / "file").write_text("one")
     for name in ("thesis", "file"):
-        with pytest.raises(StoreError, match="exists and is no stored run"):
+        with pytest.raises(StoreError, match="exists and is not a stored run"):
             tunamh.sample(new_target(), **SIZE, store=tmp_path / name)
         with pytest.raises(StoreError, match="there is no stored run in"):
             tunamh.resume(tmp_path / name, new_target())

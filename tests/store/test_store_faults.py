@@ -220,7 +220,7 @@ def test_a_state_that_points_outside_the_rows_does_not_reach_compiled_code(path,
     else:
         chunk.state.chain.memory[7] = 1e9
     name.write_bytes(packed(chunk, store.header.run, 0))
-    told = r"chain 0 of the run in .* cannot go on from draw 100|its state has 1000000000 draws"
+    told = r"chain 0 of the run in .* cannot continue from draw 100|its state has 1000000000 draws"
     with pytest.raises(StoreError, match=told):
         tunamh.resume(path, new_target(), test=test, draws=200)
 

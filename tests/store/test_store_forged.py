@@ -120,7 +120,7 @@ def test_a_header_of_before_goes_on(copy):
 
 def test_points_of_another_size_do_not_reach_compiled_code(copy):
     forge_header(copy, points=[[0.0] * 10**6, None])
-    with pytest.raises(StoreError, match="points of another number of parameters"):
+    with pytest.raises(StoreError, match="initial states with another number of parameters"):
         tunamh.resume(copy, new_target(), draws=200)
 
 
@@ -158,7 +158,7 @@ def test_a_forged_chunk_is_damaged(copy, name):
 )
 def test_a_state_of_other_kinds_does_not_reach_compiled_code(copy, state):
     forge_chunk(copy, **state)
-    with pytest.raises(StoreError, match="cannot go on from draw"):
+    with pytest.raises(StoreError, match="cannot continue from draw"):
         tunamh.resume(copy, new_target(), draws=200)
 
 

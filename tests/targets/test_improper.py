@@ -178,7 +178,7 @@ NO_COUNTS = {
 def test_no_counts_beside_unknown_parameters(name):
     X = np.column_stack([np.ones(60), np.random.default_rng(1).normal(size=60)])
     y = np.zeros(60)
-    with pytest.raises(ImproperPosterior, match="without end along columns 0, 1"):
+    with pytest.raises(ImproperPosterior, match="without limit along columns 0, 1"):
         choose(GLM(X, y, NO_COUNTS[name]), None, None, None)
     choose(GLM(X, y, NO_COUNTS[name], prior=Normal(scale=2.0)), None, None, None)
     y[::3] = np.random.default_rng(2).poisson(2.0, 20) + 1.0

@@ -94,6 +94,13 @@ CASES = {
     "beta": Case(tunamh.Beta(), SHARES, {"precision": None}, (4.0,)),
     "categorical": Case(tunamh.Categorical(), CLASSES, theta=("one[1]", "x[1]", "one[2]", "x[2]")),
     "ordinal": Case(tunamh.Ordinal(), CLASSES, {"cutpoint": ["0|1", "1|2"]}, (-0.5, 1.0)),
+    "piecewise exponential": Case(
+        tunamh.PiecewiseExponential((1.0, 2.0)),
+        TIMES,
+        {"log_hazard": ["0 to 1", "1 to 2", "2 on"]},
+        (-0.5, 0.1, 0.4),
+        {"censored": np.maximum(CODES, 0.0)},
+    ),
     "cloglog": Case(tunamh.Cloglog(), LABELS),
     "probit, trials": Case(tunamh.Probit(), np.round(3 * SHARES), more={"trials": np.full(N, 3)}),
     "Tweedie": Case(tunamh.family(tweedie, convex=True), TIMES),
@@ -537,7 +544,7 @@ def test_an_intercept_beside_cutpoints_is_not_silently_sampled():
 
 @pytest.mark.parametrize("name", [name for name in CASES if name != "ordinal"])
 def test_a_posterior_under_a_flat_prior_is_not_doubted(name):
-    assert [said for said in target_of(name, prior=None).model_warnings() if "does not rise" in said] == []
+    assert [said for said in target_of(name, prior=None).model_warnings() if "does not increase" in said] == []
 
 
 PERFECT = {
@@ -613,7 +620,7 @@ def test_a_known_scale_is_compared_with_residuals_in_its_own_units(family, y, sc
     """Rows of such targets are standardised: their residuals are no longer measured as the scale is."""
     assert GLM(X, y, family(scale), **more).model_warnings() == []
     (told,) = GLM(X, y, family(10 * scale), **more).model_warnings()
-    assert "which is taken as known: standard deviations will be too large" in told
+    assert "posterior standard deviations will be too large" in told
 
 
 # ---------------------------------------------------------------------------------------------------- forms of the data

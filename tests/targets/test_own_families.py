@@ -50,7 +50,9 @@ NO_POSTERIOR = {"separated": (logit, SEPARATED, "column 1"), "no counts": (count
 def test_an_energy_that_does_not_rise_is_told_of_under_a_flat_prior(name, convex):
     energy, y, along = NO_POSTERIOR[name]
     family = tunamh.family(energy, convex=convex)
-    with pytest.warns(UserWarning, match=f"does not rise along {along}, .* there may be no posterior. Give a prior"):
+    with pytest.warns(
+        UserWarning, match=f"does not increase along {along} .* there may be no posterior. Set a proper prior"
+    ):
         sample(GLM(X, y, family), draws=100, tune=10, rng=1, progressbar=False)
     assert GLM(X, y, family, prior=tunamh.Normal(scale=2.0)).model_warnings() == []
 
@@ -71,7 +73,7 @@ def test_a_posterior_that_is_there_is_not_doubted(name):
     energy, y = FINE[name]
     assert GLM(X[:, :1], y, tunamh.family(energy)).model_warnings() == []
     few = GLM(X[:3, :1], np.array([0.0, 1.0, 0.0]), tunamh.family(energy))
-    assert [said for said in few.model_warnings() if "does not rise" in said] == []
+    assert [said for said in few.model_warnings() if "does not increase" in said] == []
 
 
 WRONG_SIGN = {

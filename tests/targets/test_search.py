@@ -261,7 +261,7 @@ def test_a_search_from_a_flat_place_comes_back():
 def test_a_known_scale_far_from_the_residuals_is_reported(family, factor):
     X, _, rng = design(3000)
     y = X[:, 1] + factor * rng.standard_normal(3000)
-    with pytest.warns(UserWarning, match=f"too {'small' if factor > 1 else 'large'}. Say scale="):
+    with pytest.warns(UserWarning, match=f"too {'small' if factor > 1 else 'large'}. Set scale="):
         sample(GLM(X, y, family(scale=1.0)), draws=10, tune=10, rng=1)
 
 

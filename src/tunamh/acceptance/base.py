@@ -61,7 +61,7 @@ ABSOLUTE_TOLERANCE = 1e-14  # 45 units in the last place of a model's scales
 
 @helper
 def accepts(rng, log_ratio):
-    """Return True with probability ``min(1, exp(log_ratio))``. ``1 + x <= e^x`` mostly avoids the logarithm."""
+    """Return True with probability ``min(1, exp(log_ratio))``. As ``1 + x <= e^x``, it rarely needs a logarithm."""
     if log_ratio >= 0.0:
         return True
     u = rng.random()
@@ -133,8 +133,9 @@ def sum_of_rises(theta, prop, model, work, distance):
 def sum_of_energies(theta, model, work):
     """Add up the energies ``U_i(theta)`` of all rows; return ``(sum, fault)``.
 
-    The fault is the number of the first row whose energy is not finite, otherwise `NO_FAULT`. If the sum is +infinity,
-    the density is zero, and this is no error. If a row is NaN or -infinity, this row is the fault.
+    The fault is `NO_FAULT` if all energies are finite. If not, it is the number of the first row whose energy is NaN or
+    -infinity or, if there is no such row, of the first row with the energy +infinity. In this last case the sum is
+    +infinity: the density is zero, which is not an error.
     """
     if model.elsewhere != 0:
         energy, _, wrong = _ask_elsewhere(ALL_ROWS_ENERGY, theta, theta, model, 0.0)

@@ -170,7 +170,10 @@ class FlyMC:
         settle(self, q=number_between("q", self.q, 0, 1, ends="high"), tuned=flag("tuned", self.tuned), centre=centre)
 
     def prepare(self, target: Any) -> Any:
-        """Return a target with the same posterior and the energies ``-gap_i`` above the lower bounds."""
+        """Return a target with the same posterior, whose rows have the energies ``-gap_i``.
+
+        ``gap_i`` is the log-likelihood of row ``i`` minus its lower bound.
+        """
         if not offers(target, LowerBounded):
             raise NotApplicable(
                 f"FlyMC needs lower bounds of the likelihood, which {type(target).__name__} does not offer"
@@ -194,8 +197,8 @@ class FlyMC:
     def joint_transition_matrix(self, problem: FiniteProblem) -> tuple[np.ndarray, np.ndarray]:
         """Return the exact transition matrix and stationary distribution of (state, bright rows) on a finite problem.
 
-        The energies of the problem are ``-gap_i``. In the joint state ``k * 2^N + z`` row ``i`` is bright if bit ``i``
-        of ``z`` is set.
+        The energies of the problem are ``-gap_i``; ``gap_i`` is the log-likelihood of row ``i`` minus its lower bound.
+        In the joint state ``k * 2^N + z`` row ``i`` is bright if bit ``i`` of ``z`` is set.
         """
         n_rows, K = problem.energies.shape
         gaps = np.maximum(-problem.energies, 0.0)

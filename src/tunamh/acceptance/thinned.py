@@ -260,8 +260,8 @@ class FactorizedMH:
     Parameters
     ----------
     truncation : float, optional
-        If the bound ``C M`` of a move is at least this number, the step is full-data MH. Default: if a full pass is
-        cheaper. ``math.inf``: never (FMH).
+        If the bound ``C M`` of a move is at least this number, the step is full-data MH. By default a step is full-data
+        MH if that is cheaper. With ``math.inf`` no step is (FMH).
     """
 
     truncation: float | None = None

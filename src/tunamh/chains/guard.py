@@ -123,7 +123,7 @@ def check_start(state: np.ndarray, model: Model) -> None:
     """Raise unless ``state`` lies in the support and its prior is finite."""
     theta = parameters_at(state, model)
     if model.offset(state, state, model.data.hyper) == -math.inf:
-        raise ValueError(f"the initial state {_show(theta)} lies outside the target's support")
+        raise ValueError(f"the initial state {_show(theta)} is outside the support of the target")
     prior = model.log_prior(theta, model.prior_hyper)
     if not math.isfinite(prior):
         raise NonFiniteEnergy(f"the log prior is {prior} at the initial state {_show(theta)}")

@@ -26,7 +26,11 @@ _HELP = """Exact posterior samples of regressions with many rows.
 
     tunamh predict run.nc new.csv --out predicted.csv
 
+    tunamh check-fit run.nc flights.csv
+
     tunamh report  run.nc --out report.html
+
+    tunamh compare run.nc other.nc flights.csv
 
 Every command has a --help with examples.
 """

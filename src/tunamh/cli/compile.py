@@ -58,7 +58,7 @@ def compile(
     for word in words:
         family_named(word)  # a wrong name is refused before anything is compiled
     if folder() is None:
-        raise Refused("no folder can be written to: name one by NUMBA_CACHE_DIR.")
+        raise Refused("no folder for compiled code can be written to: set NUMBA_CACHE_DIR to a folder.")
     tasks = [(word, kind) for kind in ((_WITH_GROUPS, "plain") if groups else ("plain",)) for word in words]
     began = time.perf_counter()
     with ThreadPoolExecutor(processes or usable_cores()) as pool:

@@ -22,7 +22,7 @@ def read_table(path: Path, memory: str | None = None) -> Any:
     """A pandas or pyarrow table, or a dict of arrays; ``memory`` is what may be held of Parquet files."""
     parquet = path.is_dir() or path.suffix in _PARQUET
     if memory is not None and not parquet:
-        raise Refused(f"--memory is for Parquet files, which are read block by block, and {path} is none.")
+        raise Refused(f"--memory works only with Parquet files, and {path} is not one.")
     if _in_blocks(path) or (memory is not None and path.exists()):
         from ..rows.formats import open_rows
 
@@ -30,7 +30,7 @@ def read_table(path: Path, memory: str | None = None) -> Any:
     if not path.exists():
         raise Refused(f"there is no file {path}.")
     if path.is_dir():
-        raise Refused(f"{path} is a folder without Parquet files, where data are needed ({KINDS}).")
+        raise Refused(f"{path} is a folder without Parquet files; give data as {KINDS}.")
     if path.stat().st_size == 0:
         raise Refused(f"the file {path} is empty.")
     kind = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
@@ -38,7 +38,9 @@ def read_table(path: Path, memory: str | None = None) -> Any:
     readers |= {".npy": _arrays, ".npz": _arrays}
     reader = readers.get(kind.lower())
     if reader is None:
-        raise Refused(f"{path} ends in {kind or 'nothing'!s}, and files are known by their ending: {KINDS}.")
+        raise Refused(
+            f"{path} ends in {kind or 'nothing'!s}, which is not the ending of a file that tunamh reads: {KINDS}."
+        )
     try:
         return reader(path)
     except (Refused, PermissionError, MemoryError):
@@ -96,7 +98,7 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
         elif array.ndim == 2:
             found |= {f"{name}{j}": array[:, j] for j in range(array.shape[1])}
         else:
-            raise Refused(f"{name} in {path} has shape {array.shape}: arrays of one or two dimensions are read.")
+            raise Refused(f"{name} in {path} has shape {array.shape}: arrays must have one or two dimensions.")
     return found
 
 
@@ -106,13 +108,15 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
 def refuse_existing(out: Path, *endings: str) -> None:
     """Before anything long begins: nothing is written over, and what will be written can be."""
     if os.path.lexists(out):
-        raise Refused(f"{out} exists already: choose another name, nothing is written over.")
+        raise Refused(f"{out} exists already: choose another name. tunamh never overwrites a file.")
     if endings and out.suffix not in endings:
         raise Refused(f"{out} must end in {' or '.join(endings)}.")
     if not out.parent.is_dir():
         raise Refused(f"there is no folder {out.parent}: make it first.")
     if not os.access(out.parent, os.W_OK | os.X_OK):
-        raise Refused(f"the folder {out.parent} cannot be written to: see to its rights, or choose another.")
+        raise Refused(
+            f"the folder {out.parent} cannot be written to: change its permissions, or choose another folder."
+        )
 
 
 def write_new(out: Path, write: Callable[[IO[bytes]], Any]) -> None:
@@ -127,7 +131,7 @@ def write_new(out: Path, write: Callable[[IO[bytes]], Any]) -> None:
         part.chmod(0o666 & ~_umask())
         os.link(part, out)
     except FileExistsError:
-        raise Refused(f"{out} exists by now: nothing is written over.") from None
+        raise Refused(f"{out} exists now, because another program made it. tunamh never overwrites a file.") from None
     finally:
         with contextlib.suppress(FileNotFoundError):
             part.unlink()

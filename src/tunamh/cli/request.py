@@ -85,8 +85,8 @@ class SampleRequest:
         origin = model.get("origin")
         if not isinstance(origin, dict):
             raise Refused(
-                "this run was begun from Python, not by the command tunamh sample, so that its data are not known "
-                "here: go on with tunamh.resume(store, target)."
+                "this run was started from Python, not by the command tunamh sample, so the command does not know its "
+                "data: continue it in Python with tunamh.resume(store, target)."
             )
         try:
             return cls(
@@ -104,7 +104,7 @@ class SampleRequest:
                 _maybe(origin.get("event")),
             )
         except (KeyError, TypeError) as error:
-            raise Refused(f"what the run was asked for cannot be read ({error}).") from None
+            raise Refused(f"the settings of the run cannot be read ({error}).") from None
 
 
 def _text(value: Any) -> str:

@@ -1,14 +1,16 @@
-"""``tunamh summary``, ``tunamh predict`` and ``tunamh report``."""
+"""``tunamh summary``, ``predict``, ``effects``, ``check-fit`` and ``report``."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from ..results.tree import effects_in
 from .app import command
+from .effects import Request
 from .files import open_result, read_table, refuse_existing, write_new
 
 RUN = Annotated[Path, typer.Argument(help="A result file of tunamh sample, or the folder of a stored run.")]
@@ -70,19 +72,103 @@ def predict(
 
 
 @command
+def effects(
+    run: RUN,
+    data: Annotated[Path | None, typer.Argument(help="A file of rows; averages need one.")] = None,
+    compare: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What changes: carrier, carrier=pairwise, carrier=UA:DL (UA minus DL), distance=100 (a step)."
+        ),
+    ] = None,
+    slope: Annotated[list[str] | None, typer.Option(help="A number of which the slope is wanted.")] = None,
+    at: Annotated[list[str] | None, typer.Option(help="Values of a column: distance=500,1000 or carrier=all.")] = None,
+    average: Annotated[bool, typer.Option("--average", help="Average over all rows of the file.")] = False,
+    by: Annotated[list[str] | None, typer.Option(help="A column: one average for each of its values.")] = None,
+    weights: Annotated[str | None, typer.Option(help="The column of the rows' weights.")] = None,
+    comparison: Annotated[str, typer.Option(help="difference, ratio, 'odds ratio' or lift.")] = "difference",
+    scale: Annotated[str, typer.Option(help="response or link.")] = "response",
+    groups: Annotated[str | None, typer.Option(help="Group effects: known, draw, new or population.")] = None,
+    draws: Annotated[
+        int | None, typer.Option(min=1, help="Number of posterior draws to use; default up to 1000.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed for drawn groups.")] = None,
+    out: Annotated[Path | None, typer.Option(help="New file for the table; its name ends in .csv.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="New file for a picture; its name ends in .png or .svg.")] = None,
+) -> None:
+    """Show effects on the scale of the response: predictions, comparisons (--compare) or slopes (--slope).
+
+    Examples:
+
+        tunamh effects run.nc --at distance=500,1000 --at carrier=all
+
+        tunamh effects run.nc flights.csv --compare carrier --average
+
+        tunamh effects run.nc flights.csv --slope distance --by carrier --out slopes.csv --plot slopes.png
+    """
+    request = Request(compare or [], slope or [], at or [], average, by or [], comparison)
+    for file, endings in ((out, (".csv",)), (plot, (".png", ".svg"))):
+        if file is not None:
+            refuse_existing(file, *endings)
+    settings = {"weights": weights, "scale": scale, "groups": groups, "draws": draws, "rng": seed}
+    table = request.answer(open_result(run), None if data is None else read_table(data), settings)
+    if plot is not None:
+        request.draw(table, plot)
+    if out is not None:
+        write_new(out, lambda file: table.to_csv(file, index=False))
+        print(f"wrote {len(table):,} lines to {out}")
+    else:
+        print("\n".join([table.to_string(max_rows=200, index=False), *table.attrs["notes"]]))
+
+
+@command
+def check_fit(
+    run: RUN,
+    data: Annotated[Path, typer.Argument(help="The file of the fitted data.")],
+    rows: Annotated[int, typer.Option(min=1, help="How many rows to look at, drawn at random.")] = 1000,
+    columns: Annotated[list[str], typer.Option(help="One more column to check; may be given several times.")] = [],  # noqa: B006
+    seed: Annotated[int, typer.Option(min=0, help="Seed for the rows that are drawn.")] = 0,
+    plot: Annotated[Path | None, typer.Option(help="New file for the pictures; its name ends in .png.")] = None,
+) -> None:
+    """Check whether the model fits: what looks wrong, how strongly, and what to try.
+
+    `tunamh check` looks at data and formula before any draw.
+
+    Examples:
+
+        tunamh check-fit run.nc flights.csv
+
+        tunamh check-fit run.nc flights.csv --columns carrier --plot check.png
+    """
+    import tunamh
+
+    if plot is not None:
+        refuse_existing(plot, ".png")
+    found = tunamh.check(open_result(run), read_table(data), columns=columns, rows=rows, rng=seed)
+    print(found)
+    if plot is not None:
+        first = np.ravel(tunamh.plot_check(found))[0]
+        write_new(plot, lambda file: first.figure.savefig(file, format="png"))
+        print(f"wrote {plot}")
+
+
+@command
 def report(
     run: RUN,
     out: Annotated[Path, typer.Option(help="New file; its name ends in .html.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="The question that the run answers, in your words.")] = None,
+    data: Annotated[Path | None, typer.Option(help="The file of the fitted data: also check the fit.")] = None,
 ) -> None:
     """Write one HTML page with the answer, the checks and the cost.
 
-    Example:
+    Examples:
 
         tunamh report run.nc --out report.html
+
+        tunamh report run.nc --data flights.csv
     """
     from ..report import report as write_report
 
     refuse_existing(out, ".html")
-    write_report(open_result(run), out, title=title)
+    write_report(open_result(run), out, title=title, data=None if data is None else read_table(data))
     print(f"wrote {out}")

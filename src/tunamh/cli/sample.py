@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ..results.tree import effects_in
+from ..sampling.evidence import refuse_without_evidence
 from .app import Refused, command
 from .files import refuse_existing, save
 from .request import SampleRequest, with_request
@@ -31,6 +33,9 @@ def sample(
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same draws.")] = None,
     until_ess: Annotated[float | None, typer.Option(min=1, help="Stop at this many effective draws.")] = None,
     max_seconds: SECONDS = None,
+    evidence: Annotated[
+        bool, typer.Option("--evidence", help="Also estimate the log marginal likelihood, for tunamh compare.")
+    ] = False,
 ) -> None:
     """Draw from the posterior of a regression, print a summary, and save the draws.
 
@@ -54,11 +59,20 @@ def sample(
         refuse_existing(out, ".nc")
     if store is not None:
         refuse_existing(store)
+    if evidence and out is None:
+        raise Refused("--evidence is kept in the result file: say --out run.nc.")
     target = request.target(request.table())
+    if evidence:
+        refuse_without_evidence(target)
     _tell(target)
     until = None if until_ess is None else tunamh.Until(ess=until_ess)
     settings: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "rng": seed, "until": until}
-    _finish(lambda: tunamh.sample(target, store=store, max_seconds=max_seconds, **settings), out, store)
+
+    def draw() -> Any:
+        tree = tunamh.sample(target, store=store, max_seconds=max_seconds, **settings)
+        return _with_evidence(target, tree) if evidence else tree
+
+    _finish(draw, out, store)
 
 
 @command
@@ -89,6 +103,17 @@ def resume(
     print(f"going on with {request.formula!r} on {request.data}")
     target = request.target(request.table())
     _finish(lambda: tunamh.resume(store, target, draws=draws, max_seconds=max_seconds), out, store)
+
+
+def _with_evidence(target: Any, tree: Any) -> Any:
+    """The draws come first: where the evidence cannot be estimated, that is a warning."""
+    import tunamh
+
+    try:
+        print(tunamh.evidence(target, tree))
+    except tunamh.TunaMHError as error:
+        warnings.warn(f"the evidence could not be estimated: {error}", stacklevel=2)
+    return tree
 
 
 def _tell(target: Any) -> None:

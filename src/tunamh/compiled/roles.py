@@ -257,6 +257,7 @@ KINDS = SimpleNamespace(
     generator=_generator,
     model=_model,
     work=_work,
+    stream=_stream,
 )
 """Numba types for the roles of a kernel's own parts."""
 

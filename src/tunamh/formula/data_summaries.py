@@ -107,7 +107,7 @@ def learned(terms: Terms, looks: Iterable[FirstLook], n_rows: int, *, hide_inter
     for name, state in states.items():
         if not state["sd"] > 1e-12 * abs(state["mean"]):
             raise FormulaError(
-                f"{name}: its argument is {state['mean']:g} in every row, so that it says nothing: leave it out."
+                f"{name}: its argument is {state['mean']:g} in every row, so it gives no information: leave it out."
             )
     _refuse_single(joined)
     refuse_unlikely(joined, atoms, n_rows)
@@ -123,8 +123,9 @@ def refuse_second_intercept(side: RightSide) -> None:
     whole = [one for one in side.gathered if not one.numbers and all(factor.full for factor in one.factors)]
     if whole:
         raise FormulaError(
-            "the cutpoints of this family are its intercepts, and 0 + cannot remove them. With 0 + every level of "
-            f"{side.block_name(whole[0])} would have a coefficient, one more than data can tell apart: leave 0 + out."
+            "this family has intercepts of its own (cutpoints, log hazards), and 0 + cannot remove them. With 0 + "
+            f"every level of {side.block_name(whole[0])} would have a coefficient, and the data cannot determine all "
+            "of them: leave 0 + out."
         )
 
 
@@ -143,7 +144,7 @@ def with_reference(levels: tuple[str, ...], atom: object) -> tuple[str, ...]:
 def _refuse_single(levels: Mapping[str, tuple[str, ...]]) -> None:
     for name, found in levels.items():
         if len(found) == 1:
-            raise FormulaError(f"{name} is {found[0]!r} in every row, so that it says nothing: leave it out.")
+            raise FormulaError(f"{name} is {found[0]!r} in every row, so it gives no information: leave it out.")
 
 
 def _refuse_too_many(side: RightSide) -> None:
@@ -151,8 +152,8 @@ def _refuse_too_many(side: RightSide) -> None:
         if len(block.factors) == 1 and side.count(block) > MOST_COLUMNS:
             name = label(block.factors[0].atom)
             raise FormulaError(
-                f"{name} has {len(side.levels[name]):,} levels, and more than {MOST_COLUMNS:,} coefficients are not "
-                f"offered: take them as group effects, (1 | {Name(name)})."
+                f"{name} has {len(side.levels[name]):,} levels, and a model may have at most {MOST_COLUMNS:,} "
+                f"coefficients: use group effects, (1 | {Name(name)})."
             )
         if math.prod(side.sizes(block)) > 2**60:
             raise FormulaError(f"{term_label(block.term)} has too many combinations of levels to count.")
@@ -216,21 +217,21 @@ def completed(side: RightSide, looks: Iterable[SecondLook]) -> Learned:
     side = replace(side, curves=tuple(_finished(side, one, *curves[one.name]) for one in side.curves))
     if side.dim > MOST_COLUMNS:
         raise FormulaError(
-            f"the formula makes {side.dim:,} coefficients, and more than {MOST_COLUMNS:,} are not offered: take "
-            "factors of many levels as group effects, (1 | factor)."
+            f"the formula makes {side.dim:,} coefficients, and at most {MOST_COLUMNS:,} are possible: use "
+            "group effects, (1 | factor), for factors with many levels."
         )
     for block in side.blocks:
         own = moments.get(_numbers_of(block)) if block.numbers else None
         constant = own is not None and own.low == own.high
         if block.term and term_label(block.term) == INTERCEPT and (side.terms.has_intercept or not constant):
             raise FormulaError(
-                "a column is called Intercept, as the coefficient of the intercept is: rename the column. One of ones "
-                "may stay in the place of the intercept: 0 + Intercept."
+                "a column has the name Intercept, which is the name of the intercept: rename the column. If it is a "
+                "column of ones, it can replace the intercept: write 0 + Intercept."
             )
         if own is not None and own.low == own.high and (side.terms.has_intercept or own.low == 0):
             raise FormulaError(
-                f"{term_label(block.numbers)} is {own.low:g} in every row, so that it says nothing beside the "
-                "intercept: leave it out."
+                f"{term_label(block.numbers)} is {own.low:g} in every row, like the intercept, so it gives no "
+                "information: leave it out."
             )
     return Learned(side, [_moments_of(one, moments) for one in side.parts])
 

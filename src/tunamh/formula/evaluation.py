@@ -79,12 +79,12 @@ class Values:
             if isinstance(found, Factor):
                 shown = listed([repr(level) for level in found.levels], 3)
                 raise FormulaError(
-                    f"column {node.name} holds text or categories ({shown}), where a number is needed: convert numbers "
+                    f"column {node.name} holds text or categories ({shown}), but numbers are needed: convert numbers "
                     f"stored as text first, or compare, as in ({node} == {Text(found.levels[0])})."
                 )
             return found.values
         if isinstance(node, Text):
-            raise FormulaError(f"{node} is a text, where a number is needed.")
+            raise FormulaError(f"{node} is a text, but a number is needed.")
         if isinstance(node, Call):
             return self._call(node)
         if node.left is None:
@@ -93,7 +93,7 @@ class Values:
             return self._compared(node)
         first, operations = spine(node, _ARITHMETIC)
         if not operations:
-            raise FormulaError(f"{node}: {node.operator} stands between terms, not inside arithmetic.")
+            raise FormulaError(f"{node}: {node.operator} is allowed between terms, not inside arithmetic.")
         found = self._number(first)
         for one in operations:
             found = _ARITHMETIC[one.operator](found, self._number(one.right))
@@ -101,7 +101,7 @@ class Values:
 
     def _call(self, node: Call) -> Any:
         if node.function not in ELEMENTWISE and node.function not in (*LEARNED, "I"):
-            raise FormulaError(f"{node}: {node.function}(...) is no number.")
+            raise FormulaError(f"{node}: {node.function}(...) is not a number.")
         argument = only_argument(node)
         values = self._number(argument)
         if node.function == "I":
@@ -119,7 +119,7 @@ class Values:
             return _COMPARE[node.operator](self._number(sides[0]), self._number(sides[1])).astype(np.float64)
         other = next((side for side in sides if not isinstance(side, Text)), None)
         if node.operator not in ("==", "!=") or other is None:
-            raise FormulaError(f"{node}: texts are compared with == and != with a column.")
+            raise FormulaError(f"{node}: a text can only be compared with a column, by == or !=.")
         factor = as_factor(self.value(other), str(other))
         level = texts[0].value  # that no row has it is told where nothing varies
         here = factor.codes == (factor.levels.index(level) if level in factor.levels else -1)
@@ -147,7 +147,7 @@ def reference_of(node: Node) -> str | None:
         if name == "ref":
             if isinstance(value, Text | Number):
                 return value.value if isinstance(value, Text) else level_name(value.value)
-            raise FormulaError(f'{node}: ref= is a level, such as ref="AA".')
+            raise FormulaError(f'{node}: ref= must be a level, such as ref="AA".')
     return None
 
 
@@ -170,7 +170,7 @@ def learned_calls(node: Node | None) -> list[Call]:
         if node.function not in LEARNED:
             return inside
         if inside:
-            raise FormulaError(f"{node}: {inside[0].function} inside {node.function} is not offered.")
+            raise FormulaError(f"{node}: {node.function} cannot contain {inside[0].function}.")
         only_argument(node)
         return [node]
     if isinstance(node, Operation):

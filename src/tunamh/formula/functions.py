@@ -26,16 +26,22 @@ ELEMENTWISE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 LEARNED = ("center", "scale", "standardize")
 """``x - mean``; ``scale`` and ``standardize`` both ``(x - mean) / standard deviation``."""
 
-SPECIAL = ("C", "I", "offset")
+SPECIAL = ("C", "I", "offset", "strata")
 CURVES = ("s", "bs", "ns", "poly")
 """Terms of several columns (`tunamh.formula.smooths`)."""
 
 BESIDE = ("trials", "weights", "cens", "event")
 """On the left side, behind a bar: ``y | trials(n)``."""
 
-KNOWN = (*SPECIAL, *CURVES, *ELEMENTWISE, *LEARNED, *BESIDE)
+TIME_TO_EVENT = "Surv"
+"""The whole left side, ``Surv(time, event)`` or ``Surv(start, stop, event)``."""
+
+KNOWN = (*SPECIAL, *CURVES, *ELEMENTWISE, *LEARNED, *BESIDE, TIME_TO_EVENT)
 
 SPELLED_HERE = {
+    "strat": "strata are written strata(x)",
+    "frailty": "group effects on the log hazard (frailties) are written (1 | group)",
+    "cluster": "group effects on the log hazard (frailties) are written (1 | group)",
     "cbind": "counts of successes are written 'k | trials(n) ~ ...', n being successes and failures together",
     "factor": "levels are written C(x)",
     "as.factor": "levels are written C(x)",

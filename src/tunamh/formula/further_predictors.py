@@ -56,7 +56,7 @@ def described_by(name: str, of: Learned, values: Values, given: Mapping[str, Any
         if given:
             told = listed([f"{name} {term}" for term in given])
             raise FormulaError(
-                f"{name} has the prior of the family, {own!r}, and that of {told}: leave one of them out."
+                f"{name} has two priors: {own!r} of the family, and that of {told}. Leave one of them out."
             )
         return NamedDesign(columns.design(), side.names)
     level = rounded(np.log(unit)) if name == "scale" else 0.0

@@ -86,8 +86,8 @@ def split_groups(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, GroupPri
         if not found or None in found:
             known = listed([f"({_written(one)})" for one in groups], 20) if groups else "none"
             raise FormulaError(
-                f"prior names {text!r}, which is no group term of the formula; these are {known}. Such a term stands "
-                "for the standard deviations of its effects: give one prior for all of them, or a list. For the "
+                f"prior names {text!r}, which is not a group term of the formula; its group terms are {known}. Such a "
+                "term means the standard deviations of its effects: give one prior for all of them, or a list. For the "
                 f'correlations of its effects write "{CORRELATION}" before the term.'
             )
         if of_correlations:

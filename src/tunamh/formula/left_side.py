@@ -10,14 +10,16 @@ import numpy as np
 from ..tables.columns import Factor, Numbers
 from .errors import FormulaError, listed
 from .evaluation import Values, as_factor, only_argument
+from .functions import TIME_TO_EVENT
 from .parser import parse_expression
 from .syntax import Call, Node, Operation, label, spine
 
+_SURV = f"{TIME_TO_EVENT}(time, event) or {TIME_TO_EVENT}(start, stop, event)"
 _ARGUMENT = {"trials": "trials", "weights": "weights", "cens": "censored", "event": "event"}
 
 
 class LeftSide(NamedTuple):
-    """The response, and expressions of trials, weights and censoring where the formula has them."""
+    """The response, and expressions of trials, weights, censoring and entry where the formula has them."""
 
     response: Node
     beside: dict[str, Node]
@@ -27,16 +29,35 @@ def left_side(node: Node | None) -> LeftSide:
     if node is None:
         raise FormulaError("the formula has nothing before its ~: write it as 'response ~ terms'.")
     if not (isinstance(node, Operation) and node.operator in ("|", "||")):
-        return LeftSide(_checked(node), {})
+        return _response(node, {})
     assert node.left is not None
     beside: dict[str, Node] = {}
     for one in _parts(node.right):
         if not isinstance(one, Call) or one.function not in _ARGUMENT:
             raise FormulaError(
-                f"{node}: behind the bar of a response stand trials(n), weights(w), cens(c) or event(e), not {one}."
+                f"{node}: after the bar of a response write trials(n), weights(w), cens(c) or event(e), not {one}."
             )
         beside[_ARGUMENT[one.function]] = only_argument(one)
-    return LeftSide(_checked(node.left), beside)
+    return _response(node.left, beside)
+
+
+def _response(node: Node, beside: dict[str, Node]) -> LeftSide:
+    """A column, or times to event with what belongs to them."""
+    if not (isinstance(node, Call) and node.function == TIME_TO_EVENT):
+        return LeftSide(_checked(node), beside)
+    if node.named:
+        raise FormulaError(
+            f"{node}: known are {_SURV}, without {node.named[0][0]}=. Times between two visits (interval-censored) are "
+            'not offered: take one row for each visit, and family="cloglog" with offset(log(time since the last '
+            "visit)), which has the same hazard."
+        )
+    names = {1: (), 2: ("event",), 3: ("entry", "event")}.get(len(node.arguments))
+    if names is None or "event" in beside or "censored" in beside:
+        wrong = "beside it stand weights(w) only" if names is not None else f"it has {len(node.arguments)} arguments"
+        raise FormulaError(f"{node}: times to event are written {_SURV}; {wrong}.")
+    time = node.arguments[1 if len(names) == 2 else 0]
+    others = [one for one in node.arguments if one is not time]
+    return LeftSide(_checked(time), {**beside, **dict(zip(names, others, strict=True))})
 
 
 def _parts(node: Node) -> list[Node]:
@@ -118,8 +139,8 @@ def response_of_levels(node: Node, levels: tuple[str, ...], ordered: bool, famil
         raise FormulaError(f"the response {name} holds text or categories ({shown}), and {kind} is for numbers.")
     if len(levels) > 2:
         raise FormulaError(
-            f"the response {name} has {len(levels)} levels ({shown}), and {kind} is for two: say which is meant, as in "
-            f'({node} == "{levels[-1]}") ~ ..., or take tunamh.Categorical().'
+            f"the response {name} has {len(levels)} levels ({shown}), and {kind} is for two: name the "
+            f'level that counts as 1, as in ({node} == "{levels[-1]}") ~ ..., or take tunamh.Categorical().'
         )
     return Response(node, levels, labels=True)
 

@@ -16,8 +16,10 @@ from .left_side import Response
 from .parser import parse_expression
 from .result_names import layout
 from .right_side import RightSide, known_codes
+from .strata import Strata
 from .syntax import Node, columns_in, label
 from .terms import Term, columns_of, term_label, terms_of
+from .typical import Typical
 from .variables import as_columns, read
 
 VERSION = 1
@@ -69,6 +71,10 @@ class FormulaModel:
     """Rows with missing values that were left out."""
     arrays: tuple[str, ...] = ()
     """Which of trials, weights and censoring were arrays: results do not keep them."""
+    typical: Mapping[str, Typical] = field(default_factory=dict)
+    """What the columns of the data were like."""
+    strata: Strata | None = None
+    """Rows with log hazards of their own."""
 
     def __str__(self) -> str:
         """The formula as it was typed."""
@@ -98,6 +104,7 @@ class FormulaModel:
             names += [name for atom in one.by for name in columns_in(atom)] + columns_of(one.columns.terms)
         for side in self.others.values():
             names += columns_of(side.terms)
+        names += [] if self.strata is None else self.strata.columns
         return list(dict.fromkeys([*names, *(name for node in self.offsets for name in columns_in(node))]))
 
     @property
@@ -132,6 +139,8 @@ class FormulaModel:
             "beside": {name: str(node) for name, node in self.beside.items()},
             "dropped": self.dropped,
             **({"arrays": list(self.arrays)} if self.arrays else {}),
+            **({"typical": {name: one.to_json() for name, one in self.typical.items()}} if self.typical else {}),
+            **({} if self.strata is None else {"strata": self.strata.to_json()}),
         }
 
     @classmethod
@@ -150,6 +159,8 @@ class FormulaModel:
                 {str(name): parse_expression(str(text)) for name, text in found["beside"].items()},
                 int(found["dropped"]),
                 tuple(map(str, found.get("arrays", ()))),
+                {str(name): Typical.from_json(one) for name, one in found.get("typical", {}).items()},
+                Strata.from_json(found.get("strata")),
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
             raise FormulaError(f"the stored formula cannot be read: {error}") from None

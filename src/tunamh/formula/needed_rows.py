@@ -52,9 +52,9 @@ def read_formula(formula: str, columns: Sequence[str], beside: dict[str, Any], p
     used |= {name for group in plain.groups for atom in group.by for name in columns_in(atom)}
     right = terms_of(parsed.right, [name for name in columns if name not in used])
     if any(term == (left.response,) for term in right.fixed):
-        raise FormulaError(f"the response {left.response} stands among the terms, too: it would explain itself.")
+        raise FormulaError(f"the response {left.response} is also a term: remove it from the right side.")
     if "." in used or "." in columns_of(right):
-        raise FormulaError("'.' stands for all other columns, and is a term of its own.")
+        raise FormulaError("'.' means all other columns, so it must be a term by itself.")
     return Read(" ".join(formula.split()), left.response, right, named, arrays, _others(predictors))
 
 
@@ -67,11 +67,11 @@ def _others(predictors: Any) -> dict[str, Terms]:
     for name, text in predictors.items():
         parsed = parse(text if "~" in text else f"~ {text}")
         terms = terms_of(parsed.right)
-        if parsed.left is not None or terms.groups or terms.offsets:
-            raise FormulaError(f"predictors[{name!r}] = {text!r}: it has columns only, as in '~ x + z'.")
+        if parsed.left is not None or terms.groups or terms.offsets or terms.strata:
+            raise FormulaError(f"predictors[{name!r}] = {text!r}: it can have only columns, as in '~ x + z'.")
         if terms.curves:
             raise FormulaError(
-                f"predictors[{name!r}] = {text!r}: curves in predictors= are not offered: use powers, such as I(x**2)."
+                f"predictors[{name!r}] = {text!r}: predictors= cannot have curves: use powers, such as I(x**2)."
             )
         found[str(name)] = terms
     return found
@@ -123,7 +123,7 @@ def missing_told(holes: Mapping[str, int], gone: int, n_rows: int, first: int | 
     told = ", ".join(f"{name} ({count:,} row{'s' * (count > 1)})" for name, count in holes.items())
     where = "" if first is None else f", the first in row {first}"
     return Text.of(
-        f"values are missing in {told}{where}: say ",
+        f"values are missing in {told}{where}: set ",
         ('missing="drop"', "--missing drop"),
-        f" to leave the {gone:,} of {n_rows:,} rows out, or fill them first.",
+        f" to leave out these {gone:,} of {n_rows:,} rows, or fill in the values.",
     )

@@ -50,7 +50,7 @@ def tokens_of(formula: str) -> list[Token]:
         match = _TOKEN.match(formula, at)
         if match is None:
             raise FormulaError(
-                f"the formula has {formula[at]!r} at position {at + 1}, which means nothing there: "
+                f"the formula has {formula[at]!r} at position {at + 1}, which has no meaning there: "
                 f"{_near(formula, at)}. Allowed are columns (odd names in backticks), numbers, + - * : / ** ( ) | ~, "
                 f"comparisons and the functions {', '.join(KNOWN)}."
             )

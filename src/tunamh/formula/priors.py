@@ -96,7 +96,7 @@ def _key(name: str, side: RightSide) -> str:
     names = list(dict.fromkeys([one for one, _ in side.spans]))
     hint = _OF_THE_FAMILY if plain in _FAMILY_PARAMETERS else ""
     raise FormulaError(
-        f"prior names {name!r}, which is no term of the formula; its terms are {listed(names, 20)}.{hint}"
+        f"prior names {name!r}, which is not a term of the formula; its terms are {listed(names, 20)}.{hint}"
     )
 
 
@@ -125,7 +125,7 @@ def _by_name(given: Mapping[Any, Any], side: RightSide) -> dict[str, Independent
             )
         if any(isinstance(value, tuple | dict) for value in prior.by_column().values()):
             raise FormulaError(
-                f"the prior of {name} must have single numbers, since it serves each coefficient by itself."
+                f"the prior of {name} must have single numbers, because it is the prior of each coefficient separately."
             )
         found[key] = prior
     return found

@@ -235,8 +235,8 @@ class RightSide:
                 for one in block.factors
             )
             raise FormulaError(
-                f"row {values.row(row)} has {named}, a combination that no row of the data had to which the model "
-                "was fitted: it has no coefficient."
+                f"row {values.row(row)} has {named}. No row of the fitted data had this combination, so it has "
+                "no coefficient."
             )
         return np.where(cell == NOWHERE, NOWHERE, at)
 
@@ -290,7 +290,7 @@ def known_codes(values: Values, atom: Any, levels: tuple[str, ...]) -> np.ndarra
         plural = "s" * (len(unseen) > 1)
         raise FormulaError(
             f"{label(atom)} has the level{plural} {listed([repr(one) for one in unseen])} (first in row "
-            f"{values.row(row)}), which the fitted data did not have: known are "
+            f"{values.row(row)}), which the fitted data did not have. The known levels are "
             f"{listed([repr(one) for one in levels])}."
         )
     return codes

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
@@ -42,6 +42,7 @@ from .model import FormulaModel
 from .needed_rows import Read, missing_told, values_of
 from .priors import prior_of
 from .syntax import label
+from .typical import ColumnsLook, columns_look, typical_columns
 from .variables import as_columns, join_levels, joined_variables, read
 
 _FEW = 16  # responses of a block that are kept, to know their spread
@@ -55,6 +56,7 @@ def opened(block: TableBlock, names: list[str]) -> CompleteRows:
 
 class FirstAnswer(NamedTuple):
     look: FirstLook
+    columns: ColumnsLook
     holes: dict[str, int]
     lost: int
     levels: tuple[str, ...] | None
@@ -73,8 +75,9 @@ class AskFirst:
         rows = opened(block, self.asked.names)
         values = values_of(rows, {}, block.start)
         look = first_look(self.asked.right, values)
+        columns = columns_look(self.asked.right, self.asked.others.values(), values)
         found = values.value(self.asked.response)
-        beside = rows.holes, rows.lost
+        beside = columns, rows.holes, rows.lost
         if isinstance(found, Factor):
             used = tuple(found.levels[code] for code in np.unique(found.codes).tolist())
             return FirstAnswer(look, *beside, used, found.ordered, None, np.empty(0))
@@ -104,7 +107,7 @@ class FormulaRows:
 
     @cached_property
     def _text(self) -> str:
-        about = json.dumps(self.model.to_json(), sort_keys=True)
+        about = json.dumps(replace(self.model, typical={}).to_json(), sort_keys=True)  # which makes no columns
         return f"FormulaRows({hashlib.blake2b(about.encode(), digest_size=8).hexdigest()}, {self.filler!r})"
 
     def __repr__(self) -> str:
@@ -155,6 +158,8 @@ def needs_rows_at_hand(asked: Read) -> str | None:
         return "group effects"
     if asked.others:
         return "further predictors"
+    if asked.right.strata or "entry" in asked.beside:
+        return "strata and delayed entry"
     return "arrays beside a formula" if asked.arrays else None
 
 
@@ -198,7 +203,9 @@ def target_of_tables(
     side = learned(asked.right, looks, n_rows, hide_intercept=hide_intercept)
     refuse_second_intercept(side)
     common: Learned = completed(side, tables.map(AskSecond(names, side), names))
-    model = FormulaModel(asked.text, response, common.side, asked.right.offsets, (), {}, asked.beside, lost)
+    typical = typical_columns([answer.columns for answer in answers], common.side, common.moments)
+    of_formula = asked.text, response, common.side, asked.right.offsets
+    model = FormulaModel(*of_formula, beside=asked.beside, dropped=lost, typical=typical)
     if model.side.dim == 0:
         raise FormulaError(f"the formula {asked.text!r} has no coefficients: give it an intercept or a term.")
     of_trials = "trials" in asked.beside

@@ -28,9 +28,11 @@ from .left_side import learned_response
 from .model import FormulaModel, GroupSide, group_name
 from .needed_rows import Read, RowsOf
 from .priors import prior_of
+from .strata import Strata
 from .syntax import label
 from .tables import target_of_tables
 from .terms import GroupTerm, Terms, term_label
+from .typical import columns_look, typical_columns
 
 
 def learn_side(terms: Terms, rows: RowsOf, hide_intercept: bool = False) -> Learned:
@@ -44,7 +46,7 @@ def learn_side(terms: Terms, rows: RowsOf, hide_intercept: bool = False) -> Lear
 def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel, Learned, dict[str, Learned]]:
     """What is learned from rows in memory, of the columns, and of further predictors."""
     response, _ = learned_response(asked.response, rows.values({}), family)
-    common = learn_side(asked.right, rows, hide_intercept=family.cutpoints_are_intercepts)
+    common = learn_side(asked.right, rows, hide_intercept=family.own_intercepts)
     refuse_second_intercept(common.side)
     further = {name: learn_side(terms, rows) for name, terms in asked.others.items()}
     model = FormulaModel(
@@ -57,6 +59,10 @@ def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel,
         asked.beside,
         rows.dropped,
         tuple(rows.arrays),
+        typical_columns(
+            [columns_look(asked.right, asked.others.values(), rows.values({}))], common.side, common.moments
+        ),
+        Strata.learned(asked.right.strata, rows.values({})),
     )
     return model, common, further
 
@@ -68,13 +74,15 @@ def _group_sides(groups: Sequence[GroupTerm], rows: RowsOf) -> tuple[GroupSide, 
         for part in parts_of(group):
             side = learn_side(part, rows).side
             if side.dim == 0:
-                raise FormulaError("group effects have no columns: (1 | group) has intercepts, (0 + x | group) slopes.")
+                raise FormulaError(
+                    "group effects have no columns: write (1 | group) for intercepts or (0 + x | group) for slopes."
+                )
             if not group.together and side.dim > 1:
                 by, factor = ":".join(map(label, group.by)), term_label(part.fixed[0])
                 raise FormulaError(
                     f"({factor} || {by}) asks for effects without correlations, but {factor} has {side.dim} levels, "
-                    f"whose effects are correlated: say ({factor} | {by}), or (1 | {by}) + (1 | {by}:{factor}) for "
-                    "levels that differ without correlation."
+                    f"whose effects are correlated: write ({factor} | {by}), or (1 | {by}) + (1 | {by}:{factor}) "
+                    "for levels that differ without correlation."
                 )
             found.append((group.by, side))
     _refuse_repeated(found)
@@ -103,16 +111,21 @@ def default_family(asked: Read, rows: RowsOf) -> BaseFamily:
     """Gaussian for numbers; what is more likely something else is refused with a hint."""
     name = label(asked.response)
     if "trials" in asked.beside or "trials" in rows.arrays:
-        raise FormulaError('trials count labels, and there is no family: say family="logistic".')
+        raise FormulaError('trials= needs a family for labels: set family="logistic".')
+    if "event" in asked.beside or "event" in rows.arrays:
+        raise FormulaError(
+            "times to event need a family: set family=tunamh.PiecewiseExponential() (proportional hazards, as Cox has "
+            "them), or one whose hazard has a given form, such as tunamh.Weibull()."
+        )
     found = rows.values({}).value(asked.response)
     if isinstance(found, Factor):
         kinds = 'family="logistic" for two classes, "categorical" for more, "ordinal" for ordered ones'
-        raise FormulaError(f"the response {name} holds text or categories, and there is no family: say {kinds}.")
+        raise FormulaError(f"the response {name} holds text or categories, and there is no family: set {kinds}.")
     values = np.unique(rows.values({}).numbers(asked.response))
     if len(values) == 2:
         pair = f"{values[0]:g} and {values[1]:g}"
         raise FormulaError(
-            f'the response {name} has two values, {pair}, and there is no family: say family="logistic" if they are '
+            f'the response {name} has two values, {pair}, and there is no family: set family="logistic" if they are '
             'labels, or family="gaussian" if they are measurements.'
         )
     return Gaussian()
@@ -145,12 +158,13 @@ def target_of(
     common = {
         "prior": prior_of(priors, learned, location, model.response.levels),
         "offset": model.offset(values),
-        **{name: beside.get(name) for name in ("weights", "trials", "censored")},
+        **{name: beside.get(name) for name in ("weights", "trials", "censored", "entry")},
+        "strata": None if model.strata is None else model.strata.factor(values),
     }
     found: GLM | MixedModel
     if model.groups:
         if model.others:
-            raise FormulaError("predictors= beside group effects are not offered: leave one of them out.")
+            raise FormulaError("predictors= and group effects together are not possible: leave one of them out.")
         groups = [_effects(one, values, of_groups) for one in model.groups]
         found = MixedModel(table, y, family, groups, keep_effects=keep, **common)
     else:
@@ -166,7 +180,7 @@ def target_of(
 
 def regression_of_tables(asked: Read, tables: Any, family: Any, prior: Any, missing: str, redundant: str) -> GLM:
     """Of tables that come in blocks."""
-    found, model = target_of_tables(asked, tables, family, prior, missing, family.cutpoints_are_intercepts)
+    found, model = target_of_tables(asked, tables, family, prior, missing, family.own_intercepts)
     if redundant == "error":
         found = _without_redundant(found, model)
     return found.from_formula(model)
@@ -222,17 +236,17 @@ def _refuse_redundant(base: GLM, model: FormulaModel) -> None:
         return
     zero = [names[group[0]] for group in groups if len(group) == 1]
     together = [[names[j] for j in group] for group in groups if len(group) > 1]
-    told = [f"the column {name} is zero in every row, so that it says nothing: leave it out" for name in zero]
+    told = [f"the column {name} is zero in every row, so it gives no information: leave it out" for name in zero]
     told += [
-        f"the columns {listed(named)} are collinear: each is a sum of the others in every row" for named in together
+        f"the columns {listed(named)} are collinear: each is a linear combination of the others" for named in together
     ]
     end = Text("", "")
     if together:
         leave = "Leave one of the terms out" if len(together) == 1 else "Leave one term of each group out"
         end = Text.of(
             f" The data cannot tell such coefficients apart.{_why([name for named in together for name in named])} "
-            f"{leave}, or say ",
+            f"{leave}, or set ",
             ('redundant="keep"', "--redundant keep"),
-            " and let priors tell them apart.",
+            " and give them proper priors.",
         )
     raise FormulaError(Text.of(f"{'; '.join(told)}.", (end, end.shell)))

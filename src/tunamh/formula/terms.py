@@ -9,7 +9,7 @@ from collections.abc import Sequence, Sized
 from typing import NamedTuple
 
 from .errors import FormulaError
-from .functions import BESIDE, CURVES
+from .functions import BESIDE, CURVES, TIME_TO_EVENT
 from .smooths import asked, columns_of_smooth
 from .syntax import COMPARISONS, Call, Name, Node, Number, Operation, Text, columns_in, label, spine
 
@@ -34,6 +34,7 @@ class Terms(NamedTuple):
     intercept: bool | None = None
     offsets: tuple[Node, ...] = ()
     groups: tuple[GroupTerm, ...] = ()
+    strata: tuple[Node, ...] = ()
     curves: tuple[Call, ...] = ()
 
     @property
@@ -56,8 +57,8 @@ def _sum(node: Node, others: Sequence[str]) -> Terms:
     if isinstance(node, Number):
         if node.value not in (0.0, 1.0):
             raise FormulaError(
-                f"the number {node} is no term: 1 adds the intercept and 0 takes it away; arithmetic goes into I(...), "
-                f"as in I(2 * x), and an offset into offset({node})."
+                f"the number {node} is not a term: 1 adds the intercept and 0 removes it; write arithmetic inside "
+                f"I(...), as in I(2 * x), and an offset into offset({node})."
             )
         return Terms(intercept=node.value == 1.0)
     if isinstance(node, Operation):
@@ -69,6 +70,10 @@ def _sum(node: Node, others: Sequence[str]) -> Terms:
         if len(node.arguments) != 1 or node.named:
             raise FormulaError(f"{node}: offset takes one expression, such as offset(log(exposure)).")
         return Terms(offsets=(node.arguments[0],))
+    if isinstance(node, Call) and node.function == "strata":
+        if not node.arguments or node.named:
+            raise FormulaError(f"{node}: strata takes columns, as in strata(hospital) or strata(hospital, sex).")
+        return Terms(strata=node.arguments)
     if isinstance(node, Call) and node.function in CURVES:
         asked(node)  # which refuses arguments that it does not know
         return Terms(curves=(node,))
@@ -82,14 +87,13 @@ def _added_up(node: Operation, others: Sequence[str]) -> Terms:
     if not operations:
         signed = [("-", node.right)]
     fixed, intercept = dict[frozenset[str], Term](), None
-    offsets, groups, curves = list[Node](), list[GroupTerm](), dict[str, Call]()
+    offsets, groups, strata = list[Node](), list[GroupTerm](), list[Node]()
+    curves = dict[str, Call]()
     for sign, part in signed:
         one = _sum(part, others)
         if sign == "-":
-            if one.offsets or one.groups or one.curves:
-                raise FormulaError(
-                    "offsets, curves and group effects cannot be taken away with a minus: leave them out."
-                )
+            if one.offsets or one.groups or one.strata or one.curves:
+                raise FormulaError("a minus cannot remove offsets, strata, curves and group effects: leave them out.")
             for term in one.fixed:
                 fixed.pop(_key(term), None)
             intercept = intercept if one.intercept is None else not one.intercept
@@ -99,12 +103,20 @@ def _added_up(node: Operation, others: Sequence[str]) -> Terms:
         intercept = intercept if one.intercept is None else one.intercept
         offsets += one.offsets
         groups += one.groups
+        strata += one.strata
         for curve in one.curves:
             name = asked(curve).name
             if curves.setdefault(name, curve) != curve:
                 raise FormulaError(f"{name} is in the formula twice, as {curves[name]} and as {curve}: leave one out.")
     _refuse_too_many(fixed)
-    return Terms(tuple(fixed.values()), intercept, tuple(offsets), tuple(groups), tuple(curves.values()))
+    return Terms(
+        fixed=tuple(fixed.values()),
+        intercept=intercept,
+        offsets=tuple(offsets),
+        groups=tuple(groups),
+        strata=tuple(dict.fromkeys(strata)),
+        curves=tuple(curves.values()),
+    )
 
 
 def _key(term: Term) -> frozenset[str]:
@@ -139,13 +151,14 @@ def _product(node: Node, others: Sequence[str]) -> list[Term]:
             inside = _sum(node, others)
             if inside.curves:
                 raise FormulaError(_IN_A_PRODUCT.format(inside.curves[0]))
-            if inside.offsets or inside.groups or inside.intercept is not None:
+            if inside.offsets or inside.groups or inside.strata or inside.intercept is not None:
                 raise FormulaError(
-                    f"({node}): 0, 1, offsets and group effects stand beside other terms, not in products."
+                    f"({node}): 0, 1, offsets, strata and group effects can be added to other terms, but not "
+                    "multiplied."
                 )
             return list(inside.fixed)
         if node.operator in ("|", "||"):
-            raise FormulaError(f"({node}): group effects stand beside other terms, not in products.")
+            raise FormulaError(f"({node}): group effects can be added to other terms, but not multiplied.")
     if isinstance(node, Name) and node.name == ".":
         return [(Name(name),) for name in others]
     return [(_atom(node),)]
@@ -200,12 +213,14 @@ def _atom(node: Node) -> Node:
             raise FormulaError(
                 f"{node} is a text, not a column: the name of a column is written in backticks, `{node.value}`."
             )
-        raise FormulaError(f"{node} stands where a column should be: arithmetic goes into I(...).")
+        raise FormulaError(f"{node} is not a column: write arithmetic inside I(...).")
     if isinstance(node, Operation) and node.operator not in COMPARISONS:
-        raise FormulaError(f"{node}: arithmetic goes into I(...), as in I({node}).")
+        raise FormulaError(f"{node}: write arithmetic inside I(...), as in I({node}).")
+    if isinstance(node, Call) and node.function == TIME_TO_EVENT:
+        raise FormulaError(f"{node}: {TIME_TO_EVENT}(...) is the whole left side, as in Surv(time, event) ~ x.")
     if isinstance(node, Call) and node.function in CURVES:
         raise FormulaError(_IN_A_PRODUCT.format(node))
-    if isinstance(node, Call) and node.function in (*BESIDE, "offset"):
+    if isinstance(node, Call) and node.function in (*BESIDE, "offset", "strata"):
         where = "on the left side, as in y | trials(n)" if node.function in BESIDE else "beside other terms"
         raise FormulaError(f"{node}: {node.function}(...) stands {where}.")
     return node
@@ -216,13 +231,13 @@ def _groups(node: Operation, others: Sequence[str]) -> list[GroupTerm]:
     assert node.left is not None
     inner = [one for one in (node.left, node.right) if isinstance(one, Operation) and one.operator in ("|", "||")]
     if inner:
-        raise FormulaError(f"({node}): one bar makes group effects, as in (1 + x | group).")
+        raise FormulaError(f"({node}): group effects have one bar, as in (1 + x | group).")
     columns = terms_of(node.left, others)
-    if columns.groups or columns.offsets:
-        raise FormulaError(f"({node}): left of the bar stand columns.")
+    if columns.groups or columns.offsets or columns.strata:
+        raise FormulaError(f"({node}): there must be columns to the left of the bar.")
     if columns.curves:
         raise FormulaError(
-            f"({node}): curves for every group are not offered: say s(x) + (1 + x | group), or s(x, by=group) for a "
+            f"({node}): a curve for every group is not possible: write s(x) + (1 + x | group), or s(x, by=group) for a "
             "few levels."
         )
     by = _product(node.right, others)
@@ -233,13 +248,15 @@ def _groups(node: Operation, others: Sequence[str]) -> list[GroupTerm]:
             if not isinstance(atom, Name) and not (isinstance(atom, Call) and atom.function == "C")
         ]
         if wrong:
-            raise FormulaError(f"({node}): right of the bar stands a column of groups, a:b or a/b, not {wrong[0]}.")
+            raise FormulaError(
+                f"({node}): to the right of the bar write a column of groups, a:b or a/b, not {wrong[0]}."
+            )
     return [GroupTerm(columns, term, node.operator == "|") for term in by]
 
 
 def columns_of(terms: Terms) -> list[str]:
     """All columns that a right side needs."""
-    nodes = [atom for term in terms.fixed for atom in term] + list(terms.offsets)
+    nodes = [atom for term in terms.fixed for atom in term] + [*terms.offsets, *terms.strata]
     nodes += [one for curve in terms.curves for one in columns_of_smooth(curve)]
     for group in terms.groups:
         nodes += [atom for term in group.columns.fixed for atom in term] + list(group.by)

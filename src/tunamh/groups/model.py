@@ -84,9 +84,11 @@ class MixedModel(GroupedParameters):
         trials: Any = None,
         censored: Any = None,
         event: Any = None,
+        entry: Any = None,
+        strata: Any = None,
         keep_effects: bool | None = None,
     ):
-        beside = RowExtras(weights, offset, trials, censoring(censored, event))
+        beside = RowExtras(weights, offset, trials, censoring(censored, event), None, entry, strata)
         if isinstance(X, SomeColumns | Tables):
             X, y, beside, groups = from_tables(X, y, beside, groups)
         given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed(groups)]
@@ -256,7 +258,7 @@ class MixedModel(GroupedParameters):
             all_groups=sum(one.groups for one in self.groupings),
             most_effects=max(one.q for one in self.groupings),
             tau_at=-1 if self.form is None else self.form.tau_at,
-            shared_at=self.p if form is None or isinstance(form, Scale) else form.coefficients,
+            shared_at=self.p if form is None or isinstance(form, Scale) or form.of_columns else form.coefficients,
             share_at=-1 if form is None else form.share_at,
             centre=centre.at.common,
             gradient=centre.sums.gradient,

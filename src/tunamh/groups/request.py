@@ -65,7 +65,7 @@ def _groups_with_rows(base: GLM, one: Grouping) -> int:
         counts = (base.weight(rows) > 0) & (one.Z[which, 0] != 0)
         return np.unique(one.codes[which][counts])
 
-    return len(np.unique(np.concatenate(list(base.user_rows.map(seen)))))
+    return len(np.unique(np.concatenate(list(base.observations.map(seen)))))
 
 
 def groupings_of(base: GLM, given: list[GroupEffects], unit: float) -> list[Grouping]:
@@ -73,7 +73,7 @@ def groupings_of(base: GLM, given: list[GroupEffects], unit: float) -> list[Grou
 
     Of classes without an order, every class but the reference has effects and scales of its own.
     """
-    index, n_given = base.user_rows.origin or (slice(None), base.n_rows)
+    index, n_given = base.observations.origin or base.user_rows.origin or (slice(None), base.n_rows)
     divided = base.row_layout.unit  # as the columns of the coefficients are
     read = [replace(one, codes=one.codes[index], Z=one.Z[index] / divided) for one in read_groups(given, n_given, unit)]
     if not base.user_family.coefficients_per_class:

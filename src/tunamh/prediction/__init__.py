@@ -1,8 +1,11 @@
 """Predictions from results: of new rows, and of the rows that a model was fitted to."""
 
+from .comparison import compare
+from .leave_one_out import loo
 from .predictions import predict
 from .prior_draws import prior_predictive
 from .prior_summary import prior_summary
-from .replication import LooEstimate, loo, replicate
+from .replication import replicate
+from .survival_plot import plot_survival
 
-__all__ = ["LooEstimate", "loo", "predict", "prior_predictive", "prior_summary", "replicate"]
+__all__ = ["compare", "loo", "plot_survival", "predict", "prior_predictive", "prior_summary", "replicate"]

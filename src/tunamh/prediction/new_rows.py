@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import has_row_labels, number
-from ..errors import Text
+from ..errors import NotApplicable, Text
 from ..formula.errors import FormulaError, listed
 from ..formula.evaluation import Values, as_factor
 from ..formula.model import FormulaModel, GroupSide
@@ -38,6 +38,7 @@ class Chunk:
     groups: list[tuple[Factor, np.ndarray] | None]
     trials: np.ndarray | None
     y: np.ndarray | None = None
+    stratum: np.ndarray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -166,7 +167,7 @@ class NewRows:
 
     def _parts(self, names: list[str], size: int) -> Iterator[tuple[int, Frame]]:
         """Columns of so many rows at a time, and the number of the first."""
-        blocks = [(0, self.table)] if self.tables is None else self.tables.map(_columns_of_block, names)
+        blocks = [(0, self.table)] if self.tables is None else self.tables.map(columns_of_block, names)
         for start, table in blocks:
             for first in range(0, table.n_rows, size):
                 yield start + first, table.take(slice(first, first + size), names)
@@ -188,10 +189,15 @@ class NewRows:
             ],
             counted,
             formula.response.values(values) if self.with_response else None,
+            None if formula.strata is None else formula.strata.factor(values).codes,
         )
 
     def _from_arrays(self, which: slice) -> Chunk:
         about, given, n = self.fitted.about, self.given, self.n_rows
+        if about.get("strata"):
+            raise NotApplicable(
+                "rows of strata are predicted by formula: make the target with tunamh.regression, and say strata(x)."
+            )
         if about.get("offset") and given.offset is None:
             raise ValueError("the model was fitted with offset=: give the new rows' offset= too.")
         offset = None if given.offset is None else _vector(given.offset, "offset", n)[which]
@@ -238,7 +244,7 @@ class NewRows:
         return found
 
 
-def _columns_of_block(block: TableBlock) -> tuple[int, Frame]:
+def columns_of_block(block: TableBlock) -> tuple[int, Frame]:
     return block.start, as_columns(block.table)
 
 

@@ -12,9 +12,10 @@ from ..errors import NotApplicable, Text
 from ..formula.errors import FormulaError, listed
 from .fitted import Fitted, Groups
 from .new_rows import Chunk, Effects, NewRowExtras, NewRows
+from .times import TIME_KINDS, checked_times, of_times, refuse_without_times
 
 _NUMBERS_AT_ONCE = 4_000_000
-_KINDS = ("mean", "response", "linear")
+_KINDS = ("mean", "response", "linear", *TIME_KINDS)
 _NEW_LEVELS = ("error", "population", "draw")
 
 
@@ -24,6 +25,7 @@ def predict(
     new_data: Any,
     *,
     kind: str = "mean",
+    times: Sequence[float] | None = None,
     draws: int | None = None,
     quantiles: Sequence[float] | None = (0.05, 0.5, 0.95),
     new_levels: str = "error",
@@ -43,12 +45,16 @@ def predict(
         The result of `tunamh.sample` or `tunamh.read_store`, or a result read from a file.
     new_data : table
         A table with the columns of the formula. For a target made from ``X``: a matrix or table of the same columns.
-    kind : "mean", "response" or "linear"
+    kind : "mean", "response", "linear", "survival", "hazard" or "median"
         ``"mean"``: the mean of the response; for labels the probability (with trials too: the probability of one
         trial), for classes the probabilities of all classes. ``"response"``: simulated responses, with their noise;
         with trials a count of successes; for classes the class as the data have it (a whole number or text).
         ``"linear"``: the linear predictor. If the formula transforms the response, such as ``log(y)``,
-        predictions are on the transformed scale.
+        predictions are on the transformed scale. Of times to event, ``"survival"``: the probability that the event has
+        not happened by ``times``; ``"hazard"``: the rate of events at ``times``, among those that had none before;
+        ``"median"``: the time by which the event has happened with probability 1/2.
+    times : sequence, optional
+        For ``kind="survival"`` and ``"hazard"``. The result has a dimension ``time``.
     draws : int, optional
         Number of posterior draws to use, evenly spaced. Default: at most 1000.
     quantiles : sequence, optional
@@ -79,15 +85,18 @@ def predict(
         if value not in known:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {shown(value)}.")
     wanted = None if draws is None else whole_number("draws", draws, 1)
+    at_times = checked_times(kind, times)
     at = None if quantiles is None else [number_between("quantiles", q, 0.0, 1.0, ends="both") for q in quantiles]
     fitted = Fitted.open(posterior, wanted, family)
+    refuse_without_times(fitted, kind)
     effects = Effects.of(flag("include_group_specific", include_group_specific), new_levels)
     rows = NewRows(fitted, new_data, NewRowExtras(offset, trials, groups, predictors), effects=effects)
     if kind == "response":
         rows.refuse_missing_trials()
     predictor = Predictor(fitted, new_levels, np.random.default_rng(rng))
-    found = [_chunk(predictor, chunk, kind, at) for chunk in rows.chunks(predictor.rows_at_once)]
-    return _as_xarray(found, fitted, kind, at, rows.index)
+    size = max(1, predictor.rows_at_once // (1 if at_times is None else len(at_times)))
+    found = [_chunk(predictor, chunk, kind, at, at_times) for chunk in rows.chunks(size)]
+    return _as_xarray(found, fitted, kind, at, rows.index, at_times)
 
 
 class Predictor:
@@ -174,13 +183,17 @@ class Predictor:
             found[name] = self.fitted.link_of(name).mean(gamma @ Z.T)
         if chunk.trials is not None:
             found["trials"] = chunk.trials
+        if chunk.stratum is not None:
+            found["stratum"] = chunk.stratum
         return found
 
 
-def _chunk(predictor: Predictor, chunk: Chunk, kind: str, at: list[float] | None) -> Any:
+def _chunk(predictor: Predictor, chunk: Chunk, kind: str, at: list[float] | None, times: np.ndarray | None) -> Any:
     eta = predictor.linear(chunk)
     if kind == "linear":
         values = eta
+    elif kind in TIME_KINDS:
+        values = of_times(predictor.fitted.responses, kind, times, eta, predictor.parameters(chunk))
     else:
         responses, p = predictor.fitted.responses, predictor.parameters(chunk)
         values = responses.mean(eta, p) if kind == "mean" else responses.draw(predictor.rng, eta, p)
@@ -210,13 +223,17 @@ def _by_quantile(at: list[float], ends: np.ndarray) -> dict[str, np.ndarray]:
     return {f"q{100 * q:.6g}": own for q, own in zip(at, ends, strict=True)}
 
 
-def _as_xarray(found: list[Any], fitted: Fitted, kind: str, at: list[float] | None, index: Any) -> Any:
+def _as_xarray(
+    found: list[Any], fitted: Fitted, kind: str, at: list[float] | None, index: Any, times: np.ndarray | None
+) -> Any:
     import xarray
 
     coords: dict[str, Any] = {} if index is None else {"row": index}
     first = found[0] if at is None else next(iter(found[0].values()))[None]
     dims: tuple[str, ...] = ("row",)
-    if first.ndim == 3:
+    if times is not None:
+        dims, coords["time"] = ("row", "time"), times
+    elif first.ndim == 3:
         dims = ("row", "class")
         named = fitted.about.get("classes") or [str(k) for k in range(first.shape[-1])]
         coords["class"] = list(named)[-first.shape[-1] :]

@@ -17,6 +17,7 @@ from ..priors.mixtures import GROUPED, HORSESHOE, Mixture
 from ..priors.normal import Normal
 from ..results.layout import ROLE, Layout, layout_of
 from ..targets.base import Target
+from ..targets.coordinates.steps import Walk
 from .prior_draws import POSITIVE, PROBABILITIES
 
 if TYPE_CHECKING:
@@ -106,8 +107,13 @@ def _further(base: GLM) -> list[str]:
     """Parameters of the family."""
     known = base.user_family.responses is not None
     found: list[str] = []
+    form = base.row_layout.form
     for extra, laws in zip(base.row_layout.extras, base.row_layout.laws, strict=True):
-        if extra.labels is None and extra.name in PROBABILITIES and known:
+        if isinstance(form, Walk):
+            step = f"normal about the one before, standard deviation {form.deviation:.4g}"
+            own = laws_in_words(laws)
+            found += [step if bound else text for text, bound in zip(own, form.bound, strict=True)]
+        elif extra.labels is None and extra.name in PROBABILITIES and known:
             found.append("uniform from 0 to 1")
         else:
             found += laws_in_words(laws, positive=known and extra.labels is None and extra.name in POSITIVE)
@@ -125,7 +131,7 @@ def _correlations(one: Grouping) -> list[str]:
 
 def _notes(base: GLM, groupings: list[Grouping]) -> list[str]:
     found = []
-    if base.user_family.cutpoints_are_intercepts and base.user_family.parameter_prior("cutpoint") is None:
+    if "cutpoint" in base.user_family.parameters and base.user_family.parameter_prior("cutpoint") is None:
         found.append("The prior of the cutpoints is for a typical row: means of numbers, reference levels of factors.")
     if base.recentred:
         found.append("In predictors=, the prior of an intercept is for a row whose columns have their means.")

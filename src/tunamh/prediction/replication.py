@@ -1,9 +1,8 @@
-"""Posterior predictive checks and leave-one-out on a random subsample of the rows, never on all of them by default."""
+"""Simulated responses of a random subsample of the rows, never of all of them by default."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from ..tables.frames import Frame, complete_rows
 from .fitted import Fitted
 from .new_rows import NewRowExtras, NewRows
 from .predictions import Predictor
+from .times import Seen
 
 
 @explained
@@ -77,80 +77,7 @@ def _extended(posterior: Any, groups: Any) -> Any:
     return found
 
 
-@dataclass(frozen=True)
-class LooEstimate:
-    """The expected log predictive density of new rows, by leaving rows out one at a time (PSIS).
-
-    ``elpd`` is the sum over all rows, estimated from a random subsample. ``se`` is its standard error, which includes
-    the error of the subsample; ``subsampling_se`` is the error of the subsample alone. A row whose ``pareto_k`` is
-    above 0.7 has an unreliable value.
-    """
-
-    elpd: float
-    se: float
-    subsampling_se: float
-    n_rows: int
-    rows: int
-    bad: int
-    pointwise: np.ndarray = field(repr=False)
-    pareto_k: np.ndarray = field(repr=False)
-
-    def __str__(self) -> str:
-        told = f"; {self.bad:,} of them have Pareto k above 0.7 (unreliable)" if self.bad else ""
-        return (
-            f"elpd {self.elpd:,.1f}, standard error {self.se:,.1f} ({self.subsampling_se:,.1f} by subsampling): "
-            f"{self.rows:,} of {self.n_rows:,} rows left out one at a time{told}"
-        )
-
-
-@explained
-def loo(
-    posterior: Any, data: Any, *, rows: int = 1000, draws: int | None = None, family: Any = None, rng: Any = None
-) -> LooEstimate:
-    """Estimate the predictive accuracy of a formula's fit by leave-one-out cross-validation (PSIS).
-
-    The method is that of Vehtari, Gelman and Gabry (2017).
-
-    It uses a simple random subsample of ``rows`` rows (Magnusson et al., 2019). The arguments are those of `replicate`.
-    A row of weight ``w`` counts as ``w`` rows: it is left out as a whole, and its log predictive density counts ``w``
-    times, ``elpd = sum_i w_i log p(y_i | all rows but i)``.
-    """
-    fitted = Fitted.open(posterior, draws, family, by_chain=True)
-    _refuse_lost_array(fitted, "weights")
-    tree, n_rows, weights = replicated(fitted, data, whole_number("rows", rows, 1), rng, (DENSITIES,))
-    each, k = _left_out(tree) if weights is None else _weighted_left_out(tree, weights)
-    n = len(each)
-    spread = float(np.std(each, ddof=1)) if n > 1 else np.nan
-    unseen = n_rows * spread * np.sqrt((1 - n / n_rows) / n)
-    total = np.hypot(spread * np.sqrt(n_rows), unseen)
-    return LooEstimate(
-        n_rows * float(each.mean()), float(total), float(unseen), n_rows, n, int((k > 0.7).sum()), each, k
-    )
-
-
-def _left_out(tree: Any) -> tuple[np.ndarray, np.ndarray]:
-    """``log p(y_i | y_-i)`` of every row, and Pareto's k."""
-    from arviz_stats import loo as by_rows
-
-    found = by_rows(tree, pointwise=True)
-    return np.asarray(found.elpd_i).ravel(), np.asarray(found.pareto_k).ravel()
-
-
-def _weighted_left_out(tree: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``w_i log p(y_i | y_-i)``: without the row, draws have the importance ``p(y_i | theta)^-w_i``."""
-    from arviz_stats.base import array_stats
-    from scipy.special import logsumexp
-
-    (found,) = tree["log_likelihood"].data_vars.values()
-    densities = found.values.reshape(-1, found.sizes["row"]).T  # (row, draw)
-    each, k = np.zeros(len(weights)), np.zeros(len(weights))
-    some = weights > 0  # a row without weight is left out of the fit already, and counts for nothing
-    importance, k[some] = array_stats.psislw(weights[some, None] * densities[some], axis=-1)
-    each[some] = weights[some] * logsumexp(importance + densities[some], axis=-1)
-    return each, k
-
-
-def _refuse_lost_array(fitted: Fitted, name: str) -> None:
+def refuse_lost_array(fitted: Fitted, name: str) -> None:
     """Weights and trials that were no column of the data are not kept."""
     if fitted.formula is not None and name in fitted.formula.arrays:
         raise NotApplicable(
@@ -175,12 +102,16 @@ def replicated(
     if formula is None:
         raise NotApplicable("replicas need a target that was made from a formula, by tunamh.regression.")
     if fitted.about.get("censored"):
-        raise NotApplicable("replicas of censored responses are not offered.")
-    _refuse_lost_array(fitted, "trials")
+        raise NotApplicable(
+            "replicas of censored responses are not offered, since nobody knows when rows without an event would have "
+            "been censored: compare tunamh.predict(kind='survival') or tunamh.plot_survival with the data."
+        )
+    refuse_lost_array(fitted, "trials")
     generator = np.random.default_rng(rng)
     some, picked, n_rows = _subsample(formula, data, rows, generator)
     new = NewRows(fitted, some, NewRowExtras(), with_response=True)
     predictor = Predictor(fitted, "error", generator)
+    beside = Seen.of(formula, some)
     parts: dict[str, list[np.ndarray]] = {"y": [], RESPONSES: [], DENSITIES: []}
     for chunk in new.chunks(predictor.rows_at_once):
         eta, p = predictor.linear(chunk), predictor.parameters(chunk)
@@ -190,7 +121,9 @@ def replicated(
             parts[RESPONSES].append(fitted.responses.draw(generator, eta, p))
         if DENSITIES in wanted:
             shape = len(fitted.picked), chunk.n_rows
-            parts[DENSITIES].append(np.broadcast_to(fitted.responses.log_density(chunk.y, eta, p), shape))
+            its = beside.part(slice(chunk.first, chunk.first + chunk.n_rows))
+            density = its.log_density(fitted.responses, chunk.y, eta, p)
+            parts[DENSITIES].append(np.broadcast_to(density, shape))
     name, weighted = free_name(str(formula.response.node)), formula.beside.get("weights")
     weights = None if weighted is None else formula.values(some, list(columns_in(weighted))).numbers(weighted)
     kept = fitted.picked_posterior()

@@ -2,7 +2,8 @@
 
     Flat()   Normal(mean=, scale=)   Normal(mean=, covariance=)   StudentT(df=, mean=, scale=)   Cauchy(mean=, scale=)
     Laplace(mean=, scale=)   Logistic(mean=, scale=)   Horseshoe(scale)   Grouped(groups, scale)
-    Ridge(scale)   ByName({"age": Flat()}, others=Normal(scale=2.5))   UserPrior(log_prior, gradient, hessian)
+    Ridge(scale)   RandomWalk(scale, start), of log hazards
+    ByName({"age": Flat()}, others=Normal(scale=2.5))   UserPrior(log_prior, gradient, hessian)
 
 A new prior is one file, and one line here; `tunamh.priors.potential` has its base class. `tunamh.priors.default` has
 the rule for the default prior of formulas and estimators.
@@ -32,6 +33,7 @@ from .potential import PriorExpansion as PriorExpansion
 from .potential import ReadyPrior as ReadyPrior
 from .powers import OnPrecision as OnPrecision
 from .powers import OnVariance as OnVariance
+from .random_walk import RandomWalk as RandomWalk
 from .registry import register as _register
 from .student_t import StudentT as StudentT
 from .uniform import Uniform as Uniform

@@ -80,7 +80,7 @@ def ended_by(given_up: threading.Event) -> Iterator[None]:
 
     def refuse(report: Report) -> None:
         if given_up.is_set():
-            raise PassGivenUp("the run was ended while rows were read.")
+            raise PassGivenUp("the run was stopped while rows were read.")
 
     with contextlib.nullcontext() if _watch.get() is not None else watching(refuse):
         yield

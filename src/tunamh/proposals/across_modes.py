@@ -110,7 +110,7 @@ class AcrossModes(Proposal):
 
     @classmethod
     def of(cls, modes: list[Mode]) -> AcrossModes:
-        """Take Laplace's estimates of the modes' masses as shares; a very small share is raised, to be visited."""
+        """Make the proposal from modes. The shares are Laplace's estimates of their masses; no share is very small."""
         mass = np.exp([mode.log_mass - modes[0].log_mass for mode in modes])
         shares = np.maximum(mass / mass.sum(), _LEAST_WEIGHT / len(modes))
         metrics = [mode.posterior.metric() for mode in modes]

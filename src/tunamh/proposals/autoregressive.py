@@ -88,9 +88,9 @@ class Autoregressive(Proposal):
     """Proposal that is reversible for the Laplace approximation ``N(m, Q^-1)`` (spec 5b), for Taylor targets.
 
     ``m`` is the centre of the expansion (a mode), and ``Q`` is the posterior precision there. In the coordinates
-    ``theta = m + L z``, ``L L' = Q^-1``, it is ``z' = rho z + sqrt(1 - rho^2) xi``. On a Taylor target of order 2 the
-    quadratic part cancels in the acceptance ratio. So only the remainders decide, and nearly every proposal is
-    accepted. `sample` chooses this proposal for regressions.
+    ``theta = m + L z``, ``L L' = Q^-1``, the proposal is ``z' = rho z + sqrt(1 - rho^2) xi`` with a standard normal
+    ``xi``. On a Taylor target of order 2 the quadratic part cancels in the acceptance ratio. So only the remainders
+    decide, and nearly every proposal is accepted. `sample` chooses this proposal for regressions.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Autoregressive(Proposal):
         Autocorrelation of the chain if all proposals are accepted. 0 proposes independently of the state. Default:
         warm-up finds the smallest value with an acceptance rate of 0.6.
     robust_share : float, optional
-        Share of other kinds of steps. They prevent that the chain gets stuck if the tails of the posterior are heavier
+        Share of other kinds of steps. They keep the chain from getting stuck if the tails of the posterior are heavier
         than Gaussian. Half of these steps are independent draws from a Student-t distribution (for a prior that is not
         Gaussian, some of them move along the ray from the centre). A quarter is a random walk, and a quarter uses a
         random ``rho`` for shorter steps. Default: between 0.03 and 0.5, larger if the posterior is farther from

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from ..checking.check import FitCheck
 from ..laplace.distance import WIDEST
 from ..results.layout import (
     COEFFICIENT,
@@ -24,9 +25,11 @@ from .checks import Check, checks_of, verdict, worst_of
 from .costs import Cost, cost_of, count
 from .curves import CurvePicture, curve_pictures
 from .effects import Effects, effects_of
+from .fit import Fit, fit_of
 from .metadata import Told, told_by
 from .numbers import Variable, joined, variables_of
 from .pictures import InOrder, Interval, Panel, finite, in_order, panels, paths, strip
+from .response_effects import ResponseEffects, response_effects
 from .tables import Table, table_of
 
 _MOST_IN_A_PICTURE = 60
@@ -68,6 +71,7 @@ class Contents:
     pictures: list[Picture]
     curves: list[CurvePicture]
     table: Table
+    response: ResponseEffects | None
     effects: Effects | None
     verdict: Check
     checks: list[Check]
@@ -76,10 +80,11 @@ class Contents:
     cost: Cost
     why: str
     chosen: list[tuple[str, str]]
+    fit: Fit | None = None
     missing: list[str] = field(default_factory=list)
 
 
-def contents_of(tree: Any, *, title: str | None, level: float) -> Contents:
+def contents_of(tree: Any, *, title: str | None, level: float, fit: FitCheck | None = None) -> Contents:
     posterior = tree["posterior"]
     stats = tree["sample_stats"] if "sample_stats" in tree.children else None
     told = told_by(posterior)
@@ -102,6 +107,7 @@ def contents_of(tree: Any, *, title: str | None, level: float) -> Contents:
         pictures=[_picture(heading, own, told) for heading, own in _sections(_plain(main))],
         curves=curve_pictures(tree, level),
         table=table_of(main, told, level),
+        response=response_effects(tree, level),
         effects=effects_of(tree, variables, level),
         verdict=verdict(checks),
         checks=checks,
@@ -110,6 +116,7 @@ def contents_of(tree: Any, *, title: str | None, level: float) -> Contents:
         cost=cost,
         why=str(told.settings.get("why", "")) or (told.text("choice") or ""),
         chosen=_chosen(told, posterior),
+        fit=None if fit is None else fit_of(fit),
         missing=missing,
     )
 

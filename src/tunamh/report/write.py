@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .._arguments import explained, flag, shown
+from ..checking import check
 from .contents import contents_of
 from .load import opened
 from .page import GENERATOR, rendered
@@ -21,11 +22,13 @@ def report(
     title: str | None = None,
     level: float = 0.95,
     overwrite: bool = False,
+    data: Any = None,
+    family: Any = None,
 ) -> Path:
     """Write one self-contained HTML page about a run: the answer, the checks and the cost.
 
     The page needs no network and is readable on a phone and on paper. It has a summary of every parameter, but no data
-    and no draws.
+    and no draws. With ``data=`` it also says whether the model fits (`tunamh.check`), with residuals of some rows.
 
     Parameters
     ----------
@@ -41,6 +44,10 @@ def report(
         The probability of the central posterior intervals.
     overwrite : bool
         Replace any existing file.
+    data : table, optional
+        The fitted data, for the section "Does the model fit?". Only for results of `tunamh.regression`.
+    family : optional
+        Your own family (`tunamh.family`) again, for this section.
 
     Returns
     -------
@@ -59,7 +66,9 @@ def report(
     place = Path(os.fspath(path))
     _refuse_other_formats(place)
     _refuse_other_files(place, flag("overwrite", overwrite))
-    page = rendered(contents_of(opened(posterior), title=title, level=float(level)))
+    tree = opened(posterior)
+    fit = None if data is None else check(tree, data, family=family)
+    page = rendered(contents_of(tree, title=title, level=float(level), fit=fit))
     beside = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
     try:
         beside.write_text(page, encoding="utf-8")

@@ -30,10 +30,11 @@ def plot_group_effects(
 ) -> Any:
     """Draw a caterpillar plot of the group effects: all levels in the order of their means, with intervals.
 
-    Up to 60 levels have a line with their name, the interval of 50 % (thick) and the interval ``ci_prob`` (thin). More
-    levels lie side by side (of more than 3,000, evenly spaced ones), and the plot names the four at each end. Intervals
-    that do not contain zero are coloured. With `Categorical` every class has panels of its own. This is
-    ``dotplot(ranef(model))`` of lme4. It needs matplotlib (``pip install "tunamh[plot]"``).
+    Up to 60 levels: each level has a line with its name, the interval of 50 % (thick) and the interval ``ci_prob``
+    (thin). More levels: the intervals are drawn side by side, and the plot names the four levels at each end. More than
+    3,000 levels: the plot shows 3,000 of them, evenly spaced. Intervals that do not contain zero are coloured. With
+    `Categorical` every class has panels of its own. This is ``dotplot(ranef(model))`` of lme4. It needs matplotlib
+    (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------
@@ -82,17 +83,22 @@ def plot_group_effects(
     return axes[0] if len(axes) == 1 else np.array(axes, dtype=object)
 
 
-def _panels(terms: int, levels: int, few: bool) -> list[Any]:
+def figure_axes(**settings: Any) -> list[Any]:
+    """The axes of a new figure, row by row."""
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:
         raise ImportError('plots need matplotlib: pip install "tunamh[plot]".') from error
+    _, axes = plt.subplots(layout="constrained", squeeze=False, **settings)
+    return list(axes.ravel())
+
+
+def _panels(terms: int, levels: int, few: bool) -> list[Any]:
     if few:
         size, shape = (2.2 + 3.3 * terms, 1.1 + 0.21 * levels), {"nrows": 1, "ncols": terms, "sharey": True}
     else:
         size, shape = (7.5, 0.4 + 3.0 * terms), {"nrows": terms, "ncols": 1}
-    _, axes = plt.subplots(figsize=size, layout="constrained", squeeze=False, **shape)  # type: ignore[call-overload]
-    return list(axes.ravel())
+    return figure_axes(figsize=size, **shape)
 
 
 def _clear(own: Statistics, middle: float) -> np.ndarray:

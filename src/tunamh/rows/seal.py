@@ -54,6 +54,11 @@ class Seal:
         """Raise unless these rows are as they were."""
         self._compare(self._of_block(block), self._sums[block.start], f" in rows {block.start} to {block.stop - 1}")
 
+    def check_around(self, first: int, last: int) -> None:
+        """`check_block` for all blocks that hold rows from ``first`` to ``last``."""
+        for start in range(first - first % ROWS_AT_ONCE, last + 1, ROWS_AT_ONCE):
+            self.check_block(slice(start, min(start + ROWS_AT_ONCE, self._n_rows)))
+
     def check_some(self) -> None:
         """Raise unless a thousand rows, spread over the data, and all of the vectors are as they were."""
         self._compare(self._of_few(), self._few)

@@ -54,7 +54,7 @@ class Rows(NamedTuple):
     In your own source ``X`` is an array (n, d), or `Factored` columns. (Inside the library it is a block of a design,
     `tunamh.targets.designs`, and ``others`` are blocks of further designs.) Without weights every row counts once;
     without an offset it is zero. ``censored`` is 1 if the true response is larger than ``y``, -1 if it is smaller, 0
-    otherwise.
+    otherwise. ``entry`` is for rows inside the library: the time when a row comes under observation.
     """
 
     start: int
@@ -64,6 +64,7 @@ class Rows(NamedTuple):
     offset: np.ndarray | None = None
     censored: np.ndarray | None = None
     others: tuple = ()
+    entry: np.ndarray | None = None
 
 
 @runtime_checkable
@@ -110,7 +111,7 @@ def real_numbers(values: Any, what: str, start: int) -> np.ndarray:
     """Of a block's ``values`` an array of which NumPy drops nothing: of complex numbers it would drop a part."""
     array = np.asarray(values)
     if array.dtype.kind not in "biufO":
-        raise TypeError(f"rows from {start} on have {what} of type {array.dtype}: real numbers expected.")
+        raise TypeError(f"rows from {start} on have {what} of type {array.dtype}: they must be real numbers.")
     return array
 
 

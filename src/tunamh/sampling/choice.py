@@ -111,9 +111,9 @@ def choose(
     own = target.own_kernel()
     if own is not None:
         if test is not None or proposal is not None:
-            raise NotApplicable("a model with group effects brings its own kernels: leave test= and proposal= out.")
+            raise NotApplicable("a model with group effects has its own kernels: leave test= and proposal= out.")
         if kernel is not None and type(kernel) is not type(own):
-            raise NotApplicable(f"this target is moved by {own!r} alone, got kernel={kernel!r}.")
+            raise NotApplicable(f"this target works only with the kernel {own!r}, got kernel={kernel!r}.")
         _refuse_improper_columns(target.base)  # type: ignore[attr-defined]
         return Choice(target, own if kernel is None else kernel, target.why_own_kernel())
     if kernel is not None:
@@ -151,7 +151,7 @@ def _for_regression(target: ExaminedTarget, frames: int) -> Choice:
         refuse_separated(target)
         return _without_expansion(target, unsafe)
     try:
-        expanded, where = _expanded(target, order)
+        expanded, where = expanded_about_mode(target, order)
         batch = _foreseen_batch(expanded)
         cheaper = _with_levels(target, expanded, batch) or _by_trajectories(target, batch)
         return cheaper or _for_expansion(expanded, where, batch)
@@ -170,7 +170,7 @@ def _refuse_improper_columns(target: ExaminedTarget) -> None:
         refuse_separated(target)
 
 
-def _expanded(target: ExaminedTarget, order: int) -> tuple[TaylorTarget, str]:
+def expanded_about_mode(target: ExaminedTarget, order: int) -> tuple[TaylorTarget, str]:
     """About the mode, or about the mean where these are far apart; and which of them it was."""
     mode = target.modes[0]
     expanded = target.taylor(order, mode.point, mode.expansion, whiten=True, original_bounds=False)

@@ -185,7 +185,7 @@ def _go_on(run: ChainRun, chunk: Chunk | None, store: Store) -> None:
         run.resume(chunk.state, chunk.result, chunk.first, chunk.seconds)
     except ValueError as error:
         raise StoreError(
-            f"chain {run.number} of the run in {store.path} cannot go on from draw {chunk.stop:,}: {error} Move the "
-            "chain's last file away, and what was in it is drawn again from the one before.",
+            f"chain {run.number} of the run in {store.path} cannot continue from draw {chunk.stop:,}: {error} Move "
+            "the last file of the chain away; tunamh then makes its draws again, from the file before it.",
             store.path,
         ) from error

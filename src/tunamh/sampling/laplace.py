@@ -150,7 +150,7 @@ def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceAppro
         law = laplace_gaussian(choice.target) if by_laplace_gaussian(choice.target, choice.kernel) else None
     if law is None:
         raise NotApplicable(
-            f"there is no Laplace approximation of this posterior to rely on. What sample(target) does: {choice.why}."
+            f"this posterior has no reliable Laplace approximation. sample(target) does this: {choice.why}."
         )
     base = approximated_target(choice.target)  # the approximation holds no copy of the rows
     layout = layout_of(target, base.variables)
@@ -168,8 +168,8 @@ def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceAppro
     distance = LaplaceDistance.from_attributes(posterior.posterior.attrs)
     if distance is not None and distance.complaint is not None:
         warnings.warn(
-            f"Laplace's approximation is off: {distance.complaint}. tunamh.sample(target) draws from the posterior "
-            "itself.",
+            f"Laplace's approximation is inaccurate: {distance.complaint}. tunamh.sample(target) draws from the "
+            "posterior itself.",
             LaplaceOff,
             stacklevel=3,
         )

@@ -79,10 +79,12 @@ def resume(
     header = found.header
     wanted = header.draws if draws is None else whole_number("draws", draws, 1)
     if wanted < header.draws:
-        raise ValueError(f"draws may only grow: the run in {found.path} is one of {header.draws}, got {wanted}.")
+        raise ValueError(
+            f"draws can only be increased: the run in {found.path} has draws={header.draws}, got {wanted}."
+        )
     rule = header.rule if until is None and draws is None else checked_rule(until)
     points = [None if point is None else np.array(point, dtype=np.float64) for point in header.points]
     if any(point is not None and point.shape != (target.dim,) for point in points):
-        raise StoreError(f"the run in {found.path} begins at points of another number of parameters.", found.path)
+        raise StoreError(f"the run in {found.path} has initial states with another number of parameters.", found.path)
     plan = RunPlan(wanted, header.tune, header.chains, header.thin, header.seeds, points, rule)
     return run_session(choices, plan, ExistingStore(found), cores, max_seconds, progressbar)

@@ -148,7 +148,7 @@ def _initial_points(init: Any, chains: int, target: Target) -> list[np.ndarray |
         missing = [one.name for one in layout.variables if one.name not in init]
         if missing:
             raise ValueError(
-                f"init has no variable {', '.join(missing)}; the posterior's variables are wanted, by name."
+                f"init has no variable {', '.join(missing)}; it must have all variables of the posterior, by name."
             )
         init = layout.flat(init)
     if has_row_labels(init) and init.index.is_unique and set(map(str, init.index)) == set(names):

@@ -141,7 +141,7 @@ def _within(clock: Clock, ctrl_c: HeldInterrupts, gathered: Any) -> AbstractCont
     def refuse(report: Report) -> None:
         if clock.over or ctrl_c.heard:
             gathered.given_up.set()
-            raise PassGivenUp("the run was ended while rows were read.")
+            raise PassGivenUp("the run was stopped while rows were read.")
 
     return nullcontext() if gathered is None else watching(refuse)
 

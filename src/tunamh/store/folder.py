@@ -60,12 +60,12 @@ def refuse_taken(path: Path) -> None:
         return
     if (path / NAME).exists():
         raise StoreError(
-            f"there is a run in {path} already: tunamh.resume({str(path)!r}, target) goes on with it; for another run "
+            f"there is a run in {path} already: tunamh.resume({str(path)!r}, target) continues it; for another run "
             "choose another name.",
             path,
         )
     if not path.is_dir() or any(path.iterdir()):
-        raise StoreError(f"{path} exists and is no stored run: choose another name for store=.", path)
+        raise StoreError(f"{path} exists and is not a stored run: choose another name for store=.", path)
 
 
 class Store:
@@ -87,7 +87,7 @@ class Store:
             for name in (NAME, COPY):
                 (unborn / name).unlink(missing_ok=True)
             unborn.rmdir()
-            told = f"the folder {path} could not be made ({error.strerror}): see to its rights."
+            told = f"the folder {path} could not be made ({error.strerror}): check its permissions."
             raise StoreError(told, path) from error
         return cls(path, header)
 

@@ -172,7 +172,7 @@ class Header:
                 folder,
             ) from None
         except OSError as error:
-            raise StoreError(f"{path} could not be read ({error.strerror}): see to its rights.", path) from error
+            raise StoreError(f"{path} could not be read ({error.strerror}): check its permissions.", path) from error
         except ValueError as error:
             raise StoreError(f"{path} is no header of a stored run: {error}.", path) from None
         try:

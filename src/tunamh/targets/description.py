@@ -9,6 +9,7 @@ import numpy as np
 from .designs.with_offset import DesignWithOffset
 from .families.base import Responses
 from .families.registry import family_as_json
+from .observations.observed import InMemory
 
 if TYPE_CHECKING:
     from .glm import GLM
@@ -33,6 +34,7 @@ def regression_as_json(target: GLM) -> dict[str, Any]:
         },
         "classes": classes_of(target),
         **({"censored": True} if rows.has_censoring else {}),
+        **({"strata": True} if isinstance(rows, InMemory) and rows.strata is not None else {}),
         **({"trials": target.given_trials} if target.given_trials and target.formula is None else {}),
         **_formula(target),
     }
@@ -88,7 +90,7 @@ def _squares(Z: np.ndarray) -> list[list[float]]:
 
 def _rows_by_level(target: Any, one: Any) -> list[int]:
     """How many of the user's rows each level has; a row of trials may have become two."""
-    origin, codes = target.base.user_rows.origin, one.codes
+    origin, codes = target.base.observations.origin or target.base.user_rows.origin, one.codes
     if origin is not None:
         codes = codes[np.unique(origin[0], return_index=True)[1]]
     return [int(count) for count in np.bincount(codes, minlength=one.groups)]

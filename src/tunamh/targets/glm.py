@@ -32,6 +32,8 @@ from .families.multi_predictor import MultiPredictorLikelihood
 from .families.registry import as_family
 from .glm_rows import own_numbers
 from .layouts import ROW
+from .normalised.likelihood import log_likelihood
+from .normalised.prior_density import log_prior_at, refuse_without_density
 from .observations.distinct import distinct
 from .observations.inputs import RowExtras, censoring, censoring_told, check_weights, observe
 from .observations.observed import Observations
@@ -86,6 +88,11 @@ class GLM(Regression):
     event : (N,), optional
         The same as survival packages say it: 1 (or True) if the event was seen at time ``y``, 0 if the time is
         censored and the true one is larger. Give ``censored`` or ``event``, not both.
+    entry : (N,), optional
+        The time when a row comes under observation (delayed entry), before ``y``; for `PiecewiseExponential` and
+        `Exponential`.
+    strata : (N,), optional
+        The stratum of each row, of `PiecewiseExponential`: numbers or text. Each has log hazards of its own.
     predictors : dict of tables, optional
         Columns for other parameters of the family, by the name of the parameter: the log of ``scale`` of `Gaussian` and
         of ``precision`` of `Beta`, the logit of ``inflation`` and ``positive``, or your own parameters. No column of
@@ -109,14 +116,17 @@ class GLM(Regression):
         trials: Any = None,
         censored: Any = None,
         event: Any = None,
+        entry: Any = None,
+        strata: Any = None,
         predictors: Mapping[str, Any] | None = None,
     ):
         given = as_family(family)
         temper = checked_temper(temper)
-        beside = RowExtras(weights, offset, trials, censoring(censored, event), predictors)
+        beside = RowExtras(weights, offset, trials, censoring(censored, event), predictors, entry, strata)
         rows = observe(X, y, beside, given)
         if rows.weighted:
             check_weights(rows, temper)
+        given = given.settled(rows)
         row_layout = (given if trials is None else given.for_trials()).arrange(rows, temper)
         recentred = recentrings(rows, len(row_layout.names), row_layout.extras)
         if recentred:
@@ -258,6 +268,19 @@ class GLM(Regression):
         """Return warnings to show before the regression is sampled."""
         return list(model_warnings(self))
 
+    # ------------------------------------------------------------------------------------------- normalised densities
+
+    def refuse_without_constants(self) -> None:
+        """Raise an error if a prior is improper, or if a constant of the joint density is not known."""
+        refuse_without_density(self)
+
+    def log_joint(self, point: np.ndarray) -> float:
+        """Return the log likelihood of all rows plus the log prior density, with all constants.
+
+        ``point`` and the density of the prior are in the chain's coordinates.
+        """
+        return log_likelihood(self, point) + log_prior_at(self, point)
+
     # ------------------------------------------------------------------------------------ the search for a mode
 
     @property
@@ -335,7 +358,8 @@ class GLM(Regression):
         """Return the same regression with a prior that is Gaussian given unknown scales; None if that does not help.
 
         It helps if a Student-t or Laplace prior is about as narrow as the likelihood. The posterior then has the peak
-        and the tails of the prior, and a Gaussian approximation has neither. A prior that has unknown scales stays.
+        and the tails of the prior, and a Gaussian approximation has neither. If the prior has unknown scales already,
+        the regression is returned as it is.
         """
         prior = self._prior
         if prior.mixture is not None:

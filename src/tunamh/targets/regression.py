@@ -154,9 +154,10 @@ class Regression(Target):
 
     @cached_property
     def columns(self) -> Columns:
-        """Return what a sample of the rows tells about the columns.
+        """Return the results of an examination of the columns, on a sample of the rows.
 
-        This includes coordinates in which they are well conditioned.
+        They include coordinates in which the columns are well conditioned, and directions in which columns may be
+        collinear.
         """
         if self.known_columns is not None:
             return self.known_columns

@@ -45,6 +45,6 @@ def refuse_unproved(row_layout: RowLayout, coefficients: ReadyPrior) -> None:
 
 def refuse(name: str, why: str) -> NoReturn:
     raise ImproperPosterior(
-        f"FlatPositive() for {name}: {why}, so that no posterior is proved. Give a proper prior, such as "
+        f"FlatPositive() for {name}: {why}, so it is not proved that there is a posterior. Set a proper prior, such as "
         "tunamh.priors.Uniform(0, 100) or tunamh.HalfNormal(10)."
     )

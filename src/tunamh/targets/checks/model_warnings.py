@@ -56,9 +56,9 @@ def _of_units(target: GLM) -> Iterator[str]:
     if ratio > _OTHER_SCALE or (0 < ratio < 1 / _OTHER_SCALE):
         off = f"{ratio:.3g} times" if ratio > 1 else f"1/{1 / ratio:.3g} of"
         yield (
-            f"a typical residual is {typical:.3g}, {off} the scale of {family!r}, which is taken as known: "
-            f"standard deviations will be too {'small' if ratio > 1 else 'large'}. Say scale={typical:.2g} or so, or "
-            "divide X and y by it."
+            f"a typical residual is {typical:.3g}, {off} the known scale of {family!r}: posterior "
+            f"standard deviations will be too {'small' if ratio > 1 else 'large'}. Set scale={typical:.2g} or so, or "
+            "give it a prior, so that it is unknown."
         )
 
 
@@ -71,9 +71,9 @@ def _of_narrow_prior(target: GLM) -> Iterator[str]:
     narrow = [target.chain_names[j] for j in np.flatnonzero((data > 0) & (both > _NARROW**2 * data))]
     if narrow:
         yield (
-            f"the prior is more than {_NARROW:g} times narrower than the likelihood for {listed(narrow)}: if it has "
-            "heavy tails, they are visited rarely and these draws may miss them. Compare with "
-            "sample(target, test=tunamh.MH(), thin=20), or take a wider prior."
+            f"the prior is more than {_NARROW:g} times narrower than the likelihood for {listed(narrow)}: if it "
+            "has heavy tails, the chains rarely reach them, and the draws may miss them. Compare with "
+            "sample(target, test=tunamh.MH(), thin=20), or set a wider prior."
         )
 
 
@@ -87,9 +87,9 @@ def _of_heavy_prior(target: GLM) -> Iterator[str]:
     if direction is not None:
         named = part.names_along(direction)
         yield (
-            f"the data are separable along column{'s' * (len(named) > 1)} {listed(named)}, and only a prior without a "
-            "variance holds the posterior there: its tails are so heavy that its mean does not exist, and with flat "
-            "coefficients beside it there may be no posterior at all. Take a Normal, a Laplace or a StudentT prior "
+            f"the data are separable along column{'s' * (len(named) > 1)} {listed(named)}, and there only "
+            "the prior, which has no variance, makes the posterior proper. The posterior then has no mean. If other "
+            "coefficients have a flat prior, there may be no posterior. Set a Normal, a Laplace or a StudentT prior "
             "with df above 2."
         )
 
@@ -117,9 +117,9 @@ def _of_flat_likelihood(target: GLM) -> Iterator[str]:
     if rises[lowest] < _LEAST_RISE:
         named = names_along(target, points[lowest] - mode.point)
         yield (
-            f"the energy of {target.user_family!r} does not rise along column{'s' * (len(named) > 1)} "
-            f"{listed(named)}, as far as {_FAR:g} standard deviations from its lowest point that was found: under a "
-            "flat prior there may be no posterior. Give a prior, such as prior=tunamh.Normal(scale=10), or drop "
+            f"the energy of {target.user_family!r} does not increase along column{'s' * (len(named) > 1)} "
+            f"{listed(named)} within {_FAR:g} standard deviations of the lowest point that was found: under a flat "
+            "prior there may be no posterior. Set a proper prior, such as prior=tunamh.Normal(scale=10), or drop "
             "columns."
         )
 
@@ -201,8 +201,8 @@ def refuse_positions(X: Any, rows: Observations, prior: Any) -> None:
     if [label for label in labels if label not in behind] != labels[: len(labels) - len(behind)]:
         names = listed(list(rows.names or ()))
         raise ValueError(
-            f"columns of categories come behind the others, so that the coefficients are {names}: give the "
-            "prior's numbers by name (a dict, or tunamh.priors.ByName), or put the columns of numbers first."
+            f"tunamh puts columns of categories after all other columns, so the coefficients are {names}: give "
+            "the prior's numbers by name (a dict, or tunamh.priors.ByName), or put the columns of numbers first."
         )
 
 

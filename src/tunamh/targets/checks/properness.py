@@ -40,9 +40,9 @@ def why_unsafe(target: ExaminedTarget, mode: Mode) -> str | None:
     if not mode.posterior.metric().positive_definite:
         return "the Hessian is indefinite where the search for a mode stopped"
     if not mode.found:
-        return f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next point"
+        return f"the search for a mode did not converge: its next step is {mode.away:.3g} posterior standard deviations"
     if target.effective_rows < _LEAST_WEIGHT * target.dim and not prior.proper:
-        return f"the rows weigh no more than {target.effective_rows:.3g} together, for {target.dim} parameters"
+        return f"the total weight of the rows is only {target.effective_rows:.3g}, for {target.dim} parameters"
     return None
 
 
@@ -90,15 +90,15 @@ def refuse_separated(target: ExaminedTarget) -> None:
     if direction is not None:
         along = named_along(target, direction)
         _refuse(
-            f"the likelihood rises without end along {along}: the data are separable there, one side of it holding "
-            "a single class or no counts"
+            f"the likelihood increases without limit along {along}: the data are separable there, and all rows "
+            "on one side have the same class or no counts"
         )
 
 
 def _refuse(what: str) -> NoReturn:
     raise ImproperPosterior(
-        f"{what}. Under a flat prior there is then no posterior. Give a prior, such as prior=tunamh.Normal(scale=10), "
-        "or drop columns."
+        f"{what}. Therefore there is no posterior under a flat prior. Set a proper prior, such as "
+        "prior=tunamh.Normal(scale=10), or drop columns."
     )
 
 

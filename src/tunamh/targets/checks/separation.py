@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _ROUNDS = 200
 _ROWS_A_ROUND = 500
 _ROUNDING = 1e-10  # of what would be there if nothing cancelled
+_NOTHING = 1e-12  # a component of a unit vector that is rounding
 _NONE_LEFT = 1e-11  # relative size of a predictor that counts as zero
 
 
@@ -140,6 +141,7 @@ def _free_subspace(target: GLM, held: Callable[[Any, np.ndarray, np.ndarray], np
         return (Z.T @ Z,)
 
     values, vectors = np.linalg.eigh(_sums(target, framed)[0])
+    vectors[np.abs(vectors) < _NOTHING] = 0.0  # else rows without a part in the direction would have its rounding
     return columns @ vectors[:, values <= _NONE_LEFT * max(float(values[-1]), 1e-300)]
 
 

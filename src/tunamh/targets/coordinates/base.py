@@ -61,6 +61,10 @@ class Form(ABC):
     def to_chain(self, point: np.ndarray) -> np.ndarray:
         """A user's point in the coordinates that are walked."""
 
+    @abstractmethod
+    def log_jacobian(self, point: np.ndarray) -> float:
+        """``log |d natural / d walked|`` at a point that is walked."""
+
     lean: np.ndarray = np.zeros(0)
     """Of cutpoints: how far their laws move with each coefficient."""
 
@@ -69,6 +73,14 @@ class Form(ABC):
 
     linear: ClassVar[bool] = False
     """Whether `to_user` is."""
+
+    of_columns: ClassVar[bool] = False
+    """Whether the extras are coefficients of columns of the design, too, and no numbers that all rows share."""
+
+    @property
+    def bound(self) -> np.ndarray:
+        """Which extras have a proper law by the closed part itself, given the others."""
+        return np.zeros(self.dim - self.coefficients, bool)
 
     def expansion(self, theta: np.ndarray) -> PriorExpansion | None:
         """Of minus the closed part, exactly; None where only differences are known.
@@ -110,6 +122,9 @@ class Same(Form):
 
     def to_chain(self, point: np.ndarray) -> np.ndarray:
         return point
+
+    def log_jacobian(self, point: np.ndarray) -> float:
+        return 0.0
 
 
 # ------------------------------------------------------------------------------------------------ an unknown scale
@@ -177,6 +192,10 @@ class Scale(Form):
         tau = point[-1] if self.shape else 1 / point[-1]
         return np.insert((point[: self.coefficients] - self.b0) * tau, self.tau_at, tau)
 
+    def log_jacobian(self, point: np.ndarray) -> float:
+        """``d beta / d eta = 1 / tau`` for each coefficient, ``d scale / d tau = -1 / tau^2``."""
+        return -float((self.coefficients + (0 if self.shape else 2)) * np.log(point[self.tau_at]))
+
 
 # ------------------------------------------------------------------- degrees of freedom, alone and beside a scale
 
@@ -218,6 +237,9 @@ class Df(Form):
     def to_chain(self, point: np.ndarray) -> np.ndarray:
         return np.append(point[:-1], np.log(point[-1]))
 
+    def log_jacobian(self, point: np.ndarray) -> float:
+        return float(point[-1])
+
 
 @helper
 def fill_scale_and_df(theta, natural, numbers):
@@ -244,3 +266,6 @@ class ScaleAndDf(Scale):
 
     def to_chain(self, point: np.ndarray) -> np.ndarray:
         return np.append(super().to_chain(point[:-1]), np.log(point[-1]))
+
+    def log_jacobian(self, point: np.ndarray) -> float:
+        return super().log_jacobian(point) + float(point[-1])

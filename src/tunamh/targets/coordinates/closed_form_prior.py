@@ -14,7 +14,7 @@ from ...priors.differences import by_differences
 from ...priors.laws import RECORD, Laws, ReadyIndependent, laws_at, ready, records
 from ...priors.mixtures import Mixture, ReadyMixture
 from ...priors.potential import PriorExpansion, ReadyPrior
-from .base import Form, Same, fill_df, fill_same, fill_scale, fill_scale_and_df
+from .base import Form, fill_df, fill_same, fill_scale, fill_scale_and_df
 from .shared import (
     fill_cutpoints,
     fill_dispersion,
@@ -25,6 +25,7 @@ from .shared import (
     fill_probability_and_dispersion_of_large,
     fill_shape,
 )
+from .steps import fill_walk
 
 _CLOSED = Layout(
     "ClosedForm",
@@ -145,6 +146,12 @@ def _cutpoints(theta, hyper):
     return _with_laws(theta, natural, fill_cutpoints(theta, natural, _numbers(hyper)), hyper)
 
 
+@part(LogPrior)
+def _walk(theta, hyper):
+    natural = np.empty(theta.size)
+    return _with_laws(theta, natural, fill_walk(theta, natural, _numbers(hyper)), hyper)
+
+
 # One part for each built-in form, spelled out: a part with a name can be compiled ahead, in another process. The
 # part of any other form is made by `_of_form`, so that a family can bring coordinates of its own.
 _PARTS = {
@@ -160,6 +167,7 @@ _PARTS = {
     fill_probability_and_dispersion: _probability_and_dispersion,
     fill_probability_and_dispersion_of_large: _probability_and_large_dispersion,
     fill_cutpoints: _cutpoints,
+    fill_walk: _walk,
 }
 
 
@@ -334,11 +342,11 @@ def closed_form(form: Form, coefficients: ReadyPrior, extras: list[Laws], start:
     """The potential of a form and priors; ``start`` is where a search begins, as a user knows the parameters."""
     laws = Laws(*(np.concatenate(numbers) for numbers in zip(*extras, strict=True)))
     mixed = isinstance(coefficients, ReadyMixture)
-    if isinstance(form, Same) and isinstance(coefficients, ReadyIndependent) and not mixed:  # nothing but laws
+    if form.fill is fill_same and isinstance(coefficients, ReadyIndependent) and not mixed:  # nothing but laws
         return ready(Laws(*(np.concatenate(pair) for pair in zip(coefficients.laws, laws, strict=True))))
     flat = np.zeros(form.dim, bool)
     flat[form.coefficients_at] = coefficients.flat
-    flat[form.extra_at] = laws.kind == 0
+    flat[form.extra_at] = (laws.kind == 0) & ~form.bound
     cheap = isinstance(coefficients, ReadyIndependent)
     if cheap:
         log_prior = _PARTS.get(form.fill) or _of_form(form.fill)

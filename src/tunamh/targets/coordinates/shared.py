@@ -46,6 +46,9 @@ class Logarithm(Form):
     def to_chain(self, point: np.ndarray) -> np.ndarray:
         return np.append(point[:-1], np.log(point[-1]))
 
+    def log_jacobian(self, point: np.ndarray) -> float:
+        return float(point[-1])
+
 
 _COUNTS_ABOVE = Layout("CountsAbove", n=WHOLE, above=("n",))
 _COUNTS = Layout("Counts", n=WHOLE, values=("n",), weights=("n",))
@@ -139,6 +142,11 @@ def fill_probability(theta, natural, numbers):
     return _from_logit(theta, natural, theta.size - 1)
 
 
+def _log_slope(logit: float) -> float:
+    """``log p (1 - p)``."""
+    return -float(np.abs(logit) + 2.0 * np.log1p(np.exp(-np.abs(logit))))
+
+
 class Probability(Form):
     """A probability that all rows share, with a uniform prior."""
 
@@ -162,6 +170,9 @@ class Probability(Form):
 
     def to_chain(self, point: np.ndarray) -> np.ndarray:
         return np.append(point[:-1], np.log(point[-1] / (1 - point[-1])))
+
+    def log_jacobian(self, point: np.ndarray) -> float:
+        return _log_slope(point[-1])
 
 
 @helper
@@ -194,6 +205,9 @@ class ProbabilityAndDispersion(Dispersion):
         found = super().to_chain(point)
         found[-2] = np.log(point[-2] / (1 - point[-2]))
         return found
+
+    def log_jacobian(self, point: np.ndarray) -> float:
+        return super().log_jacobian(point) + _log_slope(point[-2])
 
 
 # ------------------------------------------------------------------------------------------------------- cutpoints
@@ -265,6 +279,10 @@ class Cutpoints(Form):
 
     def to_chain(self, point: np.ndarray) -> np.ndarray:
         return self._moved(point, -1.0)
+
+    def log_jacobian(self, point: np.ndarray) -> float:
+        """Cutpoints are shifted by a linear function of the coefficients."""
+        return 0.0
 
     def expansion(self, theta: np.ndarray) -> PriorExpansion:
         at, gaps = self.extra_at, np.diff(theta[self.extra_at])

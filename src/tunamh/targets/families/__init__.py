@@ -22,6 +22,7 @@ from .logistic import Logistic as Logistic
 from .logistic_errors import LogisticErrors as LogisticErrors
 from .negative_binomial import NegativeBinomial as NegativeBinomial
 from .ordinal import Ordinal as Ordinal
+from .piecewise_exponential import PiecewiseExponential as PiecewiseExponential
 from .poisson import Poisson as Poisson
 from .probit import Probit as Probit
 from .registry import register as _register

@@ -63,6 +63,17 @@ class BaseFamily(ABC):
     parameters: ClassVar[tuple[str, ...]] = ()
     """The names of the family's parameters, as in results."""
 
+    probabilities: ClassVar[tuple[str, ...]] = ()
+    """Those parameters that are probabilities, with a uniform prior."""
+
+    real_parameters: ClassVar[tuple[str, ...]] = ()
+    """Those parameters that may be any number: cutpoints, log hazards."""
+
+    @property
+    def positive_parameters(self) -> tuple[str, ...]:
+        """Those parameters that are positive numbers."""
+        return tuple(name for name in self.parameters if name not in (*self.probabilities, *self.real_parameters))
+
     described: tuple[str, ...] = ()
     """The parameters that may depend on columns (``predictors={"scale": Z}``)."""
 
@@ -91,6 +102,16 @@ class BaseFamily(ABC):
     # --------------------------------------------------------------------------------------------- what it may be given
 
     takes_censoring: ClassVar[bool] = False
+
+    takes_entry: ClassVar[bool] = False
+    """Whether rows may come under observation after time 0 (delayed entry)."""
+
+    takes_strata: ClassVar[bool] = False
+    """Whether strata have parameters of their own."""
+
+    def settled(self, observations: Observations) -> BaseFamily:
+        """Return the family with the known numbers that it learns from the rows, such as times between pieces."""
+        return self
 
     linear_in_label: ClassVar[bool] = False
     """For labels: whether ``k`` successes in ``n`` trials may be one row of weight ``n`` and response ``k/n``."""
@@ -131,8 +152,8 @@ class BaseFamily(ABC):
         The layout also has the unknown parameters with their priors, their coordinates and their initial values.
         """
 
-    cutpoints_are_intercepts: ClassVar[bool] = False
-    """Whether the cutpoints take the place of the intercept, so that a formula must have none."""
+    own_intercepts: ClassVar[bool] = False
+    """Whether parameters of the family (cutpoints, log hazards) take the place of the intercept in formulas."""
 
     coefficients_per_class: ClassVar[bool] = False
     """Whether every class except the reference has its own vector of coefficients."""
@@ -170,13 +191,14 @@ class BaseFamily(ABC):
     def location(
         self, y: np.ndarray, weights: np.ndarray | None = None, moments: tuple[float, float] | None = None
     ) -> Location:
-        """Return the expected centre and unit of the linear predictors.
+        """Return a typical value (centre) and a typical size (unit) of the linear predictors, from the responses.
 
-        Only the responses are used (for `tunamh.priors.default`).
+        The default priors use these two numbers (`tunamh.priors.default`).
 
-        For real responses, and for families of the log response, these are the mean and the standard deviation. A
-        robust family uses the median absolute deviation divided by 0.6745, if it is not zero. With a link the unit is
-        1. ``moments`` are the mean and the standard deviation of all responses, if ``y`` is a sample of them.
+        For real responses they are the mean and the standard deviation; if the family models the logarithm of the
+        response, those of the logarithms. A robust family uses the median absolute deviation divided by 0.6745, if it
+        is not zero. For a family with a link the unit is 1. If ``y`` is only a sample, ``moments`` are the mean and the
+        standard deviation of all responses.
         """
         if self.responses is None:
             return Location(None, 1.0)
@@ -201,7 +223,7 @@ class BaseFamily(ABC):
         return None
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return the variance of one row on the scale of the linear predictor, for shares of variance.
+        """Return the variance of one row on the scale of the linear predictor; `tunamh.group_scales` uses it.
 
         None if it is unknown.
 

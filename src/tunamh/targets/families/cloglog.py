@@ -147,7 +147,8 @@ class Cloglog(LinearInLabel):
     def suprema(self, y: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
 
-        For label 1 they are 1 (not attained), 0.4125 and 0.4261; otherwise infinity (``e^eta``).
+        For label 1 they are 1 (not attained), 0.4125 and 0.4261. Otherwise they are infinite, because ``f`` contains
+        ``e^eta``.
         """
         return Suprema(*(np.where(y < 1, np.inf, most) for most in HIT_SUPREMA))
 

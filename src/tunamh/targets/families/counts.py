@@ -21,7 +21,7 @@ class OfCounts:
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return whether the energy of a row is unbounded for large and for small predictors of the mean.
 
-        It is for large ones; for small ones only if the count is positive.
+        It is unbounded for large predictors. For small predictors it is unbounded only if the count is positive.
         """
         return np.ones(y.shape, bool), y > 0
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...rows.source import Rows
 from ..observations.observed import Observations
 from ..observations.row_layout import RowLayout, known_scale
 from .base import Family, Responses
@@ -16,12 +17,17 @@ from .responses import Parameters, ResponseDistribution
 from .weibull import CensoredWeibull
 
 
+def time_at_risk(rows: Rows) -> np.ndarray:
+    """The time since rows came under observation."""
+    return rows.y if rows.entry is None else rows.y - rows.entry
+
+
 @dataclass(frozen=True)
 class Exponential(GammaLikelihood, Family):
     """Regression of exponential waiting times with mean ``e^eta``.
 
     The energy (negative log-likelihood) of a row is ``f = y e^-eta + eta``. With ``censored=`` times can be right- or
-    left-censored (Weibull times of shape 1).
+    left-censored (Weibull times of shape 1). With ``entry=`` the time since the entry counts: the hazard is constant.
     """
 
     shape: ClassVar[float] = 1.0  # type: ignore[misc]
@@ -29,11 +35,12 @@ class Exponential(GammaLikelihood, Family):
     word = "exponential"
     link = LOG
     takes_censoring = True
+    takes_entry = True
 
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
-        if not observations.has_censoring:
+        if not observations.has_censoring and not observations.has_entry:
             return super().arrange(observations, temper)
-        return known_scale(observations, 1.0, lambda rows: np.log(rows.y), CensoredWeibull())
+        return known_scale(observations, 1.0, lambda rows: np.log(time_at_risk(rows)), CensoredWeibull())
 
     def response_distribution(self) -> ResponseDistribution:
         from .response_distributions import OfMean, stats
@@ -41,5 +48,5 @@ class Exponential(GammaLikelihood, Family):
         return OfMean(self.link.mean, lambda m, p: stats.expon(scale=m))
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return the variance of ``log y``, which is ``eta`` plus a Gumbel error."""
+        """Return the variance of ``log y``: ``log y`` is ``eta`` plus a Gumbel error."""
         return np.pi**2 / 6

@@ -104,9 +104,9 @@ class GammaLikelihood(OnePredictorLikelihood):
 
     @property
     def grain(self) -> float:  # type: ignore[override]
-        """Return the factor of the predictors in ``f``.
+        """Return the number by which ``f`` multiplies the predictor, or 1 if that is larger.
 
-        It sets the rounding error of an energy difference, even where the two terms of ``f`` cancel.
+        The rounding error of an energy difference is proportional to it, even where the two terms of ``f`` cancel.
         """
         return max(1.0, self.shape)
 
@@ -140,7 +140,9 @@ class GammaLikelihood(OnePredictorLikelihood):
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2: exactly ``a y e^-eta phi(rho)`` with the radius ``rho``.
+        """Return the constants of order 2, which bound the remainder of the Taylor expansion (spec 5m).
+
+        For the radius ``rho`` around ``eta`` the smallest valid constant is ``a y e^-eta phi(rho)``.
 
         Here ``phi(x) = 2 (e^x - 1 - x) / x^2``.
         """

@@ -90,7 +90,7 @@ class Huber(ResidualFamily):
         return nearby(self, y, eta, radius, (), [(at, self.precision) for at in jumps], [(at, np.inf) for at in jumps])
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2 within the radius ``rho`` of ``eta``.
+        """Return the constants of order 2 (spec 5m) within the radius ``rho`` of ``eta``.
 
         Let ``k`` be the distance from ``eta`` to the closer jump of ``f''``. The constant is 0 for ``rho <= k``.
 
@@ -158,3 +158,17 @@ class HuberErrors(ResponseDistribution):
         t = np.abs(y - eta) / p["scale"]
         energy = np.where(t <= delta, 0.5 * t * t, delta * t - 0.5 * delta * delta)
         return -energy - np.log(sum(self._masses(delta))) - np.log(p["scale"])
+
+    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
+        t = (y - eta) / p["scale"]
+        return self._below(t, np.asarray(p["delta"])), self._below(-t, np.asarray(p["delta"]))
+
+    def _below(self, t: np.ndarray, delta: np.ndarray) -> np.ndarray:
+        """The law is symmetric: what is above ``t`` is below ``-t``."""
+        from scipy import special
+
+        middle, tails = self._masses(delta)
+        low = 0.5 * tails * np.exp(-delta * np.maximum(-t - delta, 0.0))
+        inside = np.sqrt(2 * np.pi) * (special.ndtr(np.clip(t, -delta, delta)) - special.ndtr(-delta))
+        high = -0.5 * tails * np.expm1(-delta * np.maximum(t - delta, 0.0))
+        return (low + inside + high) / (middle + tails)

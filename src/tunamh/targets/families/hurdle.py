@@ -104,6 +104,7 @@ class Hurdle(TwoPartFamily):
     positive: Any = None
 
     parameters = ("positive",)
+    probabilities = ("positive",)
     described = ("positive",)
     parameter_links: ClassVar = {"positive": LOGIT}
     likelihood = HurdlePoisson()
@@ -121,6 +122,8 @@ class Hurdle(TwoPartFamily):
 
 class HurdleCounts(ResponseDistribution):
     """Positive with probability ``positive``, and then a Poisson count that is not zero."""
+
+    discrete = True
 
     def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
         rate = np.exp(eta)
@@ -142,3 +145,11 @@ class HurdleCounts(ResponseDistribution):
         rate, positive = np.exp(eta), np.asarray(p["positive"])
         counted = np.log(positive) + stats.poisson.logpmf(y, rate) - np.log(-np.expm1(-rate))
         return np.where(y == 0, np.log1p(-positive), counted)
+
+    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
+        from scipy import stats
+
+        rate, positive = np.exp(eta), np.asarray(p["positive"])
+        counted = np.minimum(stats.poisson.sf(np.maximum(y, 0.0), rate) / -np.expm1(-rate), 1.0)
+        above = np.where(y < 0, 1.0, positive * counted)
+        return 1.0 - above, above

@@ -42,7 +42,7 @@ class LabelFamily(Family):
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return whether the energy of a row is unbounded for large and for small predictors.
 
-        For label 0 it is for large ones only, for label 1 for small ones only, for a fraction for both.
+        Label 0: unbounded for large predictors only. Label 1: for small predictors only. A fraction: for both.
         """
         return y < 1, y > 0
 

@@ -63,7 +63,8 @@ class Logistic(LinearInLabel):
     def suprema(self, y: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
 
-        They are 1 (not attained), 1/4 (at 0), and 1/(6 sqrt 3) of p(1-p)(1-2p) (at p = (1 -+ 1/sqrt 3)/2).
+        They are 1 (not attained), 1/4 (at eta = 0) and 1/(6 sqrt 3). With the probability ``p = 1 / (1 + e^-eta)``,
+        ``f''' = p(1-p)(1-2p)``, which has its extrema at p = (1 -+ 1/sqrt 3)/2.
         """
         return same_for_all(y, 1.0, 0.25, SIGMOID_THIRD)
 
@@ -75,7 +76,7 @@ class Logistic(LinearInLabel):
         return nearby(self, y, eta, radius, (), SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD_PEAKS)
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2. They are those of ``log(1 + e^eta)``, because the other term is linear."""
+        """Return the constants of order 2 (spec 5m): those of ``log(1 + e^eta)``, because the other term is linear."""
         return logistic_second_order(eta, radius)
 
     def third_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:

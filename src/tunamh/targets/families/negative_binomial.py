@@ -86,7 +86,8 @@ class NegativeBinomial(CountFamily):
     def suprema(self, y: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
 
-        ``f'`` grows from -y to r (limits); ``f''`` and ``f'''`` are y + r times those of the logistic energy in ``z``.
+        ``f'`` grows from -y (its limit on the left) to r (its limit on the right). With ``z = eta - log r``, ``f''``
+        and ``f'''`` are ``y + r`` times the derivatives of the logistic energy ``log(1 + e^z)``.
         """
         r = self.dispersion
         return Suprema(np.maximum(y, r), 0.25 * (y + r), SIGMOID_THIRD * (y + r))
@@ -104,7 +105,7 @@ class NegativeBinomial(CountFamily):
         return nearby(self, y, eta, radius, (), slopes, thirds)
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2: ``y + r`` times those of the logistic energy in ``z``."""
+        """Return the constants of order 2 (spec 5m): ``y + r`` times those of ``log(1 + e^z)``, ``z = eta - log r``."""
         total, z = y + self.dispersion, eta - math.log(self.dispersion)
         return total * logistic_second_order(z, radius)
 

@@ -101,11 +101,12 @@ class Ordinal(BaseFamily):
 
     The cutpoints ``c_1 < c_2 < ...`` are unknown.
 
-    The cutpoints are the intercepts, so do not include a column of ones. ``cutpoint`` is the prior of every cutpoint,
-    as in the results: for a row in which all columns are zero. The default prior is for a typical row: Student-t with 3
-    degrees of freedom and scale 2.5 for ``c_k - o.theta``. Here ``o_j`` is the mean of column ``j`` or, if the column
-    has two values, the lower one (the reference level of a factor). So the default prior does not change if you shift a
-    column.
+    The cutpoints are the intercepts, so do not include a column of ones.
+
+    ``cutpoint`` is the prior of every cutpoint ``c_k``, the cutpoint of a row in which all columns are zero. If you do
+    not set it, the cutpoints of a typical row, ``c_k - o.theta``, have a Student-t prior with 3 degrees of freedom and
+    scale 2.5. In the typical row ``o`` a column has its mean or, if the column has two values, the lower one (the
+    reference level of a factor). So the default prior does not change if you shift a column.
 
     Categories can also be numbered from 0. They can be an ordered categorical of pandas, a polars Enum or an ordered
     dictionary of pyarrow; then their names label the cutpoints.
@@ -117,7 +118,8 @@ class Ordinal(BaseFamily):
     word = "ordinal"
     link = LOGIT
     parameters = ("cutpoint",)
-    cutpoints_are_intercepts = True
+    own_intercepts = True
+    real_parameters = ("cutpoint",)
 
     def __post_init__(self) -> None:
         if self.cutpoint is not None and not isinstance(self.cutpoint, IndependentPrior):

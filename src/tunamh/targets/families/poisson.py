@@ -59,7 +59,9 @@ class Poisson(CountFamily):
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2: exactly ``e^eta phi(rho)`` with the radius ``rho``.
+        """Return the constants of order 2, which bound the remainder of the Taylor expansion (spec 5m).
+
+        For the radius ``rho`` around ``eta`` the smallest valid constant is ``e^eta phi(rho)``.
 
         Here ``phi(x) = 2 (e^x - 1 - x) / x^2``.
         """

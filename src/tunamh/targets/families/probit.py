@@ -41,9 +41,12 @@ class Probit(LabelFamily):
 
     The energy (negative log-likelihood) of a row is ``f = -log Phi(z)`` with ``z = (2y-1) eta``.
 
-    With ``Phi(z) = phi(z) int_0^inf e^{zv - v^2/2} dv``, up to a constant ``f = z^2/2 - K(z)``, and ``K`` is the
-    cumulant function of a positive ``V`` with density proportional to ``e^{zv - v^2/2}``: in ``z``, ``f' = z - k1``,
-    ``f'' = 1 - k2`` and ``f''' = -k3`` with the cumulants of ``V``.
+    Its derivatives are cumulants of a truncated normal distribution: let ``V > 0`` have a density proportional to
+    ``e^{zv - v^2/2}``, with cumulants ``k1``, ``k2``, ``k3``, ... Then the derivatives with respect to ``z`` are
+    ``f' = z - k1``, ``f'' = 1 - k2`` and ``f''' = -k3``.
+
+    *Proof.* ``Phi(z) = phi(z) int_0^inf e^{zv - v^2/2} dv``. So ``f = z^2/2 - K(z)`` up to a constant, and ``K``, the
+    logarithm of the integral, is the cumulant function of ``V``.
     """
 
     word = "probit"
@@ -79,22 +82,25 @@ class Probit(LabelFamily):
     def suprema(self, y: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
 
-        ``|f'|`` is unbounded; ``|f''|`` is below 1 (its limit as z -> -infinity); ``|f'''|`` is at most 0.2957 (at z =
-        1.0024).
+        ``|f'|`` is unbounded. ``|f''|`` is below 1, its limit as z -> -infinity. ``|f'''|`` is at most 0.2957, its
+        value at z = 1.0024, which is its only critical point.
 
-        ``z = 1.0024`` is the only critical point of k3.
+        The proof uses the cumulants k1, k2, k3, k4 of ``V`` (see `Probit`), ``h = phi/Phi`` and ``w = z + h = k1``.
 
         Let ``a = h w = f''`` and ``b = w^2``. As h, w and the variance k2 are positive, ``a`` lies in (0, 1). As z
         grows, V passes from exponential (k3, k4 > 0) to normal (k3 -> 0). Now use ``h' = -h w`` and ``w' = 1 - h w``.
 
-        *k3 is positive,* so ``a`` decreases. ``k3 = h s``, ``s = b + a - 1``, and ``w s' = 2 (1-a)^2 > 0`` where s = 0:
-        s, which starts positive, would have to rise through its first zero.
+        *k3 is positive,* so ``a`` decreases. It has the form ``k3 = h s`` with ``s = b + a - 1``. At a zero of s the
+        derivative is positive, because ``w s' = 2 (1-a)^2 > 0`` there. But s is positive at first, so it would have to
+        fall to reach its first zero. Hence s has no zero.
 
-        *k3 has one critical point.* ``k4 = h q``, ``q = 3w + h - w^3 - 4hw^2 - h^2 w``. Where q = 0,
-        ``b^2 = a + 3b - 4ab - a^2``, and with it ``b q' = -3 (1-2a) (a(1-a) + b(2-3a))``. The last factor is positive:
-        for a > 2/3 it is so below ``b* = a(1-a)/(3a-2)``, and ``b*^2 - a - 3b* + 4ab* + a^2 = 2a(1-a)^3/(3a-2)^2 > 0``
-        says that b lies below. So q, which starts positive and must turn negative for k3 to vanish, can fall through
-        zero only where a < 1/2; there it cannot rise, and a decreases: it falls once.
+        *k3 has one critical point.* Its derivative is ``k4 = h q`` with ``q = 3w + h - w^3 - 4hw^2 - h^2 w``. At a zero
+        of q, ``b^2 = a + 3b - 4ab - a^2``, and therefore ``b q' = -3 (1-2a) (a(1-a) + b(2-3a))``. The last factor is
+        positive. This is clear for a <= 2/3. For a > 2/3 it is positive if b is below ``b* = a(1-a)/(3a-2)``; and b is
+        below b*, because ``b*^2 - a - 3b* + 4ab* + a^2 = 2a(1-a)^3/(3a-2)^2 > 0``. So q falls at a zero where a < 1/2,
+        and rises at a zero where a > 1/2. Now q is positive at first, and it becomes negative, because k3 tends to
+        zero. So its first zero has a < 1/2. From there on a stays below 1/2, because it decreases, so q cannot rise
+        through zero again: it has one zero.
         """
         return same_for_all(y, np.inf, 1.0, _PROBIT_THIRD)
 
@@ -107,7 +113,7 @@ class Probit(LabelFamily):
         return nearby(self, y, eta, radius, (), (), (((2 * y - 1) * _PROBIT_THIRD_AT, _PROBIT_THIRD),))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2.
+        """Return the constants of order 2, which bound the remainder of the Taylor expansion (spec 5m).
 
         The largest ``|f'''|`` in the interval is at the peak of ``|f'''|`` or at an end (`second_order_near`).
         """

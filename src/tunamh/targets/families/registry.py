@@ -68,11 +68,12 @@ def family_as_json(family: Any) -> dict[str, Any]:
     if FAMILIES.get(name) is not type(family):
         return {"name": None, "text": text}
     settings = family.settings()
-    known = {
+    known: dict[str, Any] = {
         key: float(value)
         for key, value in settings.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
+    known |= {key: list(value) for key, value in settings.items() if isinstance(value, tuple)}
     within = {key: family_as_json(value) for key, value in settings.items() if isinstance(value, BaseFamily)}
     return {"name": name, "known": known, "text": text, **within}
 
@@ -82,7 +83,8 @@ def family_in_words(found: dict[str, Any]) -> str:
     if FAMILIES.get(str(found.get("name"))) is None:
         return str(found.get("text", ""))
     known = found.get("known")
-    numbers = [f"{key} = {value:g}" for key, value in known.items()] if isinstance(known, dict) else []
+    settings = known.items() if isinstance(known, dict) else ()
+    numbers = [f"{len(value)} {key}" if isinstance(value, list) else f"{key} = {value:g}" for key, value in settings]
     return f"{_title(found)} regression" + (f" ({', '.join(numbers)})" if numbers else "")
 
 

@@ -19,6 +19,8 @@ __all__ = ["Classes", "Labels", "Located", "LogLocated", "OfMean", "stats"]
 class Labels(ResponseDistribution):
     """``p["trials"]`` trials, of which each succeeds with a probability; the mean is that probability."""
 
+    discrete = True
+
     def __init__(self, probability: Callable[[np.ndarray], np.ndarray]):
         self.mean_of = probability
 
@@ -34,6 +36,10 @@ class Labels(ResponseDistribution):
 
     def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return stats.binom.logpmf(y, p.get("trials", 1), self.mean_of(eta))
+
+    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
+        law = stats.binom(p.get("trials", 1), self.mean_of(eta))
+        return law.cdf(y), law.sf(y)
 
 
 class Located(ResponseDistribution):
@@ -57,6 +63,13 @@ class Located(ResponseDistribution):
     def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return self.errors(p).logpdf((y - eta) / p["scale"]) - np.log(p["scale"])
 
+    def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
+        errors, z = self.errors(p), (y - eta) / p["scale"]
+        return errors.logsf(z) if above else errors.logcdf(z)
+
+    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
+        return self.both_tails(y, eta, p)
+
 
 class LogLocated(Located):
     """``log y = eta + scale eps``; ``factor(scale)`` is the mean of ``e^(scale eps)``."""
@@ -77,6 +90,12 @@ class LogLocated(Located):
 
     def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return super().log_density(np.log(y), eta, p) - np.log(y)
+
+    def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.exp(eta + p["scale"] * self.errors(p).ppf(q))
+
+    def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
+        return super().log_tail(np.log(y), eta, p, above=above)
 
 
 class OfMean(ResponseDistribution):
@@ -104,11 +123,21 @@ class OfMean(ResponseDistribution):
         law = self.law(self.mean_of(eta), p)
         return law.logpmf(y) if self.discrete else law.logpdf(y)
 
+    def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.asarray(self.law(self.mean_of(eta), p).ppf(q), dtype=np.float64)
+
+    def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
+        law = self.law(self.mean_of(eta), p)
+        return np.asarray(law.logsf(y) if above else law.logcdf(y))
+
+    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
+        return self.both_tails(y, eta, p)
+
 
 class Classes(ResponseDistribution):
     """Classes by number; ``probabilities(eta, p)`` is (draws, rows, classes)."""
 
-    of_classes = True
+    of_classes = discrete = True
 
     def __init__(self, probabilities: Callable[[np.ndarray, Parameters], np.ndarray]):
         self.probabilities = probabilities
@@ -124,3 +153,11 @@ class Classes(ResponseDistribution):
         found = self.probabilities(eta, p)
         at = np.broadcast_to(y.astype(np.int64)[None, :, None], (*found.shape[:-1], 1))
         return np.log(np.take_along_axis(found, at, axis=-1)[..., 0])
+
+    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
+        """In the order of the classes' numbers, whether they are ordered or not."""
+        probabilities = self.probabilities(eta, p)
+        below = np.concatenate([np.zeros((*eta.shape[:2], 1)), np.cumsum(probabilities, axis=-1)], axis=-1)
+        at = np.broadcast_to(y.astype(np.int64) + 1, eta.shape[:2])[..., None]
+        found = np.minimum(np.take_along_axis(below, at, axis=-1)[..., 0], 1.0)
+        return found, 1.0 - found

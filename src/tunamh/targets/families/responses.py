@@ -19,6 +19,9 @@ class ResponseDistribution(ABC):
 
     of_classes = False
 
+    discrete = False
+    """Whether responses are whole numbers, each of which has a probability."""
+
     @abstractmethod
     def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
         """Of the response; of classes, their probabilities, along one more axis."""
@@ -38,3 +41,29 @@ class ResponseDistribution(ABC):
     @abstractmethod
     def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         """Of responses ``y``, one per row."""
+
+    def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
+        """Return ``log P(Y > y)``, or ``log P(Y <= y)``, of families that know them."""
+        raise NotImplementedError
+
+    def both_tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
+        """`tails` of a family that has `log_tail`."""
+        return np.exp(self.log_tail(y, eta, p, above=False)), np.exp(self.log_tail(y, eta, p, above=True))
+
+    # -------------------------------------------------------------------------------------------- times to event
+
+    def log_survival(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        """``log P(T > t)`` at one time per row, of positive responses."""
+        return self.log_tail(t, eta, p, above=True)
+
+    def log_hazard(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        """The logarithm of the rate of events at ``t``, among those that had none before."""
+        return self.log_density(t, eta, p) - self.log_survival(t, eta, p)
+
+    def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        """The time before which the event happens with probability ``q``."""
+        raise NotImplementedError
+
+    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray] | None:
+        """``P(Y <= y)`` and ``P(Y > y)``, each accurate where it is small. None: they are not known."""
+        return None

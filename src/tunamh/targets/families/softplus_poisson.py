@@ -102,25 +102,30 @@ class SoftplusPoisson(CountFamily):
     def suprema(self, y: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
 
-        They are max(1, y), 1/4 + 0.1671 y and 1/(6 sqrt 3) + 0.0610 y; the first is sharp, the others nearly so.
+        They are max(1, y), 1/4 + 0.1671 y and 1/(6 sqrt 3) + 0.0610 y. The first is the supremum itself; the others
+        are slightly larger than the suprema.
 
-        Let ``l = log mu`` and p, s, a as in `_log_mean_derivatives`: they solve ``s' = -s (1-s)``, ``a' = a (s-a)``.
-        Let ``d = a - s``, positive because ``log(1 + e^eta) < e^eta``. As eta grows, s falls from 1 to 0. The second
-        and later derivatives of ``l`` are about ``-e^eta / 2`` far below zero: they start negative.
+        *Proof.* Let ``l = log mu``. The functions p, s and a are those of `_log_mean_derivatives`; they satisfy
+        ``s' = -s (1-s)`` and ``a' = a (s-a)``. The difference ``d = a - s`` is positive, because
+        ``log(1 + e^eta) < e^eta``. As eta grows, s falls from 1 to 0. For eta far below zero the second and later
+        derivatives of ``l`` are about ``-e^eta / 2``, so they are negative at first.
 
-        *f'.* ``l'' = -a d < 0``, so ``l'`` falls from 1 to 0 while p rises from 0 to 1: f' rises from -y to 1 (limits).
+        *f'.* ``l'' = -a d < 0``, so ``l'`` falls from 1 to 0. At the same time p rises from 0 to 1. So f' rises, and
+        its limits are -y and 1.
 
-        *f''* is at most sup p' + y sup|l''|. ``l''' = a q3``, ``q3 = 2d^2 + s d - s (1-s)``, which for each s has one
-        zero ``d > 0``. On this curve the slope of q3 in eta, ``l''''/a``, is negative for s > 0.5553 and positive below
-        (there the resultant of the two polynomials vanishes, 28s^3 - 53s^2 + 28s - 4). q3 starts negative, so its first
-        zero must be a rise, hence s < 0.5553, where it cannot fall again: ``l''`` has one critical point.
+        *f''* is at most sup p' + y sup|l''|. To find sup|l''|, write ``l''' = a q3`` with ``q3 = 2d^2 + s d - s
+        (1-s)``. For each s, q3 has one zero ``d > 0``. At this zero the derivative of q3 is negative if s > 0.5553, and
+        positive if s is smaller. (q3 and its derivative are polynomials in s and d. They have a common zero where their
+        resultant 28s^3 - 53s^2 + 28s - 4 is zero.) As q3 is negative at first, it rises at its first zero, so s <
+        0.5553 there. After that s is smaller still, so q3 cannot fall through zero: ``l''`` has one critical point.
 
-        *f'''* is at most sup|p''| + y sup|l'''|. ``l'''' = a q4``, ``q4 = s (1-s)^2 + s (4-5s) d - 6s d^2 - 6d^3``,
-        which for each s has one zero ``d > 0`` (Descartes: one change of sign). On this curve the slope of q4 is
-        negative for s > 0.8394, positive down to s = 0.2630, negative below (roots of the resultant, 16344s^8 -
-        78216s^7 + 154676s^6 - 162778s^5 + 97776s^4 - 33424s^3 + 6146s^2 - 543s + 18; the third in (0, 1) belongs to
-        d < 0). q4 starts negative, so it rises once, in the middle, and falls once, at the end: ``l'''`` has two
-        critical points.
+        *f'''* is at most sup|p''| + y sup|l'''|. To find sup|l'''|, write ``l'''' = a q4`` with
+        ``q4 = s (1-s)^2 + s (4-5s) d - 6s d^2 - 6d^3``. For each s, q4 has one zero ``d > 0``, because its coefficients
+        change sign once (Descartes). At this zero the derivative of q4 is negative if s > 0.8394, positive if
+        0.2630 < s < 0.8394, and negative if s < 0.2630. (These are zeros of the resultant 16344s^8 - 78216s^7 +
+        154676s^6 - 162778s^5 + 97776s^4 - 33424s^3 + 6146s^2 - 543s + 18. Its third zero in (0, 1) belongs to d < 0.)
+        As q4 is negative at first, it rises through zero once, between these two values of s, and falls through zero
+        once, below 0.2630: ``l'''`` has two critical points.
         """
         return Suprema(
             np.maximum(1.0, y), 0.25 + _LOG_SLOPE_PEAKS[0][1] * y, SIGMOID_THIRD + _LOG_THIRD_PEAKS[0][1] * y
@@ -147,7 +152,7 @@ class SoftplusPoisson(CountFamily):
         return Suprema(*map(np.minimum, (first, second, third), self.suprema(y)))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return upper bounds of the constants of order 2: the sums of the constants of the two parts of ``f``."""
+        """Return upper bounds of the constants of order 2 (spec 5m): the sums of those of the two parts of ``f``."""
         most = _LOG_THIRD_PEAKS[0][1]
         return logistic_second_order(eta, radius) + y * second_order_near(
             _log_mean_derivatives, eta, radius, _LOG_THIRD_PEAKS, most

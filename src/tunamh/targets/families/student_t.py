@@ -91,9 +91,9 @@ class StudentT(ResidualFamily):
 
     @property
     def grain(self) -> float:  # type: ignore[override]
-        """Return the factor of the logarithm in ``f``.
+        """Return ``(df + 1) / 2``, the number by which ``f`` multiplies a logarithm.
 
-        It sets the rounding error of an energy difference, even if the energies are small.
+        The rounding error of an energy difference is proportional to it, even if the energies are small.
         """
         return 0.5 * (self.df + 1)
 
@@ -112,7 +112,7 @@ class StudentT(ResidualFamily):
     def suprema(self, y: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
 
-        They are at r = sqrt(V), r = 0 and r = sqrt(V) (sqrt(2) - 1).
+        They are attained at the residuals r = sqrt(V), r = 0 and r = sqrt(V) (sqrt(2) - 1), with ``V = df scale^2``.
         """
         V = self.spread
         return same_for_all(y, (self.df + 1) / (2 * np.sqrt(V)), (self.df + 1) / V, self._third_at(_NEAR_PEAK))
@@ -124,7 +124,9 @@ class StudentT(ResidualFamily):
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
         """Return the suprema of the derivatives within ``radius`` of ``eta``.
 
-        Critical points are r = +-sqrt(V) of ``f'``; 0 and +-sqrt(3V) of ``f''``; +-sqrt(V) (sqrt(2) +- 1) of ``f'''``.
+        A supremum is at an end of the interval or at a critical point. With the residual ``r = y - eta`` and
+        ``V = df scale^2``, the critical points of ``f'`` are r = +-sqrt(V), those of ``f''`` are r = 0 and
+        r = +-sqrt(3V), and those of ``f'''`` are r = +-sqrt(V) (sqrt(2) +- 1).
         """
         n, V, root = self.df + 1, self.spread, np.sqrt(self.spread)
         slopes = [(y + sign * root, n / (2 * root)) for sign in (-1, 1)]
@@ -136,7 +138,7 @@ class StudentT(ResidualFamily):
         return [(y + step, self._third_at(t)) for step, t in steps]
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2.
+        """Return the constants of order 2, which bound the remainder of the Taylor expansion (spec 5m).
 
         The largest ``|f'''|`` in the interval is at a peak of ``|f'''|`` or at an end (`second_order_near`).
         """

@@ -50,7 +50,7 @@ class Weibull(CensoredFamily):
         return WeibullTimes()
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return the variance of ``log y``. It is ``eta`` plus a Gumbel error that is divided by the shape."""
+        """Return the variance of ``log y``: ``log y`` is ``eta`` plus a Gumbel error that is divided by the shape."""
         return np.pi**2 / 6 / np.square(p["shape"])
 
 
@@ -75,6 +75,18 @@ class WeibullTimes(ResponseDistribution):
         from scipy import stats
 
         return stats.weibull_min.logpdf(y, p["shape"], scale=np.exp(eta))
+
+    def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
+        return np.exp(eta) * (-np.log1p(-q)) ** (1 / np.asarray(p["shape"]))
+
+    def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
+        from scipy import stats
+
+        log_probability = stats.weibull_min.logsf if above else stats.weibull_min.logcdf
+        return log_probability(y, p["shape"], scale=np.exp(eta))
+
+    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
+        return self.both_tails(y, eta, p)
 
 
 # ------------------------------------------------------------------------------------------------- the likelihood

@@ -181,6 +181,7 @@ class ZeroInflated(TwoPartFamily):
     inflation: Any = None
 
     parameters = ("inflation", "dispersion")
+    probabilities = ("inflation",)
     described = ("inflation",)
     parameter_links: ClassVar = {"inflation": LOGIT}
     likelihood = ZeroInflatedPoisson()
@@ -243,6 +244,8 @@ def _with_dispersion(observations: Observations, temper: float, dispersion: Any,
 class ZeroInflatedCounts(ResponseDistribution):
     """Zero with probability ``inflation``, else a count."""
 
+    discrete = True
+
     def __init__(self, counts: ResponseDistribution):
         self.counts = counts
 
@@ -259,3 +262,12 @@ class ZeroInflatedCounts(ResponseDistribution):
     def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
         counted = np.log1p(-np.asarray(p["inflation"])) + self.counts.log_density(y, eta, p)
         return np.where(y == 0, np.logaddexp(np.log(p["inflation"]), counted), counted)
+
+    def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray] | None:
+        counted = self.counts.tails(y, eta, p)
+        if counted is None:
+            return None
+        inflation = np.asarray(p["inflation"])
+        return np.where(y < 0, 0.0, inflation + (1 - inflation) * counted[0]), np.where(
+            y < 0, 1.0, (1 - inflation) * counted[1]
+        )

@@ -13,6 +13,7 @@ import numpy as np
 from ...process.stages import announce
 from ...rows.source import Rows
 from .observed import InMemory, Observations, TransformedRows
+from .split_times import SplitRows
 
 _FEWEST = 2000  # rows, below which there is nothing to gain
 _LOOKED_AT = 4000  # rows of a sample
@@ -36,6 +37,8 @@ def _keys(rows: Rows, widths: list[int]) -> np.ndarray:
 
 def distinct(observations: Observations) -> Observations | None:
     """The rows that differ, in the order in which they first occur, weighted; None where hardly any repeats."""
+    if isinstance(observations, SplitRows):
+        return _equal_pieces(observations)
     if isinstance(observations, TransformedRows):
         base = distinct(observations.base)
         return None if base is None else TransformedRows(base, observations.design, observations.change)
@@ -51,6 +54,56 @@ def distinct(observations: Observations) -> Observations | None:
     if _GAIN * len(first) > observations.n_rows:
         return None
     return replace(observations.take(first), weights=weights, digest=observations.fingerprint)
+
+
+def _equal_pieces(split: SplitRows) -> SplitRows | None:
+    """Pieces of rows with the same columns, offset and stratum, added up."""
+    base = split.base
+    if base.n_rows < _FEWEST or "pieces" in split._facts:
+        return None
+    pattern, first = _patterns(base)
+    return None if pattern is None else split.added_up(pattern, first)
+
+
+def _patterns(base: InMemory) -> tuple[np.ndarray | None, np.ndarray]:
+    """The number of every row's combination of columns, offset and stratum, and where each first occurs.
+
+    None where there are too many to be worth it.
+    """
+    width = int(base.design.numbers.width)
+
+    def keys_of(rows: Rows, which: slice | np.ndarray) -> np.ndarray:
+        packed = np.zeros((len(rows.y), width + 1))
+        rows.X.pack(packed[:, :width])
+        if base.strata is not None:
+            packed[:, -1] = base.strata.codes[which]
+        packed += 0.0
+        return packed.view(np.dtype((np.void, packed.shape[1] * 8)))[:, 0]
+
+    some = np.sort(np.random.default_rng(5).choice(base.n_rows, min(base.n_rows, _LOOKED_AT), False))
+    if len(np.unique(keys_of(base.rows(some), some))) > (1 - _REPEATED) * len(some):
+        return None, np.empty(0)
+    announce("looking for rows that repeat")
+
+    def terms(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        own = keys_of(rows, slice(rows.start, rows.start + len(rows.y)))
+        keys, first, which = np.unique(own, return_index=True, return_inverse=True)
+        return keys, rows.start + first, which
+
+    place: dict[bytes, int] = {}
+    first: list[int] = []
+    pattern = []
+    for keys, at, which in base.map(terms):
+        known = np.empty(len(keys), np.int64)
+        for k, (key, row) in enumerate(zip(keys, at.tolist(), strict=True)):
+            found = place.setdefault(key.tobytes(), len(first))
+            if found == len(first):
+                first.append(row)
+            known[k] = found
+        pattern.append(known[which])
+        if 2 * len(first) > base.n_rows:
+            return None, np.empty(0)
+    return np.concatenate(pattern), np.array(first)
 
 
 def _first_and_weights(observations: InMemory, widths: list[int]) -> tuple[np.ndarray, np.ndarray]:

@@ -14,8 +14,10 @@ from ...rows.named_columns import features_named, rows_by_columns
 from ...rows.seal import Seal
 from ...rows.source import Rows, Source
 from ...rows.table_source import SomeColumns, Tables
+from ...tables.columns import Factor
 from ...tables.frames import Frame
-from ...tables.matrices import aligned, as_vector, classes
+from ...tables.levels import every_level
+from ...tables.matrices import aligned, as_vector, classes, one_column
 from ..designs import as_design
 from ..designs.from_tables import NamedDesign
 from ..designs.with_offset import DesignWithOffset
@@ -24,6 +26,7 @@ from ..families.registry import FAMILIES, of_responses
 from .from_source import FromSource, validated
 from .observed import InMemory, Observations
 
+_FEW_VALUES = 5  # of a column of events, that an error names
 _MOST_WEIGHT = 1e20  # with more, a posterior is narrower than the rounding of its parameters
 
 
@@ -35,6 +38,8 @@ class RowExtras(NamedTuple):
     trials: Any = None
     censored: Any = None
     predictors: Any = None
+    entry: Any = None
+    strata: Any = None
 
 
 def observe(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> Observations:
@@ -63,18 +68,18 @@ def observe(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> Observatio
 def _of_arrays(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> InMemory:
     """Arrays or data frames: aligned, read as numbers, checked and sealed."""
     beside = beside._replace(offset=_for_all(beside.offset, X), trials=_for_all(beside.trials, X))
-    vectors = {"y": y, **beside._asdict()}
-    del vectors["predictors"]
+    vectors = beside._asdict()
+    del vectors["predictors"], vectors["strata"]
     tables = {f"predictors[{name!r}]": table for name, table in (beside.predictors or {}).items()}
-    y, *others = aligned(X, "X", **vectors, **tables)
-    others, tables = others[:4], dict(zip(beside.predictors or {}, others[4:], strict=True))
+    y, strata, *others = aligned(X, "X", y=y, strata=beside.strata, **vectors, **tables)
+    of_tables = others[len(vectors) :]
+    others, tables = others[: len(vectors)], dict(zip(beside.predictors or {}, of_tables, strict=True))
     design, names = as_design(X)
     n_rows = design.n_rows
     y, names_of_classes = _responses(y, family)
     y = as_vector(y, "y", n_rows)
-    weights, offset, trials, censored = (
-        None if given is None else as_vector(given, name, n_rows)
-        for name, given in zip(("weights", "offset", "trials", "censored"), others, strict=True)
+    weights, offset, trials, censored, entry = (
+        None if given is None else as_vector(given, name, n_rows) for name, given in zip(vectors, others, strict=True)
     )
     if offset is not None:
         design = DesignWithOffset(design, offset)
@@ -86,7 +91,9 @@ def _of_arrays(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> InMemor
         family.check(y)
     if censored is not None:
         _check_codes(censored)
-    held = {"y": y, "weights": weights, "trials": trials, "censored": censored}
+    if entry is not None:
+        _check_entry(entry, y)
+    held = {"y": y, "weights": weights, "trials": trials, "censored": censored, "entry": entry}
     columns: dict[str, np.ndarray] = {}
     labels = {"X": names}
     for (one, of_one), name in zip(given_columns, tables, strict=True):
@@ -110,7 +117,29 @@ def _of_arrays(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> InMemor
         other_priors=tuple(None if one is None else one.prior for one in ready),
         other_origins=tuple(None if one is None else one.origin for one in ready),
         classes=names_of_classes,
+        entry=entry,
+        strata=None if strata is None else _strata(strata, n_rows),
     )
+
+
+def _strata(given: Any, n_rows: int) -> Factor:
+    """The stratum of every row: numbers, text or categories."""
+    found = every_level(one_column(given, "strata"), "strata")
+    if len(found) != n_rows:
+        raise ValueError(f"strata has {len(found)} entries, but there are {n_rows} rows.")
+    if found.missing.any():
+        raise ValueError(f"strata has a missing value in row {int(np.argmax(found.missing))}: drop or fill such rows.")
+    return found.packed()
+
+
+def _check_entry(entry: np.ndarray, stop: np.ndarray) -> None:
+    for wrong, what in ((entry < 0, "must not be negative"), (stop <= entry, "must be before the time in y")):
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"entry {what}, but row {row} has {entry[row]:g} and y is {stop[row]:g} "
+                f"({int(wrong.sum()):,} rows in all)."
+            )
 
 
 class Named(NamedTuple):
@@ -203,6 +232,19 @@ def _refuse_what_means_nothing(beside: RowExtras, family: BaseFamily) -> None:
     if beside.censored is not None and not family.takes_censoring:
         known = _joined([name for name, one in FAMILIES.items() if one.takes_censoring])
         raise TypeError(f"censored= is for {known} responses, not for {kind}.")
+    if beside.entry is not None and not family.takes_entry:
+        known = _joined([name for name, one in FAMILIES.items() if one.takes_entry])
+        raise TypeError(
+            f"entry= (delayed entry) is for {known}, not for {kind}: the likelihood of such a row is divided by the "
+            f"probability to come so far, and is then no convex energy with a proved bound. "
+            "tunamh.PiecewiseExponential() takes delayed entry, and its hazard has any form."
+        )
+    if beside.strata is not None and not family.takes_strata:
+        known = _joined([name for name, one in FAMILIES.items() if one.takes_strata])
+        raise TypeError(
+            f"strata= is for {known}, whose strata have hazards of their own, not for {kind}: take the column as a "
+            "factor, or as groups."
+        )
     if beside.predictors is not None and not isinstance(beside.predictors, Mapping):
         raise TypeError(
             f"predictors must be a dict of tables by parameter, such as {{'scale': Z}}, got {shown(beside.predictors)}."
@@ -218,7 +260,7 @@ def _refuse_what_means_nothing(beside: RowExtras, family: BaseFamily) -> None:
 
 
 def _joined(names: list[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def censoring(censored: Any, event: Any) -> Any:
@@ -241,9 +283,18 @@ def codes_of_events(event: Any) -> Any:
         row = int(np.argmax(wrong))
         raise ValueError(
             f"event must be 1 (or True) where the event was seen and 0 where the time is censored, but row {row} has "
-            f"{values[row]}."
+            f"{values[row]}{_values_told(values)}"
         )
     return 1.0 - event.astype(np.float64)
+
+
+def _values_told(values: np.ndarray) -> str:
+    """What values there are, if they are few, and how the one that means an event is named."""
+    found, counts = np.unique(values, return_counts=True)
+    if len(found) > _FEW_VALUES:
+        return "."
+    told = ", ".join(f"{value:g} in {count:,} rows" for value, count in zip(found, counts, strict=True))
+    return f" (there are {told}): say which value is the event, such as event == {found[-1]:g}."
 
 
 def censoring_told(rows: Observations) -> list[str]:

@@ -13,6 +13,7 @@ import numpy as np
 from ...rows.passes import added_up, over_blocks
 from ...rows.seal import Seal
 from ...rows.source import Rows
+from ...tables.columns import Factor
 from ..designs import Design
 from ..value import Value
 
@@ -63,6 +64,11 @@ class Observations(Value, ABC):
     @property
     def has_censoring(self) -> bool:
         """Whether rows say if their response is known only to be larger or smaller."""
+        return False
+
+    @property
+    def has_entry(self) -> bool:
+        """Whether rows say when they come under observation."""
         return False
 
     @property
@@ -132,6 +138,10 @@ class InMemory(Sample):
     origin: tuple[np.ndarray, int] | None = None
     counts: np.ndarray | None = None
     """The successes of every given row, where rows count trials."""
+    entry: np.ndarray | None = None
+    """The time when each row comes under observation, where some come late."""
+    strata: Factor | None = None
+    """The stratum of each row, where strata have parameters of their own."""
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
@@ -150,14 +160,19 @@ class InMemory(Sample):
         return self.censored is not None
 
     @property
+    def has_entry(self) -> bool:
+        return self.entry is not None
+
+    @property
     def fingerprint(self) -> str:
         return self.digest if self.seal is None else self.seal.digest
 
     def rows(self, which: Any = slice(None), start: int = 0) -> Rows:
         """The rows of a slice or of an array of row numbers."""
-        weights, censored = (None if values is None else values[which] for values in (self.weights, self.censored))
+        beside = (self.weights, self.censored, self.entry)
+        weights, censored, entry = (None if values is None else values[which] for values in beside)
         others = tuple(design.block(which) for design in self.others)
-        return Rows(start, self.design.block(which), self.y[which], weights, None, censored, others)
+        return Rows(start, self.design.block(which), self.y[which], weights, None, censored, others, entry)
 
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
         return over_blocks(lambda block: function(self.rows(block, block.start)), self.n_rows)
@@ -167,9 +182,11 @@ class InMemory(Sample):
         return replace(self, weights=weights if self.weights is None else weights * self.weights)
 
     def take(self, index: np.ndarray) -> InMemory:
-        weights, censored = (None if values is None else values[index] for values in (self.weights, self.censored))
+        beside = (self.weights, self.censored, self.entry)
+        weights, censored, entry = (None if values is None else values[index] for values in beside)
         others = tuple(design.take(index) for design in self.others)
-        return InMemory(self.design.take(index), self.y[index], weights, self.names, None, censored, others)
+        found = InMemory(self.design.take(index), self.y[index], weights, self.names, None, censored, others)
+        return replace(found, entry=entry, strata=None if self.strata is None else self.strata.take(index))
 
     def on_columns(self, which: np.ndarray) -> InMemory:
         return replace(self, design=self.design.on_columns(which))

@@ -1,0 +1,206 @@
+"""The front door: the standard checks on a subsample, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from .._arguments import explained, shown, whole_number
+from ..errors import NotApplicable
+from ..formula.syntax import columns_in
+from ..formula.variables import read
+from ..prediction.fitted import Fitted
+from .checks import all_checks
+from .finding import UNJUDGED, WRONG, Finding, judged
+from .looked import Looked
+from .residuals import Residuals, residuals_of
+from .some_rows import drawn_rows
+
+DRAWS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class FitCheck:
+    """What `tunamh.check` found. Printed, it says in words what looks wrong, how strongly, and what to try.
+
+    ``findings`` has one entry for each check, ``table`` the same as a table, and ``rows`` the rows that were looked at,
+    with their residuals. ``ok`` is True if nothing looks wrong. `tunamh.plot_check` draws the pictures.
+    """
+
+    findings: list[Finding]
+    rows_told: str
+    draws: int
+    residuals: Residuals = field(repr=False)
+    looked: Looked = field(repr=False)
+
+    @property
+    def wrong(self) -> list[Finding]:
+        """The findings that look wrong, the clearest first."""
+        return sorted((one for one in self.findings if one.state == WRONG), key=lambda one: one.p or 0.0)
+
+    @property
+    def ok(self) -> bool:
+        return not self.wrong
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        count = sum(one.state != UNJUDGED for one in self.findings)
+        if not count:
+            return "Nothing could be judged."
+        if self.ok:
+            return f"Nothing looks wrong: {count} check{'s' * (count > 1)} passed."
+        wrong = len(self.wrong)
+        return f"{wrong} of {count} checks look{'s' * (wrong == 1)} wrong."
+
+    def __str__(self) -> str:
+        lines = [f"Does the model fit? {self.rows_told}, {self.draws} posterior draws.", self.verdict]
+        for one in self.wrong:
+            lines += [f"- {one.text} (z = {one.z:.1f})", f"  {one.advice}"]
+        others = [one for one in self.findings if one.state == UNJUDGED]
+        lines += [f"- {one.what}. {one.text}" for one in others]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        first, verdict, *lines = str(self).splitlines()
+        items = "".join(f"<li>{escape(line.removeprefix('- '))}</li>" for line in lines)
+        return f"<p>{escape(first)}</p><p><b>{escape(verdict)}</b></p><ul>{items}</ul>"
+
+    @cached_property
+    def table(self) -> Any:
+        """A pandas table with one line for each check."""
+        import pandas as pd
+
+        from ..results.table import GroupTable
+
+        table = GroupTable(
+            pd.DataFrame(
+                {
+                    "check": [one.name for one in self.findings],
+                    "about": [one.about for one in self.findings],
+                    "state": [one.state for one in self.findings],
+                    "z": [np.nan if one.z is None else one.z for one in self.findings],
+                    "p": [np.nan if one.p is None else one.p for one in self.findings],
+                    "size": [one.size for one in self.findings],
+                }
+            )
+        )
+        table.attrs["notes"] = [self.verdict]
+        table.attrs["decimals"] = {"z": 1, "p": 4}
+        return table
+
+    @cached_property
+    def rows(self) -> Any:
+        """A pandas table with one line for each row that was looked at, by its number in the data.
+
+        ``observed`` is the response (for classes, its name), ``predicted`` its posterior mean (for labels the
+        probability, for classes the probability of the class that was seen), and ``residual`` the quantile residual;
+        for labels and classes it is what was seen minus its probability.
+        """
+        import pandas as pd
+
+        found = self.residuals
+        classes, observed, mean = self.looked.classes, found.observed, found.mean
+        if classes:
+            codes = observed.astype(np.int64)
+            mean, observed = mean[codes, np.arange(found.n)], np.asarray(classes)[codes]
+        columns = {"row": found.rows.numbers, "observed": observed, "predicted": mean, "residual": found.residual}
+        return pd.DataFrame(columns)
+
+
+@explained
+def check(
+    posterior: Any,
+    data: Any,
+    *,
+    columns: Sequence[str] = (),
+    rows: int = 1000,
+    draws: int = DRAWS,
+    family: Any = None,
+    rng: Any = 0,
+) -> FitCheck:
+    """Check whether a model fits its data, on a random subsample of the rows.
+
+    The checks are those that fit the family: probabilities against shares (labels, classes), zeros, spread, skewness
+    and tails of quantile residuals (all others, also censored ones), trends of residuals along the linear predictor and
+    along columns, means of levels and groups, and the law of group effects. If the model is right, anything looks wrong
+    in at most one of 100 data sets.
+
+    Parameters
+    ----------
+    posterior : DataTree
+        The result of a target made by `tunamh.regression`.
+    data : table
+        The fitted data: results keep no data. A table, or tables in blocks (`tunamh.open_rows`).
+    columns : sequence of str, optional
+        More columns of the data, which the formula does not have. Residuals are checked along them, too.
+    rows : int
+        Size of the random subsample. More rows find smaller deviations.
+    draws : int
+        Number of posterior draws to use, evenly spaced.
+    family : optional
+        Your own family (`tunamh.family`) again, since results keep no code. With ``draw=`` everything is checked, with
+        ``mean=`` alone trends are.
+    rng : seed
+        For the subsample and for random numbers. Default: 0, so that a second call says the same.
+
+    Returns
+    -------
+    FitCheck
+        Print it. ``check.ok``, ``check.table`` and ``check.rows`` have the answer for a program; `tunamh.plot_check`
+        draws the pictures.
+
+    Raises
+    ------
+    NotApplicable
+        If the result is not of a formula, if weights, trials or censoring were given as arrays, or if your own family
+        does not say what to expect of a response. The message says what to do.
+
+    Examples
+    --------
+    >>> found = tunamh.check(posterior, flights)
+    >>> print(found)
+    >>> tunamh.plot_check(found)
+    """
+    rows, draws = whole_number("rows", rows, 1), whole_number("draws", draws, 1)
+    if isinstance(columns, str) or not all(isinstance(one, str) for one in columns):
+        raise TypeError(f"columns must be a list of names of columns, got {shown(columns)}.")
+    fitted = opened(posterior, draws, family)
+    assert fitted.formula is not None
+    generator = np.random.default_rng(rng)
+    some = drawn_rows(fitted.formula, data, rows, generator, more=list(columns), weighted=True)
+    found = residuals_of(fitted, some, generator)
+    names = _columns(fitted, list(columns))
+    known = frozenset(fitted.formula.predictor_columns)
+    looked = Looked(fitted, found, read(some.table, names), known, _classes(fitted))
+    return FitCheck(judged(list(all_checks(looked))), some.told, len(fitted.picked), found, looked)
+
+
+def opened(posterior: Any, draws: int | None, family: Any) -> Fitted:
+    """A formula's result."""
+    fitted = Fitted.open(posterior, draws, family)
+    if fitted.formula is None:
+        raise NotApplicable("checks of fit need a target that was made from a formula, by tunamh.regression.")
+    return fitted
+
+
+def _columns(fitted: Fitted, more: list[str]) -> list[str]:
+    """Columns of predictors, without those that name groups, and further ones."""
+    formula = fitted.formula
+    assert formula is not None
+    groups = {name for one in formula.groups for atom in one.by for name in columns_in(atom)}
+    return list(dict.fromkeys([*(name for name in formula.predictor_columns if name not in groups), *more]))
+
+
+def _classes(fitted: Fitted) -> list[str]:
+    if fitted.family is None or not fitted.family.of_classes:
+        return []
+    return [str(name) for name in fitted.classes] if fitted.classes is not None else []

@@ -1,0 +1,77 @@
+"""What checks look at: residuals of some rows, columns, the names of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..prediction.fitted import Fitted
+from ..tables.columns import Column, Numbers
+from .finding import Finding
+from .residuals import Residuals
+from .statistics import Moments
+
+FEWEST_ROWS = 30
+FEW_VALUES = 6  # of a column that is taken as levels
+_FEWEST_EVENTS = 5.0  # the sum of p(1 - p) below which nothing is said of labels
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """What the checks look at. ``known`` are the columns of the formula, ``classes`` the names of classes."""
+
+    fitted: Fitted
+    residuals: Residuals
+    columns: dict[str, Column]
+    known: frozenset[str]
+    classes: Sequence[str]
+
+    @property
+    def family(self) -> Any:
+        return self.fitted.family
+
+    @property
+    def groups(self) -> list[str]:
+        """Factors of group effects."""
+        return [name for name, *_ in self.residuals.levels]
+
+    def one_column(self) -> bool:
+        """Whether the order along the linear predictor is that of a column, which is looked at itself."""
+        predictor = self.residuals.predictor
+        if predictor.ndim > 1:
+            return False
+        for column in self.columns.values():
+            if isinstance(column, Numbers) and len(np.unique(column.values)) > FEW_VALUES:
+                order = np.argsort(column.values, kind="stable")
+                steps = np.diff(predictor[order])
+                if (steps >= 0).all() or (steps <= 0).all():
+                    return True
+        return False
+
+    @property
+    def bernoulli(self) -> bool:
+        """Whether scores are of labels, counts of successes or classes, of which events must be counted."""
+        return self.residuals.trials is not None or bool(self.classes)
+
+    def tested(self, one: Moments) -> Moments:
+        """Scores of the mean; where the spread is free, with the variance that is seen."""
+        return one if self.bernoulli and self.residuals.shape is None else one.wider()
+
+    def enough(self, rows: Moments) -> bool:
+        """Rows, and for labels events, that suffice for an answer."""
+        return len(rows.score) >= FEWEST_ROWS and (not self.bernoulli or float(rows.variance.sum()) >= _FEWEST_EVENTS)
+
+    def few(self, name: str, about: str = "") -> Finding:
+        n = self.residuals.n
+        what = "too few responses of each kind" if self.bernoulli else "too few rows"
+        return Finding(name, about, None, wrong=f"Not judged: {what} among {n:,}; rows= takes more.")
+
+
+def fifths(position: np.ndarray, values: np.ndarray, form: str = "+.2f") -> str:
+    """Means in the lowest, the middle and the highest fifth of the rows."""
+    parts = np.array_split(np.argsort(position, kind="stable"), 5)
+    low, middle, high = (float(values[parts[k]].mean()) for k in (0, 2, 4))
+    return f"{low:{form}} in the lowest fifth, {middle:{form}} in the middle, {high:{form}} in the highest"

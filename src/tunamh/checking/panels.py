@@ -1,0 +1,164 @@
+"""What the pictures of a check show, as numbers: what the data say as points, what the model says as a line and a band.
+
+One form for all pictures, so that matplotlib and the report draw the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from .check import FitCheck
+from .looked import Looked
+from .residuals import Residuals
+from .statistics import Moments, by_level
+from .survival import survival
+
+_BINS = 20
+_MOST_COLUMNS = 4
+_MOST_LEVELS = 30
+_INSIDE = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One picture. The band holds 95 % of such points if the model is right."""
+
+    title: str
+    across: str
+    up: str
+    x: np.ndarray
+    points: np.ndarray
+    line_x: np.ndarray
+    line: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    names: tuple[str, ...] = ()
+    joined: bool = False
+    """Whether points are joined, as steps."""
+    note: str = ""
+
+
+def panels_of(check: FitCheck) -> list[Panel]:
+    """The main picture of the family first."""
+    looked, found = check.looked, check.residuals
+    panels = _main(looked)
+    if found.shape is not None:
+        panels.append(_normal_quantiles(found))
+    if not looked.bernoulli:
+        panels.append(_binned("Residuals", "linear predictor", found.predictor, looked.tested(found.location[0])))
+    for name, column in list(looked.columns.items()):
+        values = getattr(column, "values", None)
+        if values is not None and len(np.unique(values)) > 6 and len(panels) < 3 + _MOST_COLUMNS:
+            panels += _along(looked, name, values)
+    for name, codes, levels in found.levels:
+        own = _of_levels(name, codes, levels, looked.tested(found.location[0]))
+        panels += [] if own is None or looked.classes else [own]
+    return panels
+
+
+def _main(looked: Looked) -> list[Panel]:
+    found = looked.residuals
+    if looked.classes:
+        return [
+            _calibration(f"Calibration of {label}", found.location[k], found.mean[k], None)
+            for k, label in enumerate(looked.classes)
+        ]
+    if found.trials is not None:
+        return [_calibration("Calibration", found.location[0], found.mean, found.trials)]
+    if found.rows.censored is not None:
+        own = survival(looked)
+        return [] if own is None else [own_panel(own)]
+    if found.drawn is not None:
+        return [_rootogram(found)]
+    return []
+
+
+def own_panel(found: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]) -> Panel:
+    """Kaplan and Meier's estimate as steps, the model's mean survival as the line."""
+    time, seen, said, low, high = found
+    note = "steps: Kaplan and Meier's estimate"
+    return Panel("Survival", "time", "share that survives", time, seen, time, said, low, high, joined=True, note=note)
+
+
+def _calibration(title: str, rows: Moments, mean: np.ndarray, trials: np.ndarray | None) -> Panel:
+    """Shares in tenths of the rows; the band is that of the shares if the probabilities are right."""
+    n = np.ones(len(mean)) if trials is None else trials
+    parts = np.array_split(np.argsort(mean, kind="stable"), max(1, min(10, len(mean) // 10)))
+    said = np.array([np.average(mean[own], weights=n[own]) for own in parts])
+    off = np.array([rows.score[own].sum() / n[own].sum() for own in parts])
+    sd = np.array([np.sqrt(rows.variance[own].sum()) / n[own].sum() for own in parts])
+    wide = stats.norm.ppf(0.5 + _INSIDE / 2) * sd
+    return Panel(
+        title, "probability by the model", "share that is seen", said, said + off, said, said,
+        np.maximum(said - wide, 0.0), np.minimum(said + wide, 1.0),
+    )  # fmt: skip
+
+
+def _rootogram(found: Residuals) -> Panel:
+    """Numbers of rows by count, as roots, so that small numbers are seen beside large ones."""
+    assert found.drawn is not None
+    most = int(np.quantile(np.concatenate([found.observed, found.drawn.max(axis=1)]), 0.98)) if found.n else 0
+    most = int(min(max(most, 3), 60))
+    counts = np.arange(most + 1)
+    seen = np.array([(found.observed == k).sum() for k in counts])
+    drawn = np.stack([(found.drawn == k).sum(axis=1) for k in counts])
+    tail = (1 - _INSIDE) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail], axis=1)
+    beyond = int((found.observed > most).sum())
+    expected = float((found.drawn > most).sum(axis=1).mean())
+    note = f"beyond: {beyond:,} rows, {expected:.1f} expected"
+    return Panel(
+        "Rootogram", "count", "rows (root scale)", counts.astype(float), np.sqrt(seen), counts.astype(float),
+        np.sqrt(drawn.mean(axis=1)), np.sqrt(low), np.sqrt(high), note=note,
+    )  # fmt: skip
+
+
+def _normal_quantiles(found: Residuals) -> Panel:
+    """Quantile residuals in order against normal quantiles, the line taken away (a worm plot)."""
+    n, r = found.n, np.sort(found.residual)
+    place = np.arange(1, n + 1)
+    x = stats.norm.ppf((place - 0.375) / (n + 0.25))
+    tail = (1 - _INSIDE) / 2
+    low, high = (stats.norm.ppf(stats.beta.ppf(q, place, n + 1 - place)) - x for q in (tail, 1 - tail))
+    at = np.unique(np.linspace(0, n - 1, min(n, 400)).round().astype(int))
+    at = np.unique(np.concatenate([np.arange(min(n, 10)), at, np.arange(max(0, n - 10), n)]))
+    return Panel(
+        "Distribution of residuals", "normal quantile", "residual minus quantile", x[at], (r - x)[at], x[at],
+        np.zeros(len(at)), low[at], high[at],
+    )  # fmt: skip
+
+
+def _along(looked: Looked, name: str, values: np.ndarray) -> list[Panel]:
+    if looked.classes:
+        return []
+    rows = looked.tested(looked.residuals.location[0])
+    return [_binned(f"Residuals along {name}", name, values, rows)]
+
+
+def _binned(title: str, across: str, position: np.ndarray, rows: Moments) -> Panel:
+    """Mean residuals of rows that lie side by side, standardised."""
+    bins = int(max(1, min(_BINS, len(position) // 20)))
+    parts = np.array_split(np.argsort(position, kind="stable"), bins)
+    x = np.array([position[own].mean() for own in parts])
+    z = np.array([rows.score[own].sum() / np.sqrt(max(rows.variance[own].sum(), 1e-300)) for own in parts])
+    wide = np.full(bins, stats.norm.ppf(0.5 + _INSIDE / 2))
+    return Panel(title, across, "mean residual (z)", x, z, x, np.zeros(bins), -wide, wide)
+
+
+def _of_levels(name: str, codes: np.ndarray, levels: tuple[str, ...], rows: Moments) -> Panel | None:
+    """Of every level with rows enough, in order."""
+    found = by_level(codes, rows, fewest=5, least=0.0)
+    if not len(found.z):
+        return None
+    order = np.argsort(found.z, kind="stable")
+    z, n = found.z[order], len(order)
+    place = np.arange(1, n + 1)
+    tail = (1 - _INSIDE) / 2
+    expected = stats.norm.ppf((place - 0.375) / (n + 0.25))
+    low, high = (stats.norm.ppf(stats.beta.ppf(q, place, n + 1 - place)) for q in (tail, 1 - tail))
+    names = tuple(levels[int(k)] for k in found.levels[order]) if n <= _MOST_LEVELS else ()
+    x = place.astype(float)
+    return Panel(f"Means of {name}", f"{name}, in order", "mean residual (z)", x, z, x, expected, low, high, names)

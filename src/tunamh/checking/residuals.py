@@ -1,0 +1,203 @@
+"""Scores of rows under draws of the posterior, block by block of rows: their means, and what the model says of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import NotApplicable
+from ..prediction.fitted import Fitted
+from ..prediction.new_rows import Chunk, NewRowExtras, NewRows
+from ..prediction.predictions import Predictor
+from ..targets.families.responses import ResponseDistribution
+from ..targets.families.user_responses import UserResponses
+from .quantiles import means_over_draws, of_quantiles
+from .some_rows import SomeRows
+from .statistics import Moments
+
+_ROWS_AT_ONCE = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Of every row that was looked at.
+
+    ``location`` are scores of the mean; of classes, one for each class. ``shape`` are the scores of quantile residuals
+    (`tunamh.checking.scores`), None where there are none: of labels and classes, and of own families that say no more.
+    ``residual`` is the randomised quantile residual, or of labels and classes what was seen minus its probability.
+    """
+
+    rows: SomeRows
+    observed: np.ndarray
+    predictor: np.ndarray
+    mean: np.ndarray
+    location: list[Moments]
+    residual: np.ndarray
+    shape: list[Moments] | None = None
+    pearson: np.ndarray | None = None
+    zero: Moments | None = None
+    drawn: np.ndarray | None = None
+    trials: np.ndarray | None = None
+    levels: tuple[tuple[str, np.ndarray, tuple[str, ...]], ...] = ()
+
+    @property
+    def n(self) -> int:
+        return len(self.observed)
+
+
+def residuals_of(fitted: Fitted, rows: SomeRows, rng: np.random.Generator) -> Residuals:
+    """Everything, in one go over the rows."""
+    new = NewRows(fitted, rows.table, NewRowExtras(), with_response=True)
+    predictor = Predictor(fitted, "error", rng)
+    reader = _reader(fitted)
+    parts, groups = [], []
+    for chunk in new.chunks(min(predictor.rows_at_once, _ROWS_AT_ONCE)):
+        which = slice(chunk.first, chunk.first + chunk.n_rows)
+        codes = None if rows.censored is None else rows.censored[which]
+        parts.append(reader(fitted, predictor, chunk, codes, rng))
+        groups.append(chunk.groups)
+    found = {name: _joined([part[name] for part in parts]) for name in parts[0]}
+    return Residuals(rows, **found, levels=_levels(fitted, groups))
+
+
+def _joined(parts: list[Any]) -> Any:
+    first = parts[0]
+    if first is None:
+        return None
+    if isinstance(first, Moments):
+        return Moments(*(np.concatenate(own) for own in zip(*parts, strict=True)))
+    if isinstance(first, list):
+        return [_joined(list(own)) for own in zip(*parts, strict=True)]
+    return np.concatenate(parts, axis=-1)
+
+
+def _levels(fitted: Fitted, groups: list[Any]) -> tuple[tuple[str, np.ndarray, tuple[str, ...]], ...]:
+    """Codes and names of the groups of every row, by factor."""
+    sides = () if fitted.formula is None else fitted.formula.groups
+    found: dict[str, tuple[np.ndarray, tuple[str, ...]]] = {}
+    for k, side in enumerate(sides):
+        names = np.concatenate([np.asarray(part[k][0].levels)[part[k][0].codes] for part in groups])
+        levels, codes = np.unique(names, return_inverse=True)
+        found.setdefault(":".join(map(str, side.by)), (codes, tuple(map(str, levels))))
+    return tuple((name, *own) for name, own in found.items())
+
+
+# --------------------------------------------------------------------------------------------- by kind of response
+
+
+def _reader(fitted: Fitted) -> Any:
+    family = fitted.family
+    if family is not None and family.of_labels:
+        return _labels
+    if family is not None and family.of_classes:
+        return _classes
+    own = _responses(fitted)
+    if isinstance(own, UserResponses) and not own.draws_responses:
+        return _means
+    return _quantiles
+
+
+def _responses(fitted: Fitted) -> ResponseDistribution:
+    found = None if fitted.family is None else fitted.family.response_distribution()
+    if found is not None:
+        return found
+    text = fitted.about["family"].get("text", "the family")
+    raise NotApplicable(
+        f"what {text} says of a response is not known, as it is a likelihood of your own and results keep no code: "
+        "give it again, family=... It can be checked if it has draw= (all checks) or mean= (trends): "
+        "tunamh.family(energy, draw=..., mean=...)."
+    )
+
+
+def _bernoulli(seen: np.ndarray, p: np.ndarray, n: Any = 1.0) -> Moments:
+    variance = n * p * (1 - p)
+    return means_over_draws(seen - n * p, variance, variance * (1 - 2 * p))
+
+
+def _labels(
+    fitted: Fitted, predictor: Predictor, chunk: Chunk, codes: np.ndarray | None, rng: np.random.Generator
+) -> dict[str, Any]:
+    """What was seen minus its expectation; with trials also quantile residuals, whose spread is free."""
+    eta, p = predictor.linear(chunk), predictor.parameters(chunk)
+    probability, y = fitted.responses.mean(eta, p), _of(chunk)
+    n = np.broadcast_to(np.asarray(p.get("trials", 1.0), dtype=np.float64), y.shape)
+    location = _bernoulli(y, probability, n)
+    several = chunk.trials is not None or float(n.max()) > 1
+    more = of_quantiles(fitted, eta, p, y, None, rng) if several else {}
+    return {
+        "observed": y,
+        "predictor": eta.mean(axis=0),
+        "mean": probability.mean(axis=0),
+        "location": [location],
+        "residual": more.get("residual", location.score / n),
+        "shape": more.get("shape"),
+        "pearson": more.get("pearson"),
+        "trials": n,
+    }
+
+
+def _classes(
+    fitted: Fitted, predictor: Predictor, chunk: Chunk, codes: np.ndarray | None, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Every class against all others."""
+    eta, p = predictor.linear(chunk), predictor.parameters(chunk)
+    probabilities, y = fitted.responses.mean(eta, p), _of(chunk)
+    count = probabilities.shape[-1]
+    own = np.take_along_axis(probabilities.mean(axis=0), y.astype(np.int64)[:, None], axis=-1)[:, 0]
+    linear = eta.mean(axis=0)
+    return {
+        "observed": y,
+        "predictor": linear if linear.ndim == 1 else linear.T,
+        "mean": probabilities.mean(axis=0).T,
+        "location": [_bernoulli(y == k, probabilities[..., k]) for k in range(count)],
+        "residual": 1 - own,
+    }
+
+
+def _means(
+    fitted: Fitted, predictor: Predictor, chunk: Chunk, codes: np.ndarray | None, rng: np.random.Generator
+) -> dict[str, Any]:
+    """An own family without ``draw=``: what was seen minus its mean, with the variance that is seen."""
+    eta, p = predictor.linear(chunk), predictor.parameters(chunk)
+    try:
+        mean, y = _responses(fitted).mean(eta, p), _of(chunk)
+    except NotApplicable:
+        raise NotApplicable(
+            "an energy alone does not say which responses to expect, so that nothing can be checked: give "
+            "tunamh.family(energy, draw=..., mean=...) a function draw(rng, eta), with which all is checked, or a "
+            "function mean(eta), with which trends are. tunamh.influence needs neither."
+        ) from None
+    off = (y - mean).mean(axis=0)
+    square = np.square(off)
+    return {
+        "observed": y,
+        "predictor": eta.mean(axis=0),
+        "mean": mean.mean(axis=0),
+        "location": [Moments(off, np.maximum(square, 1e-300), np.zeros_like(off))],
+        "residual": off,
+    }
+
+
+def _quantiles(
+    fitted: Fitted, predictor: Predictor, chunk: Chunk, codes: np.ndarray | None, rng: np.random.Generator
+) -> dict[str, Any]:
+    eta, p, y = predictor.linear(chunk), predictor.parameters(chunk), _of(chunk)
+    found = of_quantiles(fitted, eta, p, y, codes, rng)
+    found["location"] = [found.pop("own")]
+    try:
+        mean = fitted.responses.mean(eta, p)
+    except NotApplicable:  # an own family with draw= alone
+        mean = eta
+    with np.errstate(invalid="ignore", over="ignore"):
+        mean = np.mean(mean, axis=0)
+    zero = None
+    if fitted.responses.discrete and codes is None:
+        zero = _bernoulli(y == 0, np.exp(fitted.responses.log_density(np.zeros_like(y), eta, p)))
+    return {"observed": y, "predictor": eta.mean(axis=0), "mean": mean, "zero": zero, **found}
+
+
+def _of(chunk: Chunk) -> np.ndarray:
+    assert chunk.y is not None, "rows were asked for with their responses"
+    return chunk.y

@@ -1,0 +1,19 @@
+"""Effects on the scale of the response: predictions, comparisons and slopes, averaged or at given values."""
+
+from .comparisons import comparisons
+from .hypothesis import hypothesis
+from .pictures import plot_comparisons, plot_predictions, plot_slopes
+from .poststratification import poststratify
+from .predictions import predictions
+from .slopes import slopes
+
+__all__ = [
+    "comparisons",
+    "hypothesis",
+    "plot_comparisons",
+    "plot_predictions",
+    "plot_slopes",
+    "poststratify",
+    "predictions",
+    "slopes",
+]

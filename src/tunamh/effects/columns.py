@@ -1,0 +1,86 @@
+"""What is known of the columns of a formula: their levels, and their typical values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from ..formula.errors import FormulaError, listed
+from ..formula.evaluation import level_name
+from ..formula.model import FormulaModel
+from ..formula.right_side import RightSide
+from ..formula.syntax import Name, columns_in, label
+from ..formula.terms import columns_of
+from ..formula.typical import Typical
+from ..prediction.fitted import Fitted
+
+
+class ModelColumns:
+    """The columns of a fitted formula. ``typical`` are those of the fitted data, or of the data that the user gives."""
+
+    def __init__(self, fitted: Fitted, formula: FormulaModel, typical: dict[str, Typical] | None = None):
+        self.fitted, self.formula = fitted, formula
+        self.typical = dict(formula.typical) if typical is None else typical
+
+    @cached_property
+    def predictors(self) -> list[str]:
+        """The columns of terms; those that only name groups are not among them."""
+        names = [name for side in self.sides() for name in columns_of(side.terms)]
+        return list(dict.fromkeys([*names, *(name for node in self.formula.offsets for name in columns_in(node))]))
+
+    @cached_property
+    def of_groups(self) -> list[str]:
+        return list(dict.fromkeys(name for one in self.formula.groups for atom in one.by for name in columns_in(atom)))
+
+    def sides(self) -> Iterator[RightSide]:
+        yield self.formula.side
+        yield from self.formula.others.values()
+        yield from (one.columns for one in self.formula.groups)
+
+    def refuse_unknown(self, name: Any, argument: str) -> None:
+        there = list(dict.fromkeys([*self.predictors, *self.of_groups]))
+        if name not in there:
+            raise FormulaError(f"{argument}: the formula has no column {name!r}; it has {listed(there, 20)}.")
+
+    def levels(self, name: str) -> tuple[str, ...] | None:
+        """Of a factor, the reference first; None of numbers."""
+        for side in self.sides():
+            for term in side.terms.fixed:
+                for atom in term:
+                    if label(atom) in side.levels and list(columns_in(atom)) == [name]:
+                        return side.levels[label(atom)]
+        for group in self.fitted.groups:
+            if self.formula.groups[group.given].by == (Name(name),) and group.effects is not None:
+                return group.levels
+        typical = self.typical.get(name)
+        if typical is not None and typical.is_factor:
+            return typical.levels or (str(typical.value),)
+        return () if name in self.of_groups and name not in self.predictors else None
+
+    def typical_value(self, name: str) -> float | str:
+        """The mean of numbers; the more frequent of 0 and 1; the most frequent level."""
+        found = self.known(name)
+        if found.is_factor:
+            return self.as_written(name, str(found.value))
+        return float(float(found.value) > 0.5) if found.labels else float(found.value)
+
+    def known(self, name: str) -> Typical:
+        found = self.typical.get(name)
+        if found is None:
+            raise FormulaError(
+                f"the result does not say what {name} is typically, as it was made by an older version: give the data, "
+                "data=..., or a value of it in conditional=."
+            )
+        return found
+
+    def as_written(self, name: str, level: str) -> float | str:
+        """A level as the column has it: a number for ``C(month)`` of numbers."""
+        levels = self.levels(name) or ()
+        is_text = any(Name(name) in term and name in side.levels for side in self.sides() for term in side.terms.fixed)
+        if is_text or name in self.of_groups:
+            return level
+        try:
+            return float(level) if all(level_name(float(one)) == one for one in levels) else level
+        except ValueError:
+            return level

@@ -1,0 +1,72 @@
+"""The mean of a function of ``eta + b`` over the law of a new group's effects ``b``, by the trapezoidal rule.
+
+For an analytic function the rule's error falls exponentially in the number of nodes (Trefethen and Weideman, SIAM
+Review 2014): with steps ``h`` of a standard normal ``x`` and a function of ``eta + tau x`` that is analytic within
+``|Im| < a``, it is about ``exp(-2 pi a / (tau h))``. The links of the families are analytic within ``pi / 2``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from ..errors import NotApplicable
+from ..formula.evaluation import Values
+from ..prediction.fitted import Fitted, Groups
+
+_STEP = 0.4  # of the standard normal, or of tau x where that is larger: the error is about e^-24
+_REACH = 8.5  # standard deviations, and one more for each of tau: e^(tau x) has its mass there
+_LARGEST = 20.0  # tau
+_STEP_OF_CLASSES, _REACH_OF_CLASSES, _MOST_NODES = 0.8, 6.6, 6000
+
+
+def normal_nodes(tau: float) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights by which means over ``N(0, 1)`` of functions of ``tau x`` are exact to about 1e-10."""
+    if not tau <= _LARGEST:
+        raise NotApplicable(
+            f"the effects of new groups have a standard deviation of {tau:.3g} on the scale of the linear predictor, "
+            f"and means over them are offered up to {_LARGEST:g}: say groups='population' or groups='draw'."
+        )
+    return _trapezoid(_REACH + tau, _STEP / max(1.0, tau))
+
+
+def _trapezoid(reach: float, step: float) -> tuple[np.ndarray, np.ndarray]:
+    count = math.ceil(reach / step)
+    nodes = step * np.arange(-count, count + 1)
+    weights = np.exp(-0.5 * nodes**2)
+    return nodes, weights / weights.sum()
+
+
+def nodes_of_classes(tau: float, predictors: int) -> Iterator[tuple[tuple[float, ...], float]]:
+    """Nodes and weights in several dimensions. Softmax is bounded, and analytic within pi: fewer nodes are enough."""
+    nodes, weights = _trapezoid(_REACH_OF_CLASSES, _STEP_OF_CLASSES / max(1.0, tau))
+    if len(nodes) ** predictors > _MOST_NODES:
+        raise NotApplicable(
+            f"means over new groups are integrals in {predictors} dimensions here, one for each class but the "
+            f"reference, and would need {len(nodes) ** predictors:,} nodes, more than {_MOST_NODES:,}: say "
+            "groups='draw' (one new group for each draw), or groups='population'."
+        )
+    for at in product(range(len(nodes)), repeat=predictors):
+        yield tuple(float(nodes[k]) for k in at), float(np.prod(weights[list(at)]))
+
+
+def new_groups(fitted: Fitted, values: Values, predictors: int) -> np.ndarray:
+    """``tau`` (draws, rows, predictors): ``tau^2 = sum_k z_k' Sigma_k z_k`` of the rows' columns ``z_k`` of factors."""
+    assert fitted.formula is not None
+    total = np.zeros((len(fitted.picked), values.n_rows, predictors))
+    for group in fitted.groups:
+        _refuse_student(group)
+        Z = fitted.formula.groups[group.given].columns.columns(values).dense()
+        total[:, :, group.predictor or 0] += np.einsum("nq,sqr,nr->sn", Z, group.covariance, Z, optimize=True)
+    return np.sqrt(np.maximum(total, 0.0))
+
+
+def _refuse_student(group: Groups) -> None:
+    if group.df:
+        raise NotApplicable(
+            f"the effects of {group.name} are Student-t, and means over new groups are offered for normal effects: say "
+            "groups='draw' (one new group for each draw), or groups='population'."
+        )

@@ -1,0 +1,110 @@
+"""What a question is asked of: the mean of the response, or the linear predictor, for every draw and row."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from ..formula.terms import columns_of
+from ..prediction.fitted import Fitted
+from ..prediction.new_rows import Chunk, Effects, NewRowExtras, NewRows
+from ..prediction.predictions import Predictor
+from ..tables.frames import Frame
+from .integration import new_groups, nodes_of_classes, normal_nodes
+
+SCALES = ("response", "link")
+GROUPS = ("known", "draw", "new", "population")
+_NUMBERS_AT_ONCE = 2_000_000
+
+
+class Outcomes:
+    """Of a result: ``values(rows)`` is (draws, rows, outcomes). There is one outcome, or one for each class.
+
+    ``groups`` says which effects of groups count: of known groups (a new level is an error), also drawn ones of new
+    levels, the mean over the law of new groups, or none. ``at_hand``: those of factors whose columns the rows have.
+    """
+
+    def __init__(self, fitted: Fitted, scale: str, groups: str, rng: np.random.Generator, *, at_hand: bool = False):
+        self.fitted, self.scale, self.groups = fitted, scale, groups
+        self.predictor = Predictor(fitted, "draw" if groups == "draw" else "error", rng)
+        self._effects = Effects.AT_HAND if at_hand else Effects.ALL
+        if groups in ("new", "population"):
+            self._effects = Effects.NONE
+        if scale == "response":
+            _ = fitted.responses  # or the reason why there is none
+
+    @property
+    def integrates(self) -> bool:
+        return self.groups == "new" and self.scale == "response" and bool(self.fitted.groups)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that rows need."""
+        formula = self.fitted.formula
+        assert formula is not None
+        names = formula.columns_needed(lambda one: self._effects is not Effects.NONE)
+        if self.integrates:
+            names += [name for one in formula.groups for name in columns_of(one.columns.terms)]
+        return list(dict.fromkeys(names))
+
+    @cached_property
+    def names(self) -> list[str] | None:
+        """The classes; None where there is one outcome."""
+        fitted = self.fitted
+        if fitted.per_class or (self.scale == "response" and fitted.responses.of_classes):
+            named = [str(one) for one in fitted.about.get("classes") or ()]
+            if not named:
+                named = list(map(str, range(self._classes)))
+            return named[1:] if self.scale == "link" else named
+        return None
+
+    @property
+    def _classes(self) -> int:
+        if self.fitted.per_class:
+            return self.predictor.classes + 1
+        return int(self.fitted.parameters["cutpoint"].shape[-1]) + 1
+
+    @property
+    def size(self) -> int:
+        return 1 if self.names is None else len(self.names)
+
+    @cached_property
+    def rows_at_once(self) -> int:
+        each = len(self.fitted.picked) * self.size * (2 if self.integrates else 1)
+        return max(1, _NUMBERS_AT_ONCE // each)
+
+    def chunk(self, rows: Frame) -> Chunk:
+        """The columns of the model."""
+        (found,) = NewRows(self.fitted, rows, NewRowExtras(), effects=self._effects).chunks(rows.n_rows)
+        return found
+
+    def with_draws(self, fitted: Fitted) -> Outcomes:
+        """The same question of other draws of the model."""
+        at_hand = self._effects is Effects.AT_HAND
+        return Outcomes(fitted, self.scale, self.groups, self.predictor.rng, at_hand=at_hand)
+
+    def values(self, rows: Frame) -> np.ndarray:
+        """(draws, rows, outcomes)."""
+        chunk = self.chunk(rows)
+        eta = self.predictor.linear(chunk)
+        if self.scale == "link":
+            return eta if eta.ndim == 3 else eta[:, :, None]
+        if self.integrates:
+            return self._integrated(rows, eta, chunk)
+        found = self.fitted.responses.mean(eta, self.predictor.parameters(chunk))
+        return found if found.ndim == 3 else found[:, :, None]
+
+    def _integrated(self, rows: Frame, eta: np.ndarray, chunk: Chunk) -> np.ndarray:
+        formula = self.fitted.formula
+        assert formula is not None
+        values, p = formula.values(rows, self.columns), self.predictor.parameters(chunk)
+        tau = new_groups(self.fitted, values, 1 if eta.ndim == 2 else eta.shape[2])
+        largest, total = float(tau.max(initial=0.0)), np.zeros(())
+        if eta.ndim == 3:
+            for at, weight in nodes_of_classes(largest, eta.shape[2]):
+                total = total + weight * self.fitted.responses.mean(eta + np.array(at) * tau, p)
+            return total
+        for x, weight in zip(*normal_nodes(largest), strict=True):
+            total = total + weight * self.fitted.responses.mean(eta + x * tau[:, :, 0], p)
+        return total if total.ndim == 3 else total[:, :, None]

@@ -1,0 +1,61 @@
+"""Post-stratification: the mean of the response in a population that was not sampled, from the counts of its cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._arguments import explained
+from .asking import Asking
+from .averages import Question
+
+if TYPE_CHECKING:
+    from .table import EffectsTable
+
+
+@explained
+def poststratify(
+    posterior: Any,
+    cells: Any,
+    weights: Any,
+    *,
+    by: Any = None,
+    groups: str = "draw",
+    draws: int | None = None,
+    ci_prob: float | None = None,
+    family: Any = None,
+    rng: Any = None,
+) -> EffectsTable:
+    """Return the mean of the response in a population that is described by cells and their sizes.
+
+    This is the second step of multilevel regression and post-stratification (MRP): ``sum_c N_c m_c / sum_c N_c``, with
+    the predicted mean ``m_c`` of cell ``c``, for every draw.
+
+    Parameters
+    ----------
+    posterior : DataTree
+        The result of `tunamh.sample` for a target of `tunamh.regression`.
+    cells : table
+        The cells: one row for each combination of the formula's columns, such as age, sex and state. Tables in blocks
+        (`tunamh.open_rows`) work too.
+    weights : str or array
+        The sizes ``N_c`` of the cells: a column of ``cells``, or one number per cell.
+    by : str or list, optional
+        One mean for each value of these columns, such as ``"state"``. Default: one mean of all cells.
+    groups : "draw", "known", "new" or "population"
+        As for `tunamh.predictions`. The default draws the effects of groups that the fitted data did not have. So the
+        uncertainty about such a group is part of the answer.
+    draws, ci_prob, family, rng
+        As for `tunamh.predictions`.
+
+    Returns
+    -------
+    EffectsTable
+        As for `tunamh.predictions`.
+
+    Examples
+    --------
+    >>> tunamh.poststratify(posterior, census, "people", by="state")
+    """
+    average = True if by is None else by
+    asking = Asking(posterior, cells, None, average, weights, "response", groups, draws, ci_prob, family, rng)
+    return asking.answer(lambda columns, points, averaged: Question([{}], [{}]), "prediction", "{}")

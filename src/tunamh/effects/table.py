@@ -1,0 +1,81 @@
+"""The answers: a table with a line for each effect, which keeps its draws. Imported when one is made, as pandas is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..results.group_effects import decimals_of
+from ..results.table import GroupTable
+
+_OWN = ("mean", "sd", "p_positive", "p_above_1", "probability", "chain", "draw", "line")
+
+
+class EffectsTable(GroupTable):
+    """A table of effects. ``draws`` has the draws of the lines that the table shows.
+
+    ``attrs["notes"]`` are the lines below the table. ``attrs["kind"]`` says what it is a table of, and ``attrs["of"]``
+    names the columns that say what a line is about.
+    """
+
+    _metadata = ["_all_draws"]  # noqa: RUF012 - as pandas wants it
+    _all_draws: Any = None
+
+    @property
+    def _constructor(self) -> Any:
+        return EffectsTable
+
+    @property
+    def draws(self) -> Any:
+        """An `xarray.DataArray` by chain, draw and line. ``line`` is the index of the table."""
+        draws = self._all_draws
+        lines = self.index.to_numpy()
+        if draws is None or not set(lines.tolist()) <= set(draws["line"].values.tolist()):
+            raise ValueError("the draws of this table are not known: take those of the table that tunamh returned.")
+        found = draws if np.array_equal(lines, draws["line"].values) else draws.sel(line=lines)
+        for name in self.columns:
+            if name in found.coords and found[name].values.tolist() != self[name].tolist():
+                raise ValueError(
+                    "the index of this table has changed, so that its draws cannot be told: take those of the table "
+                    "that tunamh returned."
+                )
+        return found
+
+
+def effects_table(
+    labels: dict[str, list[Any]],
+    numbers: dict[str, np.ndarray],
+    draws: np.ndarray,
+    *,
+    kind: str,
+    told: str = "",
+    notes: list[str],
+) -> EffectsTable:
+    """A table of labels and numbers by column, and draws (chain, draw, line). ``told``: what the numbers are."""
+    import xarray
+
+    called = {_free(name, numbers): _whole(values) for name, values in labels.items()}
+    table = EffectsTable({**called, **numbers})
+    table.attrs.update(notes=notes, kind=kind, told=told or kind, of=list(called))
+    sd = numbers["sd"]
+    spread = sd[np.isfinite(sd) & (sd > 0)]
+    unit = decimals_of(float(spread.min()) if len(spread) else 0.0)
+    shares = ("p_positive", "p_above_1", "probability")
+    table.attrs["decimals"] = {name: 3 if name in shares else unit for name in numbers}
+    coords = {"chain": np.arange(draws.shape[0]), "draw": np.arange(draws.shape[1]), "line": np.arange(draws.shape[2])}
+    more = {name: ("line", table[name].to_numpy()) for name in called}
+    table._all_draws = xarray.DataArray(draws, dims=("chain", "draw", "line"), coords={**coords, **more}, name=kind)
+    return table
+
+
+def _free(name: str, numbers: dict[str, np.ndarray]) -> str:
+    """A name of a column that the table does not need itself."""
+    return f"{name}_" if name in numbers or name in _OWN else name
+
+
+def _whole(values: list[Any]) -> list[Any]:
+    """Whole numbers as such."""
+    if all(isinstance(one, float) and one == int(one) and abs(one) < 1e15 for one in values if one == one):
+        return [int(one) for one in values] if all(one == one for one in values) else values
+    return values

@@ -1,0 +1,62 @@
+"""The evidence of a model as a value, and as attributes of a result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+_ATTRIBUTE = "evidence"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The log marginal likelihood of a model, ``log p(y)``, with its standard error.
+
+    ``log p(y) = log integral p(y | theta) p(theta) d theta``, all constants included. ``se`` is a Monte Carlo error.
+    ``proposals`` is the number of proposals in each direction that it comes from, and ``rows`` the mean number of rows
+    that each of them read. ``acceptance`` are the mean acceptance probabilities of moves to the fixed point and away
+    from it.
+    """
+
+    log_evidence: float
+    se: float
+    proposals: int
+    rows: float
+    acceptance: tuple[float, float]
+
+    def __str__(self) -> str:
+        digits = max(1, min(6, 1 - int(np.floor(np.log10(self.se))))) if 0 < self.se < np.inf else 3
+        return (
+            f"log evidence {self.log_evidence:,.{digits}f}, standard error {self.se:.2g}: one pass over all rows, and "
+            f"2 x {self.proposals:,} proposals, each decided on {self.rows:,.1f} rows on average"
+        )
+
+    def bayes_factor(self, other: Evidence) -> tuple[float, float]:
+        """Return the Bayes factor of this model against another, and its standard error."""
+        log_factor = self.log_evidence - other.log_evidence
+        factor = float(np.exp(min(log_factor, 700.0)))
+        return factor, factor * float(np.hypot(self.se, other.se))
+
+    def add_to(self, result: Any) -> None:
+        """Keep it in the attributes of a result, where `tunamh.compare` finds it."""
+        result["posterior"].attrs[_ATTRIBUTE] = json.dumps(asdict(self))
+
+    @classmethod
+    def of_result(cls, result: Any) -> Evidence | None:
+        """What `add_to` kept; None if there is nothing of it."""
+        text = result["posterior"].attrs.get(_ATTRIBUTE)
+        if text is None:
+            return None
+        found = json.loads(text)
+        return cls(**{**found, "acceptance": tuple(found["acceptance"])})
+
+
+def posterior_probabilities(evidences: Sequence[Evidence]) -> np.ndarray:
+    """Of models that are equally probable before the data are seen."""
+    values = np.array([one.log_evidence for one in evidences])
+    relative = np.exp(values - values.max())
+    return relative / relative.sum()

@@ -1,0 +1,176 @@
+"""`tunamh.compare`: several models on the same left-out rows, with the standard errors of their differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .._arguments import explained, shown, whole_number
+from ..errors import NotApplicable
+from ..marginal.evidence import Evidence, posterior_probabilities
+from .fitted import Fitted
+from .left_out import LeftOut, left_out
+from .stacking import stacking_weights
+
+_SMALL = 4.0
+"""A smaller difference is no reason to prefer a model, whatever its standard error (Sivula et al. 2020)."""
+
+_CLEAR = 2.0  # standard errors
+_NOISY = 0.5  # of a standard error: the share that comes from the subsample, above which more rows are worth their time
+
+
+@explained
+def compare(
+    results: Any,
+    data: Any,
+    *,
+    rows: int = 1000,
+    draws: int | None = None,
+    families: Mapping[str, Any] | None = None,
+    rng: Any = None,
+) -> Any:
+    """Compare models by how well they predict rows that they were not fitted to.
+
+    Every model predicts the same rows, left out one at a time (`tunamh.loo`). Differences of models are computed row by
+    row, so their standard errors are much smaller than those of the models.
+
+    Parameters
+    ----------
+    results : dict of DataTrees
+        The results of `tunamh.sample` for two models or more, by name. Each was made by `tunamh.regression` from these
+        data, with the same response.
+    data : table
+        The fitted data: a data frame, or rows in files (`tunamh.open_rows`).
+    rows, draws, rng
+        As for `tunamh.loo`.
+    families : dict, optional
+        Your own families (`tunamh.family`) by the names of the models, since results keep no code.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One line for each model, the best first. ``elpd`` is the expected log predictive density of all rows, ``p`` the
+        effective number of parameters. ``elpd_diff`` is the ``elpd`` of the best model minus that of this one, and
+        ``se_diff`` the standard error of this difference; ``subsampling_se_diff`` is the part of it that comes from the
+        subsample. ``weight`` is the model's share in the mixture of the models that predicts best (stacking); it is
+        missing with more than 10 million rows. ``se`` is the standard error of ``elpd``, ``large_k`` the number of rows
+        with an unreliable value. If all results have their evidence (`tunamh.evidence`), ``log_evidence``, its standard
+        error and ``probability``, the posterior probability of the model if all were equally probable before, are
+        added. The lines below the table (``attrs["notes"]``) say what it means.
+
+    Raises
+    ------
+    NotApplicable
+        As for `tunamh.loo`, or the models have different responses or weights.
+    """
+    if not isinstance(results, dict) or len(results) < 2:
+        raise TypeError(
+            f"results must be a dict of two results or more, such as {{'a': a, 'b': b}}, got {shown(results)}."
+        )
+    given = dict(families or {})
+    fits = {str(name): Fitted.open(one, draws, given.pop(name, None), by_chain=True) for name, one in results.items()}
+    if given:
+        raise ValueError(f"families names {next(iter(given))!r}, which is no model: {', '.join(fits)} are.")
+    refuse_different_responses(fits)
+    found = left_out(fits, data, whole_number("rows", rows, 1), np.random.default_rng(rng))
+    evidences = {str(name): Evidence.of_result(one) for name, one in results.items()}
+    return table_of(found, list(fits), [len(fitted.picked) for fitted in fits.values()], evidences)
+
+
+def refuse_different_responses(fits: Mapping[str, Fitted]) -> None:
+    """Densities of different responses, or of one on another scale, cannot be compared."""
+    first, *others = fits
+    for what, text in (("response", _response_of), ("weights", _weights_of)):
+        for name in others:
+            here, there = text(fits[first]), text(fits[name])
+            if here != there:
+                raise NotApplicable(
+                    f"the models {first!r} and {name!r} have different {what}, {here} and {there}, so their densities "
+                    "cannot be compared: fit both to the same response. For log(y), use LogNormal() with y itself."
+                )
+
+
+def _response_of(fitted: Fitted) -> str:
+    return "none" if fitted.formula is None else str(fitted.formula.response.node)
+
+
+def _weights_of(fitted: Fitted) -> str:
+    return "none" if fitted.formula is None else str(fitted.formula.beside.get("weights", "none"))
+
+
+def table_of(found: LeftOut, names: list[str], draws: list[int], evidences: Mapping[str, Evidence | None]) -> Any:
+    """The table and the words below it."""
+    from ..results.table import SummaryTable
+    from .elpd import good_k
+
+    elpd = np.array([found.estimate(found.contrast(k)) for k in range(len(names))])
+    order = np.argsort(-elpd, kind="stable")
+    best = int(order[0])
+    apart = [found.contrast(best, int(k)) for k in order]
+    weights = stacking_weights(found)
+    columns: dict[str, Any] = {
+        "rank": np.arange(len(names)),
+        "elpd": elpd[order],
+        "p": [found.estimate(found.contrast_of_parameters(int(k))) for k in order],
+        "elpd_diff": [found.estimate(c) for c in apart],
+        "se_diff": [found.error(c) for c in apart],
+        "subsampling_se_diff": [found.sampling_error(c) for c in apart],
+        **({} if weights is None else {"weight": weights[order]}),
+        "se": [found.error(found.contrast(int(k))) for k in order],
+        "large_k": [int((found.pareto_k[k] > good_k(draws[k])).sum()) for k in order],
+    }
+    in_order = [names[k] for k in order]
+    known = [one for one in (evidences[name] for name in in_order) if one is not None]
+    if len(known) == len(names):
+        columns["log_evidence"] = [one.log_evidence for one in known]
+        columns["log_evidence_se"] = [one.se for one in known]
+        columns["probability"] = posterior_probabilities(known)
+    table = SummaryTable(columns, index=in_order)
+    table.attrs["notes"] = notes(table, found)
+    table.attrs["decimals"] = {name: [_DECIMALS.get(name, 1)] * len(names) for name in columns}
+    return table
+
+
+_DECIMALS = {"rank": 0, "weight": 2, "large_k": 0, "log_evidence": 2, "log_evidence_se": 3, "probability": 3}
+_DECIMALS |= {"subsampling_se_diff": 2, "se_diff": 2, "elpd_diff": 2}
+
+
+def notes(table: Any, found: LeftOut) -> list[str]:
+    """What the table means, in sentences."""
+    names = list(table.index)
+    said = [_of_difference(names[0], name, table.loc[name]) for name in names[1:]]
+    m, n = len(found.numbers), found.n_rows
+    if m < n:
+        said.append(
+            f"{m:,} of {n:,} rows were left out one at a time; an approximation of all rows was corrected by them."
+        )
+    noisy = table["subsampling_se_diff"] > _NOISY * table["se_diff"]
+    if m < n and (noisy & (table["se_diff"] > 0)).any():
+        said.append(f"The subsample makes a large part of the standard error: rows={10 * m} would make it smaller.")
+    large = table["large_k"].to_numpy()
+    if large.any():
+        of = ", ".join(f"{count} of {name}" for name, count in zip(names, large, strict=True) if count)
+        said.append(f"Some rows have a Pareto k that is too large ({of}): their values are unreliable.")
+    if "probability" in table:
+        said.append(_of_probabilities(table["probability"]))
+    return said
+
+
+def _of_difference(best: str, name: str, line: Any) -> str:
+    apart, error = line["elpd_diff"], line["se_diff"]
+    told = f"elpd is {apart:,.1f} higher, standard error {error:,.2g}"
+    if apart < _SMALL:
+        return f"{best} and {name} predict about equally well: a difference below {_SMALL:.0f} is small ({told})."
+    if apart < _CLEAR * error:
+        return f"The data do not tell whether {best} predicts better than {name} ({told})."
+    return f"{best} predicts better than {name} ({told})."
+
+
+def _of_probabilities(probability: Any) -> str:
+    name = probability.idxmax()
+    return (
+        f"By the evidence, the model {name} has the posterior probability {probability[name]:.3g}, if all models were "
+        "equally probable before. The evidence depends on the priors, elpd hardly does."
+    )

@@ -1,0 +1,73 @@
+"""ArviZ's class for an elpd, with words. Imported when one is made: ArviZ takes its time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from arviz_stats.utils import ELPDData
+
+_SHOWN = 5
+
+
+def good_k(draws: int) -> float:
+    """Up to this Pareto k, importance sampling with so many draws is reliable (Vehtari et al. 2024)."""
+    return float(min(1.0 - 1.0 / np.log10(draws), 0.7)) if draws > 10 else 0.0
+
+
+@dataclass(repr=False)
+class LooEstimate(ELPDData):
+    """The estimate of `tunamh.loo`.
+
+    ``numbers``, ``pointwise`` and ``pointwise_k`` are of the rows that were left out: their numbers in the data, log
+    predictive densities and Pareto k.
+    """
+
+    numbers: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    pointwise: np.ndarray = field(default_factory=lambda: np.empty(0))
+    pointwise_k: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of the data."""
+        return int(self.n_data_points)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that were left out one at a time."""
+        return len(self.pointwise)
+
+    @property
+    def large_k(self) -> np.ndarray:
+        """The numbers of the rows whose Pareto k is too large, the largest first."""
+        bad = np.flatnonzero(self.pointwise_k > self.good_k)
+        return self.numbers[bad[np.argsort(-self.pointwise_k[bad])]]
+
+    @property
+    def bad(self) -> int:
+        """How many rows have a Pareto k that is too large."""
+        return len(self.large_k)
+
+    def __str__(self) -> str:
+        exactly = "all" if self.rows == self.n_rows else f"{self.rows:,} of"
+        by = "" if self.rows == self.n_rows else f" ({self.subsampling_se:,.2g} by subsampling)"
+        found = (
+            f"elpd {self.elpd:,.1f}, standard error {self.se:,.1f}{by}: {exactly} {self.n_rows:,} rows left out one at "
+            f"a time. Effective number of parameters: {self.p:,.1f}."
+        )
+        return f"{found} {unreliable(self.large_k, self.good_k)}".rstrip()
+
+    __repr__ = __str__
+
+
+def unreliable(large: np.ndarray, limit: float) -> str:
+    """Which rows have a large Pareto k; an empty text if none has."""
+    if len(large) == 0:
+        return ""
+    shown = ", ".join(f"{number}" for number in large[:_SHOWN])
+    more = "" if len(large) <= _SHOWN else f" and {len(large) - _SHOWN:,} more"
+    rows = "row" if len(large) == 1 else "rows"
+    return (
+        f"Pareto k is above {limit:.2g} for {rows} {shown}{more}: a single such row has much influence, and its value "
+        "is unreliable."
+    )

@@ -1,0 +1,108 @@
+"""`tunamh.loo`: how well a model predicts rows that it was not fitted to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._arguments import explained, whole_number
+from .fitted import Fitted
+from .left_out import LeftOut, left_out
+
+if TYPE_CHECKING:
+    from .elpd import LooEstimate
+
+
+@explained
+def loo(
+    posterior: Any, data: Any, *, rows: int = 1000, draws: int | None = None, family: Any = None, rng: Any = None
+) -> LooEstimate:
+    """Estimate how well a formula's fit predicts new rows, by leaving out the rows of the data one at a time.
+
+    The result is the sum over all rows ``i`` of ``log p(y_i | all rows but i)``, the expected log predictive density
+    (elpd). It is computed by Pareto smoothed importance sampling (Vehtari, Gelman and Gabry 2017) for a random
+    subsample of ``rows`` rows. For all rows there is a cheap approximation in closed form, from one pass over the data,
+    and the subsample corrects its error (the difference estimator of Magnusson et al. 2020). If the data have at most
+    ``rows`` rows, all of them are computed by importance sampling.
+
+    Parameters
+    ----------
+    posterior : DataTree
+        The result of a target made by `tunamh.regression`.
+    data : table
+        The fitted data: a data frame, or rows in files (`tunamh.open_rows`). Rows with missing values are left out.
+    rows : int
+        Size of the random subsample.
+    draws : int, optional
+        Number of posterior draws to use, the same of every chain, evenly spaced. Default: at most 1000.
+    family : optional
+        Your own family (`tunamh.family`) again, since results keep no code.
+    rng : seed, optional
+        For the subsample.
+
+    Returns
+    -------
+    ELPDData of ArviZ
+        ``elpd`` and its standard error ``se``; ``subsampling_se`` is the part of it that comes from the subsample.
+        ``p`` is the effective number of parameters. ``elpd_i`` and ``pareto_k`` have a value for each row of the
+        subsample and NaN for other rows, ``elpd_loo_approx`` has the approximation of all rows (up to 10 million rows;
+        with more, only the rows of the subsample are there). ``large_k`` has the numbers of the rows whose value is
+        unreliable (``pareto_k > good_k``).
+
+    Raises
+    ------
+    NotApplicable
+        The result has no formula, or weights or trials were given as arrays.
+
+    Notes
+    -----
+    A row of weight ``w`` counts as ``w`` rows: it is left out as a whole, and its log predictive density counts ``w``
+    times, ``elpd = sum_i w_i log p(y_i | all rows but i)``.
+    """
+    fitted = Fitted.open(posterior, draws, family, by_chain=True)
+    size = whole_number("rows", rows, 1)
+    return estimate_of(left_out({"": fitted}, data, size, np.random.default_rng(rng)), 0, fitted)
+
+
+def estimate_of(found: LeftOut, model: int, fitted: Fitted) -> LooEstimate:
+    """The estimate of one model, as ArviZ has it."""
+    import xarray
+
+    from .elpd import LooEstimate, good_k
+
+    c, k = found.contrast(model), found.pareto_k[model]
+    limit = good_k(len(fitted.picked))
+    everything = found.whole or found.kept is None
+    values, diagnostic, numbers = found.exact[model], k, found.numbers
+    if not everything:
+        assert found.kept is not None
+        values, diagnostic = np.full((2, found.n_rows), np.nan)
+        values[found.places], diagnostic[found.places] = found.exact[model], k
+        numbers = np.arange(found.n_rows)
+    place = {"row": numbers} if everything else {}
+    of_sample: dict[str, Any] = {}
+    if not found.whole:
+        of_sample = {
+            "subsample_size": len(found.numbers),
+            "loo_subsample_observations": found.places,
+            "elpd_loo_approx": None if found.kept is None else xarray.DataArray(found.kept[model], dims="row"),
+        }
+    return LooEstimate(
+        kind="loo",
+        elpd=found.estimate(c),
+        se=found.error(c),
+        p=found.estimate(found.contrast_of_parameters(model)),
+        n_samples=len(fitted.picked),
+        n_data_points=found.n_rows,
+        scale="log",
+        warning=bool((k > limit).any()),
+        good_k=limit,
+        elpd_i=xarray.DataArray(values, place, dims="row", name="elpd_i"),
+        pareto_k=xarray.DataArray(diagnostic, place, dims="row", name="pareto_k"),
+        subsampling_se=found.sampling_error(c),
+        **of_sample,
+        numbers=found.numbers,
+        pointwise=found.exact[model],
+        pointwise_k=k,
+    )

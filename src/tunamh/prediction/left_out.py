@@ -1,0 +1,249 @@
+"""Predictive densities of rows that are left out one at a time: exact for a random subsample, a surrogate for the rest.
+
+The difference estimator of Magnusson et al. (2020). With ``e_i`` the log predictive density of row ``i`` by Pareto
+smoothed importance sampling, ``a_i`` the surrogate (`tunamh.prediction.surrogate`) and ``S`` a simple random sample of
+``m`` of ``N`` rows,
+
+    sum_i e_i  is estimated by  sum_i a_i + N/m sum_{i in S} (e_i - a_i),
+
+without bias, whatever ``a`` is. Its sampling variance is ``N^2 (1 - m/N) s^2 / m`` with ``s^2`` the variance of the
+differences ``e_i - a_i`` in the sample, not of the ``e_i``. The variance between rows, which says how far the sum would
+be from that of other data, is ``N sigma^2``; ``sigma^2``, the variance of ``e_i`` over all rows, is estimated in the
+same way from squares.
+
+All of this is linear in ``e`` and ``a``, so it holds for differences of models as well: with a contrast ``c`` over
+models, in the place of ``e_i`` stands ``sum_k c_k e_ki``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import NotApplicable
+from ..formula.model import FormulaModel
+from ..formula.syntax import columns_in
+from ..process.stages import announce
+from ..tables.frames import Frame
+from .fitted import Fitted
+from .new_rows import Chunk, NewRowExtras, NewRows
+from .predictions import Predictor
+from .replication import refuse_lost_array
+from .subsample import RandomRows, complete_blocks
+from .surrogate import Surrogate, SurrogateOfRows
+from .times import Seen
+
+MOST_KEPT = 10_000_000
+"""Rows whose surrogates are kept, all of them; with more rows only sums are."""
+
+
+class LeftOut(NamedTuple):
+    """Of ``K`` models: columns ``0 ... K - 1`` are rows left out, ``K ... 2 K - 1`` the same rows not left out."""
+
+    n_rows: int
+    numbers: np.ndarray  # of the sampled rows in the data
+    places: np.ndarray  # of the sampled rows among the complete ones
+    exact: np.ndarray  # (columns, sample)
+    surrogate: np.ndarray  # (columns, sample)
+    total: np.ndarray  # (columns,), the surrogate's sum over all rows
+    products: np.ndarray  # (columns, columns), sums of products over all rows, about the centre
+    centre: np.ndarray  # (columns,)
+    pareto_k: np.ndarray  # (K, sample)
+    weights: np.ndarray | None  # of the sampled rows
+    kept: np.ndarray | None  # (K, rows), the surrogates of all rows; None where there are too many
+
+    @property
+    def models(self) -> int:
+        return len(self.total) // 2
+
+    @property
+    def whole(self) -> bool:
+        """Whether the sample is all rows."""
+        return len(self.numbers) == self.n_rows
+
+    def contrast(self, model: int, other: int | None = None) -> np.ndarray:
+        """That of one model, or of one less another."""
+        c = np.zeros(len(self.total))
+        c[model] = 1.0
+        if other is not None:
+            c[other] -= 1.0
+        return c
+
+    def contrast_of_parameters(self, model: int) -> np.ndarray:
+        """Of the effective number of parameters: by how much rows are predicted better when they are not left out."""
+        return self.contrast(self.models + model, model)
+
+    def estimate(self, c: np.ndarray) -> float:
+        """Of the sum over all rows."""
+        off = c @ (self.exact - self.surrogate)
+        return float(c @ self.total + self.n_rows * off.mean())
+
+    def sampling_error(self, c: np.ndarray) -> float:
+        """Its standard error, as only some rows are computed exactly."""
+        m, n = len(self.numbers), self.n_rows
+        if m == n:
+            return 0.0
+        if m == 1:
+            return np.inf
+        return float(n * np.std(c @ (self.exact - self.surrogate), ddof=1) * np.sqrt((1 - m / n) / m))
+
+    def error_between_rows(self, c: np.ndarray) -> float:
+        """The standard error that the sum would have if it were exact: the rows are a sample themselves."""
+        n, exact = self.n_rows, c @ (self.exact - self.centre[:, None])
+        squares = np.square(exact) - np.square(c @ (self.surrogate - self.centre[:, None]))
+        mean = self.estimate(c) / n - c @ self.centre
+        square = c @ self.products @ c / n + squares.mean()
+        variance = square - mean**2 + (self.sampling_error(c) / n) ** 2 if len(exact) > 1 else np.nan
+        if not variance > 0:  # rounding, or a sample that says little of squares
+            variance = np.var(exact)
+        return float(np.sqrt(n * variance))
+
+    def error(self, c: np.ndarray) -> float:
+        """Both together."""
+        return float(np.hypot(self.sampling_error(c), self.error_between_rows(c)))
+
+
+def left_out(fits: Mapping[str, Fitted], data: Any, rows: int, rng: np.random.Generator) -> LeftOut:
+    """One map over all rows for the surrogates of all models, then importance sampling for the sampled ones."""
+    formulas = [_formula(fitted) for fitted in fits.values()]
+    sample, surrogates = RandomRows(rows, rng), [SurrogateOfRows(fitted) for fitted in fits.values()]
+    sums, kept = _Sums(2 * len(surrogates)), _Kept()
+    announce("leaving rows out: a surrogate of all rows")
+    for block in complete_blocks(data, list(dict.fromkeys(name for one in formulas for name in needed_columns(one)))):
+        sample.offer(block)
+        for part in block.parts(min(one.rows_at_once for one in surrogates)):
+            values = np.concatenate(list(zip(*(_surrogate(one, part) for one in surrogates), strict=True)))
+            sums.add(values)
+            kept.add(values[: len(surrogates)])
+    frame, numbers, places = sample.taken()
+    exact = [_exact(fitted, frame) for fitted in fits.values()]
+    order = np.argsort(places)
+    return LeftOut(
+        n_rows=sample.offered,
+        numbers=numbers[order],
+        places=places[order],
+        exact=np.stack([*(one.left_out for one in exact), *(one.within for one in exact)])[:, order],
+        surrogate=np.concatenate(list(zip(*(_surrogate(one, frame) for one in surrogates), strict=True)))[:, order],
+        total=sums.total,
+        products=sums.products,
+        centre=sums.centre,
+        pareto_k=np.stack([one.pareto_k for one in exact])[:, order],
+        weights=None if exact[0].weights is None else exact[0].weights[order],
+        kept=kept.values,
+    )
+
+
+def needed_columns(formula: FormulaModel) -> list[str]:
+    """The columns of predictors, response, trials and weights."""
+    found = [*formula.predictor_columns, *columns_in(formula.response.node)]
+    return [*found, *(name for node in formula.beside.values() for name in columns_in(node))]
+
+
+def _formula(fitted: Fitted) -> FormulaModel:
+    """The fit's formula. Raises for fits whose rows cannot be left out."""
+    for name in ("weights", "trials", "event", "censored"):
+        refuse_lost_array(fitted, name)
+    if fitted.formula is None:
+        raise NotApplicable("leaving rows out needs a target that was made from a formula, by tunamh.regression.")
+    _ = fitted.responses  # of a family of the user's own, which must be given again
+    return fitted.formula
+
+
+class _Sums:
+    """Sums of columns and of their products, about a centre near their means, so that no digits are lost."""
+
+    def __init__(self, columns: int):
+        self.total, self.products = np.zeros(columns), np.zeros((columns, columns))
+        self.centre: np.ndarray | Any = None
+
+    def add(self, values: np.ndarray) -> None:
+        if self.centre is None:
+            self.centre = values.mean(axis=1)
+        about = values - self.centre[:, None]
+        self.total += values.sum(axis=1)
+        self.products += about @ about.T
+
+
+class _Kept:
+    """The columns themselves, as long as there is room for them."""
+
+    def __init__(self) -> None:
+        self._parts: list[np.ndarray] | None = []
+        self._rows = 0
+
+    def add(self, values: np.ndarray) -> None:
+        self._rows += values.shape[1]
+        if self._rows > MOST_KEPT:
+            self._parts = None
+        elif self._parts is not None:
+            self._parts.append(values)
+
+    @property
+    def values(self) -> np.ndarray | None:
+        return None if self._parts is None else np.concatenate(self._parts, axis=1)
+
+
+# -------------------------------------------------------------------------------------------------- rows of one model
+
+
+class _Part(NamedTuple):
+    """Rows as columns of the model, their weights, and what was seen of their responses."""
+
+    chunk: Chunk
+    weights: np.ndarray | None
+    seen: Seen
+
+
+def _parts(fitted: Fitted, frame: Frame, size: int) -> list[_Part]:
+    assert fitted.formula is not None
+    weighted, found = fitted.formula.beside.get("weights"), []
+    seen = Seen.of(fitted.formula, frame)
+    for chunk in NewRows(fitted, frame, NewRowExtras(), with_response=True).chunks(size):
+        weights, which = None, slice(chunk.first, chunk.first + chunk.n_rows)
+        if weighted is not None:
+            weights = fitted.formula.values(frame.take(which), list(columns_in(weighted))).numbers(weighted)
+        found.append(_Part(chunk, weights, seen.part(which)))
+    return found
+
+
+def _surrogate(of: SurrogateOfRows, frame: Frame) -> Surrogate:
+    found = [of.of(*part) for part in _parts(of.fitted, frame, of.rows_at_once)]
+    return Surrogate(*map(np.concatenate, zip(*found, strict=True)))
+
+
+class _Exact(NamedTuple):
+    """By importance sampling: with the row left out, and with it, each times the row's weight."""
+
+    left_out: np.ndarray
+    within: np.ndarray
+    pareto_k: np.ndarray
+    weights: np.ndarray | None
+
+
+def _exact(fitted: Fitted, frame: Frame) -> _Exact:
+    predictor, found = Predictor(fitted, "error", np.random.default_rng(0)), []
+    for chunk, weights, seen in _parts(fitted, frame, predictor.rows_at_once):
+        assert chunk.y is not None
+        eta, p = predictor.linear(chunk), predictor.parameters(chunk)
+        density = seen.log_density(fitted.responses, chunk.y, eta, p)
+        shape = len(fitted.picked), chunk.n_rows
+        found.append(smoothed(np.broadcast_to(density, shape).T, weights))
+    left, within, k = map(np.concatenate, zip(*(one[:3] for one in found), strict=True))
+    weights = None if found[0].weights is None else np.concatenate([one.weights for one in found])
+    return _Exact(left, within, k, weights)
+
+
+def smoothed(densities: np.ndarray, weights: np.ndarray | None) -> _Exact:
+    """From log densities (row, draw): without row ``i``, draws have the importance ``p(y_i | theta)^-w_i``."""
+    from arviz_stats.base import array_stats
+    from scipy.special import logsumexp
+
+    w = np.ones(len(densities)) if weights is None else weights
+    left, k, some = np.zeros(len(w)), np.zeros(len(w)), w > 0  # without weight a row is left out of the fit already
+    if some.any():
+        importance, k[some] = array_stats.psislw(w[some, None] * densities[some], axis=-1)
+        left[some] = w[some] * logsumexp(importance + densities[some], axis=-1)
+    within = w * (logsumexp(densities, axis=1) - np.log(densities.shape[1]))
+    return _Exact(left, within, k, weights)

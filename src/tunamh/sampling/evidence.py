@@ -1,0 +1,174 @@
+"""`tunamh.evidence`: the log marginal likelihood of a regression, from one pass over the rows and minibatches."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from .._arguments import explained, seed_sequence, shown, whole_number
+from ..capabilities import Examined, Normalised, Repeating, offers
+from ..errors import NotApplicable
+from ..groups import MixedModel
+from ..laplace.gaussian import gaussian_at_mode
+from ..marginal.estimate import AllRows, Decides, posterior_ordinate
+from ..marginal.evidence import Evidence
+from ..marginal.pairs import MinibatchTest
+from ..marginal.proposal_law import NormalMixture
+from ..process.blas import one_blas_thread
+from ..process.stages import announce
+from ..results.layout import layout_of
+from ..targets.base import Target
+from ..targets.checks.properness import why_unsafe
+from .choice import expanded_about_mode
+from .sample import sample
+
+_CHAINS, _DRAWS, _TUNE = 4, 1000, 500
+_FLOOR = 20.0  # rows of a minibatch: for less noise in the decision
+_MOST_ENERGIES = 2e10  # of all rows, times columns, where every proposal reads all of them
+_FEWEST = 200
+
+
+@explained
+def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: Any = 0) -> Evidence:
+    """Estimate the log marginal likelihood of a regression, ``log p(y)``, with its standard error.
+
+    ``p(y) = integral p(y | theta) p(theta) d theta`` has all constants of the likelihood and of the prior. Differences
+    of two models of the same responses are log Bayes factors; `tunamh.compare` turns them into posterior probabilities.
+    The estimate needs one pass over all rows. The rest are acceptance probabilities of moves, decided on minibatches as
+    in `tunamh.sample` (docs/compare.md has the formula).
+
+    Parameters
+    ----------
+    target : GLM, or result
+        A regression whose priors are all proper, as the default priors of formulas are. For a result of an earlier
+        call, the evidence that it keeps is returned.
+    posterior : DataTree, optional
+        The result of ``tunamh.sample(target)``, whose draws are used; the evidence is added to it, so that files and
+        `tunamh.compare` have it. Default: 4000 draws are made.
+    proposals : int
+        Number of moves in each of two directions. The standard error falls with its square root.
+    rng : seed, optional
+
+    Returns
+    -------
+    Evidence
+        ``log_evidence``, ``se``, ``proposals``, ``rows`` (read for each proposal, on average) and ``acceptance``.
+        ``a.bayes_factor(b)`` is the Bayes factor of two models, and its standard error.
+
+    Raises
+    ------
+    NotApplicable
+        A prior is flat, a function of your own, or has unknown scales (`Horseshoe`, `Grouped`); the target has group
+        effects, or is no regression.
+
+    Notes
+    -----
+    A row of weight ``w`` counts as ``w`` rows. With ``temper``, ``p(y | theta)`` is raised to that power. An energy of
+    your own (`tunamh.family`) must be minus the log density with all its constants.
+
+    The evidence depends on the priors, also where the posterior hardly does: a prior ten times as wide costs about 2.3
+    for each coefficient.
+    """
+    if not isinstance(target, Target) and posterior is None:
+        return _kept(target)
+    refuse_without_evidence(target)
+    proposals, seed = whole_number("proposals", proposals, _FEWEST), seed_sequence("rng", rng)
+    moves, rows = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2**31)).spawn(2)
+    target.check_data()
+    if posterior is None:
+        result = sample(target, draws=_DRAWS, tune=_TUNE, chains=_CHAINS, rng=seed, progressbar=False)
+    else:
+        _refuse_other_data(target, posterior)
+        result = posterior
+    with one_blas_thread():
+        draws = _walked(target, result)
+        test, law, at_most = _test_of(target, rows)
+        ordinate = posterior_ordinate(draws, law, test, min(proposals, at_most), np.random.default_rng(moves))
+        announce("adding up the likelihood of all rows")
+        joint = target.log_joint(law.centre)
+    found = Evidence(
+        joint - ordinate.log_density, ordinate.se, min(proposals, at_most), ordinate.rows, ordinate.acceptance
+    )
+    if posterior is not None:
+        found.add_to(posterior)
+    return found
+
+
+def _kept(result: Any) -> Evidence:
+    try:
+        found = Evidence.of_result(result)
+    except (KeyError, TypeError, AttributeError):
+        raise TypeError(
+            f"target must be a regression such as tunamh.regression(formula, data), or a result, got {shown(result)}."
+        ) from None
+    if found is None:
+        raise NotApplicable(
+            "this result does not have its evidence, and results keep no data: call tunamh.evidence(target, result) "
+            "with the target that it was sampled from, once; then the result keeps it."
+        )
+    return found
+
+
+def refuse_without_evidence(target: Any) -> None:
+    """Raise for models that have no evidence, or whose evidence is not offered."""
+    if isinstance(target, MixedModel):
+        raise NotApplicable(
+            "the evidence of models with group effects is not offered yet. tunamh.compare says which of them predicts "
+            "better; for a factor of few levels, give it as a column, with a normal prior of its coefficients."
+        )
+    if not offers(target, Examined) or not offers(target, Normalised):
+        raise NotApplicable(f"evidence is for regressions: a GLM or a formula, got {shown(target)}.")
+    target.refuse_without_constants()
+
+
+def _refuse_other_data(target: Any, posterior: Any) -> None:
+    """Draws of other data or of another model would give a wrong number without a sign of it."""
+    try:
+        attributes = posterior["posterior"].attrs
+        settings = json.loads(attributes["settings"])
+    except (KeyError, TypeError, AttributeError, ValueError):
+        raise TypeError(f"posterior must be the result of tunamh.sample(target), got {shown(posterior)}.") from None
+    if not attributes.get("exact", 1):
+        raise NotApplicable("the draws are not exact, so they give no evidence: use those of tunamh.sample(target).")
+    same = settings["data"] == target.fingerprint
+    model = attributes.get("model")
+    if not same or (model is not None and json.loads(model) != json.loads(json.dumps(target.description))):
+        what = "other data" if not same else "another model"
+        raise ValueError(f"posterior is of {what} than target: give the result of tunamh.sample(target) itself.")
+
+
+def _walked(target: Any, result: Any) -> np.ndarray:
+    """The draws (chain, draw, parameter), in the coordinates that chains walk."""
+    natural = layout_of(target, target.variables).flat(result["posterior"])
+    flat = natural.reshape(-1, natural.shape[-1])
+    return np.array([target.to_chain(point) for point in flat]).reshape(natural.shape)
+
+
+def _test_of(target: Any, seed: np.random.SeedSequence) -> tuple[Decides, NormalMixture, int]:
+    """What decides moves, the law of proposals, and how many proposals are worth their time."""
+    merged = target.distinct() if offers(target, Repeating) else None
+    target = target if merged is None else merged
+    mode, order = target.modes[0], target.highest_order()
+    if len(target.modes) == 1 and order > 0 and why_unsafe(target, mode) is None:
+        try:
+            expanded = expanded_about_mode(target, order)[0]
+            law = NormalMixture.of_one(expanded.reference, expanded.metric.factor)
+            return MinibatchTest(expanded, _FLOOR, seed), law, 2**62
+        except NotApplicable:  # rows without a bound
+            pass
+    found = [gaussian_at_mode([one]) for one in target.modes]
+    laws = [(law, one.log_mass) for law, one in zip(found, target.modes, strict=True) if law is not None]
+    if not laws:
+        raise NotApplicable(
+            "the search for a mode found none, so there is no law to propose from, which this estimate of the evidence "
+            "needs: give narrower priors."
+        )
+    mixture = NormalMixture(
+        np.array([mass for _, mass in laws]),
+        np.stack([law.mean for law, _ in laws]),
+        np.stack([law.factor for law, _ in laws]),
+    )
+    affordable = int(_MOST_ENERGIES / (target.n_rows * target.dim))
+    return AllRows(target), mixture, max(_FEWEST, affordable)

@@ -1,0 +1,1 @@
+"""A regression's likelihood and prior as densities, with all their constants."""

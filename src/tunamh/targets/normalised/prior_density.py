@@ -1,0 +1,91 @@
+"""The normalised log density of a regression's prior, at a point that chains walk.
+
+A chain walks in coordinates ``t``; priors are laws of the natural parameters ``n(t)``. The density of ``t`` is
+``p(n(t)) |dn/dt|``. Cutpoints have their law restricted to those that increase: of ``m`` cutpoints that are independent
+with the same law, one order of ``m!`` does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln
+
+from ...errors import NotApplicable
+from ...priors.constants import improper, log_density
+from ...priors.correlated import ReadyCorrelated
+from ...priors.laws import Laws, ReadyIndependent
+from ..families.base import BaseFamily
+
+_WAY_OUT = "give proper priors, such as the default ones or prior=tunamh.Normal(scale=2.5)."
+
+
+def refuse_without_density(target: Any) -> None:
+    """Raise for priors whose density has no constant, or none that is known."""
+    own, names = target.coefficient_prior, target.row_layout.names
+    if target.user_family.response_distribution() is None:
+        raise NotApplicable(f"the density of a response of {target.user_family!r} is not known.")
+    if own.mixture is not None:
+        raise NotApplicable(
+            f"the evidence under {target.prior!r} is not offered: its unknown scales are part of the model, and their "
+            f"share of it is not known in closed form: {_WAY_OUT}"
+        )
+    if isinstance(own, ReadyIndependent):
+        _refuse_flat(own.laws, names)
+    elif not isinstance(own, ReadyCorrelated):
+        raise NotApplicable(
+            "the evidence needs the constant of the prior's density, which a function of your own does not tell: "
+            f"{_WAY_OUT}"
+        )
+    for extra, laws in zip(target.row_layout.extras, target.row_layout.laws, strict=True):
+        _refuse_flat(laws, [extra.name] if extra.labels is None else [f"{extra.name}[{own}]" for own in extra.labels])
+        if extra.name == "cutpoint" and not _all_alike(laws):
+            raise NotApplicable(
+                "the evidence needs cutpoints with one prior for all: with several, the probability that they increase "
+                "is not known in closed form. Give Ordinal(cutpoint=...) one mean and one scale."
+            )
+
+
+def _refuse_flat(laws: Laws, names: list[str]) -> None:
+    flat = np.flatnonzero(improper(laws))
+    if len(flat):
+        raise NotApplicable(
+            f"the prior of {names[flat[0]]} is flat, and under an improper prior there is no evidence: its density has "
+            f"no constant, so the number would mean nothing. For evidence {_WAY_OUT}"
+        )
+
+
+def log_prior_at(target: Any, point: np.ndarray) -> float:
+    """Of the walked coordinates, the Jacobian included."""
+    layout = target.row_layout
+    form, natural, jacobian = layout.form, point, 0.0
+    if form is not None:
+        natural = np.empty(len(point))
+        form.fill(np.ascontiguousarray(point), natural, form.numbers)
+        jacobian = form.log_jacobian(point)
+    count = len(layout.names)
+    total, at = jacobian + _of_coefficients(target.coefficient_prior, natural[:count]), count
+    for extra, laws in zip(layout.extras, layout.laws, strict=True):
+        total += _of_extra(target.user_family, extra, laws, natural[at : at + extra.size])
+        at += extra.size
+    return total
+
+
+def _of_coefficients(own: Any, values: np.ndarray) -> float:
+    if isinstance(own, ReadyIndependent):
+        return log_density(own.laws, values)
+    z = own.root @ (values - own.mean)
+    return float(np.linalg.slogdet(own.root)[1] - 0.5 * (z @ z) - 0.5 * len(z) * np.log(2 * np.pi))
+
+
+def _of_extra(family: BaseFamily, extra: Any, laws: Laws, values: np.ndarray) -> float:
+    if extra.labels is None and extra.name in family.probabilities:
+        return 0.0  # uniform from 0 to 1
+    positive = extra.labels is None and extra.name in family.positive_parameters
+    orders = float(gammaln(len(values) + 1)) if extra.name == "cutpoint" else 0.0
+    return log_density(laws, values, positive=positive) + orders
+
+
+def _all_alike(laws: Laws) -> bool:
+    return all(bool((values == values[0]).all()) for values in laws)

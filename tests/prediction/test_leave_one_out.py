@@ -1,0 +1,251 @@
+"""Rows left out one at a time: against exact leave-one-out by quadrature, and the estimate from a subsample."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special, stats
+
+import tunamh
+from tunamh.errors import NotApplicable
+from tunamh.prediction.elpd import good_k
+from tunamh.prediction.fitted import Fitted
+from tunamh.prediction.left_out import left_out
+from tunamh.prediction.subsample import Block, RandomRows
+from tunamh.tables.columns import Numbers
+from tunamh.tables.frames import Frame
+
+pytestmark = pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")  # runs are short
+
+RNG = np.random.default_rng(5)
+N = 60
+X = RNG.standard_normal(N)
+ETA = 0.4 + 0.8 * X
+
+
+def expit(eta):
+    return special.expit(eta)
+
+
+def negative_binomial(y, eta):
+    return stats.nbinom.logpmf(y, 1.7, 1.7 / (1.7 + np.exp(eta)))
+
+
+FAMILIES = {
+    "logistic": (tunamh.Logistic(), RNG.binomial(1, expit(ETA)), lambda y, eta: stats.bernoulli.logpmf(y, expit(eta))),
+    "poisson": (tunamh.Poisson(), RNG.poisson(np.exp(ETA)), lambda y, eta: stats.poisson.logpmf(y, np.exp(eta))),
+    "counts": (
+        tunamh.NegativeBinomial(1.7),
+        RNG.negative_binomial(1.7, 1.7 / (1.7 + np.exp(ETA))),
+        negative_binomial,
+    ),
+    "student": (
+        tunamh.StudentT(4.0, 0.7),
+        ETA + 0.7 * RNG.standard_t(4, N),
+        lambda y, eta: stats.t.logpdf(y, 4.0, eta, 0.7),
+    ),
+    "gamma": (
+        tunamh.Gamma(1.7),
+        RNG.gamma(1.7, np.exp(ETA) / 1.7),
+        lambda y, eta: stats.gamma.logpdf(y, 1.7, scale=np.exp(eta) / 1.7),
+    ),
+}
+
+
+def exactly_left_out(y, log_density):
+    """``log p(y_i | y_-i)``: for every row, the posterior of the others on a grid, prior N(0, 2.5^2)."""
+    a, b = np.meshgrid(np.linspace(-2.5, 3.5, 241), np.linspace(-2, 4, 241), indexing="ij")
+    prior = stats.norm.logpdf(a, 0, 2.5) + stats.norm.logpdf(b, 0, 2.5)
+    rows = np.stack([log_density(one, a + b * x) for one, x in zip(y, X, strict=True)])
+    whole = prior + rows.sum(axis=0)
+    without = special.logsumexp((whole - rows).reshape(N, -1), axis=1)
+    return special.logsumexp(whole) - without
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_rows_left_out_are_those_of_quadrature(name):
+    family, y, log_density = FAMILIES[name]
+    table = pd.DataFrame({"x": X, "y": y})
+    target = tunamh.regression("y ~ x", table, family=family, prior=tunamh.Normal(scale=2.5))
+    posterior = tunamh.sample(target, draws=4000, rng=1, progressbar=False)
+    wanted = exactly_left_out(y, log_density)
+    found = tunamh.loo(posterior, table, draws=16_000)
+    np.testing.assert_allclose(found.pointwise, wanted, atol=0.03)
+    np.testing.assert_allclose(found.elpd, wanted.sum(), atol=0.15)
+    assert found.subsample_size is None
+    assert found.subsampling_se == 0
+    some = tunamh.loo(posterior, table, rows=N - 1, rng=1)  # its surrogate is kept
+    cheap = some.elpd_loo_approx.values
+    assert np.abs(cheap - wanted).max() < 0.5  # few rows: the posterior is not normal
+    assert abs(cheap.sum() - wanted.sum()) < 1.0
+    assert np.isnan(some.elpd_i.values).sum() == 1
+
+
+# ------------------------------------------------------------------------------------------ the difference estimator
+
+MANY = 3000
+TABLE = pd.DataFrame({"x": RNG.standard_normal(MANY), "g": RNG.choice([f"g{k}" for k in range(150)], MANY)})
+EFFECT = dict(zip([f"g{k}" for k in range(150)], 0.8 * RNG.standard_normal(150), strict=True))
+TABLE["y"] = RNG.poisson(np.exp(0.3 + 0.5 * TABLE["x"] + TABLE["g"].map(EFFECT)))
+TABLE["k"] = RNG.choice(["u", "v", "w"], MANY, p=[0.5, 0.3, 0.2])
+
+
+@pytest.fixture(scope="module")
+def grouped():
+    return tunamh.sample(
+        tunamh.regression("y ~ x + (1 | g)", TABLE, family=tunamh.Poisson()), draws=300, rng=1, progressbar=False
+    )
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return tunamh.sample(tunamh.regression("y ~ x", TABLE, family=tunamh.Poisson()), rng=1, progressbar=False)
+
+
+@pytest.fixture(scope="module")
+def everything(grouped, plain):
+    fits = {name: Fitted.open(one, None, by_chain=True) for name, one in (("grouped", grouped), ("plain", plain))}
+    return left_out(fits, TABLE, MANY, np.random.default_rng(0))
+
+
+def subsample(whole, which):
+    """As if only these rows had been computed exactly."""
+    return whole._replace(
+        numbers=whole.numbers[which],
+        places=whole.places[which],
+        exact=whole.exact[:, which],
+        surrogate=whole.surrogate[:, which],
+        pareto_k=whole.pareto_k[:, which],
+    )
+
+
+@pytest.mark.parametrize("other", [None, 1])
+def test_subsamples_are_unbiased_and_tell_their_error(everything, other):
+    """Over 200 subsamples: of one model, and of the difference of two."""
+    c, rng = everything.contrast(0, other), np.random.default_rng(3)
+    truth = everything.estimate(c)
+    parts = [subsample(everything, rng.choice(MANY, 300, replace=False)) for _ in range(200)]
+    off = np.array([part.estimate(c) - truth for part in parts])
+    z = off / np.array([part.sampling_error(c) for part in parts])
+    assert abs(off.mean()) < 3.5 * off.std() / np.sqrt(200)
+    assert 0.8 < z.std() < 1.25
+    between = np.array([part.error_between_rows(c) for part in parts])
+    np.testing.assert_allclose(np.sqrt(np.mean(between**2)), everything.error_between_rows(c), rtol=0.1)
+    alone = MANY * np.array([(c @ part.exact).mean() for part in parts]) - truth  # negative control
+    assert alone.std() > 3 * off.std()
+
+
+def test_the_surrogate_is_near_without_groups(everything):
+    plain = everything.exact[1] - everything.surrogate[1]
+    assert plain.std() < 2e-3
+    grouped = everything.exact[0] - everything.surrogate[0]
+    assert grouped.std() < 0.1 * everything.exact[0].std()
+
+
+def test_a_worse_surrogate_has_no_leverage(everything):
+    """Without its correction, the surrogate of groups is biased by about the effective number of parameters."""
+    effective = everything.estimate(everything.contrast_of_parameters(0))
+    assert 100 < effective < 250
+    assert abs((everything.exact[0] - everything.surrogate[0]).sum()) < 0.05 * effective
+    within = everything.exact[2] - everything.surrogate[0]
+    assert abs(within.sum() - effective) < 0.05 * effective
+
+
+def test_classes_have_a_surrogate():
+    target = tunamh.regression("k ~ x", TABLE, family=tunamh.Categorical())
+    posterior = tunamh.sample(target, rng=1, draws=500, progressbar=False)
+    found = tunamh.loo(posterior, TABLE, rows=300, rng=1)
+    shares = TABLE["k"].value_counts(normalize=True)
+    assert abs(found.elpd - MANY * float((shares * np.log(shares)).sum())) < 10
+    assert found.subsampling_se < 0.1
+    assert 2 < found.p < 6
+
+
+def test_a_random_sample_does_not_depend_on_blocks():
+    whole = Frame({"x": Numbers(np.arange(50.0))}, 50)
+    taken = []
+    for cuts in ([0, 50], [0, 3, 4, 31, 50]):
+        rows = RandomRows(12, np.random.default_rng(7))
+        for first, last in itertools.pairwise(cuts):
+            rows.offer(Block(whole.take(slice(first, last)), np.arange(first, last)))
+        frame, numbers, places = rows.taken()
+        np.testing.assert_array_equal(frame.columns["x"].values, numbers)
+        np.testing.assert_array_equal(places, numbers)
+        taken.append(numbers)
+    np.testing.assert_array_equal(*taken)
+    counts = np.zeros(6)
+    for seed in range(600):
+        rows = RandomRows(2, np.random.default_rng(seed))
+        for k in range(6):
+            rows.offer(Block(whole.take(slice(k, k + 1)), np.array([k])))
+        counts[rows.taken()[1]] += 1
+    assert np.abs(counts - 200).max() < 4 * np.sqrt(600 * (1 / 3) * (2 / 3))
+
+
+def test_rows_of_files_are_those_of_memory(plain, tmp_path):
+    holes = TABLE.copy()
+    holes.loc[17, "x"] = np.nan
+    holes.iloc[:1100].to_parquet(tmp_path / "a.parquet")
+    holes.iloc[1100:].to_parquet(tmp_path / "b.parquet")
+    wanted = tunamh.loo(plain, holes, rows=200, rng=3)
+    found = tunamh.loo(plain, tunamh.open_rows(str(tmp_path / "*.parquet")), rows=200, rng=3)
+    assert found.n_rows == MANY - 1
+    np.testing.assert_array_equal(found.numbers, wanted.numbers)
+    np.testing.assert_allclose(found.elpd, wanted.elpd, rtol=1e-12)
+
+
+def test_arviz_takes_the_estimates(grouped, plain):
+    import arviz_stats
+
+    of_each = {
+        "grouped": tunamh.loo(grouped, TABLE, rows=400, rng=2),
+        "plain": tunamh.loo(plain, TABLE, rows=400, rng=2),
+    }
+    assert isinstance(of_each["plain"], arviz_stats.utils.ELPDData)
+    ours = tunamh.compare({"grouped": grouped, "plain": plain}, TABLE, rows=400, rng=2)
+    apart = of_each["grouped"].elpd - of_each["plain"].elpd
+    np.testing.assert_allclose(ours.loc["plain", "elpd_diff"], apart, rtol=1e-9)
+    np.testing.assert_array_equal(of_each["grouped"].numbers, of_each["plain"].numbers)
+
+
+def test_rows_with_much_influence_are_named(plain):
+    odd = pd.concat([TABLE[["x", "y"]].head(50), pd.DataFrame({"x": [9.0], "y": [3]})], ignore_index=True)
+    target = tunamh.regression("y ~ x", odd, family=tunamh.Poisson(), prior=tunamh.Normal(scale=2.5))
+    found = tunamh.loo(tunamh.sample(target, rng=1, progressbar=False), odd)
+    assert found.large_k[0] == 50
+    assert "row" in str(found)
+    assert "50" in str(found)
+    assert found.warning
+    assert good_k(1000) == pytest.approx(2 / 3)
+
+
+# ---------------------------------------------------------------------------------------------------- several models
+
+
+def test_compare_says_which_model_predicts_better(grouped, plain):
+    table = tunamh.compare({"plain": plain, "grouped": grouped}, TABLE, rows=400, rng=1)
+    assert list(table.index) == ["grouped", "plain"]
+    assert table["elpd_diff"].iloc[0] == 0
+    assert table["se_diff"].iloc[1] > table["subsampling_se_diff"].iloc[1] > 0
+    assert "grouped predicts better than plain" in str(table)
+    assert table["weight"].iloc[0] > 0.9
+    whole = tunamh.compare({"plain": plain, "grouped": grouped}, TABLE, rows=MANY)
+    off = (table["elpd_diff"] - whole["elpd_diff"]).iloc[1] / table["subsampling_se_diff"].iloc[1]
+    assert abs(off) < 4
+    assert whole["subsampling_se_diff"].iloc[1] == 0
+
+
+def test_equal_models_cannot_be_told_apart(plain):
+    again = tunamh.sample(tunamh.regression("y ~ x", TABLE, family=tunamh.Poisson()), rng=9, progressbar=False)
+    table = tunamh.compare({"a": plain, "b": again}, TABLE, rows=200, rng=1)
+    assert table["elpd_diff"].iloc[1] < 1
+    assert "predict about equally well" in str(table)
+
+
+def test_models_of_other_responses_are_refused(plain):
+    other = tunamh.sample(tunamh.regression("log1p(y) ~ x", TABLE), draws=50, tune=50, rng=1, progressbar=False)
+    with pytest.raises(NotApplicable, match="different response"):
+        tunamh.compare({"a": plain, "b": other}, TABLE)
+    with pytest.raises(TypeError, match="two results or more"):
+        tunamh.compare({"a": plain}, TABLE)

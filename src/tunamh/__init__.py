@@ -33,7 +33,16 @@ from .errors import (
 from .formula import FormulaError, regression
 from .groups import GroupEffects, MixedModel
 from .marginal.evidence import Evidence
-from .prediction import compare, loo, plot_survival, predict, prior_predictive, prior_summary, replicate
+from .prediction import (
+    compare,
+    loo,
+    plot_prior_predictive,
+    plot_survival,
+    predict,
+    prior_predictive,
+    prior_summary,
+    replicate,
+)
 from .prediction.plot_smooths import plot_smooths
 from .priors import Flat, HalfCauchy, HalfNormal, HalfStudentT, Normal
 from .proposals import Autoregressive, NeighbourWalk, RandomWalk
@@ -190,6 +199,7 @@ __all__ = [
     "plot_comparisons",
     "plot_group_effects",
     "plot_predictions",
+    "plot_prior_predictive",
     "plot_slopes",
     "plot_smooths",
     "plot_survival",

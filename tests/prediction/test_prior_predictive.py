@@ -1,8 +1,10 @@
 """Draws from the prior, against the laws that they are from."""
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 from scipy import stats
 
 import tunamh
@@ -109,9 +111,11 @@ def test_responses_are_those_of_the_draws():
     ("formula", "given", "said"),
     [
         ("y ~ x", {"prior": tunamh.Flat()}, "the prior of x is flat|the prior of Intercept is flat"),
-        ("step ~ x", {"family": tunamh.Ordinal()}, "draws from the prior of cutpoint are not offered"),
-        ("y ~ x", {"predictors": {"scale": "~ x"}}, "draws from the prior of scale are not offered"),
-        ("y ~ x", {"prior": tunamh.priors.Horseshoe(0.1)}, "not offered"),
+        (
+            "y ~ x",
+            {"prior": tunamh.priors.ByName({"Intercept": tunamh.Flat()}, others=tunamh.priors.Horseshoe(0.1))},
+            "the prior of Intercept is flat",
+        ),
         ("y ~ x + (1 | g)", {"keep_effects": False}, "keep_effects=True"),
     ],
 )
@@ -123,3 +127,92 @@ def test_what_cannot_be_drawn_is_refused(formula, given, said):
 def test_other_targets_are_refused():
     with pytest.raises(NotApplicable, match=r"made by tunamh\.regression"):
         tunamh.prior_predictive(tunamh.GLM(TABLE[["x"]], TABLE["y"], "gaussian"), TABLE)
+
+
+# ------------------------------------------------------------------------- cutpoints, predictors=, unknown scales, own
+
+
+def test_cutpoints_are_ordered_and_have_their_law_at_a_typical_row():
+    """Of two equal laws the smaller and the larger one, for ``c - o.theta``."""
+    tree = drawn("step ~ x", family=tunamh.Ordinal())
+    prior = tree["prior"].to_dataset()
+    (name,) = (one for one in prior.data_vars if one != "x")
+    away = prior[name].values[0] - TABLE["x"].mean() * prior["x"].values[0][:, None]
+    assert (np.diff(away, axis=1) > 0).all()
+    law = stats.t(3, scale=2.5)
+    assert stats.kstest(away[:, 0], lambda c: 1 - law.sf(c) ** 2).pvalue > 1e-5
+    assert stats.kstest(away[:, 1], lambda c: law.cdf(c) ** 2).pvalue > 1e-5
+    assert set(np.unique(tree["prior_predictive"]["step"])) <= {0, 1, 2}
+
+
+def test_predictors_of_a_scale_have_their_prior_at_a_typical_row():
+    tree = drawn("y ~ x", predictors={"scale": "~ x"}, prior={"scale x": tunamh.Normal(scale=0.7)})
+    prior = tree["prior"].to_dataset()
+    hold(prior["sigma_x"], stats.norm(scale=0.7))
+    typical = prior["sigma_Intercept"] + TABLE["x"].mean() * prior["sigma_x"]
+    level = float(typical.mean())
+    assert abs(level - np.log(TABLE["y"].std())) < 0.5
+    hold(typical - round(level, 1), stats.norm(scale=2.5))
+
+
+def test_priors_with_unknown_scales():
+    horseshoe = tunamh.priors.ByName({"Intercept": tunamh.Normal(scale=1.0)}, others=tunamh.priors.Horseshoe(0.5))
+    prior = drawn("y ~ x", prior=horseshoe)["prior"]
+    hold(prior["Intercept"], stats.norm())
+    rng = np.random.default_rng(2)
+    wanted = rng.standard_normal(DRAWS) * np.abs(rng.standard_cauchy(DRAWS) * 0.5 * rng.standard_cauchy(DRAWS))
+    assert stats.ks_2samp(prior["x"].values.ravel(), wanted).pvalue > 1e-5
+    curve = drawn("y ~ s(x, k=6)", draws=400)
+    assert np.isfinite(curve["prior_predictive"]["y"]).all()
+
+
+def test_a_covariance():
+    together = tunamh.Normal(covariance=[[1.0, 0.6], [0.6, 2.0]])
+    prior = drawn("y ~ x", prior=together)["prior"].to_dataset()
+    found = np.cov(prior["Intercept"].values.ravel(), prior["x"].values.ravel())
+    np.testing.assert_allclose(found, [[1.0, 0.6], [0.6, 2.0]], atol=0.15)
+
+
+def test_classes_and_censored_times():
+    table = TABLE.assign(
+        kind=RNG.choice(["bus", "car", "foot"], N), t=RNG.exponential(size=N), c=RNG.integers(2, size=N)
+    )
+    classes = tunamh.prior_predictive(
+        tunamh.regression("kind ~ x", table, family="categorical"), table, draws=50, rng=1
+    )
+    assert set(np.unique(classes["prior_predictive"]["kind"])) == {0, 1, 2}
+    model = tunamh.regression("t | cens(c) ~ x", table, family="weibull")
+    assert (tunamh.prior_predictive(model, table, draws=50, rng=1)["prior_predictive"]["t"] >= 0).all()
+    walk = tunamh.regression("Surv(t, c) ~ x", table, family=tunamh.PiecewiseExponential(pieces=3))
+    with pytest.raises(NotApplicable, match="random walk of log hazards"):
+        tunamh.prior_predictive(walk, table)
+
+
+def of_own(eta, log_scale, y):
+    return 0.5 * ((y - eta) * np.exp(-log_scale)) ** 2 + log_scale
+
+
+def test_a_family_of_ones_own():
+    def draw(rng, eta, log_scale):
+        return rng.normal(eta, np.exp(log_scale))
+
+    family = tunamh.family(of_own, draw=draw, shared={"log_scale": tunamh.Normal(scale=0.3)})
+    tree = drawn("y ~ x", family=family, prior=dict.fromkeys(["Intercept", "x"], tunamh.Normal(scale=1.0)), draws=500)
+    hold(tree["prior"]["log_scale"], stats.norm(scale=0.3))
+    assert np.isfinite(tree["prior_predictive"]["y"]).all()
+
+
+def test_the_picture():
+    mpl.use("Agg")
+    ax = tunamh.plot_prior_predictive(drawn("y ~ x", draws=50))
+    assert ax.get_ylabel() == "quantile of y"
+    wide = {"Intercept": tunamh.Normal(scale=6.0), "x": tunamh.Normal(scale=1.0)}
+    assert (
+        tunamh.plot_prior_predictive(drawn("count ~ x", draws=50, family=tunamh.Poisson(), prior=wide)).get_yscale()
+        == "symlog"
+    )
+    shares = tunamh.plot_prior_predictive(drawn("step ~ x", family=tunamh.Ordinal(), draws=50))
+    assert shares.get_ylabel() == "share of rows"
+    with pytest.raises(TypeError, match=r"what tunamh\.prior_predictive"):
+        tunamh.plot_prior_predictive(TABLE)
+    plt.close("all")

@@ -10,29 +10,33 @@ import numpy as np
 
 from ..errors import NotApplicable
 from ..formula import FormulaModel
-from ..formula.censoring import censoring_of
 from ..formula.errors import FormulaError
 from ..formula.evaluation import Values
 from ..formula.syntax import columns_in
 from ..formula.variables import as_columns, joined_variables, read, refuse_unknown
+from ..prediction.subsample import RandomRows, complete_blocks
+from ..prediction.times import Seen
 from ..process.stages import announce
 from ..rows.table_source import TableBlock, Tables
 from ..tables.columns import Column
 from ..tables.frames import Frame, complete_rows
+
+_ALL_SEEN = Seen(None, None)
 
 
 @dataclass(frozen=True, eq=False)
 class SomeRows:
     """Columns of some rows, their numbers in the data, and how many rows there are to draw from.
 
-    ``weights`` and ``censored`` (0 seen, 1 larger, -1 smaller) are None where the model has none.
+    ``weights`` are None where the model has none; ``seen`` says which responses are censored, and when rows came under
+    observation.
     """
 
     table: Frame
     numbers: np.ndarray
     n_rows: int
     weights: np.ndarray | None = None
-    censored: np.ndarray | None = None
+    seen: Seen = _ALL_SEEN
 
     @property
     def told(self) -> str:
@@ -45,25 +49,37 @@ class SomeRows:
 def drawn_rows(
     formula: FormulaModel, data: Any, rows: int, rng: np.random.Generator, *, more: Sequence[str] = (), weighted: bool
 ) -> SomeRows:
-    """A simple random subsample; ``weighted``: a row of weight ``w`` counts as ``w`` rows, of which some are drawn."""
-    for name in ("weights", "trials", "censored", "event"):
-        if name in formula.arrays:
-            raise NotApplicable(
-                f"the fit has {name} that were given as an array, which are not kept: give them by the name of a "
-                f'column of the data, {name}="{name[0]}".'
-            )
+    """A simple random subsample, that of `tunamh.loo`.
+
+    ``weighted``: a row of weight ``w`` counts as ``w`` rows, of which some are drawn; of tables in blocks the rows are
+    picked where the blocks are.
+    """
+    for name in formula.arrays:
+        raise NotApplicable(
+            f"the fit has {name} that were given as an array, which are not kept: give them by the name of a "
+            f'column of the data, {name}="{name[0]}".'
+        )
     names = _names(formula, more)
     node = formula.beside.get("weights")
     by_weight = list(columns_in(node)) if weighted and node is not None else []
-    if isinstance(data, Tables):
-        announce("drawing rows")
+    announce("drawing rows")
+    if not weighted:
+        found = _of_loo(data, names, rows, rng)
+    elif isinstance(data, Tables):
         found = _of_blocks(formula, data, names, by_weight, rows, rng)
     else:
         found = _of_memory(formula, as_columns(data), names, by_weight, rows, rng)
     values = Values(read(found.table, names), found.table.n_rows, {})
-    beside = {key: values.numbers(one) for key, one in formula.beside.items() if key in ("censored", "event")}
     weights = None if node is None else values.numbers(node)
-    return SomeRows(found.table, found.numbers, found.n_rows, weights, censoring_of(beside))
+    return SomeRows(found.table, found.numbers, found.n_rows, weights, Seen.of(formula, found.table))
+
+
+def _of_loo(data: Any, names: list[str], rows: int, rng: np.random.Generator) -> SomeRows:
+    sample = RandomRows(rows, rng)
+    for block in complete_blocks(data, names):
+        sample.offer(block)
+    table, numbers, _ = sample.taken()
+    return SomeRows(table, numbers, sample.offered)
 
 
 def _names(formula: FormulaModel, more: Sequence[str]) -> list[str]:

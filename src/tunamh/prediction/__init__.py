@@ -2,10 +2,20 @@
 
 from .comparison import compare
 from .leave_one_out import loo
+from .plot_prior import plot_prior_predictive
 from .predictions import predict
 from .prior_draws import prior_predictive
 from .prior_summary import prior_summary
 from .replication import replicate
 from .survival_plot import plot_survival
 
-__all__ = ["compare", "loo", "plot_survival", "predict", "prior_predictive", "prior_summary", "replicate"]
+__all__ = [
+    "compare",
+    "loo",
+    "plot_prior_predictive",
+    "plot_survival",
+    "predict",
+    "prior_predictive",
+    "prior_summary",
+    "replicate",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,30 +14,18 @@ from ..formula.errors import FormulaError
 from ..groups import MixedModel
 from ..groups.covariance import correlations
 from ..groups.grouping import Grouping
-from ..priors.laws import (
-    FLAT,
-    FLAT_POSITIVE,
-    GAMMA,
-    INVERSE_GAMMA,
-    LAPLACE,
-    LOG_NORMAL,
-    LOGISTIC,
-    NORMAL,
-    ON_PRECISION,
-    ON_VARIANCE,
-    STUDENT_T,
-    UNIFORM,
-    Laws,
-    ReadyIndependent,
-)
+from ..priors.independent import IndependentPrior
+from ..priors.laws import Laws
 from ..results.layout import layout_of
 from ..results.tree import library_attributes
 from ..targets.base import Target
 from .fitted import Fitted
+from .prior_laws import coefficients, draws_from
 from .replication import RESPONSES, replicated
 
 POSITIVE = ("scale", "df", "shape", "dispersion", "precision")
 PROBABILITIES = ("inflation", "positive")
+_MOST_TRIES = 1000
 
 
 @explained
@@ -63,7 +52,12 @@ def prior_predictive(model: Any, data: Any, *, draws: int = 500, rows: int = 100
     Raises
     ------
     NotApplicable
-        A prior is flat, is a function of yours, or is one of cutpoints, of ``predictors=`` or with unknown scales.
+        A prior is flat, or a function of yours, or a random walk of log hazards. The message says what to do.
+
+    Notes
+    -----
+    Responses of censored times are the times themselves. Of priors with unknown scales (`priors.Horseshoe`, curves) the
+    scales are drawn, too, but not returned. `plot_prior_predictive` draws the picture.
     """
     import xarray
 
@@ -75,9 +69,14 @@ def prior_predictive(model: Any, data: Any, *, draws: int = 500, rows: int = 100
     natural = _draws_of(model, draws, generator)
     prior = layout.dataset(natural[None], {"chain": [0], "draw": np.arange(draws)})
     prior.attrs = {**library_attributes(), "model": json.dumps(model.description)}
-    fitted = Fitted.open(xarray.DataTree.from_dict({"posterior": prior}), draws, by_chain=True)
+    base: Any = model.base if isinstance(model, MixedModel) else model
+    assert model.description is not None
+    own = None if model.description["family"].get("name") is not None else base.user_family
+    fitted = Fitted.open(xarray.DataTree.from_dict({"posterior": prior}), draws, own, by_chain=True)
+    fitted = replace(fitted, about={**fitted.about, "censored": None})
     try:
-        found, _, _ = replicated(fitted, data, rows, generator, (RESPONSES,))
+        with np.errstate(over="ignore"):  # wide priors reach beyond all numbers
+            found, _, _ = replicated(fitted, data, rows, generator, (RESPONSES,))
     except ValueError as error:
         if isinstance(error, FormulaError):
             raise
@@ -92,23 +91,50 @@ def prior_predictive(model: Any, data: Any, *, draws: int = 500, rows: int = 100
 def _draws_of(model: Any, n: int, rng: np.random.Generator) -> np.ndarray:
     """(draws, numbers), in the order of the model's variables."""
     base = model.base if isinstance(model, MixedModel) else model
-    own = base.coefficient_prior
-    if not isinstance(own, ReadyIndependent) or own.mixture is not None:
-        raise NotApplicable(f"draws from the prior {base.prior!r} are not offered.")
-    parts = [draws_from(own.laws, n, rng, names=base.row_layout.names)]
+    theta = coefficients(base, n, rng)
+    parts = [theta]
     for extra, laws in zip(base.row_layout.extras, base.row_layout.laws, strict=True):
-        parts.append(_parameter(extra, laws, n, rng))
-    if isinstance(model, MixedModel):
-        parts += _groups(model, n, rng)
-    return np.concatenate(parts, axis=1)
+        parts.append(_parameter(base, theta, extra, laws, n, rng))
+    own = np.concatenate(parts, axis=1)
+    for one in base.recentred:  # priors of intercepts in predictors= are of a row whose columns have their means
+        own = one.out(own)
+    return np.concatenate([own, *(_groups(model, n, rng) if isinstance(model, MixedModel) else [])], axis=1)
 
 
-def _parameter(extra: Any, laws: Laws, n: int, rng: np.random.Generator) -> np.ndarray:
-    if extra.labels is None and extra.name in POSITIVE:
-        return draws_from(laws, n, rng, names=[extra.name], positive=True)
-    if extra.labels is None and extra.name in PROBABILITIES:
+def _parameter(base: Any, theta: np.ndarray, extra: Any, laws: Laws, n: int, rng: np.random.Generator) -> np.ndarray:
+    known = base.user_family.responses is not None  # parameters of a likelihood of one's own are any numbers
+    if extra.name == "cutpoint":
+        return _cutpoints(base.row_layout.form, theta, laws, n, rng)
+    if known and extra.labels is None and extra.name in PROBABILITIES:
         return rng.random((n, 1))  # whose prior is uniform, as no other can be given
-    raise NotApplicable(f"draws from the prior of {extra.name} are not offered.")
+    if extra.name == "log_hazard" and not isinstance(base.user_family.parameter_prior("log_hazard"), IndependentPrior):
+        raise NotApplicable(
+            "draws from the random walk of log hazards are not offered: give them an independent prior, such as "
+            "tunamh.PiecewiseExponential(log_hazard=tunamh.Normal(mean=-2, scale=1))."
+        )
+    names = [extra.name] if extra.labels is None else [f"{extra.name} {label}" for label in extra.labels]
+    return draws_from(laws, n, rng, names=names, positive=known and extra.labels is None and extra.name in POSITIVE)
+
+
+def _cutpoints(form: Any, theta: np.ndarray, laws: Laws, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draws of the laws, given that they increase; the laws are those of a typical row (`Ordinal`).
+
+    Of equal laws all orders are equally likely, so that sorted draws are such draws; of others draws are rejected.
+    """
+    count = len(laws.kind)
+    names = [f"cutpoint {k}" for k in range(count)]
+    if all((values == values[0]).all() for values in laws):
+        found = np.sort(draws_from(laws, n, rng, names=names), axis=1)
+    else:
+        found = np.empty((0, count))
+        for _ in range(_MOST_TRIES):
+            more = draws_from(laws, n, rng, names=names)
+            found = np.concatenate([found, more[(np.diff(more, axis=1) > 0).all(axis=1)]])[:n]
+            if len(found) == n:
+                break
+        else:
+            raise NotApplicable("the laws of the cutpoints are almost never in order: give laws whose means increase.")
+    return found + (theta @ (form.origin + form.lean))[:, None]
 
 
 def _groups(model: Any, n: int, rng: np.random.Generator) -> list[np.ndarray]:
@@ -148,39 +174,3 @@ def _matrices(pairs: np.ndarray, q: int) -> np.ndarray:
     for k, (i, j) in enumerate(places):
         found[:, i, j] = found[:, j, i] = pairs[:, k]
     return found
-
-
-def draws_from(laws: Laws, n: int, rng: np.random.Generator, *, names: list[str], positive: bool = False) -> np.ndarray:
-    """(draws, coordinates) of independent laws; ``positive``: restricted to positive numbers."""
-    columns = []
-    for name, kind, mean, scale, df in zip(names, *laws, strict=True):
-        power = -0.5 if kind >= ON_PRECISION else 0.5 if kind >= ON_VARIANCE else 1.0
-        plain = int(kind) % ON_VARIANCE
-        if plain in (FLAT, FLAT_POSITIVE):
-            raise NotApplicable(
-                f"the prior of {name} is flat, so that nothing can be drawn from it: give it a proper one."
-            )
-        kept = np.empty(0)
-        while len(kept) < n:
-            drawn = _drawn(plain, float(mean), float(scale), float(df), n, rng)
-            kept = np.concatenate([kept, drawn[drawn > 0] if positive else drawn])
-        columns.append(kept[:n] ** power if power != 1.0 else kept[:n])
-    return np.stack(columns, axis=1)
-
-
-def _drawn(kind: int, mean: float, scale: float, df: float, n: int, rng: np.random.Generator) -> np.ndarray:
-    if kind == UNIFORM:
-        return rng.uniform(mean, scale, n)
-    if kind == LOG_NORMAL:
-        return rng.lognormal(mean, scale, n)
-    if kind == INVERSE_GAMMA:
-        return scale / rng.gamma(df, size=n)
-    if kind == GAMMA:
-        return scale * rng.gamma(df, size=n)
-    standard = {
-        NORMAL: lambda: rng.standard_normal(n),
-        STUDENT_T: lambda: rng.standard_t(df, n),
-        LAPLACE: lambda: rng.laplace(size=n),
-        LOGISTIC: lambda: rng.logistic(size=n),
-    }[kind]()
-    return mean + scale * standard

@@ -48,7 +48,8 @@ class ResponseDistribution(ABC):
 
     def both_tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
         """`tails` of a family that has `log_tail`."""
-        return np.exp(self.log_tail(y, eta, p, above=False)), np.exp(self.log_tail(y, eta, p, above=True))
+        with np.errstate(divide="ignore"):  # the logarithm of no probability
+            return np.exp(self.log_tail(y, eta, p, above=False)), np.exp(self.log_tail(y, eta, p, above=True))
 
     # -------------------------------------------------------------------------------------------- times to event
 

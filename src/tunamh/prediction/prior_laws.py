@@ -1,0 +1,95 @@
+"""Draws from priors of coefficients: independent laws, normal ones with a covariance, those of unknown scales."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import NotApplicable
+from ..priors.correlated import ReadyCorrelated
+from ..priors.laws import (
+    FLAT,
+    FLAT_POSITIVE,
+    GAMMA,
+    INVERSE_GAMMA,
+    LAPLACE,
+    LOG_NORMAL,
+    LOGISTIC,
+    NORMAL,
+    ON_PRECISION,
+    ON_VARIANCE,
+    STUDENT_T,
+    UNIFORM,
+    Laws,
+    ReadyIndependent,
+)
+from ..priors.mixtures import EACH, HORSESHOE, Mixture
+
+
+def coefficients(base: Any, n: int, rng: np.random.Generator) -> np.ndarray:
+    """(draws, coefficients) of a regression's prior."""
+    own, names = base.coefficient_prior, base.row_layout.names
+    if isinstance(own, ReadyCorrelated):
+        return own.mean + np.linalg.solve(own.root, rng.standard_normal((len(own.mean), n))).T
+    if not isinstance(own, ReadyIndependent):
+        raise NotApplicable(
+            f"draws from the prior {base.prior!r} are not offered, since it is a density of your own: give laws that "
+            "can be drawn from, such as tunamh.Normal(scale=1)."
+        )
+    mixture = own.mixture
+    if mixture is None or mixture.arrangement == EACH:
+        return draws_from(own.laws, n, rng, names=names)
+    flat = np.isinf(mixture.fixed_variance) & ~mixture.mixed
+    if flat.any():
+        raise NotApplicable(
+            f"the prior of {names[int(np.argmax(flat))]} is flat, so that nothing can be drawn from it: give it a "
+            "proper one."
+        )
+    variance = np.where(mixture.mixed, _variances(mixture, n, rng), mixture.fixed_variance)
+    return mixture.mean + np.sqrt(variance) * rng.standard_normal(variance.shape)
+
+
+def _variances(mixture: Mixture, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Squares of half-Cauchy numbers for the horseshoe, of a half-Student-t number for each group of others."""
+    own, d = mixture.numbers, len(mixture.mixed)
+    if mixture.arrangement == HORSESHOE:
+        return np.square(rng.standard_cauchy((n, d)) * own.width * rng.standard_cauchy((n, 1)))
+    scales = np.asarray(own.width) * rng.standard_t(np.asarray(own.df), (n, len(own.df)))
+    return np.square(scales)[:, mixture.groups]
+
+
+def draws_from(laws: Laws, n: int, rng: np.random.Generator, *, names: list[str], positive: bool = False) -> np.ndarray:
+    """(draws, coordinates) of independent laws; ``positive``: restricted to positive numbers."""
+    columns = []
+    for name, kind, mean, scale, df in zip(names, *laws, strict=True):
+        power = -0.5 if kind >= ON_PRECISION else 0.5 if kind >= ON_VARIANCE else 1.0
+        plain = int(kind) % ON_VARIANCE
+        if plain in (FLAT, FLAT_POSITIVE):
+            raise NotApplicable(
+                f"the prior of {name} is flat, so that nothing can be drawn from it: give it a proper one."
+            )
+        kept = np.empty(0)
+        while len(kept) < n:
+            drawn = _drawn(plain, float(mean), float(scale), float(df), n, rng)
+            kept = np.concatenate([kept, drawn[drawn > 0] if positive else drawn])
+        columns.append(kept[:n] ** power if power != 1.0 else kept[:n])
+    return np.stack(columns, axis=1)
+
+
+def _drawn(kind: int, mean: float, scale: float, df: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    if kind == UNIFORM:
+        return rng.uniform(mean, scale, n)
+    if kind == LOG_NORMAL:
+        return rng.lognormal(mean, scale, n)
+    if kind == INVERSE_GAMMA:
+        return scale / rng.gamma(df, size=n)
+    if kind == GAMMA:
+        return scale * rng.gamma(df, size=n)
+    standard = {
+        NORMAL: lambda: rng.standard_normal(n),
+        STUDENT_T: lambda: rng.standard_t(df, n),
+        LAPLACE: lambda: rng.laplace(size=n),
+        LOGISTIC: lambda: rng.logistic(size=n),
+    }[kind]()
+    return mean + scale * standard

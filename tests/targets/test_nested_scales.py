@@ -80,7 +80,7 @@ def test_one_scale_has_its_law_as_a_table():
 
 
 def test_the_proposals_ratio_is_that_of_one_density():
-    """``log f(here) - log f(there)`` of every step but dilations; without them each kind of step is compared."""
+    """``log f(here) - log f(there)``, of dilations a quarter of it: they have passed a step for that power."""
     knobs = np.array(knobs_of(LAW))
     one = TABLES.views(TABLES.pack(**LAW.tables()))
 
@@ -93,18 +93,24 @@ def test_the_proposals_ratio_is_that_of_one_density():
         return at_scales + 0.5 * np.linalg.slogdet(P)[1] - 0.5 * off @ P @ off
 
     generator, here, there = np.random.default_rng(3), np.append(np.zeros(D), [0.5, 2.0]), np.empty(D + 2)
-    kept = moved = 0
+    kept = moved = dilated = 0
     for innovation in (1.0, 0.3):
         knobs[0] = innovation
         for _ in range(200):
             ratio = nested(generator, here, there, knobs)
-            if ratio == -np.inf or (np.delete(there[:D] == here[:D], GROUP >= 0)).all():  # a dilation
+            if ratio == -np.inf:  # a dilation that stays
+                continue
+            if (there[:D] == here[:D])[GROUP < 0].all():
+                assert ratio == pytest.approx(0.25 * (log_f(here) - log_f(there)), abs=1e-7)
+                dilated += 1
+                here[:] = there
                 continue
             assert ratio == pytest.approx(log_f(here) - log_f(there), abs=1e-7)
             kept, moved = kept + (there[D:] == here[D:]).all(), moved + (there[D:] != here[D:]).all()
             here[:] = there
     assert kept > 10
     assert moved > 200
+    assert dilated > 3
 
 
 # ------------------------------------------------------------------------------------- posteriors, by quadrature

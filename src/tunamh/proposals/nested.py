@@ -31,6 +31,7 @@ from .walks import log_dilation
 _KNOBS = Layout(
     "NestedKnobs",
     innovation=NUMBER,
+    cooled=NUMBER,  # the power of ``f`` by which dilations are screened; 0: they are not
     m=WHOLE,  # coefficients u whose prior has unknown scales
     n=WHOLE,  # other parameters a
     at_u=("m",),
@@ -47,7 +48,7 @@ _KNOBS = Layout(
 
 _knobs_at, _tables_at = _KNOBS.reader(), TABLES.reader()
 _DILATED_SHARE, _KEPT_SHARE = 0.05, 0.1
-_COOLED = 0.25  # the power of ``f`` by which dilations are screened: tails of the likelihood may be heavier
+_COOLED = 0.25  # tails of the likelihood may be heavier than those of ``f``
 _FARTHEST = 400.0  # of a log variance: beyond, it is no number to compute with
 
 
@@ -160,11 +161,13 @@ def _dilated(rng, here, there, own, tables, d):
     there[d + g] = here[d + g] * math.exp(2.0 * s)
     if not abs(math.log(there[d + g])) < _FARTHEST:
         return -np.inf
+    if own.cooled == 0.0:
+        return (count + 2.0) * s
     K, mean, z = np.empty((own.m, own.m)), np.empty(own.m), np.empty(d)
     rise = _log_f(there, K, mean, z, own, tables, d) - _log_f(here, K, mean, z, own, tables, d)
-    if not math.log(1.0 - rng.random()) < _COOLED * rise + (count + 2.0) * s:
+    if not abs(rise) < np.inf or not math.log(1.0 - rng.random()) < own.cooled * rise + (count + 2.0) * s:
         return -np.inf  # it stays
-    return -_COOLED * rise
+    return -own.cooled * rise
 
 
 @part(Propose)
@@ -199,14 +202,19 @@ def nested(rng, here, there, knobs):
         log_f -= _factor(K, own, there, d)
         _mean_of(K, mean, own)
     _unwhitened(z, K, mean, own, there)
-    return log_f + 0.5 * squares
+    log_f += 0.5 * squares
+    return log_f if abs(log_f) < np.inf else -np.inf  # without a factor in either state it is no move
 
 
-def knobs_of(law: NestedLaw) -> np.ndarray:
-    """What the compiled proposal reads; the innovation, which is tuned, comes first."""
+def knobs_of(law: NestedLaw, *, screened: bool = True) -> np.ndarray:
+    """What the compiled proposal reads; the innovation, which is tuned, comes first.
+
+    ``screened``: whether long dilations end before a row is read.
+    """
     found = law.tables()
     own = _KNOBS.pack(
         innovation=1.0,
+        cooled=_COOLED if screened else 0.0,
         at_u=law.at_u,
         at_a=law.at_a,
         group=law.group,

@@ -23,6 +23,7 @@ from .scale_tables import tables
 _SWEEPS, _SETTLING = 40, 10  # over all scales, given which the marginal laws are averaged; before these are kept
 _REACH = 90.0  # of log variances about the prior's width, beyond which nothing is looked for
 _CORE, _TAIL = 8.0, 20.0  # below the largest log density: where nodes lie densely, where the tables end
+_MOST_GAIN = 1e9  # of the log density by large scales, along any direction: tables need finite numbers
 _NODES_CORE, _NODES_TAIL = 65, 16  # in all, and in each tail
 
 
@@ -36,6 +37,14 @@ class ScalePrior(NamedTuple):
         """Of ``lam = log v``, ``v`` the variance: that of the scale ``e^(lam / 2)`` times its derivative."""
         df, width = self.df[g], self.width[g]
         return 0.5 * lam - 0.5 * (df + 1.0) * np.logaddexp(0.0, lam - np.log(df * width**2))
+
+
+def _not_negative(C: np.ndarray) -> np.ndarray:
+    """The nearest matrix that is not negative in any direction: any will do for proposals, and has a factor."""
+    values, vectors = np.linalg.eigh(C)
+    if values[0] >= 0:
+        return C
+    return (vectors * np.maximum(values, 1e-12 * values[-1])) @ vectors.T
 
 
 class NestedLaw:
@@ -54,7 +63,7 @@ class NestedLaw:
         solved = np.linalg.solve(A, np.column_stack([B, moment[a]])) if len(a) else np.empty((0, len(u) + 1))
         self.W, self.c = solved[:, :-1], solved[:, -1]
         C = hessian[np.ix_(u, u)] - B.T @ self.W
-        self.C, self.k = 0.5 * (C + C.T), moment[u] - B.T @ self.c
+        self.C, self.k = _not_negative(0.5 * (C + C.T)), moment[u] - B.T @ self.c
         self.scales = len(prior.df)
         self.lam, self.spread = np.log(prior.width**2), np.ones(self.scales)
 
@@ -70,7 +79,8 @@ class NestedLaw:
             solved = np.linalg.solve(P, np.column_stack([across, self.k[others]]))
             C, k = C - across.T @ solved[:, :-1], k - across.T @ solved[:, -1]
         values, vectors = np.linalg.eigh(C)
-        return np.maximum(values, 0.0), np.square(vectors.T @ k)
+        squares = np.square(vectors.T @ k)
+        return np.maximum(values, squares / (2.0 * _MOST_GAIN)), squares
 
     def _log_law(self, g: int, known: tuple[np.ndarray, np.ndarray], at: np.ndarray) -> np.ndarray:
         """``log q(lam_g | the others)`` up to a constant."""

@@ -52,6 +52,8 @@ _PAIRS = 200  # of Laplace draws, at which the batch is foreseen
 _MODES_SHOWN = 4
 _DIM_OF_TRAJECTORIES, _FAR = 20, 4.0  # parameters, and spread of the Laplace law's log weights, from which these pay
 _DRAWS_FORESEEN = 32
+_ROWS_EACH = 2.0
+_RARELY = 0.25  # of independent proposals of scales and coefficients are accepted: then these are drawn in turn
 _SKEWED = 0.05  # where mode and mean are this share of a draw's distance apart, the mean is the better centre
 
 
@@ -264,11 +266,15 @@ def _nested(target: ExaminedTarget) -> Choice | None:
     mode = target.modes[0]
     if not may_be_nested(target) or why_unsafe(target, mode) is not None:
         return None
+    if target.effective_rows < _ROWS_EACH * target.dim:  # the quadratic knows nothing of large scales
+        return None
     try:
         target, centre, expansion = about_own_scales(target, mode.point, mode.expansion)
         expanded = target.taylor(2, centre, expansion, whiten=True, original_bounds=False)
         own = NestedTarget(expanded)
     except NotApplicable:
+        return None
+    if own.foreseen_acceptance(target) < _RARELY:
         return None
     test, rows = _cheaper_test(expanded, _foreseen_batch(expanded))
     why = f"coefficients and the scales of the prior together, each step checked on {rows}"

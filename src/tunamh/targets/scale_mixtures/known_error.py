@@ -279,6 +279,9 @@ class GivenScales(Proposal):
         return ReadyProposal(given.propose, given.proposal_knobs, True, 0.6, largest=1.0)
 
 
+_NEAR_GAUSSIAN = 0.3  # of `TaylorTarget.non_gaussianity`
+
+
 def laws_of_scales(mixture: Mixture) -> dict[str, np.ndarray]:
     """Fields of `GIVEN`: half-Student-t laws, where groups of coefficients have scales."""
     if mixture.arrangement != GROUPED:
@@ -304,6 +307,7 @@ class GivenScalesTarget(TaylorTarget):
         known_scale = {"tau_at": -1, "coefficients": 0, "scaled": np.zeros(d), "b0": np.zeros(d)}
         given = GIVEN.pack(**numbers, **laws_of_scales(mixture), **(known_scale if scaled is None else scaled.numbers))
         packed, H, g, centre = expanded._hyper, expanded.hessian, expanded.gradient, expanded.centre
+        near = expanded.non_gaussianity < _NEAR_GAUSSIAN
         rest: ReadyPrior
         if isinstance(prior, ReadyClosed):
             rest = prior.without_coefficients()
@@ -313,7 +317,7 @@ class GivenScalesTarget(TaylorTarget):
             rest = prior.without(centre, expanded.prior_at_centre)  # all of it is in the offset
         if scaled is not None:
             H, g, centre = scaled.expansion(H, g, centre)
-        propose, knobs = self._proposal(mixture, numbers, H, H @ centre - g)
+        propose, knobs = self._proposal(mixture, numbers, H, H @ centre - g, screened=near)
         if scaled is not None and expanded.total_bound == 0.0:
             of_rows = scaled.of_quadratic_rows(expanded.hessian)
             propose, knobs = self._proposal_beside_gaussian(mixture, numbers, of_rows, knobs)
@@ -338,9 +342,12 @@ class GivenScalesTarget(TaylorTarget):
 
     @staticmethod
     def _proposal(
-        mixture: Mixture, numbers: dict[str, Any], H: np.ndarray, moment: np.ndarray
+        mixture: Mixture, numbers: dict[str, Any], H: np.ndarray, moment: np.ndarray, *, screened: bool
     ) -> tuple[Part, np.ndarray]:
-        """The compiled proposal and its numbers, if the rows are ``theta'H theta / 2 - moment.theta``."""
+        """The compiled proposal and its numbers, if the rows are ``theta'H theta / 2 - moment.theta``.
+
+        ``screened``: whether the posterior is so near to Gaussian that its law may screen steps into tails.
+        """
         knobs = _KNOBS.pack(innovation=1.0, **numbers, shifted=moment, hessian=H)
         return _given_scales, np.append(knobs, mixture.records)
 

@@ -22,6 +22,7 @@ from ...proposals.nested_law import NestedLaw, ScalePrior
 from ..base import Expansion
 from ..coordinates.base import Scale
 from ..coordinates.closed_form_prior import ReadyClosed, closed_form
+from ..search.newton import find_mode
 from .known_error import GivenScalesTarget
 from .unknown_error import Scaled
 
@@ -29,7 +30,9 @@ MOST_SCALES = 32
 """More scales than these are drawn in turn with the coefficients."""
 
 _MOST_CENTRES = 4
+_TRIALS = 40
 _NEAR = 0.3  # of a change of log variances, and of a mean in posterior standard deviations: the centre may stay
+_FAR = 2.0  # of the mean: farther than the quadratic is to be trusted
 
 
 def law_of(mixture: Mixture, hessian: np.ndarray, moment: np.ndarray) -> NestedLaw:
@@ -76,16 +79,21 @@ def about_own_scales(target: Any, point: np.ndarray, expansion: Expansion) -> tu
         centre = back(law.centre())
         if not np.isfinite(centre).all():
             raise NotApplicable("the rows' quadratic says nothing of where the coefficients are")
-        metric = expansion.plus(target._prior.expansion(point, expansion.width)).metric()
-        step = float(np.linalg.norm(metric.inverse @ (centre - point)))
         wide = law.lam + law.spread  # bounds by scales that are too small would make large ones costly
-        near = step < _NEAR * np.sqrt(len(point)) and np.abs(wide - used).max() < _NEAR
-        used = wide
+        changed, used = np.abs(wide - used).max(), wide
         prior = as_wide_as(target._prior, np.exp(used), target.row_layout.start)
         target = target._with(_prior=prior, known_columns=target.columns)
-        if near:
+        metric = expansion.plus(target._prior.expansion(point, expansion.width)).metric()
+        step = float(np.linalg.norm(metric.inverse @ (centre - point))) / np.sqrt(len(point))
+        if step < _NEAR and changed < _NEAR:
             break
-        point, expansion = centre, target.expansion(centre)
+        if step < _FAR:
+            point, expansion = centre, target.expansion(centre)
+        else:  # where the quadratic says little: step by step
+            mode = find_mode(target, start=point)
+            if not mode.found:
+                raise NotApplicable("no centre was found under the scales of the prior")
+            point, expansion = mode.point, mode.expansion
     return target, point, expansion
 
 
@@ -106,11 +114,43 @@ def _at(target: Any, point: np.ndarray, expansion: Expansion) -> tuple[NestedLaw
 class NestedTarget(GivenScalesTarget):
     """An expansion of a regression whose chain proposes the scales of the prior with the coefficients."""
 
+    def foreseen_acceptance(self, regression: Any) -> float:
+        """How often independent proposals would be accepted, from a few of them and one pass over the rows.
+
+        ``min(1, e^(w - w'))`` averaged over pairs, ``w`` the logarithm of posterior over proposal, of which a compiled
+        step from the centre gives differences.
+        """
+        model, rng, here = self.model(), np.random.default_rng(4), self.state_at(self.centre)
+        hyper, first = model.data.hyper, np.empty(self.dim)
+        points, weights = [self.centre], []
+        model.locate(here, first, hyper)
+        prior = model.log_prior(first, model.prior_hyper)
+        for _ in range(_TRIALS):
+            there, prop = here.copy(), np.empty(self.dim)
+            weight = self.propose(rng, here, there, self.proposal_knobs)
+            if weight == -np.inf:  # a dilation that stays
+                continue
+            model.locate(there, prop, hyper)
+            weight += model.offset(here, there, hyper)
+            if weight > -np.inf:
+                weight += model.log_prior(prop, model.prior_hyper) - prior
+            points.append(prop if weight > -np.inf else self.centre)
+            weights.append(weight)
+        at = np.array(points)
+        rows = regression.energies_at(at) - regression._prior_energies_at(at)
+        u = at - self.centre
+        remainders = rows - rows[0] - u @ self.gradient - 0.5 * np.einsum("ij,jk,ik->i", u, self.hessian, u)
+        w = np.array(weights) - remainders[1:]
+        w = np.where(np.isnan(w), -np.inf, w)
+        with np.errstate(invalid="ignore"):
+            apart = np.minimum(w[:, None] - w[None, :], 0.0)
+        return float(np.mean(np.exp(np.where(np.isfinite(w)[:, None] & np.isfinite(w)[None, :], apart, -np.inf))))
+
     @staticmethod
     def _proposal(
-        mixture: Mixture, numbers: dict[str, Any], H: np.ndarray, moment: np.ndarray
+        mixture: Mixture, numbers: dict[str, Any], H: np.ndarray, moment: np.ndarray, *, screened: bool = True
     ) -> tuple[Part, np.ndarray]:
-        return nested, knobs_of(law_of(mixture, H, moment))
+        return nested, knobs_of(law_of(mixture, H, moment), screened=screened)
 
     @staticmethod
     def _proposal_beside_gaussian(

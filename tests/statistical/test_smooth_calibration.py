@@ -1,0 +1,135 @@
+"""Simulation-based calibration of curves (Talts et al. 2018): ranks of curves, slopes, scales and other parameters.
+
+Truths are drawn from the prior: with wide priors of scales curves are wiggly, with narrow ones they are lines, and with
+narrow ones that have no line (cyclic curves) nothing.
+
+`TUNAMH_SBC=200 pytest -s tests/statistical/test_smooth_calibration.py` runs so many data sets for each case, and prints
+the least p-values.
+"""
+
+import os
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import tunamh
+from tunamh import HalfStudentT, Normal
+
+DATA_SETS = int(os.environ.get("TUNAMH_SBC", "25"))
+DRAWS, BINS, N_ROWS = 99, 10 if DATA_SETS >= 100 else 5, 200
+AT = [0.03, 0.4, 0.97]  # of the range, where curves are ranked
+_rng = np.random.default_rng(31)
+TABLE = pd.DataFrame({"x": _rng.gamma(3, 1, N_ROWS), "z": _rng.uniform(0, 1, N_ROWS)})
+
+pytestmark = pytest.mark.slow
+
+
+def logistic(rng, eta):
+    return (rng.random(N_ROWS) < 1 / (1 + np.exp(-eta))).astype(float), {}
+
+
+def negative_binomial(rng, eta):
+    dispersion = np.exp(1.0 + 0.5 * rng.standard_normal())
+    mean = np.exp(np.minimum(eta, 12.0))
+    return rng.poisson(mean * rng.gamma(dispersion, 1 / dispersion, N_ROWS)).astype(float), {"alpha": dispersion}
+
+
+def gaussian(rng, eta):
+    scale = abs(rng.standard_normal())
+    return eta + scale * rng.standard_normal(N_ROWS), {"sigma": scale}
+
+
+@dataclass(frozen=True)
+class Case:
+    right: str
+    family: Any
+    respond: Any
+    widths: dict[str, float]
+
+
+CASES = {
+    "strong": Case("s(x, k=12)", tunamh.Logistic(), logistic, {"s(x)": 2.0}),
+    "lines": Case("s(x)", tunamh.Logistic(), logistic, {"s(x)": 0.02}),
+    "nothing": Case("s(z, cyclic=True)", tunamh.Logistic(), logistic, {"s(z)": 0.02}),
+    "two curves": Case("s(x) + s(z, cyclic=True)", tunamh.Logistic(), logistic, {"s(x)": 1.0, "s(z)": 0.5}),
+    "negative binomial": Case(
+        "s(z, k=7)",
+        tunamh.NegativeBinomial(tunamh.priors.LogNormal(mean=1.0, scale=0.5)),
+        negative_binomial,
+        {"s(z)": 0.5},
+    ),
+    "Gaussian": Case("s(x, k=8)", tunamh.Gaussian(tunamh.HalfNormal(1.0)), gaussian, {"s(x)": 1.0}),
+}
+INTERCEPT = 0.7
+
+
+def ranks(case, wrong=1.0):
+    """Of the truths among thinned draws; ``wrong`` times the width of the scales' priors is what the model believes."""
+    rng, found = np.random.default_rng(32), []
+    for _ in range(DATA_SETS):
+        y0 = np.arange(N_ROWS) % 2.0
+        prior = {"Intercept": Normal(scale=INTERCEPT)}
+        prior |= {name: HalfStudentT(3, wrong * width) for name, width in case.widths.items()}
+        side = tunamh.regression(f"y ~ {case.right}", TABLE.assign(y=y0), family=case.family, prior=prior).formula.side
+        truth, eta = {}, np.full(N_ROWS, INTERCEPT * rng.standard_normal())
+        slope = 1.0 if case.respond is gaussian else 2.5
+        for curve in side.curves:
+            scale = abs(stats.t.rvs(3, scale=case.widths[curve.name], random_state=rng))
+            c = scale * rng.standard_normal(curve.each)
+            c[: curve.fixed] = slope * rng.standard_normal(curve.fixed)
+            points = curve.columns(curve.low + np.array(AT) * (curve.high - curve.low))
+            truth[curve.name] = curve, points, points @ c, scale
+            eta = eta + curve.columns(TABLE[str(curve.asked.x)].to_numpy()) @ c
+        y, extras = case.respond(rng, eta)
+        target = made(case, y, prior)
+        tree = tunamh.sample(
+            target, draws=DRAWS, tune=300, chains=1, cores=1, thin=4, rng=rng.integers(1 << 30), progressbar=False
+        )
+        row = [float((tree.posterior[name].values[0] < value).sum()) for name, value in extras.items()]
+        for name, (_, points, values, scale) in truth.items():
+            row += ((tree.posterior[name].values[0] @ points.T) < values).sum(axis=0).tolist()
+            row.append(float((tree.posterior[f"{name}_sigma"].values[0] < scale).sum()))
+        found.append(row)
+    return np.array(found)
+
+
+def made(case, y, prior):
+    """The default prior of a line is in units of real responses: the target is given one that does not know them."""
+    target = tunamh.regression(f"y ~ {case.right}", TABLE.assign(y=y), family=case.family, prior=prior)
+    if case.respond is not gaussian:
+        return target
+    columns = target.prior.others.priors["s(x)"]
+    own = target.prior.others
+    lines = replace(own, priors={**own.priors, "s(x)": replace(columns, fixed=Normal(scale=1.0))})
+    X = target.formula.side.columns(target.formula.values(TABLE)).dense()
+    frame = pd.DataFrame(X, columns=target.formula.side.names)
+    plain = tunamh.GLM(frame, y, case.family, prior=replace(target.prior, others=lines))
+    return plain.from_formula(target.formula)
+
+
+def least_p_value(found):
+    counts = [np.bincount((column * BINS / (DRAWS + 1)).astype(int), minlength=BINS) for column in found.T]
+    return min(stats.chisquare(count).pvalue for count in counts)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_ranks_are_uniform(name):
+    found = ranks(CASES[name])
+    value = least_p_value(found)
+    print(f"{name}: {len(found)} data sets, {found.shape[1]} ranks each, least p-value {value:.3g}")
+    assert value > 1e-3 / found.shape[1]
+
+
+@pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
+def test_a_wrong_prior_of_the_scale_shows():
+    """Negative control: the model believes in scales that are thirty times smaller."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert least_p_value(ranks(CASES["strong"], wrong=1 / 30)) < 1e-6

@@ -25,6 +25,7 @@ FORMULA = "y ~ x + a"
 def families():
     """One of every family, and of every law of counts that may have more zeros or others."""
     found = {name: FAMILIES[name]() for name in EVERY}
+    found["PiecewiseExponential"] = FAMILIES["PiecewiseExponential"](pieces=(0.5, 1.5))
     for outer in ("ZeroInflated", "Hurdle"):
         found |= {word: make() for word, make in FAMILIES[outer].words().items()}
     return found
@@ -32,6 +33,7 @@ def families():
 
 def parameters(family):
     known = {name: np.array([[value]]) for name, value in PARAMETERS.items()}
+    known["log_hazard"] = np.array([[[-1.0, 0.0, 0.5]]])
     return {**known, **{name: np.array([[value]]) for name, value in family.known_parameters().items()}}
 
 

@@ -6,6 +6,7 @@ import pytest
 from own_data import FORMULA, families, of_one_draw, own_data, sampled
 
 import tunamh
+from tunamh.checking.panels import panels_of
 from tunamh.errors import NotApplicable
 
 pytestmark = pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
@@ -178,6 +179,18 @@ def test_censored_responses(family, right):
     found = tunamh.check(sampled("y | cens(c) ~ x", table, family), table)
     assert found.ok is right
     assert 0.2 < table["c"].mean() < 0.6
+
+
+def test_rows_that_come_late():
+    """Given that nothing happened before; without that the same rows look wrong."""
+    rng = np.random.default_rng(4)
+    start, time = rng.uniform(0, 1.0, N), np.exp(-0.3 * X) * rng.exponential(1.0, N)
+    table = TABLE.assign(start=start, stop=np.minimum(time, 2.5), event=(time < 2.5).astype(int))[time > start]
+    posterior = sampled("Surv(start, stop, event) ~ x", table, tunamh.PiecewiseExponential(pieces=3))
+    assert tunamh.check(posterior, table).ok
+    assert "Survival" not in [one.title for one in panels_of(tunamh.check(posterior, table))]
+    assert np.isfinite(tunamh.influence(posterior, table)["pareto_k"]).all()
+    assert not tunamh.check(posterior, table.assign(start=0.0)).ok  # the negative control
 
 
 def test_left_censored_responses():

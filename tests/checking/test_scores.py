@@ -9,8 +9,9 @@ from tunamh.checking.quantiles import between
 from tunamh.checking.scores import THIRD, VARIANCE, Between, quantile, residual, scores
 from tunamh.checking.statistics import Moments, by_level, normal_scores, smooth_weights, total, trend
 from tunamh.checking.survival import kaplan_meier
+from tunamh.prediction.times import Seen
 
-FAMILIES = families()
+FAMILIES, ALL_SEEN = families(), Seen(None, None)
 X, A = np.array([-1.0, 0.3, 1.5]), np.array([0, 1, 2])
 
 
@@ -54,7 +55,7 @@ def test_distribution_functions_have_the_density_as_derivative(name):
 def test_far_tails_are_numbers():
     """Thirty standard deviations away a residual is still right: both tails are computed, each where it is small."""
     law = FAMILIES["Gaussian"].response_distribution()
-    found = between(law, np.array([-30.0, 30.0]), np.zeros((1, 2)), {"scale": np.array([[1.0]])}, None)
+    found = between(law, np.array([-30.0, 30.0]), np.zeros((1, 2)), {"scale": np.array([[1.0]])}, ALL_SEEN)
     np.testing.assert_allclose(found.low, [[-30.0, 30.0]], rtol=1e-9)
 
 

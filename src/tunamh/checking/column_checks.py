@@ -33,7 +33,8 @@ def of_column(looked: Looked, name: str, column: Column) -> Iterator[Finding]:
     if not kept:
         yield looked.few(title, name)
         return
-    each = [trend(values, one) for one in kept]
+    whole = found.shape is not None and looked.one_column()  # then nothing else tests the mean of all
+    each = [trend(values, one, constant=whole) for one in kept]
     worst = int(np.argmin(each))
     scores = kept[worst].score if found.trials is None else kept[worst].score / found.trials
     size = f"mean residual {fifths(values, scores)}"

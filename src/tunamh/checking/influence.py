@@ -10,6 +10,7 @@ from .._arguments import explained, whole_number
 from ..prediction.fitted import Fitted
 from ..prediction.new_rows import NewRowExtras, NewRows
 from ..prediction.predictions import Predictor
+from ..prediction.times import Seen
 from ..targets.families.responses import ResponseDistribution
 from .check import opened
 from .some_rows import SomeRows, drawn_rows
@@ -94,32 +95,17 @@ def _of_rows(fitted: Fitted, some: SomeRows, rng: np.random.Generator) -> tuple[
     parts = []
     for chunk in new.chunks(min(predictor.rows_at_once, _ROWS_AT_ONCE)):
         which = slice(chunk.first, chunk.first + chunk.n_rows)
-        codes = None if some.censored is None else some.censored[which]
+        seen = some.seen.part(which)
         eta, p, y = predictor.linear(chunk), predictor.parameters(chunk), chunk.y
         assert y is not None
-        densities = _log_density(fitted.responses, y, eta, p, codes)
+        densities = seen.log_density(fitted.responses, y, eta, p)
         densities = np.broadcast_to(densities, (len(fitted.picked), len(y)))
-        parts.append((densities, _leverage(fitted.responses, y, eta, p, codes), y))
+        parts.append((densities, _leverage(fitted.responses, y, eta, p, seen), y))
     first, second, third = zip(*parts, strict=True)
     return np.concatenate(first, axis=1), np.concatenate(second), np.concatenate(third)
 
 
-def _log_density(
-    responses: ResponseDistribution, y: np.ndarray, eta: np.ndarray, p: Any, codes: np.ndarray | None
-) -> np.ndarray:
-    """Of a censored response the log probability of what is known of it."""
-    found = responses.log_density(y, eta, p)
-    if codes is None or not (codes != 0).any():
-        return found
-    tails = responses.tails(y, eta, p)
-    assert tails is not None, "families that take censoring know their distribution functions"
-    with np.errstate(divide="ignore"):
-        return np.where(codes > 0, np.log(tails[1]), np.where(codes < 0, np.log(tails[0]), found))
-
-
-def _leverage(
-    responses: ResponseDistribution, y: np.ndarray, eta: np.ndarray, p: Any, codes: np.ndarray | None
-) -> np.ndarray:
+def _leverage(responses: ResponseDistribution, y: np.ndarray, eta: np.ndarray, p: Any, seen: Seen) -> np.ndarray:
     """The trace of (curvature times covariance of the predictors), by second differences along the draws.
 
     ``-f(m + d) - f(m - d) + 2 f(m)`` with ``f`` the log density, ``m`` the mean of the predictors and ``d`` a draw's
@@ -131,9 +117,7 @@ def _leverage(
     }
     middle = eta.mean(axis=0, keepdims=True)
     off = eta - middle
-    here, above, below = (
-        _log_density(responses, y, point, at, codes) for point in (middle, middle + off, middle - off)
-    )
+    here, above, below = (seen.log_density(responses, y, point, at) for point in (middle, middle + off, middle - off))
     return (2 * here - above - below).mean(axis=0)
 
 

@@ -68,7 +68,7 @@ def _main(looked: Looked) -> list[Panel]:
         ]
     if found.trials is not None:
         return [_calibration("Calibration", found.location[0], found.mean, found.trials)]
-    if found.rows.censored is not None:
+    if found.rows.seen.codes is not None:
         own = survival(looked)
         return [] if own is None else [own_panel(own)]
     if found.drawn is not None:

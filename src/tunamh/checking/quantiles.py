@@ -8,50 +8,56 @@ import numpy as np
 
 from ..errors import NotApplicable
 from ..prediction.fitted import Fitted
+from ..prediction.times import Seen
 from ..targets.families.responses import ResponseDistribution
 from .scores import EXTREME, THIRD, VARIANCE, Between, quantile, residual, scores
 from .statistics import Moments
 
 
 def of_quantiles(
-    fitted: Fitted, eta: np.ndarray, p: Any, y: np.ndarray, codes: np.ndarray | None, rng: np.random.Generator
+    fitted: Fitted, eta: np.ndarray, p: Any, y: np.ndarray, seen: Seen, rng: np.random.Generator
 ) -> dict[str, Any]:
     responses = fitted.responses
-    known = between(responses, y, eta, p, codes)
+    known = between(responses, y, eta, p, seen)
     drawn = None
     if known is None:
         drawn = responses.draw(rng, eta, p)
-        known = _by_ranks(drawn, y, codes)
-    seen = scores(known)
+        known = _by_ranks(drawn, y, seen.codes)
+    own = scores(known)
     uniform = rng.random(len(y))
     r = residual(known, uniform)
-    if codes is not None and (codes != 0).any():
-        seen = np.where(codes == 0, seen, scores(Between(r, r)))  # censoring times have no law of which to take means
-    variance, third = (np.broadcast_to(one[:, None, None], seen.shape) for one in (VARIANCE, THIRD))
-    if responses.discrete and codes is None:
+    if seen.codes is not None and (seen.codes != 0).any():
+        own = np.where(
+            seen.codes == 0, own, scores(Between(r, r))
+        )  # censoring times have no law of which to take means
+    variance, third = (np.broadcast_to(one[:, None, None], own.shape) for one in (VARIANCE, THIRD))
+    if responses.discrete:
         drawn = responses.draw(rng, eta, p)
-        own = between_of_draws(responses, drawn, eta, p)
-        if own is not None:
-            again = scores(own)
+        simulated = between_of_draws(responses, drawn, eta, p)
+        if simulated is not None:
+            again = scores(simulated)
             variance, third = np.square(again), again**3
             variance[EXTREME], third[EXTREME] = VARIANCE[EXTREME], THIRD[EXTREME]  # at most; too rare to be simulated
-    shape = [means_over_draws(*parts) for parts in zip(seen, variance, third, strict=True)]
+    shape = [means_over_draws(*parts) for parts in zip(own, variance, third, strict=True)]
     return {
         "own": shape[0],
         "shape": shape,
         "residual": np.broadcast_to(r.mean(axis=0), y.shape).copy(),
-        "pearson": _pearson(responses, y, eta, p) if codes is None else None,
+        "pearson": _pearson(responses, y, eta, p) if seen.codes is None and seen.entry is None else None,
         "drawn": drawn if responses.discrete else None,
     }
 
 
-def between(
-    responses: ResponseDistribution, y: np.ndarray, eta: np.ndarray, p: Any, codes: np.ndarray | None
-) -> Between | None:
+def between(responses: ResponseDistribution, y: np.ndarray, eta: np.ndarray, p: Any, seen: Seen) -> Between | None:
     """What is known of the quantile residual of every draw and row; None of families that say only how to draw."""
     found = responses.tails(y, eta, p)
     if found is None:
         return None
+    if seen.entry is not None:  # given that nothing happened before
+        late = responses.tails(seen.entry, eta, p)
+        assert late is not None
+        above = np.minimum(found[1] / np.maximum(late[1], 1e-300), 1.0)
+        found = 1.0 - above, above
     high = quantile(*found)
     if responses.discrete:
         below = responses.tails(y - 1, eta, p)
@@ -59,9 +65,9 @@ def between(
         low = quantile(*below)
     else:
         low = high
-    if codes is None:
+    if seen.codes is None:
         return Between(low, high)
-    return Between(np.where(codes < 0, -np.inf, low), np.where(codes > 0, np.inf, high))
+    return Between(np.where(seen.codes < 0, -np.inf, low), np.where(seen.codes > 0, np.inf, high))
 
 
 def between_of_draws(responses: ResponseDistribution, drawn: np.ndarray, eta: np.ndarray, p: Any) -> Between | None:

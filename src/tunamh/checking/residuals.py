@@ -11,6 +11,7 @@ from ..errors import NotApplicable
 from ..prediction.fitted import Fitted
 from ..prediction.new_rows import Chunk, NewRowExtras, NewRows
 from ..prediction.predictions import Predictor
+from ..prediction.times import Seen
 from ..targets.families.responses import ResponseDistribution
 from ..targets.families.user_responses import UserResponses
 from .quantiles import means_over_draws, of_quantiles
@@ -55,8 +56,7 @@ def residuals_of(fitted: Fitted, rows: SomeRows, rng: np.random.Generator) -> Re
     parts, groups = [], []
     for chunk in new.chunks(min(predictor.rows_at_once, _ROWS_AT_ONCE)):
         which = slice(chunk.first, chunk.first + chunk.n_rows)
-        codes = None if rows.censored is None else rows.censored[which]
-        parts.append(reader(fitted, predictor, chunk, codes, rng))
+        parts.append(reader(fitted, predictor, chunk, rows.seen.part(which), rng))
         groups.append(chunk.groups)
     found = {name: _joined([part[name] for part in parts]) for name in parts[0]}
     return Residuals(rows, **found, levels=_levels(fitted, groups))
@@ -116,16 +116,14 @@ def _bernoulli(seen: np.ndarray, p: np.ndarray, n: Any = 1.0) -> Moments:
     return means_over_draws(seen - n * p, variance, variance * (1 - 2 * p))
 
 
-def _labels(
-    fitted: Fitted, predictor: Predictor, chunk: Chunk, codes: np.ndarray | None, rng: np.random.Generator
-) -> dict[str, Any]:
+def _labels(fitted: Fitted, predictor: Predictor, chunk: Chunk, seen: Seen, rng: np.random.Generator) -> dict[str, Any]:
     """What was seen minus its expectation; with trials also quantile residuals, whose spread is free."""
     eta, p = predictor.linear(chunk), predictor.parameters(chunk)
     probability, y = fitted.responses.mean(eta, p), _of(chunk)
     n = np.broadcast_to(np.asarray(p.get("trials", 1.0), dtype=np.float64), y.shape)
     location = _bernoulli(y, probability, n)
     several = chunk.trials is not None or float(n.max()) > 1
-    more = of_quantiles(fitted, eta, p, y, None, rng) if several else {}
+    more = of_quantiles(fitted, eta, p, y, seen, rng) if several else {}
     return {
         "observed": y,
         "predictor": eta.mean(axis=0),
@@ -139,7 +137,7 @@ def _labels(
 
 
 def _classes(
-    fitted: Fitted, predictor: Predictor, chunk: Chunk, codes: np.ndarray | None, rng: np.random.Generator
+    fitted: Fitted, predictor: Predictor, chunk: Chunk, seen: Seen, rng: np.random.Generator
 ) -> dict[str, Any]:
     """Every class against all others."""
     eta, p = predictor.linear(chunk), predictor.parameters(chunk)
@@ -156,9 +154,7 @@ def _classes(
     }
 
 
-def _means(
-    fitted: Fitted, predictor: Predictor, chunk: Chunk, codes: np.ndarray | None, rng: np.random.Generator
-) -> dict[str, Any]:
+def _means(fitted: Fitted, predictor: Predictor, chunk: Chunk, seen: Seen, rng: np.random.Generator) -> dict[str, Any]:
     """An own family without ``draw=``: what was seen minus its mean, with the variance that is seen."""
     eta, p = predictor.linear(chunk), predictor.parameters(chunk)
     try:
@@ -181,10 +177,10 @@ def _means(
 
 
 def _quantiles(
-    fitted: Fitted, predictor: Predictor, chunk: Chunk, codes: np.ndarray | None, rng: np.random.Generator
+    fitted: Fitted, predictor: Predictor, chunk: Chunk, seen: Seen, rng: np.random.Generator
 ) -> dict[str, Any]:
     eta, p, y = predictor.linear(chunk), predictor.parameters(chunk), _of(chunk)
-    found = of_quantiles(fitted, eta, p, y, codes, rng)
+    found = of_quantiles(fitted, eta, p, y, seen, rng)
     found["location"] = [found.pop("own")]
     try:
         mean = fitted.responses.mean(eta, p)
@@ -193,7 +189,7 @@ def _quantiles(
     with np.errstate(invalid="ignore", over="ignore"):
         mean = np.mean(mean, axis=0)
     zero = None
-    if fitted.responses.discrete and codes is None:
+    if fitted.responses.discrete:
         zero = _bernoulli(y == 0, np.exp(fitted.responses.log_density(np.zeros_like(y), eta, p)))
     return {"observed": y, "predictor": eta.mean(axis=0), "mean": mean, "zero": zero, **found}
 

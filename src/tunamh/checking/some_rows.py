@@ -10,29 +10,32 @@ import numpy as np
 
 from ..errors import NotApplicable
 from ..formula import FormulaModel
-from ..formula.censoring import censoring_of
 from ..formula.errors import FormulaError
 from ..formula.evaluation import Values
 from ..formula.syntax import columns_in
 from ..formula.variables import as_columns, joined_variables, read, refuse_unknown
+from ..prediction.times import Seen
 from ..process.stages import announce
 from ..rows.table_source import TableBlock, Tables
 from ..tables.columns import Column
 from ..tables.frames import Frame, complete_rows
+
+_ALL_SEEN = Seen(None, None)
 
 
 @dataclass(frozen=True, eq=False)
 class SomeRows:
     """Columns of some rows, their numbers in the data, and how many rows there are to draw from.
 
-    ``weights`` and ``censored`` (0 seen, 1 larger, -1 smaller) are None where the model has none.
+    ``weights`` are None where the model has none; ``seen`` says which responses are censored, and when rows came under
+    observation.
     """
 
     table: Frame
     numbers: np.ndarray
     n_rows: int
     weights: np.ndarray | None = None
-    censored: np.ndarray | None = None
+    seen: Seen = _ALL_SEEN
 
     @property
     def told(self) -> str:
@@ -46,12 +49,11 @@ def drawn_rows(
     formula: FormulaModel, data: Any, rows: int, rng: np.random.Generator, *, more: Sequence[str] = (), weighted: bool
 ) -> SomeRows:
     """A simple random subsample; ``weighted``: a row of weight ``w`` counts as ``w`` rows, of which some are drawn."""
-    for name in ("weights", "trials", "censored", "event"):
-        if name in formula.arrays:
-            raise NotApplicable(
-                f"the fit has {name} that were given as an array, which are not kept: give them by the name of a "
-                f'column of the data, {name}="{name[0]}".'
-            )
+    for name in formula.arrays:
+        raise NotApplicable(
+            f"the fit has {name} that were given as an array, which are not kept: give them by the name of a "
+            f'column of the data, {name}="{name[0]}".'
+        )
     names = _names(formula, more)
     node = formula.beside.get("weights")
     by_weight = list(columns_in(node)) if weighted and node is not None else []
@@ -61,9 +63,8 @@ def drawn_rows(
     else:
         found = _of_memory(formula, as_columns(data), names, by_weight, rows, rng)
     values = Values(read(found.table, names), found.table.n_rows, {})
-    beside = {key: values.numbers(one) for key, one in formula.beside.items() if key in ("censored", "event")}
     weights = None if node is None else values.numbers(node)
-    return SomeRows(found.table, found.numbers, found.n_rows, weights, censoring_of(beside))
+    return SomeRows(found.table, found.numbers, found.n_rows, weights, Seen.of(formula, found.table))
 
 
 def _names(formula: FormulaModel, more: Sequence[str]) -> list[str]:

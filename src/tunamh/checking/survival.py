@@ -31,15 +31,16 @@ def kaplan_meier(time: np.ndarray, seen: np.ndarray, at: np.ndarray) -> tuple[np
 
 
 def survival(looked: Looked) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-    """Times, Kaplan and Meier's estimate, the model's mean survival, and a band about it; None if any is left-censored.
+    """Times, Kaplan and Meier's estimate, the model's mean survival, and a band about it; None
+    if any is left-censored or came late.
 
     The model's survival is the mean over the rows and over draws of the posterior; the band is as wide as Kaplan and
     Meier's estimate is uncertain.
     """
     found = looked.residuals
-    codes = found.rows.censored
+    codes, entry = found.rows.seen
     assert codes is not None
-    if (codes < 0).any() or not (codes == 0).any():
+    if entry is not None or (codes < 0).any() or not (codes == 0).any():
         return None
     seen = codes == 0
     at = np.quantile(found.observed, np.linspace(0.0, 1.0, _TIMES))

@@ -17,6 +17,7 @@ import group_fits_data
 import group_fits_report
 import groups
 import laplace_psis
+import living
 import models
 import real_groups
 import real_models
@@ -196,6 +197,24 @@ def first_minute() -> str:
         rows.append([name, *(f"{value:.1f}" for value in seconds), str(len(functions))])
     columns = ["seconds of the processor", "import", "first call", "of it compiling", "next call", "functions compiled"]
     return f"(`benchmarks/first_minute.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
+
+
+def effects() -> str:
+    """Questions about effects, beside the fit and a pass per draw."""
+    report = results("effects")
+    rows = [
+        [
+            one["question"],
+            f"{one['seconds']:.1f}",
+            f"{one['seconds by a pass per draw']:,.0f}",
+            f"{one['stated error']:.1g}",
+            f"{one['true error']:.1g}",
+        ]
+        for one in report["questions"]
+    ]
+    columns = ["question", "seconds", "seconds by a pass per draw", "stated error (sd)", "true error (sd)"]
+    told = f"{report['rows']:,} rows x {report['columns']}; the fit took {report['fit']:.1f} s of the processor"
+    return f"({told}; `benchmarks/effects.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
 
 
 def gpu() -> str:
@@ -481,7 +500,83 @@ def flights_from_new_york() -> str:
     return f"{told}\n\n{markdown(columns, rows)}"
 
 
+def comparison_costs() -> str:
+    """Seconds of the process for each question, and the standard errors that they buy."""
+    report = results("evidence_cost")
+    columns = [
+        "",
+        "fit",
+        "loo",
+        "compare",
+        "evidence",
+        "se of loo by subsampling",
+        "of a plain mean",
+        "se of the evidence",
+    ]
+    rows = []
+    for one in report["rows"]:
+        seconds = [f"{one[key]:.1f} s" for key in ("fit", "loo", "compare", "evidence")]
+        errors = [number(one[key], 2) for key in ("loo_subsampling_se", "plain_mean_se", "evidence_se")]
+        rows.append([f"{one['model']}, {one['rows']:,} x {one['columns']}", *seconds, *errors])
+    return f"(`benchmarks/evidence.py`; processor seconds of all cores; {_measured_with(report)})\n\n" + markdown(
+        columns, rows
+    )
+
+
+def evidence_by_importance() -> str:
+    report = results("evidence_importance")
+    columns = ["2,000 rows x 6", "log evidence", "importance sampling on all rows", "z", "acceptance"]
+    rows = [
+        [
+            one["model"],
+            f"{one['evidence']:,.3f} ± {one['se']:.4f}",
+            f"{one['importance']:,.3f} ± {one['its_se']:.4f}",
+            f"{one['z']:.2f}",
+            f"{one['acceptance']:.2f}",
+        ]
+        for one in report["rows"]
+    ]
+    return f"(`benchmarks/evidence.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
+
+
+def evidence_coverage() -> str:
+    report = results("evidence_coverage")
+    columns = ["200 seeds, beside quadrature", "stated error", "sd of error / stated error", "within 2", "acceptance"]
+    rows = [
+        [
+            one["model"],
+            number(one["se"], 2),
+            f"{one['sd_z']:.2f}",
+            f"{one['within_two']:.0%}",
+            f"{one['acceptance']:.2f}",
+        ]
+        for one in report["rows"]
+    ]
+    return f"(`benchmarks/evidence.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
+
+
+def living_data() -> str:
+    """The next day beside a fresh run, and what a year of nights read and showed."""
+    report = results("living")
+    table = markdown(["", "the next day", "all rows afresh"], living.shown(report))
+    r = report
+    about = (
+        f"`benchmarks/living.py` ({r['processor']}, {r['date']}): {r['days']} files of {r['rows']:,} rows and ten "
+        "columns,\none a day, with coefficients that drift. Seconds of the processor."
+    )
+    nights = (
+        f"On {r['kept']} of {r['days']} nights the centre stayed; it moved {r['moves']} times. A row was read "
+        f"{r['read_per_row']:.1f} times on\naverage over all nights, reading by chains included. On {r['z_days']} days "
+        f"the posterior was compared with a fresh run: of {r['z_numbers']} z\nscores of means and standard deviations "
+        f"the largest is {r['z_largest']:.1f} (chi-squared test: p = {r['z_p']:.2f}). The cache takes\n"
+        f"{r['cache_bytes'] / 1e6:,.0f} MB beside {r['data_bytes'] / 1e6:,.0f} MB of files."
+    )
+    return f"{about}\n\n{table}\n\n{nights}"
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "effects": effects,
+    "living": living_data,
     "models": model_families,
     "model-sizes": model_sizes,
     "model-goals": model_goals,
@@ -501,6 +596,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "fixed-cost": fixed_cost,
     "gpu": gpu,
     "first-minute": first_minute,
+    "comparison-costs": comparison_costs,
+    "evidence-importance": evidence_by_importance,
+    "evidence-coverage": evidence_coverage,
     "laplace-psis": laplace_and_psis,
     "census": census,
     "old-and-new": old_and_new,

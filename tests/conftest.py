@@ -33,6 +33,8 @@ _SLOW = (
     "groups/",
     "invariance/",
     "laplace/",
+    "living/test_living_docs.py",
+    "living/test_living_laws.py",
     "paper/",
     "posteriordb/",
     "priors/test_priors.py",

@@ -31,7 +31,10 @@ from .errors import (
     TunaMHError,
 )
 from .formula import FormulaError, regression
+from .formula.forgetting import forget
 from .groups import GroupEffects, MixedModel
+from .living.errors import CacheError
+from .living.history import audit, history, plot_history
 from .marginal.evidence import Evidence
 from .prediction import (
     compare,
@@ -121,6 +124,7 @@ __all__ = [
     "Autoregressive",
     "Beta",
     "BoundViolation",
+    "CacheError",
     "Categorical",
     "ChainsDisagree",
     "Cloglog",
@@ -182,14 +186,17 @@ __all__ = [
     "Weibull",
     "ZeroInflated",
     "__version__",
+    "audit",
     "check",
     "check_bounds",
     "compare",
     "comparisons",
     "evidence",
     "family",
+    "forget",
     "group_effects",
     "group_scales",
+    "history",
     "hypothesis",
     "influence",
     "laplace",
@@ -198,6 +205,7 @@ __all__ = [
     "plot_check",
     "plot_comparisons",
     "plot_group_effects",
+    "plot_history",
     "plot_predictions",
     "plot_prior_predictive",
     "plot_slopes",

@@ -90,6 +90,15 @@ class Examined(Expandable, Protocol):
         """What a person should be told of the model before it is sampled."""
 
 
+class Kept(Protocol):
+    """What is known of the rows from an earlier set-up, so that none has to be read."""
+
+    @property
+    @abstractmethod
+    def kept(self) -> Any:
+        """The expansion, the mode and how they came about; None where nothing is known."""
+
+
 class Normalised(Protocol):
     """The joint density of data and parameters with all its constants, for the evidence."""
 

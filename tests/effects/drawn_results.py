@@ -8,7 +8,7 @@ import xarray
 from tunamh.results.layout import CORRELATION, GROUP_SCALE, PARAMETER, ROLE, layout_of
 
 PARAMETERS = {"scale": 0.7, "df": 5.0, "shape": 1.8, "dispersion": 2.5, "precision": 4.0, "positive": 0.6}
-PARAMETERS |= {"inflation": 0.3, "delta": 1.3}
+PARAMETERS |= {"inflation": 0.3, "delta": 1.3, "log_hazard": 0.2}
 
 
 def drawn_result(target, draws=20, chains=2, spread=0.3, seed=5):
@@ -21,7 +21,7 @@ def drawn_result(target, draws=20, chains=2, spread=0.3, seed=5):
         role = values.attrs.get(ROLE)
         if role == PARAMETER and values.attrs["term"] == "cutpoint":
             found[name] = values.copy(data=np.sort(values.values + np.linspace(-1, 1, values.shape[-1]), axis=-1))
-        elif role == PARAMETER:
+        elif role == PARAMETER and values.attrs["term"] in PARAMETERS:
             middle = PARAMETERS[values.attrs["term"]]
             found[name] = values.copy(data=middle * np.exp(0.2 * values.values))
         elif role == GROUP_SCALE:

@@ -9,6 +9,7 @@ from drawn_results import drawn_result
 from scipy import integrate, special, stats
 
 import tunamh
+from tunamh.prediction.fitted import Fitted
 from tunamh.results.layout import PARAMETER, ROLE
 from tunamh.targets.families.base import Responses
 from tunamh.targets.families.registry import FAMILIES
@@ -32,10 +33,13 @@ RESPONSES = {
     Responses.PROPORTIONS: RNG.beta(2, 2, N),
     Responses.CLASSES: RNG.integers(0, 3, N),
 }
+CUTS = (0.8, 2.5)
 OF_COUNTS = {"ZeroInflated": tunamh.NegativeBinomial(), "Hurdle": tunamh.Poisson()}
 
 
 def family_of(name):
+    if name == "PiecewiseExponential":
+        return tunamh.PiecewiseExponential(CUTS)
     return FAMILIES[name](*([OF_COUNTS[name]] if name in OF_COUNTS else []))
 
 
@@ -55,10 +59,24 @@ def mean_of(name, eta, p):
     }
     if name in plain:
         return plain[name](eta)[..., None]
+    if name == "PiecewiseExponential":  # the integral of the survival function, piece by piece
+        left = np.append(0.0, p["cuts"])
+        hazard, before, mean = np.exp(p["log_hazard"])[:, :, None], 0.0, 0.0
+        for j in range(len(left)):
+            rate, wide = np.exp(eta) * hazard[:, j], left[j + 1] - left[j] if j + 1 < len(left) else np.inf
+            mean = mean + np.exp(-before) * -np.expm1(-rate * wide) / rate
+            before = before + rate * wide
+        return mean[..., None]
     if name == "Ordinal":
         below = special.expit(p["cutpoint"][:, None, :] - eta[..., None])
         ends = np.zeros((*eta.shape, 1)), np.ones((*eta.shape, 1))
         return np.diff(np.concatenate([ends[0], below, ends[1]], axis=-1), axis=-1)
+    if name == "PiecewiseExponential":  # the integral of the survival, piece by piece
+        alive, total = 1.0, 0.0
+        for j, width in enumerate((CUTS[0], CUTS[1] - CUTS[0], np.inf)):
+            rate = np.exp(eta + p["log_hazard"][:, j : j + 1])
+            total, alive = total + alive * -np.expm1(-rate * width) / rate, alive * np.exp(-rate * width)
+        return total[..., None]
     if name == "Categorical":
         weights = np.exp(np.concatenate([np.zeros((*eta.shape[:-1], 1)), eta], axis=-1))
         return weights / weights.sum(axis=-1, keepdims=True)
@@ -85,6 +103,9 @@ class Direct:
             for key, values in posterior.data_vars.items()
             if values.attrs.get(ROLE) == PARAMETER
         }
+
+        if name == "PiecewiseExponential":
+            self.p["cuts"] = Fitted.open(self.result, None).responses.inner
 
     def columns(self, table):
         x = table["x"].to_numpy(float)

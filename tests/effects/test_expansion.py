@@ -99,6 +99,15 @@ def test_the_stated_error_is_that_of_the_answer(result, question, small_samples,
     )
 
 
+def test_rows_in_blocks_are_read_once(small_samples, monkeypatch, tmp_path):
+    result = drawn_result(tunamh.regression("label ~ x*a", TABLE, family="logistic"), draws=50, spread=0.06)
+    TABLE.drop(columns="grade").to_parquet(tmp_path / "t.parquet", row_group_size=900)
+    found = tunamh.predictions(result, tunamh.open_rows(str(tmp_path / "*.parquet")), average_by="a", weights="w")
+    wanted = whole(QUESTIONS["predictions"], result, monkeypatch)
+    assert 0 < stated(found) < 0.3
+    assert true_error(found, wanted) < 4 * stated(found)
+
+
 def test_linear_predictors_need_no_sample(result, small_samples, monkeypatch):
     ask = lambda p, seed: tunamh.predictions(p, TABLE, {"x": [0, 2]}, average_by=["a"], scale="link", rng=seed)  # noqa: E731
     found = ask(result, 1)
@@ -131,7 +140,8 @@ def test_local_coordinates_make_the_mean(result):
     outcomes = Outcomes(fitted, "response", "known", np.random.default_rng(1))
     rows = Frame(read(as_columns(TABLE.head(7)), outcomes.columns), 7)
     local = LocalCoordinates(outcomes)
-    np.testing.assert_allclose(local.mean(local.at(outcomes.chunk(rows))), outcomes.values(rows), rtol=1e-13)
+    chunk = outcomes.chunk(rows)
+    np.testing.assert_allclose(local.mean(local.at(chunk), chunk), outcomes.values(rows), rtol=1e-13)
 
 
 def test_the_sample_estimates_sums_without_bias():

@@ -61,6 +61,8 @@ def test_rows_in_blocks_have_the_averages_of_a_table(tmp_path, result):
     ask = {"contrast": {"a": "sequential"}, "average_by": ["month", "site"], "weights": "t"}
     found, wanted = (tunamh.comparisons(result, rows, **ask) for rows in (source, TABLE))
     pd.testing.assert_frame_equal(pd.DataFrame(found), pd.DataFrame(wanted), rtol=1e-10)
+    grids = [tunamh.predictions(result, rows, {"a": "all"}) for rows in (source, TABLE)]  # typical values of the rows
+    np.testing.assert_allclose(*(grid["mean"] for grid in grids), rtol=1e-12)
     with pytest.raises(TypeError, match="weights of tables in blocks are a column"):
         tunamh.predictions(result, source, average_by=True, weights=np.ones(N))
 

@@ -36,6 +36,7 @@ class Case:
     nested: bool = False  # groups of the first factor lie in those of the second
     df: float = 0.0  # of Student-t effects; 0: normal ones
     classes: int = 1  # without an order, but the reference: each has coefficients, scales and effects
+    further: str | None = None  # a parameter whose logarithm has coefficients, and the effects of the last factor
 
 
 def _logistic(eta, noise, rng):
@@ -48,6 +49,10 @@ def _poisson(eta, noise, rng):
 
 def _gaussian(eta, noise, rng):
     return eta + noise * rng.standard_normal(len(eta))
+
+
+def _gaussian_of_log_scale(eta, log_scale, rng):
+    return eta + np.exp(log_scale) * rng.standard_normal(len(eta))
 
 
 def _student(eta, noise, rng):
@@ -89,6 +94,7 @@ CASES = {
     "Student-t slopes": Case(tunamh.Gaussian(SCALE), _gaussian, ((10, 2),), 1.0, unknown="scale", df=4.0),
     "classes": Case(tunamh.Categorical(), _categorical, ((8, 1),), 0.7, classes=2),
     "crossed classes with slopes": Case(tunamh.Categorical(), _categorical, ((8, 2), (6, 1)), 0.7, classes=2),
+    "groups of a scale": Case(tunamh.Gaussian(), _gaussian_of_log_scale, ((8, 1), (10, 2)), 0.7, further="scale"),
     "many groups": Case(tunamh.Poisson(), _poisson, ((120, 1),), 0.7, rows=480),
 }
 
@@ -104,6 +110,8 @@ def one_data_set(case, rng):
         unknown = np.exp(0.5 * rng.standard_normal(1))
     theta = 0.7 * rng.standard_normal((case.classes, X.shape[1]))
     eta, groups, truth = X @ theta.T, [], list(theta.ravel())
+    gamma = 0.7 * rng.standard_normal(2)
+    second = X @ gamma if case.further else None
     scales, related, effects = [], [], []
     codes = np.zeros(n_rows, int)
     for groups_of, q in case.factors:
@@ -120,23 +128,34 @@ def one_data_set(case, rng):
             v = rng.standard_normal((groups_of, q)) @ (s[:, None] * root).T
             if case.df:  # a chi-squared number for all effects of a group
                 v /= np.sqrt(rng.chisquare(case.df, (groups_of, 1)) / case.df)
-            eta[:, k] += np.einsum("ij,ij->i", Z, v[codes])
+            added = np.einsum("ij,ij->i", Z, v[codes])
+            of = case.further if len(groups) == len(case.factors) - 1 else None
+            if of is None:
+                eta[:, k] += added
+            else:
+                second = second + added
             scales += list(s)
             related += [r] if q > 1 else []
             effects.append(v[0, -1])
         prior, law = tunamh.HalfNormal(case.strength), tunamh.priors.StudentT(df=case.df) if case.df else None
         name = f"f{len(groups)}"
-        groups.append(GroupEffects(codes, X=Z if q > 1 else None, name=name, scale=prior, law=law))
+        groups.append(GroupEffects(codes, X=Z if q > 1 else None, name=name, scale=prior, law=law, predictor=of))
     eta = eta if case.classes > 1 else eta[:, 0]
-    y = case.respond(eta, unknown, rng)
+    y = case.respond(eta, unknown if second is None else second, rng)
     if (case.unknown == "cutpoint" or case.classes > 1) and len(np.unique(y)) < 3:
         return one_data_set(case, rng)
-    model = MixedModel(X, y, case.family, groups, prior=tunamh.Normal(scale=0.7))
+    family, more = case.family, {}
+    if case.further:
+        family, more = tunamh.Gaussian(tunamh.Normal(scale=0.7)), {"predictors": {case.further: X}}
+    model = MixedModel(X, y, family, groups, prior=tunamh.Normal(scale=0.7), **more)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tree = tunamh.sample(model, draws=DRAWS, tune=300, chains=1, cores=1, thin=THIN, rng=rng.integers(1 << 30))
     posterior = tree.posterior
     found = [posterior["theta"].values[0], posterior["group_scale"].values[0]]
+    if case.further:
+        found.insert(1, posterior[case.further].values[0])
+        truth += list(gamma)
     truth += scales
     if related:
         found.append(posterior["group_correlation"].values[0])

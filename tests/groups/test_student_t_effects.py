@@ -57,6 +57,55 @@ def test_a_formula_names_the_law_and_new_groups_have_it():
     assert "Student-t with 2.5" in " ".join(tunamh.prior_summary(target).attrs["notes"])
 
 
+@pytest.fixture(scope="module")
+def by_formula():
+    table = pd.DataFrame({"y": Y, "g": [f"g{k}" for k in CODES]})
+    prior = {"law (1 | g)": priors.StudentT(df=2.5), "(1 | g)": tunamh.HalfNormal(1.0)}
+    target = tunamh.regression("y ~ 1 + (1 | g)", table, prior=prior)
+    return table, target, tunamh.sample(target, chains=2, draws=600, rng=1, progressbar=False)
+
+
+def _densities(posterior):
+    """(draws, rows), of the draws' own effects: the law of the effects is in no row."""
+    draws = posterior.posterior
+    eta = draws["Intercept"].values[..., None] + draws["1|g"].values[..., CODES]
+    return stats.norm(eta, draws["sigma"].values[..., None]).logpdf(Y).reshape(-1, 12)
+
+
+@pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
+def test_replicas_have_the_density_of_the_draws(by_formula):
+    table, _, posterior = by_formula
+    found = tunamh.replicate(posterior, table, rows=12, draws=1200, rng=1)
+    own = found.log_likelihood["y"].values.reshape(-1, 12)
+    np.testing.assert_allclose(own, _densities(posterior)[: len(own)], rtol=1e-9, atol=1e-12)
+    simulated = found.posterior_predictive["y"].values.reshape(-1, 12)
+    middle = (posterior.posterior["Intercept"].values[..., None] + posterior.posterior["1|g"].values[..., CODES]).mean()
+    assert simulated.mean() == pytest.approx(middle, abs=5 * simulated.std() / np.sqrt(simulated.size / 12))
+
+
+@pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning", "ignore:Estimated shape parameter")
+def test_rows_are_left_out_by_importance(by_formula):
+    """Where Pareto's k is small, smoothing hardly changes ``-log E[1 / p(y_i)]``."""
+    table, _, posterior = by_formula
+    found = tunamh.loo(posterior, table, rows=12, draws=1200)
+    plain = -np.log(np.exp(-_densities(posterior)).mean(axis=0))
+    light = found.pareto_k < 0.4
+    assert light.sum() >= 3
+    np.testing.assert_allclose(found.pointwise[light], plain[light], atol=0.05)
+
+
+@pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
+def test_a_run_that_is_resumed_goes_on_with_the_same_draws(by_formula, tmp_path):
+    """Weights of groups are drawn in every sweep and are no part of the state."""
+    _, target, _ = by_formula
+    options = {"chains": 2, "tune": 60, "rng": 7, "progressbar": False}
+    whole = tunamh.sample(target, draws=90, **options)
+    tunamh.sample(target, draws=40, store=tmp_path / "run", **options)
+    resumed = tunamh.resume(tmp_path / "run", target, draws=90, progressbar=False)
+    for name, values in whole.posterior.data_vars.items():
+        np.testing.assert_array_equal(resumed.posterior[name].values, values.values, err_msg=str(name))
+
+
 def test_shares_need_a_variance():
     found = tunamh.sample(_model(2.0), chains=1, draws=50, rng=1, progressbar=False)
     table = tunamh.group_scales(found)

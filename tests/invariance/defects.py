@@ -64,6 +64,12 @@ DEFECTS: dict[str, Defect] = {
         "        weight[m], push[m] = 0.3 * outer[m] * own[c, c], 0.0",
         "nested | logistic | move that no row sees",
     ),
+    "groups of a mean against groups of a scale, as if rows saw them together": Defect(
+        "groups/between.py",
+        "        if other.predictor != one.predictor:  # rows see both apart",
+        "        if other.predictor == -1:",
+        "groups in two predictors | Gaussian, described | move that no row sees",
+    ),
     "a common parameter against groups without its prior": Defect(
         "groups/move_means.py",
         "    log_ratio = -model.log_prior(state[: common.p], model.prior_hyper)",

@@ -28,10 +28,14 @@ GROUP_SCALE, GROUP_SCALE_AT = log_normal(0.2, 0.8)
 
 @dataclass(frozen=True)
 class Structure:
-    """``factors``: codes, columns per group, whether the scale is known. ``levels``: a column of levels as groups."""
+    """``factors``: codes, columns per group, whether the scale is known. ``levels``: a column of levels as groups.
+
+    ``further``: of every factor whether it is in the predictor that describes a further parameter.
+    """
 
     factors: tuple[tuple[np.ndarray, int, bool], ...] = ()
     df: float = 0.0  # of Student-t effects; 0: normal
+    further: tuple[bool, ...] = ()
     levels: bool = False
     beside: tuple[str, ...] = ()  # of weights, offset, temper
     prior: str = "normal"  # of PRIORS
@@ -104,8 +108,11 @@ STRUCTURES = {
     "Student-t effects, known scale": Structure(((CODES, 1, True),), df=3.0),
     "Student-t slopes": Structure(((CODES, 2, False),), df=3.0),
     "nested Student-t effects": Structure(((NESTED, 1, False), (CODES, 1, False)), df=3.0),
+    "crossed Student-t effects": Structure(((CODES, 2, False), (OTHERS, 1, False)), df=3.0),
     "crossed": Structure(((CODES, 1, False), (OTHERS, 1, False))),
     "nested": Structure(((NESTED, 1, False), (CODES, 1, False))),
+    "groups in two predictors": Structure(((NESTED, 1, False), (CODES, 1, False)), further=(False, True)),
+    "slopes in a further predictor": Structure(((CODES, 2, False),), further=(True,)),
 }
 
 
@@ -169,8 +176,15 @@ class Problem:
             scale: Any = KNOWN if known else GROUP_SCALE
             Z = None if q == 1 else np.column_stack([np.ones(N_ROWS), COLUMN])
             law = priors.StudentT(df=self.structure.df) if self.structure.df else None
-            groups.append(GroupEffects(codes, Z, name=f"f{k}", scale=[scale] * q if q > 1 else scale, law=law))
+            of = family.described if k in self.further else None
+            scales = [scale] * q if q > 1 else scale
+            groups.append(GroupEffects(codes, Z, name=f"f{k}", scale=scales, law=law, predictor=of))
         return tunamh.MixedModel(self.X, self.y, family.family, groups, prior=prior, **more)
+
+    @property
+    def further(self) -> set[int]:
+        """Factors in the predictor of a further parameter."""
+        return {k for k, one in enumerate(self.structure.further) if one}
 
     @property
     def spread(self) -> float:
@@ -245,10 +259,14 @@ class Problem:
             rows = self.family.rows(etas, self.y)
         else:
             eta = beta @ self.X.T + (OFFSET if "offset" in self.structure.beside else 0.0)
-            for (codes, q, _), values in zip(self.factors, effects, strict=True):
-                v = values.reshape(len(points), -1, q)[:, codes]
-                eta = eta + v[..., 0] + (v[..., 1] * COLUMN if q == 2 else 0.0)
             given = [value[:, j : j + 1] for value in unknown for j in range(value.shape[1])]
+            for f, ((codes, q, _), values) in enumerate(zip(self.factors, effects, strict=True)):
+                v = values.reshape(len(points), -1, q)[:, codes]
+                added = v[..., 0] + (v[..., 1] * COLUMN if q == 2 else 0.0)
+                if f in self.further:
+                    given[0] = given[0] + added
+                else:
+                    eta = eta + added
             rows = self.family.given_all(eta, self.y, *given)
         if "weights" in self.structure.beside:
             rows = np.where(WEIGHTS > 0, rows, 0.0) * WEIGHTS

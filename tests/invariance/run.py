@@ -59,13 +59,15 @@ def posteriors() -> Iterator[tuple[str, str]]:
     for where, structure in STRUCTURES.items():
         for name, family in FAMILIES.items():
             plain = not (structure.factors or structure.beside or structure.gathered)
-            if structure.factors and not family.groups:
+            if structure.factors and not (family.groups or structure.further):
+                continue
+            if structure.further and not family.described:
                 continue
             if structure.gathered and name not in GATHERED:
                 continue
             if "weights" in structure.beside and family.classes:
                 continue
-            if plain or not family.described:
+            if plain or structure.further or not family.described:
                 yield where, name
 
 
@@ -80,7 +82,7 @@ def short_form() -> list[tuple[str, str, str]]:
     for where, name in posteriors():
         if STRUCTURES[where].df and name not in ("logistic", "Gaussian"):
             continue
-        if name in SOME:
+        if name in SOME or STRUCTURES[where].further:
             found.append((where, name, ""))
         elif where in EVERY_FAMILY:
             found.append((where, name, EVERY_FAMILY[where]))

@@ -185,6 +185,11 @@ def test_what_has_no_constant_is_refused():
     horseshoe = tunamh.GLM(X, REALS, tunamh.Gaussian(), prior=priors.Horseshoe(1.0))
     with pytest.raises(NotApplicable, match="unknown scales"):
         horseshoe.refuse_without_constants()
+    table = pd.DataFrame({"x": X[:, 1], "t": POSITIVE})
+    with pytest.raises(NotApplicable, match="smooth terms"):
+        tunamh.regression("t ~ s(x)", table).refuse_without_constants()
+    with pytest.raises(NotApplicable, match="hazards in pieces"):
+        tunamh.regression("t ~ x", table, family=tunamh.PiecewiseExponential()).refuse_without_constants()
     improper = tunamh.Gaussian(priors.FlatPositive())
     with pytest.raises(NotApplicable, match="prior of scale is flat"):
         tunamh.GLM(X, REALS, improper, prior=tunamh.Normal(scale=2)).refuse_without_constants()

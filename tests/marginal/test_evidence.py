@@ -97,7 +97,7 @@ def test_the_evidence_is_that_of_quadrature(name):
         [draws["theta"].values.reshape(-1, 2), *(draws[v].values.reshape(-1, 1) for v in draws if v != "theta")]
     )
     at = np.array([free(point) for point in natural])
-    points = 41 if at.shape[1] == 2 else 31
+    points = 41 if at.shape[1] == 2 else 21
     wanted = by_quadrature(log_joint, at.mean(axis=0), at.std(axis=0), points, 8.0)
     found = tunamh.evidence(target, posterior, rng=2)
     assert found.se < 0.02

@@ -323,7 +323,8 @@ def beta_rows(eta, y, precision):
 
 
 def inflated_rows(eta, y, share):
-    counts = np.log1p(-share) + stats.poisson(np.exp(eta)).logpmf(y)
+    with np.errstate(divide="ignore"):  # a share that rounds to 1
+        counts = np.log1p(-share) + stats.poisson(np.exp(eta)).logpmf(y)
     return np.where(y == 0, np.logaddexp(np.log(share), counts), counts)
 
 

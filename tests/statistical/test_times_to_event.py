@@ -183,3 +183,19 @@ def test_one_piece_is_not_the_model_of_cox():
     tree = sampled(tunamh.regression(formula, HEART, family=tunamh.PiecewiseExponential(1, FLAT), prior=FLAT), 1000)
     mean, error = COX[formula]["transplant"]
     assert abs(float(tree["posterior"]["transplant"].mean()) - mean) > 0.5 * error
+
+
+@pytest.mark.parametrize("formula", ["Surv(time, status) ~ 1", "Surv(time, status) ~ strata(trt)"])
+def test_hazards_without_columns_are_gamma(formula):
+    """Under flat log hazards ``e^a`` is gamma: events over time at risk, ``E a = digamma(d) - log E``."""
+    cuts = (30.0, 100.0)
+    tree = sampled(tunamh.regression(formula, VETERAN, family=tunamh.PiecewiseExponential(cuts, FLAT)))
+    parts = [VETERAN] if formula.endswith("1") else [VETERAN[VETERAN["trt"] == k] for k in (1, 2)]
+    d = np.concatenate([events(part, cuts) for part in parts])
+    risk = np.concatenate([times_at_risk(part, cuts).sum(axis=0) for part in parts])
+    draws = tree["posterior"]["log_hazard"].values
+    for j in range(len(d)):
+        error = 4 / np.sqrt(float(arviz_stats.ess(draws[..., j].copy(), method="mean")))
+        sd = np.sqrt(special.polygamma(1, d[j]))
+        assert abs(draws[..., j].mean() - special.digamma(d[j]) + np.log(risk[j])) < error * sd
+        assert abs(draws[..., j].std() / sd - 1) < error + 0.02

@@ -301,7 +301,7 @@ MISTAKES = {
     "codes for another family": (
         lambda: GLM(X, REALS, tunamh.StudentT(), censored=CODES),
         TypeError,
-        "LogLogistic, LogNormal, LogisticErrors and Weibull responses, not for StudentT",
+        "LogLogistic, LogNormal, LogisticErrors, PiecewiseExponential and Weibull responses, not for StudentT",
     ),
     "trials of halves": (
         lambda: GLM(X, LABELS, tunamh.Logistic(), trials=np.full(N, 1.5)),

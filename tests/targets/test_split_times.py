@@ -189,3 +189,9 @@ def test_exponential_times_count_from_the_entry():
     twin = tunamh.GLM(ones, STOP - ENTRY, tunamh.Exponential(), event=EVENT)
     for theta in np.random.default_rng(1).normal(size=(3, 3)):
         np.testing.assert_allclose(target.expansion(theta).energy, twin.expansion(theta).energy, rtol=1e-12)
+
+
+def test_estimators_have_an_intercept_and_refuse_hazards():
+    pytest.importorskip("sklearn")
+    with pytest.raises(TypeError, match="responses have a mean"):
+        tunamh.BayesianGLM(family=FAMILY).fit(X, STOP)

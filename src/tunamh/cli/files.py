@@ -18,11 +18,17 @@ from .app import Refused
 KINDS = ".parquet, .csv, .tsv (also .gz), .npy or .npz"
 
 
-def read_table(path: Path, memory: str | None = None) -> Any:
+def read_table(path: Path, memory: str | None = None, cache: str | None = None, new_levels: str = "grow") -> Any:
     """A pandas or pyarrow table, or a dict of arrays; ``memory`` is what may be held of Parquet files."""
     parquet = path.is_dir() or path.suffix in _PARQUET
     if memory is not None and not parquet:
         raise Refused(f"--memory works only with Parquet files, and {path} is not one.")
+    if cache is not None:
+        if not parquet:
+            raise Refused(f"--cache works only with Parquet files, and {path} is not one.")
+        from ..rows.formats import open_rows
+
+        return open_rows(str(path), memory=memory or "2GiB", cache=cache, new_levels=new_levels)
     if _in_blocks(path) or (memory is not None and path.exists()):
         from ..rows.formats import open_rows
 

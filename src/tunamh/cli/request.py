@@ -52,12 +52,18 @@ class SampleRequest:
     memory: Annotated[
         str | None, typer.Option(help="Memory for rows of Parquet files, such as 8GiB (default 2GiB).")
     ] = None
+    cache: Annotated[
+        str | None, typer.Option(help="Folder that keeps what was computed of each Parquet file, for the next run.")
+    ] = None
+    new_levels: Annotated[
+        str, typer.Option(help="With --cache, for levels that no earlier file had: grow or refuse.")
+    ] = "grow"
     event: Annotated[
         str | None, typer.Option(help="Column of 1 (the event was seen) and 0 (the time is censored).")
     ] = None
 
     def table(self) -> Any:
-        return read_table(Path(self.data), self.memory)
+        return read_table(Path(self.data), self.memory, self.cache, self.new_levels)
 
     def target(self, table: Any) -> Any:
         """The regression; it carries these choices along."""
@@ -100,8 +106,10 @@ class SampleRequest:
                 [_text(one) for one in origin["predictors"]],
                 _text(origin["missing"]),
                 _text(origin["redundant"]),
-                _maybe(origin.get("memory")),
-                _maybe(origin.get("event")),
+                memory=_maybe(origin.get("memory")),
+                cache=_maybe(origin.get("cache")),
+                new_levels=_text(origin.get("new_levels", "grow")),
+                event=_maybe(origin.get("event")),
             )
         except (KeyError, TypeError) as error:
             raise Refused(f"the settings of the run cannot be read ({error}).") from None

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..capabilities import Kept, offers
 from ..results.tree import effects_in
 from ..sampling.evidence import refuse_without_evidence
 from .app import Refused, command
@@ -123,6 +124,8 @@ def _tell(target: Any) -> None:
     if model.dropped:
         kept += f" ({model.dropped:,} with missing values left out)"
     print(f"{kept}, {model.side.dim:,} coefficients; response {model.response.told}")
+    if offers(target, Kept) and target.kept is not None:
+        print(target.kept.told)
     for line in target.remarks():
         print(line)
     for name, levels in model.side.levels.items():

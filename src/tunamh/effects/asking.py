@@ -14,18 +14,16 @@ from ..errors import NotApplicable, Text
 from ..formula.model import FormulaModel
 from ..formula.syntax import columns_in, label
 from ..formula.terms import term_label
-from ..formula.typical import ColumnsLook, Typical, columns_look, typical_columns
 from ..prediction.fitted import Fitted
 from ..results.group_effects import interval_probability
-from ..rows.table_source import TableBlock, Tables
-from ..tables.frames import Frame
 from .averages import Question, averaged, each_row
 from .columns import ModelColumns
 from .expansion import expanded, may_be_expanded
 from .grid import Point, grid_of, typical_rows
 from .outcomes import GROUPS, SCALES, Outcomes
-from .rows import Asked, AskedRows, Key, by_columns
+from .rows import AskedRows, Key, by_columns
 from .statistics import share_above, summarised
+from .typical_of_data import typical_of
 
 if TYPE_CHECKING:
     from .table import EffectsTable
@@ -97,7 +95,7 @@ class Asking:
         known = ModelColumns(self.fitted, formula)
         if self.data is None or (formula.typical and not self.of_grid):
             return known
-        return ModelColumns(self.fitted, formula, _typical_of(known, self.data))
+        return ModelColumns(self.fitted, formula, typical_of(known, self.data))
 
     @cached_property
     def points(self) -> list[Point]:
@@ -166,7 +164,8 @@ class Asking:
         """All rows at all draws if they are few; else by the expansion, with a note about its error."""
         if not may_be_expanded(question, self.outcomes, rows):
             return *averaged(question, self.outcomes, rows), []
-        found = expanded(question, self.outcomes, rows, np.random.default_rng(self.rng))
+        generator = np.random.default_rng(0 if self.rng is None else self.rng)  # the same answer at every call
+        found = expanded(question, self.outcomes, rows, generator)
         if found.error is None:
             return found.lines, found.keys, []
         told = (
@@ -231,28 +230,3 @@ def _order(columns: ModelColumns, by: list[str], keys: list[Key]) -> list[int]:
 
     ranks = [tuple(rank(name, value) for name, value in zip(by, key, strict=True)) for key in keys]
     return sorted(range(len(keys)), key=lambda k: ranks[k])
-
-
-def _typical_of(columns: ModelColumns, data: Any) -> dict[str, Typical]:
-    """Of the data that the user gives: one pass."""
-    formula = columns.formula
-    look = _Look(Asked(tuple(columns.predictors)), formula)
-    if isinstance(data, Tables):
-        looks = list(data.map(look, look.asked.names))
-    else:
-        looks = [look.of(block.rows) for block in AskedRows.of(data, columns.predictors, [], None).blocks()]
-    return typical_columns(looks, formula.side, None)
-
-
-@dataclass(frozen=True)
-class _Look:
-    asked: Asked
-    formula: Any
-
-    def of(self, rows: Frame) -> ColumnsLook:
-        sides = [one.columns.terms for one in self.formula.groups] + [one.terms for one in self.formula.others.values()]
-        values = self.formula.values(rows, list(rows.columns))
-        return columns_look(self.formula.side.terms, sides, values, offsets=self.formula.offsets)
-
-    def __call__(self, block: TableBlock) -> ColumnsLook:
-        return self.of(self.asked(block).rows)

@@ -26,8 +26,9 @@ class ModelColumns:
     @cached_property
     def predictors(self) -> list[str]:
         """The columns of terms; those that only name groups are not among them."""
-        names = [name for side in self.sides() for name in columns_of(side.terms)]
-        return list(dict.fromkeys([*names, *(name for node in self.formula.offsets for name in columns_in(node))]))
+        names = self.formula.columns_needed(lambda one: False)
+        names += [name for one in self.formula.groups for name in columns_of(one.columns.terms)]
+        return list(dict.fromkeys(names))
 
     @cached_property
     def of_groups(self) -> list[str]:

@@ -58,13 +58,20 @@ def new_groups(fitted: Fitted, values: Values, predictors: int) -> np.ndarray:
     assert fitted.formula is not None
     total = np.zeros((len(fitted.picked), values.n_rows, predictors))
     for group in fitted.groups:
-        _refuse_student(group)
+        _refuse_others(group)
         Z = fitted.formula.groups[group.given].columns.columns(values).dense()
         total[:, :, group.predictor or 0] += np.einsum("nq,sqr,nr->sn", Z, group.covariance, Z, optimize=True)
     return np.sqrt(np.maximum(total, 0.0))
 
 
-def _refuse_student(group: Groups) -> None:
+def _refuse_others(group: Groups) -> None:
+    """Than normal effects in the main predictor."""
+    if group.parameter is not None:
+        raise NotApplicable(
+            f"the effects of {group.name} are in the predictor of {group.parameter}, and means over new groups are "
+            "offered for effects in the main predictor: say groups='draw' (one new group for each draw), or "
+            "groups='population'."
+        )
     if group.df:
         raise NotApplicable(
             f"the effects of {group.name} are Student-t, and means over new groups are offered for normal effects: say "

@@ -53,8 +53,8 @@ class LocalCoordinates:
             found += [value] if value.ndim == 2 else [value[:, :, j] for j in range(value.shape[2])]
         return found
 
-    def mean(self, coordinates: Numbers) -> np.ndarray:
-        """(draws, rows, outcomes)."""
+    def mean(self, coordinates: Numbers, chunk: Chunk) -> np.ndarray:
+        """(draws, rows, outcomes). Of the chunk, only what is no coordinate is used: the strata of its rows."""
         left = iter(coordinates)
         etas = [next(left) for _ in range(self.predictors)]
         eta = np.stack(etas, axis=-1) if self.fitted.per_class else etas[0]
@@ -67,6 +67,8 @@ class LocalCoordinates:
         for name, value in self.shared.items():
             one = value.ndim == 2
             p[name] = next(left) if one else np.stack([next(left) for _ in range(value.shape[2])], axis=-1)
+        if chunk.stratum is not None:
+            p["stratum"] = chunk.stratum
         found = responses.mean(eta, p)
         return found if found.ndim == 3 else found[:, :, None]
 
@@ -87,7 +89,7 @@ class LocalExpansion:
     def remainder(self, coordinates: LocalCoordinates) -> np.ndarray:
         """The mean of the response at all draws minus its linear part: (draws, rows, outcomes)."""
         here = coordinates.at(self.chunk)
-        found = coordinates.mean(here) - self.value
+        found = coordinates.mean(here, self.chunk) - self.value
         for own, origin, slope in zip(here, self.origin, self.slopes, strict=True):
             found = found - (own - origin)[:, :, None] * slope
         return found
@@ -112,17 +114,17 @@ class Centre:
             ends = []
             for move in (high, -low):
                 moved = [*origin[:a], own + move, *origin[a + 1 :]]
-                ends.append(_one_draw(self.coordinates, moved, n))
+                ends.append(_one_draw(self.coordinates, moved, chunk))
             slopes.append((ends[0] - ends[1]) / (high + low))
         spread = np.zeros(n)
         for own in every[: self.coordinates.predictors]:
             spread += np.square(own[1:] - own[:1]).mean(axis=0)
-        return LocalExpansion(chunk, _one_draw(self.coordinates, origin, n), slopes, origin, spread)
+        return LocalExpansion(chunk, _one_draw(self.coordinates, origin, chunk), slopes, origin, spread)
 
 
-def _one_draw(coordinates: LocalCoordinates, at: Numbers, n: int) -> np.ndarray:
-    found = coordinates.mean(at)[0]
-    return np.broadcast_to(found, (n, found.shape[1]))
+def _one_draw(coordinates: LocalCoordinates, at: Numbers, chunk: Chunk) -> np.ndarray:
+    found = coordinates.mean(at, chunk)[0]
+    return np.broadcast_to(found, (chunk.n_rows, found.shape[1]))
 
 
 def _steps(coordinates: LocalCoordinates) -> list[tuple[float, float]]:

@@ -16,8 +16,10 @@ from ..sampling.sample import sample
 from ..tables.libraries import is_sparse
 from ..tables.sparse import checked_rows
 from ..targets.designs.from_tables import NamedDesign, as_design
-from ..targets.families.base import Location
+from ..targets.families.base import BaseFamily, Location
+from ..targets.families.likelihood import OnePredictorLikelihood
 from ..targets.glm import GLM
+from ..targets.grown import refuse_not_growing
 from .coefficient_prior import columns_of, prior_of
 
 MOST_DRAWS = 400
@@ -42,13 +44,21 @@ class PosteriorEstimator(BaseEstimator, ABC):
     random_state: Any
     progressbar: bool
 
+    _target: Any
+    """Of all rows of `partial_fit`, with what is kept of them."""
+
+    _of_parts = False
+    """Whether the last fit was a `partial_fit`."""
+
     # ------------------------------------------------------------------------------------------------------ fitting
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any, **of_y: Any) -> tuple[Any, Any, np.ndarray]:
+    def _checked(
+        self, X: Any, y: Any, sample_weight: Any, first_call: bool = True, **of_y: Any
+    ) -> tuple[Any, Any, np.ndarray]:
         """Numbers, responses and weights; rows of weight zero are left out, as if they had not been there."""
         if is_sparse(X):
             X = checked_rows(X, "X")
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), **of_y)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), reset=first_call, **of_y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         kept = weights > 0
         if not kept.any():
@@ -63,7 +73,27 @@ class PosteriorEstimator(BaseEstimator, ABC):
         intercepts = [f"{INTERCEPT}[{name}]" for name in classes] or [INTERCEPT] if self.fit_intercept else []
         prior = prior_of(self.prior, names, columns_of(X, weights), location, intercepts)
         weighted = None if (weights == 1.0).all() else weights
-        target = GLM(self._design(X), y, family, prior=prior, weights=weighted)
+        self._draw(GLM(self._design(X), y, family, prior=prior, weights=weighted))
+
+    def _grown(self, X: Any, y: np.ndarray, weights: np.ndarray) -> None:
+        """Set ``posterior_`` to that of the rows of all calls, without a pass over the rows of earlier ones.
+
+        Rows always have weights here, since later ones may.
+        """
+        self._target = self._target.with_rows(self._design(X), y, weights=weights)
+        self._draw(self._target)
+
+    def _begun(self, X: Any, y: np.ndarray, weights: np.ndarray, family: Any, location: Location) -> None:
+        """The first of several calls, whose rows decide on the default prior."""
+        names = self._names[int(bool(self.fit_intercept)) :]
+        intercepts = [INTERCEPT] if self.fit_intercept else []
+        prior = prior_of(self.prior, names, columns_of(X, weights), location, intercepts)
+        target = GLM(self._design(X), y, family, prior=prior, weights=weights)
+        refuse_not_growing(target)
+        self._target = target
+        self._draw(target)
+
+    def _draw(self, target: GLM) -> None:
         self.posterior_ = sample(
             target,
             draws=self.draws,
@@ -205,6 +235,20 @@ def _spaced(values: np.ndarray, most: int | None) -> np.ndarray:
     if most is None or len(flat) <= most:
         return flat
     return flat[np.linspace(0, len(flat) - 1, most).round().astype(int)]
+
+
+def grows(family: Any) -> bool:
+    """Whether rows can be added to a regression of this family, by what the family says of itself."""
+    if not isinstance(family, BaseFamily) or not isinstance(family, OnePredictorLikelihood):
+        return False
+    unknown = set(family.parameters) - set(family.known_parameters())
+    if unknown or not family.convex or family.of_classes:
+        raise AttributeError(
+            f"partial_fit adds rows at the centre of before, and {family!r} has an unknown {', '.join(sorted(unknown))}"
+            if unknown
+            else f"partial_fit adds rows at the centre of before, which {family!r} does not offer: use fit."
+        )
+    return True
 
 
 def tails_of(level: float) -> list[float]:

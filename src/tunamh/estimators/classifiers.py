@@ -42,6 +42,9 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
     n_features_in_, feature_names_in_
     """
 
+    _parts: list[Any]
+    """Rows of `partial_fit` with three classes or more."""
+
     def __init__(
         self,
         *,
@@ -61,8 +64,6 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Sample the posterior. A ``sample_weight`` of 2 has the same effect as two copies of the row."""
-        import pandas as pd
-
         X, y, weights = self._checked(X, y, sample_weight)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -70,11 +71,50 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
             raise ValueError(
                 f"y has one class only, {self.classes_[0]}: a classifier needs samples of at least 2 classes."
             )
+        self._of_parts = False
+        return self._fit_all(X, codes, weights)
+
+    def _fit_all(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> Self:
+        import pandas as pd
+
         several = len(self.classes_) > 2
         labels = pd.Categorical.from_codes(codes, [str(label) for label in self.classes_])
         family, responses = (Categorical(), labels) if several else (Logistic(), codes.astype(np.float64))
         named = [str(label) for label in self.classes_[1:]] if several else []
         self._sampled(X, responses, weights, family, Location(0.0, 1.0), named)
+        return self._summed_up()
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Sample the posterior of the rows of all calls. It is the exact posterior, not an update of the last one.
+
+        With two classes, rows of earlier calls are not passed over again, and the default prior is that of the rows of
+        the first call. With more classes, the rows of all calls are fitted anew. ``classes`` are all labels; default:
+        those of the first call. `fit` begins anew.
+        """
+        first_call = not self._of_parts
+        X, y, weights = self._checked(X, y, sample_weight, first_call=first_call)
+        check_classification_targets(y)
+        if first_call:
+            self.classes_ = np.unique(y if classes is None else classes)
+        if len(self.classes_) < 2:
+            raise ValueError(f"there is one class only, {self.classes_[0]}: name all of them by classes=.")
+        codes = np.searchsorted(self.classes_, y)
+        wrong = self.classes_[np.minimum(codes, len(self.classes_) - 1)] != y
+        if wrong.any():
+            known = ", ".join(map(str, self.classes_))
+            raise ValueError(f"y has the label {str(y[np.argmax(wrong)])!r}, which is none of {known}.")
+        self._of_parts = True
+        if len(self.classes_) > 2:
+            self._parts = [*([] if first_call else self._parts), (X, codes, weights)]
+            return self._fit_all(*_stacked(self._parts))
+        if first_call:
+            self._begun(X, codes.astype(np.float64), weights, Logistic(), Location(0.0, 1.0))
+        else:
+            self._grown(X, codes.astype(np.float64), weights)
+        return self._summed_up()
+
+    def _summed_up(self) -> Self:
+        several = len(self.classes_) > 2
         of_classes = self._by_class(self._theta().mean(axis=0)[None])[0]
         first = int(bool(self.fit_intercept))
         kept = of_classes if several else of_classes[1:]
@@ -147,3 +187,12 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         if kind == "response":
             raise ValueError("labels have no intervals: leave kind= out for intervals of their probabilities.")
         return super().interval(X, level, kind=kind, random_state=random_state)
+
+
+def _stacked(parts: list[tuple[Any, np.ndarray, np.ndarray]]) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Rows, codes and weights of all parts."""
+    from scipy import sparse
+
+    X, codes, weights = zip(*parts, strict=True)
+    rows = sparse.vstack(X, format="csr") if any(map(sparse.issparse, X)) else np.concatenate(X)
+    return rows, np.concatenate(codes), np.concatenate(weights)

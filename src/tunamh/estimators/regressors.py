@@ -15,7 +15,7 @@ from ..errors import ImproperPosterior
 from ..priors import InverseGamma
 from ..targets.families import BaseFamily, Gaussian, StudentT
 from ..targets.families.base import Responses
-from .base import MOST_DRAWS, PosteriorEstimator, tails_of
+from .base import MOST_DRAWS, PosteriorEstimator, grows, tails_of
 from .responses import by_word, distribution_of, has_positive_responses
 
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ _SMALLEST_ERRORS = 1e-3  # of the unit of linear predictors
 def _has_labels(estimator: Any) -> bool:
     family = estimator._family()
     return isinstance(family, BaseFamily) and family.of_labels
+
+
+def _grows(estimator: Any) -> bool:
+    return grows(estimator._family())
 
 
 class _Regressor(RegressorMixin, PosteriorEstimator):
@@ -50,9 +54,33 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
             self._sampled(X, y, weights, family, location)
         except ImproperPosterior as exact_fit:
             self._sampled(X, y, weights, _with_proper_scale(family, location.unit, exact_fit), location)
+        self._of_parts = False
+        return self._summed_up()
+
+    def _summed_up(self) -> Self:
         mean, first = self._theta().mean(axis=0), int(bool(self.fit_intercept))
         self.coef_, self.intercept_ = mean[first:], float(mean[0]) if first else 0.0
         return self
+
+    @available_if(_grows)
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Sample the posterior of the rows of all calls, without a pass over the rows of earlier ones.
+
+        It is the exact posterior, not an update of the last one. The default prior is that of the rows of the first
+        call. Only families with known parameters beside the coefficients can grow, such as `Poisson()` and
+        ``Gaussian(scale=1.5)``. `fit` begins anew.
+        """
+        first_call = not self._of_parts
+        X, y, weights = self._checked(X, y, sample_weight, first_call=first_call, y_numeric=True)
+        family, y = self._family(), np.asarray(y, dtype=np.float64)
+        distribution_of(family)
+        family.check(y)
+        if first_call:
+            self._begun(X, y, weights, family, family.location(y, weights))
+        else:
+            self._grown(X, y, weights)
+        self._of_parts = True
+        return self._summed_up()
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the posterior mean of the mean response of every row.

@@ -29,7 +29,7 @@ def distribution_of(family: Any) -> ResponseDistribution:
     known = family if isinstance(family, BaseFamily) else None
     if known is not None and known.coefficients_per_class:
         raise TypeError("Categorical() describes classes: use BayesianLogisticRegression, which takes any labels.")
-    found = None if known is None or known.of_classes else known.response_distribution()
+    found = None if known is None or known.of_classes or known.own_intercepts else known.response_distribution()
     if known is not None and known.responses is None:  # nothing is known of where its predictors may be
         found = None
     if found is None:

@@ -19,8 +19,8 @@ from ..targets.designs.from_tables import NamedDesign
 from .data_summaries import Learned
 from .errors import FormulaError, listed
 from .evaluation import Values
+from .pieces import FAMILY_NAMES
 from .priors import INTERCEPT, named_terms, prior_of
-from .result_names import FAMILY_NAMES
 
 
 def split_further(prior: Any, further: Mapping[str, Any], terms: set[str]) -> tuple[Any, dict[str, dict[str, Any]]]:
@@ -51,6 +51,8 @@ def _of_parameter(name: str, known: Mapping[str, Any]) -> tuple[str | None, str]
 def described_by(name: str, of: Learned, values: Values, given: Mapping[str, Any], family: Any, unit: float) -> Any:
     """The columns of one further predictor, with their origin and their prior."""
     side, columns = of.side, of.side.columns(values)
+    if side.dim == 0:
+        raise FormulaError(f"the predictor of {name} has no coefficients: give it an intercept or a term.")
     own = family.parameter_prior(name)
     if own is not None:
         if given:

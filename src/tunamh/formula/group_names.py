@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..results.layout import CLASSES, CORRELATION, EFFECT, GROUP_SCALE
-from .pieces import Dimensions, Found, Piece, about, pieces_of
+from .pieces import Dimensions, Found, Piece, about, pieces_of, prefix
 from .terms import term_label
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def effect_name(piece: Piece, one: GroupSide) -> str:
-    """``1|airport``, ``x|airport``."""
-    return f"{_short(piece)}|{term_label(one.by)}"
+    """``1|airport``, ``x|airport``; in the predictor of a scale ``sigma_1|airport``."""
+    return f"{prefix(one.of)}{_short(piece)}|{term_label(one.by)}"
 
 
 def _short(piece: Piece) -> str:
@@ -46,7 +46,7 @@ class Factor(NamedTuple):
     ) -> Found:
         """``columns`` has an axis for the groupings first; results have the classes last."""
         own = np.moveaxis(columns, 0, -1) if self.classes else columns[0]
-        told = about(role, term=term, group=term_label(self.side.by), reference=reference)
+        told = about(role, term=term, predictor=self.side.of, group=term_label(self.side.by), reference=reference)
         if self.classes:
             told[CLASSES] = next(iter(self.classes))
         return Found(name, own, {**dims, **self.classes}, told)
@@ -116,7 +116,7 @@ def correlations(factors: Sequence[Factor], columns: np.ndarray) -> Iterator[Fou
 
 
 def _correlation(first: Piece, second: Piece, one: Factor, columns: np.ndarray, dims: Dimensions) -> Found:
-    name = f"{_short(first)},{_short(second)}|{term_label(one.side.by)}_corr"
+    name = f"{prefix(one.side.of)}{_short(first)},{_short(second)}|{term_label(one.side.by)}_corr"
     return one.found(CORRELATION, name, pair_name(first, second), columns, dims)
 
 

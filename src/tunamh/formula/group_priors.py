@@ -60,13 +60,17 @@ class GroupPriors(NamedTuple):
     correlations: dict[str, float]
     laws: dict[str, Any]
 
+    def joined(self, other: GroupPriors) -> GroupPriors:
+        """Those of factors of another predictor, too."""
+        return GroupPriors(*({**own, **more} for own, more in zip(self, other, strict=True)))
+
 
 def split_groups(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, GroupPriors]:
     """Priors of coefficients, and those of group effects."""
     if not isinstance(prior, Mapping):
         return prior, GroupPriors({}, {}, {})
     by_key = {_key(one.by, one.columns.terms): one.name for one in groups}
-    by_name = {one.name.replace(" ", ""): one.name for one in groups}
+    by_name = {one.term.replace(" ", ""): one.name for one in groups}
     coefficients: dict[Any, Any] = {}
     scales: dict[str, Any] = {}
     correlations: dict[str, float] = {}

@@ -27,11 +27,20 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class GroupSide:
-    """``(columns | by)``: effects of the columns for every level; ``name`` is what results call the factor."""
+    """``(columns | by)``: effects of the columns for every level; ``name`` is what results call the factor.
+
+    ``of`` is the parameter whose predictor has the term; None of the main predictor.
+    """
 
     name: str
     by: Term
     columns: RightSide
+    of: str | None = None
+
+    @property
+    def term(self) -> str:
+        """The name of the factor within its predictor."""
+        return self.name if self.of is None else self.name.removeprefix(f"{self.of}_")
 
     def labels(self, values: Values) -> Factor:
         """The group of every row, by name; products of factors have names such as ``a:b``."""
@@ -44,12 +53,14 @@ class GroupSide:
         return found
 
     def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "by": ":".join(map(str, self.by)), "columns": self.columns.to_json()}
+        found = {"name": self.name, "by": ":".join(map(str, self.by)), "columns": self.columns.to_json()}
+        return found if self.of is None else {**found, "of": self.of}
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> GroupSide:
         (by,) = terms_of(parse_expression(str(found["by"]))).fixed
-        return cls(str(found["name"]), by, RightSide.from_json(found["columns"]))
+        of = None if found.get("of") is None else str(found["of"])
+        return cls(str(found["name"]), by, RightSide.from_json(found["columns"]), of)
 
 
 @dataclass(frozen=True, repr=False)

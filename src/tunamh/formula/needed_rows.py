@@ -67,8 +67,10 @@ def _others(predictors: Any) -> dict[str, Terms]:
     for name, text in predictors.items():
         parsed = parse(text if "~" in text else f"~ {text}")
         terms = terms_of(parsed.right)
-        if parsed.left is not None or terms.groups or terms.offsets or terms.strata:
-            raise FormulaError(f"predictors[{name!r}] = {text!r}: it can have only columns, as in '~ x + z'.")
+        if parsed.left is not None or terms.offsets or terms.strata:
+            raise FormulaError(
+                f"predictors[{name!r}] = {text!r}: it can have only columns and group effects, as in '~ x + (1 | g)'."
+            )
         if terms.curves:
             raise FormulaError(
                 f"predictors[{name!r}] = {text!r}: predictors= cannot have curves: use powers, such as I(x**2)."

@@ -12,6 +12,25 @@ from .right_side import RightSide
 from .smooths import Smooth
 from .syntax import label
 
+FAMILY_NAMES = {
+    "scale": "sigma",
+    "df": "nu",
+    "dispersion": "alpha",
+    "shape": "alpha",
+    "precision": "kappa",
+    "positive": "psi",
+    "cutpoint": "threshold",
+}
+"""What results of formulas call a family's parameter, as Bambi does; others keep the family's own name.
+
+``inflation`` does: it is the probability of a zero too many, and Bambi's ``psi`` is 1 minus that probability.
+"""
+
+
+def prefix(of: str | None) -> str:
+    """What variables of the predictor of a parameter begin with."""
+    return "" if of is None else f"{FAMILY_NAMES.get(of, of)}_"
+
 
 class Piece(NamedTuple):
     """Columns of one block: its name, the labels of its columns (None: it is one column), and the reference."""

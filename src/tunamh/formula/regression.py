@@ -7,10 +7,12 @@ from typing import Any
 
 from .._arguments import explained, shown
 from ..groups import MixedModel
+from ..rows.pieces import has_cache
 from ..rows.table_source import Tables
 from ..targets import GLM
 from ..targets.families.registry import as_family
 from .errors import FormulaError
+from .living_tables import regression_of_living
 from .needed_rows import read_formula, rows_of
 from .result_names import by_own_names
 from .tables import in_memory, may_be_held
@@ -94,6 +96,8 @@ def regression(
     names = list(data.names) if in_blocks else as_columns(data).names
     asked = read_formula(formula, names, beside, predictors)
     refuse_unknown(asked.names, names)
+    if has_cache(data):
+        return regression_of_living(asked, data, family, prior, missing, redundant)
     if in_blocks and not may_be_held(asked, data):
         if family is None:
             raise FormulaError(

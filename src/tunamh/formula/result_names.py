@@ -9,6 +9,7 @@
 | ... their correlation | ``1,x\\|airport_corr`` | |
 | ``(carrier \\| airport)`` | ``carrier\\|airport`` | ``carrier__expr_dim``, ``airport__factor_dim`` |
 | ``predictors={"inflation": "~ year"}`` | ``inflation_Intercept``, ``inflation_year`` | |
+| ... ``{"scale": "~ (1 \\| g)"}`` | ``sigma_1\\|g``, ``sigma_1\\|g_sigma`` | ``g__factor_dim`` |
 | ``s(x)`` | ``s(x)``, and its scale ``s(x)_sigma`` | ``s(x)_dim`` |
 | the family's parameters | ``sigma``, ``nu``, ``alpha``, ``kappa``, ``psi``, ``threshold`` | |
 | classes of `Categorical` | every coefficient, effect, scale and correlation once for each class | ``species_dim`` |
@@ -27,26 +28,12 @@ import numpy as np
 from ..priors.smooths import SCALES_OF_SMOOTHS
 from ..results.layout import CLASSES, COEFFICIENT, PARAMETER, ROLE, SMOOTH_SCALE, Layout, Variable, Variables
 from . import group_names
-from .pieces import Dimensions, Found, about, as_written
+from .pieces import FAMILY_NAMES, Dimensions, Found, about, as_written, prefix
 from .right_side import RightSide
 from .syntax import label
 
 if TYPE_CHECKING:
     from .model import FormulaModel
-
-FAMILY_NAMES = {
-    "scale": "sigma",
-    "df": "nu",
-    "dispersion": "alpha",
-    "shape": "alpha",
-    "precision": "kappa",
-    "positive": "psi",
-    "cutpoint": "threshold",
-}
-"""What results of formulas call a family's parameter, as Bambi does; others keep the family's own name.
-
-``inflation`` does: it is the probability of a zero too many, and Bambi's ``psi`` is 1 minus that probability.
-"""
 
 _DESCRIBED = {"sigma": "scale", "kappa": "precision", "psi": "positive"}
 
@@ -69,7 +56,9 @@ def layout(model: FormulaModel, variables: Variables, groupings: Sequence[Any]) 
     for name, labels in variables:
         size = 1 if labels is None else len(labels)
         columns = np.arange(at, at + size)
-        if name == "theta":
+        if name == "theta" and not model.side.dim:
+            pass  # hazards without columns
+        elif name == "theta":
             found += _coefficients(model.side, columns, _classes(model, size))
         elif name in model.others:
             found += _coefficients(model.others[name], columns, {}, name)
@@ -89,7 +78,7 @@ def layout(model: FormulaModel, variables: Variables, groupings: Sequence[Any]) 
 
 def _factors(model: FormulaModel, groupings: Sequence[Any]) -> list[group_names.Factor]:
     classes: Dimensions = {}
-    if model.response.levels is not None and groupings[0].predictor is not None:
+    if model.response.levels is not None and groupings[0].label is not None:
         classes = _classes(model, (len(model.response.levels) - 1) * model.side.dim)
     return group_names.factors_of(model.groups, groupings, classes)
 
@@ -157,10 +146,9 @@ def _classes(model: FormulaModel, coefficients: int) -> Dimensions:
 def _coefficients(side: RightSide, columns: np.ndarray, classes: Dimensions, of: str | None = None) -> Iterator[Found]:
     """``columns`` hold the coefficients of the first class, then those of the next."""
     by_class = columns.reshape(-1, side.dim).T if classes else columns
-    prefix = "" if of is None else f"{FAMILY_NAMES.get(of, of)}_"
     for piece, at in as_written(side):
         own = by_class[at] if piece.labels is None else by_class[at : at + piece.size]
-        name = f"{prefix}{piece.name}"
+        name = f"{prefix(of)}{piece.name}"
         dims: Dimensions = {} if piece.labels is None else {f"{name}_dim": piece.labels}
         yield Found(
             name,

@@ -114,9 +114,12 @@ class FormulaRows:
         return self._text
 
     def __call__(self, block: TableBlock) -> Rows:
+        return self.of_rows(opened(block, self.names), block.start)
+
+    def of_rows(self, rows: CompleteRows, start: int) -> Rows:
+        """The rows of a target; those with missing values keep their places."""
         model = self.model
-        rows = opened(block, self.names)
-        values, keep, n = values_of(rows, model.states, block.start), rows.keep, len(rows.keep)
+        values, keep, n = values_of(rows, model.states, start), rows.keep, len(rows.keep)
         columns = model.side.columns(values)
         whole = _spread(columns.whole, keep, n, 0.0)
         X: Any = whole
@@ -136,7 +139,7 @@ class FormulaRows:
             None if given is None else _spread(given, keep, n, fill)
             for given, fill in ((y, filler), (weights, 0.0), (offset, 0.0), (censored, 0.0))
         ]
-        found = Rows(block.start, X, *filled)
+        found = Rows(start, X, *filled)
         return found if trials is None else counted(found, _spread(trials, keep, n, 0.0), linear=self.linear)
 
 
@@ -154,7 +157,7 @@ def _spread(kept: np.ndarray, keep: np.ndarray, n: int, fill: float) -> np.ndarr
 
 def needs_rows_at_hand(asked: Read) -> str | None:
     """What a formula has that asks for all rows in memory."""
-    if asked.right.groups:
+    if any(terms.groups for terms in (asked.right, *asked.others.values())):
         return "group effects"
     if asked.others:
         return "further predictors"
@@ -165,8 +168,10 @@ def needs_rows_at_hand(asked: Read) -> str | None:
 
 def may_be_held(asked: Read, tables: Tables) -> bool:
     """Whether the columns of a formula fit into the memory that is allowed; refuses what must be held and does not."""
-    numbers = sum(len(terms.fixed) + 1 for terms in (asked.right, *asked.others.values()))
-    effects = sum(len(group.columns.fixed) + group.columns.has_intercept for group in asked.right.groups)
+    sides = asked.right, *asked.others.values()
+    numbers = sum(len(terms.fixed) + 1 for terms in sides)
+    groups = [group for terms in sides for group in terms.groups]
+    effects = sum(len(group.columns.fixed) + group.columns.has_intercept for group in groups)
     more = BYTES_OF_AN_EFFECT * effects
     return fits(tables, asked.names, numbers=numbers, more=more, needed_by=needs_rows_at_hand(asked))
 

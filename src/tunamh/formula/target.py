@@ -54,7 +54,11 @@ def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel,
         response,
         common.side,
         asked.right.offsets,
-        _group_sides(asked.right.groups, rows),
+        tuple(
+            side
+            for name, terms in ((None, asked.right), *asked.others.items())
+            for side in _group_sides(terms.groups, rows, name)
+        ),
         {name: of.side for name, of in further.items()},
         asked.beside,
         rows.dropped,
@@ -67,8 +71,8 @@ def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel,
     return model, common, further
 
 
-def _group_sides(groups: Sequence[GroupTerm], rows: RowsOf) -> tuple[GroupSide, ...]:
-    """``(1 + x || g)`` is one factor for every column."""
+def _group_sides(groups: Sequence[GroupTerm], rows: RowsOf, of: str | None) -> list[GroupSide]:
+    """Those of one predictor; ``(1 + x || g)`` is one factor for every column."""
     found: list[tuple[Any, Any]] = []
     for group in groups:
         for part in parts_of(group):
@@ -87,9 +91,9 @@ def _group_sides(groups: Sequence[GroupTerm], rows: RowsOf) -> tuple[GroupSide, 
             found.append((group.by, side))
     _refuse_repeated(found)
     labels = [tuple(map(str, by)) for by, _ in found]
-    return tuple(
-        GroupSide(group_name(by, side, labels.count(tuple(map(str, by))) == 1), by, side) for by, side in found
-    )
+    names = [group_name(by, side, labels.count(tuple(map(str, by))) == 1) for by, side in found]
+    named = names if of is None else [f"{of}_{name}" for name in names]
+    return [GroupSide(name, by, side, of) for name, (by, side) in zip(named, found, strict=True)]
 
 
 def _refuse_repeated(found: list[tuple[Any, Any]]) -> None:
@@ -151,9 +155,12 @@ def target_of(
     _check_response(model, family, y, "trials" in beside)
     location = _location(family, y)
     prior, of_further = split_further(prior, further, {name for name, _ in model.side.spans})
-    priors, of_groups = split_groups(prior, model.groups)
-    table = NamedDesign(model.side.columns(values).design(), model.side.names) if model.side.dim else None
-    if table is None:
+    priors, of_groups = split_groups(prior, [one for one in model.groups if one.of is None])
+    for name in further:
+        of_further[name], own = split_groups(of_further[name], [one for one in model.groups if one.of == name])
+        of_groups = of_groups.joined(own)
+    table = NamedDesign(model.side.columns(values).design(), model.side.names)
+    if not model.side.dim and not family.hazards_alone:
         raise FormulaError(f"the formula {model.formula!r} has no coefficients: give it an intercept or a term.")
     common = {
         "prior": prior_of(priors, learned, location, model.response.levels),
@@ -161,19 +168,16 @@ def target_of(
         **{name: beside.get(name) for name in ("weights", "trials", "censored", "entry")},
         "strata": None if model.strata is None else model.strata.factor(values),
     }
+    common["predictors"] = {
+        name: described_by(name, of, values, of_further[name], family, location.unit) for name, of in further.items()
+    } or None
     found: GLM | MixedModel
     if model.groups:
-        if model.others:
-            raise FormulaError("predictors= and group effects together are not possible: leave one of them out.")
         groups = [_effects(one, values, of_groups) for one in model.groups]
         found = MixedModel(table, y, family, groups, keep_effects=keep, **common)
     else:
-        others = {
-            name: described_by(name, of, values, of_further[name], family, location.unit)
-            for name, of in further.items()
-        }
-        found = GLM(table, y, family, predictors=others or None, **common)
-    if redundant == "error":
+        found = GLM(table, y, family, **common)
+    if redundant == "error" and model.side.dim:
         found = _without_redundant(found, model)
     return found.from_formula(model, rows.places_of_some())
 
@@ -209,7 +213,8 @@ def _effects(one: GroupSide, values: Values, priors: GroupPriors) -> GroupEffect
     if side.names != ["Intercept"]:
         columns = Frame(dict(zip(side.names, side.columns(values).dense().T, strict=True)), values.n_rows)
     scale, correlation = priors.scales.get(one.name), priors.correlations.get(one.name, 1.0)
-    return GroupEffects(one.labels(values), columns, one.name, scale, correlation, priors.laws.get(one.name))
+    law = priors.laws.get(one.name)
+    return GroupEffects(one.labels(values), columns, one.name, scale, correlation, law, one.of)
 
 
 def _why(named: list[str]) -> str:

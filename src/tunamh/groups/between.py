@@ -46,7 +46,8 @@ def between_columns(rows: GroupedRows, f: int, tau_at: int) -> Between:
     found = Between(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, one.groups)))
     if not one.free.all():
         return found
-    left = np.flatnonzero(~rows.seen.shared & (np.arange(p) != tau_at))
+    coefficients = ~rows.seen.shared if one.parameter is None else np.ones(p, bool)
+    left = np.flatnonzero(coefficients & (np.arange(p) != tau_at))
     for a in range(one.q):
         weights = _weights(rows, f, a)
         same = _same(rows, f, a, weights)

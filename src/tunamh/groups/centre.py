@@ -23,6 +23,7 @@ _MOST_STEPS = 40
 _CLOSE = 0.02  # of a step, in standard deviations, and of log scales
 _HALVINGS = 12
 _LONGEST = 2.0  # of a step, in any row's predictor, of groups whose rows are not convex
+_FARTHEST = 4.0  # of the effects in a further predictor: a scale or odds 50 times smaller
 _UNSETTLED = 0.3  # of a group's step, in its standard deviations
 
 
@@ -55,6 +56,9 @@ def find_centre(rows: GroupedRows, priors: ScalePriors, at: Point) -> Centre:
         if lower is None:
             break
         at, sums, length, half = lower
+        held = _held(rows, at)
+        if held is not None:
+            at, sums = held, rows.sums(held)
         before = [s.copy() for s in scales]
         for f, one in enumerate(groupings):
             if one.known is not None:
@@ -66,6 +70,20 @@ def find_centre(rows: GroupedRows, priors: ScalePriors, at: Point) -> Centre:
         if near and _settled(rows, at, scales, sums):
             break
     return Centre(at, scales, sums, rows.shares(at) if several else {})
+
+
+def _held(rows: GroupedRows, at: Point) -> Point | None:
+    """Effects in further predictors no longer than `_FARTHEST` in any row's predictor; None where they are shorter.
+
+    A mean may go through a row while its scale goes to zero: such a mode has hardly any mass. Any centre will do.
+    """
+    far = [
+        np.linalg.norm(v, axis=1) * width / _FARTHEST if one.parameter is not None else np.zeros(len(v))
+        for v, width, one in zip(at.effects, rows.widths, rows.groupings, strict=True)
+    ]
+    if not any((one > 1.0).any() for one in far):
+        return None
+    return at._replace(effects=[v / np.maximum(one, 1.0)[:, None] for v, one in zip(at.effects, far, strict=True)])
 
 
 def _settled(rows: GroupedRows, at: Point, scales: list[np.ndarray], sums: DataSums) -> bool:
@@ -119,10 +137,11 @@ def _downhill(
     """Where Newton's step leads, shortened until the energy does not rise, its length, and how often it was halved.
 
     Energies of several predictors need not be convex in all of them together. Where the step leads uphill, numbers that
-    all rows share take a step of their own: either kind of step then has a positive definite Hessian.
+    all rows share take a step of their own: either kind of step then has a positive definite Hessian. Predictors with
+    columns of their own take steps of their own first.
     """
     now = _energy(rows, at, scales, sums.energy, priors)
-    for apart in (False, True) if rows.seen.shared.any() else (False,):
+    for apart in ((True, False) if rows.seen.described else (False, True)) if rows.seen.shared.any() else (False,):
         step, length = _newton(rows, at, scales, sums, shares, priors, apart=apart)
         for half in range(_HALVINGS):
             there = at.moved(step, 0.5**half)
@@ -154,8 +173,10 @@ def _newton(
 
     ``apart``: as if numbers that all rows share had nothing to do with coefficients and effects.
     """
-    gradient, hessian = priors.common_expansion(at.common, sums.hessian)
-    gradient, hessian = gradient + sums.gradient, hessian + sums.hessian
+    apart_by_columns = apart and rows.seen.described and sums.convex is not None
+    bent = sums.convex[0] if apart_by_columns and sums.convex is not None else sums.hessian
+    gradient, hessian = priors.common_expansion(at.common, bent)
+    gradient, hessian = gradient + sums.gradient, hessian + bent
     joined = rows.seen.shared[:, None] == rows.seen.shared[None, :] if apart else 1.0
     hessian = positive(hessian * joined)
     slopes = []
@@ -163,9 +184,13 @@ def _newton(
         slope = of.gradient + v @ precision_at(one, s)[0]
         slope[~one.free] = 0.0
         slopes.append(slope)
-    inverse, cross = _of_effects(rows, scales, sums, sums.factors if sums.convex is None else sums.convex[1])
+    convex_parts = sums.factors if sums.convex is None else sums.convex[1]
+    inverse, cross = _of_effects(rows, scales, sums, convex_parts)
+    if apart_by_columns:
+        cross = [of.cross * one.free[:, None, None] for one, of in zip(rows.groupings, convex_parts, strict=True)]
     if apart:
-        cross = [h * ~rows.seen.shared for h in cross]
+        cross = [h * rows.seen.own(one) for one, h in zip(rows.groupings, cross, strict=True)]
+        shares = {key: share for key, share in shares.items() if _together(rows, *key)}
     if len(slopes) == 1:
         leaned = np.einsum("gab,gbj->gaj", inverse[0], cross[0])
         schur = hessian - np.einsum("gaj,gak->jk", cross[0], leaned)
@@ -179,6 +204,11 @@ def _newton(
     right = -np.concatenate([gradient, *(slope.ravel() for slope in slopes)])
     found = _shortened(rows, sums, CrossedSystem(hessian, inverse, cross, shares).solve(right))
     return found, float(np.sqrt(max(found.common @ hessian @ found.common, 0.0)))
+
+
+def _together(rows: GroupedRows, f: int, k: int) -> bool:
+    """Whether two factors are in the same predictor, so far as factors name theirs."""
+    return rows.groupings[f].parameter == rows.groupings[k].parameter
 
 
 def _shortened(rows: GroupedRows, sums: DataSums, step: Point) -> Point:

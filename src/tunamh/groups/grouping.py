@@ -48,6 +48,10 @@ class GroupEffects:
         ``priors.StudentT(df=4)``: effects have a Student-t law with these degrees of freedom, so that a few groups may
         lie far from the others. The effects of one group together have a multivariate Student-t law. ``scale`` is then
         the scale of this law; the standard deviation is ``scale * sqrt(df / (df - 2))``. Default: normal effects.
+    predictor : str, optional
+        The parameter of the family whose predictor gets the effects, such as ``"scale"``: groups may differ in how much
+        their responses spread, not only in their mean. ``predictors=`` of the model must describe this parameter by
+        columns, of ones at least. Default: the main predictor, that of ``X``.
     """
 
     codes: Any
@@ -56,9 +60,13 @@ class GroupEffects:
     scale: Any = None
     correlation: float = 1.0
     law: Any = None
+    predictor: str | None = None
 
     def __post_init__(self) -> None:
         df_of(self.law)
+        of: Any = self.predictor
+        if of is not None and not (isinstance(of, str) and of):
+            raise TypeError(f"predictor must be the name of a parameter of the family, got {shown(of)}.")
         settle(self, correlation=moderate_number("correlation", self.correlation, 0.1, 1e6))
         if self.codes is None or isinstance(self.codes, bytes | dict):
             raise _no_column(self.codes)
@@ -80,8 +88,9 @@ class Grouping:
 
     ``known`` is the precision of the effects where it is known, else None. ``pinned`` levels have no effects.
     ``df``: degrees of freedom of Student-t effects, 0 of normal ones.
-    ``predictor`` is the number of the row's predictor that the effects add to, and ``label`` its name in results; None
-    where they add to every predictor that has the coefficients. ``given`` is the place among the user's factors.
+    ``predictor`` is the number of the row's predictor that the effects add to; None where they add to every predictor
+    that has the coefficients. Results name it by its class (``label``), or by the parameter of the family that it
+    describes (``parameter``). ``given`` is the place among the user's factors.
     """
 
     name: str
@@ -97,9 +106,10 @@ class Grouping:
     predictor: int | None = None
     label: str | None = None
     given: int | None = None
+    parameter: str | None = None
 
-    def in_predictor(self, predictor: int, label: str, given: int) -> Grouping:
-        """The same groups with effects on one predictor; results name a column ``B``, or ``x[B]``, by its label."""
+    def of_class(self, predictor: int, label: str, given: int) -> Grouping:
+        """The same groups with effects on one class; results name a column ``B``, or ``x[B]``, by its label."""
         columns = [f"{column}[{label}]" if column else label for column in self.columns]
         return replace(self, columns=columns, predictor=predictor, label=label, given=given)
 
@@ -165,6 +175,8 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
     if isinstance(effects.codes, str):
         raise _no_column(effects.codes)
     name = effects.name or name_of(effects.codes) or fallback
+    if effects.predictor is not None and effects.name is None:
+        name = f"{effects.predictor}_{name}"
     codes, levels = _codes(effects.codes, str(name), n_rows)
     if effects.X is None:
         Z, columns = np.ones((n_rows, 1)), [""]
@@ -184,17 +196,20 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
         raise ValueError(f"scale of {name} has {len(given)} priors, but there are {q} columns of effects.")
     if all(isinstance(one, int | float) for one in given):
         sizes = np.array([moderate_number(f"scale of {name}", one) for one in given])
-        return Grouping(str(name), codes, levels, Z, columns, None, effects.correlation, np.diag(sizes**-2.0), df=df)
+        known, of = np.diag(sizes**-2.0), effects.predictor
+        return Grouping(str(name), codes, levels, Z, columns, None, effects.correlation, known, df=df, parameter=of)
     if any(isinstance(one, int | float) for one in given):
         raise TypeError(f"scale of {name} mixes numbers and priors: give one kind for all columns.")
     _warn_of_uncentred(str(name), Z, columns)
     sizes = np.where(np.ptp(Z, axis=0) > 0, np.std(Z, axis=0), np.maximum(np.abs(Z[0]), 1e-300))
+    unit = unit if effects.predictor is None else 1.0  # further predictors stand behind a link
     laws = [
         (HalfNormal(float(f"{unit / size:.3g}")) if one is None else one).law()
         for one, size in zip(given, sizes, strict=True)
     ]
     joined = Laws(*(np.concatenate(parts) for parts in zip(*laws, strict=True)))
-    return Grouping(str(name), codes, levels, Z, columns, joined, effects.correlation, df=df)
+    of = effects.predictor
+    return Grouping(str(name), codes, levels, Z, columns, joined, effects.correlation, df=df, parameter=of)
 
 
 def _codes(values: Any, name: str, n_rows: int) -> tuple[np.ndarray, list[str]]:

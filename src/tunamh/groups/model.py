@@ -51,13 +51,14 @@ class MixedModel(GroupedParameters):
 
     Parameters
     ----------
-    X, y, family, prior, weights, offset, trials, censored, event
+    X, y, family, prior, weights, offset, trials, censored, event, predictors
         As for `GLM`. ``theta`` are the coefficients of ``X``. All families work, with their unknown parameters. With
         `Categorical` every class but the reference has effects and scales of its own. Rows of `tunamh.open_rows` are
         read once and must fit into its ``memory``.
     groups : GroupEffects, or a list of them
         One for each factor. Factors can be crossed or nested; a nested factor has its own codes, such as
-        ``school + "/" + class``. A plain column of codes means random intercepts. If ``X`` comes from `open_rows`, use
+        ``school + "/" + class``. A plain column of codes means random intercepts. ``GroupEffects(codes,
+        predictor="scale")`` adds the effects to the predictor of the scale. If ``X`` comes from `open_rows`, use
         column names: ``groups="carrier"``, ``GroupEffects("carrier", ["distance"])``.
     keep_effects : bool, optional
         Whether to keep the draws of all effects. If False, the result has a group ``group_effects`` with the mean and
@@ -84,11 +85,12 @@ class MixedModel(GroupedParameters):
         trials: Any = None,
         censored: Any = None,
         event: Any = None,
+        predictors: Any = None,
         entry: Any = None,
         strata: Any = None,
         keep_effects: bool | None = None,
     ):
-        beside = RowExtras(weights, offset, trials, censoring(censored, event), None, entry, strata)
+        beside = RowExtras(weights, offset, trials, censoring(censored, event), predictors, entry, strata)
         if isinstance(X, SomeColumns | Tables):
             X, y, beside, groups = from_tables(X, y, beside, groups)
         given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed(groups)]

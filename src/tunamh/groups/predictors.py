@@ -52,8 +52,10 @@ class Predictors:
         """``s_f`` of every factor."""
         design: Any = base.observations.design
         self.shared = np.zeros(base.dim, bool) if self.one else _shared(design, base.dim)
-        """Which common parameters are no coefficients, but numbers that all rows share."""
+        """Which common parameters are no coefficients, but numbers that all rows share, or those of other columns."""
         self.convex = base.family.convex
+        self.described = not self.one and _has_further_columns(design)
+        """Whether a further predictor has columns of its own."""
 
     def _direction(self, one: Grouping) -> np.ndarray:
         if one.predictor is not None:
@@ -94,7 +96,8 @@ class Predictors:
     def sums(self, rows: Rows, eta: np.ndarray, weight: np.ndarray, *, convex: bool = False) -> Sums:
         """``convex``: with the positive part of every row's Hessian in the place of it."""
         gradient, hessian, _ = self.derivatives(eta, rows.y)
-        gradient, hessian = weight * gradient, weight * (positive_part(hessian) if convex else hessian)
+        hessian = self._convex_part(gradient, hessian) if convex else hessian
+        gradient, hessian = weight * gradient, weight * hessian
         X = self.columns(rows)
         energy = float(weight @ self.energies(eta, rows.y))
         common_hessian = sum(
@@ -108,6 +111,30 @@ class Predictors:
             return Along(s @ gradient, s @ along, np.ascontiguousarray(mixed))
 
         return Sums(energy, common_gradient, np.asarray(common_hessian), self._each(of))
+
+    def _convex_part(self, gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
+        """Of a mean and a parameter with columns of its own, that of each predictor alone, at least ``f'^2 / 8``.
+
+        Of normal errors it is their curvature: the mean and the scale have nothing to do with each other on average,
+        and the Hessian of a row is indefinite everywhere. Rows close to their mean have hardly any curvature in the log
+        scale, and a slope of 1: without the least one, a step from a scale that is much too large has no end.
+        """
+        if not self.described:
+            return positive_part(hessian)
+        least = np.square(gradient) / 8.0
+        return np.eye(len(hessian))[:, :, None] * np.maximum(hessian, least)
+
+    def own(self, one: Grouping) -> np.ndarray:
+        """Which common parameters are in a factor's predictor: coefficients, or those of its parameter's columns."""
+        if one.parameter is None:
+            return ~self.shared
+        design: Any = self.base.observations.design
+        found = np.zeros(self.base.dim, bool)
+        for term in design.terms:
+            if term.predictor == one.predictor:
+                size = 1 if design.blocks[term.block] is None else design.blocks[term.block][1]
+                found[term.start : term.start + size] = True
+        return found
 
     def slopes(self, rows: Rows, eta: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
         """The gradient (p,) in the common parameters, and every factor's ``s.f'`` (n,), of `sums`."""
@@ -186,6 +213,14 @@ def _shared(layout: MultiPredictorLayout, dim: int) -> np.ndarray:
         if term.block == 0:
             found[term.start : term.start + layout.dims[0]] = False
     return found
+
+
+def _has_further_columns(layout: MultiPredictorLayout) -> bool:
+    """Whether a predictor without the coefficients' columns has columns of its own."""
+    with_coefficients = {term.predictor for term in layout.terms if term.block == 0}
+    return any(
+        term.predictor not in with_coefficients and layout.blocks[term.block] is not None for term in layout.terms
+    )
 
 
 def _by_effects(base: Regression) -> np.ndarray:

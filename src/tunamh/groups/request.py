@@ -14,6 +14,7 @@ from ..targets.checks.flat_positive import is_flat, weight_of_errors, without_pr
 from ..targets.checks.flat_positive import refuse as refuse_flat
 from ..targets.coordinates.base import Df, Scale
 from ..targets.description import classes_of
+from ..targets.families.base import Responses
 from ..targets.glm import GLM
 from ..targets.observations.row_layout import rough_fit
 from .grouping import GroupEffects, Grouping, read_groups
@@ -71,15 +72,52 @@ def _groups_with_rows(base: GLM, one: Grouping) -> int:
 def groupings_of(base: GLM, given: list[GroupEffects], unit: float) -> list[Grouping]:
     """Every factor's codes of the rows that a regression has: a count of trials may have become two rows.
 
-    Of classes without an order, every class but the reference has effects and scales of its own.
+    Of classes without an order, every class but the reference has effects and scales of its own. Where some factor adds
+    to a predictor that describes a further parameter, every factor adds to one predictor.
     """
     index, n_given = base.observations.origin or base.user_rows.origin or (slice(None), base.n_rows)
     divided = base.row_layout.unit  # as the columns of the coefficients are
     read = [replace(one, codes=one.codes[index], Z=one.Z[index] / divided) for one in read_groups(given, n_given, unit)]
+    if any(one.parameter is not None for one in read):
+        for one in read:
+            _refuse_without_columns(base, one)
+        return [replace(one, predictor=_predictor_of(base, one)) for one in read]
     if not base.user_family.coefficients_per_class:
         return read
     classes = classes_of(base) or []
-    return [one.in_predictor(k, label, j) for j, one in enumerate(read) for k, label in enumerate(classes[1:])]
+    return [one.of_class(k, label, j) for j, one in enumerate(read) for k, label in enumerate(classes[1:])]
+
+
+def _refuse_without_columns(base: GLM, one: Grouping) -> None:
+    """Effects add to a predictor that columns describe."""
+    name, known = one.parameter, base.user_family.described
+    if name is None or name in base.user_rows.described:
+        return
+    if name not in known:
+        offered = ", ".join(known) if known else "none"
+        raise ValueError(
+            f"the groups of {one.name} are on the predictor of {name}, which {type(base.user_family).__name__} lacks: "
+            f"its parameters with predictors of their own are {offered}."
+        )
+    raise ValueError(
+        f"the groups of {one.name} are on the predictor of {name}, which has no columns: give "
+        f"predictors={{{name!r}: ...}} too, a column of ones at least."
+    )
+
+
+def _predictor_of(base: GLM, one: Grouping) -> int:
+    """The number of the row's predictor that has the coefficients, or the columns of the factor's parameter.
+
+    The columns of a described parameter are a variable of its name, and one stretch of the common parameters.
+    """
+    at = 0
+    if one.parameter is not None:
+        extras = base.row_layout.extras
+        before = [extra.name for extra in extras].index(one.parameter)
+        at = len(base.row_layout.names) + sum(extra.size for extra in extras[:before])
+    terms = base.observations.design.terms  # type: ignore[attr-defined]
+    (found,) = {term.predictor for term in terms if term.start == at}
+    return int(found)
 
 
 _UNITS = 2.5  # residual deviations: the scale of default priors of effects on real responses
@@ -89,7 +127,8 @@ def unit(base: GLM, form: Scale | None) -> float:
     """The scale of default priors: that of the responses where they are real, 1 behind a link."""
     if form is not None:
         return _UNITS / form.tau_0
-    if base.family.of_residuals:
+    reals = base.user_rows.described and base.user_family.responses is Responses.REALS
+    if base.family.of_residuals or reals:
         return _UNITS * rough_fit(base.user_rows, lambda rows: rows.y).scale
     return 1.0
 

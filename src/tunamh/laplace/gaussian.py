@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..capabilities import Approximated, Examined, Whitenable, offers
+from ..capabilities import Approximated, Examined, Kept, Whitenable, offers
 from ..errors import NotApplicable
 
 _PUSHED = 2000  # draws, where natural parameters are not those that are walked
@@ -32,12 +32,17 @@ def laplace_gaussian(target: Any) -> LaplaceGaussian | None:
     """Of an expanded target: at the mode, where one was found, else at the centre, if that is one.
 
     The search stops a tenth of a standard deviation or so before the mode; one more Newton step is made. Of a target
-    with a law of its own, such as one with groups: what it says.
+    with a law of its own, such as one with groups: what it says. Where a centre was kept from an earlier set-up, all of
+    Newton's step from there is made; its length is no reason to refuse, since the law's distance is measured.
     """
     if offers(target, Approximated):
         return target.laplace_gaussian()[0]
     if not offers(target, Whitenable):
         return None
+    if offers(target.base, Kept) and target.base.kept is not None:
+        metric = target.metric
+        step = metric.factor @ (metric.factor.T @ target.centre_gradient)
+        return LaplaceGaussian(target.centre - step, metric.factor) if metric.positive_definite else None
     searched = offers(target.base, Examined) and not (target.centre_as_told and target.base.convex)
     if searched:  # else no search is made for this
         return gaussian_at_mode(target.base.modes)

@@ -29,7 +29,7 @@ class Evidence:
     acceptance: tuple[float, float]
 
     def __str__(self) -> str:
-        digits = max(1, min(6, 1 - int(np.floor(np.log10(self.se))))) if 0 < self.se < np.inf else 3
+        digits = max(1, min(3, 1 - int(np.floor(np.log10(self.se))))) if 0 < self.se < np.inf else 3
         return (
             f"log evidence {self.log_evidence:,.{digits}f}, standard error {self.se:.2g}: one pass over all rows, and "
             f"2 x {self.proposals:,} proposals, each decided on {self.rows:,.1f} rows on average"

@@ -49,6 +49,7 @@ class Groups:
 
     ``effects`` is None where a run kept no draws of them. ``given`` is the factor's place among those of new rows, and
     ``predictor`` the class but the reference, by number, that the effects are of; None where there are no such classes.
+    ``parameter`` is the further parameter whose predictor they add to; None of the main predictor.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Groups:
     given: int
     predictor: int | None = None
     df: float = 0.0  # of Student-t effects, ``covariance`` being that of their normal part
+    parameter: str | None = None
 
 
 @dataclass(frozen=True)
@@ -192,6 +194,8 @@ class Fitted:
         for piece in pieces_of(side):
             own = self._of_term(COEFFICIENT, piece.name, of)
             parts.append(own[:, None] if piece.labels is None else own)
+        if not parts:
+            return np.empty((len(self.picked), 0))
         whole = np.concatenate(parts, axis=1)
         return whole if whole.ndim == 2 else whole.transpose(0, 2, 1).reshape(len(whole), -1)
 
@@ -199,7 +203,7 @@ class Fitted:
     def theta(self) -> np.ndarray:
         found = self.draws("theta") if self.formula is None else self.coefficients(self.formula.side)
         dim = int(self.about["dim"])
-        if dim == 0 or found.shape[1] % dim:
+        if found.shape[1] != dim and (dim == 0 or found.shape[1] % dim):
             raise FormulaError(
                 f"the result has {found.shape[1]} coefficients, which do not fit its model's {dim} columns."
             )
@@ -236,7 +240,7 @@ class Fitted:
         """One factor of a formula, of one class: a variable for each term of its effects."""
         pieces, group = pieces_of(side.columns), term_label(side.by)
         of_class = None if about.get("predictor") is None else int(about["predictor"])
-        names = [self._by_term.get((EFFECT, piece.name, "", group)) for piece in pieces]
+        names = [self._by_term.get((EFFECT, piece.name, side.of or "", group)) for piece in pieces]
         effects: np.ndarray | None = None
         levels: tuple[str, ...] = ()
         if None not in names:
@@ -248,29 +252,30 @@ class Fitted:
             ]
             effects = np.concatenate(parts, axis=1).transpose(0, 2, 1)
         columns = [str(column) for column in about["columns"]]
-        covariance = self._formula_covariance(pieces, group, about.get("known"), of_class)
+        covariance = self._formula_covariance(side, about.get("known"), of_class)
         df = float(about.get("df", 0.0))
-        return Groups(side.name, columns, levels, effects, covariance, given, of_class, df)
+        return Groups(side.name, columns, levels, effects, covariance, given, of_class, df, side.of)
 
-    def _formula_covariance(self, pieces: list[Piece], group: str, known: Any, of_class: int | None) -> np.ndarray:
+    def _formula_covariance(self, side: GroupSide, known: Any, of_class: int | None) -> np.ndarray:
+        pieces, where = pieces_of(side.columns), (side.of or "", term_label(side.by), of_class)
         q, n = sum(piece.size for piece in pieces), len(self.picked)
         if known is not None:
             return _known_covariance(known, n, q)
         scales = np.concatenate(
-            [_columns(self._of_term(GROUP_SCALE, piece.name, "", group, of_class), piece) for piece in pieces], axis=1
+            [_columns(self._of_term(GROUP_SCALE, piece.name, *where), piece) for piece in pieces], axis=1
         )
         correlation = np.broadcast_to(np.eye(q), (n, q, q)).copy()
         ends = np.cumsum([piece.size for piece in pieces])
         for t, second in enumerate(pieces):
             here = slice(ends[t] - second.size, ends[t])
             for s, first in enumerate(pieces[:t]):
-                own = self._of_term(CORRELATION, pair_name(first, second), "", group, of_class)
+                own = self._of_term(CORRELATION, pair_name(first, second), *where)
                 there = slice(ends[s] - first.size, ends[s])
                 correlation[:, there, here] = own.reshape(n, first.size, second.size)
                 correlation[:, here, there] = correlation[:, there, here].transpose(0, 2, 1)
             if second.size > 1:
                 a, b = np.triu_indices(second.size, 1)
-                own = self._of_term(CORRELATION, pair_name(second, second), "", group, of_class)
+                own = self._of_term(CORRELATION, pair_name(second, second), *where)
                 correlation[:, here, here][:, a, b] = correlation[:, here, here][:, b, a] = own
         return scales[:, :, None] * correlation * scales[:, None, :]
 
@@ -285,8 +290,9 @@ class Fitted:
             levels = tuple(map(str, one.get("level_names", ())))
             covariance, predictor = self._covariance(name, columns, one.get("known")), one.get("predictor")
             given, of_class = int(one.get("given", k)), None if predictor is None else int(predictor)
-            df = float(one.get("df", 0.0))
-            found.append(Groups(name, columns, levels, mine, covariance, given, of_class, df))
+            df, parameter = float(one.get("df", 0.0)), one.get("parameter")
+            of = None if parameter is None else str(parameter)
+            found.append(Groups(name, columns, levels, mine, covariance, given, of_class, df, of))
             at += count * q
         return found
 

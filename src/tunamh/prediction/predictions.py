@@ -105,7 +105,7 @@ class Predictor:
     def __init__(self, fitted: Fitted, new_levels: str, rng: np.random.Generator):
         self.fitted, self.new_levels, self.rng = fitted, new_levels, rng
         self._unseen: dict[tuple[str, str], np.ndarray] = {}
-        self.classes = fitted.theta.shape[1] // int(fitted.about["dim"])
+        self.classes = max(1, fitted.theta.shape[1] // max(1, int(fitted.about["dim"])))
 
     @property
     def rows_at_once(self) -> int:
@@ -122,16 +122,22 @@ class Predictor:
         if chunk.offset is not None:
             eta = eta + (chunk.offset if eta.ndim == 2 else chunk.offset[:, None])
         for group in self.fitted.groups:
-            found = chunk.groups[group.given]
-            if found is None:
+            added = self._added(group, chunk) if group.parameter is None else None
+            if added is None:
                 continue
-            codes, Z = found
-            added = np.einsum("nq,snq->sn", Z, self._effects(group, codes.levels)[:, codes.codes])
             if group.predictor is None:
                 eta = eta + added
             else:
                 eta[:, :, group.predictor] += added
         return eta
+
+    def _added(self, group: Groups, chunk: Chunk) -> np.ndarray | None:
+        """What the effects of a factor add to a predictor, (draws, rows); None where they do not count."""
+        found = chunk.groups[group.given]
+        if found is None:
+            return None
+        codes, Z = found
+        return np.einsum("nq,snq->sn", Z, self._effects(group, codes.levels)[:, codes.codes])
 
     def _effects(self, group: Groups, levels: tuple[str, ...]) -> np.ndarray:
         """Of some levels, (draws, levels, columns)."""
@@ -180,7 +186,9 @@ class Predictor:
             gamma = self.fitted.further(name)
             if gamma.ndim != 2 or gamma.shape[1] != Z.shape[1]:
                 raise ValueError(f"columns of {name} are {Z.shape[1]}, where the model has {gamma.shape[-1]}.")
-            found[name] = self.fitted.link_of(name).mean(gamma @ Z.T)
+            effects = [self._added(one, chunk) for one in self.fitted.groups if one.parameter == name]
+            eta = gamma @ Z.T + sum(one for one in effects if one is not None)
+            found[name] = self.fitted.link_of(name).mean(eta)
         if chunk.trials is not None:
             found["trials"] = chunk.trials
         if chunk.stratum is not None:

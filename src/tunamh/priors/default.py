@@ -69,6 +69,8 @@ class ByTerm(IndependentPrior):
     spans: Sequence[tuple[str, int]] = field(repr=False)
 
     def laws(self, dim: int) -> Laws:
+        if not self.spans:  # hazards without columns
+            return Flat().laws(0)
         parts = [self.priors[name].laws(count) for name, count in self.spans]
         laws = Laws(*(np.concatenate(numbers) for numbers in zip(*parts, strict=True)))
         classes = dim // max(len(laws.kind), 1)

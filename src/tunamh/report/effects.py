@@ -156,7 +156,7 @@ def scales_of(tree: Any, level: float) -> Scales | None:
     rows = []
     for one in quantities[:_MOST_SCALES]:
         own = numbers_of(one.draws, level)
-        told = ", ".join([*[one.term] * bool(one.term), *[f"class {one.of_class}"] * (one.of_class is not None)])
+        told = one.part.after(one.term)
         name = f"{one.group}: {told}" if told else one.group
         shown = [text(value, own.sd) for value in (own.mean, own.sd, own.low, own.high)]
         rows.append([name[:LONGEST], _QUANTITIES[one.quantity], *shown])

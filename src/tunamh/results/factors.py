@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,13 +27,30 @@ Moments = tuple[np.ndarray, np.ndarray]
 _INTERCEPT = "Intercept"
 
 
+class Part(NamedTuple):
+    """What effects add to: the predictor of a class, or that of a further parameter, else the main predictor."""
+
+    of_class: str | None = None
+    parameter: str | None = None
+
+    def after(self, text: str) -> str:
+        """The text, and what the effects add to: ``x, class B``, ``x of scale``, ``x``."""
+        if self.of_class is not None:
+            return f"{text}, class {self.of_class}" if text else f"class {self.of_class}"
+        if self.parameter is not None:
+            return f"{text} of {self.parameter}" if text else f"of {self.parameter}"
+        return text
+
+
+_MAIN = Part()
+
+
 @dataclass(frozen=True, eq=False)
 class Effects:
     """The effects of one column, for every level of a factor: intercepts, or slopes.
 
     ``names`` are those of `tunamh.summary`. ``draws`` is (chain, draw, level). It is None if the run kept only the
     ``moments``. ``coefficient``, (chain, draw), is the common coefficient of the same column; None if there is none.
-    ``of_class`` is the class whose predictor they add to; None where classes have no effects of their own.
     """
 
     factor: str
@@ -44,19 +61,19 @@ class Effects:
     draws: np.ndarray | None
     moments: Moments | None
     coefficient: np.ndarray | None = None
-    of_class: str | None = None
+    part: Part = _MAIN
 
     @property
     def heading(self) -> str:
-        """The term, and its class."""
-        return self.term if self.of_class is None else f"{self.term}, class {self.of_class}"
+        """The term, and what its effects add to."""
+        return self.part.after(self.term)
 
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
     """Of a factor's effects: ``scales`` (chain, draw, q), and the correlations (chain, draw) of columns ``i < j``.
 
-    Every class that has effects of its own has a covariance of its own. Columns without an entry in ``correlations``
+    Every predictor with effects of its own has a covariance of its own. Columns without an entry in ``correlations``
     are independent. ``squares`` is the mean of ``z z'`` over the rows.
     """
 
@@ -66,7 +83,7 @@ class Covariance:
     correlations: dict[tuple[int, int], np.ndarray]
     squares: np.ndarray | None
     df: np.ndarray | None = None  # of Student-t effects, column by column; inf of normal ones
-    of_class: str | None = None
+    part: Part = _MAIN
 
     @property
     def has_variance(self) -> bool:
@@ -95,7 +112,7 @@ class _Block:
     squares: np.ndarray | None
     rows: np.ndarray | None
     df: float = np.inf  # of Student-t effects
-    of_class: str | None = None
+    part: Part = _MAIN
 
     @classmethod
     def from_json(cls, about: dict[str, Any]) -> _Block:
@@ -110,7 +127,7 @@ class _Block:
             None if squares is None else np.array(squares, np.float64).reshape(len(columns), len(columns)),
             None if rows is None else np.array(rows, np.int64).reshape(levels),
             float(about.get("df", np.inf)),
-            None if about.get("class") is None else str(about["class"]),
+            Part(*(None if about.get(key) is None else str(about[key]) for key in ("class", "parameter"))),
         )
 
     @property
@@ -121,9 +138,9 @@ class _Block:
     @property
     def terms(self) -> list[str]:
         """The columns; those of classes are named ``B``, or ``x[B]``, by their class."""
-        own = self.columns
-        if self.of_class is not None:
-            own = ["" if one == self.of_class else one.removesuffix(f"[{self.of_class}]") for one in own]
+        own, label = self.columns, self.part.of_class
+        if label is not None:
+            own = ["" if one == label else one.removesuffix(f"[{label}]") for one in own]
         return [column or _INTERCEPT for column in own]
 
 
@@ -154,28 +171,35 @@ class GroupedResult:
         return list(dict.fromkeys(block.factor for block in self.blocks))
 
     @cached_property
-    def classes(self) -> list[str | None]:
-        """Those that have effects of their own; None stands for effects of no class."""
-        return list(dict.fromkeys(block.of_class for block in self.blocks))
+    def parts(self) -> list[Part]:
+        """What the effects of some factor add to."""
+        return list(dict.fromkeys(block.part for block in self.blocks))
+
+    @property
+    def covered(self) -> list[tuple[str, Part]]:
+        """Every factor, with each part that it adds to."""
+        return [(factor, part) for factor in self.factors for part in self.parts if self._blocks_of(factor, part)]
 
     def _variables(
-        self, role: str, factor: str | None = None, of_class: str | None = None, *, within: Any = None
+        self, role: str, factor: str | None = None, part: Part | None = None, *, within: Any = None
     ) -> list[Any]:
         """In their order in the result, which is that of the columns; of one class its part of them."""
         group = self.posterior if within is None else within
         return [
-            _of_class(values, of_class)
+            values if part is None else _of_class(values, part.of_class)
             for values in group.data_vars.values()
-            if values.attrs.get(ROLE) == role and (factor is None or values.attrs.get(GROUP) == factor)
+            if values.attrs.get(ROLE) == role
+            and (factor is None or values.attrs.get(GROUP) == factor)
+            and (part is None or values.attrs.get(PREDICTOR) == part.parameter)
         ]
 
-    def _blocks_of(self, factor: str, of_class: str | None) -> list[_Block]:
-        return [block for block in self.blocks if block.factor == factor and block.of_class == of_class]
+    def _blocks_of(self, factor: str, part: Part) -> list[_Block]:
+        return [block for block in self.blocks if block.factor == factor and block.part == part]
 
     # ------------------------------------------------------------------------------------------------- effects
 
     def effects(self) -> list[Effects]:
-        """Factor by factor, class by class, column by column."""
+        """Factor by factor, part by part, column by column."""
         found = [*(self._formula_effects() if self.of_formula else self._plain_effects())]
         if len(found) != sum(len(block.columns) for block in self.blocks):
             raise NotApplicable(
@@ -188,13 +212,12 @@ class GroupedResult:
     def _formula_effects(self) -> Iterator[Effects]:
         kept = bool(self._variables(EFFECT))
         group = None if kept or not summed_effects(self.tree) else self.tree["group_effects"]
-        for factor in self.factors:
-            for of_class in self.classes:
-                own = self._blocks_of(factor, of_class)
-                terms = [term for block in own for term in block.terms]
-                for values in self._variables(EFFECT, factor, of_class, within=group):
-                    for found in self._columns(values, own[0], kept):
-                        yield replace(found, term=terms.pop(0))
+        for factor, part in self.covered:
+            own = self._blocks_of(factor, part)
+            terms = [term for block in own for term in block.terms]
+            for values in self._variables(EFFECT, factor, part, within=group):
+                for found in self._columns(values, own[0], kept):
+                    yield replace(found, term=terms.pop(0))
 
     def _columns(self, values: Any, block: _Block, kept: bool) -> Iterator[Effects]:
         """The columns of one variable, which has several where a factor has effects by group."""
@@ -204,24 +227,25 @@ class GroupedResult:
         array = values.transpose(*before, ...).values
         flat = array.reshape(*array.shape[:2], -1, array.shape[-1])
         rows = block.rows if block.levels == len(levels) else None  # some levels were cut out
-        end = [] if block.of_class is None else [block.of_class]
+        end = [] if block.part.of_class is None else [block.part.of_class]
         for k, label in enumerate(inner):
             names = [f"{values.name}[{', '.join([*[label] * bool(label), level, *end])}]" for level in levels]
             draws = flat[:, :, k] if kept else None
             moments = None if kept else self._moments(values, flat[:, :, k])
-            beside = self._coefficient(values, k, block.of_class) if kept else None
-            yield Effects(block.factor, "", levels, names, rows, draws, moments, beside, block.of_class)
+            beside = self._coefficient(values, k, block.part) if kept else None
+            yield Effects(block.factor, "", levels, names, rows, draws, moments, beside, block.part)
 
     @staticmethod
     def _moments(values: Any, flat: np.ndarray) -> Moments:
         at = [str(one) for one in values["statistic"].values.tolist()]
         return flat[:, at.index("mean")], flat[:, at.index("sd")]
 
-    def _coefficient(self, effects: Any, k: int, of_class: str | None) -> np.ndarray | None:
-        """Of the same term; of a factor, of the same level; of classes, of the same class."""
+    def _coefficient(self, effects: Any, k: int, part: Part) -> np.ndarray | None:
+        """Of the same term in the same predictor; of a factor, of the same level; of classes, of the same class."""
         for whole in self._variables(COEFFICIENT):
-            values = _of_class(whole, of_class, effects.attrs.get(CLASSES))
-            if values.attrs.get(TERM) == effects.attrs.get(TERM) and PREDICTOR not in values.attrs:
+            values = _of_class(whole, part.of_class, effects.attrs.get(CLASSES))
+            same = values.attrs.get(PREDICTOR) == part.parameter
+            if values.attrs.get(TERM) == effects.attrs.get(TERM) and same:
                 array = values.transpose("chain", "draw", ...).values
                 if effects.ndim == 3:
                     return array if array.ndim == 2 else None
@@ -251,22 +275,22 @@ class GroupedResult:
                 levels = [_level(label, block.name, column) for label in labels[which]]
                 own = [one[..., which] for one in numbers]
                 draws, moments = (own[0], None) if kept else (None, (own[0], own[1]))
-                term, rows, of_class = block.terms[k], block.rows, block.of_class
-                yield Effects(block.factor, term, levels, labels[which], rows, draws, moments, None, of_class)
+                term, rows, part = block.terms[k], block.rows, block.part
+                yield Effects(block.factor, term, levels, labels[which], rows, draws, moments, None, part)
             at += block.levels * q
 
     # ------------------------------------------------------------------------------------------------- covariances
 
     def covariances(self) -> list[Covariance]:
-        """One for each factor and class."""
-        return [self._covariance(factor, one) for factor in self.factors for one in self.classes]
+        """One for each factor and part."""
+        return [self._covariance(factor, part) for factor, part in self.covered]
 
-    def _covariance(self, factor: str, of_class: str | None) -> Covariance:
+    def _covariance(self, factor: str, part: Part) -> Covariance:
         """Group terms of one factor are independent of each other: ``(1 | g) + (0 + x | g)``."""
-        own = self._blocks_of(factor, of_class)
+        own = self._blocks_of(factor, part)
         known: list[float | None] = [size for block in own for size in block.known_or_none]
         unknown = [k for k, size in enumerate(known) if size is None]
-        drawn, related = self._formula_scales(factor, of_class) if self.of_formula else self._plain_scales(own)
+        drawn, related = self._formula_scales(factor, part) if self.of_formula else self._plain_scales(own)
         if len(drawn) != len(unknown):
             raise NotApplicable(f"the result has not all standard deviations of the effects of {factor}.")
         scales = np.empty((self.posterior.sizes["chain"], self.posterior.sizes["draw"], len(known)))
@@ -277,14 +301,14 @@ class GroupedResult:
         df = np.array([block.df for block in own for _ in block.columns])
         terms = [t for b in own for t in b.terms]
         squares, df_or_none = _joined_squares(own), None if np.isinf(df).all() else df
-        return Covariance(factor, terms, scales, correlations, squares, df_or_none, of_class)
+        return Covariance(factor, terms, scales, correlations, squares, df_or_none, part)
 
-    def _formula_scales(self, factor: str, of_class: str | None) -> tuple[list[np.ndarray], dict[Any, np.ndarray]]:
+    def _formula_scales(self, factor: str, part: Part) -> tuple[list[np.ndarray], dict[Any, np.ndarray]]:
         """Draws of the unknown scales, column by column, and of the correlations, by the places of their columns."""
-        variables = self._variables(GROUP_SCALE, factor, of_class)
+        variables = self._variables(GROUP_SCALE, factor, part)
         parts = [_along_last(values) for values in variables]
         ends = np.cumsum([0, *(len(part) for part in parts)])
-        by_term = {values.attrs.get(TERM): values for values in self._variables(CORRELATION, factor, of_class)}
+        by_term = {values.attrs.get(TERM): values for values in self._variables(CORRELATION, factor, part)}
         found: dict[Any, np.ndarray] = {}
         for t, second in enumerate(variables):
             for s, first in enumerate(variables[: t + 1]):
@@ -326,8 +350,11 @@ class GroupedResult:
         return None if found is None else float(found)
 
     def latent_variance(self) -> np.ndarray | None:
-        """Of a row, on the scale of the linear predictor, (chain, draw); None where it is not known."""
-        if self.family is None:
+        """Of a row, on the scale of the linear predictor, (chain, draw); None where it is not known.
+
+        Where columns describe a further parameter, rows differ in it.
+        """
+        if self.family is None or self.about.get("predictors"):
             return None
         found: dict[str, Any] = dict(self.family.known_parameters())
         for name in self.family.parameters:

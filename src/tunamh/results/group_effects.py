@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from .._arguments import explained, flag, number_between, shown
 from ..errors import NotApplicable
 from ..tables.libraries import listed
-from .factors import Effects, GroupedResult
+from .factors import Effects, GroupedResult, Part
 
 BEST = ("largest", "smallest")
 _VALUES_AT_ONCE = 4_000_000
@@ -55,7 +55,8 @@ def group_effects(
     pandas.DataFrame
         One line for each level and term, in the order of the levels, with the columns
 
-        - ``group``, ``level``, ``term``; with `Categorical` also ``class``, whose predictor the effect adds to;
+        - ``group``, ``level``, ``term``; with `Categorical` also ``class``, with groups of a further parameter
+          also ``parameter``: whose predictor the effect adds to;
         - ``rows``: how many rows the level has. With more than 100,000 levels, NaN;
         - ``mean``, ``sd`` and the ends of the interval, ``eti89_lb`` and ``eti89_ub``, of the effect;
         - ``p_positive``: the probability that the effect is positive (with ``coefficients=True``, that the sum is);
@@ -242,13 +243,14 @@ def _table(effects: list[Effects], numbers: list[Statistics], probability: float
     from .table import GroupTable
 
     low, high = interval_names(probability)
+    parts_of = columns_of_parts([one.part for one in effects])
     parts = [
         pd.DataFrame(
             {
                 "group": one.factor,
                 "level": one.levels,
                 "term": one.term,
-                **({} if one.of_class is None else {"class": one.of_class}),
+                **{column: values[k] for column, values in parts_of.items()},
                 "rows": np.nan if one.rows is None else one.rows,
                 "mean": own.mean,
                 "sd": own.sd,
@@ -261,7 +263,7 @@ def _table(effects: list[Effects], numbers: list[Statistics], probability: float
                 "p_best": own.best,
             }
         )
-        for one, own in zip(effects, numbers, strict=True)
+        for k, (one, own) in enumerate(zip(effects, numbers, strict=True))
     ]
     table = GroupTable(pd.concat(parts, ignore_index=True))
     table.attrs["notes"] = [_NO_DRAWS] if any(one.draws is None for one in effects) else []
@@ -272,6 +274,12 @@ def _table(effects: list[Effects], numbers: list[Statistics], probability: float
         "rank": 1,
     }
     return table
+
+
+def columns_of_parts(parts: Sequence[Part]) -> dict[str, list[str]]:
+    """Columns that say what effects add to, where that is not the main predictor alone."""
+    columns = {"class": [one.of_class for one in parts], "parameter": [one.parameter for one in parts]}
+    return {name: [one or "" for one in own] for name, own in columns.items() if any(one is not None for one in own)}
 
 
 def decimals_of(sd: float) -> int:

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arguments import explained
+from ..tables.libraries import listed
 from ..targets.families.base import Responses
-from .factors import Covariance, GroupedResult
-from .group_effects import decimals_of, interval_names, interval_probability
+from .factors import Covariance, GroupedResult, Part
+from .group_effects import columns_of_parts, decimals_of, interval_names, interval_probability
 
 SD, CORRELATION, SHARE = "sd", "correlation", "share"
 RESIDUAL, ALL = "Residual", "all groups"
@@ -34,7 +35,7 @@ class Quantity(NamedTuple):
     term: str
     quantity: str
     draws: np.ndarray
-    of_class: str | None = None
+    part: Part = Part()
 
 
 @explained
@@ -56,8 +57,8 @@ def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
     -------
     pandas.DataFrame
         The columns are ``group``, ``term``, ``quantity``, ``mean``, ``sd`` and the ends of the interval, ``eti89_lb``
-        and ``eti89_ub``. With `Categorical` the column ``class`` says whose predictor the effects add to. ``quantity``
-        is
+        and ``eti89_ub``. With `Categorical` the column ``class``, and with groups of a further parameter the column
+        ``parameter``, say whose predictor the effects add to. ``quantity`` is
 
         - ``"sd"``: the standard deviation of the effects of a term; of Student-t effects the scale of their law (their
           variance, by which shares are computed, is ``scale^2 df / (df - 2)``). The group ``Residual`` has the
@@ -98,21 +99,19 @@ def quantities_of(result: GroupedResult) -> list[Quantity]:
     found = [line for one in covariances for line in _of_factor(one)]
     if row is None:
         return found
-    shares = [
-        line for one in result.classes for line in _shares([c for c in covariances if c.of_class == one], row, one)
-    ]
+    shares = [line for one in result.parts for line in _shares([c for c in covariances if c.part == one], row, one)]
     return [*found, Quantity(RESIDUAL, "", SD, np.sqrt(row)), *shares]
 
 
 def _of_factor(one: Covariance) -> Iterator[Quantity]:
     for k, term in enumerate(one.terms):
-        yield Quantity(one.factor, term, SD, one.scales[..., k], one.of_class)
+        yield Quantity(one.factor, term, SD, one.scales[..., k], one.part)
     for i, j in sorted(one.correlations, key=lambda pair: pair[::-1]):
         terms = f"{one.terms[i]}, {one.terms[j]}"
-        yield Quantity(one.factor, terms, CORRELATION, one.correlations[i, j], one.of_class)
+        yield Quantity(one.factor, terms, CORRELATION, one.correlations[i, j], one.part)
 
 
-def _shares(covariances: list[Covariance], row: np.ndarray, of_class: str | None) -> Iterator[Quantity]:
+def _shares(covariances: list[Covariance], row: np.ndarray, part: Part) -> Iterator[Quantity]:
     """Of one predictor; the row of a class beside the reference has a latent logistic error."""
     variances = [one.variance() for one in covariances]
     known = [one for one in variances if one is not None]
@@ -121,9 +120,9 @@ def _shares(covariances: list[Covariance], row: np.ndarray, of_class: str | None
     whole = sum(known) + row
     with np.errstate(invalid="ignore"):
         for one, own in zip(covariances, known, strict=True):
-            yield Quantity(one.factor, "", SHARE, own / whole, of_class)
+            yield Quantity(one.factor, "", SHARE, own / whole, part)
         if len(known) > 1:
-            yield Quantity(ALL, "", SHARE, sum(known) / whole, of_class)
+            yield Quantity(ALL, "", SHARE, sum(known) / whole, part)
 
 
 def notes_of(result: GroupedResult, quantities: list[Quantity]) -> list[str]:
@@ -131,6 +130,8 @@ def notes_of(result: GroupedResult, quantities: list[Quantity]) -> list[str]:
     family = result.family
     if not any(one.group == RESIDUAL for one in quantities):
         text = str(result.about["family"].get("text", "the family"))
+        if described := result.about.get("predictors"):
+            return [f"There are no shares of variance: rows differ in {listed([*described])}, and so in variance."]
         return [f"There are no shares of variance: the variance of a row of {text} is not known."]
     if not any(one.quantity == SHARE for one in quantities):
         if not all(one.has_variance for one in result.covariances()):
@@ -171,8 +172,8 @@ def _table(quantities: list[Quantity], notes: list[str], probability: float) -> 
     numbers = [numbers_of(one.draws, probability) for one in quantities]
     named = pd.DataFrame([(one.group, one.term, one.quantity) for one in quantities])
     named.columns = pd.Index(["group", "term", "quantity"])
-    if any(one.of_class is not None for one in quantities):
-        named.insert(2, "class", [one.of_class or "" for one in quantities])
+    for column, values in columns_of_parts([one.part for one in quantities]).items():
+        named.insert(2, column, values)
     columns = ["mean", "sd", *interval_names(probability)]
     table = GroupTable(pd.concat([named, pd.DataFrame(numbers, columns=columns)], axis=1))
     table.attrs["notes"] = notes

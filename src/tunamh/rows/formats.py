@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._arguments import shown
+from ..errors import NotApplicable
 from .executors import Submits
-from .pieces import InPieces, Reading
+from .pieces import CacheAsked, InPieces, Reading
 
 _UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _UNITS |= {"tib": 2**40, "b": 1}
@@ -23,6 +24,8 @@ def open_rows(
     reader: Callable[[Any], Any] | None = None,
     executor: Any = None,
     memory: Any = "2GiB",
+    cache: Any = None,
+    new_levels: str = "grow",
 ) -> InPieces:
     """Open tables that are read block by block: files, a list of blocks, or the data of a cluster.
 
@@ -46,6 +49,12 @@ def open_rows(
     memory : str or int
         Bytes for rows in memory. If all packed rows fit, they are kept in memory. If not, the rows that chains will
         draw are gathered in advance.
+    cache : str or path, optional
+        A folder, such as ``"flights.tunamh"``. `tunamh.regression` keeps there what it computes of every row group of
+        Parquet files, so that the next run of the same script reads only files that are new or changed
+        (docs/living-data.md). The folder is made if it is not there.
+    new_levels : "grow" or "refuse"
+        With ``cache``: give a coefficient to a level that no earlier file had, or raise an error.
 
     Returns
     -------
@@ -67,6 +76,7 @@ def open_rows(
         raise TypeError(f"columns must be a list of names, got {columns!r}: write [{columns!r}].")
     reading = Reading(None if columns is None else tuple(columns), change)
     settings: dict[str, Any] = {"executor": executor, "memory": limit}
+    kept = None if cache is None else cache_asked(rows, reader, change, cache, new_levels)
     if type(rows).__module__.partition(".")[0] in ("dask", "dask_expr"):
         from .dask_frames import dask_tables
 
@@ -74,10 +84,36 @@ def open_rows(
     if reader is None and _are_paths(rows):
         from .parquet import parquet_tables
 
-        return parquet_tables(rows, reading, **settings)
+        return parquet_tables(rows, reading, **settings).with_cache(kept)
     from .blocks import block_tables
 
     return block_tables(rows, reader, reading, **settings)
+
+
+def cache_asked(rows: Any, reader: Any, change: Any, cache: Any, new_levels: str) -> CacheAsked:
+    """What a user asks of a cache; refuses rows of which it could not tell whether they changed."""
+    if new_levels not in ("grow", "refuse"):
+        raise ValueError(f"new_levels must be 'grow' or 'refuse', got {shown(new_levels)}.")
+    if reader is not None or not _are_paths(rows):
+        raise NotApplicable(
+            "cache= is for Parquet files, whose footers and dates tell whether they changed; blocks of your own would "
+            "have to be read for that. Write each block as a Parquet file once."
+        )
+    if change is not None:
+        raise NotApplicable(
+            "cache= and change= together are not offered: the cache cannot tell when your function changes. Write the "
+            "changed tables as Parquet files, or say it in the formula."
+        )
+    folder = os.path.abspath(os.fspath(rows)) if isinstance(rows, str | os.PathLike) else ""
+    if os.path.isdir(folder) and os.path.abspath(os.fspath(cache)).startswith(os.path.join(folder, "")):
+        raise ValueError(
+            f"the cache {os.fspath(cache)!r} would lie inside {os.fspath(rows)!r}, all of whose files are opened: give "
+            "it a place beside that folder."
+        )
+    paths = [rows] if isinstance(rows, str | os.PathLike) else list(rows)
+    return CacheAsked(
+        cache, new_levels, [os.path.abspath(os.fspath(one)) if "://" not in str(one) else str(one) for one in paths]
+    )
 
 
 def _are_paths(rows: Any) -> bool:

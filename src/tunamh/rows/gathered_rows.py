@@ -52,6 +52,12 @@ class GatheredRows:
     When ``given_up`` is set, maps that a run waits for end after the block that they are at.
     """
 
+    serving, first_batch, growth = SERVING, FIRST_BATCH, _GROWTH
+    """Rows of a serving; servings of the first batch; how many times as many each later batch has."""
+
+    audited = False
+    """Whether every row was held against its bound before the run, so that no chain does it when it starts."""
+
     def __init__(
         self,
         map: Callable[[Callable[[Rows], Any]], Iterator[Any]],
@@ -80,7 +86,7 @@ class GatheredRows:
 
     def expect(self, chains: int) -> None:
         """Before their pools are made: so many chains share the memory."""
-        self.chains, self._begins, self._next_size = chains, [0], FIRST_BATCH
+        self.chains, self._begins, self._next_size = chains, [0], self.first_batch
         self.gathered = 0  # rows so far, for all chains
         self._due: list[Served] | None = None
         self._pools.clear()
@@ -91,13 +97,13 @@ class GatheredRows:
         while len(self._begins) < k + 2:
             size = min(self._next_size, self.most_servings())
             self._begins.append(self._begins[-1] + size)
-            self._next_size = _GROWTH * size
+            self._next_size = self.growth * size
         return self._begins[k], self._begins[k + 1] - self._begins[k]
 
     def most_servings(self) -> int:
         """Of one batch of one chain: half of the memory for two batches of every chain."""
         row = 8 * self.width + _BESIDE_ROWS
-        return max(1, self.memory // 2 // (2 * self.chains * row * SERVING))
+        return max(1, self.memory // 2 // (2 * self.chains * row * self.serving))
 
     def pool(self, seed: np.random.SeedSequence, all_rows: Callable[..., Any]) -> Pool:
         """That of one more chain; ``all_rows`` are passes over all rows."""

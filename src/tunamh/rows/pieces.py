@@ -68,6 +68,14 @@ class Reading(NamedTuple):
             done += count_rows(table)
 
 
+class CacheAsked(NamedTuple):
+    """A cache that a user asked for: its folder, what becomes of new levels, and the files, pattern or folder."""
+
+    path: Any
+    new_levels: str
+    source: list[str]
+
+
 class InPieces:
     """A source of tables (`Tables`) that is made of pieces of so many rows each, in a list or iterated over anew.
 
@@ -93,6 +101,13 @@ class InPieces:
             raise ValueError("there are no rows in these tables.")
         self.names = tuple((column_names(self.first().table) or ()) if names is None else names)
 
+    cache: CacheAsked | None = None
+
+    def with_cache(self, cache: CacheAsked | None) -> InPieces:
+        """The same tables, of which a formula's model keeps what it computes in a folder."""
+        self.cache = cache
+        return self
+
     def first(self, columns: Sequence[str] | None = None) -> TableBlock:
         piece = next(piece for piece, length in zip(self.pieces, self.lengths, strict=True) if length > 0)
         return next(self._reading.blocks(piece, 0, columns))
@@ -111,6 +126,11 @@ class InPieces:
 
     def __repr__(self) -> str:
         return f"tables({self.n_rows:,} rows, {len(self.names)} columns, {len(self.lengths):,} pieces)"
+
+
+def has_cache(tables: Any) -> bool:
+    """Whether what is computed of these tables is to be kept in a folder."""
+    return isinstance(tables, InPieces) and tables.cache is not None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ..compiled import Callback, Refill, call_back, part, vector_at
 from ..compiled.random import fill_uniforms
 from ..errors import SourceError
 from .packing import packed_rows
-from .servings import SERVING, Served
+from .servings import Served
 from .supply import Supply
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Pool:
 
     def __init__(self, source: GatheredRows, served: Served, all_rows: Callable[..., Any]):
         self.source, self.served, self._all_rows = source, served, all_rows
-        self.capacity = source.most_servings() * SERVING
+        self.capacity = source.most_servings() * source.serving
         self.rows = packed_rows(self.capacity + 1, source.width)
         self.rows[self.capacity] = 0.0
         self.numbers = np.zeros(self.capacity + 1, np.int64)
@@ -59,15 +59,15 @@ class Pool:
 
     def _load(self, position: int) -> tuple[int, int]:
         """Have the batch with this place of the stream in ``rows``; returns where it begins and where it ends."""
-        k, serving = 0, position // SERVING
+        k, serving = 0, position // self.source.serving
         while sum(self.source.extent(k)) <= serving:
             k += 1
         first, count = self.source.extent(k)
         if self.batch != k:
             rows, numbers = self.source.take(k, self)
             self.rows[: len(rows)], self.numbers[: len(rows)] = rows, numbers
-            self.batch, self._end = k, (first + count) * SERVING
-        return first * SERVING, (first + count) * SERVING
+            self.batch, self._end = k, (first + count) * self.source.serving
+        return first * self.source.serving, (first + count) * self.source.serving
 
     def rows_left(self, ring: np.ndarray, cursor: np.ndarray) -> int:
         """How many rows of the stream are in memory that the chain has not drawn yet."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._arguments import shown
 from ..acceptance import MH, MHSS, TunaMH
-from ..capabilities import Examined, Preparing, Repeating, Whitenable, offers
+from ..capabilities import Examined, Kept, Preparing, Repeating, Whitenable, offers
 from ..chains.gibbs_scales import GibbsScales
 from ..chains.in_turn import InTurn
 from ..chains.kernel import Kernel
@@ -137,6 +137,8 @@ def _joint(target: Target, test: Any, proposal: Any, why: str) -> Choice:
 
 
 def _for_regression(target: ExaminedTarget, frames: int) -> Choice:
+    if offers(target, Kept) and target.kept is not None:
+        return _for_kept(target)
     _refuse_improper_columns(target)
     mode = target.modes[0]
     for doubt in target.model_warnings():
@@ -160,6 +162,18 @@ def _for_regression(target: ExaminedTarget, frames: int) -> Choice:
     except NotApplicable as unbounded:
         refuse_separated(target)
         return _without_expansion(target, str(unbounded))
+
+
+def _for_kept(target: Any) -> Choice:
+    """The expansion and the rows that were kept of an earlier set-up: nothing is read."""
+    unsafe = why_unsafe(target, target.kept.mode._replace(away=0.0))  # it need not be at the mode
+    if unsafe is not None:
+        raise NotApplicable(f"{unsafe}: give a prior, or open the rows without cache=.")
+    expanded = target.kept.expanded._with(base=target)
+    if not target.proved_proper(expanded, target.kept.mode.away):
+        refuse_separated(target)
+    chosen = _for_expansion(expanded, "the kept sums")
+    return chosen._replace(why=f"{target.kept.told}; {chosen.why}")
 
 
 def _refuse_improper_columns(target: ExaminedTarget) -> None:
@@ -306,7 +320,8 @@ def _for_expansion(target: TaylorTarget, where: str, batch: float | None = None)
 
 def _cheaper_test(target: TaylorTarget, batch: float) -> tuple[Any, str]:
     """A minibatch or all rows, whichever a step costs less with, and which rows that are."""
-    if target.gathered is not None and target.total_bound > 0.0:
+    by_maps = target.gathered is not None and not target.gathered.audited
+    if by_maps and target.total_bound > 0.0:
         return _cheaper_by_maps(target, batch)
     n_rows = target.n_rows
     if max(batch, _STEP_ROWS) < MH_PASS_SHARE * n_rows or target.total_bound == 0.0:

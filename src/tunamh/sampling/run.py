@@ -113,6 +113,8 @@ class ChainRun:
         with_bounds = [turn.proposal for turn in kernel.turns if turn.proposal and turn.supply is not NO_ROWS]
         if not with_bounds:
             check_energies(here, model, self.setup.pool)
+        elif self.setup.pool is not None and self.setup.pool.source.audited:
+            pass  # piece by piece, when its rows were mapped
         elif self.number == 0 or self.point is not None or model.own_bounds:
             _check_a_move(here, with_bounds[0], self.setup, start)
         chain = ChainState(here, np.random.default_rng(moves), open_stream(rows, kernel.source), kernel.first_memory)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 from pathlib import Path
 from typing import Any
 
+from ..process.whole_files import BINARY, NO_FOLLOW, NON_BLOCK, UNFINISHED, locked, remove_unfinished, replace_whole
 from .errors import StoreError
 
-UNFINISHED = ".unfinished"
-"""How the name of a file ends while it is being written."""
-
-_NO_FOLLOW, _NON_BLOCK, _BINARY = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+__all__ = ["UNFINISHED", "Lock", "read_whole", "remove_unfinished", "write_whole"]
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -21,19 +18,9 @@ def write_whole(path: Path, data: bytes) -> None:
 
     The other name is made anew, never followed: a link that lies there in a stranger's folder leads nowhere.
     """
-    other = path.with_name(path.name + UNFINISHED)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY
     try:
-        other.unlink(missing_ok=True)
-        with os.fdopen(os.open(other, flags, 0o644), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(other, path)
-        _sync_folder(path.parent)
+        replace_whole(path, data)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            other.unlink(missing_ok=True)  # on a full disk that is room for others
         if not path.parent.is_dir():
             raise StoreError(
                 f"{path} could not be written: the folder {path.parent} is gone. It was deleted or moved while the run "
@@ -49,30 +36,13 @@ def write_whole(path: Path, data: bytes) -> None:
 
 def read_whole(path: Path, most: int) -> bytes:
     """The bytes of a file, no more than ``most``. Of a pipe or a device, which have no end, not one is read."""
-    with os.fdopen(os.open(path, os.O_RDONLY | _NON_BLOCK | _BINARY), "rb") as file:
+    with os.fdopen(os.open(path, os.O_RDONLY | NON_BLOCK | BINARY), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise ValueError("it is no file that holds bytes")
         if found.st_size > most:
             raise ValueError(f"it has {found.st_size:,} bytes, where at most {most:,} are expected")
         return file.read(most + 1)
-
-
-def _sync_folder(folder: Path) -> None:
-    """That a file has a new name is kept in its folder; not every system lets one sync that."""
-    with contextlib.suppress(OSError):
-        number = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(number)
-        finally:
-            os.close(number)
-
-
-def remove_unfinished(folder: Path) -> None:
-    """What a killed writer left half written; no draw depends on it."""
-    for path in folder.glob(f"*{UNFINISHED}"):
-        with contextlib.suppress(OSError):
-            path.unlink()
 
 
 class Lock:
@@ -84,7 +54,7 @@ class Lock:
 
     def __enter__(self) -> Lock:
         try:
-            flags = os.O_RDWR | os.O_CREAT | _NO_FOLLOW
+            flags = os.O_RDWR | os.O_CREAT | NO_FOLLOW
             self._file = os.open(self.path, flags, 0o644)
         except OSError as error:
             raise StoreError(
@@ -92,7 +62,7 @@ class Lock:
                 "the rights of the folder and whether the disk is full.",
                 self.path,
             ) from error
-        if not _locked(self._file):
+        if not locked(self._file):
             self.__exit__()
             raise StoreError(
                 f"another process writes to {self.path.parent}: wait until it is done, or end it. "
@@ -105,18 +75,3 @@ class Lock:
         if self._file is not None:
             os.close(self._file)
             self._file = None
-
-
-def _locked(file: int) -> bool:
-    """Whether this process now holds the lock; where there are no such locks, it is the user's to start one run."""
-    try:
-        import fcntl
-    except ImportError:
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True

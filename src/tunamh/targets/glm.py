@@ -24,6 +24,7 @@ from .coordinates.closed_form_prior import ReadyClosed, closed_form
 from .coordinates.recentred import Recentred, recentrings
 from .description import regression_as_json
 from .expansion.expanded_rows import expanded, firefly
+from .expansion.kept import KeptExpansion
 from .expansion.multi_predictor import MultiPredictor
 from .expansion.one_predictor import OnePredictor
 from .expansion.taylor import TaylorTarget
@@ -124,7 +125,7 @@ class GLM(Regression):
         temper = checked_temper(temper)
         beside = RowExtras(weights, offset, trials, censoring(censored, event), predictors, entry, strata)
         rows = observe(X, y, beside, given)
-        if rows.weighted:
+        if rows.weighted and not rows.examined:
             check_weights(rows, temper)
         given = given.settled(rows)
         row_layout = (given if trials is None else given.for_trials()).arrange(rows, temper)
@@ -186,12 +187,55 @@ class GLM(Regression):
             **others, **own, **self.observations.design.parts._asdict()
         )
 
+    kept: KeptExpansion | None = None
+    """What is known of these rows from an earlier set-up and from sums that went on since (`tunamh.living`)."""
+
     origin: dict[str, Any] | None = None
     """Where a target comes from, in plain values that are kept with its results."""
 
     def from_formula(self, formula: Any, kept_rows: np.ndarray | None = None) -> Self:
         """Return the same regression, with the formula it was made from."""
         return self._with(formula=formula, kept_rows=kept_rows)
+
+    def with_kept(self, kept: KeptExpansion) -> Self:
+        """Return the same regression, which needs no set-up: its expansion and its mode are known."""
+        return self._with(kept=kept)
+
+    grown: Any = None
+    """What `with_rows` and `without_rows` keep from one value to the next (`tunamh.targets.grown`)."""
+
+    def with_rows(self, X: Any, y: Any, *, weights: Any = None, offset: Any = None) -> GLM:
+        """Return the regression of these rows and more rows, without a pass over the old ones.
+
+        The new target has the same posterior as one made of all rows, with the same prior. The first call sets the
+        target up, with passes over its rows. Later calls read only the new rows, unless the rows have doubled or steps
+        would read twice as many rows as with a fresh expansion (docs/living-data.md).
+
+        Parameters
+        ----------
+        X, y
+            The new rows, with the same columns.
+        weights, offset
+            If the old rows have them.
+
+        Raises
+        ------
+        NotApplicable
+            For regressions with an unknown scale, several predictors, categories, or from a formula.
+        """
+        from .grown import with_rows  # which makes such targets
+
+        return with_rows(self, X, y, weights=weights, offset=offset)
+
+    def without_rows(self, numbers: Any) -> GLM:
+        """Return the regression without some rows, by their numbers from 0 on, without a pass over the others.
+
+        The later rows move up. The sums of the rows that go are subtracted, which costs rounding errors only; files and
+        `tunamh.forget` subtract nothing.
+        """
+        from .grown import without_rows
+
+        return without_rows(self, numbers)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
         """Return the same regression, with a description of its data source (kept with the results)."""
@@ -322,6 +366,8 @@ class GLM(Regression):
 
     @cached_property
     def _search(self) -> _Search:
+        if self.kept is not None:
+            return _Search([self.kept.mode], self.kept.mode.point)
         announce("looking for the mode")
         modes = searched(self)
         if modes[0].slow and self.separating_direction() is None:

@@ -34,6 +34,7 @@ class Regression(Target):
     terms: OnePredictor | MultiPredictor
     family: Any
     y_column: int
+    kept: Any = None
     known_columns: Columns | None = None
     """What is known about the columns, from these rows or from the rows of which they are a sample."""
 
@@ -123,13 +124,17 @@ class Regression(Target):
 
     @cached_property
     def effective_rows(self) -> float:
+        if self.kept is not None:
+            return self.temper * self.kept.weight
         if not self.observations.weighted:
             return self.temper * self.n_rows
         return self.temper * self.observations.sums(_weights_of)[0]
 
     def on_observations(self, observations: Observations, **changes: Any) -> Self:
         """Return the same regression of other observations."""
-        return self._with(observations=observations, n_rows=observations.n_rows, **changes)
+        return self._with(
+            **{"observations": observations, "n_rows": observations.n_rows, "kept": None, "grown": None, **changes}
+        )
 
     def on_rows(self, index: np.ndarray) -> Self:
         """Return the target on some of its rows. Their weights are multiplied so that they represent all rows."""

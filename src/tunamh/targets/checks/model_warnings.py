@@ -180,7 +180,8 @@ def proved_proper(target: GLM, expanded: TaylorTarget, away: float) -> bool:
     if target.family.self_concordant and expanded.longest * away < 1:
         return True
     near_enough = 16 * away**2 <= expanded.trust.radii_squared[0]
-    return expanded.order == 2 and near_enough and 8 / 3 * expanded.total_bound * away < 1
+    total_bound = expanded.total_bound * expanded.trust.factors[0]
+    return expanded.order == 2 and near_enough and 8 / 3 * total_bound * away < 1
 
 
 def names_along(target: GLM, direction: np.ndarray) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..._arguments import flag, numbers, parameters, settle, shown, whole_number
-from ...capabilities import Expandable, offers
+from ...capabilities import Expandable, Kept, offers
 from ...errors import NotApplicable
 from ..base import Target
 from ..search.newton import best_mode
@@ -53,10 +53,13 @@ class Taylor:
             raise NotApplicable(
                 f"{type(target).__name__} offers no derivatives, which Taylor(order={self.order}) needs."
             )
+        kept = target.kept if offers(target, Kept) else None  # whose centre need not be at the mode
+        if kept is not None and self == Taylor():
+            return kept.expanded._with(base=target)
         if self.centre is None:
             mode = best_mode(target)
             centre, at_centre = mode.point, mode.expansion
-            if not mode.found:
+            if not mode.found and kept is None:
                 warnings.warn(
                     f"the search for a mode stopped {mode.away:.3g} posterior standard deviations before its next "
                     "point: Newton did not converge, and under a flat prior there may be no mode. Draws stay exact, "

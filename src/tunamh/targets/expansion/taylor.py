@@ -154,6 +154,15 @@ class TaylorTarget(Target):
         """The same target, with the initial states of ``base``, not of the Laplace law at the centre."""
         return self._with(_start=self.base.start)
 
+    def starting_about_reference(self, spread: float) -> Self:
+        """The same target, whose chains start about the Gaussian's mean, which may be far from the centre."""
+        mean, factor = self.reference, spread * self.metric.factor
+
+        def start(rng: np.random.Generator, chain: int) -> np.ndarray:
+            return mean + factor @ rng.standard_normal(len(mean))
+
+        return self._with(_start=start, metric=self.metric, prior_at_centre=self.prior_at_centre)
+
     def about_own_centre(self) -> Self:
         """The same target, which knows that a user said where to expand."""
         return self._with(centre_as_told=True)

@@ -109,6 +109,9 @@ class BaseFamily(ABC):
     takes_strata: ClassVar[bool] = False
     """Whether strata have parameters of their own."""
 
+    hazards_alone: ClassVar[bool] = False
+    """Whether a model without any column is one: of hazards, which are the family's own."""
+
     def settled(self, observations: Observations) -> BaseFamily:
         """Return the family with the known numbers that it learns from the rows, such as times between pieces."""
         return self

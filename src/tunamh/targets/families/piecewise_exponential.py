@@ -62,6 +62,7 @@ class PiecewiseExponential(BaseFamily):
     takes_censoring = True
     takes_entry = True
     takes_strata = True
+    hazards_alone = True
     own_intercepts = True
     real_parameters = ("log_hazard",)
 

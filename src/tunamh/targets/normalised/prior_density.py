@@ -26,10 +26,15 @@ def refuse_without_density(target: Any) -> None:
     own, names = target.coefficient_prior, target.row_layout.names
     if target.user_family.response_distribution() is None:
         raise NotApplicable(f"the density of a response of {target.user_family!r} is not known.")
+    if target.user_family.takes_strata or target.user_rows.has_entry:
+        raise NotApplicable(
+            "the evidence of hazards in pieces, and of rows that come under observation late, is not offered: "
+            "tunamh.compare says which model predicts better. Weibull() and LogNormal() have their evidence."
+        )
     if own.mixture is not None:
         raise NotApplicable(
-            f"the evidence under {target.prior!r} is not offered: its unknown scales are part of the model, and their "
-            f"share of it is not known in closed form: {_WAY_OUT}"
+            "the evidence is not offered for priors with unknown scales (smooth terms, Horseshoe, Grouped): the prior "
+            f"of the coefficients alone has no density in closed form. tunamh.compare takes such models. Or {_WAY_OUT}"
         )
     if isinstance(own, ReadyIndependent):
         _refuse_flat(own.laws, names)

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._arguments import shown
+from ...errors import NotApplicable
 from ...rows.in_memory import fits, load_columns
 from ...rows.named_columns import features_named, rows_by_columns
+from ...rows.pieces import has_cache
 from ...rows.seal import Seal
 from ...rows.source import Rows, Source
 from ...rows.table_source import SomeColumns, Tables
@@ -55,6 +57,8 @@ def observe(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> Observatio
             "X is a Dask collection: open it as rows with all its columns, tables = tunamh.open_rows(frame), then give "
             "X=tables[['distance', 'hour']] and y='late' by name."
         )
+    if isinstance(X, Observations):  # which were looked at when their pieces were mapped
+        return X
     if isinstance(X, Source):
         for name, given in {"y": y, **beside._asdict()}.items():
             if given is not None:
@@ -170,6 +174,11 @@ def by_name(X: Any, y: Any, beside: RowExtras, apart: Sequence[str] = ()) -> Nam
     if y is None:
         raise TypeError("y is missing: give the name of the column that has the responses, such as y='late'.")
     tables: Tables = X.tables if isinstance(X, SomeColumns) else X
+    if has_cache(tables):
+        raise NotApplicable(
+            "rows that were opened with cache= are for formulas, whose columns are the same from file to file: use "
+            "tunamh.regression('late ~ distance + hour', rows, family=...), or open the rows without cache=."
+        )
     given = {name: value for name, value in beside._asdict().items() if value is not None and name != "predictors"}
     vectors = {"y": y, **given}
     others = {*apart, *(name for name in vectors.values() if isinstance(name, str))}

@@ -37,6 +37,9 @@ class Observations(Value, ABC):
     most_at_once: int | None = None
     """Rows of a sample at most; None: as many as there are."""
 
+    examined: bool = False
+    """Whether weights and numbers were looked at before, piece by piece."""
+
     classes: Sequence[str] | None = None
     """The names of responses 0, 1, ..., where a user gave these by name."""
 

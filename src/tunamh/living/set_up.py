@@ -1,0 +1,299 @@
+"""One night: pieces that are new are mapped at the centre of before; the centre moves where that pays (spec 5x)."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._linear import flat_direction
+from ..errors import NotApplicable
+from ..process.stages import announce
+from ..rows.executors import in_order
+from ..rows.packing import packed_rows
+from ..rows.passes import with_progress
+from ..targets.expansion.bounds import ladder_of
+from ..targets.expansion.foreseen import foreseen_rows, why_move
+from ..targets.expansion.kept import Filled, KeptExpansion, kept_expansion, kept_target
+from ..targets.expansion.one_predictor import OnePredictor
+from ..targets.expansion.taylor import TaylorTarget
+from ..targets.glm import GLM
+from ..targets.layouts import ROW
+from ..targets.observations.packing import Packing
+from .cache import ModelFolder
+from .centre import Centre
+from .kept_rows import KeptRows
+from .observations import LivingRows
+from .piece_map import PieceMap, drawn_rows
+from .pieces import PieceId, ReadRows, RowsOfPieces
+from .records import Record
+from .sums import MappedPiece, joined, mapped, usable
+
+_MOST_CENTRES = 5
+_INFORMATION = 0.2  # about a coefficient, of a row that has its level
+_ROWS_FOR_A_CENTRE = 100_000  # from which the first centre is taken, of pieces spread over all
+_ROWS_KEPT, _SHARE_KEPT, _LEAST_KEPT = 1 << 17, 1 / 32, 64
+
+
+class Settled(NamedTuple):
+    """What a night came to."""
+
+    kept: KeptExpansion
+    centre: Centre
+    mapped: int
+    """Files that were mapped at a centre that was there before."""
+
+    moved: str | None
+    """Why the centre moved; None where it stayed."""
+
+    rows_read: int
+
+
+def map_of(base: GLM, centre: Centre) -> PieceMap:
+    """What is computed of every piece of a regression at a centre."""
+    rows: Any = base.observations
+    filled = Filled(base.terms, centre.rows_at, base.y_column, base.temper)
+    packing = Packing(base.y_column, base.terms.centre_columns, rows.weighted, base.temper, filled)
+    return PieceMap(rows._blocks, base.user_family.check, packing, centre.frame)
+
+
+def entries_of(n_rows: int, of_all: int) -> int:
+    """How many rows are kept of a piece: its share of some 131,072, or 1/32 of them where that is more."""
+    return int(max(_LEAST_KEPT, _ROWS_KEPT * n_rows / max(of_all, 1), _SHARE_KEPT * n_rows))
+
+
+def look_name(piece: PieceId, rules: str) -> str:
+    """Of the record of what a formula learned from a piece without the rows that ``rules`` leave out."""
+    return f"look-{piece.key}-{rules}"
+
+
+def map_name(piece: PieceId, rules: str, design: str, centre: Centre) -> str:
+    """Of the record of a piece at a centre."""
+    return f"map-{piece.key}-{rules}-{design}-{centre.name}"
+
+
+@dataclass(frozen=True)
+class _MapPiece:
+    """What a worker does."""
+
+    read: ReadRows
+    map: PieceMap
+    names: list[str]
+
+    def __call__(self, piece: Any, seed: tuple[int, ...], entries: int) -> Record:
+        return self.map(self.read(piece), entries, seed, self.names)
+
+
+def seed_of(piece: PieceId, centre: Centre) -> tuple[int, int]:
+    return piece.seed, int(centre.name, 16)
+
+
+@dataclass
+class Night:
+    """One set-up of a regression of pieces.
+
+    ``rules`` is a digest of the conditions of rows that are left out, and ``lengths`` are the pieces' numbers of rows
+    without those. ``design`` is a digest of what the columns mean: which levels are references.
+    """
+
+    base: GLM
+    folder: ModelFolder
+    ids: list[PieceId]
+    lengths: list[int]
+    rules: str
+    design: str
+    counts: dict[str, int]
+    """Of columns that are levels: how many rows have them."""
+
+    files_mapped: set[str] = field(default_factory=set)
+    """At a centre that was there before."""
+
+    _found: dict[str, Record] = field(default_factory=dict)
+    date: str = field(default_factory=lambda: dt.date.today().isoformat())
+    rows_read: int = 0
+
+    @property
+    def source(self) -> RowsOfPieces:
+        rows: Any = self.base.observations
+        return rows.source
+
+    @property
+    def width(self) -> int:
+        rows: Any = self.base.observations
+        columns = ROW.places(width=self.base.y_column).end + self.base.terms.centre_columns + int(rows.weighted)
+        return packed_rows(0, columns).shape[1]
+
+    @property
+    def _centre_file(self) -> str:
+        return f"centre-{self.design}"
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.lengths)
+
+    def settled(self) -> Settled:
+        """All pieces mapped at a centre that is cheap, old or new, and what follows from their sums."""
+        refuse_other_models(self.base)
+        centre, moved = self._centre_of_before(), None
+        if centre is None:
+            centre, moved = self.first_centre(), "it is the first one"
+        else:
+            self.files_mapped = {self.ids[k].file for k in self.map_missing(centre)}
+        for tried in range(_MOST_CENTRES):
+            if tried or moved:
+                self.map_missing(centre)
+            pieces = self.pieces_at(centre)
+            sums = joined(pieces)
+            expanded = kept_target(self.base, centre.rows_at, sums, self.kept_rows(centre, pieces))
+            self._refuse_flat(expanded)
+            now, fresh = foreseen_rows(
+                expanded,
+                [(piece.total, piece.rows) for piece in pieces],
+                centre.factor,
+                self.base.observations.design.numbers,
+            )
+            why = why_move(now, fresh, sums.n_rows, centre.rows)
+            if why is None or tried == _MOST_CENTRES - 1:
+                break
+            moved = moved or why
+            centre = self.moved(expanded, centre)
+            self._found.clear()
+        self.folder.write(self._centre_file, centre.as_record())
+        keep = {map_name(one, self.rules, self.design, centre) for one in self.ids}
+        self.folder.remove(name for name in self.folder.names() if name.startswith("map-") and name not in keep)
+        kept = kept_expansion(self.base, expanded, sums.weight, "")
+        return Settled(kept, centre, len(self.files_mapped), moved, self.rows_read + self.source.rows_read)
+
+    # -------------------------------------------------------------------------------------------------- the centre
+
+    def _centre_of_before(self) -> Centre | None:
+        """The centre that the cache has, in the columns of today."""
+        before = centre_on(self.folder.read(self._centre_file), list(self.base.names), self._widths())
+        if before is not None:  # before any piece is mapped: what is computed of it holds for these columns' metric
+            self.folder.write(self._centre_file, before.as_record())
+        return before
+
+    def _widths(self) -> np.ndarray:
+        """About the standard deviation of each coefficient by itself, if it is one of a level; any would be exact."""
+        counts = np.array([self.counts.get(name, 0) for name in self.base.names])
+        precision = self.base._prior.precision + _INFORMATION * counts
+        return 1 / np.sqrt(np.where(precision > 0, precision, 1.0))
+
+    def first_centre(self) -> Centre:
+        """From the mode of the rows of some pieces, which are spread over all: any centre is exact."""
+        announce("looking for a first centre")
+        order = np.argsort(np.random.default_rng(0).random(len(self.lengths)))
+        enough = np.searchsorted(np.cumsum(np.array(self.lengths)[order]), _ROWS_FOR_A_CENTRE) + 1
+        some = np.sort(order[:enough]).tolist()
+        source = self.source.some([k for k in some if self.lengths[k] > 0])
+        observations: Any = self.base.observations
+        sample = LivingRows(source, observations._blocks, None).take(np.arange(source.n_rows))
+        self.rows_read += source.rows_read
+        first = self.base.on_observations(sample.weighted_up(self.n_rows / source.n_rows))
+        mode = first.modes[0]
+        if not mode.found or not mode.posterior.metric().positive_definite:
+            raise NotApplicable(
+                "the search for a mode did not end at one, so that there is no centre to keep: give a prior, or open "
+                "the rows without cache=."
+            )
+        return self._new_centre(mode.point, mode.posterior.metric().factor, source.n_rows, first.columns.frame)
+
+    def moved(self, expanded: TaylorTarget, centre: Centre) -> Centre:
+        """A fresh centre: the Gaussian's mean, and its metric."""
+        return self._new_centre(expanded.reference, expanded.metric.factor, self.n_rows, centre.frame)
+
+    def _new_centre(self, point: np.ndarray, factor: np.ndarray, rows: int, frame: Any) -> Centre:
+        radii = ladder_of(self.base.dim, local=self.base.terms.local()).radii
+        return Centre.at(list(self.base.names), point, factor, radii, rows=rows, date=self.date, frame=frame)
+
+    # -------------------------------------------------------------------------------------------------- the pieces
+
+    def map_missing(self, centre: Centre) -> list[int]:
+        """Map the pieces that have no record at this centre; returns their numbers."""
+        missing = [k for k, one in enumerate(self.ids) if self._record(one, centre) is None]
+        if not missing:
+            return []
+        announce("mapping the pieces that are not in the cache")
+        task = _MapPiece(self.source.read, map_of(self.base, centre), list(centre.names))
+        tasks = (
+            (self.ids[k].piece, seed_of(self.ids[k], centre), entries_of(self.lengths[k], self.n_rows)) for k in missing
+        )
+        found = in_order(self.source.executor, task, tasks)
+        done = np.cumsum([self.lengths[k] for k in missing]).tolist()
+        for k, record in zip(
+            missing, with_progress(zip(done, found, strict=True), done[-1], "mapping pieces"), strict=True
+        ):
+            name = map_name(self.ids[k], self.rules, self.design, centre)
+            self.folder.write(name, record)
+            self._found[name] = record
+            self.rows_read += self.lengths[k]
+        return missing
+
+    def _record(self, one: PieceId, centre: Centre) -> Record | None:
+        name = map_name(one, self.rules, self.design, centre)
+        if name not in self._found:
+            record = self.folder.read(name)
+            if record is None or not usable(record, self.width):
+                return None
+            self._found[name] = record
+        return self._found[name]
+
+    def pieces_at(self, centre: Centre) -> list[MappedPiece]:
+        numbers = self.base.observations.design.numbers
+        found = []
+        for one in self.ids:
+            record = self._record(one, centre)
+            assert record is not None
+            found.append(mapped(record, centre, numbers))
+        return found
+
+    def kept_rows(self, centre: Centre, pieces: list[MappedPiece]) -> KeptRows:
+        of = map_of(self.base, centre)
+        source, observations = self.source, self.base.observations
+
+        def more(k: int, uniforms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return drawn_rows(of.blocks, of.packing, source.blocks_of(k), uniforms)
+
+        column = ROW.places(width=self.base.y_column).bound
+        memory = observations.memory or 1 << 31
+        return KeptRows(observations.map, of.packing.rows, column, pieces, more, width=self.width, memory=memory)
+
+    def _refuse_flat(self, expanded: TaylorTarget) -> None:
+        posterior = expanded.at_centre.plus(expanded.prior_at_centre)
+        if flat_direction(posterior.hessian) is not None:
+            raise NotApplicable(
+                "the posterior is flat along a combination of columns: columns that are sums of others need proper "
+                "priors. Leave one of them out, or give a prior."
+            )
+
+
+def centre_on(record: Record | None, names: list[str], widths: np.ndarray) -> Centre | None:
+    """The centre of a model's cache, with today's columns; None where there is none that serves."""
+    if record is None:
+        return None
+    try:
+        return Centre.from_record(record).on(names, widths)
+    except (LookupError, ValueError, TypeError):
+        return None
+
+
+def refuse_other_models(base: GLM) -> None:
+    """Raise for a regression whose pieces cannot be kept at a centre."""
+    reason = None
+    if not isinstance(base.terms, OnePredictor):
+        reason = "has several predictors"
+    elif base.row_layout.form is not None or base.observations is not base.user_rows:
+        reason = "has an unknown scale or shape, whose coordinates are chosen by the rows of all files"
+    elif not base.convex:
+        reason = "may have several modes, which would have to be looked for on all rows every night"
+    elif base.own_bounds:
+        reason = "is your own, and a cache cannot tell when its functions change"
+    elif base.terms.known_order is not None and base.terms.known_order < 2:
+        reason = "has no expansion of second order"
+    if reason is not None:
+        raise NotApplicable(
+            f"cache= keeps what was computed of every file at a centre, and {base.user_family!r} {reason}. Open the "
+            "rows without cache=, or take a family such as Logistic(), Poisson() or Gaussian(scale=1.5)."
+        )

@@ -1,0 +1,94 @@
+"""How many rows a step will read, with the centre as it is and with a fresh one: whether the centre is to move.
+
+A step reads about ``C M(theta, prop)`` rows, the mean over pairs of draws from the Gaussian. With a fresh centre at the
+Gaussian's mean the distances are those about the origin, and the sum of the bounds is
+
+    C_fresh = sum_i w_i L_i |N'x_i|^{k+1} = C E[ (|N'x_i| / |L'x_i|)^{k+1} ],    i drawn by c_i / C,
+
+``L`` of the old metric, ``N`` of today's: rows that are kept of every piece (`tunamh.living.kept_rows`) are such
+draws, so that the mean over them estimates it, and nothing is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..designs.base import DesignNumbers
+from ..designs.dense_blocks import DenseBlock
+from ..designs.indexed import IndexedBlock
+from ..layouts import FEATURES
+from .bounds import second_order
+from .kept import ORDER
+from .taylor import TaylorTarget
+
+Samples = Sequence[tuple[float, np.ndarray]]
+"""Of parts of the data: the sum of their bounds, and packed rows drawn by these, as many as there are."""
+
+_PAIRS = 100
+_ROWS_OF_A_PIECE = 32
+
+CHEAP = 0.5
+"""Rows per step, below which a fresh centre saves nothing: a step costs more without any row."""
+
+TIMES = 2.0
+"""The centre moves where a step would read so many times as many rows as with a fresh one, or rows are so many times as
+many as when it was chosen."""
+
+
+def foreseen_rows(
+    expanded: TaylorTarget, samples: Samples, factor: np.ndarray, numbers: DesignNumbers
+) -> tuple[float, float]:
+    """Rows per step with this centre, and with a fresh one."""
+    white = expanded.whitened()
+    hyper, distance = white._hyper, white.parts.distance
+    pairs = np.random.default_rng(0).standard_normal((_PAIRS, 2, expanded.dim))
+    n_rows = expanded.n_rows
+    here = [min(expanded.total_bound * distance(a, b, hyper), n_rows) for a, b in pairs]
+    about = [
+        second_order(float(np.sum((b - a) ** 2)), float(np.sum((a + b) ** 2)), float((b - a) @ (a + b)))
+        for a, b in pairs
+    ]
+    fresh = fresh_total(expanded, samples, factor, numbers) * np.array(about)
+    return float(np.mean(here)), float(np.mean(np.minimum(fresh, n_rows)))
+
+
+def fresh_total(expanded: TaylorTarget, samples: Samples, factor: np.ndarray, numbers: DesignNumbers) -> float:
+    """An estimate of ``C_fresh``."""
+    some = [(total, rows[:_ROWS_OF_A_PIECE]) for total, rows in samples if len(rows)]
+    if not some:
+        return 0.0
+    block = features_of(np.concatenate([rows for _, rows in some]), numbers, expanded.dim)
+    before, today = block.whitened_norms(factor), block.whitened_norms(expanded.metric.factor)
+    ratio = np.divide(today, before, out=np.zeros_like(today), where=before > 0) ** (ORDER + 1)
+    ends = np.cumsum([len(rows) for _, rows in some])[:-1]
+    return float(sum(total * part.mean() for (total, _), part in zip(some, np.split(ratio, ends), strict=True)))
+
+
+def why_move(now: float, fresh: float, rows: int, born: int) -> str | None:
+    """Why the centre is to move, in words; None where it stays."""
+    if rows > TIMES * born:
+        return f"there are {rows:,} rows, and {born:,} when the centre was chosen"
+    if max(now, CHEAP) > TIMES * max(fresh, CHEAP):
+        return f"a step would read {now:.3g} rows, and {fresh:.3g} with a fresh centre"
+    return None
+
+
+def features_of(rows: np.ndarray, numbers: DesignNumbers, dim: int) -> Any:
+    """The block of a design that packed rows were made from."""
+    if numbers.single:
+        single = np.ascontiguousarray(rows[:, : numbers.width - int(numbers.shifted)]).view(np.float32)
+        return DenseBlock(single[:, : numbers.columns].astype(np.float64))
+    if not numbers.positions:
+        return DenseBlock(np.ascontiguousarray(rows[:, : numbers.columns]))
+    places = FEATURES.places(columns=numbers.columns, positions=numbers.positions)
+    indices = np.ascontiguousarray(rows[:, places.indices : places.values]).view(np.int32)[:, : numbers.positions]
+    values = rows[:, places.values : places.values + numbers.positions * int(numbers.valued)]
+    return IndexedBlock(
+        np.ascontiguousarray(rows[:, : numbers.columns]),
+        np.ascontiguousarray(indices),
+        np.ascontiguousarray(values),
+        dim,
+    )

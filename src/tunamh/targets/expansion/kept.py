@@ -1,0 +1,143 @@
+"""An expansion whose rows were bounded in another metric: sums grow and shrink, what is known of a row stays.
+
+Rows were expanded about a centre ``t`` and bounded in the metric ``A = L^-T L^-1`` of the posterior of then:
+``|R_i(prop) - R_i(theta)| <= c_i M_A(theta, prop)`` with ``c_i = w_i L_i |L'x_i|^{k+1}`` for an expansion of order
+``k`` (spec 5a, 5d). Rows came and went since, and the sums at ``t`` give the precision ``B = N^-T N^-1`` of today. With
+
+    kappa = |L^-1 N|   (the spectral norm),   |N'x| <= kappa |L'x| for every x,
+
+the same ``c_i`` hold in the metric of today, if the distance is multiplied by ``kappa^{k+1}``; constants ``L_i`` that
+were taken within a radius ``r`` of A hold within ``r / kappa`` of B (spec 5x).
+
+*Proof.* By spec 5d the bound in B is ``w_i L_i(r) |N'x_i|^{k+1} M_B`` where ``L_i(r)`` bounds the derivative while the
+predictor moves by no more than ``|N'x_i| r``. That is at most ``kappa |L'x_i| r``, the range of the radius ``kappa r``
+of A; and ``|N'x_i|^{k+1} <= kappa^{k+1} |L'x_i|^{k+1}``. QED. Rows in proportion, ``B = m A``, lose nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...rows.source import Rows
+from ..base import Expansion, PackedRows
+from ..layouts import ROW, Trust
+from ..observations.packing import weight_of
+from ..search.newton import Mode
+from .bounds import Ladder
+from .one_predictor import RowSums, Whitening
+from .taylor import Shape, TaylorTarget, mean_of_skewed, polynomial_offset
+
+if TYPE_CHECKING:
+    from ..glm import GLM
+
+ORDER = 2
+_SPREAD = 1.25  # of the law by which chains start, in widths of the Gaussian
+
+
+class RowsAt(NamedTuple):
+    """Where rows are expanded, and in which metric they are bounded: ``factor`` is ``L``, ``inverse`` is ``L^-1``."""
+
+    centre: np.ndarray
+    factor: np.ndarray
+    inverse: np.ndarray
+    ladder: Ladder
+
+    @property
+    def whitening(self) -> Whitening:
+        return Whitening(ORDER, self.centre, self.factor, self.ladder, False)
+
+
+@dataclass(frozen=True)
+class Filled:
+    """By which the bounds and the centre's columns of packed rows are filled: a function that may travel."""
+
+    terms: Any
+    at: RowsAt
+    width: int
+    temper: float
+
+    def __call__(self, rows: np.ndarray, block: Rows) -> RowSums:
+        columns = self.terms.columns(rows, self.width)
+        weight = weight_of(block, self.temper)
+        return self.terms.remainders(columns, self.at.whitening, block.X, block.y, weight, block.start)
+
+
+class KeptSums(NamedTuple):
+    """Sums over rows at a centre: the data's expansion, what bounds need, and the rows' number and weight."""
+
+    at_centre: Expansion
+    of_rows: RowSums
+    n_rows: int
+    weight: float
+
+    def joined(self, other: KeptSums) -> KeptSums:
+        here, there = self.at_centre, other.at_centre
+        both = here._replace(
+            energy=here.energy + there.energy,
+            gradient=here.gradient + there.gradient,
+            hessian=here.hessian + there.hessian,
+        )
+        return KeptSums(
+            both, self.of_rows.joined(other.of_rows), self.n_rows + other.n_rows, self.weight + other.weight
+        )
+
+    def without(self, other: KeptSums) -> KeptSums:
+        """Sums of the rows that are left; maxima over more rows than there are hold for these."""
+        here, there = self.at_centre, other.at_centre
+        left = here._replace(
+            energy=here.energy - there.energy,
+            gradient=here.gradient - there.gradient,
+            hessian=here.hessian - there.hessian,
+        )
+        of_rows = self.of_rows._replace(thirds=self.of_rows.thirds - other.of_rows.thirds)
+        return KeptSums(left, of_rows, self.n_rows - other.n_rows, self.weight - other.weight)
+
+
+class KeptExpansion(NamedTuple):
+    """What a target knows of itself before any row is read: an expansion, where it is, and how these came about.
+
+    ``mode`` is the centre, which may be some posterior standard deviations ``away`` from the mode.
+    """
+
+    expanded: TaylorTarget
+    mode: Mode
+    weight: float
+    told: str
+
+
+def kept_target(base: GLM, at: RowsAt, sums: KeptSums, rows: Any) -> TaylorTarget:
+    """The expansion of ``base`` about a centre that may be an old one, in the metric of the posterior of today."""
+    at_centre = sums.at_centre
+    prior = base._prior.expansion(at.centre, at_centre.width)
+    today = at_centre.plus(prior).metric()
+    between = at.inverse @ today.factor
+    sizes = np.linalg.svd(between, compute_uv=False)
+    kappa, typical = float(sizes[0]), float(np.mean(sizes**2))
+    thirds = typical * (between.T @ sums.of_rows.thirds) + base._prior.thirds(at.centre, at_centre.width, today.factor)
+    trust = Trust(tuple(at.ladder.radii**2 / kappa**2), tuple(kappa ** (ORDER + 1) * sums.of_rows.factors))
+    expanded = TaylorTarget(
+        base,
+        ORDER,
+        at.centre,
+        at_centre,
+        remainders=PackedRows(
+            rows,
+            ROW.places(width=base.y_column).bound,
+            base.parts_with(*base.terms.taylor_parts, offset=polynomial_offset),
+        ),
+        bounds=base.terms.bounds(ORDER, trust),
+        root=today.inverse,
+        shape=Shape(mean_of_skewed(thirds), kappa**2 * sums.of_rows.leverage, kappa * sums.of_rows.longest),
+    )
+    return expanded.starting_about_reference(_SPREAD)
+
+
+def kept_expansion(base: GLM, expanded: TaylorTarget, weight: float, told: str) -> KeptExpansion:
+    """With the centre in the place of the mode: the sums are exact there, and nowhere else."""
+    at_centre = expanded.at_centre
+    away = float(np.linalg.norm(expanded.metric.factor.T @ expanded.centre_gradient))
+    posterior = at_centre.plus(expanded.prior_at_centre)
+    return KeptExpansion(expanded, Mode(expanded.centre, at_centre, posterior, away), weight, told)

@@ -89,7 +89,8 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
         announce("adding up the likelihood of all rows")
         joint = target.log_joint(law.centre)
     found = Evidence(
-        joint - ordinate.log_density, ordinate.se, min(proposals, at_most), ordinate.rows, ordinate.acceptance
+        *(joint - ordinate.log_density, ordinate.se, min(proposals, at_most), ordinate.rows, ordinate.acceptance),
+        target.data_rows,
     )
     if posterior is not None:
         found.add_to(posterior)

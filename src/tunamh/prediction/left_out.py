@@ -158,8 +158,8 @@ def _refuse_other_rows(fits: Mapping[str, Fitted], n_rows: int) -> None:
         if fitted.data_rows not in (None, n_rows):
             model = f"the model {name!r}" if name else "the model"
             same = (
-                " Models are compared on the same rows: if only one of them needs a column with missing values, fit all "
-                "of them without these rows."
+                " Models are compared on the same rows: if only one of them needs a column with missing values, fit "
+                "all of them without these rows."
             )
             raise NotApplicable(
                 f"{model} was fitted to {fitted.data_rows:,} rows, and these data have {n_rows:,} without missing "

@@ -1,4 +1,4 @@
-"""Questions to the posterior of a living table: forgotten rows are in no answer, and the evidence is that of the rest."""
+"""Questions to the posterior of a living table: forgotten rows are in no answer, and its evidence is that of the others."""
 
 import json
 import shutil

@@ -263,7 +263,7 @@ def test_models_of_other_rows_are_refused(plain):
     with pytest.raises(NotApplicable, match=r"the model was fitted to 3,000 rows, and these data have 100 .* fit\.$"):
         tunamh.loo(plain, TABLE.head(100))
     half = short("y ~ x", TABLE.head(1500), tunamh.Poisson())
-    with pytest.raises(NotApplicable, match="'half' was fitted to 1,500 rows.*compared on the same rows"):
+    with pytest.raises(NotApplicable, match=r"'half' was fitted to 1,500 rows.*compared on the same rows"):
         tunamh.compare({"plain": plain, "half": half}, TABLE)
     moved = short("y ~ x", TABLE.assign(y=TABLE["y"] + 1), tunamh.Poisson())
     with pytest.raises(NotApplicable, match="different responses: row 0 has"):

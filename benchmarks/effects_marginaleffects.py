@@ -2,9 +2,10 @@
 
     python benchmarks/effects_marginaleffects.py [--out benchmarks/results]
 
-Needs the packages marginaleffects and statsmodels (0.6.0 and 0.14 were used). statsmodels fits a logistic regression of
-the heart data and a Poisson regression of the veteran data; tunamh gets a result whose draws are all these coefficients.
-So both compute the same functions of the same numbers, and their answers must agree to the accuracy of derivatives.
+Needs the packages marginaleffects (0.6.0 was used, with polars 1.44) and statsmodels. statsmodels fits a logistic
+regression of the heart data and a Poisson regression of the veteran data; tunamh gets a result whose draws are all
+these coefficients. So both compute the same functions of the same numbers, and their answers must agree to the accuracy
+of derivatives.
 """
 
 from __future__ import annotations

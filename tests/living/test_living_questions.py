@@ -1,4 +1,4 @@
-"""Questions to the posterior of a living table: forgotten rows are in no answer, and its evidence is that of the others."""
+"""Questions to the posterior of a living table: forgotten rows are in no answer; the evidence is that of the rest."""
 
 import json
 import shutil

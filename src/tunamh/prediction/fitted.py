@@ -15,9 +15,9 @@ from ..formula import FormulaModel
 from ..formula.errors import FormulaError
 from ..formula.group_names import pair_name
 from ..formula.model import GroupSide
-from ..formula.pieces import Piece, pieces_of
 from ..formula.right_side import RightSide
 from ..formula.terms import term_label
+from ..formula.variable_parts import Piece, pieces_of
 from ..results.layout import (
     CLASSES,
     COEFFICIENT,

@@ -280,5 +280,5 @@ def test_a_model_with_groups_is_moved_by_its_own_kernel_alone():
     model = tunamh.MixedModel(X, Y, tunamh.Logistic(), np.arange(500) % 7)
     with pytest.raises(tunamh.NotApplicable, match="has its own kernels"):
         sample(model, kernel=MetropolisHastings(RandomWalk(), MH()), **FEW)
-    with pytest.raises(tunamh.NotApplicable, match=r"moved by Sweep\(full=False\) alone"):
+    with pytest.raises(tunamh.NotApplicable, match=r"works only with the kernel Sweep\(full=False\)"):
         sample(model, kernel=Nothing(), **FEW)

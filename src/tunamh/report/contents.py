@@ -173,7 +173,7 @@ def _answer(variables: list[Variable], level: float) -> list[str]:
     share = f"{100 * level:g} %"
     if theta.size == 1:
         side = "does not contain zero" if clear else "contains zero"
-        return [f"The interval that holds {share} of the posterior {side}."]
+        return [f"The interval that contains {share} of the posterior {side}."]
     which = f"All {theta.size:,}" if clear == theta.size else f"{clear:,} of {theta.size:,}"
     verb = "is" if clear == 1 else "are"
     if clear:
@@ -253,8 +253,8 @@ def _picture(heading: str, variables: list[Variable], told: Told) -> Picture:
         z = finite(variable.mean / variable.sd)
     some = np.sort(np.argsort(-np.abs(z), kind="stable")[:_CHOSEN])
     chosen = (
-        f"The {_CHOSEN} of {variable.size:,} that are furthest from zero, in their own standard deviations; the table "
-        "has all."
+        f"The {_CHOSEN} of {variable.size:,} that are farthest from zero, in their posterior standard deviations; "
+        "the table has all of them."
     )
     scaled = variable.ends / np.where(variable.sd > 0, variable.sd, 1.0)[:, None]
     shown = panels(rows_of(variable, some, factors), zero=signed)

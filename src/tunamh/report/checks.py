@@ -99,15 +99,15 @@ def _convergence(worst: Worst | None, chains: int, draws: int) -> list[Check]:
     state = GOOD if worst.r_hat <= R_HAT_LIMIT else LOOK if worst.r_hat <= _HOPELESS_R_HAT else BAD
     shown = f"{worst.r_hat:.3f}" if worst.r_hat < 10 else f"{worst.r_hat:.3g}"
     text = (
-        f"The largest of all parameters, that of {of_r_hat}. Chains that started far apart agree where it is at most "
-        f"{R_HAT_LIMIT}." + ("" if state == GOOD else " Run longer: more draws=, tune= or thin=.")
+        f"The largest R-hat of all parameters, that of {of_r_hat}. If it is at most {R_HAT_LIMIT}, the chains agree."
+        + ("" if state == GOOD else " Run longer: more draws=, tune= or thin=.")
     )
     r_hat = Check(state, "R-hat", shown, text)
     wanted = ESS_PER_CHAIN * chains
     state = GOOD if worst.ess >= wanted else LOOK if worst.ess >= _HOPELESS_ESS * chains else BAD
     text = (
-        f"Of {chains * draws:,} draws, the fewest of all parameters, those of {of_ess}. {ESS_PER_CHAIN} per chain, "
-        f"{wanted:,}, are wanted." + ("" if state == GOOD else " Run longer: more draws= or thin=.")
+        f"The smallest number of all parameters, that of {of_ess}, from {chains * draws:,} draws. At least {wanted:,} are "
+        f"needed, {ESS_PER_CHAIN} per chain." + ("" if state == GOOD else " Run longer: more draws= or thin=.")
     )
     return [r_hat, Check(state, "Effective draws", f"{worst.ess:,.0f}", text)]
 

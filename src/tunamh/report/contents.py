@@ -177,12 +177,8 @@ def _answer(variables: list[Variable], level: float) -> list[str]:
     which = f"All {theta.size:,}" if clear == theta.size else f"{clear:,} of {theta.size:,}"
     verb = "is" if clear == 1 else "are"
     if clear:
-        return [
-            f"{which} {what} {verb} clear of zero: the interval that holds {share} of the posterior lies on one side."
-        ]
-    return [
-        f"None of {theta.size:,} {what} is clear of zero: all intervals that hold {share} of the posterior have it."
-    ]
+        return [f"{which} {what} {verb} clearly different from zero: the {share} interval does not contain zero."]
+    return [f"None of {theta.size:,} {what} is clearly different from zero: every {share} interval contains zero."]
 
 
 def _plain(variables: list[Variable]) -> list[Variable]:

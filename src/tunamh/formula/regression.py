@@ -103,7 +103,7 @@ def regression(
     if in_blocks and not may_be_held(asked, data):
         if family is None:
             raise FormulaError(
-                "rows that do not fit into memory need a family: say family=, such as tunamh.Gaussian()."
+                "rows that do not fit into memory need a family: set family=, such as tunamh.Gaussian()."
             )
         return regression_of_tables(asked, data, family, prior, missing, redundant)
     data = in_memory(asked, data) if in_blocks else data

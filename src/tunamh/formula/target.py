@@ -124,7 +124,7 @@ def default_family(asked: Read, rows: RowsOf) -> BaseFamily:
     found = rows.values({}).value(asked.response)
     if isinstance(found, Factor):
         kinds = 'family="logistic" for two classes, "categorical" for more, "ordinal" for ordered ones'
-        raise FormulaError(f"the response {name} holds text or categories, and there is no family: set {kinds}.")
+        raise FormulaError(f"the response {name} has text or categories, and you have not set a family: set {kinds}.")
     values = np.unique(rows.values({}).numbers(asked.response))
     if len(values) == 2:
         pair = f"{values[0]:g} and {values[1]:g}"

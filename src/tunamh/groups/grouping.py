@@ -145,7 +145,7 @@ def read_groups(given: Any, n_rows: int, unit: float = 1.0) -> list[Grouping]:
         found.append(_read(effects, n_rows, fallback, unit))
     names = [one.name for one in found]
     if len(set(names)) < len(names):
-        raise ValueError(f"groups have the names {', '.join(names)}: give every factor a name of its own (name=).")
+        raise ValueError(f"groups have the names {', '.join(names)}: give every factor a different name (name=).")
     return found
 
 
@@ -225,8 +225,8 @@ def _codes(values: Any, name: str, n_rows: int) -> tuple[np.ndarray, list[str]]:
         raise ValueError(f"the codes of {name} have {len(found)} entries, but there are {n_rows} rows.")
     if len(found.levels) == 1:
         raise ValueError(
-            f"{name} has one level, {found.levels[0]!r}, in all rows: its effect and an intercept cannot be told "
-            "apart. Leave the factor out."
+            f"{name} has one level, {found.levels[0]!r}, in all rows: the data cannot separate its effect from the "
+            "intercept. Leave the factor out."
         )
     return np.ascontiguousarray(found.codes, dtype=np.int64), list(found.levels)
 
@@ -239,8 +239,8 @@ def warn_of_single_rows(groupings: list[Grouping]) -> None:
     for one in groupings:
         if one.groups == len(one.codes):
             warnings.warn(
-                f"every row is a group of its own in {one.name}: the data hardly tell its effects from the errors, and "
-                "chains move slowly. Are these the codes you meant?",
+                f"every row has its own level of {one.name}: the data hardly separate the group effects from the "
+                "errors, and the chains move slowly. Is this the column you meant?",
                 stacklevel=5,
             )
 
@@ -253,7 +253,7 @@ def _warn_of_uncentred(name: str, Z: np.ndarray, columns: list[str]) -> None:
     if far.any():
         column = columns[int(np.argmax(far))]
         warnings.warn(
-            f"column {column} of the effects of {name} lies far from zero for its spread: its slopes and the "
-            "intercepts are then almost one, and chains move slowly. Centre the column.",
+            f"column {column} of the effects of {name} is far from zero compared with its standard deviation: then "
+            "its slopes and the intercepts are strongly correlated, and the chains move slowly. Centre the column.",
             stacklevel=7,
         )

@@ -287,7 +287,7 @@ class MixedModel(GroupedParameters):
 
     def why_own_kernel(self) -> str:
         groups = " and ".join(f"{one.groups:,} of {one.name}" for one in self.groupings)
-        return f"common parameters and scales together, then each group by itself: {groups}"
+        return f"common parameters and scales together, then each group separately: {groups}"
 
     def laplace_gaussian(self) -> tuple[LaplaceGaussian | None, Any]:
         law = None if any(one.df for one in self.groupings) else law_of_shared(self)  # that of normal effects

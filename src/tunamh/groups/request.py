@@ -24,7 +24,7 @@ def refuse(base: GLM, form: Any) -> None:
     """What a sweep does not sample."""
     if isinstance(form, Df):
         raise NotApplicable(
-            f"group effects beside unknown degrees of freedom ask for an unknown scale: {base.user_family!r}."
+            f"a model with group effects and unknown degrees of freedom needs an unknown scale: {base.user_family!r}."
         )
     if base._prior.mixture is not None:
         raise NotApplicable(

@@ -32,7 +32,7 @@ class Evidence:
         digits = max(1, min(3, 1 - int(np.floor(np.log10(self.se))))) if 0 < self.se < np.inf else 3
         return (
             f"log evidence {self.log_evidence:,.{digits}f}, standard error {self.se:.2g}: one pass over all rows, and "
-            f"2 x {self.proposals:,} proposals, each decided on {self.rows:,.1f} rows on average"
+            f"2 x {self.proposals:,} proposals, each of which read {self.rows:,.1f} rows on average"
         )
 
     def bayes_factor(self, other: Evidence) -> tuple[float, float]:

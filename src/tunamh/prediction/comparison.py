@@ -73,7 +73,9 @@ def compare(
     given = dict(families or {})
     fits = {str(name): Fitted.open(one, draws, given.pop(name, None), by_chain=True) for name, one in results.items()}
     if given:
-        raise ValueError(f"families names {next(iter(given))!r}, which is no model: {', '.join(fits)} are.")
+        raise ValueError(
+            f"families= names {next(iter(given))!r}, which is not one of the models: {', '.join(fits)} are."
+        )
     refuse_different_responses(fits)
     found = left_out(fits, data, whole_number("rows", rows, 1), np.random.default_rng(rng))
     evidences = {str(name): Evidence.of_result(one) for name, one in results.items()}
@@ -145,11 +147,13 @@ def notes(table: Any, found: LeftOut) -> list[str]:
     m, n = len(found.numbers), found.n_rows
     if m < n:
         said.append(
-            f"{m:,} of {n:,} rows were left out one at a time; an approximation of all rows was corrected by them."
+            f"{m:,} of {n:,} rows were left out one at a time; these rows correct an approximation for all rows."
         )
     noisy = table["subsampling_se_diff"] > _NOISY * table["se_diff"]
     if m < n and (noisy & (table["se_diff"] > 0)).any():
-        said.append(f"The subsample makes a large part of the standard error: rows={10 * m} would make it smaller.")
+        said.append(
+            f"A large part of the standard error comes from the subsample: rows={10 * m} would make it smaller."
+        )
     large = table["large_k"].to_numpy()
     if large.any():
         of = ", ".join(f"{count} of {name}" for name, count in zip(names, large, strict=True) if count)
@@ -165,13 +169,13 @@ def _of_difference(best: str, name: str, line: Any) -> str:
     if apart < _SMALL:
         return f"{best} and {name} predict about equally well: a difference below {_SMALL:.0f} is small ({told})."
     if apart < _CLEAR * error:
-        return f"The data do not tell whether {best} predicts better than {name} ({told})."
+        return f"The data do not show whether {best} predicts better than {name} ({told})."
     return f"{best} predicts better than {name} ({told})."
 
 
 def _of_probabilities(probability: Any) -> str:
     name = probability.idxmax()
     return (
-        f"By the evidence, the model {name} has the posterior probability {probability[name]:.3g}, if all models were "
-        "equally probable before. The evidence depends on the priors, elpd hardly does."
+        f"By the evidence, the model {name} has the posterior probability {probability[name]:.3g}, if all models "
+        "have the same prior probability. The evidence depends on the priors; elpd hardly depends on them."
     )

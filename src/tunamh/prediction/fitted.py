@@ -123,8 +123,8 @@ class Fitted:
         if found is None:
             text = self.about["family"].get("text", "the family")
             raise NotApplicable(
-                f"what {text} says of a response is not known, as it is a likelihood of your own and results keep no "
-                "code: give it again, family=..., or ask for kind='linear', its linear predictors."
+                f"{text} is your own likelihood, and a result does not contain its code: pass the family again, "
+                "family=..., or use kind='linear' for linear predictors."
             )
         return found
 

@@ -145,7 +145,7 @@ class Predictor:
         if group.effects is None and self.new_levels == "error":
             raise NotApplicable(
                 Text.of(
-                    f"the run kept no draws of the effects of {group.name} (keep_effects): ",
+                    f"the result has no draws of the effects of {group.name} (keep_effects): ",
                     ("new_levels='population'", "--new-levels population"),
                     " or 'draw' predicts rows of groups that are not known.",
                 )
@@ -155,8 +155,8 @@ class Predictor:
         if unknown and self.new_levels == "error":
             raise FormulaError(
                 Text.of(
-                    f"{group.name} has the level{'s' * (len(unknown) > 1)} {listed([repr(one) for one in unknown])}, "
-                    "which the fitted data did not have: say ",
+                    f"{group.name} has the level{'s' * (len(unknown) > 1)} "
+                    f"{listed([repr(one) for one in unknown])}, which the data of the fit did not have: set ",
                     ("new_levels='population'", "--new-levels population"),
                     " (no effect) or 'draw' (a new group's).",
                 )

@@ -131,13 +131,20 @@ def notes_of(result: GroupedResult, quantities: list[Quantity]) -> list[str]:
     if not any(one.group == RESIDUAL for one in quantities):
         text = str(result.about["family"].get("text", "the family"))
         if described := result.about.get("predictors"):
-            return [f"There are no shares of variance: rows differ in {listed([*described])}, and so in variance."]
-        return [f"There are no shares of variance: the variance of a row of {text} is not known."]
+            return [
+                (
+                    f"There are no shares of variance: {listed([*described])} differs between rows, and so does "
+                    "the variance."
+                )
+            ]
+        return [f"There are no shares of variance: the residual variance of {text} is not known."]
     if not any(one.quantity == SHARE for one in quantities):
         if not all(one.has_variance for one in result.covariances()):
             return ["There are no shares of variance: Student-t effects of 2 or fewer degrees of freedom have none."]
         return ["There are no shares of variance: this result does not have the columns of its effects."]
-    share = "share: of the variance of all groups and of a row (Residual), on the scale of the linear predictor (ICC)."
+    share = (
+        "share: the share in the variance of all groups and the residual, on the scale of the linear predictor (ICC)."
+    )
     if family.coefficients_per_class:
         return [f"{share} Residual is the latent logistic error of a class beside the reference class."]
     if family.of_labels or family.of_classes:

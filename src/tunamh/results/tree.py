@@ -56,7 +56,7 @@ def summary(tree: Any, **settings: Any) -> Any:
     table.attrs["notes"] = [left_out] if left_out else []
     if distance is not None:
         table.attrs["laplace"] = distance.line
-        exact = " The draws of this table are exact, whatever the approximation is." if distance.off else ""
+        exact = " The draws of this table are exact, even if the approximation is not accurate." if distance.off else ""
         table.attrs["notes"].append(distance.line + exact)
     return table
 
@@ -172,7 +172,7 @@ def refuse_statistics(statistics: Statistics) -> None:
     refuse_unwritable(plain_layout([(one.name, None) for one in statistics]))
     taken = [one.name for one in statistics if one.name in _TAKEN]
     if taken:
-        raise ValueError(f"results have a {taken[0]} of their own: give the kernel's statistic another name.")
+        raise ValueError(f"results already have a {taken[0]}: give the kernel's statistic another name.")
 
 
 class ChainResult(NamedTuple):

@@ -105,8 +105,8 @@ def _kept(result: Any) -> Evidence:
         ) from None
     if found is None:
         raise NotApplicable(
-            "this result does not have its evidence, and results keep no data: call tunamh.evidence(target, result) "
-            "with the target that it was sampled from, once; then the result keeps it."
+            "this result does not contain its evidence, and it does not contain the data: call "
+            "tunamh.evidence(target, result) once, with the target of this result; then the result contains it."
         )
     return found
 
@@ -115,8 +115,9 @@ def refuse_without_evidence(target: Any) -> None:
     """Raise for models that have no evidence, or whose evidence is not offered."""
     if isinstance(target, MixedModel):
         raise NotApplicable(
-            "the evidence of models with group effects is not offered yet. tunamh.compare says which of them predicts "
-            "better; for a factor of few levels, give it as a column, with a normal prior of its coefficients."
+            "the evidence of models with group effects is not offered yet. tunamh.compare estimates which model "
+            "predicts better. If a factor has few levels, use it as a column, with a normal prior of its "
+            "coefficients."
         )
     if not offers(target, Examined) or not offers(target, Normalised):
         raise NotApplicable(f"evidence is for regressions: a GLM or a formula, got {shown(target)}.")
@@ -131,7 +132,9 @@ def _refuse_other_data(target: Any, posterior: Any) -> None:
     except (KeyError, TypeError, AttributeError, ValueError):
         raise TypeError(f"posterior must be the result of tunamh.sample(target), got {shown(posterior)}.") from None
     if not attributes.get("exact", 1):
-        raise NotApplicable("the draws are not exact, so they give no evidence: use those of tunamh.sample(target).")
+        raise NotApplicable(
+            "the draws are not exact, so they cannot be used for the evidence: use the result of tunamh.sample(target)."
+        )
     same = settings["data"] == target.fingerprint
     model = attributes.get("model")
     if not same or (model is not None and json.loads(model) != json.loads(json.dumps(target.description))):
@@ -162,8 +165,8 @@ def _test_of(target: Any, seed: np.random.SeedSequence) -> tuple[Decides, Normal
     laws = [(law, one.log_mass) for law, one in zip(found, target.modes, strict=True) if law is not None]
     if not laws:
         raise NotApplicable(
-            "the search for a mode found none, so there is no law to propose from, which this estimate of the evidence "
-            "needs: give narrower priors."
+            "the search for a mode found none, but this estimate of the evidence needs proposals around a mode: "
+            "set narrower priors."
         )
     mixture = NormalMixture(
         np.array([mass for _, mass in laws]),

@@ -102,7 +102,9 @@ def parents_of(groupings: list[Grouping], f: int) -> Parents:
     one = groupings[f]
     factors, effects, group = [], [], []
     for k, other in enumerate(groupings):
-        if k == f or other.groups >= one.groups or not (one.free.all() and other.free.all()):
+        if k == f or other.groups >= one.groups or one.related or other.related:
+            continue
+        if not (one.free.all() and other.free.all()):
             continue
         if other.predictor != one.predictor:  # rows see both apart
             continue

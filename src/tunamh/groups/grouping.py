@@ -17,6 +17,8 @@ from ..tables.frames import column_names, name_of
 from ..tables.levels import every_level
 from ..tables.matrices import as_matrix, one_column
 from .covariance import scale_count
+from .known_covariance import read_relation
+from .relation import Relation
 
 _UNCENTRED = 10.0  # standard deviations of a column from zero
 
@@ -52,6 +54,11 @@ class GroupEffects:
         The parameter of the family whose predictor gets the effects, such as ``"scale"``: groups may differ in how much
         their responses spread, not only in their mean. ``predictors=`` of the model must describe this parameter by
         columns, of ones at least. Default: the main predictor, that of ``X``.
+    covariance : matrix, optional
+        Known covariance among the levels: the effects are ``v ~ N(0, scale^2 K)``, such as a kinship matrix of animals.
+        A data frame, the levels being its labels; or an array, the levels being its row numbers. One effect per level.
+    precision : matrix, optional
+        The inverse of such a matrix, such as one made of the neighbours on a map; may be sparse.
     """
 
     codes: Any
@@ -61,9 +68,12 @@ class GroupEffects:
     correlation: float = 1.0
     law: Any = None
     predictor: str | None = None
+    covariance: Any = None
+    precision: Any = None
 
     def __post_init__(self) -> None:
-        df_of(self.law)
+        if df_of(self.law) and not (self.covariance is None and self.precision is None):
+            raise ValueError("levels with a known covariance have normal effects: leave law= out.")
         of: Any = self.predictor
         if of is not None and not (isinstance(of, str) and of):
             raise TypeError(f"predictor must be the name of a parameter of the family, got {shown(of)}.")
@@ -90,7 +100,8 @@ class Grouping:
     ``df``: degrees of freedom of Student-t effects, 0 of normal ones.
     ``predictor`` is the number of the row's predictor that the effects add to; None where they add to every predictor
     that has the coefficients. Results name it by its class (``label``), or by the parameter of the family that it
-    describes (``parameter``). ``given`` is the place among the user's factors.
+    describes (``parameter``). ``given`` is the place among the user's factors. ``related`` is the known covariance
+    among levels, None where they are independent.
     """
 
     name: str
@@ -107,6 +118,7 @@ class Grouping:
     label: str | None = None
     given: int | None = None
     parameter: str | None = None
+    related: Relation | None = None
 
     def of_class(self, predictor: int, label: str, given: int) -> Grouping:
         """The same groups with effects on one class; results name a column ``B``, or ``x[B]``, by its label."""
@@ -191,13 +203,21 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
         label = name_of(effects.X)
         columns = column_names(effects.X) or ([label] if label else [str(j) for j in range(Z.shape[1])])
     q, df = Z.shape[1], df_of(effects.law)
+    related = read_relation(effects.covariance, effects.precision, str(name), levels)
+    if related is not None and q > 1:
+        raise ValueError(
+            f"{name} has a known covariance among levels and {q} columns of effects: give every column a factor of its "
+            "own, with the same codes and the same matrix."
+        )
     given = list(effects.scale) if isinstance(effects.scale, list | tuple) else [effects.scale] * q
     if len(given) != q:
         raise ValueError(f"scale of {name} has {len(given)} priors, but there are {q} columns of effects.")
     if all(isinstance(one, int | float) for one in given):
         sizes = np.array([moderate_number(f"scale of {name}", one) for one in given])
         known, of = np.diag(sizes**-2.0), effects.predictor
-        return Grouping(str(name), codes, levels, Z, columns, None, effects.correlation, known, df=df, parameter=of)
+        return Grouping(
+            str(name), codes, levels, Z, columns, None, effects.correlation, known, df=df, parameter=of, related=related
+        )
     if any(isinstance(one, int | float) for one in given):
         raise TypeError(f"scale of {name} mixes numbers and priors: give one kind for all columns.")
     _warn_of_uncentred(str(name), Z, columns)
@@ -209,7 +229,9 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
     ]
     joined = Laws(*(np.concatenate(parts) for parts in zip(*laws, strict=True)))
     of = effects.predictor
-    return Grouping(str(name), codes, levels, Z, columns, joined, effects.correlation, df=df, parameter=of)
+    return Grouping(
+        str(name), codes, levels, Z, columns, joined, effects.correlation, df=df, parameter=of, related=related
+    )
 
 
 def _codes(values: Any, name: str, n_rows: int) -> tuple[np.ndarray, list[str]]:

@@ -77,7 +77,7 @@ def _may_learn(model: Any) -> bool:
     """Rows that say more than a quadratic does, a factor of many groups, and no scale that has a table."""
     if any(one.known is not None for one in model.groupings) and model.scale_priors.tau_at >= 0:
         return False
-    if any(one.df for one in model.groupings):  # gradients are those of normal effects
+    if any(one.df or one.related for one in model.groupings):  # gradients are those of normal, independent effects
         return False
     if max(one.free.sum() for one in model.groupings) < _LEAST_GROUPS:
         return False

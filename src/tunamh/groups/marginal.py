@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .quadratic import all_convex, convex_factors, inverses, least, positive, precision_at
+from .quadratic import all_convex, basis_of, convex_factors, inverses, least, positive, precision_at
 from .scale_priors import ScalePriors
 from .sums import DataSums, GroupedRows, OfFactor, Point
 
@@ -20,7 +20,6 @@ class Marginal:
 
     def __init__(self, rows: GroupedRows, f: int, at: Point, sums: DataSums, priors: ScalePriors):
         self.one, self.at, self.priors, self.f, self.p = rows.groupings[f], at, priors, f, rows.p
-        self.v = at.effects[f][self.one.free]
         gradient, self.prior_hessian = priors.common_expansion(at.common, sums.hessian)
         self.slope = sums.gradient + gradient
         self._take(sums)
@@ -32,9 +31,15 @@ class Marginal:
         self.of = OfFactor(*(array[free] for array in sums.factors[f]))
         self.convex = OfFactor(*(array[free] for array in convex_factors(sums)[f]))
         self.common_hessian = sums.hessian + self.prior_hessian
+        self.v = self.at.effects[f][free]
+        basis = basis_of(self.one, self.convex)
+        if basis is not None:
+            self.of, self.convex, self.v = basis.turned(self.of), basis.turned(self.convex), basis.into @ self.v
 
     def _holds(self) -> bool:
         """Whether no group is concave, and the Hessian in ``b`` not negative where wide effects take all of it."""
+        if self.one.related is not None:  # whose curvatures are those of the convex rows
+            return False
         if np.linalg.eigvalsh(self.of.curvature).min(initial=0.0) < 0.0:
             return False
         Q = _WIDEST * np.eye(self.one.q) if self.one.known is None or self.priors.tau_at >= 0 else self.one.known

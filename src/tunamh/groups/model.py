@@ -316,12 +316,9 @@ class MixedModel(GroupedParameters):
                 if known
                 else self._supported_scales(k, self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3), state[:p])
             )
-            P = np.linalg.pinv(numbers.convex + precision_at(one, scales)[0])
             cross = self.centre.sums.factors[k].cross
             slope = numbers.gradient + np.einsum("gaj,j->ga", cross, state[:p] - self.centre.at.common)
-            drawn = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", numbers.convex, numbers.mode) - slope)
-            drawn += np.sqrt(np.einsum("gaa->ga", P)) * rng.standard_normal(drawn.shape)
-            drawn[~one.free] = 0.0
+            drawn = _start_of_effects(one, numbers, precision_at(one, scales)[0], slope, rng)
             state[scales_at : scales_at + one.scales] = scales[: one.scales]
             state[effects_at : effects_at + drawn.size] = drawn.ravel()
             scales_at, effects_at = scales_at + one.scales, effects_at + drawn.size
@@ -338,3 +335,18 @@ class MixedModel(GroupedParameters):
     def __repr__(self) -> str:
         groups = ", ".join(f"{one.groups} groups of {one.name}" for one in self.groupings)
         return f"MixedModel({self.n_rows} rows, {self.user_family!r}, {self.p} common parameters, {groups})"
+
+
+def _start_of_effects(
+    one: Grouping, numbers: Any, Q: np.ndarray, slope: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Draws around the conditional means of the quadratic; of related levels in their basis."""
+    if one.related is not None:
+        P = numbers.basis_curvature + Q[0, 0]
+        mean = (numbers.basis_curvature * numbers.basis_mode - numbers.basis.T @ slope[:, 0]) / P
+        return (numbers.basis @ (mean + rng.standard_normal(len(P)) / np.sqrt(P)))[:, None]
+    P = np.linalg.pinv(numbers.convex + Q)
+    drawn = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", numbers.convex, numbers.mode) - slope)
+    drawn += np.sqrt(np.einsum("gaa->ga", P)) * rng.standard_normal(drawn.shape)
+    drawn[~one.free] = 0.0
+    return drawn

@@ -1,5 +1,6 @@
 """Priors of group effects, found by the name of their term: ``(1 | g)``, ``(1 + x || g)``, ``g`` for their scales,
-``correlation (1 + x | g)`` for their correlations, ``law (1 | g)`` for a Student-t law of the effects.
+``correlation (1 + x | g)`` for their correlations, ``law (1 | g)`` for a Student-t law of the effects,
+``covariance (1 | g)`` or ``precision (1 | g)`` for a known matrix among the levels.
 """
 
 from __future__ import annotations
@@ -52,13 +53,20 @@ CORRELATION = "correlation "
 LAW = "law "
 """How a name begins that stands for the law of a term's effects."""
 
+MATRICES = ("covariance", "precision")
+"""How a name begins that stands for a known matrix among the levels."""
+
 
 class GroupPriors(NamedTuple):
-    """Priors of scales, ``eta`` of the LKJ prior of correlations, and laws of effects, by the factor's name."""
+    """Priors of scales, ``eta`` of the LKJ prior of correlations, and laws of effects, by the factor's name.
+
+    ``matrices`` are known ones among the levels, by what they are.
+    """
 
     scales: dict[str, Any]
     correlations: dict[str, float]
     laws: dict[str, Any]
+    matrices: dict[str, dict[str, Any]]
 
     def joined(self, other: GroupPriors) -> GroupPriors:
         """Those of factors of another predictor, too."""
@@ -68,17 +76,16 @@ class GroupPriors(NamedTuple):
 def split_groups(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, GroupPriors]:
     """Priors of coefficients, and those of group effects."""
     if not isinstance(prior, Mapping):
-        return prior, GroupPriors({}, {}, {})
+        return prior, GroupPriors({}, {}, {}, {})
     by_key = {_key(one.by, one.columns.terms): one.name for one in groups}
     by_name = {one.term.replace(" ", ""): one.name for one in groups}
     coefficients: dict[Any, Any] = {}
     scales: dict[str, Any] = {}
     correlations: dict[str, float] = {}
     laws: dict[str, Any] = {}
+    matrices: dict[str, dict[str, Any]] = {}
     for name, given in prior.items():
-        of_correlations = str(name).startswith(CORRELATION) and "|" in str(name)
-        of_laws = str(name).startswith(LAW) and "|" in str(name)
-        text = str(name).removeprefix(CORRELATION if of_correlations else LAW if of_laws else "")
+        kind, text = _kind_and_term(str(name))
         called = by_name.get(text.replace(" ", "").removeprefix("(").removesuffix(")"))
         if "|" not in text:
             if called is not None and isinstance(given, PositivePrior):
@@ -94,13 +101,24 @@ def split_groups(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, GroupPri
                 "term means the standard deviations of its effects: give one prior for all of them, or a list. For the "
                 f'correlations of its effects write "{CORRELATION}" before the term.'
             )
-        if of_correlations:
+        if kind == CORRELATION:
             correlations |= dict.fromkeys(found, _eta(str(name), given, found, groups))  # type: ignore[arg-type]
-        elif of_laws:
+        elif kind == LAW:
             laws |= dict.fromkeys(found, given)  # type: ignore[arg-type]
+        elif kind:
+            for factor in found:
+                matrices.setdefault(str(factor), {})[kind.strip()] = given
         else:
             scales |= dict.fromkeys(found, given)  # type: ignore[arg-type]
-    return coefficients, GroupPriors(scales, correlations, laws)
+    return coefficients, GroupPriors(scales, correlations, laws, matrices)
+
+
+def _kind_and_term(name: str) -> tuple[str, str]:
+    """What a name stands for, "" for scales, and its group term."""
+    for kind in (CORRELATION, LAW, *(f"{matrix} " for matrix in MATRICES)):
+        if name.startswith(kind) and "|" in name:
+            return kind, name.removeprefix(kind)
+    return "", name
 
 
 def _eta(name: str, given: Any, found: Sequence[str | None], groups: Sequence[GroupSide]) -> float:

@@ -81,6 +81,10 @@ def _weights(rows: GroupedRows, f: int, a: int) -> np.ndarray:
 
     for _ in rows.base.observations.map(fill):
         pass
+    if one.related is not None:  # levels without rows move with the others: no row sees them
+        there = row >= 0
+        alike = (found[:, there] == found[:, there][:, :1]).all(axis=1)
+        found[np.ix_(alike, ~there)] = found[:, there][alike, :1]
     return found
 
 

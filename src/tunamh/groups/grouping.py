@@ -17,7 +17,7 @@ from ..tables.frames import column_names, name_of
 from ..tables.levels import every_level
 from ..tables.matrices import as_matrix, one_column
 from .covariance import scale_count
-from .known_covariance import read_relation
+from .known_covariance import related_levels
 from .relation import Relation
 
 _UNCENTRED = 10.0  # standard deviations of a column from zero
@@ -57,6 +57,7 @@ class GroupEffects:
     covariance : matrix, optional
         Known covariance among the levels: the effects are ``v ~ N(0, scale^2 K)``, such as a kinship matrix of animals.
         A data frame, the levels being its labels; or an array, the levels being its row numbers. One effect per level.
+        Levels of the matrix that have no rows have effects, too.
     precision : matrix, optional
         The inverse of such a matrix, such as one made of the neighbours on a map; may be sparse.
     """
@@ -139,6 +140,11 @@ class Grouping:
         return 0 if self.known is not None else scale_count(self.q)
 
     @property
+    def own_scales(self) -> np.ndarray:
+        """Of every level's effects in units of their scale: 1, but where levels have a known covariance."""
+        return np.ones(self.groups) if self.related is None else np.sqrt(self.related.variances)
+
+    @property
     def free(self) -> np.ndarray:
         """Which levels have effects."""
         return np.ones(self.groups, bool) if self.pinned is None else ~self.pinned
@@ -189,7 +195,8 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
     name = effects.name or name_of(effects.codes) or fallback
     if effects.predictor is not None and effects.name is None:
         name = f"{effects.predictor}_{name}"
-    codes, levels = _codes(effects.codes, str(name), n_rows)
+    found = _codes(effects.codes, str(name), n_rows)
+    codes, levels, related = related_levels(effects.covariance, effects.precision, str(name), *found)
     if effects.X is None:
         Z, columns = np.ones((n_rows, 1)), [""]
     else:
@@ -203,7 +210,6 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
         label = name_of(effects.X)
         columns = column_names(effects.X) or ([label] if label else [str(j) for j in range(Z.shape[1])])
     q, df = Z.shape[1], df_of(effects.law)
-    related = read_relation(effects.covariance, effects.precision, str(name), levels)
     if related is not None and q > 1:
         raise ValueError(
             f"{name} has a known covariance among levels and {q} columns of effects: give every column a factor of its "
@@ -258,7 +264,7 @@ def warn_of_single_rows(groupings: list[Grouping]) -> None:
     Elsewhere they are a model of their own: counts that vary more than their law has it, errors of known size.
     """
     for one in groupings:
-        if one.groups == len(one.codes):
+        if one.groups == len(one.codes) and one.related is None:
             warnings.warn(
                 f"every row is a group of its own in {one.name}: the data hardly tell its effects from the errors, and "
                 "chains move slowly. Are these the codes you meant?",

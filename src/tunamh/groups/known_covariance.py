@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,13 +19,18 @@ _MOST = 3_000
 _SYMMETRIC = 1e-8
 
 
-def read_relation(covariance: Any, precision: Any, name: str, levels: Sequence[str]) -> Relation | None:
-    """``K`` of the levels that have rows; None where no matrix is given.
+class Related(NamedTuple):
+    """All levels of a matrix in its order, those without rows as well; every row's; and what relates them."""
 
-    Other levels of the matrix have no rows: what is known of the rest is the part of ``K`` that is theirs.
-    """
+    codes: np.ndarray
+    levels: list[str]
+    relation: Relation | None
+
+
+def related_levels(covariance: Any, precision: Any, name: str, codes: np.ndarray, levels: list[str]) -> Related:
+    """``codes`` and ``levels`` as they are where no matrix is given."""
     if covariance is None and precision is None:
-        return None
+        return Related(codes, levels, None)
     word = "precision" if covariance is None else "covariance"
     if covariance is not None and precision is not None:
         raise ValueError(f"{name} has both a covariance and a precision among levels: give one of them.")
@@ -36,7 +41,8 @@ def read_relation(covariance: Any, precision: Any, name: str, levels: Sequence[s
         matrix = np.linalg.inv(matrix)
         matrix = 0.5 * (matrix + matrix.T)
     places = _places(labels, len(matrix), levels, f"the {word} of {name}")
-    return Relation(np.ascontiguousarray(matrix[np.ix_(places, places)]))
+    every = [str(k) for k in range(len(matrix))] if labels is None else labels
+    return Related(np.ascontiguousarray(places[codes]), every, Relation(np.ascontiguousarray(matrix)))
 
 
 _ADVICE = {

@@ -37,7 +37,7 @@ class Basis(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """``K``, of the levels that have rows, in their order."""
+    """``K``, of all levels in their order, those without rows as well."""
 
     covariance: np.ndarray
 

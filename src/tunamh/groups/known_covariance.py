@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arguments import shown
 from ..tables.frames import column_names
 from ..tables.libraries import is_sparse
 from ..tables.matrices import as_matrix
@@ -86,6 +85,6 @@ def _places(labels: list[str] | None, size: int, levels: Sequence[str], what: st
         told = f"its labels are {', '.join(labels[:5])}{', ...' if size > 5 else ''}"
     missing = [level for level in levels if str(level) not in known]
     if missing:
-        some = ", ".join(map(shown, missing[:3]))
+        some = ", ".join(map(repr, missing[:3]))
         raise ValueError(f"{what} lacks {len(missing)} of {len(levels)} levels, such as {some}; {told}.")
     return np.array([known[str(level)] for level in levels])

@@ -44,7 +44,11 @@ def test_gaussian_responses_have_the_posterior_in_closed_form(matrix):
 
 
 def test_means_of_logistic_responses_are_those_of_quadrature():
-    codes, y, K = np.array([0, 0, 1, 1, 1, 0]), np.array([1.0, 1.0, 0.0, 1.0, 0.0, 1.0]), np.array([[1.0, 0.6], [0.6, 0.5]])
+    codes, y, K = (
+        np.array([0, 0, 1, 1, 1, 0]),
+        np.array([1.0, 1.0, 0.0, 1.0, 0.0, 1.0]),
+        np.array([[1.0, 0.6], [0.6, 0.5]]),
+    )
     groups = GroupEffects(codes, scale=1.5, covariance=K)
     model = tunamh.MixedModel(np.ones((6, 1)), y, tunamh.Logistic(), groups, prior=tunamh.Normal(scale=2.0))
     draws = tunamh.sample(model, chains=4, draws=3000, rng=1, progressbar=False)["posterior"]

@@ -70,7 +70,8 @@ class GroupPriors(NamedTuple):
 
     def joined(self, other: GroupPriors) -> GroupPriors:
         """Those of factors of another predictor, too."""
-        return GroupPriors(*({**own, **more} for own, more in zip(self, other, strict=True)))
+        parts: list[Any] = [own | more for own, more in zip(self, other, strict=True)]  # type: ignore[operator]
+        return GroupPriors(*parts)
 
 
 def split_groups(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, GroupPriors]:

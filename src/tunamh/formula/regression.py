@@ -58,8 +58,9 @@ def regression(
     prior : optional
         One prior for all coefficients except the intercept; or a dict by term, such as ``{"distance": Normal(scale=1),
         "C(carrier)": Normal(scale=2)}``. In the dict ``"(1 | carrier)"`` stands for the scale of group effects, and
-        ``"correlation (x | carrier)"`` for their correlations, with ``eta`` of the LKJ prior as the value. Terms that
-        it does not name keep their default. The default is weakly informative (docs/priors.md):
+        ``"correlation (x | carrier)"`` for their correlations, with ``eta`` of the LKJ prior as the value, and
+        ``"covariance (1 | animal)"`` for a known matrix among the levels (docs/groups.md). Terms that it does not name
+        keep their default. The default is weakly informative (docs/priors.md):
         ``Normal(scale=2.5 u / sd(x))`` for numbers, ``Normal(scale=2.5 u)`` for levels, and for the intercept a wide
         normal prior about the mean of the response. ``u`` is the standard deviation of a real response, and 1 for
         families with a link. `tunamh.Flat()` means no prior.

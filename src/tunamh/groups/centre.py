@@ -273,9 +273,7 @@ class Turned(NamedTuple):
         return Point(step.common, effects)
 
 
-def _of_effects(
-    rows: GroupedRows, scales: list[np.ndarray], sums: DataSums, convex_parts: list[OfFactor]
-) -> Turned:
+def _of_effects(rows: GroupedRows, scales: list[np.ndarray], sums: DataSums, convex_parts: list[OfFactor]) -> Turned:
     inverse, bases = [], []
     for s, one, convex in zip(scales, rows.groupings, convex_parts, strict=True):
         basis = basis_of(one, convex)

@@ -98,7 +98,11 @@ def related_levels(one: Grouping, basis: Basis | None, mode: np.ndarray, cross: 
     if basis is None or one.related is None:
         none, square = np.zeros(0), np.zeros((0, 0))
         vectors = dict.fromkeys(("basis_curvature", "basis_mode", "dominating"), none)
-        return vectors | dict.fromkeys(("basis", "basis_inverse", "excess_root"), square) | {"basis_cross": np.zeros((p, 0))}
+        return (
+            vectors
+            | dict.fromkeys(("basis", "basis_inverse", "excess_root"), square)
+            | {"basis_cross": np.zeros((p, 0))}
+        )
     return {
         "basis": basis.out,
         "basis_inverse": basis.into,

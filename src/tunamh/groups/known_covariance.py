@@ -63,13 +63,15 @@ def _matrix(given: Any, what: str) -> tuple[np.ndarray, list[str] | None]:
         raise ValueError(f"{what} has {len(matrix):,} levels; up to {_MOST:,} are sampled.")
     if not np.isfinite(matrix).all():
         raise ValueError(f"{what} has an entry that is not a number.")
-    size = np.abs(matrix).max(initial=0.0)
-    if np.abs(matrix - matrix.T).max(initial=0.0) > _SYMMETRIC * size:
-        i, j = np.argwhere(np.abs(matrix - matrix.T) > _SYMMETRIC * size)[0]
-        raise ValueError(f"{what} is not symmetric: {matrix[i, j]:.6g} in row {i}, column {j}, {matrix[j, i]:.6g} back.")
     index = getattr(given, "index", None)  # of pandas; a method of lists, which have no labels
     if labels is not None and index is not None and [str(one) for one in index] != labels:
         raise ValueError(f"the rows of {what} must have the labels of its columns, in the same order.")
+    size = np.abs(matrix).max(initial=0.0)
+    if np.abs(matrix - matrix.T).max(initial=0.0) > _SYMMETRIC * size:
+        i, j = np.argwhere(np.abs(matrix - matrix.T) > _SYMMETRIC * size)[0]
+        raise ValueError(
+            f"{what} is not symmetric: {matrix[i, j]:.6g} in row {i}, column {j}, {matrix[j, i]:.6g} back."
+        )
     return 0.5 * (matrix + matrix.T), labels
 
 

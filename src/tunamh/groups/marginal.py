@@ -61,7 +61,7 @@ class Marginal:
         """
         kept = self.slope, self.common_hessian
         rows = kept[0] - self.prior_gradient, kept[1] - self.prior_hessian
-        b = self._inside(scales, np.zeros(self.p), np.zeros(self.p))
+        b = np.zeros(self.p)
         try:
             for _ in range(_MOST_STEPS):
                 gradient, hessian = self._expansion(scales, b, rows[1])

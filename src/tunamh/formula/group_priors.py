@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .._arguments import moderate_number
 from ..priors import PositivePrior
 from .errors import FormulaError, listed
+from .group_names import own_name
 from .model import GroupSide
 from .parser import parse
+from .pieces import pieces_of
 from .syntax import label
 from .terms import GroupTerm, Term, Terms, term_label, terms_of
 
@@ -70,7 +74,7 @@ class GroupPriors(NamedTuple):
 
     def joined(self, other: GroupPriors) -> GroupPriors:
         """Those of factors of another predictor, too."""
-        parts: list[Any] = [own | more for own, more in zip(self, other, strict=True)]  # type: ignore[operator]
+        parts: list[Any] = [own | more for own, more in zip(self, other, strict=True)]
         return GroupPriors(*parts)
 
 
@@ -80,12 +84,21 @@ def split_groups(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, GroupPri
         return prior, GroupPriors({}, {}, {}, {})
     by_key = {_key(one.by, one.columns.terms): one.name for one in groups}
     by_name = {one.term.replace(" ", ""): one.name for one in groups}
+    as_in_results = _names_in_results(groups)
+    single: dict[str, dict[int, Any]] = {}
     coefficients: dict[Any, Any] = {}
     scales: dict[str, Any] = {}
     correlations: dict[str, float] = {}
     laws: dict[str, Any] = {}
     matrices: dict[str, dict[str, Any]] = {}
     for name, given in prior.items():
+        if str(name) in as_in_results:
+            named, places = as_in_results[str(name)]
+            if places:
+                single.setdefault(named, {}).update(dict.fromkeys(places, given))
+            else:
+                correlations[named] = _eta(str(name), given, [named], groups)
+            continue
         kind, text = _kind_and_term(str(name))
         called = by_name.get(text.replace(" ", "").removeprefix("(").removesuffix(")"))
         if "|" not in text:
@@ -110,8 +123,40 @@ def split_groups(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, GroupPri
             for factor in found:
                 matrices.setdefault(str(factor), {})[kind.strip()] = given
         else:
-            scales |= dict.fromkeys(found, given)  # type: ignore[arg-type]
+            scales |= _divided(given, [one for one in groups if one.name in found])
+    scales |= {factor: _single(own, scales.get(factor), groups, factor) for factor, own in single.items()}
     return coefficients, GroupPriors(scales, correlations, laws, matrices)
+
+
+def _names_in_results(groups: Sequence[GroupSide]) -> dict[str, tuple[str, list[int]]]:
+    """``x|g_sigma``: the factor and the columns of its effects. ``1,x|g_corr``: the factor alone."""
+    found: dict[str, tuple[str, list[int]]] = {}
+    for one in groups:
+        names, at = [], 0
+        for piece in pieces_of(one.columns):
+            names.append(own_name(piece))
+            found[f"{names[-1]}|{term_label(one.by)}_sigma"] = one.name, list(range(at, at + piece.size))
+            at += piece.size
+        for first in names:
+            found |= {f"{first},{second}|{term_label(one.by)}_corr": (one.name, []) for second in names}
+    return found
+
+
+def _divided(given: Any, factors: Sequence[GroupSide]) -> dict[str, Any]:
+    """One prior for all factors that a term makes, or a list: of ``(1 + x || g)`` and ``(1 | a/b)`` in their order."""
+    sizes = [one.columns.dim for one in factors]
+    if not isinstance(given, list | tuple) or len(factors) == 1 or len(given) != sum(sizes):
+        return {one.name: given for one in factors}
+    ends = np.cumsum(sizes)
+    parts = [list(given[end - size : end]) for end, size in zip(ends, sizes, strict=True)]
+    return {one.name: part for one, part in zip(factors, parts, strict=True)}
+
+
+def _single(own: Mapping[int, Any], given: Any, groups: Sequence[GroupSide], factor: str) -> list[Any]:
+    """Priors by columns, those named by themselves in the place of the term's."""
+    (dim,) = {one.columns.dim for one in groups if one.name == factor}
+    every = list(given) if isinstance(given, list | tuple) else [given] * dim
+    return [own.get(k, one) for k, one in enumerate(every)]
 
 
 def _kind_and_term(name: str) -> tuple[str, str]:

@@ -163,7 +163,26 @@ def read_groups(given: Any, n_rows: int, unit: float = 1.0) -> list[Grouping]:
     names = [one.name for one in found]
     if len(set(names)) < len(names):
         raise ValueError(f"groups have the names {', '.join(names)}: give every factor a name of its own (name=).")
+    _warn_of_same_groups(found)
     return found
+
+
+def _warn_of_same_groups(found: list[Grouping]) -> None:
+    """Two factors that divide the rows alike: as ``(1 | room/school)`` does, if rooms lie in schools."""
+    for k, one in enumerate(found):
+        for other in found[:k]:
+            if one.groups != other.groups or one.parameter != other.parameter or (one.related or other.related):
+                continue
+            place = np.zeros(one.groups, np.int64)
+            place[one.codes] = other.codes
+            shared = (one.Z[:, :, None] == other.Z[:, None, :]).all(axis=0).any()
+            if shared and (place[one.codes] == other.codes).all():
+                warnings.warn(
+                    f"{other.name} and {one.name} are the same groups of rows, so that the data cannot tell their "
+                    "effects apart. Leave one of them out; of nested groups the larger ones come first: "
+                    "(1 | school/room) for rooms in schools.",
+                    stacklevel=6,
+                )
 
 
 def df_of(law: Any) -> float:

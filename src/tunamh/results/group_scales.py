@@ -71,8 +71,9 @@ def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
         - ``"share"``: the share of a factor in the variance (ICC), that is, its variance divided by the sum of all
           factors' variances and the variance of a row. The group ``all groups`` has the sum over factors. For random
           slopes the variance of a factor is the mean over the rows (Johnson 2014). What the common coefficients explain
-          is in no part of the ratio ("adjusted ICC"). With `Categorical` every class has shares of its own. Its row
-          has the latent error of the class beside the reference class, with variance ``pi^2 / 3``.
+          is in no part of the ratio ("adjusted ICC"). Effects of single counts, ``(1 | row)``, are part of the row. With
+          `Categorical` every class has shares of its own. Its row has the latent error of the class beside the
+          reference class, with variance ``pi^2 / 3``.
 
         For `Hurdle`, `ZeroInflated`, `SoftplusPoisson` and your own families the variance of a row is not known. The
         table then has no ``Residual`` and no shares, and a line below it says so.
@@ -99,8 +100,17 @@ def quantities_of(result: GroupedResult) -> list[Quantity]:
     found = [line for one in covariances for line in _of_factor(one)]
     if row is None:
         return found
+    spread = _of_rows(result, covariances)
+    row = row + sum(variance for one in spread if (variance := one.variance()) is not None)
+    covariances = [one for one in covariances if one not in spread]
     shares = [line for one in result.parts for line in _shares([c for c in covariances if c.part == one], row, one)]
     return [*found, Quantity(RESIDUAL, "", SD, np.sqrt(row)), *shares]
+
+
+def _of_rows(result: GroupedResult, covariances: list[Covariance]) -> list[Covariance]:
+    """Factors that have a level for every count: what counts vary beyond their law is part of a row's variance."""
+    beyond = result.family.responses in (Responses.COUNTS, Responses.PROPORTIONS)
+    return [one for one in covariances if beyond and one.of_rows and one.variance() is not None]
 
 
 def _of_factor(one: Covariance) -> Iterator[Quantity]:
@@ -144,7 +154,9 @@ def notes_of(result: GroupedResult, quantities: list[Quantity]) -> list[str]:
         return [f"{share} Residual is the latent error of the {family.link.name} link."]
     if family.responses in (Responses.COUNTS, Responses.PROPORTIONS):
         at = "at the mean of the responses"
-        return [f"{share} Residual is approximated {at}, {result.mean_response:.4g} (Nakagawa et al. 2017)."]
+        rows = _of_rows(result, result.covariances())
+        beside = f", and has the effects of {listed([one.factor for one in rows])}, one for every row" if rows else ""
+        return [f"{share} Residual is approximated {at}, {result.mean_response:.4g} (Nakagawa et al. 2017){beside}."]
     return [share]
 
 

@@ -71,8 +71,8 @@ def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
         - ``"share"``: the share of a factor in the variance (ICC), that is, its variance divided by the sum of all
           factors' variances and the variance of a row. The group ``all groups`` has the sum over factors. For random
           slopes the variance of a factor is the mean over the rows (Johnson 2014). What the common coefficients explain
-          is in no part of the ratio ("adjusted ICC"). Effects of single counts, ``(1 | row)``, are part of the row. With
-          `Categorical` every class has shares of its own. Its row has the latent error of the class beside the
+          is in no part of the ratio ("adjusted ICC"). Effects of single counts, ``(1 | row)``, are part of the row.
+          With `Categorical` every class has shares of its own. Its row has the latent error of the class beside the
           reference class, with variance ``pi^2 / 3``.
 
         For `Hurdle`, `ZeroInflated`, `SoftplusPoisson` and your own families the variance of a row is not known. The

@@ -78,7 +78,7 @@ def short_form() -> list[tuple[str, str, str]]:
     every kernel of some families."""
     found = []
     for where, name in posteriors():
-        if STRUCTURES[where].df and name not in ("logistic", "Gaussian"):
+        if (STRUCTURES[where].df or STRUCTURES[where].related) and name not in ("logistic", "Gaussian"):
             continue
         if name in SOME or STRUCTURES[where].further:
             found.append((where, name, ""))

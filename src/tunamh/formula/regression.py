@@ -59,7 +59,8 @@ def regression(
         One prior for all coefficients except the intercept; or a dict with a prior for each term, such as
         ``{"distance": Normal(scale=1), "C(carrier)": Normal(scale=2)}``. In the dict the key ``"(1 | carrier)"`` means
         the scale of group effects. The key ``"correlation (x | carrier)"`` means their correlations; its value is the
-        number ``eta`` of the LKJ prior. Terms without a key keep their default prior. The default is weakly informative
+        number ``eta`` of the LKJ prior. The key ``"covariance (1 | animal)"`` means a known matrix of covariances among
+        the levels (docs/groups.md). Terms without a key keep their default prior. The default is weakly informative
         (docs/priors.md): ``Normal(scale=2.5 u / sd(x))`` for numeric columns, ``Normal(scale=2.5 u)`` for levels, and
         for the intercept a wide normal prior around the mean of the response. ``u`` is the standard deviation of a real
         response, and 1 for families with a link. `tunamh.Flat()` means no prior.

@@ -213,8 +213,8 @@ def _effects(one: GroupSide, values: Values, priors: GroupPriors) -> GroupEffect
     if side.names != ["Intercept"]:
         columns = Frame(dict(zip(side.names, side.columns(values).dense().T, strict=True)), values.n_rows)
     scale, correlation = priors.scales.get(one.name), priors.correlations.get(one.name, 1.0)
-    law = priors.laws.get(one.name)
-    return GroupEffects(one.labels(values), columns, one.name, scale, correlation, law, one.of)
+    law, related = priors.laws.get(one.name), priors.matrices.get(one.name, {})
+    return GroupEffects(one.labels(values), columns, one.name, scale, correlation, law, one.of, **related)
 
 
 def _why(named: list[str]) -> str:

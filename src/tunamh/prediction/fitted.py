@@ -61,6 +61,7 @@ class Groups:
     predictor: int | None = None
     df: float = 0.0  # of Student-t effects, ``covariance`` being that of their normal part
     parameter: str | None = None
+    related: bool = False  # levels have a known covariance
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,8 @@ class Fitted:
         columns = [str(column) for column in about["columns"]]
         covariance = self._formula_covariance(side, about.get("known"), of_class)
         df = float(about.get("df", 0.0))
-        return Groups(side.name, columns, levels, effects, covariance, given, of_class, df, side.of)
+        related = bool(about.get("related", False))
+        return Groups(side.name, columns, levels, effects, covariance, given, of_class, df, side.of, related)
 
     def _formula_covariance(self, side: GroupSide, known: Any, of_class: int | None) -> np.ndarray:
         pieces, where = pieces_of(side.columns), (side.of or "", term_label(side.by), of_class)
@@ -292,7 +294,8 @@ class Fitted:
             given, of_class = int(one.get("given", k)), None if predictor is None else int(predictor)
             df, parameter = float(one.get("df", 0.0)), one.get("parameter")
             of = None if parameter is None else str(parameter)
-            found.append(Groups(name, columns, levels, mine, covariance, given, of_class, df, of))
+            related = bool(one.get("related", False))
+            found.append(Groups(name, columns, levels, mine, covariance, given, of_class, df, of, related))
             at += count * q
         return found
 

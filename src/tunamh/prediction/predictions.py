@@ -172,6 +172,11 @@ class Predictor:
 
     def _drawn(self, group: Groups, level: str) -> np.ndarray:
         """The same effects wherever the level comes again."""
+        if group.related:
+            raise NotApplicable(
+                f"{group.name} has not the level {level}, and how it is related to the others is not known: put it "
+                "into the matrix of the model, where levels need no rows."
+            )
         key = f"{group.name}: {group.columns[0]}", level
         if key not in self._unseen:
             root = np.linalg.cholesky(group.covariance + 1e-300 * np.eye(len(group.columns)))

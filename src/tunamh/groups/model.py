@@ -167,6 +167,10 @@ class MixedModel(GroupedParameters):
         return self._with(formula=formula, kept_rows=kept_rows)
 
     @property
+    def data_rows(self) -> int:
+        return self.base.user_rows.n_rows
+
+    @property
     def seen_responses(self) -> SeenResponses | None:
         return seen_responses(self.base.user_rows, self.formula, self.kept_rows, self.user_family)
 

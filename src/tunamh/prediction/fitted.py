@@ -108,6 +108,14 @@ class Fitted:
         return cls(posterior, about, picked, _checked_family(family, about["family"]))
 
     @cached_property
+    def data_rows(self) -> int | None:
+        """How many rows the model was fitted to; None where the result does not say."""
+        try:
+            return int(json.loads(self.posterior.attrs["settings"])["data_rows"])
+        except (KeyError, TypeError, ValueError, RecursionError):
+            return None
+
+    @cached_property
     def formula(self) -> FormulaModel | None:
         found = self.about.get("formula")
         return None if found is None else FormulaModel.from_json(found)

@@ -103,8 +103,9 @@ def predict(
 class Predictor:
     """Linear predictors and parameters of chunks of rows."""
 
-    def __init__(self, fitted: Fitted, new_levels: str, rng: np.random.Generator):
+    def __init__(self, fitted: Fitted, new_levels: str, rng: np.random.Generator, argument: str = "new_levels"):
         self.fitted, self.new_levels, self.rng = fitted, new_levels, rng
+        self._way_out = f"{argument}='population'", f"--{argument.replace('_', '-')} population"
         self._unseen: dict[tuple[str, str], np.ndarray] = {}
         self.classes = max(1, fitted.theta.shape[1] // max(1, int(fitted.about["dim"])))
 
@@ -146,7 +147,7 @@ class Predictor:
             raise NotApplicable(
                 Text.of(
                     f"the result has no draws of the effects of {group.name} (keep_effects): ",
-                    ("new_levels='population'", "--new-levels population"),
+                    self._way_out,
                     " or 'draw' predicts rows of groups that are not known.",
                 )
             )
@@ -157,7 +158,7 @@ class Predictor:
                 Text.of(
                     f"{group.name} has the level{'s' * (len(unknown) > 1)} "
                     f"{listed([repr(one) for one in unknown])}, which the data of the fit did not have: set ",
-                    ("new_levels='population'", "--new-levels population"),
+                    self._way_out,
                     " (no effect) or 'draw' (a new group's).",
                 )
             )

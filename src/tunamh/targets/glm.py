@@ -248,6 +248,10 @@ class GLM(Regression):
         return regression_as_json(self)
 
     @property
+    def data_rows(self) -> int:
+        return self.user_rows.n_rows
+
+    @property
     def seen_responses(self) -> SeenResponses | None:
         return seen_responses(self.user_rows, self.formula, self.kept_rows, self.user_family)
 

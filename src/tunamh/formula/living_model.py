@@ -46,8 +46,9 @@ def refuse_what_changes(asked: Read, family: Any, redundant: str) -> None:
             f"{calls[0]} learns its numbers from all rows, so that its column changes in every old file when a new one "
             f"comes: write the numbers, as in I((x - 3) / 2), {way_out}."
         )
-    if asked.right.groups or asked.others or asked.arrays:
+    if asked.right.groups or asked.others or asked.data_columns or asked.arrays:
         what = "group effects" if asked.right.groups else "further predictors" if asked.others else "arrays"
+        what = "columns of the data in an energy" if asked.data_columns else what
         raise FormulaError(
             f"{what} need all rows in memory, and a cache is for not reading them again: leave them out, {way_out}."
         )

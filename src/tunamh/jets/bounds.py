@@ -47,12 +47,14 @@ def supremum_near(energy: Energy, eta: Any, y: Any, radius: Any, order: int, pie
     return _over_classes(energy, eta, y, radius, order, pieces, lambda steps, nodes: steps.magnitude().max(axis=0))
 
 
-def box_bound(energy: Energy, etas: Any, y: Any, reach: Any, pieces: int | Sequence[int] = 1) -> np.ndarray:
+def box_bound(
+    energy: Energy, etas: Any, y: Any, reach: Any, pieces: int | Sequence[int] = 1, known: Any = ()
+) -> np.ndarray:
     """``T[a,b,c,row] >= sup |f_abc|`` over the box ``|eta_a' - eta_a| <= reach_a``.
 
     By the natural extension, met with the mean value form ``f_abc(middle) + sum_d f_abcd(box) [-reach_d, reach_d]``.
     ``etas`` and ``reach`` are (K, n). Every side is cut into ``pieces``, one number for all sides or one for each: the
-    supremum over a union is the largest one.
+    supremum over a union is the largest one. ``known`` (m, n) are columns that the energy is given as they are.
     """
     *each, y = np.broadcast_arrays(*(np.asarray(column, dtype=np.float64) for column in (*etas, y)))
     centres = np.array(each)
@@ -67,7 +69,7 @@ def box_bound(energy: Energy, etas: Any, y: Any, reach: Any, pieces: int | Seque
         sides = zip(centres[:, rows], reaches[:, rows], counts, strict=True)
         cuts = [_cut(centre, reach, count) for centre, reach, count in sides]
         for box in product(*cuts):
-            third = _third_magnitudes(energy, box, y[rows])
+            third = _third_magnitudes(energy, box, y[rows], [column[rows] for column in known])
             np.maximum(result[..., rows], third, out=result[..., rows])
     return result
 
@@ -199,12 +201,14 @@ def _cut(centre: np.ndarray, reach: np.ndarray, pieces: int) -> list[Interval]:
     ]
 
 
-def _third_magnitudes(energy: Energy, box: tuple[Interval, ...], y: np.ndarray) -> np.ndarray:
+def _third_magnitudes(
+    energy: Energy, box: tuple[Interval, ...], y: np.ndarray, known: Sequence[np.ndarray]
+) -> np.ndarray:
     with np.errstate(all="ignore"):
         middles = [0.5 * side.low + 0.5 * side.high for side in box]
         shifts = [side - middle for side, middle in zip(box, middles, strict=True)]
-        over = expand(energy, box, y, 4)
-        at = expand(energy, [Interval(middle) for middle in middles], y, 3)
+        over = expand(energy, box, y, 4, known)
+        at = expand(energy, [Interval(middle) for middle in middles], y, 3, known)
 
         def magnitude(index: Index) -> np.ndarray:
             mean = at.derivative(index)

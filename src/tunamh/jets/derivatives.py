@@ -20,12 +20,14 @@ class Derivatives(NamedTuple):
     third: np.ndarray
 
 
-def derivatives(energy: Callable[..., Any], predictors: Sequence[Any], y: Any) -> Derivatives:
-    """Of ``energy(eta_1, ..., eta_K, y)``; a predictor is one number per row, or one for all rows."""
+def derivatives(
+    energy: Callable[..., Any], predictors: Sequence[Any], y: Any, known: Sequence[np.ndarray] = ()
+) -> Derivatives:
+    """Of ``energy(eta_1, ..., eta_K, *known, y)``; a predictor is one number per row, or one for all rows."""
     y = np.asarray(y, dtype=np.float64)
     values = [np.asarray(eta, dtype=np.float64) for eta in predictors]
     shape = np.broadcast_shapes(y.shape, *(eta.shape for eta in values))
-    jet = expand(energy, values, y, 3)
+    jet = expand(energy, values, y, 3, known)
     return Derivatives(*(partials(len(values), order, shape, jet.derivative) for order in range(4)))
 
 

@@ -192,9 +192,11 @@ def variables(values: Sequence[Any], degree: int) -> list[Jet]:
     return [Jet({(0,) * size: value, unit: 1.0}, degree, bounded) for value, unit in zip(values, units, strict=True)]
 
 
-def expand(energy: Callable[..., Any], values: Sequence[Any], y: np.ndarray, degree: int) -> Jet:
-    """The energy's jet at these predictors."""
+def expand(
+    energy: Callable[..., Any], values: Sequence[Any], y: np.ndarray, degree: int, known: Sequence[np.ndarray] = ()
+) -> Jet:
+    """The energy's jet at these predictors; ``known`` are columns that stand behind them."""
     jets = variables(values, degree)
     with np.errstate(all="ignore"):
-        result = energy(*jets, y)
+        result = energy(*jets, *known, y)
         return result if isinstance(result, Jet) else jets[0].times(0.0).plus(result)

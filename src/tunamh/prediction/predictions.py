@@ -49,7 +49,7 @@ def predict(
         ``"mean"``: the mean of the response; for labels the probability (with trials too: the probability of one
         trial), for classes the probabilities of all classes. ``"response"``: simulated responses, with their noise;
         with trials a count of successes; for classes the class as the data have it (a whole number or text).
-        ``"linear"``: the linear predictor. If the formula transforms the response, such as ``log(y)``,
+        ``"linear"``: the linear predictor; of `tunamh.nonlinear` every predictor, by ``predictor``. If the formula transforms the response, such as ``log(y)``,
         predictions are on the transformed scale. Of times to event, ``"survival"``: the probability that the event has
         not happened by ``times``; ``"hazard"``: the rate of events at ``times``, among those that had none before;
         ``"median"``: the time by which the event has happened with probability 1/2.
@@ -180,9 +180,18 @@ class Predictor:
             self._unseen[key] = np.einsum("sab,sb->sa", root, standard)
         return self._unseen[key]
 
+    def named(self, chunk: Chunk, eta: np.ndarray) -> np.ndarray:
+        """The predictors of a model that is not linear, (draws, rows, predictors)."""
+        found = self.parameters(chunk)
+        each = [np.broadcast_to(found[name], eta.shape) for name in self.fitted.named_predictors]
+        return np.stack(each, axis=-1)
+
     def parameters(self, chunk: Chunk) -> dict[str, Any]:
         found = dict(self.fitted.parameters)
         for name, Z in chunk.others.items():
+            if name in self.fitted.data_columns:
+                found[name] = Z[None, :, 0]
+                continue
             gamma = self.fitted.further(name)
             if gamma.ndim != 2 or gamma.shape[1] != Z.shape[1]:
                 raise ValueError(f"columns of {name} are {Z.shape[1]}, where the model has {gamma.shape[-1]}.")
@@ -199,7 +208,7 @@ class Predictor:
 def _chunk(predictor: Predictor, chunk: Chunk, kind: str, at: list[float] | None, times: np.ndarray | None) -> Any:
     eta = predictor.linear(chunk)
     if kind == "linear":
-        values = eta
+        values = predictor.named(chunk, eta) if predictor.fitted.named_predictors else eta
     elif kind in TIME_KINDS:
         values = of_times(predictor.fitted.responses, kind, times, eta, predictor.parameters(chunk))
     else:
@@ -241,6 +250,8 @@ def _as_xarray(
     dims: tuple[str, ...] = ("row",)
     if times is not None:
         dims, coords["time"] = ("row", "time"), times
+    elif first.ndim == 3 and fitted.named_predictors:
+        dims, coords["predictor"] = ("row", "predictor"), list(fitted.named_predictors)
     elif first.ndim == 3:
         dims = ("row", "class")
         named = fitted.about.get("classes") or [str(k) for k in range(first.shape[-1])]

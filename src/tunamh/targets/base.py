@@ -96,7 +96,7 @@ class Target(Value):
     """The scales of the prior, if they are part of the state (`tunamh.priors.mixtures.Mixture`); otherwise None."""
 
     predictors: int = 1
-    """The number of linear predictors per row; the work space of a chain has room for so many."""
+    """The number of linear predictors per row, data columns of the energy included: a chain has room for so many."""
 
     formula: Any = None
     """If the target was made from a formula: what the formula has learned from the data."""

@@ -151,7 +151,7 @@ class GLM(Regression):
             observations=observations,
             family=row_family,
             terms=MultiPredictor(row_family) if several else OnePredictor(row_family),
-            predictors=row_family.predictors,
+            predictors=row_family.predictors + row_family.known,
             own_bounds=not type(given).__module__.startswith("tunamh."),
             y_column=design.numbers.width,
             coefficient_prior=coefficient_prior,

@@ -19,7 +19,10 @@ from .one_predictor import RowSums, Whitening
 
 
 class MultiPredictor:
-    """Energies ``w f(X_i theta, y)`` of a family of K predictors; arrays of predictors have the shape (K, n)."""
+    """Energies ``w f(X_i theta, y)`` of a family of K predictors; arrays of predictors have the shape (K, n).
+
+    Columns of the data that a family is given stand behind the predictors: ``X.matvec`` has them, its derivatives not.
+    """
 
     plain_parts = differences, energies, scales
     taylor_parts = multi_predictor_differences, multi_predictor_energies, multi_predictor_scales
@@ -89,8 +92,8 @@ class MultiPredictor:
             row = start + int(np.argmax(~np.isfinite(bound)))
             raise NotApplicable(f"{self.family!r} has no bounded third derivatives near the centre in row {row}")
         columns.bound[:] = weight * bound
-        columns.eta[:], columns.gradient[:] = eta.T, gradient.T
-        columns.hessian[:] = hessian[np.tril_indices(len(eta))].T
+        columns.eta[:], columns.gradient[:] = eta[: len(gradient)].T, gradient.T
+        columns.hessian[:] = hessian[np.tril_indices(len(gradient))].T
         overlaps = np.einsum("bij,cij->bci", white, white)
         thirds = np.einsum("abci,bci->ai", third, overlaps, optimize=True) * weight
         sizes = np.sqrt(np.einsum("aai->i", overlaps))

@@ -34,6 +34,12 @@ class Read(NamedTuple):
     """Columns that a user's own energy is given as they are."""
 
     @property
+    def further(self) -> list[Terms]:
+        """The sides of further predictors, and columns of an energy as if they were terms."""
+        columns = tuple((Name(name),) for name in self.data_columns)
+        return [*self.others.values(), Terms(fixed=columns, intercept=False)]
+
+    @property
     def names(self) -> list[str]:
         nodes = [self.response, *self.beside.values()]
         found = [name for node in nodes for name in columns_in(node)] + columns_of(self.right)

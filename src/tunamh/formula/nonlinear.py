@@ -57,7 +57,7 @@ def nonlinear(
         One to eight, such as ``{"top": "~ weight", "log_ed50": "~ 1 + (1 | batch)", "log_sigma": "~ 1"}``. A predictor
         may be any real number: take logarithms of what is positive.
     prior : dict of priors, optional
-        By predictor and term, such as ``{"top": Normal(100, 50), "top weight": Normal(scale=2)}``. The name of a
+        By predictor and term, such as ``{"top": Normal(mean=100, scale=50), "top weight": Normal(scale=2)}``. The name of a
         predictor alone is its intercept. Default: ``Normal(scale=2.5)`` for an intercept, which is about a row whose
         columns have their means; ``Normal(scale=2.5 / sd(x))`` for numbers and ``Normal(scale=2.5)`` for levels. The
         units of a predictor are not known: give a prior to predictors that are far from 0.
@@ -178,7 +178,7 @@ def _priors(given: Any, arguments: Arguments) -> dict[str, Any] | None:
     if not isinstance(given, Mapping):
         raise TypeError(
             f'prior must be a dict by predictor and term, such as {{"{arguments.predictors[0]}": '
-            f"tunamh.Normal(10, 5)}}, got {shown(given)}."
+            f"tunamh.Normal(mean=10, scale=5)}}, got {shown(given)}."
         )
     names = arguments.predictors
     for key in map(str, given):

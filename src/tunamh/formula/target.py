@@ -64,7 +64,7 @@ def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel,
         rows.dropped,
         tuple(rows.arrays),
         typical_columns(
-            [columns_look(asked.right, asked.others.values(), rows.values({}))], common.side, common.moments
+            [columns_look(asked.right, asked.further, rows.values({}))], common.side, common.moments
         ),
         Strata.learned(asked.right.strata, rows.values({})),
         asked.data_columns,

@@ -9,6 +9,7 @@ from .interval import Interval
 from .jet import Jet
 from .rounding import least_rounding
 from .traced import CannotBound
+from .where import first_lost
 
 __all__ = [
     "CannotBound",
@@ -18,6 +19,7 @@ __all__ = [
     "box_bound",
     "curved_downwards",
     "derivatives",
+    "first_lost",
     "least_rounding",
     "slope_constant",
     "supremum_near",

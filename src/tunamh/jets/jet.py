@@ -56,6 +56,10 @@ class Jet(Traced):
             return as_interval(value) if scale == 1 else as_interval(value).times(scale)
         return scale * plain(value)
 
+    def finite(self) -> bool:
+        """Whether all enclosures are, in every row."""
+        return all(bool(np.isfinite(as_interval(value).magnitude()).all()) for value in self.series.values())
+
     # ------------------------------------------------------------------------------------------------ arithmetic
 
     def plus(self, other: Any) -> Jet:

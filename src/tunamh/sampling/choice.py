@@ -390,8 +390,8 @@ def warn_of_modes(target: Target, frames: int) -> None:
     more = "" if len(modes) <= _MODES_SHOWN else f"; and {len(modes) - _MODES_SHOWN} more"
     warnings.warn(
         f"the posterior has {len(modes)} modes: {'; '.join(shown)}{more}. Chains start in all of them in turn. "
-        "sample(target) proposes moves between them; a test or a proposal of your own may not. Several modes mean "
-        "that the model does not fit: look at the residuals, and at the family's scale.",
+        "sample(target) proposes moves between them; a test or a proposal of your own may not. "
+        f"{target.several_modes_mean}",
         SeveralModes,
         stacklevel=4 + frames,
     )

@@ -115,6 +115,11 @@ class Target(Value):
     several_modes: bool = False
     """Whether chains must start far apart to find all modes."""
 
+    several_modes_mean: str = (
+        "Several modes mean that the model does not fit: look at the residuals, and at the family's scale."
+    )
+    """What to do where there are several modes."""
+
     own_bounds: bool = False
     """Whether the bounds come from the user, who can then correct them."""
 

@@ -90,7 +90,10 @@ class MultiPredictor:
         )
         if not np.isfinite(bound).all():
             row = start + int(np.argmax(~np.isfinite(bound)))
-            raise NotApplicable(f"{self.family!r} has no bounded third derivatives near the centre in row {row}")
+            i = row - start
+            reach = at.ladder.radii[0] * np.linalg.norm(white[:, i], axis=1)
+            lost = self.family.where_lost(y[i], eta[:, i], reach)
+            raise NotApplicable(f"{self.family!r} has no bounded third derivatives near the centre in row {row}{lost}")
         columns.bound[:] = weight * bound
         columns.eta[:], columns.gradient[:] = eta[: len(gradient)].T, gradient.T
         columns.hessian[:] = hessian[np.tril_indices(len(gradient))].T

@@ -116,14 +116,17 @@ def _responses_without_nan(values: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _refuse_unbounded(formula: Callable[..., Any], size: int, eta: np.ndarray, y: np.ndarray, call: str) -> None:
-    from ...jets import box_bound
+    from ...jets import Interval, box_bound, first_lost
 
     bounds = box_bound(formula, eta[:size], y, np.full((size, y.size), _NEARBY), known=eta[size:])
     unknown = ~np.isfinite(bounds).all(axis=(0, 1, 2))
     if unknown.all():
+        box = [Interval(each - _NEARBY, each + _NEARBY) for each in eta[:size, :1]]
+        lost = first_lost(formula, box, y[:1], list(eta[size:, :1]))
+        where = "" if lost is None else f" It is lost at {lost}."
         raise ValueError(
             f"{call} has third derivatives near {_point(eta, y, 0)} for which no bound is found: no root, logarithm or "
-            "quotient may have an argument that could be 0 there."
+            f"quotient may have an argument that could be 0 there.{where}"
         )
 
 

@@ -66,6 +66,15 @@ class FormulaLikelihood(MultiPredictorLikelihood):
                 total[rows] = np.einsum("abci,ai,bi,ci->i", thirds, s, s, s, optimize=True)
         return np.where(np.isnan(total), np.inf, total)  # infinity times 0 is no bound
 
+    def where_lost(self, y: float, eta: np.ndarray, reach: np.ndarray) -> str:
+        from ...jets import Interval, first_lost
+
+        K, row = self.predictors, np.array([y])
+        box = [Interval(x[None] - r, x[None] + r) for x, r in zip(eta[:K], reach, strict=True)]
+        ((formula, _),) = self.by_kind(row)
+        lost = first_lost(formula, box, row, list(eta[K:, None]))
+        return "" if lost is None else f": it is lost at {lost}"
+
     def by_kind(self, y: np.ndarray) -> Iterator[tuple[Callable[..., Any], Any]]:
         """Formulas, and the rows for which they hold."""
         if len(self.formulas) == 1:

@@ -36,6 +36,10 @@ class MultiPredictorLikelihood(Likelihood):
         """
         raise NotImplementedError
 
+    def where_lost(self, y: float, eta: np.ndarray, reach: np.ndarray) -> str:
+        """Of a row whose third derivatives have no bound: the operation that loses it, where that is known."""
+        return ""
+
     def cubic_bounds(self, y: np.ndarray, eta: np.ndarray, white: np.ndarray, radius: float) -> np.ndarray:
         """Per row, ``c`` with ``|D^3 f[Yz, Yz, Yw]| <= c |z|^2 |w|`` while no predictor is further than the radius.
 

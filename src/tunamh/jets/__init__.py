@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .bounds import box_bound, slope_constant, supremum_near
 from .convexity import curved_downwards
-from .derivatives import Derivatives, derivatives
+from .derivatives import Derivatives, derivatives, derivatives_to
 from .interval import Interval
 from .jet import Jet
 from .rounding import least_rounding
@@ -19,6 +19,7 @@ __all__ = [
     "box_bound",
     "curved_downwards",
     "derivatives",
+    "derivatives_to",
     "first_lost",
     "least_rounding",
     "slope_constant",

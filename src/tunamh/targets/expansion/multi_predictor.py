@@ -41,14 +41,14 @@ class MultiPredictor:
 
     def slope(self, X: Block, theta: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
         eta = X.matvec(theta)
-        gradient = self.family.derivatives(eta, y)[0]
+        (gradient,) = self.family.derivatives_to(1, eta, y)
         return float(weight @ self.energies(eta, y)), X.rmatvec(weight * gradient)
 
     def expansion(
         self, X: Block, theta: np.ndarray, y: np.ndarray, weight: np.ndarray, frame: Frame | None
     ) -> tuple[float, np.ndarray, np.ndarray]:
         eta = X.matvec(theta)
-        gradient, hessian, _ = self.family.derivatives(eta, y)
+        gradient, hessian = self.family.derivatives_to(2, eta, y)
         energy = float(weight @ self.energies(eta, y))
         return energy, X.rmatvec(weight * gradient), X.sandwich(weight * hessian, frame)
 

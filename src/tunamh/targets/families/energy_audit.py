@@ -85,13 +85,15 @@ def _points_of_rows(size: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 def _run_on_jets(formula: Callable[..., Any], size: int, eta: np.ndarray, y: np.ndarray, call: str) -> None:
     from ...jets import CannotBound, Interval, Jet
-    from ...jets.jet import variables
+    from ...jets.jet import WrongShape, variables
 
     try:
         with np.errstate(all="ignore"):
             result = formula(*variables([Interval(each) for each in eta[:size]], 3), *eta[size:], y)
     except CannotBound:
         raise
+    except WrongShape:  # which the numbers tell better
+        return
     except ValueError as error:
         if "truth value" in str(error):
             _refuse_branch(call)

@@ -44,6 +44,17 @@ class FormulaLikelihood(MultiPredictorLikelihood):
             gradient[:, rows], hessian[..., rows], third[..., rows] = found.gradient, found.hessian, found.third
         return gradient, hessian, third
 
+    def derivatives_to(self, most: int, eta: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
+        from ...jets import derivatives_to
+
+        K = self.predictors
+        result = [np.empty((*(K,) * order, y.size)) for order in range(1, most + 1)]
+        for formula, rows in self.by_kind(y):
+            found = derivatives_to(most, formula, eta[:K, rows], y[rows], list(eta[K:, rows]))
+            for to, own in zip(result, found, strict=True):
+                to[..., rows] = own
+        return result
+
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
         K = self.predictors
         radii = np.broadcast_to(radii, (K, y.size))
@@ -60,7 +71,7 @@ class FormulaLikelihood(MultiPredictorLikelihood):
         radii = np.multiply(radius, size, out=np.zeros_like(size), where=size > 0)
         total, K = np.empty(y.size), self.predictors
         for formula, rows in self.by_kind(y):
-            thirds = box_bound(formula, eta[:K, rows], y[rows], radii[:, rows], known=eta[K:, rows])
+            thirds = box_bound(formula, eta[:K, rows], y[rows], radii[:, rows], known=eta[K:, rows], natural=True)
             s = size[:, rows]
             with np.errstate(over="ignore", invalid="ignore"):
                 total[rows] = np.einsum("abci,ai,bi,ci->i", thirds, s, s, s, optimize=True)
@@ -96,7 +107,7 @@ def box_bounds(
     bound is below the derivatives at the centre and the corners of the box: a row whose sum is close to theirs is done,
     and so is one whose excess is small beside what a row mostly has. The others' boxes are cut into more pieces.
     """
-    from ...jets import box_bound
+    from ...jets import box_bound, derivatives
 
     def size(thirds: np.ndarray) -> np.ndarray:
         with np.errstate(invalid="ignore", over="ignore"):
@@ -106,24 +117,35 @@ def box_bounds(
     result = box_bound(formula, eta, y, radii, known=known)
     if len(eta) not in _PIECES:
         return result
-    least = size(_largest_seen(formula, eta, y, np.where(finite, radii, 0.0), known))
-    enough = least + _LOOSE * (least + _mean(least))
+    least = size(np.abs(derivatives(formula, list(eta), y, list(known)).third))
+
+    def loose() -> np.ndarray:
+        return np.flatnonzero(finite & ~(size(result) <= least + _LOOSE * (least + _mean(least))))
+
+    rows = loose()
+    if rows.size:
+        near = radii[:, rows]
+        seen = _largest_at_corners(formula, eta[:, rows], y[rows], near, _some(known, rows))
+        least[rows] = np.fmax(least[rows], np.einsum("abci,ai,bi,ci->i", seen, near, near, near, optimize=True))
     for pieces in _PIECES[len(eta)]:
-        rows = np.flatnonzero(finite & ~(size(result) <= enough))
+        rows = loose()
         if rows.size == 0:
             break
-        beside = known[:, rows] if len(known) else known
-        result[..., rows] = box_bound(formula, eta[:, rows], y[rows], radii[:, rows], pieces, beside)
+        result[..., rows] = box_bound(formula, eta[:, rows], y[rows], radii[:, rows], pieces, _some(known, rows))
     return result
 
 
-def _largest_seen(
+def _some(known: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    return known[:, rows] if len(known) else known
+
+
+def _largest_at_corners(
     formula: Callable[..., Any], eta: np.ndarray, y: np.ndarray, radii: np.ndarray, known: np.ndarray
 ) -> np.ndarray:
-    """The largest absolute third derivatives at the centre and the corners of the boxes."""
+    """The largest absolute third derivatives at the corners of the boxes."""
     from ...jets import derivatives
 
-    best = np.abs(derivatives(formula, list(eta), y, list(known)).third)
+    best = np.zeros((*(len(eta),) * 3, y.size))
     for signs in product((-1.0, 1.0), repeat=len(eta)):
         corner = eta + np.array(signs)[:, None] * radii
         np.fmax(best, np.abs(derivatives(formula, list(corner), y, list(known)).third), out=best)

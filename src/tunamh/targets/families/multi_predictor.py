@@ -29,6 +29,10 @@ class MultiPredictorLikelihood(Likelihood):
     def check(self, y: np.ndarray) -> None:
         """Raise a ValueError for responses that the energy does not know."""
 
+    def derivatives_to(self, most: int, eta: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
+        """Those of `derivatives` of the orders 1 to ``most``; fewer may cost less."""
+        return list(self.derivatives(eta, y)[:most])
+
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
         """Bounds (K, K, K, n) on ``|f_abc|`` over the boxes ``|eta'_a - eta_a| <= radii_a``.
 

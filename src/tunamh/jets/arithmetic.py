@@ -111,7 +111,10 @@ def scale(a, b, c, d, low, high):
 
 @helper
 def add_scaled(a, b, c, d, factor, places, low, high):
-    """To the rows ``places`` of a series those of another, times an interval a row and a positive number."""
+    """To the rows ``places`` of a series those of another, times an interval a row and a positive number.
+
+    The number may be rounded itself: the sum is widened by 16 times that.
+    """
     same = c.size == 1
     for k in range(a.shape[0]):
         to = places[k]

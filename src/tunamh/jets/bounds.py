@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .derivatives import partials
-from .interval import Interval, around, outward
+from .interval import Interval, around, joined, outward
 from . import arithmetic
 from .jet import expand
 from .series import Indices
@@ -75,15 +75,16 @@ def box_bound(
     counts = [pieces] * size if isinstance(pieces, int) else list(pieces)
     for count in counts:
         _check(reaches, count)
-    result = np.zeros((size, size, size, n))
-    for start in range(0, n, _BLOCK):
-        rows = slice(start, start + _BLOCK)
+    result, boxes = np.zeros((size, size, size, n)), prod(counts)
+    magnitudes, length = (_natural_magnitudes if natural else _third_magnitudes), max(1, _BLOCK // boxes)
+    for start in range(0, n, length):
+        rows = slice(start, start + length)
         sides = zip(centres[:, rows], reaches[:, rows], counts, strict=True)
-        cuts = [_cut(centre, reach, count) for centre, reach, count in sides]
-        for box in product(*cuts):
-            beside = [column[rows] for column in known]
-            third = (_natural_magnitudes if natural else _third_magnitudes)(energy, box, y[rows], beside)
-            np.maximum(result[..., rows], third, out=result[..., rows])
+        cuts = product(*(_cut(centre, reach, count) for centre, reach, count in sides))
+        box = [joined(pieces) for pieces in zip(*cuts, strict=True)]  # one behind the other
+        beside = [np.tile(column[rows], boxes) for column in known]
+        third = magnitudes(energy, box, np.tile(y[rows], boxes), beside)
+        result[..., rows] = third.reshape(size, size, size, boxes, -1).max(axis=3)
     return result
 
 
@@ -215,7 +216,7 @@ def _cut(centre: np.ndarray, reach: np.ndarray, pieces: int) -> list[Interval]:
 
 
 def _third_magnitudes(
-    energy: Energy, box: tuple[Interval, ...], y: np.ndarray, known: Sequence[np.ndarray]
+    energy: Energy, box: Sequence[Interval], y: np.ndarray, known: Sequence[np.ndarray]
 ) -> np.ndarray:
     size = len(box)
     with np.errstate(all="ignore"):
@@ -231,7 +232,7 @@ def _third_magnitudes(
 
 
 def _natural_magnitudes(
-    energy: Energy, box: tuple[Interval, ...], y: np.ndarray, known: Sequence[np.ndarray]
+    energy: Energy, box: Sequence[Interval], y: np.ndarray, known: Sequence[np.ndarray]
 ) -> np.ndarray:
     with np.errstate(all="ignore"):
         over = expand(energy, box, y, 3, known)

@@ -208,9 +208,9 @@ def _add_scaled(found: Series, power: Series, value: Any, k: int, places: np.nda
     if not found.bounded:
         found.low[places] += power.low * (value / factorial(k))
         return
-    ends = as_interval(value) if k == 1 else as_interval(value) / factorial(k)
+    ends = as_interval(value)
     low, high = np.ravel(ends.low), np.ravel(ends.high)
-    arithmetic.add_scaled(power.low, power.high, low, high, 1.0, places, found.low, found.high)
+    arithmetic.add_scaled(power.low, power.high, low, high, 1 / factorial(k), places, found.low, found.high)
 
 
 def _set_value(found: Series, value: Any) -> None:

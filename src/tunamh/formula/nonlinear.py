@@ -110,7 +110,8 @@ def nonlinear(
     if in_blocks and not may_be_held(asked, data):
         raise NotApplicable("the columns of a model that is not linear must fit into memory.")
     rows = rows_of(asked, in_memory(asked, data) if in_blocks else data, missing)
-    likelihood = likelihood_of(energy, arguments, convex=convex, name=name, rows=_some(rows, arguments))
+    some = _some(rows, arguments)
+    likelihood = likelihood_of(energy, arguments, convex=convex, name=name, rows=some, alone=False)
     responses = NamedResponses(likelihood.formula, (*arguments.predictors, *arguments.known), mean, draw)
     family = NonlinearFamily(likelihood, {}, responses)
     model, learned, further = learned_model(asked, rows, family)

@@ -12,7 +12,7 @@ from ..._linear import SMALLEST_CURVATURE, scaled_eigen
 from ...priors import Prior
 from ...tables.frames import column_names
 from ..search.newton import Mode, find_modes
-from ..search.spread_starts import scales
+from ..search.spread_starts import scales, wide_mode
 
 if TYPE_CHECKING:
     from ..expansion.taylor import TaylorTarget
@@ -66,19 +66,25 @@ def _of_units(target: GLM) -> Iterator[str]:
 
 
 def _of_far_priors(target: GLM) -> Iterator[str]:
-    """Of a model that is not linear: a mode far out in the tail of a prior, whose unit nobody knew."""
+    """Of a model that is not linear: what rows alone say is far out in the tail of a prior, whose unit nobody knew.
+
+    The mode itself may be anywhere: where a prior wins, the errors are large, and the rows say little. So some rows are
+    asked under priors that are a million times as wide.
+    """
     if not target.user_family.named_predictors or not target.modes[0].found:
         return
-    begin, off = target.row_layout.start, scales(target)
-    z = (target.modes[0].point - begin) / off
-    for at in np.flatnonzero(np.abs(z) > _FAR_FROM_PRIOR):
+    begin, off = np.asarray(target.row_layout.start), scales(target)
+    with np.errstate(all="ignore"):
+        alone = wide_mode(target.sample_of(_FEW_ROWS, seed=6), target.modes[0].point)
+    z = np.zeros(target.dim) if alone is None else (alone - begin) / off
+    for at in np.flatnonzero(np.abs(z) > _FAR_FROM_PRIOR)[:1]:
         name = target.names[at]
         predictor = next(e.name for e, last in _ends(target) if at < last)
         called = predictor if name == "Intercept" else f"{predictor} {name}"
         yield (
-            f"the mode of {called} lies {abs(z[at]):.3g} standard deviations from the centre of its prior, which holds "
-            f"it back. A default prior does not know the unit of a predictor: set prior={{{called!r}: "
-            "tunamh.Normal(mean=..., scale=...)} in the units of your data."
+            f"the rows alone put {called} near {alone[at]:.3g}, {abs(z[at]):.3g} standard deviations from the centre of "  # type: ignore[index]
+            f"its prior, which holds it back. A default prior does not know the unit of a predictor: set "
+            f"prior={{{called!r}: tunamh.Normal(mean=..., scale=...)}} in the units of your data."
         )
 
 

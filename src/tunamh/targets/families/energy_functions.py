@@ -161,6 +161,7 @@ def likelihood_of(
     check: Callable[[np.ndarray], Any] | None = None,
     name: str | None = None,
     rows: np.ndarray | None = None,
+    alone: bool = True,
 ) -> OneFunction | MultiPredictorFunction:
     """The likelihood of a row by one plain Python function, minus its logarithm.
 
@@ -176,6 +177,8 @@ def likelihood_of(
         Raises a ValueError for responses that the energy does not know.
     rows : (known + 1, n), optional
         Columns of the data and responses at which the energy is tried first; else plain numbers.
+    alone : bool
+        Whether a single predictor is that of a model with one predictor.
     """
     if check is not None and not callable(check):
         raise TypeError(f"check must be a function check(y) that raises a ValueError, got {shown(check)}.")
@@ -190,7 +193,7 @@ def likelihood_of(
         parts = parts or compiled_parts(copies, arguments)
         audited.compare(parts[0])
         made["parts", arguments] = parts
-    one = len(arguments.predictors) == 1 and not arguments.known
+    one = alone and len(arguments.predictors) == 1 and not arguments.known
     kind = OneFunction if one else MultiPredictorFunction
     label = energy.__name__ if name is None else str(name)
     return kind(

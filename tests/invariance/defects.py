@@ -124,6 +124,12 @@ DEFECTS: dict[str, Defect] = {
         "        low = self._left[piece]",
         "columns | piecewise exponential | as chosen",
     ),
+    "columns of the data that are another row's at the centre": Defect(
+        "targets/multi_predictor_rows.py",
+        "            data.eta[k * stride + b] = data.eta_prop[k * stride + b]",
+        "            data.eta[k * stride + b] = data.eta_prop[k * stride]",
+        "columns | own, curve | joint, all rows",
+    ),
     "minibatches by another rate": Defect(
         "acceptance/thinned.py",
         "            ratio = rate(-x[b], beta, gamma) / forward",

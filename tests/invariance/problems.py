@@ -167,7 +167,7 @@ class Problem:
         family, beside = self.family, self.structure.beside
         more = dict(family.more)
         if family.described:
-            more["predictors"] = {family.described: np.ones((N_ROWS, 1))}
+            more["predictors"] = {**more.get("predictors", {}), family.described: np.ones((N_ROWS, 1))}
         if "weights" in beside:
             more["weights"] = WEIGHTS
         if "offset" in beside:

@@ -94,10 +94,11 @@ def regression(
             raise ValueError(f"{name} must be one of {', '.join(map(repr, _CHOICES[name]))}, got {shown(value)}.")
     family = None if family is None else as_family(family)
     beside = {"weights": weights, "trials": trials, "censored": censored, "event": event}
+    columns = () if family is None else family.data_columns
     predictors = by_own_names(predictors, () if family is None else family.described)
     in_blocks = isinstance(data, Tables)
     names = list(data.names) if in_blocks else as_columns(data).names
-    asked = read_formula(formula, names, beside, predictors)
+    asked = read_formula(formula, names, beside, predictors, columns)
     refuse_unknown(asked.names, names)
     if has_cache(data):
         return regression_of_living(asked, data, family, prior, missing, redundant)

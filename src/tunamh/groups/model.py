@@ -251,7 +251,7 @@ class MixedModel(GroupedParameters):
 
         def fill(rows: np.ndarray, block: Rows) -> None:
             which = slice(block.start, block.start + len(block.y))
-            columns = MULTI_PREDICTOR_ROW.columns(rows, width=width, K=self.predictors)
+            columns = MULTI_PREDICTOR_ROW.columns(rows, width=width, K=self.base.family.predictors)
             columns.bound[:] = bounds[which]
             self.grouped.seen.fill_centre(columns, self.grouped.seen.of(block, state), block.y)
 

@@ -116,7 +116,8 @@ def _predictor_of(base: GLM, one: Grouping) -> int:
         before = [extra.name for extra in extras].index(one.parameter)
         at = len(base.row_layout.names) + sum(extra.size for extra in extras[:before])
     terms = base.observations.design.terms  # type: ignore[attr-defined]
-    (found,) = {term.predictor for term in terms if term.start == at}
+    moving = [term for term in terms if term.predictor < base.family.predictors]  # without columns of the data
+    (found,) = {term.predictor for term in moving if term.start == at}
     return int(found)
 
 

@@ -125,6 +125,16 @@ class Fitted:
         """None of a user's own, unless it is given again: results keep nothing but its text."""
         return family_from_json(self.about["family"]) if self.user_family is None else self.user_family
 
+    @property
+    def data_columns(self) -> tuple[str, ...]:
+        """Columns of the data that a user's own energy is given as they are."""
+        return tuple(map(str, self.about.get("data_columns", ())))
+
+    @property
+    def named_predictors(self) -> tuple[str, ...]:
+        """The predictors of a model that is not linear (`tunamh.nonlinear`); of others none."""
+        return tuple(map(str, self.about.get("named_predictors", ())))
+
     @cached_property
     def responses(self) -> ResponseDistribution:
         """The distribution of a response."""
@@ -139,8 +149,7 @@ class Fitted:
 
     def link_of(self, parameter: str) -> Link:
         """Of a parameter that columns describe."""
-        assert self.family is not None, "a response distribution is asked for first"
-        return self.family.parameter_links.get(parameter, IDENTITY)
+        return IDENTITY if self.family is None else self.family.parameter_links.get(parameter, IDENTITY)
 
     @property
     def per_class(self) -> bool:

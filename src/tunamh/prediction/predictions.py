@@ -48,7 +48,8 @@ def predict(
     kind : "mean", "response", "linear", "survival", "hazard" or "median"
         ``"mean"``: the mean of the response; for labels the probability of 1 (with trials, of success in one trial),
         for classes the probabilities of all classes. ``"response"``: simulated responses, with their noise; with
-        trials, numbers of successes; for classes, a class written as in the data. ``"linear"``: the linear predictor.
+        trials, numbers of successes; for classes, a class written as in the data. ``"linear"``: the linear predictor; for
+        `tunamh.nonlinear` all predictors, with the dimension ``predictor``.
         If the formula transforms the response, such as ``log(y)``, predictions are on the transformed scale. For times
         to event there are three more kinds. ``"survival"``: the probability that the event has not happened before
         ``times``. ``"hazard"``: the rate of events at ``times``, among rows without an earlier event. ``"median"``:
@@ -187,9 +188,18 @@ class Predictor:
             self._unseen[key] = np.einsum("sab,sb->sa", root, standard)
         return self._unseen[key]
 
+    def named(self, chunk: Chunk, eta: np.ndarray) -> np.ndarray:
+        """The predictors of a model that is not linear, (draws, rows, predictors)."""
+        found = self.parameters(chunk)
+        each = [np.broadcast_to(found[name], eta.shape) for name in self.fitted.named_predictors]
+        return np.stack(each, axis=-1)
+
     def parameters(self, chunk: Chunk) -> dict[str, Any]:
         found = dict(self.fitted.parameters)
         for name, Z in chunk.others.items():
+            if name in self.fitted.data_columns:
+                found[name] = Z[None, :, 0]
+                continue
             gamma = self.fitted.further(name)
             if gamma.ndim != 2 or gamma.shape[1] != Z.shape[1]:
                 raise ValueError(f"columns of {name} are {Z.shape[1]}, where the model has {gamma.shape[-1]}.")
@@ -206,7 +216,7 @@ class Predictor:
 def _chunk(predictor: Predictor, chunk: Chunk, kind: str, at: list[float] | None, times: np.ndarray | None) -> Any:
     eta = predictor.linear(chunk)
     if kind == "linear":
-        values = eta
+        values = predictor.named(chunk, eta) if predictor.fitted.named_predictors else eta
     elif kind in TIME_KINDS:
         values = of_times(predictor.fitted.responses, kind, times, eta, predictor.parameters(chunk))
     else:
@@ -248,6 +258,8 @@ def _as_xarray(
     dims: tuple[str, ...] = ("row",)
     if times is not None:
         dims, coords["time"] = ("row", "time"), times
+    elif first.ndim == 3 and fitted.named_predictors:
+        dims, coords["predictor"] = ("row", "predictor"), list(fitted.named_predictors)
     elif first.ndim == 3:
         dims = ("row", "class")
         named = fitted.about.get("classes") or [str(k) for k in range(first.shape[-1])]

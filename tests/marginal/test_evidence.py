@@ -210,7 +210,7 @@ def test_what_has_no_evidence_is_refused(tmp_path):
         tunamh.evidence(tunamh.GLM(X, LABELS, tunamh.Logistic()))
     target = tunamh.regression("y ~ x", table, family=tunamh.Logistic())
     posterior = tunamh.sample(target, draws=100, rng=1, progressbar=False)
-    with pytest.raises(NotApplicable, match="does not have its evidence"):
+    with pytest.raises(NotApplicable, match="does not contain its evidence"):
         tunamh.evidence(posterior)
     other = tunamh.regression("y ~ 1", table, family=tunamh.Logistic())
     with pytest.raises(ValueError, match=r"other data|another model"):

@@ -57,8 +57,8 @@ def drawn_rows(
     """
     for name in formula.arrays:
         raise NotApplicable(
-            f"the fit has {name} that were given as an array, which are not kept: give them by the name of a "
-            f'column of the data, {name}="{name[0]}".'
+            f"{name} of this model was an array, which a result does not contain: fit the model with the name of a "
+            f'column of the data instead, {name}="{name[0]}".'
         )
     names = _names(formula, more)
     node = formula.beside.get("weights")

@@ -56,13 +56,13 @@ class Asking:
         if self.by is not None and self.data is None:
             raise TypeError(
                 Text.of(
-                    "results keep no rows, and averages need them: give a table, ",
+                    "a result does not contain rows, but averages need them: pass a table, ",
                     ("data=...", "the second argument"),
-                    ", such as that of the fit.",
+                    ", such as the data of the fit.",
                 )
             )
         if self.by is None and self.weights is not None:
-            raise TypeError("weights are those of rows in averages: say average_by=True, or leave weights out.")
+            raise TypeError("weights are for averages over rows: set average_by=True, or leave weights out.")
 
     @cached_property
     def by(self) -> list[str] | None:
@@ -79,8 +79,8 @@ class Asking:
         found = Fitted.open(self.posterior, wanted, self.family, by_chain=True)
         if found.formula is None:
             raise NotApplicable(
-                "effects are told by the columns of a formula, and this result has none: make the target by "
-                "tunamh.regression. tunamh.predict takes results of other targets, too."
+                "effects need the columns of a formula, and this result has no formula: make the target with "
+                "tunamh.regression. tunamh.predict also takes results of other targets."
             )
         return found
 
@@ -220,8 +220,8 @@ class Asking:
         if not out:
             return []
         return [
-            f"Effects of {', '.join(dict.fromkeys(out))} are left out (a typical group): name it in conditional=, or "
-            "say groups='new' to average over new groups."
+            f"Effects of {', '.join(dict.fromkeys(out))} are left out (a typical group): to use them, set their "
+            "levels in conditional=; to average over new groups, set groups='new'."
         ]
 
 

@@ -96,7 +96,8 @@ def _keys(rows: Frame, by: Sequence[str]) -> tuple[list[Key], np.ndarray]:
         keys = [(*keys[a], values[b]) for a, b in pairs]
         if len(keys) > MOST_KEYS:
             raise ValueError(
-                f"average_by: {listed(list(by))} have more than {MOST_KEYS:,} values: average by columns of fewer."
+                f"average_by: {listed(list(by))} have more than {MOST_KEYS:,} values: average by columns with "
+                "fewer values."
             )
     return keys, codes
 
@@ -124,7 +125,7 @@ class AskedRows:
             refuse_unknown(list(columns_in(node)), names)
         elif weights is not None:
             if tables:
-                raise TypeError('weights of tables in blocks are a column: give its name, weights="w".')
+                raise TypeError('for tables in blocks, weights must be the name of a column, such as weights="w".')
             given = as_vector(weights, "weights", table.n_rows)
         if table.n_rows == 0:
             raise FormulaError("the data have no rows.")

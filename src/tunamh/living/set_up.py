@@ -196,8 +196,8 @@ class Night:
         mode = first.modes[0]
         if not mode.found or not mode.posterior.metric().positive_definite:
             raise NotApplicable(
-                "the search for a mode did not end at one, so that there is no centre to keep: give a prior, or open "
-                "the rows without cache=."
+                "no mode was found, so there is no centre for the expansion: set a prior, or open the rows "
+                "without cache=."
             )
         return self._new_centre(mode.point, mode.posterior.metric().factor, source.n_rows, first.columns.frame)
 
@@ -265,8 +265,8 @@ class Night:
         posterior = expanded.at_centre.plus(expanded.prior_at_centre)
         if flat_direction(posterior.hessian) is not None:
             raise NotApplicable(
-                "the posterior is flat along a combination of columns: columns that are sums of others need proper "
-                "priors. Leave one of them out, or give a prior."
+                "the posterior is flat along a combination of columns: columns that are sums of other columns "
+                "need proper priors. Leave one of them out, or set a prior."
             )
 
 
@@ -288,7 +288,7 @@ def refuse_other_models(base: GLM) -> None:
     elif base.row_layout.form is not None or base.observations is not base.user_rows:
         reason = "has an unknown scale or shape, whose coordinates are chosen by the rows of all files"
     elif not base.convex:
-        reason = "may have several modes, which would have to be looked for on all rows every night"
+        reason = "may have several modes, and the search for them would need all rows every night"
     elif base.own_bounds:
         reason = "is your own, and a cache cannot tell when its functions change"
     elif base.terms.known_order is not None and base.terms.known_order < 2:

@@ -34,37 +34,38 @@ def compare(
 ) -> Any:
     """Compare models by how well they predict rows that they were not fitted to.
 
-    Every model predicts the same rows, left out one at a time (`tunamh.loo`). Differences of models are computed row by
-    row, so their standard errors are much smaller than those of the models.
+    The same rows are left out one at a time for every model (`tunamh.loo`). The difference of two models is computed
+    row by row, so its standard error is much smaller than the standard errors of the two models.
 
     Parameters
     ----------
     results : dict of DataTrees
-        The results of `tunamh.sample` for two models or more, by name. Each was made by `tunamh.regression` from these
-        data, with the same response.
+        The results of `tunamh.sample` for two or more models, by name. All models must come from `tunamh.regression`,
+        with these data and the same response.
     data : table
-        The fitted data: a data frame, or rows in files (`tunamh.open_rows`).
+        The data of the fit: a data frame, or rows in files (`tunamh.open_rows`).
     rows, draws, rng
         As for `tunamh.loo`.
     families : dict, optional
-        Your own families (`tunamh.family`) by the names of the models, since results keep no code.
+        Your own families (`tunamh.family`) by the names of the models, because results do not contain code.
 
     Returns
     -------
     pandas.DataFrame
-        One line for each model, the best first. ``elpd`` is the expected log predictive density of all rows, ``p`` the
-        effective number of parameters. ``elpd_diff`` is the ``elpd`` of the best model minus that of this one, and
-        ``se_diff`` the standard error of this difference; ``subsampling_se_diff`` is the part of it that comes from the
-        subsample. ``weight`` is the model's share in the mixture of the models that predicts best (stacking); it is
-        missing with more than 10 million rows. ``se`` is the standard error of ``elpd``, ``large_k`` the number of rows
-        with an unreliable value. If all results have their evidence (`tunamh.evidence`), ``log_evidence``, its standard
-        error and ``probability``, the posterior probability of the model if all were equally probable before, are
-        added. The lines below the table (``attrs["notes"]``) say what it means.
+        One line for each model, the best model first. ``elpd`` is the expected log predictive density of all rows, and
+        ``p`` is the effective number of parameters. ``elpd_diff`` is the ``elpd`` of the best model minus the ``elpd``
+        of this model. ``se_diff`` is the standard error of this difference, and ``subsampling_se_diff`` is the part of
+        this error that comes from the subsample. ``weight`` is the model's share in the mixture of the models that
+        predicts best (stacking); it is missing if there are more than 10 million rows. ``se`` is the standard error of
+        ``elpd``. ``large_k`` is the number of rows with an unreliable value. If all results contain their evidence
+        (`tunamh.evidence`), there are three more columns: ``log_evidence``, ``log_evidence_se``, and ``probability``,
+        the posterior probability of the model if all models have the same prior probability. The lines below the table
+        (``attrs["notes"]``) give the answer in words.
 
     Raises
     ------
     NotApplicable
-        As for `tunamh.loo`, or the models have different responses or weights.
+        As for `tunamh.loo`, or if the models have different responses or weights.
     """
     if not isinstance(results, dict) or len(results) < 2:
         raise TypeError(
@@ -73,7 +74,9 @@ def compare(
     given = dict(families or {})
     fits = {str(name): Fitted.open(one, draws, given.pop(name, None), by_chain=True) for name, one in results.items()}
     if given:
-        raise ValueError(f"families names {next(iter(given))!r}, which is no model: {', '.join(fits)} are.")
+        raise ValueError(
+            f"families= names {next(iter(given))!r}, which is not one of the models: {', '.join(fits)} are."
+        )
     refuse_different_responses(fits)
     refuse_different_values(results)
     found = left_out(fits, data, whole_number("rows", rows, 1), np.random.default_rng(rng))
@@ -189,11 +192,13 @@ def notes(table: Any, found: LeftOut) -> list[str]:
     m, n = len(found.numbers), found.n_rows
     if m < n:
         said.append(
-            f"{m:,} of {n:,} rows were left out one at a time; an approximation of all rows was corrected by them."
+            f"{m:,} of {n:,} rows were left out one at a time; these rows correct an approximation for all rows."
         )
     noisy = table["subsampling_se_diff"] > _NOISY * table["se_diff"]
     if m < n and (noisy & (table["se_diff"] > 0)).any():
-        said.append(f"The subsample makes a large part of the standard error: rows={10 * m} would make it smaller.")
+        said.append(
+            f"A large part of the standard error comes from the subsample: rows={10 * m} would make it smaller."
+        )
     large = table["large_k"].to_numpy()
     if large.any():
         of = ", ".join(f"{count} of {name}" for name, count in zip(names, large, strict=True) if count)
@@ -209,13 +214,13 @@ def _of_difference(best: str, name: str, line: Any) -> str:
     if apart < _SMALL:
         return f"{best} and {name} predict about equally well: a difference below {_SMALL:.0f} is small ({told})."
     if apart < _CLEAR * error:
-        return f"The data do not tell whether {best} predicts better than {name} ({told})."
+        return f"The data do not show whether {best} predicts better than {name} ({told})."
     return f"{best} predicts better than {name} ({told})."
 
 
 def _of_probabilities(probability: Any) -> str:
     name = probability.idxmax()
     return (
-        f"By the evidence, the model {name} has the posterior probability {probability[name]:.3g}, if all models were "
-        "equally probable before. The evidence depends on the priors, elpd hardly does."
+        f"By the evidence, the model {name} has the posterior probability {probability[name]:.3g}, if all models "
+        "have the same prior probability. The evidence depends on the priors; elpd hardly depends on them."
     )

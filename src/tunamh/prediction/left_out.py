@@ -110,7 +110,7 @@ def left_out(fits: Mapping[str, Fitted], data: Any, rows: int, rng: np.random.Ge
     formulas = [_formula(fitted) for fitted in fits.values()]
     sample, surrogates = RandomRows(rows, rng), [SurrogateOfRows(fitted) for fitted in fits.values()]
     sums, kept = _Sums(2 * len(surrogates)), _Kept()
-    announce("leaving rows out: a surrogate of all rows")
+    announce("leaving rows out: an approximation for all rows")
     for block in complete_blocks(data, list(dict.fromkeys(name for one in formulas for name in needed_columns(one)))):
         sample.offer(block)
         for part in block.parts(min(one.rows_at_once for one in surrogates)):
@@ -147,7 +147,7 @@ def _formula(fitted: Fitted) -> FormulaModel:
     for name in ("weights", "trials", "event", "censored"):
         refuse_lost_array(fitted, name)
     if fitted.formula is None:
-        raise NotApplicable("leaving rows out needs a target that was made from a formula, by tunamh.regression.")
+        raise NotApplicable("tunamh.loo needs the result of a model that tunamh.regression made from a formula.")
     _ = fitted.responses  # of a family of the user's own, which must be given again
     return fitted.formula
 

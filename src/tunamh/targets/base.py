@@ -96,7 +96,7 @@ class Target(Value):
     """The scales of the prior, if they are part of the state (`tunamh.priors.mixtures.Mixture`); otherwise None."""
 
     predictors: int = 1
-    """The number of linear predictors per row; the work space of a chain has room for so many."""
+    """The number of linear predictors per row, data columns of the energy included: a chain has room for so many."""
 
     formula: Any = None
     """If the target was made from a formula: what the formula has learned from the data."""
@@ -114,6 +114,11 @@ class Target(Value):
 
     several_modes: bool = False
     """Whether chains must start far apart to find all modes."""
+
+    several_modes_mean: str = (
+        "Several modes mean that the model does not fit: look at the residuals, and at the family's scale."
+    )
+    """What to do where there are several modes."""
 
     own_bounds: bool = False
     """Whether the bounds come from the user, who can then correct them."""

@@ -203,6 +203,13 @@ REFUSED = [
     (lambda r: tunamh.comparisons(r, contrast="a", comparison="log"), "comparison must be one of"),
     (lambda r: tunamh.comparisons(r, contrast="a", comparison="ratio", scale="link"), "leave comparison= out"),
     (lambda r: tunamh.comparisons(r, contrast="a", conditional="a"), "leave it out of conditional"),
+    (lambda r: tunamh.predictions(r, TABLE, {"a": "all"}, average_by="a"), "leave it out of average_by"),
+    (lambda r: tunamh.predictions(r, conditional={"site": "all"}, groups="new"), "no number would depend on site"),
+    (
+        lambda r: tunamh.comparisons(r, TABLE, {"site": [("s1", "s2")]}, average_by=True, groups="population"),
+        "no number would depend on site",
+    ),
+    (lambda r: tunamh.predictions(r, conditional={"site": ["s9"]}), "say groups='population'"),
     (lambda r: tunamh.slopes(r, wrt="a"), "use tunamh.comparisons"),
     (lambda r: tunamh.slopes(r, wrt="month"), "use tunamh.comparisons"),
     (lambda r: tunamh.slopes(r), 'wrt="distance"'),
@@ -225,6 +232,33 @@ def test_jumps_odds_of_numbers_and_plain_targets_are_refused():
     plain = drawn_result(tunamh.GLM(TABLE[["x", "t"]], TABLE["y"], tunamh.Logistic()))
     with pytest.raises(NotApplicable, match="columns of a formula, and this result has no formula"):
         tunamh.predictions(plain)
+
+
+def test_columns_with_the_names_of_the_answers_keep_theirs():
+    table = TABLE.rename(columns={"a": "class", "month": "contrast"}).assign(y=pd.Categorical(RNG.integers(0, 3, N)))
+    found = drawn_result(tunamh.regression("y ~ x + class", table, family="categorical"))
+    each = tunamh.predictions(found, conditional="class")
+    assert each["class_"].tolist() == ["p"] * 3 + ["q"] * 3 + ["r"] * 3
+    assert each["class"].tolist() == ["0", "1", "2"] * 3
+    apart = tunamh.comparisons(found, table, {"x": 1}, average_by="contrast")
+    assert apart["contrast_"].tolist() == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    assert set(apart["contrast"]) == {"(x + 1) - x"}
+
+
+def test_numbers_that_are_not_finite_are_told(result):
+    far = result.copy(deep=True)
+    far["posterior"]["Intercept"] = far["posterior"]["Intercept"] * 0 - 900
+    found = tunamh.comparisons(far, TABLE, "a", average_by=True, comparison="ratio")
+    assert "2 of 2 lines have draws that are not finite" in found.attrs["notes"][-1]
+
+
+@pytest.mark.filterwarnings("error")
+def test_slopes_of_curves_at_the_ends_of_the_data_do_not_warn():
+    found = drawn_result(tunamh.regression("y ~ s(x, k=5)", TABLE, family="logistic"))
+    ends = [TABLE["x"].min(), TABLE["x"].max()]
+    assert np.isfinite(tunamh.slopes(found, wrt="x", conditional={"x": ends})["mean"]).all()
+    with pytest.warns(UserWarning, match="outside the range of the fitted data"):
+        tunamh.predictions(found, conditional={"x": [ends[1] + 0.1]})
 
 
 def test_pictures_have_a_panel_for_each_question(result):

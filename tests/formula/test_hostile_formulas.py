@@ -192,7 +192,6 @@ def test_data_that_are_no_table(data):
         ({"family": REAL, "weights": "x"}, "weights must not be negative"),
         ({"family": REAL, "predictors": {"scale": 3}}, "dict of formulas"),
         ({"family": REAL, "predictors": {"nosuch": "~ x"}}, "nosuch"),
-        ({"family": tunamh.Gaussian(), "predictors": {"scale": "~ (1 | g)"}}, "only columns"),
     ],
 )
 def test_choices_that_mean_nothing(settings, said):

@@ -85,6 +85,20 @@ def test_a_changed_file_is_mapped_again_and_its_old_part_left_out(days, monkeypa
     np.testing.assert_allclose(target.kept.expanded.gradient, exact.gradient, rtol=1e-9, atol=1e-8)
 
 
+def test_a_file_of_the_same_size_and_statistics_is_noticed_by_its_date(days, monkeypatch):
+    """Numbers change places: the size of the file and the statistics of its columns stay."""
+    path, table = days / "002.parquet", table_of_day(2)
+    pq.write_table(table, path, compression="none", use_dictionary=False)
+    before, size = night(days).kept.expanded.gradient.copy(), path.stat().st_size
+    moved = table.set_column(0, "a", pa.array(np.roll(table["a"], 1)))
+    pq.write_table(moved, path, compression="none", use_dictionary=False)
+    assert path.stat().st_size == size
+    with counted_reads(monkeypatch) as read:
+        target = night(days)
+    assert {os.path.basename(one) for one in read} == {"002.parquet"}
+    assert np.abs(target.kept.expanded.gradient - before).max() > 1
+
+
 def test_a_missing_file_is_left_out_and_nothing_is_read(days, monkeypatch):
     (days / "003.parquet").unlink()
     with counted_reads(monkeypatch) as read:

@@ -246,7 +246,7 @@ def test_a_scale_far_from_the_residuals_is_reported():
     """Prices in cents under unit noise: not convex, full of false modes, and not what anybody means."""
     x = np.column_stack([np.ones(3000), X[:3000, 0]])
     y = 2e5 + 5e4 * x[:, 1] + 3e4 * NOISE[:3000]
-    with pytest.warns(UserWarning, match="times the scale"):
+    with pytest.warns(UserWarning, match="times the known scale"):
         chosen(RobustRegression(x, y, scale=1.0))
     tree = sample(RobustRegression(x, y, scale=3e4), draws=500, rng=1)
     theta = tree.posterior["theta"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtr
 
 from . import advice
 from .column_checks import changing_spread, of_column, of_laws, of_levels
@@ -126,7 +126,7 @@ def _tails(looked: Looked, shape: list[Moments]) -> Finding:
     found = looked.residuals
     far, form = total(shape[EXTREME]), total(shape[TAILS])
     largest = float(np.abs(found.residual).max())
-    p_far = float(stats.norm.sf(far))
+    p_far = float(ndtr(-far))
     p = min(1.0, 3 * min(p_far, two_sided(form), min(1.0, found.n * two_sided(largest))))
     expected = SHARE_FAR * found.n
     seen = float(shape[EXTREME].score.sum()) + expected

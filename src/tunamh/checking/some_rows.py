@@ -12,6 +12,7 @@ from ..errors import NotApplicable
 from ..formula import FormulaModel
 from ..formula.errors import FormulaError
 from ..formula.evaluation import Values
+from ..formula.remaining import remaining
 from ..formula.syntax import columns_in
 from ..formula.variables import as_columns, joined_variables, read, refuse_unknown
 from ..prediction.subsample import RandomRows, complete_blocks
@@ -63,6 +64,7 @@ def drawn_rows(
     node = formula.beside.get("weights")
     by_weight = list(columns_in(node)) if weighted and node is not None else []
     announce("drawing rows")
+    data = remaining(data)
     if not weighted:
         found = _of_loo(data, names, rows, rng)
     elif isinstance(data, Tables):

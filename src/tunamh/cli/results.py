@@ -10,7 +10,7 @@ import typer
 
 from ..results.tree import effects_in
 from .app import command
-from .effects import Request
+from .effects_request import Request
 from .files import open_result, read_table, refuse_existing, write_new
 
 RUN = Annotated[Path, typer.Argument(help="A result file of tunamh sample, or the folder of a stored run.")]

@@ -1,4 +1,4 @@
-"""``tunamh sample``, ``tunamh resume`` and ``tunamh check``."""
+"""``tunamh sample`` and ``tunamh resume``."""
 
 from __future__ import annotations
 

@@ -73,6 +73,11 @@ def _refuse_others(group: Groups) -> None:
             "offered for effects in the main predictor: say groups='draw' (one new group for each draw), or "
             "groups='population'."
         )
+    if group.related:
+        raise NotApplicable(
+            f"the levels of {group.name} have a known covariance, and how a new one is related to them is not known: "
+            "say groups='population'."
+        )
     if group.df:
         raise NotApplicable(
             f"the effects of {group.name} are Student-t, and means over new groups are offered for normal effects: say "

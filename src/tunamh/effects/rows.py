@@ -15,6 +15,7 @@ from .._arguments import shown
 from ..formula.errors import FormulaError, listed
 from ..formula.evaluation import Values, as_factor
 from ..formula.parser import parse_expression
+from ..formula.remaining import remaining
 from ..formula.syntax import Name, Node, columns_in
 from ..formula.variables import as_columns, read, refuse_unknown
 from ..rows.table_source import TableBlock, Tables
@@ -113,6 +114,7 @@ class AskedRows:
 
     @classmethod
     def of(cls, data: Any, needed: list[str], by: Sequence[str], weights: Any) -> AskedRows:
+        data = remaining(data)
         tables = isinstance(data, Tables)
         table = data if tables else as_columns(data)
         names = list(table.names)

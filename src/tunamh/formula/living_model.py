@@ -46,8 +46,9 @@ def refuse_what_changes(asked: Read, family: Any, redundant: str) -> None:
             f"{calls[0]} needs numbers from all rows, so its column would change in every old file when a new file "
             f"comes: write the numbers yourself, as in I((x - 3) / 2), {way_out}."
         )
-    if asked.right.groups or asked.others or asked.arrays:
+    if asked.right.groups or asked.others or asked.data_columns or asked.arrays:
         what = "group effects" if asked.right.groups else "further predictors" if asked.others else "arrays"
+        what = "columns of the data in an energy" if asked.data_columns else what
         raise FormulaError(
             f"{what} need all rows in memory, but with a cache tunamh does not read all rows again: leave them "
             f"out, {way_out}."

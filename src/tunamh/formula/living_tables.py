@@ -76,9 +76,14 @@ def rules_digest(conditions: list[str]) -> str:
 
 
 def ids_of(tables: InPieces) -> list[PieceId]:
-    """The pieces that have rows: row groups of Parquet files."""
+    """The pieces that have rows: row groups of Parquet files. A copy of a file has names of its own."""
     pieces: Any = tables.pieces
-    return [PieceId.of(piece) for piece in pieces if piece.n_rows > 0]
+    found, seen = [], dict[str, int]()
+    for one in (PieceId.of(piece) for piece in pieces if piece.n_rows > 0):
+        copies = seen.get(one.key, 0)
+        seen[one.key] = copies + 1
+        found.append(one.copy_number(copies) if copies else one)
+    return found
 
 
 def regression_of_living(asked: Read, tables: InPieces, family: Any, prior: Any, missing: str, redundant: str) -> GLM:

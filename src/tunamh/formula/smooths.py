@@ -28,6 +28,7 @@ from .syntax import Call, Name, Node, Number, label
 _LEAST = {"s": 5, "bs": 4, "ns": 2, "poly": 1}
 _MOST = 200
 _DEFAULT_K = 10
+_BEYOND = 1e-3  # of the range of the data: how far outside it rows may be without a warning
 _NO_DATA = 1e-7  # eigenvalues of functions that the rows say nothing of
 
 
@@ -166,7 +167,8 @@ class Smooth:
 
     def warn_beyond(self, x: np.ndarray) -> None:
         """Warn of rows outside the data, where a curve goes on as a line or a polynomial."""
-        outside = 0 if self.asked.cyclic else int(((x < self.low) | (x > self.high)).sum())
+        away = _BEYOND * (self.high - self.low)  # slopes are taken by steps that are shorter
+        outside = 0 if self.asked.cyclic else int(((x < self.low - away) | (x > self.high + away)).sum())
         if outside:
             how = (
                 "the polynomial continues"

@@ -161,6 +161,8 @@ def needs_rows_at_hand(asked: Read) -> str | None:
         return "group effects"
     if asked.others:
         return "further predictors"
+    if asked.data_columns:
+        return "columns of the data in an energy"
     if asked.right.strata or "entry" in asked.beside:
         return "strata and delayed entry"
     return "arrays beside a formula" if asked.arrays else None

@@ -15,7 +15,7 @@ from ..rows.executors import in_order
 from ..rows.packing import packed_rows
 from ..rows.passes import with_progress
 from ..targets.expansion.bounds import ladder_of
-from ..targets.expansion.foreseen import foreseen_rows, why_move
+from ..targets.expansion.foreseen import ROWS_OF_A_PIECE, foreseen_rows, why_move
 from ..targets.expansion.kept import Filled, KeptExpansion, kept_expansion, kept_target
 from ..targets.expansion.one_predictor import OnePredictor
 from ..targets.expansion.taylor import TaylorTarget
@@ -35,6 +35,7 @@ _MOST_CENTRES = 5
 _INFORMATION = 0.2  # about a coefficient, of a row that has its level
 _ROWS_FOR_A_CENTRE = 100_000  # from which the first centre is taken, of pieces spread over all
 _ROWS_KEPT, _SHARE_KEPT, _LEAST_KEPT = 1 << 17, 1 / 32, 64
+_ASIDE = ROWS_OF_A_PIECE  # of these none is drawn by chains
 
 
 class Settled(NamedTuple):
@@ -60,8 +61,8 @@ def map_of(base: GLM, centre: Centre) -> PieceMap:
 
 
 def entries_of(n_rows: int, of_all: int) -> int:
-    """How many rows are kept of a piece: its share of some 131,072, or 1/32 of them where that is more."""
-    return int(max(_LEAST_KEPT, _ROWS_KEPT * n_rows / max(of_all, 1), _SHARE_KEPT * n_rows))
+    """How many rows are kept of a piece: its share of some 131,072, or 1/32 of them where that is more; and a few."""
+    return _ASIDE + int(max(_LEAST_KEPT, _ROWS_KEPT * n_rows / max(of_all, 1), _SHARE_KEPT * n_rows))
 
 
 def look_name(piece: PieceId, rules: str) -> str:

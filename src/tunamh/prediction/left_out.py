@@ -118,6 +118,7 @@ def left_out(fits: Mapping[str, Fitted], data: Any, rows: int, rng: np.random.Ge
             sums.add(values)
             kept.add(values[: len(surrogates)])
     frame, numbers, places = sample.taken()
+    _refuse_other_rows(fits, sample.offered)
     exact = [_exact(fitted, frame) for fitted in fits.values()]
     order = np.argsort(places)
     return LeftOut(
@@ -149,6 +150,21 @@ def _formula(fitted: Fitted) -> FormulaModel:
         raise NotApplicable("tunamh.loo needs the result of a model that tunamh.regression made from a formula.")
     _ = fitted.responses  # of a family of the user's own, which must be given again
     return fitted.formula
+
+
+def _refuse_other_rows(fits: Mapping[str, Fitted], n_rows: int) -> None:
+    """Rows that a model was not fitted to are not left out of it, and other models predict other rows."""
+    for name, fitted in fits.items():
+        if fitted.data_rows not in (None, n_rows):
+            model = f"the model {name!r}" if name else "the model"
+            same = (
+                " Models are compared on the same rows: if only one of them needs a column with missing values, fit "
+                "all of them without these rows."
+            )
+            raise NotApplicable(
+                f"{model} was fitted to {fitted.data_rows:,} rows, and these data have {n_rows:,} without missing "
+                f"values in the columns that are needed: give the data of the fit.{same * (len(fits) > 1)}"
+            )
 
 
 class _Sums:

@@ -182,7 +182,8 @@ class NewRows:
             which.start,
             formula.side.columns(values),
             formula.offset(values),
-            {name: side.columns(values).dense() for name, side in formula.others.items()},
+            {name: side.columns(values).dense() for name, side in formula.others.items()}
+            | {name: values.numbers(Name(name))[:, None] for name in formula.data_columns},
             [
                 (one.labels(values), one.columns.columns(values).dense()) if self._counts(one) else None
                 for one in formula.groups
@@ -207,9 +208,9 @@ class NewRows:
         for name in about["predictors"]:
             if not given.predictors or name not in given.predictors:
                 raise ValueError(f"the model describes {name} by columns: give predictors={{{name!r}: Z}} too.")
-            others[name] = np.asarray(as_matrix(given.predictors[name], f"predictors[{name!r}]"), dtype=np.float64)[
-                which
-            ]
+            others[name] = np.asarray(
+                as_matrix(given.predictors[name], f"predictors[{name!r}]", or_vector=True), dtype=np.float64
+            )[which]
         plain = self.plain
         values = None if plain.values is None else plain.values[which]
         columns = Columns(plain.whole[which], plain.positions[which], values, plain.dim)

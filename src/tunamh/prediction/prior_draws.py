@@ -156,6 +156,8 @@ def _groups(model: Any, n: int, rng: np.random.Generator) -> list[np.ndarray]:
             correlation = _matrices(pairs, one.q)
         root = np.linalg.cholesky(correlation)
         standard = rng.standard_normal((n, one.groups, one.q))
+        if one.related is not None:
+            standard = one.related.root @ standard
         if one.df:
             standard /= np.sqrt(rng.gamma(0.5 * one.df, 2.0 / one.df, (n, one.groups, 1)))
         effects.append((np.einsum("sab,sgb->sga", root, standard) * sizes[:, None, :]).reshape(n, -1))

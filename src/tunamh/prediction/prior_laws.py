@@ -71,7 +71,7 @@ def draws_from(laws: Laws, n: int, rng: np.random.Generator, *, names: list[str]
             drawn = _drawn(plain, float(mean), float(scale), float(df), n, rng)
             kept = np.concatenate([kept, drawn[drawn > 0] if positive else drawn])
         columns.append(kept[:n] ** power if power != 1.0 else kept[:n])
-    return np.stack(columns, axis=1)
+    return np.stack(columns, axis=1) if columns else np.empty((n, 0))
 
 
 def _drawn(kind: int, mean: float, scale: float, df: float, n: int, rng: np.random.Generator) -> np.ndarray:

@@ -143,5 +143,6 @@ def _notes(base: GLM, groupings: list[Grouping]) -> list[str]:
             scale = f"the known {'scale' if one.df else 'standard deviation'} " + ", ".join(
                 f"{size:.4g}" for size in np.diag(one.known) ** -0.5
             )
-        found.append(f"The effects of {one.name} ({one.groups:,} levels) are {law} with mean 0 and {scale}.")
+        related = "" if one.related is None else ", times the known covariance among levels"
+        found.append(f"The effects of {one.name} ({one.groups:,} levels) are {law} with mean 0 and {scale}{related}.")
     return found

@@ -24,8 +24,8 @@ from ..targets.families.registry import family_in_words
 from .checks import Check, checks_of, verdict, worst_of
 from .costs import Cost, cost_of, count
 from .curves import CurvePicture, curve_pictures
-from .effects import Effects, effects_of
 from .fit import Fit, fit_of
+from .group_effects import Effects, effects_of
 from .metadata import Told, told_by
 from .numbers import Variable, joined, variables_of
 from .pictures import InOrder, Interval, Panel, finite, in_order, panels, paths, strip

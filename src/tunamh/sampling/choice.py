@@ -394,8 +394,8 @@ def warn_of_modes(target: Target, frames: int) -> None:
     more = "" if len(modes) <= _MODES_SHOWN else f"; and {len(modes) - _MODES_SHOWN} more"
     warnings.warn(
         f"the posterior has {len(modes)} modes: {'; '.join(shown)}{more}. Chains start in all of them in turn. "
-        "sample(target) proposes moves between them; your own test or proposal may not. Several modes mean "
-        "that the model does not fit: look at the residuals, and at the family's scale.",
+        "sample(target) proposes moves between them; your own test or proposal may not. "
+        f"{target.several_modes_mean}",
         SeveralModes,
         stacklevel=4 + frames,
     )

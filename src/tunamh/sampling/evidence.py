@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import explained, seed_sequence, shown, whole_number
-from ..capabilities import Examined, Normalised, Repeating, offers
+from ..capabilities import Examined, Kept, Normalised, Repeating, offers
 from ..errors import NotApplicable
 from ..groups import MixedModel
 from ..laplace.gaussian import gaussian_at_mode
@@ -89,7 +89,8 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
         announce("adding up the likelihood of all rows")
         joint = target.log_joint(law.centre)
     found = Evidence(
-        joint - ordinate.log_density, ordinate.se, min(proposals, at_most), ordinate.rows, ordinate.acceptance
+        *(joint - ordinate.log_density, ordinate.se, min(proposals, at_most), ordinate.rows, ordinate.acceptance),
+        target.data_rows,
     )
     if posterior is not None:
         found.add_to(posterior)
@@ -151,14 +152,16 @@ def _walked(target: Any, result: Any) -> np.ndarray:
 
 def _test_of(target: Any, seed: np.random.SeedSequence) -> tuple[Decides, NormalMixture, int]:
     """What decides moves, the law of proposals, and how many proposals are worth their time."""
+    if offers(target, Kept) and target.kept is not None:  # a centre of before: proposals are about today's mean
+        expanded = target.kept.expanded
+        return MinibatchTest(expanded, _FLOOR, seed), _about_mean(expanded), 2**62
     merged = target.distinct() if offers(target, Repeating) else None
     target = target if merged is None else merged
     mode, order = target.modes[0], target.highest_order()
     if len(target.modes) == 1 and order > 0 and why_unsafe(target, mode) is None:
         try:
             expanded = expanded_about_mode(target, order)[0]
-            law = NormalMixture.of_one(expanded.reference, expanded.metric.factor)
-            return MinibatchTest(expanded, _FLOOR, seed), law, 2**62
+            return MinibatchTest(expanded, _FLOOR, seed), _about_mean(expanded), 2**62
         except NotApplicable:  # rows without a bound
             pass
     found = [gaussian_at_mode([one]) for one in target.modes]
@@ -175,3 +178,7 @@ def _test_of(target: Any, seed: np.random.SeedSequence) -> tuple[Decides, Normal
     )
     affordable = int(_MOST_ENERGIES / (target.n_rows * target.dim))
     return AllRows(target), mixture, max(_FEWEST, affordable)
+
+
+def _about_mean(expanded: Any) -> NormalMixture:
+    return NormalMixture.of_one(expanded.reference, expanded.metric.factor)

@@ -178,7 +178,7 @@ def _settings(sampler: Sampler, plan: RunPlan) -> dict[str, Any]:
         "tune": plan.tune,
         "thin": plan.thin,
         "rows": sampler.target.n_rows,
-        "data_rows": sampler.user_target.n_rows,
+        "data_rows": sampler.user_target.data_rows,
         "total_bound": sampler.target.total_bound,
         "data": sampler.target.fingerprint,
         "model": sampler.user_target.description,

@@ -56,8 +56,9 @@ def row_density(target: Any, point: np.ndarray) -> RowDensity:
     first = 0.0
     if "cutpoint" in family.parameters:
         first = min(rows.map(_smallest_response))
-    in_order = tuple((name, described[name]) for name in rows.described)
-    return RowDensity(family, natural[:count].reshape(-1, dim), shared, in_order, first)
+    in_order = tuple((name, described.get(name, np.ones(1))) for name in rows.described)
+    coefficients = natural[:count].reshape(-1, dim) if dim else np.empty((1, 0))
+    return RowDensity(family, coefficients, shared, in_order, first)
 
 
 def of_block(density: RowDensity, rows: Rows) -> tuple[float]:
@@ -70,6 +71,9 @@ def of_block(density: RowDensity, rows: Rows) -> tuple[float]:
     eta = predictors if family.coefficients_per_class else predictors[..., 0]
     p = dict(density.shared)
     for (name, gamma), block in zip(density.described, rows.others, strict=True):
+        if name in family.data_columns:
+            p[name] = block.dense()[None, :, 0]
+            continue
         linear = block.matvec(gamma)[None]
         p[name] = family.parameter_links[name].mean(linear) if name in family.parameter_links else linear
     each = _of_rows(family, responses, rows, eta, p, density.first)

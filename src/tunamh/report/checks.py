@@ -106,8 +106,8 @@ def _convergence(worst: Worst | None, chains: int, draws: int) -> list[Check]:
     wanted = ESS_PER_CHAIN * chains
     state = GOOD if worst.ess >= wanted else LOOK if worst.ess >= _HOPELESS_ESS * chains else BAD
     text = (
-        f"The smallest number of all parameters, that of {of_ess}, from {chains * draws:,} draws. At least "
-        f"{wanted:,} are needed, {ESS_PER_CHAIN} per chain." + ("" if state == GOOD else " Run longer: more draws= or thin=.")
+        f"The smallest number of all parameters, that of {of_ess}, from {chains * draws:,} draws. At least {wanted:,} "
+        f"are needed, {ESS_PER_CHAIN} per chain." + ("" if state == GOOD else " Run longer: more draws= or thin=.")
     )
     return [r_hat, Check(state, "Effective draws", f"{worst.ess:,.0f}", text)]
 

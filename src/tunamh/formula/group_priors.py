@@ -16,7 +16,7 @@ from .errors import FormulaError, listed
 from .group_names import own_name
 from .model import GroupSide
 from .parser import parse
-from .pieces import pieces_of
+from .variable_parts import pieces_of
 from .syntax import label
 from .terms import GroupTerm, Term, Terms, term_label, terms_of
 

@@ -209,7 +209,7 @@ REFUSED = [
         lambda r: tunamh.comparisons(r, TABLE, {"site": [("s1", "s2")]}, average_by=True, groups="population"),
         "no number would depend on site",
     ),
-    (lambda r: tunamh.predictions(r, conditional={"site": ["s9"]}), "say groups='population'"),
+    (lambda r: tunamh.predictions(r, conditional={"site": ["s9"]}), "set groups='population'"),
     (lambda r: tunamh.slopes(r, wrt="a"), "use tunamh.comparisons"),
     (lambda r: tunamh.slopes(r, wrt="month"), "use tunamh.comparisons"),
     (lambda r: tunamh.slopes(r), 'wrt="distance"'),

@@ -16,9 +16,9 @@ from .errors import FormulaError, listed
 from .group_names import own_name
 from .model import GroupSide
 from .parser import parse
-from .variable_parts import pieces_of
 from .syntax import label
 from .terms import GroupTerm, Term, Terms, term_label, terms_of
+from .variable_parts import pieces_of
 
 Key = tuple[tuple[str, ...], bool, frozenset[str]]
 """The factor, whether it has intercepts, and the other columns of its effects."""

@@ -18,11 +18,11 @@ from ..targets.families.energy_functions import likelihood_of
 from ..targets.families.nonlinear import NamedResponses, NonlinearFamily
 from .errors import FormulaError, listed
 from .needed_rows import Read, RowsOf, further_sides, rows_of
-from .variable_parts import FAMILY_NAMES
 from .syntax import Name
 from .tables import in_memory, may_be_held
 from .target import learned_model, target_of
 from .terms import Terms
+from .variable_parts import FAMILY_NAMES
 from .variables import as_columns, refuse_unknown
 
 _ROWS_TRIED = 16  # at which an energy is looked at before anything else

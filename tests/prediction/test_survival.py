@@ -181,7 +181,7 @@ def test_a_picture_of_survival(fitted):
     assert ax.get_xlabel() == "time"
     rates = tunamh.plot_survival(fitted, NEW.head(1), kind="hazard", times=[0.5, 1.5])
     assert len(rates.lines) == 1
-    with pytest.raises(ValueError, match="room for 12 curves"):
+    with pytest.raises(ValueError, match="at most 12 curves"):
         tunamh.plot_survival(fitted, TABLE)
     with pytest.raises(FormulaError, match="which new_data does not have"):
         tunamh.plot_survival(fitted, NEW, by="hospital")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..groups import MixedModel
 from ..laplace.gaussian import gaussian_at_mode
 from ..marginal.estimate import AllRows, Decides, posterior_ordinate
 from ..marginal.evidence import Evidence
+from ..marginal.of_groups import MarginalOfGroups, refuse_other_groups
 from ..marginal.pairs import MinibatchTest
 from ..marginal.proposal_law import NormalMixture
 from ..process.blas import one_blas_thread
@@ -27,6 +28,7 @@ from .sample import sample
 _CHAINS, _DRAWS, _TUNE = 4, 1000, 500
 _FLOOR = 20.0  # rows of a minibatch: for less noise in the decision
 _MOST_ENERGIES = 2e10  # of all rows, times columns, where every proposal reads all of them
+_MOST_OF_GROUPS = 4e6  # rows times proposals, each of which has integrals over the effects of all groups
 _FEWEST = 200
 
 
@@ -61,10 +63,13 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
     ------
     NotApplicable
         If a prior is flat, is your own function, or has unknown scales (`Horseshoe`, `Grouped`); if the target has
-        group effects, or is not a regression.
+        several factors of groups or several effects for each group, or is not a regression.
 
     Notes
     -----
+    The effects of one factor of groups are integrated out, group by group, to about ten digits. Then every proposal
+    reads all rows, and the number of proposals decreases with the number of rows, down to 200.
+
     A row of weight ``w`` counts as ``w`` rows. With ``temper``, ``p(y | theta)`` is raised to the power ``temper``.
     Your own energy (`tunamh.family`) must be minus the log density with all its constants.
 
@@ -84,10 +89,17 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
         result = posterior
     with one_blas_thread():
         draws = _walked(target, result)
-        test, law, at_most = _test_of(target, rows)
-        ordinate = posterior_ordinate(draws, law, test, min(proposals, at_most), np.random.default_rng(moves))
+        density, generator = cast(Any, target), np.random.default_rng(moves)
+        if isinstance(target, MixedModel):
+            density = MarginalOfGroups(target)
+            law, draws = _half_and_half(density.points(draws))
+            at_most = max(_FEWEST, int(_MOST_OF_GROUPS / target.n_rows))
+            ordinate = posterior_ordinate(draws, law, AllRows(density), min(proposals, at_most), generator)
+        else:
+            test, law, at_most = _test_of(target, rows)
+            ordinate = posterior_ordinate(draws, law, test, min(proposals, at_most), generator)
         announce("adding up the likelihood of all rows")
-        joint = target.log_joint(law.centre)
+        joint = density.log_joint(law.centre)
     found = Evidence(
         *(joint - ordinate.log_density, ordinate.se, min(proposals, at_most), ordinate.rows, ordinate.acceptance),
         target.data_rows,
@@ -115,11 +127,8 @@ def _kept(result: Any) -> Evidence:
 def refuse_without_evidence(target: Any) -> None:
     """Raise for models that have no evidence, or whose evidence is not offered."""
     if isinstance(target, MixedModel):
-        raise NotApplicable(
-            "the evidence of models with group effects is not offered yet. tunamh.compare estimates which model "
-            "predicts better. If a factor has few levels, use it as a column, with a normal prior of its "
-            "coefficients."
-        )
+        refuse_other_groups(target)
+        return
     if not offers(target, Examined) or not offers(target, Normalised):
         raise NotApplicable(f"evidence is for regressions: a GLM or a formula, got {shown(target)}.")
     target.refuse_without_constants()
@@ -148,6 +157,14 @@ def _walked(target: Any, result: Any) -> np.ndarray:
     natural = layout_of(target, target.variables).flat(result["posterior"])
     flat = natural.reshape(-1, natural.shape[-1])
     return np.array([target.to_chain(point) for point in flat]).reshape(natural.shape)
+
+
+def _half_and_half(draws: np.ndarray) -> tuple[NormalMixture, np.ndarray]:
+    """A law of proposals from the first half of every chain, and the other half, which knows nothing of it."""
+    first, second = np.split(draws, [draws.shape[1] // 2], axis=1)
+    flat = first.reshape(-1, first.shape[-1])
+    covariance = np.atleast_2d(np.cov(flat, rowvar=False))
+    return NormalMixture.of_one(flat.mean(axis=0), np.linalg.cholesky(covariance)), second
 
 
 def _test_of(target: Any, seed: np.random.SeedSequence) -> tuple[Decides, NormalMixture, int]:

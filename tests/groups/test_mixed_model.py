@@ -302,7 +302,7 @@ def test_a_scale_is_a_prior_or_a_number():
 
 def test_a_test_of_ones_own_is_refused():
     model = MixedModel(np.ones((100, 1)), (np.arange(100) % 2).astype(float), tunamh.Logistic(), np.arange(100) % 5)
-    with pytest.raises(NotApplicable, match="kernels"):
+    with pytest.raises(NotApplicable, match="its own sampler"):
         tunamh.sample(model, test=tunamh.MH())
 
 

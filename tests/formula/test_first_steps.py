@@ -308,7 +308,7 @@ def test_dates_as_text_are_refused_with_a_way_out(written):
     assert "C(day)[" in tunamh.regression("y ~ x + C(day)", table).names[-2]  # said so
     assert tunamh.regression("y ~ x + (1 | day)", table).groupings[0].groups == 100
     blocks = tunamh.open_rows([table.iloc[:150], table.iloc[150:]], memory=1)
-    with pytest.raises(FormulaError, match=r"write C\(day\); for group effects \(1 \| day\)"):
+    with pytest.raises(FormulaError, match=r"write C\(day\); for group effects write \(1 \| day\)"):
         tunamh.regression("y ~ x + day", blocks, family="gaussian")
 
 

@@ -190,6 +190,12 @@ DEFECTS: dict[str, Defect] = {
         "        ring[k] = position - cursor[3]\n",
         "rows that are gathered | Student-t, known | gathered rows",
     ),
+    "rows that went pull half as much as they did": Defect(
+        "targets/expansion/kept.py",
+        "            gradient=here.gradient - there.gradient,",
+        "            gradient=here.gradient - 0.5 * there.gradient,",
+        "rows that came and went | logistic | kept rows",
+    ),
     "levels of a regression under another prior": Defect(
         "groups/levels.py",
         "laws.scale[members] ** -2.0)",

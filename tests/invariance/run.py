@@ -36,6 +36,12 @@ from problems import STRUCTURES, Problem
 GATHERED = ("Gaussian, known", "Student-t, known", "logistic", "probit", "Poisson", "exponential")
 """Families whose rows are gathered: every decision on all rows is a map that packs and bounds them anew."""
 
+GROWING = (
+    *("Gaussian, known", "Huber, known", "exponential", "gamma, known", "logistic", "probit", "cloglog"),
+    *("Poisson", "softplus Poisson", "negative binomial, known"),
+)
+"""Families that rows are added to and taken from: of one predictor and one mode, with nothing unknown beside it."""
+
 _MADE: dict[tuple[str, str, int], tuple[Problem, np.ndarray]] = {}
 
 
@@ -56,12 +62,14 @@ def posteriors() -> Iterator[tuple[str, str]]:
     """Structures and families that go together."""
     for where, structure in STRUCTURES.items():
         for name, family in FAMILIES.items():
-            plain = not (structure.factors or structure.beside or structure.gathered)
+            plain = not (structure.factors or structure.beside or structure.gathered or structure.growing)
             if structure.factors and not (family.groups or structure.further):
                 continue
             if structure.further and not family.described:
                 continue
-            if structure.gathered and name not in GATHERED:
+            if (structure.gathered and name not in GATHERED) or (structure.growing and name not in GROWING):
+                continue
+            if structure.prior == "two scales" and (family.classes or not family.intercept):
                 continue
             if "weights" in structure.beside and family.classes:
                 continue

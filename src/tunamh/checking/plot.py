@@ -29,7 +29,7 @@ def plot_check(check: Any, *, which: str | None = None, ax: Any = None) -> Any:
     Parameters
     ----------
     check : FitCheck
-        What `tunamh.check` returned.
+        The result of `tunamh.check`.
     which : str, optional
         The title of one picture, such as ``"Rootogram"``. Default: all.
     ax : matplotlib Axes, optional

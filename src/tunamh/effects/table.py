@@ -28,7 +28,9 @@ class EffectsTable(GroupTable):
 
     @property
     def draws(self) -> Any:
-        """An `xarray.DataArray` by chain, draw and line. ``line`` is the index of the table."""
+        """Return the posterior draws as an `xarray.DataArray` with the dimensions chain, draw and line.
+
+        ``line`` is the index of the table."""
         draws = self._all_draws
         lines = self.index.to_numpy()
         if draws is None or not set(lines.tolist()) <= set(draws["line"].values.tolist()):

@@ -70,7 +70,8 @@ def predict(
         The same arguments as for the target, for the new rows. Not needed with a formula. If the target had one number
         of ``trials`` for all rows, it is also used for the new rows.
     family : optional
-        Your own family (`tunamh.family`) again, since results keep no code: for ``"mean"`` and ``"response"``.
+        Your own family (`tunamh.family`) again, because a result does not contain code. Only for ``"mean"`` and
+        ``"response"``.
     rng : seed, optional
         For simulated responses and effects.
 

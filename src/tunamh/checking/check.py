@@ -139,7 +139,8 @@ def check(
     posterior : DataTree
         The result of a target made by `tunamh.regression`.
     data : table
-        The fitted data: results keep no data. A table, or tables in blocks (`tunamh.open_rows`).
+        The fitted data: results keep no data. A table, or tables in blocks (`tunamh.open_rows`). The rows must be those
+        that were fitted: other responses of the same groups are further from the groups' effects than fitted ones.
     columns : sequence of str, optional
         More columns of the data, which the formula does not have. Residuals are checked along them, too.
     rows : int

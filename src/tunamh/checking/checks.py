@@ -8,11 +8,12 @@ import numpy as np
 from scipy.special import ndtr
 
 from . import advice
-from .column_checks import changing_spread, of_column, of_laws, of_levels
+from .column_checks import of_column, of_laws, of_levels, spread_of_predictor
 from .finding import Finding
-from .looked import FEWEST_ROWS, Looked, fifths
+from .looked import FEWEST_ROWS, Looked
 from .scores import EXTREME, FAR, SHARE_FAR, SKEWNESS, SPREAD, TAILS
-from .statistics import Moments, total, trend, two_sided
+from .statistics import Moments, total, two_sided
+from .under_draws import UnderDraws, fifths_under_draws, shares_by_probability, trend_under_draws
 
 
 def all_checks(looked: Looked) -> Iterator[Finding]:
@@ -35,28 +36,30 @@ def _means(looked: Looked) -> Iterator[Finding]:
     found = looked.residuals
     if looked.classes:
         for k, label in enumerate(looked.classes):
-            yield _calibration(looked, found.location[k], found.mean[k], label)
+            yield _calibration(looked, found.location[k], found.learned[k], label)
     elif looked.bernoulli:
-        yield _calibration(looked, found.location[0], found.mean, "")
+        yield _calibration(looked, found.location[0], found.learned[0], "")
     elif not looked.one_column():
         rows = looked.tested(found.location[0])
         name = "Mean along the linear predictor"
         if not looked.enough(rows):
             yield looked.few(name)
             return
-        p = trend(found.predictor, rows, constant=found.shape is not None)
-        size = f"mean residual {fifths(found.predictor, rows.score)}"
+        learned = found.learned[0]
+        each = ((position, looked.tested(own)) for position, own, _ in learned.each())
+        p = trend_under_draws(each, constant=found.shape is not None)
+        size = f"mean residual {fifths_under_draws(learned.position, learned.location.score)}"
         yield Finding(
             name, "", p, size, "Residuals have a trend along the linear predictor", advice.of_predictor(looked.family)
         )
 
 
-def _calibration(looked: Looked, rows: Moments, mean: np.ndarray, label: str) -> Finding:
+def _calibration(looked: Looked, rows: Moments, learned: UnderDraws, label: str) -> Finding:
     name = "Calibration"
     if not looked.enough(rows):
         return looked.few(name, label)
-    p = trend(mean, looked.tested(rows), constant=True)
-    worst = _worst_tenth(looked, rows, mean)
+    p = trend_under_draws(((mean, looked.tested(own)) for mean, own, _ in learned.each()), constant=True)
+    worst = _worst_tenth(looked, learned)
     said = (
         "Probabilities are not those that are seen"
         if not label
@@ -66,18 +69,12 @@ def _calibration(looked: Looked, rows: Moments, mean: np.ndarray, label: str) ->
     return Finding(name, label, p, worst, said, try_this)
 
 
-def _worst_tenth(looked: Looked, rows: Moments, mean: np.ndarray) -> str:
+def _worst_tenth(looked: Looked, learned: UnderDraws) -> str:
     """The tenth of the rows, in the order of the probability, that is furthest off."""
-    trials = looked.residuals.trials
-    n = np.ones(len(mean)) if trials is None else trials
-    found = []
-    for own in np.array_split(np.argsort(mean, kind="stable"), 10):
-        variance = float(rows.variance[own].sum())
-        if variance > 0:
-            said, seen = float(np.average(mean[own], weights=n[own])), float(rows.score[own].sum() / n[own].sum())
-            found.append((abs(float(rows.score[own].sum())) / np.sqrt(variance), said, said + seen))
-    _, said, seen = max(found)
-    return f"where the model says {said:.3g}, the share that is seen is {seen:.3g} (the tenth of rows furthest off)"
+    said, seen, deviation = shares_by_probability(learned, looked.residuals.trials, 10)
+    at = int(np.argmax(np.abs(seen - said) / np.where(deviation > 0, deviation, np.inf)))
+    furthest = f"where the model says {said[at]:.3g}, the share that is seen is {seen[at]:.3g}"
+    return f"{furthest} (the tenth of rows furthest off)"
 
 
 # --------------------------------------------------------------------------------------------- spread, shape, zeros
@@ -105,8 +102,8 @@ def _shape(looked: Looked, shape: list[Moments]) -> Iterator[Finding]:
     wrong = f"Responses vary {'more' if z > 0 else 'less'} than the model says"
     size = f"the variance is {ratio:.2f} times that of the model"
     yield Finding("Spread", "", two_sided(z), size, wrong, advice.of_spread(family, z > 0))
-    if not looked.one_column():
-        yield changing_spread(looked, "Spread along the linear predictor", "", found.predictor, "the linear predictor")
+    if found.shape_learned is not None and not looked.one_column():
+        yield spread_of_predictor(looked, found.shape_learned)
     z = total(shape[SKEWNESS])
     side = "right" if z > 0 else "left"
     size = f"skewness score {float(shape[SKEWNESS].score.mean()):+.3f}"

@@ -30,6 +30,7 @@ class FitCheck:
 
     ``findings`` has one entry for each check, ``table`` the same as a table, and ``rows`` the rows that were looked at,
     with their residuals. ``ok`` is True if nothing looks wrong. `tunamh.plot_check` draws the pictures.
+    Values that look like codes for missing values, such as 99, are told below the findings.
     """
 
     findings: list[Finding]
@@ -64,6 +65,7 @@ class FitCheck:
             lines += [f"- {one.text} (z = {one.z:.1f})", f"  {one.advice}"]
         others = [one for one in self.findings if one.state == UNJUDGED]
         lines += [f"- {one.what}. {one.text}" for one in others]
+        lines += [f"- {name}: {told}." for name, told in self.looked.codes.items()]
         return "\n".join(lines)
 
     __repr__ = __str__

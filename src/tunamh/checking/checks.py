@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from . import advice
 from .column_checks import of_column, of_laws, of_levels, spread_of_predictor
@@ -14,6 +14,8 @@ from .looked import FEWEST_ROWS, Looked
 from .scores import EXTREME, FAR, SHARE_FAR, SKEWNESS, SPREAD, TAILS
 from .statistics import Moments, total, two_sided
 from .under_draws import UnderDraws, fifths_under_draws, shares_by_probability, trend_under_draws
+
+_SHOULDERS = 0.4399, 1.4797  # where the score of the tails is negative
 
 
 def all_checks(looked: Looked) -> Iterator[Finding]:
@@ -116,13 +118,33 @@ def _shape(looked: Looked, shape: list[Moments]) -> Iterator[Finding]:
 def _tails(looked: Looked, shape: list[Moments]) -> Finding:
     """Many rows far off, one row very far off, or tails against shoulders."""
     found = looked.residuals
-    far, form = total(shape[EXTREME]), total(shape[TAILS])
-    largest = float(np.abs(found.residual).max())
-    p_far = float(ndtr(-far))
-    p = min(1.0, 3 * min(p_far, two_sided(form), min(1.0, found.n * two_sided(largest))))
-    expected = SHARE_FAR * found.n
-    seen = float(shape[EXTREME].score.sum()) + expected
-    size = f"{seen:.1f} residuals are beyond {FAR:g} ({expected:.1f} expected), the largest is {largest:.1f}"
-    light = form < 0 and two_sided(form) < min(p_far, found.n * two_sided(largest))
+    far, form, largest = total(shape[EXTREME]), total(shape[TAILS]), float(np.abs(found.residual).max())
+    each = [float(ndtr(-far)), min(1.0, found.n * two_sided(largest)), two_sided(form)]
+    p, clearest = min(1.0, 3 * min(each)), int(np.argmin(each))
+    light = clearest == 2 and form < 0
+    size = (_far_off, _furthest, _tails_and_shoulders)[clearest](found.residual, shape)
     wrong = f"The tails are {'lighter' if light else 'heavier'} than the model says"
     return Finding("Tails", "", p, size, wrong, advice.of_tails(looked.family))
+
+
+def _far_off(residual: np.ndarray, shape: list[Moments]) -> str:
+    n = len(residual)
+    seen = float(shape[EXTREME].score.sum()) + SHARE_FAR * n
+    return f"about {seen:,.0f} of {n:,} residuals are beyond {FAR:g}, where {SHARE_FAR * n:.1f} are expected"
+
+
+def _furthest(residual: np.ndarray, shape: list[Moments]) -> str:
+    n = len(residual)
+    expected = -float(ndtri(0.25 / n))
+    return f"the largest of {n:,} residuals is {np.abs(residual).max():.1f}, where about {expected:.1f} is expected"
+
+
+def _tails_and_shoulders(residual: np.ndarray, shape: list[Moments]) -> str:
+    """Legendre's polynomial of order 4 is positive in the tails and negative in the shoulders."""
+    away, (low, high) = np.abs(residual), _SHOULDERS
+    parts = (away > high, 2 * ndtr(-high)), ((away > low) & (away <= high), 2 * (ndtr(-low) - ndtr(-high)))
+    (tails, told), (shoulders, said) = [(f"{100 * seen.mean():.1f} %", f"{100 * p:.1f} %") for seen, p in parts]
+    return (
+        f"{tails} of the residuals are beyond {high:.2f} ({told} expected), and {shoulders} between {low:.2f} and "
+        f"{high:.2f} ({said} expected)"
+    )

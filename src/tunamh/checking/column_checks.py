@@ -40,9 +40,8 @@ def of_column(looked: Looked, name: str, column: Column) -> Iterator[Finding]:
     scores = kept[worst].score if found.trials is None else kept[worst].score / found.trials
     size = f"mean residual {fifths(values, scores)}"
     p, known = min(1.0, len(each) * each[worst]), name in looked.known
-    yield Finding(
-        title, name, p, size, f"Residuals have a trend along {name}", advice.of_trend(looked.family, name, known)
-    )
+    try_this = advice.of_trend(name, known, name in looked.codes)
+    yield Finding(title, name, p, size, f"Residuals have a trend along {name}", try_this)
     if found.shape is not None:
         yield changing_spread(looked, name, values)
 

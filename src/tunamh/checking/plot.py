@@ -15,14 +15,16 @@ _DATA, _MODEL, _BAND = "#14657f", "#b3541e", "#e9dccf"
 
 @explained
 def plot_check(check: Any, *, which: str | None = None, ax: Any = None) -> Any:
-    """Draw the checks of a fit, those that go with the family.
+    """Draw pictures of the checks of a fit. The pictures depend on the family.
 
-    Labels and classes have calibration plots: shares that are seen against probabilities. Counts have a rootogram:
-    numbers of rows by count, on a root scale. Censored responses have Kaplan and Meier's estimate beside the survival
-    of the model. All but labels and classes have quantile residuals: their distribution (minus the normal quantiles),
-    and their means along the linear predictor and along columns. Groups have their means, in order. In every picture
-    the line is the model, points are the data, and the band holds 95 % of the points if the model is right. It needs
-    matplotlib (``pip install "tunamh[plot]"``).
+    For labels and classes there are calibration plots: observed shares against predicted probabilities. For counts
+    there is a rootogram: the number of rows with each count, on a square root scale. For censored responses there is a
+    Kaplan-Meier estimate together with the survival function of the model. For all responses except labels and classes
+    there are pictures of the quantile residuals: their distribution (minus the normal quantiles), and their means along
+    the linear predictor and along columns. For groups there is a plot of their means, in order of size.
+
+    In every picture the line shows the model and the points show the data. If the model is correct, the band contains
+    95 % of the points. It needs matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------

@@ -53,7 +53,9 @@ def helper(function: Callable | None = None, *, fastmath: Any = False, inline: b
 
 
 class Part(types.WrapperAddressProtocol):
-    """A function with a role. It is compiled, or loaded from the cache, when it is first used.
+    """A function with a role, such as an energy or a step.
+
+    It is compiled, or loaded from the cache, when it is first used.
 
     Numba treats the object as a value of the role's function type. So a bundle of parts has the same type, whatever the
     functions are.
@@ -210,7 +212,7 @@ def read_only(typing, array):
 
 
 def fixed(values: Any) -> np.ndarray:
-    """Return a read-only, contiguous float64 vector, as the roles need it for ``hyper`` and ``knobs``."""
+    """Return a read-only, contiguous float64 vector, for ``hyper`` and ``knobs``."""
     array = np.array(values, dtype=np.float64).ravel()
     array.flags.writeable = False
     return array

@@ -13,10 +13,10 @@ _OWN = ("mean", "sd", "p_positive", "p_above_1", "probability", "chain", "draw",
 
 
 class EffectsTable(GroupTable):
-    """A table of effects. ``draws`` has the draws of the lines that the table shows.
+    """A pandas table of effects, with one line for each effect. ``draws`` has the posterior draws of every line.
 
-    ``attrs["notes"]`` are the lines below the table. ``attrs["kind"]`` says what it is a table of, and ``attrs["of"]``
-    names the columns that say what a line is about.
+    ``attrs["notes"]`` are the lines below the table. ``attrs["kind"]`` is the kind of effects, such as
+    ``"comparisons"``. ``attrs["of"]`` has the names of the columns that identify a line.
     """
 
     _metadata = ["_all_draws"]  # noqa: RUF012 - as pandas wants it

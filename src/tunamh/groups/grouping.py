@@ -45,13 +45,14 @@ class GroupEffects:
     correlation : float
         ``eta`` of the LKJ prior of the correlations. With 1 the prior is uniform over correlation matrices.
     law : tunamh.priors.StudentT, optional
-        ``priors.StudentT(df=4)``: effects have a Student-t law with these degrees of freedom, so that a few groups may
-        lie far from the others. The effects of one group together have a multivariate Student-t law. ``scale`` is then
-        the scale of this law; the standard deviation is ``scale * sqrt(df / (df - 2))``. Default: normal effects.
+        The distribution of the effects. ``priors.StudentT(df=4)``: a Student-t distribution with 4 degrees of freedom,
+        so that a few groups can be far from the others. Several effects of one group have a multivariate Student-t
+        distribution. ``scale`` is then the prior of the scale of this distribution; the standard deviation is the scale
+        times ``sqrt(df / (df - 2))``. Default: normal effects.
     predictor : str, optional
-        The parameter of the family whose predictor gets the effects, such as ``"scale"``: groups may differ in how much
-        their responses spread, not only in their mean. ``predictors=`` of the model must describe this parameter by
-        columns, of ones at least. Default: the main predictor, that of ``X``.
+        The parameter of the family that has these effects in its predictor, such as ``"scale"``: then groups can differ
+        in the scale of their responses. ``predictors=`` of the model must have columns for this parameter, at least a
+        column of ones. Default: the main predictor, the predictor of ``X``.
     """
 
     codes: Any

@@ -52,17 +52,17 @@ class MixedModel(GroupedParameters):
     Parameters
     ----------
     X, y, family, prior, weights, offset, trials, censored, event, predictors
-        As for `GLM`. ``theta`` are the coefficients of ``X``. All families work, with their unknown parameters. With
-        `Categorical` every class but the reference has effects and scales of its own. Rows of `tunamh.open_rows` are
-        read once and must fit into its ``memory``.
+        As for `GLM`. ``theta`` are the coefficients of ``X``. All families work, also with unknown parameters. With
+        `Categorical` every class except the reference class has its own effects and scales. Rows of `tunamh.open_rows`
+        are read once and must fit into its ``memory``.
     groups : GroupEffects, or a list of them
         One for each factor. Factors can be crossed or nested; a nested factor has its own codes, such as
         ``school + "/" + class``. A plain column of codes means random intercepts. ``GroupEffects(codes,
         predictor="scale")`` adds the effects to the predictor of the scale. If ``X`` comes from `open_rows`, use
         column names: ``groups="carrier"``, ``GroupEffects("carrier", ["distance"])``.
     keep_effects : bool, optional
-        Whether to keep the draws of all effects. If False, the result has a group ``group_effects`` with the mean and
-        standard deviation of every effect for each chain. By default up to 100,000 effects are kept.
+        True: keep the draws of all effects. False: the result has a group ``group_effects`` with the mean and standard
+        deviation of every effect for each chain. Default: True if there are at most 100,000 effects.
 
     Results have the variables ``theta``, the family's parameters, ``group_scale``, ``group_correlation`` (if effects
     have several columns), and ``group_effect``, named by factor and level.

@@ -16,10 +16,10 @@ _ATTRIBUTE = "evidence"
 class Evidence:
     """The log marginal likelihood of a model, ``log p(y)``, with its standard error.
 
-    ``log p(y) = log integral p(y | theta) p(theta) d theta``, all constants included. ``se`` is a Monte Carlo error.
-    ``proposals`` is the number of proposals in each direction that it comes from, and ``rows`` the mean number of rows
-    that each of them read. ``acceptance`` are the mean acceptance probabilities of moves to the fixed point and away
-    from it.
+    ``log p(y) = log integral p(y | theta) p(theta) d theta``, with all constants. ``se`` is the Monte Carlo standard
+    error. ``proposals`` is the number of moves in each of the two directions (to a fixed point, and away from it).
+    ``rows`` is the mean number of rows that a move reads. ``acceptance`` has the mean acceptance probability for each
+    direction.
     """
 
     log_evidence: float
@@ -42,12 +42,12 @@ class Evidence:
         return factor, factor * float(np.hypot(self.se, other.se))
 
     def add_to(self, result: Any) -> None:
-        """Keep it in the attributes of a result, where `tunamh.compare` finds it."""
+        """Store the evidence in the attributes of a result, so that `tunamh.compare` can use it."""
         result["posterior"].attrs[_ATTRIBUTE] = json.dumps(asdict(self))
 
     @classmethod
     def of_result(cls, result: Any) -> Evidence | None:
-        """What `add_to` kept; None if there is nothing of it."""
+        """Return the evidence that `add_to` has stored in a result; None if there is none."""
         text = result["posterior"].attrs.get(_ATTRIBUTE)
         if text is None:
             return None

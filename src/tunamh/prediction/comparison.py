@@ -33,37 +33,38 @@ def compare(
 ) -> Any:
     """Compare models by how well they predict rows that they were not fitted to.
 
-    Every model predicts the same rows, left out one at a time (`tunamh.loo`). Differences of models are computed row by
-    row, so their standard errors are much smaller than those of the models.
+    The same rows are left out one at a time for every model (`tunamh.loo`). The difference of two models is computed
+    row by row, so its standard error is much smaller than the standard errors of the two models.
 
     Parameters
     ----------
     results : dict of DataTrees
-        The results of `tunamh.sample` for two models or more, by name. Each was made by `tunamh.regression` from these
-        data, with the same response.
+        The results of `tunamh.sample` for two or more models, by name. All models must come from `tunamh.regression`,
+        with these data and the same response.
     data : table
-        The fitted data: a data frame, or rows in files (`tunamh.open_rows`).
+        The data of the fit: a data frame, or rows in files (`tunamh.open_rows`).
     rows, draws, rng
         As for `tunamh.loo`.
     families : dict, optional
-        Your own families (`tunamh.family`) by the names of the models, since results keep no code.
+        Your own families (`tunamh.family`) by the names of the models, because results do not contain code.
 
     Returns
     -------
     pandas.DataFrame
-        One line for each model, the best first. ``elpd`` is the expected log predictive density of all rows, ``p`` the
-        effective number of parameters. ``elpd_diff`` is the ``elpd`` of the best model minus that of this one, and
-        ``se_diff`` the standard error of this difference; ``subsampling_se_diff`` is the part of it that comes from the
-        subsample. ``weight`` is the model's share in the mixture of the models that predicts best (stacking); it is
-        missing with more than 10 million rows. ``se`` is the standard error of ``elpd``, ``large_k`` the number of rows
-        with an unreliable value. If all results have their evidence (`tunamh.evidence`), ``log_evidence``, its standard
-        error and ``probability``, the posterior probability of the model if all were equally probable before, are
-        added. The lines below the table (``attrs["notes"]``) say what it means.
+        One line for each model, the best model first. ``elpd`` is the expected log predictive density of all rows, and
+        ``p`` is the effective number of parameters. ``elpd_diff`` is the ``elpd`` of the best model minus the ``elpd``
+        of this model. ``se_diff`` is the standard error of this difference, and ``subsampling_se_diff`` is the part of
+        this error that comes from the subsample. ``weight`` is the model's share in the mixture of the models that
+        predicts best (stacking); it is missing if there are more than 10 million rows. ``se`` is the standard error of
+        ``elpd``. ``large_k`` is the number of rows with an unreliable value. If all results contain their evidence
+        (`tunamh.evidence`), there are three more columns: ``log_evidence``, ``log_evidence_se``, and ``probability``,
+        the posterior probability of the model if all models have the same prior probability. The lines below the table
+        (``attrs["notes"]``) give the answer in words.
 
     Raises
     ------
     NotApplicable
-        As for `tunamh.loo`, or the models have different responses or weights.
+        As for `tunamh.loo`, or if the models have different responses or weights.
     """
     if not isinstance(results, dict) or len(results) < 2:
         raise TypeError(

@@ -35,7 +35,7 @@ def prior_predictive(model: Any, data: Any, *, draws: int = 500, rows: int = 100
     Parameters
     ----------
     model : GLM or MixedModel
-        A target made by `tunamh.regression`, all of whose priors are proper.
+        A target made by `tunamh.regression`. All its priors must be proper.
     data : table
         Rows with the columns of the formula, such as the data of the model.
     draws : int
@@ -52,12 +52,12 @@ def prior_predictive(model: Any, data: Any, *, draws: int = 500, rows: int = 100
     Raises
     ------
     NotApplicable
-        A prior is flat, or a function of yours, or a random walk of log hazards. The message says what to do.
+        If a prior is flat, or your own function, or a random walk of log hazards. The message says what to do.
 
     Notes
     -----
-    Responses of censored times are the times themselves. Of priors with unknown scales (`priors.Horseshoe`, curves) the
-    scales are drawn, too, but not returned. `plot_prior_predictive` draws the picture.
+    For censored times, the simulated responses are the times without censoring. For priors with unknown scales
+    (`priors.Horseshoe`, curves) the scales are also drawn, but not returned. `plot_prior_predictive` draws the picture.
     """
     import xarray
 

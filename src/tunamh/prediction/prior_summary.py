@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def prior_summary(target: Any) -> Any:
     """List the prior of every parameter of a regression, in words.
 
-    It shows priors that you gave and default priors alike, with the numbers that `tunamh.sample` uses.
+    The list includes your own priors and the default priors, with the numbers that `tunamh.sample` uses.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def prior_summary(target: Any) -> Any:
     Returns
     -------
     pandas.DataFrame
-        One line for each parameter, with the names that `tunamh.summary` has. ``prior`` is the prior in words, and
-        ``role`` says what the parameter is. The lines below the table (``attrs["notes"]``) say what a line cannot:
-        the distribution of group effects, and for which row the prior of an intercept or a cutpoint is meant.
+        One line for each parameter, with the names of `tunamh.summary`. ``prior`` is the prior in words, and ``role``
+        says what kind of parameter it is. The lines below the table (``attrs["notes"]``) have further facts: the
+        distribution of group effects, and the row for which the prior of an intercept or a cutpoint is defined.
 
     Raises
     ------

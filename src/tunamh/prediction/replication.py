@@ -41,13 +41,13 @@ def replicate(
     posterior : DataTree
         The result of a target made by `tunamh.regression`.
     data : table
-        The fitted data, or other data with responses. Rows with missing values are dropped.
+        The data of the fit, or other data with responses. Rows with missing values are left out.
     rows : int
-        Size of the random subsample. Use the number of rows to have all of them.
+        Size of the random subsample. To use all rows, set it to the number of rows.
     draws : int, optional
-        Number of posterior draws to use, the same of every chain, evenly spaced. Default: at most 1000.
+        Number of posterior draws to use: evenly spaced, the same number from every chain. Default: at most 1000.
     family : optional
-        Your own family (`tunamh.family`) again, since results keep no code. It must have ``draw=``.
+        Your own family (`tunamh.family`) again, because a result does not contain code. It must have ``draw=``.
     extend : bool
         True: return ``posterior`` with these groups added, for ArviZ's functions that need both.
     rng : seed, optional
@@ -56,11 +56,11 @@ def replicate(
     -------
     DataTree
         Groups for ArviZ: ``observed_data``, ``constant_data`` (the columns of the predictors), ``posterior_predictive``
-        (simulated responses) and ``log_likelihood``. The log likelihood has all constants, and is that of a single
-        response, whatever its weight. Classes that are numbers are the numbers of the data. Classes with names are
-        numbered from 0, because ArviZ draws numbers only; the attribute ``classes`` of the variable has their names.
-        The coordinate ``row`` has the row numbers of the subsample in the data, and the
-        attribute ``rows`` says how many of how many rows these are.
+        (simulated responses) and ``log_likelihood``. The log likelihood includes all constants; it is the log
+        likelihood of a single response and does not use the weights. If the classes of the response are numbers, the
+        groups have the same numbers. If the classes have names, they are numbered from 0, because ArviZ can draw only
+        numbers; the attribute ``classes`` of the variable has the names. The coordinate ``row`` has the row numbers of
+        the subsample in the data. The attribute ``rows`` says how many rows the subsample and the data have.
     """
     extend = flag("extend", extend)
     fitted = Fitted.open(posterior, draws, family, by_chain=True)

@@ -37,7 +37,7 @@ def plot_survival(
     new_levels: str = "error",
     ax: Any = None,
 ) -> Any:
-    """Draw the survival of some rows over time, or their hazard, with bands.
+    """Draw survival curves or hazards of some rows, with bands.
 
     It needs matplotlib (``pip install "tunamh[plot]"``).
 
@@ -54,11 +54,12 @@ def plot_survival(
     by : str, optional
         A column of ``new_data`` that names the curves. Default: the numbers of the rows.
     data : table, optional
-        The fitted data: also draw Kaplan and Meier's estimate (dashed), for each value of ``by`` if that is given.
+        The data of the fit: then the plot also shows the Kaplan-Meier estimate (dashed), for each value of ``by`` if
+        ``by`` is set.
     ci_prob : float
         Probability of the bands.
     new_levels : "error", "population" or "draw"
-        For groups that the fitted data did not have, as in `tunamh.predict`.
+        For groups that are not in the data of the fit, as in `tunamh.predict`.
     ax : matplotlib Axes, optional
 
     Returns

@@ -25,7 +25,7 @@ def report(
     data: Any = None,
     family: Any = None,
 ) -> Path:
-    """Write one self-contained HTML page about a run: the answer, the checks and the cost.
+    """Write a report of a run as one HTML page: the results, the checks and the cost.
 
     The page needs no network and is readable on a phone and on paper. It has a summary of every parameter, but no data
     and no draws. With ``data=`` it also says whether the model fits (`tunamh.check`), with residuals of some rows.
@@ -33,8 +33,8 @@ def report(
     Parameters
     ----------
     posterior : DataTree, str or path
-        The result of `tunamh.sample`, a netCDF file of it, or the folder of a stored run. A DataTree of another library
-        works too; the page then lists what is missing.
+        The result of `tunamh.sample`, a netCDF file with such a result, or the folder of a stored run. You can also
+        pass a DataTree of another library; then the page lists what is missing.
     path : str or path
         The file to write; its name ends in ``.html``. An older report is replaced; any other file raises an error
         unless ``overwrite=True``.
@@ -45,7 +45,7 @@ def report(
     overwrite : bool
         Replace any existing file.
     data : table, optional
-        The fitted data, for the section "Does the model fit?". Only for results of `tunamh.regression`.
+        The data of the fit, for the section "Does the model fit?". Only for models of `tunamh.regression`.
     family : optional
         Your own family (`tunamh.family`) again, for this section.
 

@@ -42,8 +42,8 @@ class Quantity(NamedTuple):
 def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
     """Return a table of how much groups differ: standard deviations, correlations and shares of variance (ICC).
 
-    This is ``VarCorr`` of lme4 and brms, and ``icc`` of R's performance. All numbers summarise posterior distributions:
-    shares are computed for every draw.
+    This is ``VarCorr`` of lme4 and brms, and ``icc`` of R's performance. All numbers are summaries of posterior
+    distributions: the shares are computed for every draw.
 
     Parameters
     ----------
@@ -57,25 +57,25 @@ def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
     -------
     pandas.DataFrame
         The columns are ``group``, ``term``, ``quantity``, ``mean``, ``sd`` and the ends of the interval, ``eti89_lb``
-        and ``eti89_ub``. With `Categorical` the column ``class``, and with groups of a further parameter the column
-        ``parameter``, say whose predictor the effects add to. ``quantity`` is
+        and ``eti89_ub``. With `Categorical` there is a column ``class``; if groups affect other parameters of the
+        family, there is a column ``parameter``. ``quantity`` is
 
-        - ``"sd"``: the standard deviation of the effects of a term; of Student-t effects the scale of their law (their
-          variance, by which shares are computed, is ``scale^2 df / (df - 2)``). The group ``Residual`` has the
-          standard deviation of a row on the scale of the linear predictor: that of the errors; for labels and ordered
-          classes that of the latent error (logit: ``pi / sqrt(3)``, probit: 1, cloglog: ``pi / sqrt(6)``); for
-          responses with a log link that of their logarithm. For Poisson counts with mean ``m`` this is approximately
-          ``sqrt(log(1 + 1/m))``, for negative binomial counts ``sqrt(log(1 + 1/m + 1/dispersion))`` (Nakagawa, Johnson
-          and Schielzeth 2017);
+        - ``"sd"``: the standard deviation of the effects of a term. For Student-t effects it is the scale of their
+          distribution (the shares use the variance ``scale^2 df / (df - 2)``). The group ``Residual`` has the standard
+          deviation of the errors. If the model has a link, it is a standard deviation on the scale of the linear
+          predictor: for labels and ordered classes, of the latent error (logit: ``pi / sqrt(3)``, probit: 1, cloglog:
+          ``pi / sqrt(6)``); for responses with a log link, of the logarithm of the response. For Poisson counts with
+          mean ``m`` this is approximately ``sqrt(log(1 + 1/m))``, for negative binomial counts ``sqrt(log(1 + 1/m +
+          1/dispersion))`` (Nakagawa, Johnson and Schielzeth 2017);
         - ``"correlation"``: the correlation of the effects of two terms;
-        - ``"share"``: the share of a factor in the variance (ICC), that is, its variance divided by the sum of all
-          factors' variances and the variance of a row. The group ``all groups`` has the sum over factors. For random
-          slopes the variance of a factor is the mean over the rows (Johnson 2014). What the common coefficients explain
-          is in no part of the ratio ("adjusted ICC"). With `Categorical` every class has shares of its own. Its row
-          has the latent error of the class beside the reference class, with variance ``pi^2 / 3``.
+        - ``"share"``: the share of a factor in the variance (ICC): the variance of its effects, divided by the sum of
+          the variances of all factors and the residual variance. The group ``all groups`` has the sum over factors. For
+          random slopes the variance of a factor is the mean over the rows (Johnson 2014). The variance that the common
+          coefficients explain is not part of this ratio ("adjusted ICC"). With `Categorical` every class has its own
+          shares; the residual variance is that of the latent error, ``pi^2 / 3``.
 
-        For `Hurdle`, `ZeroInflated`, `SoftplusPoisson` and your own families the variance of a row is not known. The
-        table then has no ``Residual`` and no shares, and a line below it says so.
+        For `Hurdle`, `ZeroInflated`, `SoftplusPoisson` and your own families the residual variance is not known. Then
+        the table has no ``Residual`` and no shares, and a line below the table reports this.
 
     Raises
     ------

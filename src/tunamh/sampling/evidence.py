@@ -34,19 +34,19 @@ _FEWEST = 200
 def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: Any = 0) -> Evidence:
     """Estimate the log marginal likelihood of a regression, ``log p(y)``, with its standard error.
 
-    ``p(y) = integral p(y | theta) p(theta) d theta`` has all constants of the likelihood and of the prior. Differences
-    of two models of the same responses are log Bayes factors; `tunamh.compare` turns them into posterior probabilities.
-    The estimate needs one pass over all rows. The rest are acceptance probabilities of moves, decided on minibatches as
-    in `tunamh.sample` (docs/compare.md has the formula).
+    ``p(y) = integral p(y | theta) p(theta) d theta`` includes all constants of the likelihood and of the prior. The
+    difference of the log evidence of two models for the same responses is the log of their Bayes factor;
+    `tunamh.compare` computes posterior probabilities from it. The estimate needs one pass over all rows, and acceptance
+    probabilities of moves, which read only minibatches, as in `tunamh.sample` (docs/compare.md has the formula).
 
     Parameters
     ----------
     target : GLM, or result
-        A regression whose priors are all proper, as the default priors of formulas are. For a result of an earlier
-        call, the evidence that it keeps is returned.
+        A regression with proper priors (the default priors of formulas are proper). Or a result that already contains
+        its evidence: then this evidence is returned.
     posterior : DataTree, optional
-        The result of ``tunamh.sample(target)``, whose draws are used; the evidence is added to it, so that files and
-        `tunamh.compare` have it. Default: 4000 draws are made.
+        The result of ``tunamh.sample(target)``. Its draws are used, and the evidence is stored in it, for saved files
+        and `tunamh.compare`. Default: the function makes 4000 draws itself.
     proposals : int
         Number of moves in each of two directions. The standard error falls with its square root.
     rng : seed, optional
@@ -60,16 +60,16 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
     Raises
     ------
     NotApplicable
-        A prior is flat, a function of your own, or has unknown scales (`Horseshoe`, `Grouped`); the target has group
-        effects, or is no regression.
+        If a prior is flat, is your own function, or has unknown scales (`Horseshoe`, `Grouped`); if the target has
+        group effects, or is not a regression.
 
     Notes
     -----
-    A row of weight ``w`` counts as ``w`` rows. With ``temper``, ``p(y | theta)`` is raised to that power. An energy of
-    your own (`tunamh.family`) must be minus the log density with all its constants.
+    A row of weight ``w`` counts as ``w`` rows. With ``temper``, ``p(y | theta)`` is raised to the power ``temper``.
+    Your own energy (`tunamh.family`) must be minus the log density with all its constants.
 
-    The evidence depends on the priors, also where the posterior hardly does: a prior ten times as wide costs about 2.3
-    for each coefficient.
+    The evidence depends on the priors, even if the posterior hardly does: if the prior is ten times as wide, the log
+    evidence decreases by about 2.3 for each coefficient.
     """
     if not isinstance(target, Target) and posterior is None:
         return _kept(target)

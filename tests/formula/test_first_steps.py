@@ -64,6 +64,20 @@ def test_families_by_their_words(word, family):
     assert repr(tunamh.GLM(TABLE[["x"]], TABLE[response], word).user_family) == repr(family)
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("logit", "logistic"),
+        ("NegBin", "negative-binomial"),
+        ("cox", "piecewise-exponential"),
+        ("logistik", "logistic"),
+    ],
+)
+def test_unknown_families_are_answered_with_the_one_that_is_meant(word, meant):
+    with pytest.raises(ValueError, match=f"there is no family '{word}'. Is {meant} meant?"):
+        made("y ~ x", family=word)
+
+
 def test_numbers_without_a_family_are_gaussian():
     assert repr(made("y ~ x").user_family) == "Gaussian(scale=None)"
     assert repr(made("y ~ x + (1 | g)").user_family) == "Gaussian(scale=None)"

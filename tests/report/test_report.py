@@ -413,7 +413,7 @@ def test_it_says_whether_the_model_fits(tmp_path):
     rng = np.random.default_rng(1)
     table = pd.DataFrame({EVIL: rng.normal(size=500), "y": rng.negative_binomial(1, 0.3, 500)})
     target = tunamh.regression(f"y ~ `{EVIL}`", table, family="poisson")
-    tree = tunamh.sample(target, draws=100, rng=1, progressbar=False)
+    tree = tunamh.sample(target, draws=400, rng=1, progressbar=False)
     page = page_of(tree, tmp_path, data=table)
     assert "Does the model fit?" in page
     assert "all 500 rows, 100 posterior draws" in page.lower()
@@ -421,4 +421,10 @@ def test_it_says_whether_the_model_fits(tmp_path):
     assert page.count('class="chart"') >= 3
     assert "residuals of some rows" in page
     assert len([tag for tag, _ in Tags(page).tags if tag == "img"]) == 0
+    verdict = re.search(r'<p class="verdict (\w+)">(.*?)</p>', page)
+    assert verdict is not None
+    assert verdict[1] == "look"  # the banner speaks of the whole page
+    assert 'href="#fit"' in verdict[2]
+    assert "look at the fit of the model" in verdict[2]
+    assert "checks look wrong" in verdict[2]
     assert "Does the model fit?" not in page_of(tree, tmp_path)

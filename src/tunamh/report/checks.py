@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ..checking.check import FitCheck
 from ..results.convergence import ESS_PER_CHAIN, R_HAT_LIMIT
 from .metadata import Told, statistic
 from .numbers import Variable
@@ -25,6 +26,8 @@ class Check:
     name: str
     value: str
     text: str
+    section: str = "trust"
+    """Of the page, in which the details are."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,22 @@ def checks_of(posterior: Any, stats: Any, variables: list[Variable], told: Told)
     return found
 
 
-def verdict(checks: list[Check]) -> Check:
-    """One sentence above all others."""
+def verdict(checks: list[Check], fit: FitCheck | None = None) -> Check:
+    """One sentence above all others: first of the run, then, where the data were given, of the model."""
+    of_run = _of_run(checks)
+    if fit is None:
+        return of_run
+    if fit.ok or of_run.state in (BAD, LOOK):
+        return replace(of_run, text=f"{of_run.text} Fit of the model: {_lower(fit.verdict)}")
+    name = "The draws can be used, but look at the fit of the model"
+    return Check(LOOK, name, "", f"{of_run.text} {fit.verdict}", "fit")
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
+def _of_run(checks: list[Check]) -> Check:
     bad = [check.name for check in checks if check.state == BAD]
     look = [check.name for check in checks if check.state == LOOK]
     if bad:
@@ -75,7 +92,7 @@ def verdict(checks: list[Check]) -> Check:
     if any(check.state == UNKNOWN for check in checks):
         missing = _listed([check.name for check in checks if check.state == UNKNOWN])
         return Check(UNKNOWN, "Nothing speaks against these draws, but not all is known", "", f"Not told: {missing}.")
-    return Check(GOOD, "Nothing speaks against these draws", "", "Every check below is passed.")
+    return Check(GOOD, "Nothing speaks against these draws", "", "Every check of the run is passed.")
 
 
 def _exactness(told: Told) -> Check:
@@ -140,7 +157,7 @@ def _laplace(told: Told) -> Check:
         return Check(NOTE, name, "not measured", text)
     bound = told.laplace.total_variation
     value = "measured" if bound is None else f"at most {max(0.01, math.ceil(100 * bound - 1e-9) / 100):.2f}"
-    return Check(NOTE, name, value, told.laplace.line)  # it speaks of the approximation, not of the run
+    return Check(NOTE, name, value, told.laplace.beside_draws)  # it speaks of the approximation, not of the run
 
 
 def _sampler(stats: Any) -> list[Check]:

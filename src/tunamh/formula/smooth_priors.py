@@ -15,8 +15,8 @@ from ..priors.mixtures import MixturePrior, refuse_other_scales
 from ..priors.positive import PositivePrior
 from ..priors.smooths import CurveColumns, WithSmooths, default_scale
 from .errors import FormulaError
-from .right_side import RightSide
 from .parser import parse_expression
+from .right_side import RightSide
 from .smooths import Smooth, asked
 from .syntax import Call, label
 
@@ -57,7 +57,7 @@ def _curve(written: str, scales: Mapping[str, Any]) -> str | None:
 
 def _name_of(node: Any) -> str | None:
     """What results call a term that is a curve; None of other terms, and of what no formula has."""
-    if not isinstance(node, Call):
+    if not (isinstance(node, Call) and node.function == "s"):
         return None
     try:
         return asked(node).name

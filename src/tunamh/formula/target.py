@@ -24,7 +24,8 @@ from .errors import FormulaError, listed
 from .evaluation import Values
 from .further_predictors import described_by, split_further
 from .group_priors import GroupPriors, parts_of, split_groups
-from .left_side import learned_response
+from .left_side import learned_response, numbers_beside
+from .likely_factors import as_numbers
 from .model import FormulaModel, GroupSide, group_name
 from .needed_rows import Read, RowsOf
 from .priors import prior_of
@@ -124,7 +125,9 @@ def default_family(asked: Read, rows: RowsOf) -> BaseFamily:
     found = rows.values({}).value(asked.response)
     if isinstance(found, Factor):
         kinds = 'family="logistic" for two classes, "categorical" for more, "ordinal" for ordered ones'
-        raise FormulaError(f"the response {name} holds text or categories, and there is no family: set {kinds}.")
+        wrong = f"the response {name} holds text or categories, and there is no family"
+        hint = as_numbers(found.levels)
+        raise FormulaError(f"{wrong}.{hint}" if hint else f"{wrong}: set {kinds}.")
     values = np.unique(rows.values({}).numbers(asked.response))
     if len(values) == 2:
         pair = f"{values[0]:g} and {values[1]:g}"
@@ -150,7 +153,7 @@ def target_of(
 ) -> GLM | MixedModel:
     values = rows.values(model.states)
     _, y = learned_response(model.response.node, values, family)
-    beside = {name: values.numbers(node) for name, node in model.beside.items()} | rows.arrays
+    beside = numbers_beside(model.beside, values) | rows.arrays
     beside["censored"] = censoring_of(beside)
     _check_response(model, family, y, "trials" in beside)
     location = _location(family, y)

@@ -116,26 +116,37 @@ def default_family(asked: Read, rows: RowsOf) -> BaseFamily:
     """Gaussian for numbers; what is more likely something else is refused with a hint."""
     name = label(asked.response)
     if "trials" in asked.beside or "trials" in rows.arrays:
-        raise FormulaError('trials= needs a family for labels: set family="logistic".')
+        raise FormulaError(Text.of("trials= needs a family for labels: set ", _set("logistic"), "."))
     if "event" in asked.beside or "event" in rows.arrays:
         raise FormulaError(
-            "times to event need a family: set family=tunamh.PiecewiseExponential() (proportional hazards, as Cox has "
-            "them), or one whose hazard has a given form, such as tunamh.Weibull()."
+            Text.of(
+                "times to event need a family: set ",
+                ("family=tunamh.PiecewiseExponential()", "--family piecewise-exponential"),
+                " (proportional hazards, as Cox has them), or one whose hazard has a given form, such as ",
+                ("tunamh.Weibull().", "weibull."),
+            )
         )
     found = rows.values({}).value(asked.response)
     if isinstance(found, Factor):
-        kinds = 'family="logistic" for two classes, "categorical" for more, "ordinal" for ordered ones'
+        kinds = (_set("logistic"), ' for two classes, "categorical" for more, "ordinal" for ordered ones')
         wrong = f"the response {name} holds text or categories, and there is no family"
         hint = as_numbers(found.levels)
-        raise FormulaError(f"{wrong}.{hint}" if hint else f"{wrong}: set {kinds}.")
+        raise FormulaError(f"{wrong}.{hint}" if hint else Text.of(f"{wrong}: set ", *kinds, "."))
     values = np.unique(rows.values({}).numbers(asked.response))
     if len(values) == 2:
         pair = f"{values[0]:g} and {values[1]:g}"
         raise FormulaError(
-            f'the response {name} has two values, {pair}, and there is no family: set family="logistic" if they are '
-            'labels, or family="gaussian" if they are measurements.'
+            Text.of(
+                f"the response {name} has two values, {pair}, and there is no family: set ",
+                *(_set("logistic"), " if they are labels, or ", _set("gaussian"), " if they are measurements."),
+            )
         )
     return Gaussian()
+
+
+def _set(word: str) -> tuple[str, str]:
+    """How a family is set in Python, and at the shell."""
+    return f'family="{word}"', f"--family {word}"
 
 
 # ------------------------------------------------------------------------------------------------------ the target

@@ -123,6 +123,30 @@ def test_events_are_what_is_not_censored():
     assert grouped.remarks() == by_table.remarks()
 
 
+def test_a_model_is_printed_for_people():
+    table = TABLE.assign(x=TABLE["x"].where(np.arange(N) > 8), plan=np.resize(["basic", "plus", "premium"], N))
+    table["left"] = np.where(table["late"], "yes", "no")
+    model = tunamh.regression("left ~ x + plan + (1 | g)", table, family="logistic", missing="drop")
+    assert "\n" not in repr(model)
+    first, *lines = str(model).splitlines()
+    assert first == "left ~ x + plan + (1 | g)"
+    assert lines[:6] == [
+        "Family: Logistic regression; left: 'yes' counts as 1, 'no' as 0",
+        "Rows: 291 (9 with missing values are left out)",
+        "Reference levels: plan: basic",
+        f"Groups: g ({TABLE['g'].nunique()} levels)",
+        "Priors:",
+        "  Intercept: normal, mean 0, standard deviation 10",
+    ]
+    assert "  plan: normal, mean 0, standard deviation 2.5" in lines
+    assert "  1|g_sigma: half-normal, scale 1" in lines
+    told = "9 of 300 rows have missing values and are left out; left: 'yes' counts as 1, 'no' as 0"
+    assert model.remarks() == [told]
+    plain = tunamh.regression("left ~ s(t) + plan", table, family="logistic")
+    assert plain.remarks() == ["left: 'yes' counts as 1, 'no' as 0"]
+    assert "  s(t)[1] to s(t)[7]: normal, mean 0, unknown standard deviation (half-Student-t" in str(plain)
+
+
 def test_how_many_are_censored_is_told(capsys, monkeypatch):
     target = made("t ~ x", family="exponential", event="died")
     censored = int((~TABLE["died"]).sum())

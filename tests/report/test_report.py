@@ -406,6 +406,21 @@ def test_families_are_told_in_words(family, words):
     assert family_in_words(family_as_json(family)) == words
 
 
+@pytest.mark.parametrize(
+    ("label", "wanted"),
+    [
+        ("plan[plus]", ("plan", "[plus]")),
+        ("Monthly Charge: +1 sd", ("Monthly Charge", ": +1 sd")),
+        ("a: q - p (late)", ("a", ": q - p (late)")),
+        ("x", ("x", "")),
+    ],
+)
+def test_labels_are_cut_in_the_name_and_not_in_the_level(label, wanted):
+    from tunamh.report.page import ends
+
+    assert ends(label) == wanted
+
+
 def test_it_says_whether_the_model_fits(tmp_path):
     """With the data; names in them are text on the page, and without data the page has no such section."""
     import pandas as pd

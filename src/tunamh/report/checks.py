@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..checking.check import FitCheck
-from ..results.convergence import ESS_PER_CHAIN, R_HAT_LIMIT
+from ..results.convergence import ESS_PER_CHAIN, r_hat_limit
 from .metadata import Told, statistic
 from .numbers import Variable
 
@@ -60,7 +60,7 @@ def checks_of(posterior: Any, stats: Any, variables: list[Variable], told: Told)
     found = [
         *_broken(variables),
         _exactness(told),
-        *_convergence(worst_of(variables), chains, draws),
+        *_convergence(worst_of(variables), chains, draws, sum(one.size for one in variables)),
         *_stuck(posterior),
     ]
     found += [_laplace(told), *_sampler(stats), *_stopped(told)]
@@ -105,16 +105,17 @@ def _exactness(told: Told) -> Check:
     return Check(LOOK, "Exactness", "inexact", text)
 
 
-def _convergence(worst: Worst | None, chains: int, draws: int) -> list[Check]:
+def _convergence(worst: Worst | None, chains: int, draws: int, parameters: int) -> list[Check]:
     if worst is None:
         text = f"{draws:,} draws per chain are too few to judge, or some are not finite."
         return [Check(UNKNOWN, "R-hat", "not known", text), Check(UNKNOWN, "Effective draws", "not known", text)]
     of_r_hat, of_ess = worst.names
-    state = GOOD if worst.r_hat <= R_HAT_LIMIT else LOOK if worst.r_hat <= _HOPELESS_R_HAT else BAD
+    limit = r_hat_limit(draws, chains, parameters)
+    state = GOOD if worst.r_hat <= limit else LOOK if worst.r_hat <= _HOPELESS_R_HAT else BAD
     shown = f"{worst.r_hat:.3f}" if worst.r_hat < 10 else f"{worst.r_hat:.3g}"
     text = (
         f"The largest of all parameters, that of {of_r_hat}. Chains that started far apart agree where it is at most "
-        f"{R_HAT_LIMIT}." + ("" if state == GOOD else " Run longer: more draws=, tune= or thin=.")
+        f"{limit:.3g}." + ("" if state == GOOD else " Run longer: more draws=, tune= or thin=.")
     )
     r_hat = Check(state, "R-hat", shown, text)
     wanted = ESS_PER_CHAIN * chains

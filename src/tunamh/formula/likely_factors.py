@@ -34,7 +34,9 @@ class NoNumber(NamedTuple):
 def first_without_number(found: Factor) -> NoNumber | None:
     """Of a column of text; None where all its levels are numbers."""
     wrong = np.array([_NUMBER.fullmatch(level) is None for level in found.levels], bool)
-    rows = np.flatnonzero((found.codes >= 0) & wrong[found.codes]) if wrong.any() else []
+    if not wrong.any():
+        return None
+    rows = np.flatnonzero((found.codes >= 0) & wrong[found.codes])
     return NoNumber(int(rows[0]), found.levels[found.codes[rows[0]]]) if len(rows) else None
 
 

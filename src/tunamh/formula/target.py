@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 from ..errors import Text
 from ..groups import GroupEffects, MixedModel
 from ..process.blas import one_blas_thread
-from ..tables.columns import Factor
+from ..process.callers import users_line
+from ..tables.columns import Factor, Numbers
 from ..tables.frames import Frame
 from ..targets import GLM
 from ..targets.designs.from_tables import NamedDesign
@@ -30,7 +32,7 @@ from .model import FormulaModel, GroupSide, group_name
 from .needed_rows import Read, RowsOf
 from .priors import prior_of
 from .strata import Strata
-from .syntax import label
+from .syntax import Name, label
 from .tables import target_of_tables
 from .terms import GroupTerm, Terms, term_label
 from .typical import columns_look, typical_columns
@@ -224,11 +226,30 @@ def _location(family: BaseFamily, y: Any) -> Location:
 def _effects(one: GroupSide, values: Values, priors: GroupPriors) -> GroupEffects:
     side = one.columns
     columns = None
+    _warn_of_numbers(one, values)
     if side.names != ["Intercept"]:
         columns = Frame(dict(zip(side.names, side.columns(values).dense().T, strict=True)), values.n_rows)
     scale, correlation = priors.scales.get(one.name), priors.correlations.get(one.name, 1.0)
     law = priors.laws.get(one.name)
     return GroupEffects(one.labels(values), columns, one.name, scale, correlation, law, one.of)
+
+
+_MANY_VALUES = 50
+
+
+def _warn_of_numbers(one: GroupSide, values: Values) -> None:
+    """Groups by a number that is not whole are hardly meant."""
+    for atom in one.by:
+        found = values.value(atom) if isinstance(atom, Name) else None
+        if not isinstance(found, Numbers) or (found.values == np.floor(found.values)).all():
+            continue
+        count = len(np.unique(found.values))
+        if count > _MANY_VALUES:
+            warnings.warn(
+                f"{atom} is a number with {count:,} different values, and (... | {atom}) makes each of them a group. "
+                f"For the effect of a number write {atom} or s({atom}).",
+                stacklevel=users_line(),
+            )
 
 
 def _why(named: list[str]) -> str:

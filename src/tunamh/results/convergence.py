@@ -84,7 +84,8 @@ class Convergence(NamedTuple):
             faults.append(f"{named} never moved ({draws:,} identical draws in at least one chain)")
         limit = r_hat_limit(draws, self.chains, len(names))
         if self.r_hat > limit and not self._is_frozen(self.r_hat_of):
-            shown = f"{self.r_hat:.3f}" if self.r_hat < 1.1 else f"{self.r_hat:.2f}"
+            digits = 4 if self.r_hat - limit < 0.001 else 3 if self.r_hat < 1.1 else 2
+            shown = f"{self.r_hat:.{digits}f}"
             faults.append(f"R-hat {shown} for {names[self.r_hat_of]}, where {limit:.3g} is the limit")
         if self.ess < ESS_PER_CHAIN * self.chains and not self._is_frozen(self.ess_of):
             name = names[self.ess_of]

@@ -154,7 +154,7 @@ def test_a_saved_result_predicts(fitted, tmp_path):
 def test_the_prior_is_told_in_words():
     target = tunamh.regression("Surv(time, dead) ~ x", TABLE, family=tunamh.PiecewiseExponential((1.0, 2.0)))
     words = tunamh.prior_summary(target)["prior"]
-    assert words["log_hazard[1 to 2]"] == "normal about the one before, standard deviation 1"
+    assert words["log_hazard[1 to 2]"] == "normal around the one before, standard deviation 1"
     assert words["log_hazard[0 to 1]"].startswith("normal, mean ")
 
 
@@ -181,7 +181,7 @@ def test_a_picture_of_survival(fitted):
     assert ax.get_xlabel() == "time"
     rates = tunamh.plot_survival(fitted, NEW.head(1), kind="hazard", times=[0.5, 1.5])
     assert len(rates.lines) == 1
-    with pytest.raises(ValueError, match="room for 12 curves"):
+    with pytest.raises(ValueError, match="at most 12 curves"):
         tunamh.plot_survival(fitted, TABLE)
     with pytest.raises(FormulaError, match="which new_data does not have"):
         tunamh.plot_survival(fitted, NEW, by="hospital")

@@ -53,7 +53,7 @@ class FitCheck:
         """One sentence."""
         count = sum(one.state != UNJUDGED for one in self.findings)
         if not count:
-            return "Nothing could be judged."
+            return "No check could be made."
         if self.ok:
             return f"Nothing looks wrong: {count} check{'s' * (count > 1)} passed."
         wrong = len(self.wrong)
@@ -190,7 +190,7 @@ def opened(posterior: Any, draws: int | None, family: Any) -> Fitted:
     """A formula's result."""
     fitted = Fitted.open(posterior, draws, family)
     if fitted.formula is None:
-        raise NotApplicable("checks of fit need a target that was made from a formula, by tunamh.regression.")
+        raise NotApplicable("tunamh.check needs the result of a model that tunamh.regression made from a formula.")
     return fitted
 
 

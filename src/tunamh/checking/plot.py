@@ -29,7 +29,7 @@ def plot_check(check: Any, *, which: str | None = None, ax: Any = None) -> Any:
     Parameters
     ----------
     check : FitCheck
-        What `tunamh.check` returned.
+        The result of `tunamh.check`.
     which : str, optional
         The title of one picture, such as ``"Rootogram"``. Default: all.
     ax : matplotlib Axes, optional
@@ -46,7 +46,7 @@ def plot_check(check: Any, *, which: str | None = None, ax: Any = None) -> Any:
     >>> axes[0].figure.savefig("check.png")
     """
     if not isinstance(check, FitCheck):
-        raise TypeError(f"plot_check draws what tunamh.check(posterior, data) returned, got {shown(check)}.")
+        raise TypeError(f"plot_check needs the result of tunamh.check(posterior, data), got {shown(check)}.")
     panels = panels_of(check)
     titles = [one.title for one in panels]
     if which is not None:
@@ -56,7 +56,7 @@ def plot_check(check: Any, *, which: str | None = None, ax: Any = None) -> Any:
     if not panels:
         raise ValueError("there is nothing to draw.")
     if ax is not None and len(panels) > 1:
-        raise ValueError(f"one Axes has room for one picture: say which= one of {', '.join(map(repr, titles))}.")
+        raise ValueError(f"one Axes has room for one picture: set which= to one of {', '.join(map(repr, titles))}.")
     axes = figure_of(len(panels)) if ax is None else [ax]
     for panel, where in zip(panels, axes, strict=True):
         draw(panel, where)

@@ -57,8 +57,8 @@ class Part(types.WrapperAddressProtocol):
 
     It is compiled, or loaded from the cache, when it is first used.
 
-    Numba treats the object as a value of the role's function type. So a bundle of parts has the same type, whatever the
-    functions are.
+    All parts with the same role have the same Numba type. So other compiled code can take any of them without a new
+    compilation.
     """
 
     def __init__(

@@ -91,7 +91,7 @@ def comparisons(
     if comparison not in COMPARISONS:
         raise ValueError(f"comparison must be one of {', '.join(map(repr, COMPARISONS))}, got {shown(comparison)}.")
     if contrast is None:
-        raise TypeError('comparisons need the column that changes: contrast="carrier".')
+        raise TypeError('comparisons need the name of the column that changes: contrast="carrier".')
     asking = Asking(posterior, data, conditional, average_by, weights, scale, groups, draws, ci_prob, family, rng)
     _refuse_odd(asking.fitted, comparison, scale)
 
@@ -103,13 +103,13 @@ def comparisons(
 
 def _refuse_odd(fitted: Fitted, comparison: str, scale: str) -> None:
     if comparison != "difference" and scale == "link":
-        raise ValueError("linear predictors are compared by their difference: leave comparison out on scale='link'.")
+        raise ValueError("with scale='link' only differences are possible: leave comparison= out.")
     family = fitted.family
     if comparison != "odds ratio" or family is None or family.responses is None:
         return
     if not (family.of_labels or family.of_classes or family.responses is Responses.PROPORTIONS):
         raise ValueError(
-            f"odds are those of probabilities, and the mean of {type(family).__name__}() is none: compare by "
+            f"odds need a probability, and the mean of {type(family).__name__}() is not a probability: use "
             "'difference' or 'ratio'."
         )
 
@@ -139,4 +139,4 @@ def _question(columns: ModelColumns, points: list[Point], averaged: bool, contra
 
 def _refuse_both(variable: str, low: Setting, points: list[Point]) -> None:
     if variable in points[0] and variable in low:
-        raise ValueError(f"{variable} is in contrast, which sets its values: leave it out of conditional.")
+        raise ValueError(f"{variable} is in contrast=, which sets its values: leave it out of conditional=.")

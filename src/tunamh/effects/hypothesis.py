@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from .table import EffectsTable
 
 _EQUALITIES = (
-    "The probability of an equality is zero, as the posterior is continuous: see the interval of the left side minus "
-    "the right side."
+    "The posterior is continuous, so the probability of an equality is zero: look at the interval of the left "
+    "side minus the right side."
 )
 
 
@@ -57,7 +57,7 @@ def hypothesis(posterior: Any, statements: Any, *, ci_prob: float | None = None)
 
     asked = [statements] if isinstance(statements, str) else list(statements)
     if not asked:
-        raise ValueError('give a statement, such as "distance > 0".')
+        raise ValueError('pass a statement, such as "distance > 0".')
     variables = _variables(posterior)
     found = [read_statement(one, variables) for one in asked]
     shape = next(iter(variables.values())).shape[:2]
@@ -84,7 +84,7 @@ def _variables(posterior: Any) -> Mapping[str, Any]:
         variables = posterior["posterior"].data_vars
     except (TypeError, LookupError, AttributeError, ValueError):
         raise NotApplicable(
-            f"a hypothesis is about the result of tunamh.sample, or a table of effects, got {shown(posterior)}."
+            f"tunamh.hypothesis needs the result of tunamh.sample or a table of effects, got {shown(posterior)}."
         ) from None
     return {
         str(name): values.transpose("chain", "draw", ...)

@@ -127,9 +127,9 @@ def _drawn(table: EffectsTable, ax: Any) -> Any:
     across, colours, panels = _roles(table)
     keys = list(dict.fromkeys(_keys(table, panels)))
     if len(keys) > _MOST_PANELS:
-        raise ValueError(f"the picture would have {len(keys)} panels, more than {_MOST_PANELS}: ask for fewer values.")
+        raise ValueError(f"the picture would have {len(keys)} panels, more than {_MOST_PANELS}: use fewer values.")
     if ax is not None and len(keys) > 1:
-        raise ValueError("one Axes has room for one panel: leave ax out, or ask for one contrast or fewer columns.")
+        raise ValueError("one Axes can show only one panel: leave ax= out, or use one contrast or fewer columns.")
     numbers = across is not None and _is_number(table, across)
     most = max(_keys(table, panels).count(key) for key in keys)
     axes = _new_axes(len(keys), 0 if numbers else most) if ax is None else [ax]

@@ -74,7 +74,7 @@ def slopes(
         raise ValueError(f"slope must be one of {', '.join(map(repr, SLOPES))}, got {shown(slope)}.")
     names = [wrt] if isinstance(wrt, str) else list(wrt or ())
     if not names or not all(isinstance(name, str) for name in names):
-        raise TypeError('slopes need the column of the derivative: wrt="distance".')
+        raise TypeError('slopes need the name of a numeric column: wrt="distance".')
     names = list(map(column_name, names))
     asking = Asking(posterior, data, conditional, average_by, weights, scale, groups, draws, ci_prob, family, rng)
 
@@ -115,10 +115,10 @@ def _scaled(derivative: np.ndarray, x: np.ndarray, mean: np.ndarray, slope: str)
 def _unit(columns: ModelColumns, name: str) -> float:
     columns.refuse_unknown(name, "wrt")
     if columns.levels(name) is not None:
-        raise FormulaError(f"wrt: {name} is a factor, and slopes are of numbers: use tunamh.comparisons.")
+        raise FormulaError(f"wrt: {name} is a factor, and slopes need a numeric column: use tunamh.comparisons.")
     if any(_steps_at(atom, name) for side in columns.sides() for term in side.terms.fixed for atom in term):
         raise FormulaError(
-            f"wrt: the formula compares {name} with a number, so that the mean jumps and has no slope there: use "
+            f"wrt: the formula compares {name} with a number, so the mean has a jump and no slope there: use "
             "tunamh.comparisons."
         )
     return columns.known(name).sd or 1.0

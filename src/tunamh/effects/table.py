@@ -28,17 +28,19 @@ class EffectsTable(GroupTable):
 
     @property
     def draws(self) -> Any:
-        """An `xarray.DataArray` by chain, draw and line. ``line`` is the index of the table."""
+        """Return the posterior draws as an `xarray.DataArray` with the dimensions chain, draw and line.
+
+        ``line`` is the index of the table."""
         draws = self._all_draws
         lines = self.index.to_numpy()
         if draws is None or not set(lines.tolist()) <= set(draws["line"].values.tolist()):
-            raise ValueError("the draws of this table are not known: take those of the table that tunamh returned.")
+            raise ValueError("this table has no draws: use the table that tunamh has returned.")
         found = draws if np.array_equal(lines, draws["line"].values) else draws.sel(line=lines)
         for name in self.columns:
             if name in found.coords and found[name].values.tolist() != self[name].tolist():
                 raise ValueError(
-                    "the index of this table has changed, so that its draws cannot be told: take those of the table "
-                    "that tunamh returned."
+                    "the index of this table has changed, so its draws cannot be found: use the table that tunamh "
+                    "has returned."
                 )
         return found
 

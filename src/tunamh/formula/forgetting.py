@@ -79,7 +79,7 @@ def forget(cache: Any, where: str) -> Forgotten:
     refuse_unknown(names, list(tables.names))
     ids = ids_of(tables)
     with opened.lock():
-        announce("looking for the rows to be forgotten")
+        announce("searching for the rows to be forgotten")
         answers = in_order(None, _Count(condition), ((one.piece,) for one in ids))
         done = list(range(1, len(ids) + 1))
         counts = list(with_progress(zip(done, answers, strict=True), len(ids), "looking for rows"))
@@ -100,7 +100,9 @@ def parsed_condition(where: Any) -> Node:
     condition = parse_expression(where)
     names = list(columns_in(condition))
     if not names:
-        raise FormulaError(f"the condition {where!r} names no column: say which rows, as in 'person == 4711'.")
+        raise FormulaError(
+            f"the condition {where!r} contains no column: write which rows to forget, as in 'person == 4711'."
+        )
     return condition
 
 

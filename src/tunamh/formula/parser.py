@@ -50,7 +50,7 @@ def tokens_of(formula: str) -> list[Token]:
         match = _TOKEN.match(formula, at)
         if match is None:
             raise FormulaError(
-                f"the formula has {formula[at]!r} at position {at + 1}, which has no meaning there. Allowed are "
+                f"the formula has {formula[at]!r} at position {at + 1}, which is not allowed there. Allowed are "
                 "columns (odd names in backticks), numbers, + - * : / ** ( ) | ~, comparisons and the functions "
                 f"{', '.join(KNOWN)}:{pointed(formula, at)}"
             )
@@ -149,7 +149,7 @@ class _Reader:
         if token.kind == "name":
             return self.call(token.text) if self.takes("(") else Name(token.text)
         self.at -= 1
-        self.refuse("something is missing" if token.kind == "end" else f"{token.text!r} stands where a term should be")
+        self.refuse("something is missing" if token.kind == "end" else f"{token.text!r} is where a term should be")
         raise AssertionError
 
     def call(self, function: str) -> Call:
@@ -188,7 +188,7 @@ def parse(formula: str) -> Formula:
         if reader.token.text == "=":
             reader.refuse("between the response and the terms write ~, not =,")
         if reader.token.kind != "end":
-            reader.refuse(f"{reader.token.text!r} stands where an operator or ~ should be{reader.of_a_name()}")
+            reader.refuse(f"{reader.token.text!r} is where an operator or ~ should be{reader.of_a_name()}")
         raise FormulaError(f"the formula {formula!r} has no ~: write it as 'response ~ terms'.")
     right = reader.either()
     _at_end(reader)
@@ -217,6 +217,6 @@ def _reader(formula: Any) -> _Reader:
 def _at_end(reader: _Reader) -> None:
     token = reader.token
     if token.kind != "end":
-        wrong = f"{token.text!r} stands where an operator should be{reader.of_a_name()}"
+        wrong = f"{token.text!r} is where an operator should be{reader.of_a_name()}"
         what = "a second ~" if token.text == "~" else wrong
         reader.refuse(what)

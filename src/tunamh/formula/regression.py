@@ -59,7 +59,8 @@ def regression(
         One prior for all coefficients except the intercept; or a dict with a prior for each term, such as
         ``{"distance": Normal(scale=1), "C(carrier)": Normal(scale=2)}``. In the dict the key ``"(1 | carrier)"`` means
         the scale of group effects. The key ``"correlation (x | carrier)"`` means their correlations; its value is the
-        number ``eta`` of the LKJ prior. Terms without a key keep their default prior. The default is weakly informative
+        number ``eta`` of the LKJ prior. The key ``"covariance (1 | animal)"`` means a known matrix of covariances among
+        the levels (docs/groups.md). Terms without a key keep their default prior. The default is weakly informative
         (docs/priors.md): ``Normal(scale=2.5 u / sd(x))`` for numeric columns, ``Normal(scale=2.5 u)`` for levels, and
         for the intercept a wide normal prior around the mean of the response. ``u`` is the standard deviation of a real
         response, and 1 for families with a link. `tunamh.Flat()` means no prior.
@@ -93,17 +94,18 @@ def regression(
             raise ValueError(f"{name} must be one of {', '.join(map(repr, _CHOICES[name]))}, got {shown(value)}.")
     family = None if family is None else as_family(family)
     beside = {"weights": weights, "trials": trials, "censored": censored, "event": event}
+    columns = () if family is None else family.data_columns
     predictors = by_own_names(predictors, () if family is None else family.described)
     in_blocks = isinstance(data, Tables)
     names = list(data.names) if in_blocks else as_columns(data).names
-    asked = read_formula(formula, names, beside, predictors)
+    asked = read_formula(formula, names, beside, predictors, columns)
     refuse_unknown(asked.names, names)
     if has_cache(data):
         return regression_of_living(asked, data, family, prior, missing, redundant)
     if in_blocks and not may_be_held(asked, data):
         if family is None:
             raise FormulaError(
-                "rows that do not fit into memory need a family: say family=, such as tunamh.Gaussian()."
+                "rows that do not fit into memory need a family: set family=, such as tunamh.Gaussian()."
             )
         return regression_of_tables(asked, data, family, prior, missing, redundant)
     data = in_memory(asked, data) if in_blocks else data

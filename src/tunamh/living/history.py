@@ -22,7 +22,7 @@ def journal_of(cache: Any, model: int | None = None) -> Journal:
         raise CacheError(f"the cache {opened.path} has no model yet: call tunamh.regression with its rows first.")
     if model is None and len(found) > 1:
         named = "; ".join(f"{k}: {one.about.get('formula')} ({one.about.get('family')})" for k, one in enumerate(found))
-        raise ValueError(f"the cache {opened.path} has {len(found)} models: say model=, one of {named}.")
+        raise ValueError(f"the cache {opened.path} has {len(found)} models: set model= to one of {named}.")
     number = 0 if model is None else whole_number("model", model, 0)
     if number >= len(found):
         raise ValueError(f"model must be below {len(found)}, the number of models of this cache, got {number}.")
@@ -125,7 +125,7 @@ def plot_history(cache: Any, *, coefficients: Any = None, model: int | None = No
     names = known[:_MOST_SHOWN] if coefficients is None else list(coefficients)
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise ValueError(f"no coefficient is called {shown(unknown[0])}; they are {', '.join(known)}.")
+        raise ValueError(f"there is no coefficient {shown(unknown[0])}; the coefficients are {', '.join(known)}.")
     axes = _axes(len(names)) if axes is None else np.ravel(axes)
     for axis, name in zip(axes, names, strict=False):
         _draw(axis, name, nights)

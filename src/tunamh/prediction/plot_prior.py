@@ -27,7 +27,7 @@ def plot_prior_predictive(tree: Any, *, ax: Any = None) -> Any:
     Parameters
     ----------
     tree : DataTree
-        What `tunamh.prior_predictive` returned.
+        The result of `tunamh.prior_predictive`.
     ax : matplotlib Axes, optional
 
     Returns

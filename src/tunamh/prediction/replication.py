@@ -81,8 +81,8 @@ def refuse_lost_array(fitted: Fitted, name: str) -> None:
     """Weights and trials that were no column of the data are not kept."""
     if fitted.formula is not None and name in fitted.formula.arrays:
         raise NotApplicable(
-            f"the fit has {name} that were given as an array, which are not kept: give them by the name of a column "
-            f'of the data, {name}="{name[0]}".'
+            f"{name} of this model was an array, which a result does not contain: fit the model with the name of a "
+            f'column of the data instead, {name}="{name[0]}".'
         )
 
 
@@ -100,11 +100,11 @@ def replicated(
 
     formula = fitted.formula
     if formula is None:
-        raise NotApplicable("replicas need a target that was made from a formula, by tunamh.regression.")
+        raise NotApplicable("tunamh.replicate needs the result of a model that tunamh.regression made from a formula.")
     if fitted.about.get("censored"):
         raise NotApplicable(
-            "replicas of censored responses are not offered, since nobody knows when rows without an event would have "
-            "been censored: compare tunamh.predict(kind='survival') or tunamh.plot_survival with the data."
+            "censored responses cannot be simulated, because the data do not say when a row with an event would "
+            "have been censored: compare tunamh.predict(kind='survival') or tunamh.plot_survival with the data."
         )
     refuse_lost_array(fitted, "trials")
     generator = np.random.default_rng(rng)
@@ -168,7 +168,9 @@ def _constant_data(formula: FormulaModel, some: Frame, picked: np.ndarray, attri
 def _subsample(formula: FormulaModel, data: Any, rows: int, rng: np.random.Generator) -> tuple[Frame, np.ndarray, int]:
     """Columns of random rows, their numbers, and how many rows there are without missing values."""
     if isinstance(data, Tables):
-        raise NotApplicable("replicas of tables in blocks are not offered: read some of their rows into a data frame.")
+        raise NotApplicable(
+            "tunamh.replicate does not take tables in blocks: read some of their rows into a data frame."
+        )
     table = as_columns(data)
     needed = [*formula.predictor_columns, *columns_in(formula.response.node)]
     needed += [name for node in formula.beside.values() for name in columns_in(node)]

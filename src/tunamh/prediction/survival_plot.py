@@ -75,10 +75,12 @@ def plot_survival(
     half = 0.5 * number_between("ci_prob", ci_prob, 0.0, 1.0)
     fitted = Fitted.open(posterior, 1)
     if fitted.formula is None:
-        raise NotApplicable("a picture of survival needs a target that was made from a formula, by tunamh.regression.")
+        raise NotApplicable(
+            "tunamh.plot_survival needs the result of a model that tunamh.regression made from a formula."
+        )
     table = as_columns(new_data)
     if table.n_rows > _MOST_CURVES:
-        raise ValueError(f"new_data has {table.n_rows:,} rows, and a picture has room for {_MOST_CURVES} curves.")
+        raise ValueError(f"new_data has {table.n_rows:,} rows, and a picture can have at most {_MOST_CURVES} curves.")
     at: Any = _default_times(posterior, kind) if times is None else times
     found = predict(
         posterior, new_data, kind=kind, times=at, quantiles=(0.5 - half, 0.5 + half), new_levels=new_levels, rng=0
@@ -104,7 +106,7 @@ def _default_times(posterior: Any, kind: str) -> np.ndarray:
     try:
         (seen,) = posterior["observed_data"].data_vars.values()
     except (KeyError, ValueError):
-        raise ValueError("the result keeps no responses: say the times of the picture, times=.") from None
+        raise ValueError("the result does not contain the responses: set the times of the picture, times=.") from None
     last = float(np.max(seen.values))
     return np.linspace(0.0 if kind == "survival" else last / _POINTS, last, _POINTS)
 

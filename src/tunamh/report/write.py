@@ -81,7 +81,7 @@ def report(
 def _refuse_other_formats(place: Path) -> None:
     if place.suffix.lower() not in ("", ".html", ".htm"):
         raise ValueError(
-            f"a report is an HTML page, and {place.name} would be another kind of file: name it "
+            f"a report is an HTML page, but {place.name} is the name of another kind of file: use "
             f"{place.with_suffix('.html').name}. A browser prints the page to PDF."
         )
 
@@ -96,4 +96,6 @@ def _refuse_other_files(place: Path, overwrite: bool) -> None:
     with place.open("rb") as file:
         ours = GENERATOR.encode() in file.read(2000)
     if not ours:
-        raise FileExistsError(f"{place} exists and is no report of tunamh: name another file, or pass overwrite=True.")
+        raise FileExistsError(
+            f"{place} exists and is not a report of tunamh: choose another file, or pass overwrite=True."
+        )

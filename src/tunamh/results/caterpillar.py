@@ -60,11 +60,11 @@ def plot_group_effects(
     result = GroupedResult(posterior)
     if group is None and len(result.factors) > 1:
         names = listed([repr(name) for name in result.factors])
-        raise ValueError(f"the result has several factors: say which one, group= one of {names}.")
+        raise ValueError(f"the result has several factors: set group= to one of {names}.")
     effects = chosen_effects(result, group, term)
     if ax is not None and len(effects) > 1:
         terms = listed([repr(one.term) for one in effects])
-        raise ValueError(f"one Axes has room for one term: say term= one of {terms}, or leave ax= out.")
+        raise ValueError(f"one Axes can show only one term: set term= to one of {terms}, or leave ax= out.")
     middles = [0.0] * len(effects)
     if flag("coefficients", coefficients):
         effects = with_coefficients(result, effects)

@@ -227,8 +227,8 @@ def _unknown(levels: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 _NO_DRAWS = (
-    "The run kept no draws of these effects: intervals and p_positive are those of a normal distribution, ranks and "
-    "p_best are not known. keep_effects=True keeps the draws."
+    "The result has no draws of these effects: intervals and p_positive are those of a normal distribution, ranks "
+    "and p_best are not known. keep_effects=True keeps the draws."
 )
 
 

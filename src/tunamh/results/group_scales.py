@@ -71,7 +71,8 @@ def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
         - ``"share"``: the share of a factor in the variance (ICC): the variance of its effects, divided by the sum of
           the variances of all factors and the residual variance. The group ``all groups`` has the sum over factors. For
           random slopes the variance of a factor is the mean over the rows (Johnson 2014). The variance that the common
-          coefficients explain is not part of this ratio ("adjusted ICC"). With `Categorical` every class has its own
+          coefficients explain is not part of this ratio ("adjusted ICC"). The variance of effects of single counts,
+          ``(1 | row)``, is part of the residual variance. With `Categorical` every class has its own
           shares; the residual variance is that of the latent error, ``pi^2 / 3``.
 
         For `Hurdle`, `ZeroInflated`, `SoftplusPoisson` and your own families the residual variance is not known. Then
@@ -99,8 +100,17 @@ def quantities_of(result: GroupedResult) -> list[Quantity]:
     found = [line for one in covariances for line in _of_factor(one)]
     if row is None:
         return found
+    spread = _of_rows(result, covariances)
+    row = row + sum(variance for one in spread if (variance := one.variance()) is not None)
+    covariances = [one for one in covariances if one not in spread]
     shares = [line for one in result.parts for line in _shares([c for c in covariances if c.part == one], row, one)]
     return [*found, Quantity(RESIDUAL, "", SD, np.sqrt(row)), *shares]
+
+
+def _of_rows(result: GroupedResult, covariances: list[Covariance]) -> list[Covariance]:
+    """Factors that have a level for every count: what counts vary beyond their law is part of a row's variance."""
+    beyond = result.family.responses in (Responses.COUNTS, Responses.PROPORTIONS)
+    return [one for one in covariances if beyond and one.of_rows and one.variance() is not None]
 
 
 def _of_factor(one: Covariance) -> Iterator[Quantity]:
@@ -131,20 +141,29 @@ def notes_of(result: GroupedResult, quantities: list[Quantity]) -> list[str]:
     if not any(one.group == RESIDUAL for one in quantities):
         text = str(result.about["family"].get("text", "the family"))
         if described := result.about.get("predictors"):
-            return [f"There are no shares of variance: rows differ in {listed([*described])}, and so in variance."]
-        return [f"There are no shares of variance: the variance of a row of {text} is not known."]
+            return [
+                (
+                    f"There are no shares of variance: {listed([*described])} differs between rows, and so does "
+                    "the variance."
+                )
+            ]
+        return [f"There are no shares of variance: the residual variance of {text} is not known."]
     if not any(one.quantity == SHARE for one in quantities):
         if not all(one.has_variance for one in result.covariances()):
             return ["There are no shares of variance: Student-t effects of 2 or fewer degrees of freedom have none."]
         return ["There are no shares of variance: this result does not have the columns of its effects."]
-    share = "share: of the variance of all groups and of a row (Residual), on the scale of the linear predictor (ICC)."
+    share = (
+        "share: the share in the variance of all groups and the residual, on the scale of the linear predictor (ICC)."
+    )
     if family.coefficients_per_class:
         return [f"{share} Residual is the latent logistic error of a class beside the reference class."]
     if family.of_labels or family.of_classes:
         return [f"{share} Residual is the latent error of the {family.link.name} link."]
     if family.responses in (Responses.COUNTS, Responses.PROPORTIONS):
         at = "at the mean of the responses"
-        return [f"{share} Residual is approximated {at}, {result.mean_response:.4g} (Nakagawa et al. 2017)."]
+        rows = _of_rows(result, result.covariances())
+        beside = f", and has the effects of {listed([one.factor for one in rows])}, one for every row" if rows else ""
+        return [f"{share} Residual is approximated {at}, {result.mean_response:.4g} (Nakagawa et al. 2017){beside}."]
     return [share]
 
 

@@ -171,7 +171,7 @@ def refuse_statistics(statistics: Statistics) -> None:
     refuse_unwritable(plain_layout([(one.name, None) for one in statistics]))
     taken = [one.name for one in statistics if one.name in _TAKEN]
     if taken:
-        raise ValueError(f"results have a {taken[0]} of their own: give the kernel's statistic another name.")
+        raise ValueError(f"results already have a {taken[0]}: give the kernel's statistic another name.")
 
 
 class ChainResult(NamedTuple):

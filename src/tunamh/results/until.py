@@ -44,7 +44,7 @@ class Until:
         ess = None if self.ess is None else number_between("ess", self.ess, 0, MOST_EFFECTIVE, ends="high")
         r_hat = None if self.r_hat is None else number("r_hat", self.r_hat)
         if r_hat is not None and not r_hat > 1:
-            raise ValueError(f"r_hat must be above 1, which only endless chains reach, got {r_hat:g}.")
+            raise ValueError(f"r_hat must be above 1, got {r_hat:g}.")
         settle(self, ess=ess, r_hat=r_hat)
 
     def looks(self, draws: int) -> Iterator[int]:

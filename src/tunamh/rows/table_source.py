@@ -23,7 +23,7 @@ class TableBlock(NamedTuple):
 
     ``table`` is a pyarrow, pandas or polars table or a dict of arrays; ``table[name]`` is a column. ``place`` is the
     origin of the rows for error messages, such as ``row group 3 of flights/2020.parquet, from its row 8192 on``.
-    ``numbers`` has the columns that were read as arrays for many blocks at once, if there are any.
+    ``numbers`` has columns that the reader has already converted to arrays; it can be empty.
     """
 
     start: int

@@ -91,6 +91,7 @@ class LaplaceApproximation:
             "seed": str(seed.entropy),
             "draws": draws,
             "rows": self.target.n_rows,
+            "data_rows": self.target.data_rows,
             "data": self.target.fingerprint,
             "model": getattr(self.target, "description", None),
         }

@@ -48,6 +48,11 @@ from .search.rivals import rival_modes
 
 Result = TypeVar("Result")
 
+_CHANGE_PLACES = (
+    "Where predictors can change places, as the two laws of a mixture can, tell them apart: give them different priors, "
+    "or write one as another plus exp(difference). Else the model does not fit: look at the residuals."
+)
+
 _ROWS_FOR_MANY_STARTS = 2000
 _START_SPREAD = 2.0  # widths of the Laplace law
 _DRAWS_FOR_WIDTH = 200
@@ -152,7 +157,7 @@ class GLM(Regression):
             observations=observations,
             family=row_family,
             terms=MultiPredictor(row_family) if several else OnePredictor(row_family),
-            predictors=row_family.predictors,
+            predictors=row_family.predictors + row_family.known,
             own_bounds=not type(given).__module__.startswith("tunamh."),
             y_column=design.numbers.width,
             coefficient_prior=coefficient_prior,
@@ -248,6 +253,10 @@ class GLM(Regression):
         return regression_as_json(self)
 
     @property
+    def data_rows(self) -> int:
+        return self.user_rows.n_rows
+
+    @property
     def seen_responses(self) -> SeenResponses | None:
         return seen_responses(self.user_rows, self.formula, self.kept_rows, self.user_family)
 
@@ -291,6 +300,10 @@ class GLM(Regression):
             known_columns=self.columns if rows is self.observations else None,
         )
         return dependent_columns(probe)
+
+    @property
+    def several_modes_mean(self) -> str:  # type: ignore[override]
+        return _CHANGE_PLACES if self.user_family.named_predictors else super().several_modes_mean
 
     def remarks(self) -> list[str]:
         of_formula = [] if self.formula is None else self.formula.remarks(self.n_rows)

@@ -15,7 +15,7 @@ from ..search.newton import best_mode
 
 @dataclass(frozen=True)
 class Taylor:
-    """Taylor expansion of every row's energy about a centre. The new target has the same posterior.
+    """Taylor expansion of the energy of every row around a centre. The new target has the same posterior.
 
     ``sample(target, control=Taylor(order=2))`` and ``sample(Taylor(order=2)(target))`` are the same. Spec 5a has the
     remainders and their bounds. Every test stays exact. `FactorizedMH` on targets of order 1 and 2 is SMH-1 and SMH-2.

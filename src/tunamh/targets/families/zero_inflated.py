@@ -173,8 +173,9 @@ class ZeroInflated(TwoPartFamily):
     """Regression of counts with extra zeros: zero with probability ``inflation``, otherwise a count of another family.
 
     Write ``ZeroInflated(Poisson())`` or ``ZeroInflated(NegativeBinomial())``. The second one also has an unknown
-    ``dispersion``. One probability for all rows has a uniform prior. With ``predictors={"inflation": Z}`` its logit is
-    ``z.gamma``; the prior of ``gamma`` is ``inflation``, or ``Normal(scale=2.5)``.
+    ``dispersion``. By default all rows have the same ``inflation``, with a uniform prior. With
+    ``predictors={"inflation": Z}`` the logit of ``inflation`` is ``z.gamma``; the argument ``inflation`` is then the
+    prior of ``gamma`` (default: ``Normal(scale=2.5)``).
     """
 
     counts: Any

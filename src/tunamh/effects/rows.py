@@ -23,6 +23,7 @@ from ..rows.table_source import TableBlock, Tables
 from ..tables.columns import Numbers
 from ..tables.frames import Frame, complete_rows
 from ..tables.matrices import as_vector
+from .columns import column_name
 
 _BLOCK = 65_536
 MOST_KEYS = 10_000
@@ -196,7 +197,7 @@ def by_columns(average_by: Any) -> list[str] | None:
     if average_by is True:
         return []
     if isinstance(average_by, str):
-        return [average_by]
+        return [column_name(average_by)]
     if isinstance(average_by, Sequence) and average_by and all(isinstance(one, str) for one in average_by):
-        return list(dict.fromkeys(average_by))
+        return list(dict.fromkeys(map(column_name, average_by)))
     raise TypeError(f"average_by must be True, the name of a column or a list of names, got {shown(average_by)}.")

@@ -37,7 +37,7 @@ from .data_summaries import (
     second_look,
 )
 from .errors import FormulaError
-from .left_side import Response, response_of_levels
+from .left_side import Response, numbers_beside, response_of_levels
 from .model import FormulaModel
 from .needed_rows import Read, missing_told, values_of
 from .priors import prior_of
@@ -126,7 +126,7 @@ class FormulaRows:
         if columns.positions.shape[1]:
             scales = None if columns.values is None else _spread(columns.values, keep, n, 0.0)
             X = Factored(whole, _spread(columns.positions, keep, n, NOWHERE), columns.dim, scales)
-        beside = {name: values.numbers(node) for name, node in model.beside.items()}
+        beside = numbers_beside(model.beside, values)
         y, weights = model.response.values(values), beside.get("weights")
         if model.dropped and weights is None:
             weights = np.ones(values.n_rows)

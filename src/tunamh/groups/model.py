@@ -288,7 +288,8 @@ class MixedModel(GroupedParameters):
         return self.base.fingerprint
 
     def remarks(self) -> list[str]:
-        return self.base.remarks()
+        of_formula = [] if self.formula is None else self.formula.remarks(self.n_rows)
+        return [*of_formula, *self.base.remarks()]
 
     def check_data(self) -> None:
         self.base.check_data()
@@ -346,6 +347,10 @@ class MixedModel(GroupedParameters):
     def __repr__(self) -> str:
         groups = ", ".join(f"{one.groups} groups of {one.name}" for one in self.groupings)
         return f"MixedModel({self.n_rows} rows, {self.user_family!r}, {self.p} common parameters, {groups})"
+
+    def __str__(self) -> str:
+        """For people, in several lines, if the model was made from a formula."""
+        return repr(self) if self.formula is None else self.formula.described(self)
 
 
 def _start_of_effects(

@@ -65,7 +65,7 @@ def test_a_formula_takes_the_folder(mapped, tmp_path):
 
 def test_rows_that_fit_stay_in_memory(mapped, tmp_path):
     rows = tunamh.open_rows(BLOCKS, scratch=tmp_path)
-    tunamh.MixedModel(rows[["x"]], "y", tunamh.Logistic(), "g").factors  # noqa: B018
+    tunamh.MixedModel(rows[["x"]], "y", tunamh.Logistic(), "g").factors
     assert not mapped
 
 

@@ -56,7 +56,7 @@ class MixedModel(GroupedParameters):
     X, y, family, prior, weights, offset, trials, censored, event, predictors
         As for `GLM`. ``theta`` are the coefficients of ``X``. All families work, with their unknown parameters. With
         `Categorical` every class but the reference has effects and scales of its own. Rows of `tunamh.open_rows` are
-        read once and must fit into its ``memory``.
+        read once and must fit into its ``memory``, or into files (``scratch=``).
     groups : GroupEffects, or a list of them
         One for each factor. Factors can be crossed or nested; a nested factor has its own codes, such as
         ``school + "/" + class``. A plain column of codes means random intercepts. ``GroupEffects(codes,

@@ -80,7 +80,7 @@ def _means_by_grid(y, C, scale_of_errors, scale_of_effects):
     return mass.sum(axis=1) @ np.exp(grid), mass.sum(axis=0) @ np.exp(grid)
 
 
-@pytest.mark.filterwarnings("ignore:every row is a group")
+@pytest.mark.filterwarnings("ignore:every row has its own level")
 @pytest.mark.parametrize("related", [True, False])
 def test_sigma_is_found_where_effects_may_take_all_of_the_errors(related):
     """One row per level: before, chains stayed away from small sigma, and said nothing."""

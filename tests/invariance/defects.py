@@ -124,6 +124,12 @@ DEFECTS: dict[str, Defect] = {
         "        low = self._left[piece]",
         "columns | piecewise exponential | as chosen",
     ),
+    "columns of the data that are another row's at the centre": Defect(
+        "targets/multi_predictor_rows.py",
+        "            data.eta[k * stride + b] = data.eta_prop[k * stride + b]",
+        "            data.eta[k * stride + b] = data.eta_prop[k * stride]",
+        "columns | own, curve | joint, all rows",
+    ),
     "minibatches by another rate": Defect(
         "acceptance/thinned.py",
         "            ratio = rate(-x[b], beta, gamma) / forward",
@@ -183,6 +189,12 @@ DEFECTS: dict[str, Defect] = {
         "        ring[k] = position - cursor[3] + k\n",
         "        ring[k] = position - cursor[3]\n",
         "rows that are gathered | Student-t, known | gathered rows",
+    ),
+    "rows that went pull half as much as they did": Defect(
+        "targets/expansion/kept.py",
+        "            gradient=here.gradient - there.gradient,",
+        "            gradient=here.gradient - 0.5 * there.gradient,",
+        "rows that came and went | logistic | kept rows",
     ),
     "levels of a regression under another prior": Defect(
         "groups/levels.py",

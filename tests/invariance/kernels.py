@@ -110,6 +110,12 @@ def gathered(problem: Problem) -> Mover:
     return mover
 
 
+def kept_rows(problem: Problem) -> Mover:
+    """Rows that were expanded about a centre of before, and bounded in its metric."""
+    test = tunamh.MHSS(delayed=False, full_share=_MANY)
+    return Mover.of(problem.target, test, tunamh.Autoregressive(), lambda target: target.kept.expanded)
+
+
 class _Firefly(Mover):
     """The bright rows are part of the state: they begin as a draw given the parameters."""
 
@@ -239,6 +245,7 @@ OF_GROUPS: dict[str, Ready] = {
 OF_MIXTURES: dict[str, Ready] = {"scales in turn": scales_in_turn, "scales and coefficients": nested}
 OF_SOURCES: dict[str, Ready] = {"gathered rows": gathered}
 OF_LEVELS: dict[str, Ready] = {"levels as groups": levels_as_groups}
+OF_GROWING: dict[str, Ready] = {"kept rows": kept_rows}
 
 
 def made_ready(ready: Ready, problem: Problem) -> Mover:
@@ -259,4 +266,6 @@ def kernels_for(where: str) -> dict[str, Ready]:
         return OF_LEVELS
     if structure.gathered:
         return OF_SOURCES
+    if structure.growing:
+        return OF_GROWING
     return OF_COLUMNS if structure.prior == "normal" else OF_MIXTURES

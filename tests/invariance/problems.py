@@ -43,6 +43,7 @@ class Structure:
     beside: tuple[str, ...] = ()  # of weights, offset, temper
     prior: str = "normal"  # of PRIORS
     gathered: bool = False  # no row is kept in memory
+    growing: bool = False  # some rows came later, and others went
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,12 @@ def _grouped_at(z: np.ndarray, more: np.ndarray, spread: float) -> tuple[np.ndar
     return scales * z, scales
 
 
+def _two_scales_at(z: np.ndarray, more: np.ndarray, spread: float) -> tuple[np.ndarray, np.ndarray]:
+    """One of the intercept, one of the slope."""
+    scales = _half_cauchy(more)
+    return scales * z, scales
+
+
 PRIORS: dict[str, PriorOf] = {
     "normal": PriorOf(lambda spread: tunamh.Normal(scale=spread), lambda d: 0, lambda z, more, s: (s * z, more)),
     "Student-t": PriorOf(
@@ -84,6 +91,9 @@ PRIORS: dict[str, PriorOf] = {
     ),
     "horseshoe": PriorOf(lambda spread: priors.Horseshoe(0.5), lambda d: d + 1, _horseshoe_at),
     "grouped": PriorOf(lambda spread: priors.Grouped(scale=tunamh.HalfCauchy(1.0)), lambda d: 1, _grouped_at),
+    "two scales": PriorOf(
+        lambda spread: priors.Grouped(("intercept", "slope"), tunamh.HalfCauchy(1.0)), lambda d: 2, _two_scales_at
+    ),
 }
 
 
@@ -120,6 +130,8 @@ STRUCTURES = {
     "nested": Structure(((NESTED, 1, False), (CODES, 1, False))),
     "groups in two predictors": Structure(((NESTED, 1, False), (CODES, 1, False)), further=(False, True)),
     "slopes in a further predictor": Structure(((CODES, 2, False),), further=(True,)),
+    "grouped prior, two scales": Structure(prior="two scales"),
+    "rows that came and went": Structure(growing=True),
 }
 
 
@@ -167,7 +179,7 @@ class Problem:
         family, beside = self.family, self.structure.beside
         more = dict(family.more)
         if family.described:
-            more["predictors"] = {family.described: np.ones((N_ROWS, 1))}
+            more["predictors"] = {**more.get("predictors", {}), family.described: np.ones((N_ROWS, 1))}
         if "weights" in beside:
             more["weights"] = WEIGHTS
         if "offset" in beside:
@@ -175,6 +187,10 @@ class Problem:
         prior = PRIORS[self.structure.prior].prior(self.spread)
         if self.structure.gathered:
             return tunamh.GLM(OutOfMemory(self.X, self.y), family=family.family, prior=prior, **more)
+        if self.structure.growing:
+            first = np.r_[:7, 1, 0]
+            target = tunamh.GLM(self.X[first], self.y[first], family.family, prior=prior, **more)
+            return target.with_rows(self.X[7:], self.y[7:]).without_rows([7, 8])
         if not self.factors:
             temper = 0.6 if "temper" in beside else 1.0
             return tunamh.GLM(self.X, self.y, family.family, prior=prior, temper=temper, **more)

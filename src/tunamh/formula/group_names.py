@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..results.layout import CLASSES, CORRELATION, EFFECT, GROUP_SCALE
-from .pieces import Dimensions, Found, Piece, about, pieces_of, prefix
 from .terms import term_label
+from .variable_parts import Dimensions, Found, Piece, about, pieces_of, prefix
 
 if TYPE_CHECKING:
     from .model import GroupSide

@@ -16,9 +16,9 @@ from .errors import FormulaError, listed
 from .group_names import own_name
 from .model import GroupSide
 from .parser import parse
-from .pieces import pieces_of
 from .syntax import label
 from .terms import GroupTerm, Term, Terms, term_label, terms_of
+from .variable_parts import pieces_of
 
 Key = tuple[tuple[str, ...], bool, frozenset[str]]
 """The factor, whether it has intercepts, and the other columns of its effects."""
@@ -74,8 +74,8 @@ class GroupPriors(NamedTuple):
 
     def joined(self, other: GroupPriors) -> GroupPriors:
         """Those of factors of another predictor, too."""
-        parts: list[Any] = [own | more for own, more in zip(self, other, strict=True)]
-        return GroupPriors(*parts)
+        pairs: Any = zip(self, other, strict=True)
+        return GroupPriors(*(own | more for own, more in pairs))
 
 
 def split_groups(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, GroupPriors]:

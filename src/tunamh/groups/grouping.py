@@ -48,19 +48,20 @@ class GroupEffects:
     correlation : float
         ``eta`` of the LKJ prior of the correlations. With 1 the prior is uniform over correlation matrices.
     law : tunamh.priors.StudentT, optional
-        ``priors.StudentT(df=4)``: effects have a Student-t law with these degrees of freedom, so that a few groups may
-        lie far from the others. The effects of one group together have a multivariate Student-t law. ``scale`` is then
-        the scale of this law; the standard deviation is ``scale * sqrt(df / (df - 2))``. Default: normal effects.
+        The distribution of the effects. ``priors.StudentT(df=4)``: a Student-t distribution with 4 degrees of freedom,
+        so that a few groups can be far from the others. Several effects of one group have a multivariate Student-t
+        distribution. ``scale`` is then the prior of the scale of this distribution; the standard deviation is the scale
+        times ``sqrt(df / (df - 2))``. Default: normal effects.
     predictor : str, optional
-        The parameter of the family whose predictor gets the effects, such as ``"scale"``: groups may differ in how much
-        their responses spread, not only in their mean. ``predictors=`` of the model must describe this parameter by
-        columns, of ones at least. Default: the main predictor, that of ``X``.
+        The parameter of the family that has these effects in its predictor, such as ``"scale"``: then groups can differ
+        in the scale of their responses. ``predictors=`` of the model must have columns for this parameter, at least a
+        column of ones. Default: the main predictor, the predictor of ``X``.
     covariance : matrix, optional
-        Known covariance among the levels: the effects are ``v ~ N(0, scale^2 K)``, such as a kinship matrix of animals.
-        A data frame, the levels being its labels; or an array, the levels being its row numbers. One effect per level.
-        Levels of the matrix that have no rows have effects, too.
+        Known covariance among the levels: the effects are ``v ~ N(0, scale^2 K)``. ``K`` is, for example, a kinship
+        matrix of animals: a data frame whose labels are the levels, or an array whose row numbers are the levels. Each
+        level has one effect. Levels of the matrix that have no rows have effects, too.
     precision : matrix, optional
-        The inverse of such a matrix, such as one made of the neighbours on a map; may be sparse.
+        The inverse of such a matrix, for example a matrix of the neighbours on a map. It may be sparse.
     """
 
     codes: Any
@@ -163,7 +164,7 @@ def read_groups(given: Any, n_rows: int, unit: float = 1.0) -> list[Grouping]:
         found.append(_read(effects, n_rows, fallback, unit))
     names = [one.name for one in found]
     if len(set(names)) < len(names):
-        raise ValueError(f"groups have the names {', '.join(names)}: give every factor a name of its own (name=).")
+        raise ValueError(f"groups have the names {', '.join(names)}: give every factor a different name (name=).")
     _warn_of_same_groups(found)
     return found
 
@@ -273,8 +274,8 @@ def _codes(values: Any, name: str, n_rows: int) -> tuple[np.ndarray, list[str]]:
         raise ValueError(f"the codes of {name} have {len(found)} entries, but there are {n_rows} rows.")
     if len(found.levels) == 1:
         raise ValueError(
-            f"{name} has one level, {found.levels[0]!r}, in all rows: its effect and an intercept cannot be told "
-            "apart. Leave the factor out."
+            f"{name} has one level, {found.levels[0]!r}, in all rows: the data cannot separate its effect from the "
+            "intercept. Leave the factor out."
         )
     return np.ascontiguousarray(found.codes, dtype=np.int64), list(found.levels)
 
@@ -287,8 +288,8 @@ def warn_of_single_rows(groupings: list[Grouping]) -> None:
     for one in groupings:
         if one.groups == len(one.codes) and one.related is None:
             warnings.warn(
-                f"every row is a group of its own in {one.name}: the data hardly tell its effects from the errors, and "
-                "chains move slowly. Are these the codes you meant?",
+                f"every row has its own level of {one.name}: the data hardly separate the group effects from the "
+                "errors, and the chains move slowly. Is this the column you meant?",
                 stacklevel=5,
             )
 
@@ -301,7 +302,7 @@ def _warn_of_uncentred(name: str, Z: np.ndarray, columns: list[str]) -> None:
     if far.any():
         column = columns[int(np.argmax(far))]
         warnings.warn(
-            f"column {column} of the effects of {name} lies far from zero for its spread: its slopes and the "
-            "intercepts are then almost one, and chains move slowly. Centre the column.",
+            f"column {column} of the effects of {name} is far from zero compared with its standard deviation: then "
+            "its slopes and the intercepts are strongly correlated, and the chains move slowly. Centre the column.",
             stacklevel=7,
         )

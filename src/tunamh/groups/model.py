@@ -54,17 +54,17 @@ class MixedModel(GroupedParameters):
     Parameters
     ----------
     X, y, family, prior, weights, offset, trials, censored, event, predictors
-        As for `GLM`. ``theta`` are the coefficients of ``X``. All families work, with their unknown parameters. With
-        `Categorical` every class but the reference has effects and scales of its own. Rows of `tunamh.open_rows` are
-        read once and must fit into its ``memory``, or into files (``scratch=``).
+        As for `GLM`. ``theta`` are the coefficients of ``X``. All families work, also with unknown parameters. With
+        `Categorical` every class except the reference class has its own effects and scales. Rows of `tunamh.open_rows`
+        are read once and must fit into its ``memory``, or into files (``scratch=``).
     groups : GroupEffects, or a list of them
         One for each factor. Factors can be crossed or nested; a nested factor has its own codes, such as
         ``school + "/" + class``. A plain column of codes means random intercepts. ``GroupEffects(codes,
         predictor="scale")`` adds the effects to the predictor of the scale. If ``X`` comes from `open_rows`, use
         column names: ``groups="carrier"``, ``GroupEffects("carrier", ["distance"])``.
     keep_effects : bool, optional
-        Whether to keep the draws of all effects. If False, the result has a group ``group_effects`` with the mean and
-        standard deviation of every effect for each chain. By default up to 100,000 effects are kept.
+        True: keep the draws of all effects. False: the result has a group ``group_effects`` with the mean and standard
+        deviation of every effect for each chain. Default: True if there are at most 100,000 effects.
 
     Results have the variables ``theta``, the family's parameters, ``group_scale``, ``group_correlation`` (if effects
     have several columns), and ``group_effect``, named by factor and level.
@@ -178,6 +178,10 @@ class MixedModel(GroupedParameters):
         return self._with(formula=formula, kept_rows=kept_rows)
 
     @property
+    def data_rows(self) -> int:
+        return self.base.user_rows.n_rows
+
+    @property
     def seen_responses(self) -> SeenResponses | None:
         return seen_responses(self.base.user_rows, self.formula, self.kept_rows, self.user_family)
 
@@ -263,7 +267,7 @@ class MixedModel(GroupedParameters):
 
         def fill(rows: np.ndarray, block: Rows) -> None:
             which = slice(block.start, block.start + len(block.y))
-            columns = MULTI_PREDICTOR_ROW.columns(rows, width=width, K=self.predictors)
+            columns = MULTI_PREDICTOR_ROW.columns(rows, width=width, K=self.base.family.predictors)
             columns.bound[:] = bounds[which]
             self.grouped.seen.fill_centre(columns, self.grouped.seen.of(block, state), block.y)
 
@@ -314,7 +318,7 @@ class MixedModel(GroupedParameters):
 
     def why_own_kernel(self) -> str:
         groups = " and ".join(f"{one.groups:,} of {one.name}" for one in self.groupings)
-        return f"common parameters and scales together, then each group by itself: {groups}"
+        return f"common parameters and scales together, then each group separately: {groups}"
 
     def laplace_gaussian(self) -> tuple[LaplaceGaussian | None, Any]:
         law = None if any(one.df for one in self.groupings) else law_of_shared(self)  # that of normal effects

@@ -250,7 +250,10 @@ def _propose(rng, turn, eps, Q):
 
 @part(ProposeCommon)
 def propose_common(rng, address, eps, Q):
-    """By `_propose`, in the coordinate of a share or in that of its logit: a choice that knows nothing of the state."""
+    """By `_propose`, in the coordinate of a share or in that of its logit: a choice that knows nothing of the state.
+
+    What is no number in ``there`` is a rejection.
+    """
     turn = turn_at(address)
     factor, common, state, there = turn.factor, turn.common, turn.state, turn.there
     at = common.share_at
@@ -259,14 +262,15 @@ def propose_common(rng, address, eps, Q):
         return _propose(rng, turn, eps, Q)
     own, logit = share_about(at, common.centre[at], width * width), state[at]
     here_slope = into_share(own, state)
-    if math.isnan(here_slope):
-        return _propose(rng, turn, eps, Q)
+    if math.isnan(here_slope):  # from where no move in shares arrives: it stays
+        there[at] = np.nan
+        return 0.0, False
     there[at] = state[at]
     log_q, laplace = _propose(rng, turn, eps, Q)
     state[at] = logit
     there_slope = out_of_share(own, there)
     if math.isnan(there_slope):
-        there[at] = np.nan  # a rejection
+        there[at] = np.nan
         return 0.0, laplace
     return log_q + here_slope - there_slope, laplace
 

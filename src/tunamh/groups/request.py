@@ -24,7 +24,7 @@ def refuse(base: GLM, form: Any) -> None:
     """What a sweep does not sample."""
     if isinstance(form, Df):
         raise NotApplicable(
-            f"group effects beside unknown degrees of freedom ask for an unknown scale: {base.user_family!r}."
+            f"a model with group effects and unknown degrees of freedom needs an unknown scale: {base.user_family!r}."
         )
     if base._prior.mixture is not None:
         raise NotApplicable(
@@ -119,7 +119,8 @@ def _predictor_of(base: GLM, one: Grouping) -> int:
         before = [extra.name for extra in extras].index(one.parameter)
         at = len(base.row_layout.names) + sum(extra.size for extra in extras[:before])
     terms = base.observations.design.terms  # type: ignore[attr-defined]
-    (found,) = {term.predictor for term in terms if term.start == at}
+    moving = [term for term in terms if term.predictor < base.family.predictors]  # without columns of the data
+    (found,) = {term.predictor for term in moving if term.start == at}
     return int(found)
 
 

@@ -197,7 +197,7 @@ class Sweep(Kernel):
     full: bool = False
 
     def parts_ahead(self) -> tuple[Part, ...]:
-        return move_common, propose_common, move_effects, _sweep, move_scales
+        return move_common, propose_common, move_effects, _sweep, move_means, move_scales
 
     def bind(self, target: Any) -> ReadyKernel:
         prior = target.base._prior

@@ -295,7 +295,7 @@ class GroupedResult:
         unknown = [k for k, size in enumerate(known) if size is None]
         drawn, related = self._formula_scales(factor, part) if self.of_formula else self._plain_scales(own)
         if len(drawn) != len(unknown):
-            raise NotApplicable(f"the result has not all standard deviations of the effects of {factor}.")
+            raise NotApplicable(f"the result does not have all standard deviations of the effects of {factor}.")
         scales = np.empty((self.posterior.sizes["chain"], self.posterior.sizes["draw"], len(known)))
         scales[...] = [np.nan if size is None else size for size in known]
         for k, values in zip(unknown, drawn, strict=True):

@@ -33,6 +33,8 @@ def regression_as_json(target: GLM) -> dict[str, Any]:
             for name, labels in zip(rows.described, rows.other_names, strict=True)
         },
         "classes": classes_of(target),
+        **({"data_columns": list(columns)} if (columns := target.user_family.data_columns) else {}),
+        **({"named_predictors": list(names)} if (names := target.user_family.named_predictors) else {}),
         **({"censored": True} if rows.has_censoring else {}),
         **({"strata": True} if isinstance(rows, InMemory) and rows.strata is not None else {}),
         **({"trials": target.given_trials} if target.given_trials and target.formula is None else {}),

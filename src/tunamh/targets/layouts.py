@@ -111,6 +111,7 @@ REGRESSION = Layout(
     shifted=FLAG,
     predictors=WHOLE,
     terms=WHOLE,
+    known=WHOLE,  # columns of the data, behind the predictors
     # energies
     temper=NUMBER,
     weighted=FLAG,

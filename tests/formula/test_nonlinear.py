@@ -161,7 +161,7 @@ def test_bounds_with_columns_of_the_data(rng):
     assert (wrong < np.abs(derivatives(energy, list(at), y, list(dose)).third)).any()  # the control
 
 
-# --------------------------------------------------------------------------------------------------- results, prediction
+# -------------------------------------------------------------------------------------------------- results, prediction
 
 
 @pytest.fixture(scope="module")
@@ -306,7 +306,12 @@ REFUSED = {
     "no such column": (of_no_column, {}, FormulaError, "'hour', which is neither a predictor"),
     "no such argument": (of_two, {}, FormulaError, "'log_sigma', which is no argument"),
     "a prior of nothing": (hill, {"prior": {"bottom": Normal(scale=1)}}, FormulaError, "'bottom', which belongs to no"),
-    "a prior of no term": (hill, {"prior": {"top age": Normal(scale=1)}}, FormulaError, "predictor of top: prior names"),
+    "a prior of no term": (
+        hill,
+        {"prior": {"top age": Normal(scale=1)}},
+        FormulaError,
+        "predictor of top: prior names",
+    ),
     "no dict": (hill, {"prior": Normal(scale=1)}, TypeError, "dict by predictor and term"),
     "no such response": (hill, {"response": "weight"}, FormulaError, "no column among the arguments"),
     "a mean of others": (hill, {"mean": lambda bottom: bottom}, TypeError, "got the arguments bottom"),

@@ -17,12 +17,11 @@ from tunamh.compiled import fixed
 from tunamh.jets import CannotBound
 from tunamh.targets.families import Logistic, NegativeBinomial, Probit, StudentT
 from tunamh.targets.families.energy_functions import MultiPredictorFunction, OneFunction, likelihood_of
-from tunamh.targets.families.user import arguments_of
 from tunamh.targets.families.negative_binomial import NegativeBinomialWithDispersion
+from tunamh.targets.families.user import arguments_of
 
 R = 2.5
 TABLE = {"slope": 2.0}
-
 
 
 def family(energy, **more):

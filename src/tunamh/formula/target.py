@@ -63,9 +63,7 @@ def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel,
         asked.beside,
         rows.dropped,
         tuple(rows.arrays),
-        typical_columns(
-            [columns_look(asked.right, asked.further, rows.values({}))], common.side, common.moments
-        ),
+        typical_columns([columns_look(asked.right, asked.further, rows.values({}))], common.side, common.moments),
         Strata.learned(asked.right.strata, rows.values({})),
         asked.data_columns,
     )

@@ -46,7 +46,9 @@ def with_groups(base: GLM, groupings: list[Grouping], begins: int) -> tuple[Any,
 
     layout = gathered
     if isinstance(design, MultiPredictorLayout):
-        layout = MultiPredictorLayout([(gathered.numbers, dim), *design.blocks[1:]], design.terms, design.predictors, design.known)
+        layout = MultiPredictorLayout(
+            [(gathered.numbers, dim), *design.blocks[1:]], design.terms, design.predictors, design.known
+        )
 
     def change(rows: Rows) -> Rows:
         which = slice(rows.start, rows.start + len(rows.y))

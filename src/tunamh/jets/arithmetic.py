@@ -157,7 +157,8 @@ def met_with_mean(a, b, c, d, reach, numbers, larger, out):
                     further = _number(larger[k, p, 1] * max(-a[at, r], b[at, r]) * reach[p, r])
                     low, high, total = low - further, high + further, total + further
             low, high = _lower(low, total), _upper(high, total)
-            least, most = _lower(weight * a[over, r], abs(weight * a[over, r])), _upper(
-                weight * b[over, r], abs(weight * b[over, r])
+            least, most = (
+                _lower(weight * a[over, r], abs(weight * a[over, r])),
+                _upper(weight * b[over, r], abs(weight * b[over, r])),
             )
             out[k, r] = max(-max(low, least), min(high, most))

@@ -49,10 +49,11 @@ def predict(
         ``"mean"``: the mean of the response; for labels the probability (with trials too: the probability of one
         trial), for classes the probabilities of all classes. ``"response"``: simulated responses, with their noise;
         with trials a count of successes; for classes the class as the data have it (a whole number or text).
-        ``"linear"``: the linear predictor; of `tunamh.nonlinear` every predictor, by ``predictor``. If the formula transforms the response, such as ``log(y)``,
-        predictions are on the transformed scale. Of times to event, ``"survival"``: the probability that the event has
-        not happened by ``times``; ``"hazard"``: the rate of events at ``times``, among those that had none before;
-        ``"median"``: the time by which the event has happened with probability 1/2.
+        ``"linear"``: the linear predictor; of `tunamh.nonlinear` every predictor, by ``predictor``. If the formula
+        transforms the response, such as ``log(y)``, predictions are on the transformed scale. Of times to event,
+        ``"survival"``: the probability that the event has not happened by ``times``; ``"hazard"``: the rate of events
+        at ``times``, among those that had none before; ``"median"``: the time by which the event has happened with
+        probability 1/2.
     times : sequence, optional
         For ``kind="survival"`` and ``"hazard"``. The result has a dimension ``time``.
     draws : int, optional

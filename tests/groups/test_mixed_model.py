@@ -248,7 +248,7 @@ WRONG = [
     ({"groups": []}, ValueError, "empty"),
     ({"groups": np.zeros(5)}, ValueError, "5 entries"),
     ({"groups": GroupEffects([None] * 100)}, ValueError, "missing value in row 0"),
-    ({"groups": [GroupEffects(np.arange(100) % 3, name="a")] * 2}, ValueError, "name of its own"),
+    ({"groups": [GroupEffects(np.arange(100) % 3, name="a")] * 2}, ValueError, "different name"),
     ({"groups": GroupEffects(np.arange(100) % 3, X=np.ones((7, 1)))}, ValueError, "7 rows"),
 ]
 
@@ -432,9 +432,9 @@ def test_codes_that_are_no_column():
             MixedModel(X, y, tunamh.Logistic(), groups)
     with pytest.raises(ValueError, match="one level"):
         MixedModel(X, y, tunamh.Logistic(), np.repeat("a", 100))
-    with pytest.warns(UserWarning, match="group of its own"):
+    with pytest.warns(UserWarning, match="every row has its own level"):
         MixedModel(X, y, tunamh.Logistic(), np.arange(100))
-    with pytest.warns(UserWarning, match="group of its own"):
+    with pytest.warns(UserWarning, match="every row has its own level"):
         MixedModel(X, y, tunamh.Gaussian(), np.arange(100))
     year = np.column_stack([np.ones(100), 2010 + np.arange(100) % 7])
     with pytest.warns(UserWarning, match="Centre the column"):

@@ -154,7 +154,7 @@ def test_a_saved_result_predicts(fitted, tmp_path):
 def test_the_prior_is_told_in_words():
     target = tunamh.regression("Surv(time, dead) ~ x", TABLE, family=tunamh.PiecewiseExponential((1.0, 2.0)))
     words = tunamh.prior_summary(target)["prior"]
-    assert words["log_hazard[1 to 2]"] == "normal about the one before, standard deviation 1"
+    assert words["log_hazard[1 to 2]"] == "normal around the one before, standard deviation 1"
     assert words["log_hazard[0 to 1]"].startswith("normal, mean ")
 
 

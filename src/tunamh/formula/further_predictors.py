@@ -19,8 +19,8 @@ from ..targets.designs.from_tables import NamedDesign
 from .data_summaries import Learned
 from .errors import FormulaError, listed
 from .evaluation import Values
-from .pieces import FAMILY_NAMES
 from .priors import INTERCEPT, named_terms, prior_of
+from .variable_parts import FAMILY_NAMES
 
 
 def split_further(prior: Any, further: Mapping[str, Any], terms: set[str]) -> tuple[Any, dict[str, dict[str, Any]]]:

@@ -23,6 +23,7 @@ from .syntax import Name, Node
 from .tables import in_memory, may_be_held
 from .target import learned_model, target_of
 from .terms import Terms
+from .variable_parts import FAMILY_NAMES
 from .variables import as_columns, refuse_unknown
 
 _ROWS_TRIED = 16  # at which an energy is looked at before anything else

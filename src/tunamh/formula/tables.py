@@ -248,7 +248,7 @@ def _response(asked: Read, answers: list[FirstAnswer], family: Any) -> tuple[Res
         moments = [answer.moments for answer in there if answer.moments is not None]
         low, high = min(one.low for one in moments), max(one.high for one in moments)
         if low == high and (family.of_labels or family.of_classes):
-            raise FormulaError(f"the response {name} is {low:g} in every row: there is nothing to explain.")
+            raise FormulaError(f"the response {name} is {low:g} in every row: there is nothing to estimate.")
         return Response(asked.response), some
     levels = join_levels([answer.levels for answer in there if answer.levels])
     ordered = all(answer.ordered for answer in there)

@@ -123,7 +123,7 @@ def default_family(asked: Read, rows: RowsOf) -> BaseFamily:
     found = rows.values({}).value(asked.response)
     if isinstance(found, Factor):
         kinds = 'family="logistic" for two classes, "categorical" for more, "ordinal" for ordered ones'
-        raise FormulaError(f"the response {name} holds text or categories, and there is no family: set {kinds}.")
+        raise FormulaError(f"the response {name} has text or categories, and you have not set a family: set {kinds}.")
     values = np.unique(rows.values({}).numbers(asked.response))
     if len(values) == 2:
         pair = f"{values[0]:g} and {values[1]:g}"
@@ -212,8 +212,8 @@ def _effects(one: GroupSide, values: Values, priors: GroupPriors) -> GroupEffect
     if side.names != ["Intercept"]:
         columns = Frame(dict(zip(side.names, side.columns(values).dense().T, strict=True)), values.n_rows)
     scale, correlation = priors.scales.get(one.name), priors.correlations.get(one.name, 1.0)
-    law = priors.laws.get(one.name)
-    return GroupEffects(one.labels(values), columns, one.name, scale, correlation, law, one.of)
+    law, related = priors.laws.get(one.name), priors.matrices.get(one.name, {})
+    return GroupEffects(one.labels(values), columns, one.name, scale, correlation, law, one.of, **related)
 
 
 def _why(named: list[str]) -> str:

@@ -86,7 +86,7 @@ class NewRows:
             self.table = as_columns(table) if self.tables is None else Frame(dict.fromkeys(table.names), table.n_rows)
             self.n_rows = self.table.n_rows
         elif self.tables is not None:
-            raise TypeError("tables in blocks are predicted by formula: make the target with tunamh.regression.")
+            raise TypeError("predictions for tables in blocks need a formula: make the target with tunamh.regression.")
         else:
             self.plain = _plain_columns(fitted, table)
             self.n_rows = len(self.plain.whole)
@@ -197,7 +197,7 @@ class NewRows:
         about, given, n = self.fitted.about, self.given, self.n_rows
         if about.get("strata"):
             raise NotApplicable(
-                "rows of strata are predicted by formula: make the target with tunamh.regression, and say strata(x)."
+                "predictions with strata need a formula: make the target with tunamh.regression, and write strata(x)."
             )
         if about.get("offset") and given.offset is None:
             raise ValueError("the model was fitted with offset=: give the new rows' offset= too.")

@@ -271,6 +271,11 @@ class Target(Value):
         return trace if 0 < trace < np.inf else 1.0
 
     @property
+    def data_rows(self) -> int:
+        """Return the number of rows that the user gave: those of the target, unless one row became several."""
+        return self.n_rows
+
+    @property
     def effective_rows(self) -> float:
         """Return the total weight of the rows, multiplied by ``temper``."""
         return self.temper * self.n_rows

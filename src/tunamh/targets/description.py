@@ -72,9 +72,10 @@ def mixed_as_json(target: Any) -> dict[str, Any]:
             **({} if one.label is None else {"predictor": one.predictor, "given": one.given, "class": one.label}),
             **({} if one.parameter is None else {"parameter": one.parameter}),
             "known": None if one.known is None else [float(size) for size in np.diag(one.known) ** -0.5],
-            "squares": _squares(one.Z * target.base.row_layout.unit),
+            "squares": _squares(one.Z * target.base.row_layout.unit * one.own_scales[one.codes, None]),
             **({"rows": _rows_by_level(target, one)} if one.groups <= _MOST_LEVELS else {}),
             **({"df": one.df} if one.df else {}),
+            **({"related": True} if one.related is not None else {}),
             **({"level_names": list(map(str, one.levels))} if named else {}),
         }
         for k, one in enumerate(target.groupings)

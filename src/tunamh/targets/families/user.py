@@ -138,25 +138,26 @@ def family(
     energy : function ``energy(eta, y)``, or ``energy(eta, zeta, y)``, or of up to eight predictors
         Use functions of NumPy and `scipy.special`; the energy must be smooth and without branches. Numba compiles it
         for the chains. Interval arithmetic gives its derivatives and their proved bounds. ``eta`` is ``x.theta``. Each
-        further argument before ``y`` is a parameter that all rows share, or ``z.gamma`` with ``GLM(...,
-        predictors={"zeta": Z})``. Global variables and variables of enclosing functions are constants, with their
-        present values.
+        further argument before ``y`` is a parameter that is the same for all rows, or ``z.gamma`` with ``GLM(...,
+        predictors={"zeta": Z})``. Global variables and variables of enclosing functions are constants: they have the
+        value that they have now.
     columns : names, optional
-        Arguments that are columns of the data, as they are: ``energy(eta, dose, y)`` with ``columns=["dose"]`` and
-        ``GLM(..., predictors={"dose": dose})``, or `tunamh.regression` with a table that has the column. For a curve
-        of several predictors `tunamh.nonlinear` is shorter.
+        Arguments that are columns of the data: ``energy(eta, dose, y)`` with ``columns=["dose"]`` and ``GLM(...,
+        predictors={"dose": dose})``, or `tunamh.regression` with a table that has the column. For a curve of several
+        predictors `tunamh.nonlinear` is shorter.
     convex : bool, optional
-        True if the energy is convex in its predictors. Then tunamh does not search for several modes. If the energy is
-        proved not to be convex at the data, an error is raised.
+        True if the energy is convex in its predictors. Then tunamh does not search for several modes. If tunamh can
+        prove that the energy is not convex at the data, it raises an error.
     check : function ``check(y)``, optional
-        Raises a ValueError for responses that the energy does not allow.
+        It must raise a ValueError if the energy does not allow a response.
     shared : dict of priors, optional
-        Priors of the other parameters by name, or of their coefficients. Default: ``Normal(scale=2.5)``.
+        The priors of the other parameters (or of their coefficients), by the name of the parameter. Default:
+        ``Normal(scale=2.5)``.
     mean : function ``mean(eta)``, or ``mean(eta, zeta)``, optional
         The mean of a response, for `tunamh.predict`.
     draw : function ``draw(rng, eta)``, or ``draw(rng, eta, zeta)``, optional
-        Simulates a response for every predictor, for ``tunamh.predict(kind="response")`` and `tunamh.replicate`.
-        Results keep no code: give them the family again, ``tunamh.predict(posterior, rows, family=...)``.
+        Simulates a response for every predictor, for ``tunamh.predict(kind="response")`` and `tunamh.replicate`. A
+        result does not contain code, so pass the family again: ``tunamh.predict(posterior, rows, family=...)``.
         `tunamh.loo` needs neither function.
     name : str, optional
         The name of the family. Default: the name of the function.

@@ -280,7 +280,7 @@ def censoring(censored: Any, event: Any) -> Any:
     if event is None:
         return censored
     if censored is not None:
-        raise TypeError("censored= and event= say the same in two ways: give one of them.")
+        raise TypeError("censored= and event= have the same information: pass only one of them.")
     if isinstance(event, str):
         raise TypeError("event= is the name of a column in tunamh.regression only; here, give censored= by name.")
     told = event if hasattr(event, "index") and hasattr(event, "iloc") else np.asarray(event)

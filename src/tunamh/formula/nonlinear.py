@@ -18,7 +18,6 @@ from ..targets.families.energy_functions import likelihood_of
 from ..targets.families.nonlinear import NamedResponses, NonlinearFamily
 from .errors import FormulaError, listed
 from .needed_rows import Read, RowsOf, further_sides, rows_of
-from .pieces import FAMILY_NAMES
 from .syntax import Name, Node
 from .tables import in_memory, may_be_held
 from .target import learned_model, target_of

@@ -216,8 +216,9 @@ _LEAST_OF_CONVEX = 0.5
 def _their_own(of: OfFactor, convex: OfFactor) -> OfFactor:
     """The groups' own curvatures where these are at least half of their convex rows'.
 
-    Many rows of a curve are curved downwards, and their sum is not. A curvature that is a little too large moves effects
-    too little when common parameters move: with thousands of rows a group, a few percent of it are many units of energy.
+    Many rows of a curve are curved downwards, and their sum is not. A curvature that is a little too large moves
+    effects too little when common parameters move: with thousands of rows a group, a few percent of it are many units
+    of energy.
     """
     finite = np.isfinite(of.curvature).all(axis=(1, 2)) & np.isfinite(convex.curvature).all(axis=(1, 2))
     spare = np.where(finite[:, None, None], of.curvature - _LEAST_OF_CONVEX * convex.curvature, 0.0)

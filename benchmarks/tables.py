@@ -606,7 +606,24 @@ def questions_from_files() -> str:
     )
 
 
+def dose_response() -> str:
+    report = results("dose_response")
+    columns = ["", "rows", "set-up, s", "rows per draw", "accepted", "effective draws per second"]
+    rows = [
+        ["tunamh", f"{r['rows']:,}", *map(number, (r["set-up"], r["rows per draw"], r["accepted"], r["rate"]))]
+        for r in report["tunamh"]
+    ]
+    other, of = report["nuts"], report["machine"]
+    rows.append(["NUTS (NumPyro)", f"{other['rows']:,}", "", f"{other['rows']:,} at a time", "", number(other["rate"])])
+    about = (
+        f"`benchmarks/dose_response.py` ({of['processor']}, {of['date']}): the model above, one chain. Seconds of the "
+        "processor; effective draws\nof the worst parameter, without set-up and warm-up."
+    )
+    return f"{about}\n\n{markdown(columns, rows)}"
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "dose-response": dose_response,
     "effects": effects,
     "questions-from-files": questions_from_files,
     "living": living_data,

@@ -110,8 +110,8 @@ def test_counts_are_those_of_adaptive_quadrature(effects):
         for i in (0, 7, 31):
             other = i + N // 2
             wanted = np.log(mean([i, other], s, eta[draw]) / mean([other], s, eta[draw]))
-            assert removed[i, draw] == pytest.approx(wanted, abs=5e-3)
-            assert density[i, draw] == pytest.approx(wanted, abs=5e-3)
+            assert removed[i, draw] == pytest.approx(wanted, abs=1e-3)
+            assert density[i, draw] == pytest.approx(wanted, abs=1e-3)
 
 
 def test_an_effect_for_every_row_is_part_of_the_errors():

@@ -26,7 +26,7 @@ from .group_rows import GroupRows
 from .model_rows import ModelRows, model_rows
 from .predictions import Predictor
 
-_NODES, _FEWER = 41, 25
+_NODES, _FEWER = 61, 31
 _FEW_ROWS = 3  # larger groups have fewer nodes: a row hardly moves where the others place the effect
 _REACH = 7.0  # standard deviations of effects
 _TAIL = 1e-7  # the same of Student-t effects

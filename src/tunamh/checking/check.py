@@ -184,7 +184,7 @@ def check(
     found = residuals_of(fitted, some, generator)
     names = _columns(fitted, list(columns))
     known = frozenset(fitted.formula.predictor_columns)
-    looked = Looked(fitted, found, read(some.table, names), known, _classes(fitted))
+    looked = Looked(fitted, found, read(some.table, names), known, _classes(fitted), some.every)
     return FitCheck(judged(list(all_checks(looked))), some.told, len(fitted.picked), found, looked)
 
 

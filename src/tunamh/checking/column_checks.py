@@ -54,7 +54,7 @@ def of_levels(looked: Looked, name: str, codes: np.ndarray, levels: Sequence[str
         if len(found.z) and (best is None or found.p < best.p):
             best = found
     if best is None or looked.residuals.n < FEWEST_ROWS:
-        return Finding(title, name, None, wrong="Not checked: too few rows of each level; set a larger rows=.")
+        return Finding(title, name, None, wrong=f"Not checked: too few rows of each level{looked.way_out}.")
     at = int(np.argmax(np.abs(best.z)))
     level = levels[int(best.levels[at])]
     size = f"the furthest is {level} (mean residual {best.mean[at]:+.2f} in {int(best.rows[at]):,} rows)"

@@ -30,6 +30,13 @@ class Looked:
     columns: dict[str, Column]
     known: frozenset[str]
     classes: Sequence[str]
+    every_row: bool = False
+    """Whether these are all rows that there are."""
+
+    @property
+    def way_out(self) -> str:
+        """How more rows could be looked at, if there are more."""
+        return "" if self.every_row else "; set a larger rows="
 
     @property
     def family(self) -> Any:
@@ -75,7 +82,7 @@ class Looked:
     def few(self, name: str, about: str = "") -> Finding:
         n = self.residuals.n
         what = "too few responses of each kind" if self.bernoulli else "too few rows"
-        return Finding(name, about, None, wrong=f"Not checked: {what} among {n:,}; set a larger rows=.")
+        return Finding(name, about, None, wrong=f"Not checked: {what} among {n:,}{self.way_out}.")
 
 
 def fifths(position: np.ndarray, values: np.ndarray, form: str = "+.2f") -> str:

@@ -40,11 +40,15 @@ class SomeRows:
     seen: Seen = _ALL_SEEN
 
     @property
+    def every(self) -> bool:
+        """Whether these are all rows."""
+        return len(np.unique(self.numbers)) == len(self.numbers) == self.n_rows
+
+    @property
     def told(self) -> str:
         """In words."""
         some = len(self.numbers)
-        every = some == self.n_rows and len(np.unique(self.numbers)) == some
-        return f"all {some:,} rows" if every else f"{some:,} of {self.n_rows:,} rows, drawn at random"
+        return f"all {some:,} rows" if self.every else f"{some:,} of {self.n_rows:,} rows, drawn at random"
 
 
 def drawn_rows(

@@ -71,8 +71,8 @@ def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
         - ``"share"``: the share of a factor in the variance (ICC): the variance of its effects, divided by the sum of
           the variances of all factors and the residual variance. The group ``all groups`` has the sum over factors. For
           random slopes the variance of a factor is the mean over the rows (Johnson 2014). The variance that the common
-          coefficients explain is not part of this ratio ("adjusted ICC"). The variance of effects of single counts,
-          ``(1 | row)``, is part of the residual variance. With `Categorical` every class has its own
+          coefficients explain is not part of this ratio ("adjusted ICC"). The variance of effects of single counts
+          (also of successes), ``(1 | row)``, is part of the residual variance. With `Categorical` every class has its own
           shares; the residual variance is that of the latent error, ``pi^2 / 3``.
 
         For `Hurdle`, `ZeroInflated`, `SoftplusPoisson` and your own families the residual variance is not known. Then
@@ -108,8 +108,8 @@ def quantities_of(result: GroupedResult) -> list[Quantity]:
 
 
 def _of_rows(result: GroupedResult, covariances: list[Covariance]) -> list[Covariance]:
-    """Factors that have a level for every count: what counts vary beyond their law is part of a row's variance."""
-    beyond = result.family.responses in (Responses.COUNTS, Responses.PROPORTIONS)
+    """Factors that have a level for every count, also of successes: what counts vary beyond their law is part of a row's variance."""
+    beyond = result.family.responses in (Responses.COUNTS, Responses.PROPORTIONS) or bool(result.about.get("trials"))
     return [one for one in covariances if beyond and one.of_rows and one.variance() is not None]
 
 
@@ -157,12 +157,12 @@ def notes_of(result: GroupedResult, quantities: list[Quantity]) -> list[str]:
     )
     if family.coefficients_per_class:
         return [f"{share} Residual is the latent logistic error of a class beside the reference class."]
+    rows = _of_rows(result, result.covariances())
+    beside = f", and has the effects of {listed([one.factor for one in rows])}, one for every row" if rows else ""
     if family.of_labels or family.of_classes:
-        return [f"{share} Residual is the latent error of the {family.link.name} link."]
+        return [f"{share} Residual is the latent error of the {family.link.name} link{beside}."]
     if family.responses in (Responses.COUNTS, Responses.PROPORTIONS):
         at = "at the mean of the responses"
-        rows = _of_rows(result, result.covariances())
-        beside = f", and has the effects of {listed([one.factor for one in rows])}, one for every row" if rows else ""
         return [f"{share} Residual is approximated {at}, {result.mean_response:.4g} (Nakagawa et al. 2017){beside}."]
     return [share]
 

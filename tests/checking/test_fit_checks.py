@@ -268,7 +268,9 @@ def test_few_rows_and_rare_events_are_not_judged():
     few = TABLE.head(20).assign(y=E[:20])
     found = tunamh.check(sampled("y ~ x", few), few)
     assert found.ok
-    assert "too few rows among 20" in str(found)
+    assert "too few rows among 20." in str(found)  # all there are
+    some = tunamh.check(sampled("y ~ x", few), few, rows=15)
+    assert "too few rows among 15; set a larger rows=." in str(some)
     rare = TABLE.assign(y=(np.arange(N) % 900 == 5).astype(int))
     found = tunamh.check(sampled("y ~ x", rare, "logistic"), rare)
     assert "too few responses of each kind" in str(found)

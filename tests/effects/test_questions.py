@@ -108,6 +108,16 @@ def test_groups_that_are_new(result):
     assert 0.7 < effects[:, 1].std() / spread < 1.4
 
 
+@pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
+def test_new_groups_have_the_mean_of_the_population_without_a_link():
+    """However large the standard deviation of their effects is."""
+    large = TABLE.assign(y=1e4 * RNG.standard_normal(N))
+    found = tunamh.sample(tunamh.regression("y ~ x + (1 | site)", large), draws=50, rng=1, progressbar=False)
+    assert float(found.posterior["1|site_sigma"].max()) > 20
+    new, population = (tunamh.predictions(found, large, groups=one) for one in ("new", "population"))
+    np.testing.assert_allclose(new["mean"], population["mean"])
+
+
 def test_comparisons_of_two_numbers(result):
     ask = {"contrast": "a", "average_by": True}
     one, other = tunamh.predictions(result, TABLE, {"a": ["p", "q"]}, average_by=True).draws.values.reshape(-1, 2).T

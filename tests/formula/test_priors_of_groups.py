@@ -62,3 +62,16 @@ def test_effects_of_single_counts_are_part_of_a_row():
     own = draws["1|g_sigma"] ** 2
     expected = own / (own + draws["1|row_sigma"] ** 2 + law)
     assert float(shares["mean"].iloc[0]) == pytest.approx(float(expected.mean()), rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
+def test_effects_of_single_counts_of_successes_are_part_of_a_row():
+    target = tunamh.regression("count ~ x + (1 | g) + (1 | row)", DATA.assign(n=6), family="logistic", trials="n")
+    posterior = tunamh.sample(target, chains=1, draws=60, rng=1, progressbar=False)
+    table = tunamh.group_scales(posterior)
+    shares = table.query("quantity == 'share'")
+    assert list(shares["group"]) == ["g"]
+    assert "logit link, and has the effects of row, one for every row" in table.attrs["notes"][0]
+    own, of_row = (posterior.posterior[f"1|{name}_sigma"] ** 2 for name in ("g", "row"))
+    expected = own / (own + of_row + np.pi**2 / 3)
+    assert float(shares["mean"].iloc[0]) == pytest.approx(float(expected.mean()), rel=1e-6)

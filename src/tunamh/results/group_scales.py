@@ -72,8 +72,8 @@ def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
           the variances of all factors and the residual variance. The group ``all groups`` has the sum over factors. For
           random slopes the variance of a factor is the mean over the rows (Johnson 2014). The variance that the common
           coefficients explain is not part of this ratio ("adjusted ICC"). The variance of effects of single counts
-          (also of successes), ``(1 | row)``, is part of the residual variance. With `Categorical` every class has its own
-          shares; the residual variance is that of the latent error, ``pi^2 / 3``.
+          (also of successes), ``(1 | row)``, is part of the residual variance. With `Categorical` every class has its
+          own shares; the residual variance is that of the latent error, ``pi^2 / 3``.
 
         For `Hurdle`, `ZeroInflated`, `SoftplusPoisson` and your own families the residual variance is not known. Then
         the table has no ``Residual`` and no shares, and a line below the table reports this.
@@ -108,7 +108,10 @@ def quantities_of(result: GroupedResult) -> list[Quantity]:
 
 
 def _of_rows(result: GroupedResult, covariances: list[Covariance]) -> list[Covariance]:
-    """Factors that have a level for every count, also of successes: what counts vary beyond their law is part of a row's variance."""
+    """Factors that have a level for every count, also of successes.
+
+    What counts vary beyond their law is part of a row's variance.
+    """
     beyond = result.family.responses in (Responses.COUNTS, Responses.PROPORTIONS) or bool(result.about.get("trials"))
     return [one for one in covariances if beyond and one.of_rows and one.variance() is not None]
 

@@ -111,7 +111,7 @@ def test_groups_that_are_new(result):
 @pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
 def test_new_groups_have_the_mean_of_the_population_without_a_link():
     """However large the standard deviation of their effects is."""
-    large = TABLE.assign(y=1e4 * RNG.standard_normal(N))
+    large = TABLE.assign(y=1e4 * np.random.default_rng(3).standard_normal(N))
     found = tunamh.sample(tunamh.regression("y ~ x + (1 | site)", large), draws=50, rng=1, progressbar=False)
     assert float(found.posterior["1|site_sigma"].max()) > 20
     new, population = (tunamh.predictions(found, large, groups=one) for one in ("new", "population"))

@@ -15,6 +15,7 @@ from tunamh.prediction.elpd import good_k, two_digits
 from tunamh.prediction.fitted import Fitted
 from tunamh.prediction.left_out import left_out
 from tunamh.prediction.subsample import Block, RandomRows
+from tunamh.prediction.verdict import Verdict
 from tunamh.tables.columns import Numbers
 from tunamh.tables.frames import Frame
 
@@ -246,6 +247,21 @@ def test_compare_says_which_model_predicts_better(grouped, plain):
     off = (table["elpd_diff"] - whole["elpd_diff"]).iloc[1] / table["subsampling_se_diff"].iloc[1]
     assert abs(off) < 4
     assert whole["subsampling_se_diff"].iloc[1] == 0
+
+
+def test_unreliable_rows_do_not_decide(everything):
+    """Five rows make the worse model the better one: a verdict only if their values are reliable."""
+    exact, k = everything.exact.copy(), np.zeros_like(everything.pareto_k)
+    exact[1, :5] += 2000
+    found = everything._replace(exact=exact, pareto_k=k)
+    assert not Verdict.of(found, 1, 0, [1000, 1000]).undecided
+    k[1, :5] = 0.9
+    verdict = Verdict.of(found, 1, 0, [1000, 1000])
+    assert verdict.decided_by_them
+    assert verdict.share < 0.01
+    said = verdict.words("plain", "grouped", {"elpd_diff": 9000.0, "se_diff": 10.0})
+    assert said.startswith("elpd cannot decide between plain and grouped: the difference comes from rows with")
+    assert not Verdict.of(everything._replace(pareto_k=k), 0, 1, [1000, 1000]).undecided
 
 
 def test_equal_models_cannot_be_told_apart(plain):

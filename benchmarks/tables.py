@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import fit_checks_groups as fit_checks_of_groups
 import group_fits_data
 import group_fits_report
 import groups

@@ -96,11 +96,11 @@ class NotApplicable(TunaMHError):
 
 
 class ImproperPosterior(TunaMHError):
-    """The posterior is improper: under a flat prior the data do not bound some direction of the parameters."""
+    """The posterior is improper, because the prior is flat and the data do not determine all parameters."""
 
 
 class SeveralModes(UserWarning):
-    """The posterior has several modes. The message lists them and says how they are sampled."""
+    """The posterior has several modes. The message lists the modes and says how tunamh samples them."""
 
 
 class LaplaceOff(UserWarning):
@@ -109,6 +109,8 @@ class LaplaceOff(UserWarning):
 
 class ConvergenceWarning(UserWarning):
     """R-hat exceeds 1.01, a parameter has fewer than 100 effective draws per chain, or a chain never moved.
+
+    For a few hundred draws the limit of R-hat is up to 1.02, because larger values than 1.01 can be chance.
 
     If a warnings filter turns the warning into an error, its attribute ``posterior`` has the draws.
     """

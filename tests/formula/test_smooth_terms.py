@@ -147,6 +147,14 @@ def test_priors_of_scales_are_in_the_units_of_the_curve():
     assert [float(one.law().scale[0]) for one in prior.scales] == pytest.approx([unit, unit], rel=1e-3)
     own = made("y ~ z + s(x)", prior={"s(x)": tunamh.HalfCauchy(0.3), "z": tunamh.Normal(scale=7.0)})
     assert own.prior.scales == (tunamh.HalfCauchy(0.3),)
+    for formula, typed in (
+        ("y ~ z + s(x, k=6)", "s(x, k=6)"),
+        ("y ~ z + s(x, k=6)", "s(x)"),
+        ("y ~ z + s(x, k=6)", "s( x,k = 6 )_sigma"),
+        ("y ~ z + s(x, by=g, k=6)", "s(x, k=6, by=g)"),
+    ):
+        same = made(formula, prior={typed: tunamh.HalfCauchy(0.3), "z": tunamh.Normal(scale=7.0)})
+        assert set(same.prior.scales) == {tunamh.HalfCauchy(0.3)}
     words = tunamh.prior_summary(own)["prior"]
     assert "unknown standard deviation (half-Cauchy, scale 0.3)" in words["s(x)[1]"]
     assert words["z"] == "normal, mean 0, standard deviation 7"
@@ -210,9 +218,9 @@ def test_files_learn_the_same_columns(tmp_path):
     ("formula", "told"),
     [
         ("y ~ s(x, z)", r"a curve of several columns is not offered: write s\(x\) \+ s\(z\)"),
-        ("y ~ s(x):z", r"s\(x\) stands in a product.*s\(x, by=z\)"),
-        ("y ~ s(x) * z", r"s\(x\) stands in a product"),
-        ("y ~ (z + s(x)):c", r"s\(x\) stands in a product"),
+        ("y ~ s(x):z", r"s\(x\) is in a product.*s\(x, by=z\)"),
+        ("y ~ s(x) * z", r"s\(x\) is in a product"),
+        ("y ~ (z + s(x)):c", r"s\(x\) is in a product"),
         ("y ~ z - s(x)", "a minus cannot remove"),
         ("y ~ s(x) + s(x, k=8)", r"s\(x\) is in the formula twice"),
         ("y ~ s(x, k=3)", "k= is a whole number from 5"),
@@ -221,9 +229,9 @@ def test_files_learn_the_same_columns(tmp_path):
         ("y ~ s(x, cyclic=maybe)", "cyclic= is True or False"),
         ("y ~ s(x, period=24)", "add cyclic=True"),
         ("y ~ s()", "s takes a column"),
-        ("y ~ bs(x)", "say how many columns"),
+        ("y ~ bs(x)", "write how many columns"),
         ("y ~ (s(x) | g)", r"a curve for every group is not possible: write s\(x\) \+ \(1 \+ x \| group\)"),
-        ("y ~ te(x, z)", r"surfaces are not offered yet: say s\(x\) \+ s\(z\)"),
+        ("y ~ te(x, z)", r"surfaces are not offered yet: write s\(x\) \+ s\(z\)"),
         ("y ~ mo(x)", r"monotonic effects are not offered: C\(x\)"),
         ("y ~ s(few)", "few has too few different values for a curve"),
         ("y ~ x + s(x)", r"collinear"),
@@ -237,7 +245,7 @@ def test_what_is_refused(formula, told):
 
 
 def test_priors_that_do_not_fit_are_refused():
-    with pytest.raises(TypeError, match=r"the prior of s\(x\) is that of its scale"):
+    with pytest.raises(TypeError, match=r"the prior of s\(x\) is the prior of its scale"):
         made("y ~ s(x)", prior={"s(x)": tunamh.Normal(scale=1)})
     with pytest.raises(TypeError, match="must be HalfStudentT or HalfCauchy"):
         made("y ~ s(x)", prior={"s(x)_sigma": tunamh.HalfNormal(1)})

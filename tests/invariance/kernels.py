@@ -21,7 +21,7 @@ from tunamh.groups.kernel_common import FactorTurn, draw_weights
 from tunamh.groups.layout import common_of, factor_of
 from tunamh.groups.learned_law import LearnedLaw
 from tunamh.groups.levels import LeveledRegression, may_have_groups
-from tunamh.groups.roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_MEANS, MOVE_SCALES, move_at, scales_at
+from tunamh.groups.roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_MEANS, MOVE_SCALES, MOVE_TOGETHER, move_at, scales_at
 from tunamh.groups.sweep import _lengths_of, _slope_given_others
 from tunamh.priors.mixtures import HORSESHOE
 from tunamh.proposals.nested import Nested
@@ -110,6 +110,12 @@ def gathered(problem: Problem) -> Mover:
     return mover
 
 
+def kept_rows(problem: Problem) -> Mover:
+    """Rows that were expanded about a centre of before, and bounded in its metric."""
+    test = tunamh.MHSS(delayed=False, full_share=_MANY)
+    return Mover.of(problem.target, test, tunamh.Autoregressive(), lambda target: target.kept.expanded)
+
+
 class _Firefly(Mover):
     """The bright rows are part of the state: they begin as a draw given the parameters."""
 
@@ -130,7 +136,7 @@ def firefly(problem: Problem) -> Mover:
 
 # ------------------------------------------------------------------------------------------------------------- groups
 
-_COMMON, _EFFECTS, _SCALES, _MEANS = 1.0, 2.0, 3.0, 4.0
+_COMMON, _EFFECTS, _SCALES, _MEANS, _TOGETHER = 1.0, 2.0, 3.0, 4.0, 5.0
 
 
 @part(Step)
@@ -162,6 +168,10 @@ def _one_move(rng, place, model, stream, own, work, statistics):
         if knobs[2] == _COMMON:
             move = move_at(parts[MOVE_COMMON])(rng, address)
             fault = move.fault
+        elif knobs[2] == _TOGETHER:
+            if factor.n_related > 0:
+                move = move_at(parts[MOVE_TOGETHER])(rng, address)
+                fault = move.fault
         elif knobs[2] == _EFFECTS:
             for j in range(common.p):
                 b[j] = state[j] - common.centre[j]
@@ -184,6 +194,8 @@ def one_move(which: float) -> Ready:
         if which == _SCALES and all(known for _, _, known in problem.structure.factors):
             raise LeftOut
         if which == _MEANS and not any(numbers.n_between + numbers.n_parents for numbers in problem.target.factors):
+            raise LeftOut
+        if which == _TOGETHER and not problem.related:
             raise LeftOut
         return _swept(problem.target, problem.target, step=_one_move, knobs=fixed([0.0, 0.0, which]))
 
@@ -228,10 +240,12 @@ OF_GROUPS: dict[str, Ready] = {
     "groups' own move": one_move(_EFFECTS),
     "scales' move": one_move(_SCALES),
     "move that no row sees": one_move(_MEANS),
+    "related levels together": one_move(_TOGETHER),
 }
 OF_MIXTURES: dict[str, Ready] = {"scales in turn": scales_in_turn, "scales and coefficients": nested}
 OF_SOURCES: dict[str, Ready] = {"gathered rows": gathered}
 OF_LEVELS: dict[str, Ready] = {"levels as groups": levels_as_groups}
+OF_GROWING: dict[str, Ready] = {"kept rows": kept_rows}
 
 
 def made_ready(ready: Ready, problem: Problem) -> Mover:
@@ -252,4 +266,6 @@ def kernels_for(where: str) -> dict[str, Ready]:
         return OF_LEVELS
     if structure.gathered:
         return OF_SOURCES
+    if structure.growing:
+        return OF_GROWING
     return OF_COLUMNS if structure.prior == "normal" else OF_MIXTURES

@@ -96,12 +96,12 @@ def test_files_folders_and_what_is_in_the_way(tree, tmp_path):
     from_file = page_of(str(tmp_path / "run.nc"), tmp_path)
     assert rows_in(from_file) == rows_in(page_of(tree, tmp_path))  # an older report is replaced
     (tmp_path / "notes.html").write_text("mine")
-    with pytest.raises(FileExistsError, match="is no report of tunamh"):
+    with pytest.raises(FileExistsError, match="is not a report of tunamh"):
         tunamh.report(tree, tmp_path / "notes.html")
     assert (tmp_path / "notes.html").read_text() == "mine"
     tunamh.report(tree, tmp_path / "notes.html", overwrite=True)
     for name in ("run.pdf", "run.PNG", "run.md"):
-        with pytest.raises(ValueError, match=r"a report is an HTML page.*: name it run\.html"):
+        with pytest.raises(ValueError, match=r"a report is an HTML page.*: use run\.html"):
             tunamh.report(tree, tmp_path / name)
     with pytest.raises(IsADirectoryError, match="name a file in it"):
         tunamh.report(tree, tmp_path)
@@ -406,6 +406,21 @@ def test_families_are_told_in_words(family, words):
     assert family_in_words(family_as_json(family)) == words
 
 
+@pytest.mark.parametrize(
+    ("label", "wanted"),
+    [
+        ("plan[plus]", ("plan", "[plus]")),
+        ("Monthly Charge: +1 sd", ("Monthly Charge", ": +1 sd")),
+        ("a: q - p (late)", ("a", ": q - p (late)")),
+        ("x", ("x", "")),
+    ],
+)
+def test_labels_are_cut_in_the_name_and_not_in_the_level(label, wanted):
+    from tunamh.report.page import ends
+
+    assert ends(label) == wanted
+
+
 def test_it_says_whether_the_model_fits(tmp_path):
     """With the data; names in them are text on the page, and without data the page has no such section."""
     import pandas as pd
@@ -413,12 +428,18 @@ def test_it_says_whether_the_model_fits(tmp_path):
     rng = np.random.default_rng(1)
     table = pd.DataFrame({EVIL: rng.normal(size=500), "y": rng.negative_binomial(1, 0.3, 500)})
     target = tunamh.regression(f"y ~ `{EVIL}`", table, family="poisson")
-    tree = tunamh.sample(target, draws=100, rng=1, progressbar=False)
+    tree = tunamh.sample(target, draws=400, rng=1, progressbar=False)
     page = page_of(tree, tmp_path, data=table)
     assert "Does the model fit?" in page
     assert "all 500 rows, 100 posterior draws" in page.lower()
-    assert "Responses vary more than the model says" in page
+    assert "Responses vary more than the model predicts" in page
     assert page.count('class="chart"') >= 3
     assert "residuals of some rows" in page
     assert len([tag for tag, _ in Tags(page).tags if tag == "img"]) == 0
+    verdict = re.search(r'<p class="verdict (\w+)">(.*?)</p>', page)
+    assert verdict is not None
+    assert verdict[1] == "look"  # the banner speaks of the whole page
+    assert 'href="#fit"' in verdict[2]
+    assert "look at the fit of the model" in verdict[2]
+    assert "checks look wrong" in verdict[2]
     assert "Does the model fit?" not in page_of(tree, tmp_path)

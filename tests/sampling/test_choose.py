@@ -106,7 +106,7 @@ def test_targets_without_one_mode_get_the_paper():
 def test_what_is_said_is_done():
     target = LogisticRegression(X, Y)
     assert chosen(target, test=MH())["target"] == repr(target)
-    assert chosen(target, test=TunaMH(chi=0.1), proposal=RandomWalk(0.1))["why"].endswith("as you said")
+    assert chosen(target, test=TunaMH(chi=0.1), proposal=RandomWalk(0.1))["why"].endswith("as you have set")
     assert chosen(target, proposal=RandomWalk(0.1))["test"].startswith("TunaMH")
     halfway = chosen(target, proposal=Autoregressive(rho=0.5))
     assert halfway["target"].startswith("Taylor(order=2)")

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _START_TRIES = 100
 
+_FAR_BELOW = -1e30  # where no energy that is minus a log density lies
+
 
 def new_work() -> Work:
     """Scratch for one block of rows."""
@@ -89,7 +91,7 @@ def _explained(
     if not (math.isfinite(before) and math.isfinite(after)):
         return NonFiniteEnergy(
             f"row {row} has energy {before:.6g} at theta = {_show(theta)} and {after:.6g} at prop = {_show(prop)}"
-            f"{when}; every energy must be finite",
+            f"{when}; every energy must be finite.{_of_sign(min(before, after))}",
             row=row,
             step=step,
         )
@@ -108,6 +110,11 @@ def _explained(
         )
     ratio = math.inf if bound == 0 else abs(rise[0]) / bound
     return BoundViolation(row, ratio, rise=rise[0], bound=bound, step=step, own_bounds=model.own_bounds)
+
+
+def _of_sign(energy: float) -> str:
+    """A question where an energy falls without end: it is then hardly minus a log density."""
+    return " An energy is minus the log density of the row: is the sign right?" if energy < _FAR_BELOW else ""
 
 
 def _bad_ratio(theta: np.ndarray, prop: np.ndarray, model: Model) -> str:
@@ -138,7 +145,8 @@ def check_energies(state: np.ndarray, model: Model, pool: Any = None) -> None:
     if fault != NO_FAULT:
         energy, row = _energy_of_row(theta, fault, model), fault if pool is None else int(pool.numbers[fault])
         sums = ", and with the rows before it the sum is no finite number," if math.isfinite(energy) else ""
-        raise NonFiniteEnergy(f"row {row} has energy {energy}{sums} at the initial state {_show(theta)}", row=row)
+        told = f"row {row} has energy {energy:.6g}{sums} at the initial state {_show(theta)}"
+        raise NonFiniteEnergy(f"{told}.{_of_sign(energy)}" if _of_sign(energy) else told, row=row)
 
 
 def check_move(here: np.ndarray, there: np.ndarray, model: Model, step: int | None = None, pool: Any = None) -> float:
@@ -163,21 +171,21 @@ def check_bounds(target: Target, pairs: int = 20, rng: Any = None) -> float:
     ----------
     target : Target
     pairs : int
-        Number of pairs. The first state of a pair comes from the distribution of initial states. The second lies in the
-        direction of another such state, between 1/1000 and 100 times as far away.
+        Number of pairs. The first state of a pair comes from the distribution of initial states. The second state lies
+        on the line from the first state to another initial state, at 1/1000 to 100 times the distance of that state.
     rng : seed or Generator, optional
 
     Returns
     -------
     float
-        The largest ``|U_i(prop) - U_i(theta)| / (c_i M)`` found, at most 1: the change of a row's
-        energy ``U_i`` divided by its bound.
+        The largest ratio ``|U_i(prop) - U_i(theta)| / (c_i M)`` of all rows and pairs: the change of the energy ``U_i``
+        of a row, divided by the bound of this change. It is at most 1.
 
     Raises
     ------
     BoundViolation
-        If a row exceeds its bound; the error names the first such row. A passed check is evidence, not a proof: derive
-        ``c`` from suprema.
+        If a row exceeds its bound; the error names the first such row. If there is no error, this is evidence and not a
+        proof: derive ``c`` from suprema.
     """
     if not offers(target, Modelled):
         raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")

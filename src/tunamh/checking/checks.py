@@ -63,9 +63,9 @@ def _calibration(looked: Looked, rows: Moments, learned: UnderDraws, label: str)
     p = trend_under_draws(((mean, looked.tested(own)) for mean, own, _ in learned.each()), constant=True)
     worst = _worst_tenth(looked, learned)
     said = (
-        "Probabilities are not those that are seen"
+        "Predicted probabilities differ from the observed shares"
         if not label
-        else f"Probabilities of {label} are not those that are seen"
+        else f"Predicted probabilities of {label} differ from the observed shares"
     )
     try_this = advice.of_class(label) if label else advice.of_predictor(looked.family)
     return Finding(name, label, p, worst, said, try_this)
@@ -75,8 +75,7 @@ def _worst_tenth(looked: Looked, learned: UnderDraws) -> str:
     """The tenth of the rows, in the order of the probability, that is furthest off."""
     said, seen, deviation = shares_by_probability(learned, looked.residuals.trials, 10)
     at = int(np.argmax(np.abs(seen - said) / np.where(deviation > 0, deviation, np.inf)))
-    furthest = f"where the model says {said[at]:.3g}, the share that is seen is {seen[at]:.3g}"
-    return f"{furthest} (the tenth of rows furthest off)"
+    return f"in one tenth of the rows the model predicts {said[at]:.3g}, and the observed share is {seen[at]:.3g}"
 
 
 # --------------------------------------------------------------------------------------------- spread, shape, zeros
@@ -85,12 +84,17 @@ def _worst_tenth(looked: Looked, learned: UnderDraws) -> str:
 def _zeros(looked: Looked, rows: Moments) -> Finding:
     name, n = "Zeros", len(rows.score)
     if n < FEWEST_ROWS or rows.variance.sum() < 1.0:
-        return Finding(name, "", None, wrong="Not judged: the model expects almost no zeros, or almost nothing else.")
+        return Finding(name, "", None, wrong="Not checked: the model predicts almost no zeros, or almost only zeros.")
     z, seen = total(rows), float((looked.residuals.observed == 0).mean())
     said = seen - float(rows.score.mean())
     wrong = f"There are too {'many' if z > 0 else 'few'} zeros"
     return Finding(
-        name, "", two_sided(z), f"{seen:.1%} seen, {said:.1%} expected", wrong, advice.of_zeros(looked.family, z > 0)
+        name,
+        "",
+        two_sided(z),
+        f"{seen:.1%} observed, {said:.1%} expected",
+        wrong,
+        advice.of_zeros(looked.family, z > 0),
     )
 
 
@@ -101,7 +105,7 @@ def _shape(looked: Looked, shape: list[Moments]) -> Iterator[Finding]:
         return
     z = total(shape[SPREAD])
     ratio = 1 + float(shape[SPREAD].score.mean()) if found.pearson is None else float(found.pearson.mean())
-    wrong = f"Responses vary {'more' if z > 0 else 'less'} than the model says"
+    wrong = f"Responses vary {'more' if z > 0 else 'less'} than the model predicts"
     size = f"the variance is {ratio:.2f} times that of the model"
     yield Finding("Spread", "", two_sided(z), size, wrong, advice.of_spread(family, z > 0))
     if found.shape_learned is not None and not looked.one_column():
@@ -110,7 +114,7 @@ def _shape(looked: Looked, shape: list[Moments]) -> Iterator[Finding]:
     side = "right" if z > 0 else "left"
     size = f"skewness score {float(shape[SKEWNESS].score.mean()):+.3f}"
     positive = bool((found.observed > 0).all())
-    wrong = f"The distribution has a longer tail to the {side} than the model says"
+    wrong = f"The distribution has a longer tail to the {side} than the model predicts"
     yield Finding("Skewness", "", two_sided(z), size, wrong, advice.of_skewness(family, positive))
     yield _tails(looked, shape)
 
@@ -123,20 +127,20 @@ def _tails(looked: Looked, shape: list[Moments]) -> Finding:
     p, clearest = min(1.0, 3 * min(each)), int(np.argmin(each))
     light = clearest == 2 and form < 0
     size = (_far_off, _furthest, _tails_and_shoulders)[clearest](found.residual, shape)
-    wrong = f"The tails are {'lighter' if light else 'heavier'} than the model says"
+    wrong = f"The tails are {'lighter' if light else 'heavier'} than the model predicts"
     return Finding("Tails", "", p, size, wrong, advice.of_tails(looked.family))
 
 
 def _far_off(residual: np.ndarray, shape: list[Moments]) -> str:
     n = len(residual)
     seen = float(shape[EXTREME].score.sum()) + SHARE_FAR * n
-    return f"about {seen:,.0f} of {n:,} residuals are beyond {FAR:g}, where {SHARE_FAR * n:.1f} are expected"
+    return f"about {seen:,.0f} of {n:,} residuals are larger than {FAR:g} in size ({SHARE_FAR * n:.1f} expected)"
 
 
 def _furthest(residual: np.ndarray, shape: list[Moments]) -> str:
     n = len(residual)
     expected = -float(ndtri(0.25 / n))
-    return f"the largest of {n:,} residuals is {np.abs(residual).max():.1f}, where about {expected:.1f} is expected"
+    return f"the largest of {n:,} residuals is {np.abs(residual).max():.1f} (about {expected:.1f} expected)"
 
 
 def _tails_and_shoulders(residual: np.ndarray, shape: list[Moments]) -> str:

@@ -54,13 +54,20 @@ def of_levels(looked: Looked, name: str, codes: np.ndarray, levels: Sequence[str
         if len(found.z) and (best is None or found.p < best.p):
             best = found
     if best is None or looked.residuals.n < FEWEST_ROWS:
-        return Finding(title, name, None, wrong="Not judged: too few rows of each level; rows= takes more.")
+        return Finding(title, name, None, wrong="Not checked: too few rows of each level; set a larger rows=.")
     at = int(np.argmax(np.abs(best.z)))
     level = levels[int(best.levels[at])]
     size = f"the furthest is {level} (mean residual {best.mean[at]:+.2f} in {int(best.rows[at]):,} rows)"
     p = min(1.0, len(looked.residuals.location) * best.p)
     fixed = name in looked.known
-    return Finding(title, name, p, size, f"Levels of {name} are off", advice.of_levels(name, effects, fixed))
+    return Finding(
+        title,
+        name,
+        p,
+        size,
+        f"The means of some levels of {name} differ from the prediction",
+        advice.of_levels(name, effects, fixed),
+    )
 
 
 def of_laws(looked: Looked) -> Iterator[Finding]:

@@ -79,7 +79,7 @@ def _main(looked: Looked) -> list[Panel]:
 def own_panel(found: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]) -> Panel:
     """Kaplan and Meier's estimate as steps, the model's mean survival as the line."""
     time, seen, said, low, high = found
-    note = "steps: Kaplan and Meier's estimate"
+    note = "steps: Kaplan-Meier estimate"
     return Panel("Survival", "time", "share that survives", time, seen, time, said, low, high, joined=True, note=note)
 
 
@@ -88,7 +88,7 @@ def _calibration(title: str, learned: UnderDraws, trials: np.ndarray | None) -> 
     said, seen, sd = shares_by_probability(learned, trials, max(1, min(10, learned.position.shape[1] // 10)))
     wide = ndtri(0.5 + _INSIDE / 2) * sd
     return Panel(
-        title, "probability by the model", "share that is seen", said, seen, said, said,
+        title, "predicted probability", "observed share", said, seen, said, said,
         np.maximum(said - wide, 0.0), np.minimum(said + wide, 1.0),
     )  # fmt: skip
 

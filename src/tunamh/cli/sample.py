@@ -27,12 +27,14 @@ SECONDS = Annotated[float | None, typer.Option(min=0.001, help="Stop after this 
 def sample(
     request: SampleRequest,
     out: OUT = None,
-    store: Annotated[Path | None, typer.Option(help="New folder; the run is saved there while it samples.")] = None,
+    store: Annotated[Path | None, typer.Option(help="New folder: save the run in it during sampling.")] = None,
     draws: DRAWS = 1000,
     tune: Annotated[int, typer.Option(min=0, help="Warm-up steps per chain.")] = 1000,
     chains: Annotated[int, typer.Option(min=1, help="Number of chains.")] = 4,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same draws.")] = None,
-    until_ess: Annotated[float | None, typer.Option(min=1, help="Stop at this many effective draws.")] = None,
+    until_ess: Annotated[
+        float | None, typer.Option(min=1, help="Stop when every parameter has this many effective draws.")
+    ] = None,
     max_seconds: SECONDS = None,
     evidence: Annotated[
         bool, typer.Option("--evidence", help="Also estimate the log marginal likelihood, for tunamh compare.")
@@ -80,7 +82,7 @@ def sample(
 def resume(
     store: Annotated[Path, typer.Argument(help="The folder of --store.")],
     draws: Annotated[int | None, typer.Option(min=1, help="New, larger number of draws per chain.")] = None,
-    data: Annotated[Path | None, typer.Option(help="New place of the data file, if it was moved.")] = None,
+    data: Annotated[Path | None, typer.Option(help="New path of the data file, if you have moved it.")] = None,
     out: OUT = None,
     max_seconds: SECONDS = None,
 ) -> None:
@@ -127,7 +129,8 @@ def _tell(target: Any) -> None:
     if offers(target, Kept) and target.kept is not None:
         print(target.kept.told)
     for line in target.remarks():
-        print(line)
+        if line not in model.remarks(target.n_rows):  # told above
+            print(line)
     for name, levels in model.side.levels.items():
         print(f"{name}: {len(levels):,} levels, the reference is {levels[0]!r}")
 

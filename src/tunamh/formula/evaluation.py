@@ -67,7 +67,7 @@ class Values:
             )
             where = f", where {inside}" if inside else ""
             logarithm = isinstance(node, Call) and node.function in ("log", "log2", "log10") and found[row] == -np.inf
-            instead = ": log1p(x) is log(1 + x), and takes zeros" if logarithm else ""
+            instead = ": log1p(x) is log(1 + x), and allows zeros" if logarithm else ""
             raise FormulaError(f"{node} is not a finite number in row {self.row(row)}{where}{instead}.")
         return found
 
@@ -80,7 +80,7 @@ class Values:
                 shown = listed([repr(level) for level in found.levels], 3)
                 raise FormulaError(
                     f"column {node.name} holds text or categories ({shown}), but numbers are needed: convert numbers "
-                    f"stored as text first, or compare, as in ({node} == {Text(found.levels[0])})."
+                    f"stored as text first, or compare, as in ({node} == {Text(found.levels[-1])})."
                 )
             return found.values
         if isinstance(node, Text):
@@ -119,7 +119,7 @@ class Values:
             return _COMPARE[node.operator](self._number(sides[0]), self._number(sides[1])).astype(np.float64)
         other = next((side for side in sides if not isinstance(side, Text)), None)
         if node.operator not in ("==", "!=") or other is None:
-            raise FormulaError(f"{node}: a text can only be compared with a column, by == or !=.")
+            raise FormulaError(f"{node}: a text can only be compared with a column, with == or !=.")
         factor = as_factor(self.value(other), str(other))
         level = texts[0].value  # that no row has it is told where nothing varies
         here = factor.codes == (factor.levels.index(level) if level in factor.levels else -1)

@@ -40,7 +40,7 @@ def split_further(prior: Any, further: Mapping[str, Any], terms: set[str]) -> tu
 
 def _of_parameter(name: str, known: Mapping[str, Any]) -> tuple[str | None, str]:
     """The parameter and the term of ``inflation year``, or of ``inflation_year`` as results have it."""
-    for parameter in known:
+    for parameter in sorted(known, key=len, reverse=True):  # ``log_k`` before ``log``
         for called in (parameter, FAMILY_NAMES.get(parameter, parameter)):
             rest = name.removeprefix(called)
             if rest != name and rest[:1] in (" ", "_") and rest[1:]:

@@ -28,6 +28,7 @@ from .syntax import Call, Name, Node, Number, label
 _LEAST = {"s": 5, "bs": 4, "ns": 2, "poly": 1}
 _MOST = 200
 _DEFAULT_K = 10
+_BEYOND = 1e-3  # of the range of the data: how far outside it rows may be without a warning
 _NO_DATA = 1e-7  # eigenvalues of functions that the rows say nothing of
 
 
@@ -77,12 +78,12 @@ def asked(node: Call) -> Asked:
         raise FormulaError(f"{node}: {function} has no argument {unknown[0]}=; known are {', '.join(known)}=.")
     size_node = positional[1] if len(positional) == 2 else named.get(known[0])
     if size_node is None and function != "s":
-        raise FormulaError(f"{node}: say how many columns, as in {function}({label(positional[0])}, 4).")
+        raise FormulaError(f"{node}: write how many columns you want, as in {function}({label(positional[0])}, 4).")
     size = _DEFAULT_K if size_node is None else _whole(node, known[0], size_node, _LEAST[function])
     cyclic = _truth(node, "cyclic", named.get("cyclic"))
     period = None if "period" not in named else _positive(node, "period", named["period"])
     if period is not None and not cyclic:
-        raise FormulaError(f"{node}: period= is that of a cyclic curve: add cyclic=True.")
+        raise FormulaError(f"{node}: period= is only for a cyclic curve: add cyclic=True.")
     by = named.get("by")
     if by is not None and not (isinstance(by, Name) or (isinstance(by, Call) and by.function == "C")):
         raise FormulaError(f"{node}: by= is a column of numbers or levels, or C(column).")
@@ -166,12 +167,17 @@ class Smooth:
 
     def warn_beyond(self, x: np.ndarray) -> None:
         """Warn of rows outside the data, where a curve goes on as a line or a polynomial."""
-        outside = 0 if self.asked.cyclic else int(((x < self.low) | (x > self.high)).sum())
+        away = _BEYOND * (self.high - self.low)  # slopes are taken by steps that are shorter
+        outside = 0 if self.asked.cyclic else int(((x < self.low - away) | (x > self.high + away)).sum())
         if outside:
-            how = "the polynomial goes on" if self.asked.kind == POLYNOMIAL else "the curve goes on as a straight line"
+            how = (
+                "the polynomial continues"
+                if self.asked.kind == POLYNOMIAL
+                else "the curve continues as a straight line"
+            )
             warnings.warn(
                 f"{label(self.asked.x)} is outside the range of the fitted data, {self.low:g} to {self.high:g}, in "
-                f"{outside:,} rows: there {how}, and no data say that it should.",
+                f"{outside:,} rows: there {how}, without any data.",
                 stacklevel=2,
             )
 
@@ -208,7 +214,7 @@ def begun(node: Call, low: float, high: float) -> Smooth:
     """With the range of the data, or the period, which begins at the smallest number."""
     own = asked(node)
     if not low < high:
-        raise FormulaError(f"{node}: {label(own.x)} is {low:g} in every row, so that it has no curve: leave it out.")
+        raise FormulaError(f"{node}: {label(own.x)} is {low:g} in every row, so it cannot have a curve: leave it out.")
     return Smooth(node, low, high if own.period is None else low + own.period)
 
 
@@ -234,8 +240,8 @@ def _penalised(own: Asked, smooth: Smooth, G: np.ndarray, multiplied: bool) -> t
     known &= mu > _NO_DATA
     if not known.any():
         raise FormulaError(
-            f"{smooth.node}: {label(own.x)} has too few different values for a curve: say C({label(own.x)}) for a "
-            f"coefficient for each, or take the column itself."
+            f"{smooth.node}: {label(own.x)} has too few different values for a curve: write C({label(own.x)}) for "
+            "one coefficient for each value, or use the column itself."
         )
     norm = np.sqrt((mu[known] / (1 - mu[known])).sum())
     wiggles = vectors[:, known] / (np.sqrt(1 - mu[known]) * norm)

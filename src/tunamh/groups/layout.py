@@ -16,6 +16,7 @@ import numpy as np
 from ..compiled import helper
 from ..compiled.layouts import FLAG, NUMBER, WHOLE, Layout
 from ..priors.laws import RECORD
+from ..process.scratch import concatenated
 
 RADII = (0.25, 0.4, 0.63, 1.0, 2.0, 4.0, 8.0)
 """Of a group's ladder, in units of its first radius, within which its rows nearly always stay."""
@@ -57,6 +58,7 @@ FACTOR = Layout(
     n_between=WHOLE,
     n_parents=WHOLE,
     n_partners=WHOLE,
+    n_related=WHOLE,  # levels of known covariance: all groups, or none
     most_effects=WHOLE,
     table_size=WHOLE,
     free_groups=NUMBER,
@@ -105,6 +107,15 @@ FACTOR = Layout(
     parent_factors=("n_parents",),  # whose groups hold those of this factor
     parent_effects=("n_parents", 2),  # the columns of effects here and there
     parents=("n_parents", "groups"),
+    between_pulls=("n_between", "groups"),  # w, or w'K^-1 of related levels
+    # related levels (`.relation`): v = T w
+    basis=("n_related", "n_related"),  # T
+    basis_inverse=("n_related", "n_related"),
+    basis_curvature=("n_related",),  # the diagonal of T'H T, H that of the convex rows
+    basis_mode=("n_related",),  # T^-1 mode
+    basis_cross=("p", "n_related"),  # (T'h)'
+    dominating=("n_related",),  # D
+    excess_root=("n_related", "n_related"),  # R R' = D - K^-1
     # the law of (b, lambda)
     scales=("n_moved",),  # lambda at the centre
     prior_gradient=("p + n_scales",),  # at the centre, of minus the log priors of (b, lambda) and of all volumes
@@ -148,7 +159,7 @@ def pack(factors: list[np.ndarray], **common: object) -> np.ndarray:
     own = COMMON.pack(order=2.0, factors=len(factors), factor_start=np.zeros(len(factors)), **common)
     starts = len(own) + np.concatenate([[0], np.cumsum([len(one) for one in factors])])
     COMMON.views(own).factor_start[:] = starts[:-1]
-    return np.concatenate([own, *factors])
+    return concatenated([own, *factors])
 
 
 @helper(inline=True)

@@ -12,6 +12,7 @@ from ..acceptance.grouped import BOUND, ROW
 from ..errors import NotApplicable
 from ..laplace.gaussian import LaplaceGaussian
 from ..priors import Flat
+from ..process.scratch import folder_in_force, large, large_arrays_in
 from ..process.stages import announce
 from ..rows.gathered_rows import GatheredRows
 from ..rows.source import Rows
@@ -25,13 +26,14 @@ from ..targets.layouts import MULTI_PREDICTOR_ROW, pack_hyper
 from ..targets.observations.inputs import RowExtras, censoring
 from ..targets.observations.seen import SeenResponses, seen_responses
 from ..targets.parts import no_distance
+from .cells import stretches
 from .centre import Centre
 from .effect_columns import with_groups
 from .factor_setup import factor_record
 from .from_tables import from_tables
 from .grouping import GroupEffects, Grouping, warn_of_single_rows
 from .laplace import SharedParameters, law_of_shared
-from .layout import FACTOR, pack
+from .layout import COMMON, FACTOR, pack
 from .parameters import GroupedParameters, effect_names, scale_names
 from .quadratic import precision_at
 from .request import groupings_of, in_order, listed, refuse, refuse_flat_scales, unit
@@ -52,17 +54,17 @@ class MixedModel(GroupedParameters):
     Parameters
     ----------
     X, y, family, prior, weights, offset, trials, censored, event, predictors
-        As for `GLM`. ``theta`` are the coefficients of ``X``. All families work, with their unknown parameters. With
-        `Categorical` every class but the reference has effects and scales of its own. Rows of `tunamh.open_rows` are
-        read once and must fit into its ``memory``.
+        As for `GLM`. ``theta`` are the coefficients of ``X``. All families work, also with unknown parameters. With
+        `Categorical` every class except the reference class has its own effects and scales. Rows of `tunamh.open_rows`
+        are read once and must fit into its ``memory``, or into files (``scratch=``).
     groups : GroupEffects, or a list of them
         One for each factor. Factors can be crossed or nested; a nested factor has its own codes, such as
         ``school + "/" + class``. A plain column of codes means random intercepts. ``GroupEffects(codes,
         predictor="scale")`` adds the effects to the predictor of the scale. If ``X`` comes from `open_rows`, use
         column names: ``groups="carrier"``, ``GroupEffects("carrier", ["distance"])``.
     keep_effects : bool, optional
-        Whether to keep the draws of all effects. If False, the result has a group ``group_effects`` with the mean and
-        standard deviation of every effect for each chain. By default up to 100,000 effects are kept.
+        True: keep the draws of all effects. False: the result has a group ``group_effects`` with the mean and standard
+        deviation of every effect for each chain. Default: True if there are at most 100,000 effects.
 
     Results have the variables ``theta``, the family's parameters, ``group_scale``, ``group_correlation`` (if effects
     have several columns), and ``group_effect``, named by factor and level.
@@ -91,8 +93,16 @@ class MixedModel(GroupedParameters):
         keep_effects: bool | None = None,
     ):
         beside = RowExtras(weights, offset, trials, censoring(censored, event), predictors, entry, strata)
+        folder = folder_in_force()
         if isinstance(X, SomeColumns | Tables):
-            X, y, beside, groups = from_tables(X, y, beside, groups)
+            X, y, beside, groups, folder = from_tables(X, y, beside, groups)
+        with large_arrays_in(folder):
+            self._read(X, y, family, groups, prior, beside)
+        self._settle(scratch=folder)
+        if keep_effects is not None:
+            self._settle(keeps_effects=flag("keep_effects", keep_effects))
+
+    def _read(self, X: Any, y: Any, family: Any, groups: Any, prior: Any, beside: RowExtras) -> None:
         given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed(groups)]
         given = in_order(X, given)
         base = GLM(X, y, family, prior=prior, **beside._asdict())
@@ -109,8 +119,6 @@ class MixedModel(GroupedParameters):
         of_labels = base.user_family.of_labels and beside.trials is None
         if (form is not None or of_labels) and beside.weights is None:
             warn_of_single_rows(self.groupings)
-        if keep_effects is not None:
-            self._settle(keeps_effects=flag("keep_effects", keep_effects))
 
     def _set_up(self, base: GLM, groupings: list[Grouping], form: Scale | None) -> None:
         """Of the common columns' regression and the groups; nothing is read yet."""
@@ -159,12 +167,19 @@ class MixedModel(GroupedParameters):
     user_family: Any
     fingerprint_of_all_rows = True
 
+    scratch: str | None = None
+    """The folder of files for large arrays; None: they are in memory."""
+
     origin: dict[str, Any] | None = None
     """Where a target comes from, in plain values that are kept with its results."""
 
     def from_formula(self, formula: Any, kept_rows: np.ndarray | None = None) -> Self:
         """Return the same model, with the formula that it was made from."""
         return self._with(formula=formula, kept_rows=kept_rows)
+
+    @property
+    def data_rows(self) -> int:
+        return self.base.user_rows.n_rows
 
     @property
     def seen_responses(self) -> SeenResponses | None:
@@ -210,18 +225,9 @@ class MixedModel(GroupedParameters):
             start = Point(common, [np.zeros((one.groups, one.q)) for one in self.groupings])
         return trusted_centre(base, self.grouped, self.scale_priors, start)
 
-    @cached_property
-    def factor_records(self) -> list[np.ndarray]:
-        """Return for each factor the vector of numbers that a sweep reads.
-
-        `tunamh.groups.layout.FACTOR` lists its fields.
-        """
-        learned = self.learned
-        if learned is None and "learned" not in self._facts:
-            return self._by_laplace.factor_records  # made already, to find that nothing better can be learned
-        if learned is not None and learned.records is not None:
-            return learned.records
-        centre = self.centre
+    def _factor_records(self) -> list[np.ndarray]:
+        """For each factor the vector of numbers that a sweep reads (`tunamh.groups.layout.FACTOR`)."""
+        learned, centre = self.learned, self.centre
         laws = [None] * len(self.groupings) if learned is None else zip(learned.roots, learned.offsets, strict=True)
         announce("bounding every row")
         thirds = self.grouped.thirds(centre.at)
@@ -230,22 +236,38 @@ class MixedModel(GroupedParameters):
             for f, (third, law) in enumerate(zip(thirds, laws, strict=True))
         ]
 
+    def let_go(self) -> None:
+        """Of packed rows and of what a sweep reads beside them."""
+        self._let_go("factors", "_hyper", "_packed", "supply")
+
     @cached_property
     def factors(self) -> list[Any]:
         """Return for each factor the numbers that a sweep reads, by the names of their fields."""
-        return [FACTOR.views(record) for record in self.factor_records]
+        own, at = self._hyper, int(self._hyper[0])
+        starts = COMMON.views(own, at).factor_start.astype(int)
+        return [FACTOR.views(own, at + start) for start in starts]
 
     def _pack(self) -> np.ndarray | GatheredRows:
+        learned = self.learned
+        if learned is None and "learned" not in self._facts:
+            return self._by_laplace.rows
+        if learned is not None and learned.packed is not None:
+            return learned.packed.rows
+        with large_arrays_in(self.scratch):
+            return self._packed_rows()
+
+    def _packed_rows(self) -> np.ndarray | GatheredRows:
         centre, factors = self.centre, self.factors
         width, first = self.rows_of.y_column, factors[0]
-        bounds = np.empty(self.n_rows)
-        bounds[first.places[:, ROW].astype(np.int64)] = first.places[:, BOUND]
+        bounds = large(self.n_rows)
+        for which in stretches(self.n_rows):
+            bounds[first.places[which, ROW].astype(np.int64)] = first.places[which, BOUND]
         at = centre.at
         state = np.concatenate([at.common, np.zeros(self.m), *(effects.ravel() for effects in at.effects)])
 
         def fill(rows: np.ndarray, block: Rows) -> None:
             which = slice(block.start, block.start + len(block.y))
-            columns = MULTI_PREDICTOR_ROW.columns(rows, width=width, K=self.predictors)
+            columns = MULTI_PREDICTOR_ROW.columns(rows, width=width, K=self.base.family.predictors)
             columns.bound[:] = bounds[which]
             self.grouped.seen.fill_centre(columns, self.grouped.seen.of(block, state), block.y)
 
@@ -253,9 +275,18 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def _hyper(self) -> np.ndarray:
+        learned = self.learned
+        if learned is None and "learned" not in self._facts:
+            return self._by_laplace._hyper  # made already, to find that nothing better can be learned
+        if learned is not None and learned.packed is not None:
+            return learned.packed.numbers
+        with large_arrays_in(self.scratch):
+            return self._numbers()
+
+    def _numbers(self) -> np.ndarray:
         centre, form = self.centre, self.base.row_layout.form
         expansion = pack(
-            self.factor_records,
+            self._factor_records(),
             n_scales=self.m,
             all_groups=sum(one.groups for one in self.groupings),
             most_effects=max(one.q for one in self.groupings),
@@ -277,7 +308,8 @@ class MixedModel(GroupedParameters):
         return self.base.fingerprint
 
     def remarks(self) -> list[str]:
-        return self.base.remarks()
+        of_formula = [] if self.formula is None else self.formula.remarks(self.n_rows)
+        return [*of_formula, *self.base.remarks()]
 
     def check_data(self) -> None:
         self.base.check_data()
@@ -287,7 +319,7 @@ class MixedModel(GroupedParameters):
 
     def why_own_kernel(self) -> str:
         groups = " and ".join(f"{one.groups:,} of {one.name}" for one in self.groupings)
-        return f"common parameters and scales together, then each group by itself: {groups}"
+        return f"common parameters and scales together, then each group separately: {groups}"
 
     def laplace_gaussian(self) -> tuple[LaplaceGaussian | None, Any]:
         law = None if any(one.df for one in self.groupings) else law_of_shared(self)  # that of normal effects
@@ -316,12 +348,9 @@ class MixedModel(GroupedParameters):
                 if known
                 else self._supported_scales(k, self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3), state[:p])
             )
-            P = np.linalg.pinv(numbers.convex + precision_at(one, scales)[0])
             cross = self.centre.sums.factors[k].cross
             slope = numbers.gradient + np.einsum("gaj,j->ga", cross, state[:p] - self.centre.at.common)
-            drawn = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", numbers.convex, numbers.mode) - slope)
-            drawn += np.sqrt(np.einsum("gaa->ga", P)) * rng.standard_normal(drawn.shape)
-            drawn[~one.free] = 0.0
+            drawn = _start_of_effects(one, numbers, precision_at(one, scales)[0], slope, rng)
             state[scales_at : scales_at + one.scales] = scales[: one.scales]
             state[effects_at : effects_at + drawn.size] = drawn.ravel()
             scales_at, effects_at = scales_at + one.scales, effects_at + drawn.size
@@ -338,3 +367,22 @@ class MixedModel(GroupedParameters):
     def __repr__(self) -> str:
         groups = ", ".join(f"{one.groups} groups of {one.name}" for one in self.groupings)
         return f"MixedModel({self.n_rows} rows, {self.user_family!r}, {self.p} common parameters, {groups})"
+
+    def __str__(self) -> str:
+        """For people, in several lines, if the model was made from a formula."""
+        return repr(self) if self.formula is None else self.formula.described(self)
+
+
+def _start_of_effects(
+    one: Grouping, numbers: Any, Q: np.ndarray, slope: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Draws around the conditional means of the quadratic; of related levels in their basis."""
+    if one.related is not None:
+        P = numbers.basis_curvature + Q[0, 0]
+        mean = (numbers.basis_curvature * numbers.basis_mode - numbers.basis.T @ slope[:, 0]) / P
+        return (numbers.basis @ (mean + rng.standard_normal(len(P)) / np.sqrt(P)))[:, None]
+    P = np.linalg.pinv(numbers.convex + Q)
+    drawn = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", numbers.convex, numbers.mode) - slope)
+    drawn += np.sqrt(np.einsum("gaa->ga", P)) * rng.standard_normal(drawn.shape)
+    drawn[~one.free] = 0.0
+    return drawn

@@ -39,6 +39,7 @@ def _move_against_common(rng, turn, Q):
     factor, common, model, state, there = turn.factor, turn.common, turn.model, turn.state, turn.there
     q, r = factor.n_effects, factor.n_between
     columns, effects, weights = factor.between, factor.between_effects, factor.between_weights
+    pulls = factor.between_pulls
     if factor.df > 0.0:
         gram = _weighted_gram(weights, turn.weights)
     else:
@@ -52,7 +53,7 @@ def _move_against_common(rng, turn, Q):
             own[i] += bend[i, j] * (state[at] - common.centre[at])
             S[i, j] = bend[i, j] + Q[int(effects[i]), int(effects[j])] * gram[i, j]
         middle[i] = own[i]
-        line, w = Q[int(effects[i])], weights[i]
+        line, w = Q[int(effects[i])], pulls[i]
         for g in range(factor.groups):
             v, push = own_effects(factor, state, g), 0.0
             for a in range(q):

@@ -29,10 +29,11 @@ from .move_common import move_common, propose_common, times_common
 from .move_effects import move_effects
 from .move_means import move_means
 from .move_scales import move_scales
-from .roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_MEANS, MOVE_SCALES, move_at, scales_at
+from .move_together import move_together
+from .roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_MEANS, MOVE_SCALES, MOVE_TOGETHER, move_at, scales_at
 
 PARTS = (propose_common, move_common, move_effects, move_scales, move_means)
-"""In the order of their places (`tunamh.groups.roles`)."""
+"""In the order of their places (`tunamh.groups.roles`); models with related levels have one more."""
 
 _FULL, _RHO = range(2)  # knobs
 _ON_ALL_ROWS, _ALONE = 1.0, 2.0  # values of the first: decide on all rows; move the effects alone
@@ -145,6 +146,12 @@ def _sweep(rng, place, model, stream, own, work, statistics):
                 laplace_moves += 1.0
             rows += first.rows
             worst = max(worst, first.worst)
+        if factor.n_related > 0:
+            together = move_at(parts[MOVE_TOGETHER])(rng, address)
+            if together.fault != NO_FAULT:
+                return together.fault
+            rows += together.rows
+            worst = max(worst, together.worst)
         second = move_at(parts[MOVE_EFFECTS])(rng, address)
         if second.fault != NO_FAULT:
             return second.fault
@@ -204,7 +211,7 @@ class Sweep(Kernel):
             adapt=_nearer,
             adapts_to="laplace_acceptance",
             log_prior=(prior.log_prior, prior.hyper),
-            parts=PARTS,
+            parts=(*PARTS, move_together) if any(one.related for one in target.groupings) else PARTS,
         )
 
     def check_bounds(self, target: Any, times: int, rng: np.random.Generator) -> float:

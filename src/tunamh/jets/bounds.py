@@ -1,16 +1,14 @@
-"""Proved upper bounds, per row, of derivatives of a user's own energy near a predictor."""
+"""Proved upper bounds, per row, of derivatives of a user's own energy near its one predictor."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise, product
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from .derivatives import partials
 from .interval import Interval, around, outward
-from .jet import Index, expand
+from .jet import expand
 
 Energy = Callable[..., Any]
 
@@ -18,7 +16,7 @@ _PIECES = (2, 3, 5, 9, 16)
 """Numbers of pieces a side; rows are sorted into these classes."""
 
 _PER_UNIT = 16
-_BLOCK = 16_384  # intervals at once: their jets stay in the processor's cache
+BLOCK = 16_384  # intervals at once: their jets stay in the processor's cache
 
 
 # ------------------------------------------------------------------------------------------------------ public
@@ -47,31 +45,6 @@ def supremum_near(energy: Energy, eta: Any, y: Any, radius: Any, order: int, pie
     return _over_classes(energy, eta, y, radius, order, pieces, lambda steps, nodes: steps.magnitude().max(axis=0))
 
 
-def box_bound(energy: Energy, etas: Any, y: Any, reach: Any, pieces: int | Sequence[int] = 1) -> np.ndarray:
-    """``T[a,b,c,row] >= sup |f_abc|`` over the box ``|eta_a' - eta_a| <= reach_a``.
-
-    By the natural extension, met with the mean value form ``f_abc(middle) + sum_d f_abcd(box) [-reach_d, reach_d]``.
-    ``etas`` and ``reach`` are (K, n). Every side is cut into ``pieces``, one number for all sides or one for each: the
-    supremum over a union is the largest one.
-    """
-    *each, y = np.broadcast_arrays(*(np.asarray(column, dtype=np.float64) for column in (*etas, y)))
-    centres = np.array(each)
-    reaches = np.broadcast_to(np.asarray(reach, dtype=np.float64), centres.shape)
-    size, n = centres.shape
-    counts = [pieces] * size if isinstance(pieces, int) else list(pieces)
-    for count in counts:
-        _check(reaches, count)
-    result = np.zeros((size, size, size, n))
-    for start in range(0, n, _BLOCK):
-        rows = slice(start, start + _BLOCK)
-        sides = zip(centres[:, rows], reaches[:, rows], counts, strict=True)
-        cuts = [_cut(centre, reach, count) for centre, reach, count in sides]
-        for box in product(*cuts):
-            third = _third_magnitudes(energy, box, y[rows])
-            np.maximum(result[..., rows], third, out=result[..., rows])
-    return result
-
-
 # ----------------------------------------------------------------------------------------------- classes of rows
 
 
@@ -96,11 +69,11 @@ def _over_classes(
     energy: Energy, eta: Any, y: Any, radius: Any, order: int, pieces: int | None, bound: _Bound
 ) -> np.ndarray:
     eta, y, radius = np.broadcast_arrays(*(np.atleast_1d(np.asarray(a, dtype=np.float64)) for a in (eta, y, radius)))
-    _check(radius, 1 if pieces is None else pieces)
+    check(radius, 1 if pieces is None else pieces)
     result = np.empty(eta.shape)
     for m, members in _classes(radius, pieces):
         nodes = np.linspace(0.0, 1.0, m + 1)
-        length = max(1, _BLOCK // (2 * m))
+        length = max(1, BLOCK // (2 * m))
         for start in range(0, len(members), length):
             here = members[start : start + length]
             rows = _Rows(energy, eta[here], y[here], radius[here])
@@ -122,7 +95,7 @@ def _classes(radius: np.ndarray, pieces: int | None) -> Iterator[tuple[int, np.n
         yield int(m), np.flatnonzero(chosen == m)
 
 
-def _check(radius: np.ndarray, pieces: int) -> None:
+def check(radius: np.ndarray, pieces: int) -> None:
     if not (radius >= 0).all():
         raise ValueError("radii must not be negative or NaN.")
     if pieces < 1:
@@ -181,35 +154,3 @@ def _largest_mean(steps: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     sizes = np.abs(steps).max(axis=0)
     known = np.isfinite(sizes) & ~np.isnan(best)
     return np.where(known, best + 1e-13 * sizes, np.inf)
-
-
-# ------------------------------------------------------------------------------------------------------- boxes
-
-
-def _cut(centre: np.ndarray, reach: np.ndarray, pieces: int) -> list[Interval]:
-    """``[centre - reach, centre + reach]`` in pieces of equal length; an infinite one stays whole in each."""
-    whole = around(centre, reach * (1 + 4e-15) + 4e-15 * np.abs(centre))
-    with np.errstate(invalid="ignore"):
-        step = (whole.high - whole.low) / pieces
-        inner = [whole.low + k * step for k in range(1, pieces)]
-    ends = [whole.low, *inner, whole.high]
-    finite = np.isfinite(reach)
-    return [
-        Interval(np.where(finite, low, whole.low), np.where(finite, high, whole.high)) for low, high in pairwise(ends)
-    ]
-
-
-def _third_magnitudes(energy: Energy, box: tuple[Interval, ...], y: np.ndarray) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        middles = [0.5 * side.low + 0.5 * side.high for side in box]
-        shifts = [side - middle for side, middle in zip(box, middles, strict=True)]
-        over = expand(energy, box, y, 4)
-        at = expand(energy, [Interval(middle) for middle in middles], y, 3)
-
-        def magnitude(index: Index) -> np.ndarray:
-            mean = at.derivative(index)
-            for d, shift in enumerate(shifts):
-                mean = mean + over.derivative(tuple(k + (a == d) for a, k in enumerate(index))) * shift
-            return (over.derivative(index) & mean).magnitude()
-
-        return partials(len(box), 3, y.shape, magnitude)

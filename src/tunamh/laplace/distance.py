@@ -80,12 +80,26 @@ class LaplaceDistance:
         """What a person who would use the approximation must be told, if anything."""
         said, bound = self.off, self.total_variation
         if bound is not None and bound > WIDEST:
-            said = [f"its total variation distance from the posterior is bounded by {_bound(bound)} only", *said]
+            said = [f"its total variation distance from the posterior may be as large as {_bound(bound)}", *said]
         return "; ".join(said) if said else None
 
     @property
     def line(self) -> str:
-        """One line for a summary."""
+        """One line about the approximation, for a person who would use it."""
+        return f"Laplace's approximation: {self._numbers}. {self.verdict}"
+
+    @property
+    def beside_draws(self) -> str:
+        """One line for a summary of exact draws: it speaks of the approximation, and never against the draws."""
+        if not self.off:
+            return self.line
+        return (
+            "These draws are exact. Laplace's approximation, which needs no sampling, would not be accurate enough "
+            f"here: {self._numbers}."
+        )
+
+    @property
+    def _numbers(self) -> str:
         j = int(np.abs(self.shift).argmax())
         bound = self.total_variation
         near = "" if bound is None else f"total variation distance at most {_bound(bound)}; "
@@ -96,8 +110,8 @@ class LaplaceDistance:
         else:
             spread, mean = f"the standard deviation is {self.ratio[0]:.2f} times Laplace's", "the mean is off by"
         return (
-            f"Laplace's approximation: {near}{mean} {abs(self.shift[j]):.2f} posterior standard deviations "
-            f"(Monte Carlo error {self.shift_error[j]:.2f}); {spread}. {self.verdict}"
+            f"{near}{mean} {abs(self.shift[j]):.2f} posterior standard deviations "
+            f"(Monte Carlo error {self.shift_error[j]:.2f}); {spread}"
         )
 
     @property
@@ -105,7 +119,7 @@ class LaplaceDistance:
         if self.off:
             return "It is not accurate enough here."
         if 2.0 * max(self.shift_error.max(), self.ratio_error.max()) > WIDEST:
-            return "More draws would tell whether it is accurate enough."
+            return "More draws are needed to see whether it is accurate enough."
         if self.total_variation is None or self.total_variation > WIDEST:
             return "It is accurate enough for means and standard deviations."
         return "It is accurate enough here."

@@ -123,7 +123,7 @@ def test_the_centre_moves_when_steps_would_read_twice_as_many_rows(days):
     for day in (6, 7, 8):
         write_day(days, day, drift=0.2)
     target = night(days)
-    assert "since a step would read" in target.kept.told
+    assert "because a step would read" in target.kept.told
 
 
 def test_a_cache_made_anew_gives_the_same_draws(days):

@@ -409,7 +409,7 @@ def test_families_without_a_latent_variance_have_no_shares():
     table = tunamh.group_scales(posterior)
     assert set(table["quantity"]) == {"sd"}
     assert set(table["group"]) == {"airport"}
-    assert "no shares of variance: the variance of a row of ZeroInflated" in repr(table)
+    assert "no shares of variance: the residual variance of ZeroInflated" in repr(table)
 
 
 @pytest.mark.parametrize(("family", "row"), [(tunamh.Gaussian, 4.0), (tunamh.LogisticErrors, 4 * math.pi**2 / 3)])

@@ -25,14 +25,19 @@ from ..compiled.windows import window
 from .conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
 from .kernel_common import FactorTurn, draw_weights, tau_of
 from .layout import MEAN, SQUARES, SUMMARY, common_of, factor_of, summary_at
+from .common_and_scales import propose_common_and_scales
 from .move_common import move_common, propose_common, times_common
 from .move_effects import move_effects
 from .move_means import move_means
 from .move_scales import move_scales
+from .prior_scales import draw_prior_scales
 from .roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_MEANS, MOVE_SCALES, move_at, scales_at
 
 PARTS = (propose_common, move_common, move_effects, move_scales, move_means)
 """In the order of their places (`tunamh.groups.roles`)."""
+
+PARTS_WITH_SCALES = (propose_common_and_scales, *PARTS[1:])
+"""The same where the prior of the common parameters has unknown scales."""
 
 _FULL, _RHO = range(2)  # knobs
 _ON_ALL_ROWS, _ALONE = 1.0, 2.0  # values of the first: decide on all rows; move the effects alone
@@ -112,6 +117,9 @@ def _sweep(rng, place, model, stream, own, work, statistics):
     full, alone = knobs[_FULL] == _ON_ALL_ROWS, knobs[_FULL] == _ALONE
     rho = knobs[_RHO]
     slope = np.empty(common.p)
+    if common.prior_scales > 0 and not alone:
+        draw_prior_scales(rng, common, state, tau_of(state, common))
+        copy_into(there, state)
     for f in range(common.factors):
         factor = factor_of(hyper, f)
         kappa, away = np.empty((factor.n_effects, factor.groups)), np.zeros(factor.n_cells)
@@ -193,7 +201,7 @@ class Sweep(Kernel):
         return move_common, propose_common, move_effects, _sweep, move_scales
 
     def bind(self, target: Any) -> ReadyKernel:
-        prior = target.base._prior
+        prior = target.prior_of_common
         return ReadyKernel(
             _sweep,
             _STATISTICS,
@@ -204,7 +212,7 @@ class Sweep(Kernel):
             adapt=_nearer,
             adapts_to="laplace_acceptance",
             log_prior=(prior.log_prior, prior.hyper),
-            parts=PARTS,
+            parts=PARTS_WITH_SCALES if target.scaled_prior else PARTS,
         )
 
     def check_bounds(self, target: Any, times: int, rng: np.random.Generator) -> float:

@@ -34,7 +34,7 @@ _EACH = Layout("Each", d=WHOLE, **_COEFFICIENTS, kind=("d",), scale=("d",), df=(
 _GROUPED = Layout("Grouped", d=WHOLE, groups=WHOLE, df=("groups",), width=("groups",), **_COEFFICIENTS, group=("d",))
 """``hyper`` of the three kinds. A state is the coefficients, then what the kind keeps of the scales."""
 
-_horseshoe_at, _each_at, _grouped_at = _HORSESHOE.reader(), _EACH.reader(), _GROUPED.reader()
+_horseshoe_at, _each_at, grouped_at = _HORSESHOE.reader(), _EACH.reader(), _GROUPED.reader()
 
 
 @helper(inline=True)
@@ -121,7 +121,7 @@ def _each(rng, place, model, stream, own, work, statistics):
 @helper
 def draw_by_group(rng, here, hyper):
     """``v_g`` of a group is the square of a half-Student-t scale."""
-    own = _grouped_at(hyper, 0)
+    own = grouped_at(hyper, 0)
     d, mixed, group, df, width = own.d, own.mixed, own.group, own.df, own.width
     for g in range(own.groups):
         total, count = 0.0, 0
@@ -227,6 +227,10 @@ class ReadyMixture(ReadyIndependent):
     @property
     def mixture(self) -> Mixture:
         return self.scales
+
+    def without_scaled(self) -> ReadyIndependent:
+        """The laws of the coefficients that have no unknown scale; the others have none."""
+        return ready(self.laws._replace(kind=np.where(self.scales.mixed, FLAT, self.laws.kind)))
 
     def as_wide_as(self, variances: np.ndarray) -> ReadyMixture:
         """The same prior, whose expansion and start are those of groups with these variances."""

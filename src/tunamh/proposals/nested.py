@@ -25,7 +25,7 @@ from ..compiled.layouts import NUMBER, WHOLE, Layout
 from ..compiled.vector import copy_into
 from .base import Proposal, ReadyProposal, Space
 from .nested_law import NestedLaw
-from .scale_tables import TABLES, drawn_from, log_density_of
+from .scale_tables import TABLES, drawn_from, log_density_of, tables_at
 from .walks import log_dilation
 
 _KNOBS = Layout(
@@ -46,7 +46,7 @@ _KNOBS = Layout(
 )
 """Behind these the tables of the scales."""
 
-_knobs_at, _tables_at = _KNOBS.reader(), TABLES.reader()
+_knobs_at = _KNOBS.reader()
 _DILATED_SHARE, _KEPT_SHARE = 0.05, 0.1
 _COOLED = 0.25  # tails of the likelihood may be heavier than those of ``f``
 _FARTHEST = 400.0  # of a log variance: beyond, it is no number to compute with
@@ -173,7 +173,7 @@ def _dilated(rng, here, there, own, tables, d):
 @part(Propose)
 def nested(rng, here, there, knobs):
     own = _knobs_at(knobs, 0)
-    tables, m, d = _tables_at(knobs, own.end), own.m, own.m + own.n
+    tables, m, d = tables_at(knobs, own.end), own.m, own.m + own.n
     u = rng.random()
     if u < _DILATED_SHARE:
         return _dilated(rng, here, there, own, tables, d)

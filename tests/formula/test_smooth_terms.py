@@ -228,7 +228,6 @@ def test_files_learn_the_same_columns(tmp_path):
         ("y ~ s(few)", "few has too few different values for a curve"),
         ("y ~ x + s(x)", r"collinear"),
         ("y ~ s(c)", "holds text or categories"),
-        ("y ~ s(x) + (1 | g)", r"s\(x\).*not sampled beside group effects.*bs\(x, df\)"),
     ],
 )
 def test_what_is_refused(formula, told):

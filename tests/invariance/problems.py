@@ -113,6 +113,8 @@ STRUCTURES = {
     "nested": Structure(((NESTED, 1, False), (CODES, 1, False))),
     "groups in two predictors": Structure(((NESTED, 1, False), (CODES, 1, False)), further=(False, True)),
     "slopes in a further predictor": Structure(((CODES, 2, False),), further=(True,)),
+    "groups, grouped prior": Structure(((CODES, 1, False),), prior="grouped"),
+    "crossed, grouped prior": Structure(((CODES, 1, False), (OTHERS, 1, True)), prior="grouped"),
 }
 
 
@@ -229,8 +231,7 @@ class Problem:
     def _sizes(self) -> list[int]:
         """Of coefficients, of every own parameter, of all scales and correlations."""
         free = sum(q + q * (q - 1) // 2 for _, q, known in self.factors if not known)
-        more = PRIORS[self.structure.prior].more(self._coefficients)
-        return [self._coefficients + more, *(one.size for one in self.family.unknown), free]
+        return [self._coefficients + self._of_prior, *(one.size for one in self.family.unknown), free]
 
     @property
     def _coefficients(self) -> int:
@@ -239,6 +240,11 @@ class Problem:
     def _of_factors(self, rest: np.ndarray) -> list[np.ndarray]:
         """Scales with correlations (those of a prior, where there are no groups), and the effects of every factor."""
         return np.split(rest, np.cumsum([self._sizes[-1], *self._effects]), axis=1)[:-1]
+
+    @property
+    def _of_prior(self) -> int:
+        """Unknown scales of the prior."""
+        return PRIORS[self.structure.prior].more(self._coefficients)
 
     @cached_property
     def _effects(self) -> list[int]:
@@ -249,7 +255,7 @@ class Problem:
     def log_likelihood(self, points: np.ndarray) -> np.ndarray:
         """Of all rows at every point, weights and temper included."""
         beta, *unknown, rest = np.split(points, np.cumsum([self._coefficients, *self._sizes[1:-1]]), axis=1)
-        effects = self._of_factors(rest)[1:]
+        effects = self._of_factors(rest[:, self._of_prior :])[1:]
         if self.family.classes:
             d = self.X.shape[1]
             etas = [beta[:, k * d : (k + 1) * d] @ self.X.T for k in range(2)]

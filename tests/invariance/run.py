@@ -82,6 +82,8 @@ def short_form() -> list[tuple[str, str, str]]:
     for where, name in posteriors():
         if STRUCTURES[where].df and name not in ("logistic", "Gaussian"):
             continue
+        if where == "crossed, grouped prior" and name not in ("logistic", "Gaussian"):
+            continue
         if name in SOME or STRUCTURES[where].further:
             found.append((where, name, ""))
         elif where in EVERY_FAMILY:

@@ -1,7 +1,7 @@
 """A proposal of (A): unknown scales of the prior together with common parameters and a factor's scales (spec 5q).
 
-The Gaussian law of ``x = (b, lambda)``, with precision ``A`` and mean ``c + d`` about the centre ``c``, is made at certain
-variances of the coefficients. At others, with ``D`` the difference of the prior's precisions, it has
+The Gaussian law of ``x = (b, lambda)``, with precision ``A`` and mean ``c + d`` about the centre ``c``, is made at
+certain variances of the coefficients. At others, with ``D`` the difference of the prior's precisions, it has
 
     precision  A + D,     mean  c + (A + D)^-1 (A d + D (prior mean - c)).
 
@@ -21,7 +21,7 @@ from ..compiled.vector import copy_into
 from ..compiled.windows import window
 from ..proposals.scale_tables import drawn_from, log_density_of, tables_at
 from .move_common import propose_kinds
-from .prior_scales import fill_beside_wide, window_of_scales
+from .prior_scales import add_lean, fill_beside_wide, window_of_scales
 from .roles import ProposeCommon, turn_at
 from .shift import fill_learned_shift, fill_shift
 
@@ -47,7 +47,7 @@ def _law_without(turn, shift, A, right):
 
 @helper
 def _law_at(common, state, A, right, K, d):
-    """Of the variances of a state: fills the root of the precision and the mean about the centre; ``log det`` of ``K``."""
+    """Of the variances of a state: fills ``K``, the precision's root, and the mean about the centre; ``log det K``."""
     n, p = right.size, common.p
     beside, pull = np.empty(p), np.empty(p)
     fill_beside_wide(common, state, beside, pull)
@@ -57,6 +57,7 @@ def _law_at(common, state, A, right, K, d):
             K[i, j] = A[i, j]
         if i < p:
             K[i, i] += beside[i]
+    add_lean(common, beside, K)
     cholesky(K, n)
     solve(K, n, d)
     total = 0.0

@@ -66,7 +66,10 @@ def state_places(f: int, groupings: list[Grouping], p: int, prior_scales: int) -
     before = groupings[:f]
     return {
         "scales_at": p + sum(one.scales for one in before),
-        "effects_at": p + sum(one.scales for one in groupings) + prior_scales + sum(one.groups * one.q for one in before),
+        "effects_at": p
+        + sum(one.scales for one in groupings)
+        + prior_scales
+        + sum(one.groups * one.q for one in before),
         "group_at": sum(one.groups for one in before),
     }
 

@@ -1,8 +1,8 @@
 """Where the numbers of grouped rows lie in a target's flat vector.
 
 A state is ``(beta, lambda, v)``: the ``p`` common parameters, the coordinates of all factors' covariances and, behind
-them, unknown scales of the common parameters' prior, and the effects of all groups of all factors, one factor behind the
-other, group by group.
+them, unknown scales of the common parameters' prior, and the effects of all groups of all factors, one factor behind
+the other, group by group.
 
 Sums over a group's rows at the centre, with ``z`` a row's columns of effects and ``x`` those of the common parameters:
 ``gradient = sum f' z``, ``curvature = sum f'' z z'``, ``cross = sum f'' z x'``, ``thirds = sum f''' z z z``,

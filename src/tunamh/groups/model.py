@@ -40,7 +40,7 @@ from .scale_priors import ScalePriors
 from .soundness import trusted_centre
 from .sums import GroupedRows, Point
 from .sweep import Sweep
-from .wide_prior import WidePrior, wide_prior
+from .wide_prior import WidePrior, fields_of, wide_prior
 
 if TYPE_CHECKING:
     from .learned_law import LearnedLaw
@@ -295,22 +295,9 @@ class MixedModel(GroupedParameters):
             centre=centre.at.common,
             gradient=centre.sums.gradient,
             hessian=centre.sums.hessian,
-            **self._prior_fields,
+            **fields_of(self),
         )
         return pack_hyper(self.own_numbers, expansion)
-
-    @property
-    def _prior_fields(self) -> dict[str, Any]:
-        """Return what a sweep reads of a prior with unknown scales."""
-        first = self.p + sum(one.scales for one in self.groupings)
-        found: dict[str, Any] = {"prior_scales_at": first, "prior_tau": 1.0, "prior_offset": np.zeros(self.p)}
-        if not self.scaled_prior:
-            return {**found, "prior_mixture": [], "prior_wide": [], "prior_tables": []}
-        if self.form is not None:
-            found["prior_tau"] = self.scale_priors.tau(self.centre.at.common)
-            found["prior_offset"][self.form.coefficients_at] = self.form.b0
-        wide, hyper = self.wide_prior, self.base._prior.mixture.hyper
-        return {**found, "prior_mixture": hyper, "prior_wide": wide.wide, "prior_tables": wide.tables}
 
     @property
     def total_bound(self) -> float:

@@ -17,8 +17,8 @@ class GroupedParameters(Target):
     """The parameters of a model with groups.
 
     A state of the chain is ``(common, lambda, effects)``: the common parameters, the coordinates of the effects'
-    covariances and of unknown scales of the prior, and the group effects. If the scale of the errors is unknown, covariances and effects are in units of
-    this scale.
+    covariances and of unknown scales of the prior, and the group effects. If the scale of the errors is unknown,
+    covariances and effects are in units of this scale.
     """
 
     base: GLM
@@ -40,9 +40,8 @@ class GroupedParameters(Target):
                 scales.append(np.exp(own[..., : one.q]) / tau)
                 related.append(correlations(own, one.q))
             at += one.scales
-        own = self.prior_scales
-        parts += [np.exp(0.5 * points[..., at : at + own]), *scales, *related]
-        at += own
+        parts += [np.exp(0.5 * points[..., at : at + self.prior_scales]), *scales, *related]
+        at += self.prior_scales
         first = sum(part.shape[-1] for part in parts)
         found = np.empty((*points.shape[:-1], first + points.shape[-1] - at))
         np.concatenate(parts, axis=-1, out=found[..., :first])

@@ -54,8 +54,9 @@ def window_of_scales(common, state):
 def fill_beside_wide(common, state, beside, pull):
     """By how much the prior's quadratic at these scales differs from that at which the factors' laws are made.
 
-    Of every common parameter: ``beside``, the difference of precisions in what is walked (``tau`` as at the centre), and
-    ``pull``, minus the difference of the slopes at the centre.
+    Of every common parameter: ``beside``, the difference of precisions in what is walked, and ``pull``, minus the
+    difference of the slopes at the centre. Where ``x = (b - offset) tau`` is walked, the quadratic of ``b`` is that of
+    ``x + lean tau``, ``lean = offset - mean``, over the square of ``tau``, which is taken as at the centre.
     """
     own, wide, tau = grouped_at(common.prior_mixture, 0), common.prior_wide, common.prior_tau
     scales, offset = window_of_scales(common, state), common.prior_offset
@@ -64,4 +65,21 @@ def fill_beside_wide(common, state, beside, pull):
         if own.mixed[j] > 0.0:
             g = int(own.group[j])
             beside[j] = (math.exp(-scales[g]) - math.exp(-wide[g])) / (tau * tau)
-            pull[j] = beside[j] * ((own.mean[j] - offset[j]) * tau - common.centre[j])
+            pull[j] = -beside[j] * (common.centre[j] + (offset[j] - own.mean[j]) * tau)
+    if common.tau_at >= 0:
+        for j in range(common.p):
+            if own.mixed[j] > 0.0:
+                pull[common.tau_at] += (offset[j] - own.mean[j]) * pull[j]
+
+
+@helper
+def add_lean(common, beside, K):
+    """To the lower half of a precision of what is walked: what ``tau`` has to do with coefficients of a scale."""
+    own, offset, at = grouped_at(common.prior_mixture, 0), common.prior_offset, common.tau_at
+    if at < 0:
+        return
+    for j in range(common.p):
+        if own.mixed[j] > 0.0:
+            lean = offset[j] - own.mean[j]
+            K[max(at, j), min(at, j)] += lean * beside[j]
+            K[at, at] += lean * lean * beside[j]

@@ -29,9 +29,9 @@ def refuse(base: GLM, form: Any) -> None:
         )
     if base._prior.mixture is not None and not may_be_nested(base):
         raise NotApplicable(
-            f"priors.Horseshoe has a scale for each coefficient, and no more than {MOST_SCALES} unknown scales of a prior "
-            "are sampled beside group effects. Give the coefficients priors.Grouped, Ridge, Normal, StudentT or Laplace; "
-            "or use tunamh.GLM without groups=."
+            f"priors.Horseshoe has a scale for each coefficient, and no more than {MOST_SCALES} unknown scales of a "
+            "prior are sampled beside group effects. Give the coefficients priors.Grouped, Ridge, Normal, StudentT or "
+            "Laplace; or use tunamh.GLM without groups=."
         )
 
 

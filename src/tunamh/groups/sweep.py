@@ -22,10 +22,10 @@ from ..compiled.references import address_of, keep_until_here
 from ..compiled.triangular import norm
 from ..compiled.vector import copy_into
 from ..compiled.windows import window
+from .common_and_scales import propose_common_and_scales
 from .conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
 from .kernel_common import FactorTurn, draw_weights, tau_of
 from .layout import MEAN, SQUARES, SUMMARY, common_of, factor_of, summary_at
-from .common_and_scales import propose_common_and_scales
 from .move_common import move_common, propose_common, times_common
 from .move_effects import move_effects
 from .move_means import move_means

@@ -1,4 +1,4 @@
-"""A model with groups whose prior has unknown scales: where it is expanded, and what scales are proposed from (spec 5q).
+"""Groups beside a prior with unknown scales: where rows are expanded, what scales are proposed from (spec 5q).
 
 About a centre, with the effects integrated out of the quadratic, the scales have a law in closed form (spec 5u). The
 search for the centre and the laws of the factors take the prior as wide as the scales are one deviation above their
@@ -85,3 +85,16 @@ def _without_coefficients(prior: ReadyPrior) -> ReadyPrior:
         return prior.without_coefficients()
     assert isinstance(prior, ReadyMixture)
     return ready(prior.laws._replace(kind=np.zeros(len(prior.laws.kind))))
+
+
+def fields_of(model: Any) -> dict[str, Any]:
+    """What a sweep reads of a prior's unknown scales."""
+    first, mixture = model.p + sum(one.scales for one in model.groupings), model.base._prior.mixture
+    found: dict[str, Any] = {"prior_scales_at": first, "prior_tau": 1.0, "prior_offset": np.zeros(model.p)}
+    if mixture is None:
+        return {**found, "prior_mixture": [], "prior_wide": [], "prior_tables": []}
+    if model.form is not None:
+        found["prior_tau"] = model.scale_priors.tau(model.centre.at.common)
+        found["prior_offset"][model.form.coefficients_at] = model.form.b0
+    own = model.wide_prior
+    return {**found, "prior_mixture": mixture.hyper, "prior_wide": own.wide, "prior_tables": own.tables}

@@ -44,7 +44,7 @@ COMMON = Layout(
     gradient=("p",),
     hessian=("p", "p"),
     prior_offset=("p",),  # b0 of coefficients that are walked as ``(b - b0) tau``, else 0
-    prior_mixture=("mixture_size",),  # which parameter has which scale, and the scales' laws: a record of `MIXTURE`
+    prior_mixture=("mixture_size",),  # which parameter has which scale, and the scales' laws: a record of `SUMMED`
     prior_wide=("prior_scales",),  # logarithms of the squares at which the factors' laws are made
     prior_tables=("tables_size",),  # what scales are proposed from: a record of `TABLES`
 )

@@ -1,7 +1,7 @@
 """Unknown scales of the common parameters' prior: its density, and their move given the parameters (spec 5q).
 
-A coefficient ``b_j`` of scale ``g`` is ``N(mean_j, e^lam_g)``; the state has ``lam_g``, the logarithm of the scale's
-square. Coefficients may be walked as ``(b - b0) tau``; scales are those of ``b``.
+A coefficient ``b_j`` is normal with the precision ``sum_g share_jg e^-lam_g``, of one scale mostly; the state has
+``lam_g``, the logarithm of the scale's square. Coefficients may be walked as ``(b - b0) tau``; scales are those of ``b``.
 """
 
 from __future__ import annotations
@@ -11,23 +11,21 @@ import math
 import numpy as np
 
 from ..compiled import helper
-from ..priors.mixtures import draw_by_group, grouped_at
+from ..priors.summed_precisions import draw_by_shares, log_law_of_scale, precision_under, summed_at
 
 
 @helper
 def log_density_under_scales(common, state, tau):
     """``log N(b; mean, e^lam) + log p(lam)``, of coefficients that have a scale, up to a constant."""
-    own, offset, at = grouped_at(common.prior_mixture, 0), common.prior_offset, common.prior_scales_at
-    total, mixed, group, mean = 0.0, own.mixed, own.group, own.mean
+    own, offset, scales = summed_at(common.prior_mixture, 0), common.prior_offset, window_of_scales(common, state)
+    variances, total, mixed, mean = np.exp(scales), 0.0, own.mixed, own.mean
     for j in range(common.p):
         if mixed[j] > 0.0:
-            lam = state[at + int(group[j])]
+            precision = precision_under(own.share, j, variances)
             away = offset[j] + state[j] / tau - mean[j]
-            total -= 0.5 * (lam + away * away * math.exp(-lam))
-    df, width = own.df, own.width
+            total += 0.5 * (math.log(precision) - away * away * precision)
     for g in range(common.prior_scales):
-        lam = state[at + g]
-        total += 0.5 * (lam - (df[g] + 1.0) * math.log1p(math.exp(lam) / (df[g] * width[g] ** 2)))
+        total += log_law_of_scale(scales[g], own.df[g], own.width[g])
     return total if math.isfinite(total) else -np.inf
 
 
@@ -40,7 +38,7 @@ def draw_prior_scales(rng, common, state, tau):
         here[j] = common.prior_offset[j] + state[j] / tau
     for g in range(common.prior_scales):
         here[p + g] = math.exp(scales[g])
-    draw_by_group(rng, here, common.prior_mixture)
+    draw_by_shares(rng, here, common.prior_mixture)
     for g in range(common.prior_scales):
         scales[g] = math.log(here[p + g])
 
@@ -58,13 +56,13 @@ def fill_beside_wide(common, state, beside, pull):
     difference of the slopes at the centre. Where ``x = (b - offset) tau`` is walked, the quadratic of ``b`` is that of
     ``x + lean tau``, ``lean = offset - mean``, over the square of ``tau``, which is taken as at the centre.
     """
-    own, wide, tau = grouped_at(common.prior_mixture, 0), common.prior_wide, common.prior_tau
-    scales, offset = window_of_scales(common, state), common.prior_offset
+    own, tau, offset = summed_at(common.prior_mixture, 0), common.prior_tau, common.prior_offset
+    variances, wide = np.exp(window_of_scales(common, state)), np.exp(common.prior_wide)
     for j in range(common.p):
         beside[j], pull[j] = 0.0, 0.0
         if own.mixed[j] > 0.0:
-            g = int(own.group[j])
-            beside[j] = (math.exp(-scales[g]) - math.exp(-wide[g])) / (tau * tau)
+            change = precision_under(own.share, j, variances) - precision_under(own.share, j, wide)
+            beside[j] = change / (tau * tau)
             pull[j] = -beside[j] * (common.centre[j] + (offset[j] - own.mean[j]) * tau)
     if common.tau_at >= 0:
         for j in range(common.p):
@@ -75,7 +73,7 @@ def fill_beside_wide(common, state, beside, pull):
 @helper
 def add_lean(common, beside, K):
     """To the lower half of a precision of what is walked: what ``tau`` has to do with coefficients of a scale."""
-    own, offset, at = grouped_at(common.prior_mixture, 0), common.prior_offset, common.tau_at
+    own, offset, at = summed_at(common.prior_mixture, 0), common.prior_offset, common.tau_at
     if at < 0:
         return
     for j in range(common.p):

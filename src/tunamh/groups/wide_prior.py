@@ -97,4 +97,4 @@ def fields_of(model: Any) -> dict[str, Any]:
         found["prior_tau"] = model.scale_priors.tau(model.centre.at.common)
         found["prior_offset"][model.form.coefficients_at] = model.form.b0
     own = model.wide_prior
-    return {**found, "prior_mixture": mixture.hyper, "prior_wide": own.wide, "prior_tables": own.tables}
+    return {**found, "prior_mixture": mixture.by_shares, "prior_wide": own.wide, "prior_tables": own.tables}

@@ -5,8 +5,9 @@ place of ``q``, every kind of step is reversible, so that ``log_q`` is ``log f(h
 
 - new scales from the tables, and ``z' = rho z + innovation xi`` where ``theta = m(v) + P(v)^(-1/2) z``;
 - the same with the scales as they are, and a shorter innovation;
-- a dilation ``u' = mean + e^s (u - mean)``, ``v' = e^(2s) v`` of one group, taken by a Metropolis-Hastings step for a
-  power of ``f`` (its Jacobian is ``e^((m_g + 2) s)``), so that its factor is that power's ratio.
+- a dilation ``u' = mean + e^s (u - mean)``, ``v' = e^(2s) v`` of one scale, or of all that have coefficients in common,
+  taken by a Metropolis-Hastings step for a power of ``f`` (its Jacobian is ``e^((m_g + 2) s)``, 2 for each scale), so
+  that its factor is that power's ratio.
 
 With ``innovation`` 1 and ``q~ = q`` the factor and the target's offset leave ``exp(R(theta) - R(theta'))``, with ``R``
 what the rows have beyond their quadratic.
@@ -23,6 +24,7 @@ import numpy as np
 from ..compiled import REASSOCIATE, Propose, fixed, helper, part
 from ..compiled.layouts import NUMBER, WHOLE, Layout
 from ..compiled.vector import copy_into
+from ..priors.summed_precisions import precision_under
 from .base import Proposal, ReadyProposal, Space
 from .nested_law import NestedLaw
 from .scale_tables import TABLES, drawn_from, log_density_of, tables_at
@@ -34,12 +36,14 @@ _KNOBS = Layout(
     cooled=NUMBER,  # the power of ``f`` by which dilations are screened; 0: they are not
     m=WHOLE,  # coefficients u whose prior has unknown scales
     n=WHOLE,  # other parameters a
+    scales=WHOLE,
     at_u=("m",),
     at_a=("n",),
-    group=("m",),
     mean=("m",),
     moment=("m",),  # k
     c=("n",),
+    share=("m", "scales"),  # the precision of u_i is the sum of share / v
+    together=("scales",),  # the first of the scales that have coefficients in common: these are dilated together
     C=("m", "m"),
     W=("n", "m"),
     root=("n", "n"),  # the lower factor of A
@@ -55,12 +59,12 @@ _FARTHEST = 400.0  # of a log variance: beyond, it is no number to compute with
 @helper(fastmath=REASSOCIATE)
 def _factor(K, own, state, d):
     """The lower factor of ``C + D^-1``, row by row; the logarithm of its determinant."""
-    total = 0.0
+    total, variances = 0.0, state[d : d + own.scales]
     for i in range(own.m):
         for j in range(i + 1):
             value = own.C[i, j]
             if i == j:
-                value += 1.0 / state[d + int(own.group[i])]
+                value += precision_under(own.share, i, variances)
             for k in range(j):
                 value -= K[i, k] * K[j, k]
             K[i, j] = math.sqrt(value) if i == j else value / K[j, j]
@@ -149,23 +153,35 @@ def _log_f(state, K, mean, z, own, tables, d):
 
 
 @helper
+def _is_among(own, i, one):
+    """Whether a scale of coefficient ``i`` is among those of which ``one`` is the first."""
+    for g in range(own.scales):
+        if own.share[i, g] > 0.0 and own.together[g] == one:
+            return True
+    return False
+
+
+@helper
 def _dilated(rng, here, there, own, tables, d):
     """By a Metropolis-Hastings step for ``f^cooled``, whose factor is the ratio of these: most long ones end here."""
-    s, g, count = log_dilation(rng), int(tables.scales * rng.random()), 0
+    s, one, count = log_dilation(rng), own.together[int(tables.scales * rng.random())], 0.0
     copy_into(there, here)
     for i in range(own.m):
-        if int(own.group[i]) == g:
+        if _is_among(own, i, one):
             j = int(own.at_u[i])
             there[j] = own.mean[i] + math.exp(s) * (here[j] - own.mean[i])
-            count += 1
-    there[d + g] = here[d + g] * math.exp(2.0 * s)
-    if not abs(math.log(there[d + g])) < _FARTHEST:
-        return -np.inf
+            count += 1.0
+    for g in range(tables.scales):
+        if own.together[g] == one:
+            there[d + g] = here[d + g] * math.exp(2.0 * s)
+            count += 2.0
+            if not abs(math.log(there[d + g])) < _FARTHEST:
+                return -np.inf
     if own.cooled == 0.0:
-        return (count + 2.0) * s
+        return count * s
     K, mean, z = np.empty((own.m, own.m)), np.empty(own.m), np.empty(d)
     rise = _log_f(there, K, mean, z, own, tables, d) - _log_f(here, K, mean, z, own, tables, d)
-    if not abs(rise) < np.inf or not math.log(1.0 - rng.random()) < own.cooled * rise + (count + 2.0) * s:
+    if not abs(rise) < np.inf or not math.log(1.0 - rng.random()) < own.cooled * rise + count * s:
         return -np.inf  # it stays
     return -own.cooled * rise
 
@@ -217,7 +233,8 @@ def knobs_of(law: NestedLaw, *, screened: bool = True) -> np.ndarray:
         cooled=_COOLED if screened else 0.0,
         at_u=law.at_u,
         at_a=law.at_a,
-        group=law.group,
+        share=law.share,
+        together=law.together,
         mean=law.mean,
         moment=law.k,
         c=law.c,

@@ -29,7 +29,7 @@ from ...compiled import REASSOCIATE, Distance, Locate, Offset, Part, Propose, fi
 from ...compiled.layouts import NUMBER, WHOLE, Layout
 from ...compiled.vector import copy_into
 from ...priors.laws import COORDINATE, laws_at, records_from
-from ...priors.mixtures import GROUPED, HORSESHOE, Mixture
+from ...priors.mixtures import BY_SHARES, HORSESHOE, Mixture
 from ...priors.potential import ReadyPrior
 from ...proposals import Proposal, ReadyProposal, Space
 from ...proposals.walks import log_dilation
@@ -75,8 +75,11 @@ _KNOBS = Layout(
     innovation=NUMBER,
     d=WHOLE,
     arrangement=NUMBER,
+    share_rows=WHOLE,
+    share_scales=WHOLE,
     group=("d",),  # as in `GIVEN`
     mean=("d",),
+    share=("share_rows", "share_scales"),
     shifted=("d",),  # H t - g
     hessian=("d", "d"),
 )
@@ -186,8 +189,11 @@ _BESIDE_GAUSSIAN = Layout(
     arrangement=NUMBER,
     tau_at=WHOLE,
     weight=NUMBER,  # of the rows
+    share_rows=WHOLE,
+    share_scales=WHOLE,
     group=("d",),  # as in `GIVEN`
     mean=("d",),
+    share=("share_rows", "share_scales"),
     b0=("d",),
     linear=("d",),  # c
     hessian=("d", "d"),  # of the rows, in (eta, tau)
@@ -284,7 +290,7 @@ _NEAR_GAUSSIAN = 0.3  # of `TaylorTarget.non_gaussianity`
 
 def laws_of_scales(mixture: Mixture) -> dict[str, np.ndarray]:
     """Fields of `GIVEN`: half-Student-t laws, where groups of coefficients have scales."""
-    if mixture.arrangement != GROUPED:
+    if not mixture.few:
         return {"df": np.empty(0), "width": np.empty(0)}
     return {"df": mixture.numbers.df, "width": mixture.numbers.width}
 
@@ -303,7 +309,8 @@ class GivenScalesTarget(TaylorTarget):
         d, form = expanded.dim, expanded.base.row_layout.form  # type: ignore[attr-defined]
         scaled = Scaled(form) if isinstance(form, Scale) else None
         group = np.where(mixture.mixed, mixture.groups, -mixture.fixed_variance)
-        numbers = {"arrangement": mixture.arrangement, "group": group, "mean": mixture.mean}
+        share = mixture.numbers.share if mixture.arrangement == BY_SHARES else np.empty((0, 0))
+        numbers = {"arrangement": mixture.arrangement, "group": group, "mean": mixture.mean, "share": share}
         known_scale = {"tau_at": -1, "coefficients": 0, "scaled": np.zeros(d), "b0": np.zeros(d)}
         given = GIVEN.pack(**numbers, **laws_of_scales(mixture), **(known_scale if scaled is None else scaled.numbers))
         packed, H, g, centre = expanded._hyper, expanded.hessian, expanded.gradient, expanded.centre

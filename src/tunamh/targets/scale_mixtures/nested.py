@@ -14,7 +14,7 @@ import numpy as np
 from ...compiled import Part
 from ...errors import NotApplicable
 from ...priors.laws import Laws
-from ...priors.mixtures import GROUPED, Mixture, ReadyMixture
+from ...priors.mixtures import Mixture, ReadyMixture
 from ...priors.potential import ReadyPrior
 from ...process.stages import announce
 from ...proposals.nested import knobs_of, nested
@@ -39,13 +39,12 @@ def law_of(mixture: Mixture, hessian: np.ndarray, moment: np.ndarray) -> NestedL
     """With the fixed normal priors of parameters that have no scale."""
     mixed, fixed_variance = mixture.mixed, mixture.fixed_variance
     precision = np.where(mixed | ~np.isfinite(fixed_variance), 0.0, 1.0 / fixed_variance)
-    of_each = np.where(mixed, mixture.groups, -1)
     own = mixture.numbers
     try:
         return NestedLaw(
             hessian + np.diag(precision),
             moment + precision * mixture.mean,
-            of_each,
+            mixture.shares,
             mixture.mean,
             ScalePrior(own.df, own.width),
         )
@@ -56,7 +55,7 @@ def law_of(mixture: Mixture, hessian: np.ndarray, moment: np.ndarray) -> NestedL
 def may_be_nested(target: Any) -> bool:
     """Whether scales of the prior are few, and belong to groups of coefficients."""
     mixture = target._prior.mixture
-    return mixture is not None and mixture.arrangement == GROUPED and len(mixture.start) <= MOST_SCALES
+    return mixture is not None and mixture.few and len(mixture.start) <= MOST_SCALES
 
 
 def as_wide_as(prior: ReadyPrior, variances: np.ndarray, start: np.ndarray | None) -> ReadyPrior:

@@ -209,7 +209,11 @@ def test_files_learn_the_same_columns(tmp_path):
 @pytest.mark.parametrize(
     ("formula", "told"),
     [
-        ("y ~ s(x, z)", r"a curve of several columns is not offered: write s\(x\) \+ s\(z\)"),
+        ("y ~ s(x, z)", r"a surface over two columns is written te\(x, z\), two curves s\(x\) \+ s\(z\)"),
+        ("y ~ te(x)", r"te takes two columns, as in te\(x, z\)"),
+        ("y ~ te(x, z, by=c)", "te has no argument by=; known are k="),
+        ("y ~ te(x, few)", "few has too few different values"),
+        ("y ~ ti(x, z)", r"a surface is written te\(x, z\)"),
         ("y ~ s(x):z", r"s\(x\) stands in a product.*s\(x, by=z\)"),
         ("y ~ s(x) * z", r"s\(x\) stands in a product"),
         ("y ~ (z + s(x)):c", r"s\(x\) stands in a product"),
@@ -223,7 +227,6 @@ def test_files_learn_the_same_columns(tmp_path):
         ("y ~ s()", "s takes a column"),
         ("y ~ bs(x)", "say how many columns"),
         ("y ~ (s(x) | g)", r"a curve for every group is not possible: write s\(x\) \+ \(1 \+ x \| group\)"),
-        ("y ~ te(x, z)", r"surfaces are not offered yet: say s\(x\) \+ s\(z\)"),
         ("y ~ mo(x)", r"monotonic effects are not offered: C\(x\)"),
         ("y ~ s(few)", "few has too few different values for a curve"),
         ("y ~ x + s(x)", r"collinear"),

@@ -11,6 +11,7 @@
 | ``predictors={"inflation": "~ year"}`` | ``inflation_Intercept``, ``inflation_year`` | |
 | ... ``{"scale": "~ (1 \\| g)"}`` | ``sigma_1\\|g``, ``sigma_1\\|g_sigma`` | ``g__factor_dim`` |
 | ``s(x)`` | ``s(x)``, and its scale ``s(x)_sigma`` | ``s(x)_dim`` |
+| ``te(x, z)`` | ``te(x, z)``, and its scales ``te(x, z)_sigma`` | ``te(x, z)_dim``, ``te(x, z)_sigma_dim`` |
 | the family's parameters | ``sigma``, ``nu``, ``alpha``, ``kappa``, ``psi``, ``threshold`` | |
 | classes of `Categorical` | every coefficient, effect, scale and correlation once for each class | ``species_dim`` |
 
@@ -122,15 +123,14 @@ def _parameter(name: str, labels: Sequence[str] | None, columns: np.ndarray) -> 
 
 
 def _scales_of_smooths(side: RightSide, columns: np.ndarray) -> Iterator[Found]:
-    """``s(x)_sigma``, of a curve for each level with a dimension."""
+    """``s(x)_sigma``, of a curve for each level, or of a surface, with a dimension."""
     at = 0
     for curve in side.smooths:
-        name, count = f"{curve.name}_sigma", max(curve.levels, 1)
+        name, labels = f"{curve.name}_sigma", curve.scale_labels(side.levels)
+        count = max(len(labels), 1)
         own, at = columns[at : at + count], at + count
-        by = curve.asked.by
-        levels = () if by is None else side.levels.get(label(by), ())
-        dims: Dimensions = {f"{name}_dim": tuple(levels)} if curve.levels else {}
-        yield Found(name, own if curve.levels else own[0], dims, about(SMOOTH_SCALE, term=curve.name))
+        dims: Dimensions = {f"{name}_dim": tuple(labels)} if labels else {}
+        yield Found(name, own if labels else own[0], dims, about(SMOOTH_SCALE, term=curve.name))
 
 
 def _classes(model: FormulaModel, coefficients: int) -> Dimensions:

@@ -1,4 +1,4 @@
-"""Curves of a formula's result, draw by draw, on a grid of their column."""
+"""Curves of a formula's result, draw by draw, on a grid of their column, and surfaces on a grid of both."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ import numpy as np
 from ..results.layout import COEFFICIENT, PREDICTOR, ROLE, TERM
 from .errors import FormulaError
 from .model import FormulaModel
+from .curve_terms import Term
 from .smooths import Smooth
+from .surfaces import Surface
 from .syntax import label
 
 _POINTS, _MOST_DRAWS = 200, 1000
+_SIDE = 40  # points of a surface along each of its columns
 
 
 class Curve(NamedTuple):
@@ -40,11 +43,39 @@ class Curve(NamedTuple):
         return np.quantile(self.draws, [tail, 1.0 - tail], axis=0).T
 
 
+class DrawnSurface(NamedTuple):
+    """A surface ``te(x, z)``: ``mean`` and ``draws`` have the last two dimensions (z, x), as pictures have."""
+
+    name: str
+    columns: tuple[str, str]
+    at: tuple[np.ndarray, np.ndarray]
+    draws: np.ndarray
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    @property
+    def mean(self) -> np.ndarray:
+        return self.draws.mean(axis=0)
+
+    def told_from_zero(self, probability: float) -> np.ndarray:
+        """Where the central interval of so much probability does not hold zero."""
+        tail = 0.5 * (1.0 - probability)
+        low, high = np.quantile(self.draws, [tail, 1.0 - tail], axis=0)
+        return (low > 0) | (high < 0)
+
+
 def curves_of(tree: Any, draws: int | None = None) -> list[Curve]:
     """All curves of a result in the order of the formula, over the range of the data; none of other results.
 
     ``draws`` of all draws are used, evenly spaced over the chains; None: at most 1000.
     """
+    return [one for one in terms_of_result(tree, draws) if isinstance(one, Curve)]
+
+
+def terms_of_result(tree: Any, draws: int | None = None) -> list[Curve | DrawnSurface]:
+    """Curves and surfaces in the order of the formula."""
     posterior = tree["posterior"]
     try:
         about = json.loads(posterior.attrs["model"])
@@ -54,7 +85,23 @@ def curves_of(tree: Any, draws: int | None = None) -> list[Curve]:
     if text is None:
         return []
     side = FormulaModel.from_json(text).side
-    return [curve for smooth in side.curves for curve in _of_term(posterior, side.levels, smooth, draws)]
+    return [
+        one
+        for term in side.curves
+        for one in (
+            _of_term(posterior, side.levels, term, draws)
+            if isinstance(term, Smooth)
+            else [_of_surface(posterior, term, draws)]
+        )
+    ]
+
+
+def _of_surface(posterior: Any, surface: Surface, draws: int | None) -> DrawnSurface:
+    x, z = (np.linspace(one.low, one.high, _SIDE) for one in surface.margins)
+    columns = surface.at(np.tile(x, _SIDE), np.repeat(z, _SIDE))
+    drawn = _drawn(posterior, surface, draws) @ columns.T
+    names = tuple(map(label, surface.asked.columns))
+    return DrawnSurface(surface.name, (names[0], names[1]), (x, z), drawn.reshape(-1, _SIDE, _SIDE))
 
 
 def _of_term(posterior: Any, levels: Any, smooth: Smooth, draws: int | None) -> Iterator[Curve]:
@@ -67,7 +114,7 @@ def _of_term(posterior: Any, levels: Any, smooth: Smooth, draws: int | None) -> 
         yield Curve(smooth.name, label(own.x), at, part @ columns.T, level, by if smooth.multiplied else None)
 
 
-def _drawn(posterior: Any, smooth: Smooth, draws: int | None) -> np.ndarray:
+def _drawn(posterior: Any, smooth: Term, draws: int | None) -> np.ndarray:
     """Draws of the coefficients of a term, (draws, columns), from the variable whose attributes say that it is that."""
     for values in posterior.data_vars.values():
         known = values.attrs.get(ROLE), values.attrs.get(TERM), PREDICTOR in values.attrs

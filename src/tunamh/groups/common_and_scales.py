@@ -70,15 +70,32 @@ def _law_at(common, state, A, right, K, d):
 
 @helper
 def _draw_scales(rng, common, state, there):
-    """New scales of ``there``; the log ratio of their densities, NaN beyond what numbers can say."""
-    tables, total = tables_at(common.prior_tables, 0), 0.0
+    """New scales of ``there``, whose ``tau`` is that of ``state``; the log ratio of their densities, or NaN."""
+    tables, total, unit = tables_at(common.prior_tables, 0), 0.0, _log_unit(common, state)
     old, new = window_of_scales(common, state), window_of_scales(common, there)
     for g in range(common.prior_scales):
-        new[g] = drawn_from(rng, tables, g)
-        if not abs(new[g]) < _FARTHEST:
+        drawn = drawn_from(rng, tables, g)
+        if not abs(drawn) < _FARTHEST:
             return np.nan
-        total += log_density_of(old[g], tables, g) - log_density_of(new[g], tables, g)
+        new[g] = drawn - unit
+        total += log_density_of(old[g] + unit, tables, g) - log_density_of(drawn, tables, g)
     return total
+
+
+@helper(inline=True)
+def _log_unit(common, state):
+    """By how much the logarithms of squared scales are larger in units of the errors', beside those at the centre."""
+    return 2.0 * math.log(state[common.tau_at] / common.prior_tau) if common.tau_at >= 0 else 0.0
+
+
+@helper
+def _keep_in_units(common, state, there):
+    """The scales of ``there``, which belong to the ``tau`` of ``state``, become those of its own ``tau``."""
+    if common.tau_at < 0:
+        return
+    change, scales = _log_unit(common, there) - _log_unit(common, state), window_of_scales(common, there)
+    for g in range(common.prior_scales):
+        scales[g] -= change
 
 
 @helper
@@ -118,6 +135,10 @@ def _propose(rng, turn, shift):
             there[i] = common.centre[i] + d[i] + z[i]
         else:
             own_there[i - p] = factor.scales[i - p] + d[i] + z[i]
+    if common.tau_at >= 0 and not there[common.tau_at] > 0.0:
+        copy_into(there, state)
+        return 0.0
+    _keep_in_units(common, state, there)
     return log_q
 
 

@@ -52,12 +52,15 @@ def window_of_scales(common, state):
 def fill_beside_wide(common, state, beside, pull):
     """By how much the prior's quadratic at these scales differs from that at which the factors' laws are made.
 
-    Of every common parameter: ``beside``, the difference of precisions in what is walked, and ``pull``, minus the
+    Scales are in units of the errors', in which the posterior is the more nearly Gaussian given them: ``tau`` at the
+    centre is the unit. Of every common parameter: ``beside``, the difference of precisions in what is walked, and ``pull``, minus the
     difference of the slopes at the centre. Where ``x = (b - offset) tau`` is walked, the quadratic of ``b`` is that of
-    ``x + lean tau``, ``lean = offset - mean``, over the square of ``tau``, which is taken as at the centre.
+    ``x + lean tau``, ``lean = offset - mean``, over a variance in these units.
     """
     own, tau, offset = summed_at(common.prior_mixture, 0), common.prior_tau, common.prior_offset
     variances, wide = np.exp(window_of_scales(common, state)), np.exp(common.prior_wide)
+    if common.tau_at >= 0:
+        variances *= (state[common.tau_at] / tau) ** 2
     for j in range(common.p):
         beside[j], pull[j] = 0.0, 0.0
         if own.mixed[j] > 0.0:

@@ -18,8 +18,11 @@ from ..priors.potential import ReadyPrior
 from ..process.stages import announce
 from ..proposals.nested_law import NestedLaw
 from ..proposals.scale_tables import TABLES
+from ..targets.coordinates.base import Scale
 from ..targets.coordinates.closed_form_prior import ReadyClosed
-from ..targets.scale_mixtures.nested import as_wide_as, law_of
+from ..targets.scale_mixtures.known_error import Quadratic
+from ..targets.scale_mixtures.nested import InUnits, as_wide_as, law_of
+from ..targets.scale_mixtures.unknown_error import Scaled
 from .centre import Centre, CrossedSystem, find_centre
 from .marginal import Marginal
 from .scale_priors import ScalePriors
@@ -61,23 +64,21 @@ def wide_prior(base: Any, rows: GroupedRows, priors: ScalePriors, centre: Centre
 
 
 def _law(base: Any, rows: GroupedRows, priors: ScalePriors, centre: Centre) -> NestedLaw:
-    """Of scales and coefficients as a user knows them, ``tau`` as at the centre."""
+    """In units of the errors' scale, where that is unknown."""
     bare = replace(priors, common=_without_coefficients(priors.common))
     at, form = centre.at.common, base.row_layout.form
     if len(rows.groupings) == 1:
         _, step, H = Marginal(rows, 0, centre.at, centre.sums, bare).solve(centre.scales[0])
-        moment = H @ (at + step)
+        gradient = -H @ step
     else:
         covariance = CrossedSystem.at(rows, centre, priors).covariance_of_common()
         ours, theirs = (one.common_expansion(at, centre.sums.hessian) for one in (priors, bare))
         H = np.linalg.inv(0.5 * (covariance + covariance.T)) - (ours[1] - theirs[1])
-        moment = H @ at + ours[0] - theirs[0]
-    if form is not None and priors.tau_at >= 0:
-        unit, offset = np.ones(len(at)), np.zeros(len(at))
-        unit[form.coefficients_at], offset[form.coefficients_at] = priors.tau(at), form.b0
-        H = H * np.outer(unit, unit)
-        moment = unit * moment + H @ offset
-    return law_of(base._prior.mixture, H, moment)
+        gradient = theirs[0] - ours[0]
+    mixture, quadratic = base._prior.mixture, Quadratic(H, gradient, at)
+    if isinstance(form, Scale):
+        return InUnits.of(Scaled(form), mixture, at).law(mixture, quadratic)
+    return law_of(mixture, H, quadratic.moment)
 
 
 def _without_coefficients(prior: ReadyPrior) -> ReadyPrior:

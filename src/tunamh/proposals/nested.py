@@ -37,6 +37,8 @@ _KNOBS = Layout(
     m=WHOLE,  # coefficients u whose prior has unknown scales
     n=WHOLE,  # other parameters a
     scales=WHOLE,
+    tau_at=WHOLE,  # of one over the errors' scale, in whose units all is said here; -1 where it is known
+    tau=NUMBER,  # at the centre
     at_u=("m",),
     at_a=("n",),
     mean=("m",),
@@ -47,6 +49,8 @@ _KNOBS = Layout(
     C=("m", "m"),
     W=("n", "m"),
     root=("n", "n"),  # the lower factor of A
+    scaled=("m + n",),  # 1 of coefficients, beside an unknown scale of the errors
+    at=("m + n",),  # from where they are measured in its units
 )
 """Behind these the tables of the scales."""
 
@@ -188,8 +192,53 @@ def _dilated(rng, here, there, own, tables, d):
 
 @part(Propose)
 def nested(rng, here, there, knobs):
+    """In units of the errors' scale, where that is unknown; a density of these has the Jacobian for one of states."""
     own = _knobs_at(knobs, 0)
-    tables, m, d = tables_at(knobs, own.end), own.m, own.m + own.n
+    tables = tables_at(knobs, own.end)
+    if own.tau_at < 0:
+        return _nested(rng, here, there, own, tables)
+    begin, end = np.empty(here.size), np.empty(here.size)
+    _in_units(here, begin, own)
+    log_f = _nested(rng, begin, end, own, tables)
+    tau = end[own.tau_at]
+    if not (log_f > -np.inf and tau > 0.0):
+        return -np.inf
+    _out_of_units(end, there, own)
+    return log_f + _coordinates(own) * math.log(here[own.tau_at] / tau)
+
+
+@helper
+def _coordinates(own):
+    """How many powers of ``tau`` the Jacobian has."""
+    total = 2.0 * own.scales
+    for j in range(own.scaled.size):
+        total += own.scaled[j]
+    return total
+
+
+@helper
+def _in_units(state, found, own):
+    """``(beta - at) tau / tau_0`` and ``v (tau / tau_0)^2`` of a state."""
+    unit, d = state[own.tau_at] / own.tau, own.scaled.size
+    for j in range(d):
+        found[j] = (state[j] - own.at[j]) * unit if own.scaled[j] > 0.0 else state[j]
+    for g in range(d, state.size):
+        found[g] = state[g] * unit * unit
+
+
+@helper
+def _out_of_units(found, state, own):
+    """The inverse of `_in_units`."""
+    unit, d = found[own.tau_at] / own.tau, own.scaled.size
+    for j in range(d):
+        state[j] = own.at[j] + found[j] / unit if own.scaled[j] > 0.0 else found[j]
+    for g in range(d, state.size):
+        state[g] = found[g] / (unit * unit)
+
+
+@helper
+def _nested(rng, here, there, own, tables):
+    m, d = own.m, own.m + own.n
     u = rng.random()
     if u < _DILATED_SHARE:
         return _dilated(rng, here, there, own, tables, d)
@@ -222,12 +271,13 @@ def nested(rng, here, there, knobs):
     return log_f if abs(log_f) < np.inf else -np.inf  # without a factor in either state it is no move
 
 
-def knobs_of(law: NestedLaw, *, screened: bool = True) -> np.ndarray:
+def knobs_of(law: NestedLaw, *, screened: bool = True, **units: Any) -> np.ndarray:
     """What the compiled proposal reads; the innovation, which is tuned, comes first.
 
-    ``screened``: whether long dilations end before a row is read.
+    ``screened``: whether long dilations end before a row is read. ``units`` are those of an unknown scale of the errors.
     """
-    found = law.tables()
+    found, d = law.tables(), len(law.at_u) + len(law.at_a)
+    known = {"tau_at": -1, "tau": 1.0, "scaled": np.zeros(d), "at": np.zeros(d)}
     own = _KNOBS.pack(
         innovation=1.0,
         cooled=_COOLED if screened else 0.0,
@@ -241,6 +291,7 @@ def knobs_of(law: NestedLaw, *, screened: bool = True) -> np.ndarray:
         C=law.C,
         W=law.W,
         root=law.root_a,
+        **{**known, **units},
     )
     return fixed([*own, *TABLES.pack(**found)])
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -295,6 +295,19 @@ def laws_of_scales(mixture: Mixture) -> dict[str, np.ndarray]:
     return {"df": mixture.numbers.df, "width": mixture.numbers.width}
 
 
+class Quadratic(NamedTuple):
+    """Hessian and gradient about a centre."""
+
+    hessian: np.ndarray
+    gradient: np.ndarray
+    centre: np.ndarray
+
+    @property
+    def moment(self) -> np.ndarray:
+        """It is ``theta'H theta / 2 - moment.theta``."""
+        return self.hessian @ self.centre - self.gradient
+
+
 class GivenScalesTarget(TaylorTarget):
     """An expansion of a regression, for chains whose states hold the scales of the prior too."""
 
@@ -322,9 +335,7 @@ class GivenScalesTarget(TaylorTarget):
             H, g = H + at.hessian, g + at.gradient
         else:
             rest = prior.without(centre, expanded.prior_at_centre)  # all of it is in the offset
-        if scaled is not None:
-            H, g, centre = scaled.expansion(H, g, centre)
-        propose, knobs = self._proposal(mixture, numbers, H, H @ centre - g, screened=near)
+        propose, knobs = self._proposal(mixture, numbers, Quadratic(H, g, centre), scaled, screened=near)
         if scaled is not None and expanded.total_bound == 0.0:
             of_rows = scaled.of_quadratic_rows(expanded.hessian)
             propose, knobs = self._proposal_beside_gaussian(mixture, numbers, of_rows, knobs)
@@ -349,13 +360,15 @@ class GivenScalesTarget(TaylorTarget):
 
     @staticmethod
     def _proposal(
-        mixture: Mixture, numbers: dict[str, Any], H: np.ndarray, moment: np.ndarray, *, screened: bool
+        mixture: Mixture, numbers: dict[str, Any], rows: Quadratic, scaled: Scaled | None, *, screened: bool
     ) -> tuple[Part, np.ndarray]:
-        """The compiled proposal and its numbers, if the rows are ``theta'H theta / 2 - moment.theta``.
+        """The compiled proposal and its numbers, where the rows are a quadratic of what they see.
 
         ``screened``: whether the posterior is so near to Gaussian that its law may screen steps into tails.
         """
-        knobs = _KNOBS.pack(innovation=1.0, **numbers, shifted=moment, hessian=H)
+        if scaled is not None:
+            rows = Quadratic(*scaled.expansion(*rows))
+        knobs = _KNOBS.pack(innovation=1.0, **numbers, shifted=rows.moment, hessian=rows.hessian)
         return _given_scales, np.append(knobs, mixture.records)
 
     @staticmethod

@@ -123,8 +123,13 @@ def test_names_of_results(fitted):
     assert found["te(x, z)_sigma_dim"].values.tolist() == ["x", "z"]
     assert found["te(x, z)"].sizes["te(x, z)_dim"] == 24
     told = tunamh.prior_summary(target)["prior"]
-    assert told["te(x, z)[2,0]"] == "normal, mean 0, unknown standard deviation (half-Student-t, 3 degrees of freedom, scale 0.8)"
-    assert told["te(x, z)[2,2]"].startswith("normal, mean 0, precision a sum over 2 unknown scales (each half-Student-t")
+    assert (
+        told["te(x, z)[2,0]"]
+        == "normal, mean 0, unknown standard deviation (half-Student-t, 3 degrees of freedom, scale 0.8)"
+    )
+    assert told["te(x, z)[2,2]"].startswith(
+        "normal, mean 0, precision a sum over 2 unknown scales (each half-Student-t"
+    )
 
 
 def test_new_rows_and_those_beyond_the_data(fitted):

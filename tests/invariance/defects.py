@@ -166,6 +166,12 @@ DEFECTS: dict[str, Defect] = {
         "        total += 0.0",
         "groups, grouped prior | logistic | common move",
     ),
+    "scales whose precisions add up, without the determinant": Defect(
+        "priors/summed_precisions.py",
+        "            total += 0.5 * (math.log(precision) - precision * squares[j])",
+        "            total -= 0.5 * precision * squares[j]",
+        "prior by shares | logistic | scales in turn",
+    ),
     "scales of a prior beside groups in units of the errors'": Defect(
         "groups/prior_scales.py",
         "        here[j] = common.prior_offset[j] + state[j] / tau",

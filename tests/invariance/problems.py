@@ -5,7 +5,7 @@ A point is a vector of the parameters as a user knows them, in the order of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from scipy import special, stats
 import tunamh
 from tunamh import GroupEffects, priors
 from tunamh.extend import Rows
+from tunamh.priors.mixtures import MixturePrior, by_shares
 
 CODES = np.array([0, 0, 0, 0, 1, 2, 2, 1, 2, 1, 2, 1])  # lumps at both ends, low responses, high ones
 OTHERS = np.array([0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 0, 1])
@@ -67,6 +68,25 @@ def _grouped_at(z: np.ndarray, more: np.ndarray, spread: float) -> tuple[np.ndar
     return scales * z, scales
 
 
+class Shares(MixturePrior):
+    """Two scales; precisions are sums of shares of one over their squares, as surfaces have them."""
+
+    @staticmethod
+    def share(dim: int) -> np.ndarray:
+        return np.resize([[1.0, 0.4], [0.0, 2.0]], (dim, 2))
+
+    def kernel(self, dim: int, names: Sequence[str]) -> tuple:
+        return by_shares(self.share(dim), ("a", "b"), (tunamh.HalfCauchy(1.0),) * 2, "prior_scale")
+
+    def width(self, dim: int) -> np.ndarray:
+        return np.full(dim, 10.0)
+
+
+def _by_shares_at(z: np.ndarray, more: np.ndarray, spread: float) -> tuple[np.ndarray, np.ndarray]:
+    scales = _half_cauchy(more)
+    return z / np.sqrt(scales**-2.0 @ Shares.share(z.shape[1]).T), scales
+
+
 PRIORS: dict[str, PriorOf] = {
     "normal": PriorOf(lambda spread: tunamh.Normal(scale=spread), lambda d: 0, lambda z, more, s: (s * z, more)),
     "Student-t": PriorOf(
@@ -80,6 +100,7 @@ PRIORS: dict[str, PriorOf] = {
         lambda z, more, s: (stats.laplace(scale=0.5).ppf(special.ndtr(z)), more),
     ),
     "horseshoe": PriorOf(lambda spread: priors.Horseshoe(0.5), lambda d: d + 1, _horseshoe_at),
+    "shares": PriorOf(lambda spread: Shares(), lambda d: 2, _by_shares_at),
     "grouped": PriorOf(lambda spread: priors.Grouped(scale=tunamh.HalfCauchy(1.0)), lambda d: 1, _grouped_at),
 }
 
@@ -114,6 +135,8 @@ STRUCTURES = {
     "groups in two predictors": Structure(((NESTED, 1, False), (CODES, 1, False)), further=(False, True)),
     "slopes in a further predictor": Structure(((CODES, 2, False),), further=(True,)),
     "groups, grouped prior": Structure(((CODES, 1, False),), prior="grouped"),
+    "prior by shares": Structure(prior="shares"),
+    "groups, prior by shares": Structure(((CODES, 1, False),), prior="shares"),
     "crossed, grouped prior": Structure(((CODES, 1, False), (OTHERS, 1, True)), prior="grouped"),
 }
 

@@ -71,6 +71,7 @@ def posteriors() -> Iterator[tuple[str, str]]:
                 yield where, name
 
 
+OF_TWO_FAMILIES = ("crossed, grouped prior", "prior by shares", "groups, prior by shares")
 EVERY_FAMILY = {"columns": "joint, minibatch$|as chosen$", "groups": "sweep$|own move$"}
 SOME = ("logistic", "Student-t", "Gaussian", "negative binomial", "zero-inflated", "own, Cauchy")
 
@@ -82,7 +83,7 @@ def short_form() -> list[tuple[str, str, str]]:
     for where, name in posteriors():
         if STRUCTURES[where].df and name not in ("logistic", "Gaussian"):
             continue
-        if where == "crossed, grouped prior" and name not in ("logistic", "Gaussian"):
+        if where in OF_TWO_FAMILIES and name not in ("logistic", "Gaussian"):
             continue
         if name in SOME or STRUCTURES[where].further:
             found.append((where, name, ""))

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..results.layout import COEFFICIENT, PREDICTOR, ROLE, TERM
+from .curve_terms import Term
 from .errors import FormulaError
 from .model import FormulaModel
-from .curve_terms import Term
 from .smooths import Smooth
 from .surfaces import Surface
 from .syntax import label

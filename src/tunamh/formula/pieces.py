@@ -8,8 +8,8 @@ import numpy as np
 
 from ..results.layout import ROLE
 from .coding import Block
-from .right_side import RightSide
 from .curve_terms import Term
+from .right_side import RightSide
 from .syntax import label
 
 FAMILY_NAMES = {

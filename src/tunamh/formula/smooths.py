@@ -199,7 +199,7 @@ class Smooth:
 
     @property
     def shares(self) -> np.ndarray:
-        """(columns, scales): in which scale the prior of a coefficient is, as `tunamh.priors.summed_precisions` has it."""
+        """(columns, scales): which scale the prior of a coefficient has (`tunamh.priors.summed_precisions`)."""
         curve = np.arange(self.size)
         wiggle = curve % self.each >= self.fixed
         return (curve[:, None] // self.each == np.arange(max(self.levels, 1))) * wiggle[:, None] * 1.0
@@ -243,8 +243,8 @@ def warn_beyond(x: Node, values: np.ndarray, low: float, high: float, how: str) 
     outside = int(((values < low) | (values > high)).sum())
     if outside:
         warnings.warn(
-            f"{label(x)} is outside the range of the fitted data, {low:g} to {high:g}, in {outside:,} rows: there {how}, "
-            "and no data say that it should.",
+            f"{label(x)} is outside the range of the fitted data, {low:g} to {high:g}, in {outside:,} rows: there "
+            f"{how}, and no data say that it should.",
             stacklevel=3,
         )
 

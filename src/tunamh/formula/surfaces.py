@@ -1,9 +1,9 @@
 """Surfaces of a formula, ``te(x, z)``: products of curves of both columns, with a scale of the wiggles along each.
 
 Let ``phi_i`` be curves of x that are orthonormal over the rows: a constant, a line, and wiggles with the penalties
-``s_i`` (`.demmler_reinsch`; 0 of the first two); ``psi_j`` those of z with ``t_j``. A surface is a sum of ``c_ij phi_i(x)
-psi_j(z)``. Its penalty along x, averaged over z as if x and z were independent, is ``sum s_i c_ij^2``, and ``sum t_j
-c_ij^2`` along z. So the tensor product penalty (Wood 2006) is diagonal,
+``s_i`` (`.demmler_reinsch`; 0 of the first two); ``psi_j`` those of z with ``t_j``. A surface is a sum of ``c_ij
+phi_i(x) psi_j(z)``. Its penalty along x, averaged over z as if x and z were independent, is ``sum s_i c_ij^2``, and
+``sum t_j c_ij^2`` along z. So the tensor product penalty (Wood 2006) is diagonal,
 
     minus twice the log prior  =  sum_ij c_ij^2 (s_i / sigma_x^2 + t_j / sigma_z^2) + constants,
 

@@ -1,7 +1,8 @@
 """Unknown scales of the common parameters' prior: its density, and their move given the parameters (spec 5q).
 
 A coefficient ``b_j`` is normal with the precision ``sum_g share_jg e^-lam_g``, of one scale mostly; the state has
-``lam_g``, the logarithm of the scale's square. Coefficients may be walked as ``(b - b0) tau``; scales are those of ``b``.
+``lam_g``, the logarithm of the scale's square. Coefficients may be walked as ``(b - b0) tau``; scales are those of
+``b``.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ def fill_beside_wide(common, state, beside, pull):
     """By how much the prior's quadratic at these scales differs from that at which the factors' laws are made.
 
     Scales are in units of the errors', in which the posterior is the more nearly Gaussian given them: ``tau`` at the
-    centre is the unit. Of every common parameter: ``beside``, the difference of precisions in what is walked, and ``pull``, minus the
-    difference of the slopes at the centre. Where ``x = (b - offset) tau`` is walked, the quadratic of ``b`` is that of
+    centre is the unit. Of every common parameter: ``beside``, the difference of precisions in what is walked, and
+    ``pull``, minus the difference of the slopes at the centre. Where ``x = (b - offset) tau`` is walked, the quadratic of ``b`` is that of
     ``x + lean tau``, ``lean = offset - mean``, over a variance in these units.
     """
     own, tau, offset = summed_at(common.prior_mixture, 0), common.prior_tau, common.prior_offset

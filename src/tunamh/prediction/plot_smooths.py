@@ -24,9 +24,9 @@ def plot_smooths(
 
     A panel shows one curve over the range of the data: how the linear predictor changes with the column, the other
     columns being held. A curve ``s(x)`` has a mean of zero over the rows of the data; its level is in the intercept. A
-    curve ``s(x, by=z)`` of a number is the slope of ``z``. Bands hold for each point by itself. A surface ``te(x, z)`` is
-    shown by the colours and contours of its posterior mean; it is pale where the interval of ``ci_prob`` holds zero. It
-    needs matplotlib (``pip install "tunamh[plot]"``).
+    curve ``s(x, by=z)`` of a number is the slope of ``z``. Bands hold for each point by itself. A surface ``te(x, z)``
+    is shown by the colours and contours of its posterior mean; it is pale where the interval of ``ci_prob`` holds zero.
+    It needs matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------
@@ -57,8 +57,10 @@ def plot_smooths(
     if len(where) != len(curves):
         raise ValueError(f"there are {len(curves)} curves, and axes= has {len(where)} Axes.")
     for curve, ax in zip(curves, where, strict=True):
-        draw = _draw_surface if isinstance(curve, DrawnSurface) else _draw
-        draw(ax, curve, probability)
+        if isinstance(curve, DrawnSurface):
+            _draw_surface(ax, curve, probability)
+        else:
+            _draw(ax, curve, probability)
     own = [(one, ax) for one, ax in zip(curves, where, strict=True) if isinstance(one, Curve)]
     _share_heights([one for one, _ in own], [ax for _, ax in own])
     return where

@@ -100,14 +100,14 @@ def _mixed(words: list[str], mixture: Mixture) -> list[str]:
         told = [f"normal, mean 0, unknown standard deviation ({scales[int(g)]})" for g in own.group]
     elif mixture.arrangement == BY_SHARES:
         unknown = Laws(np.full(own.groups, 2.0), np.zeros(own.groups), own.width, own.df)
-        scales = np.array(laws_in_words(unknown, positive=True), dtype=object)
-        told = [_by_shares(scales[share > 0]) for share in own.share]
+        laws = laws_in_words(unknown, positive=True)
+        told = [_by_shares([law for law, share in zip(laws, row, strict=True) if share > 0]) for row in own.share]
     else:
         told = words
     return [new if mixed else old for new, old, mixed in zip(told, words, mixture.mixed, strict=True)]
 
 
-def _by_shares(scales: np.ndarray) -> str:
+def _by_shares(scales: list[str]) -> str:
     if len(scales) < 2:
         return f"normal, mean 0, unknown standard deviation ({''.join(scales)})"
     each = scales[0] if len(set(scales)) == 1 else "; ".join(scales)

@@ -362,9 +362,7 @@ def by_groups(
     return _grouped, {"df": df, "width": width, "group": group}, GROUPED, group, width**2, variables
 
 
-def by_shares(
-    share: np.ndarray, labels: tuple[str, ...], scales: Sequence[PositivePrior], name: str
-) -> tuple:
+def by_shares(share: np.ndarray, labels: tuple[str, ...], scales: Sequence[PositivePrior], name: str) -> tuple:
     """The same of coefficients whose precisions are sums over scales."""
     group = np.argmax(share > 0, axis=1)
     _, numbers, _, _, start, variables = by_groups(group, labels, scales, name, always_labelled=True)

@@ -159,7 +159,7 @@ def _log_f(state, K, mean, z, own, tables, d):
 @helper
 def _is_among(own, i, one):
     """Whether a scale of coefficient ``i`` is among those of which ``one`` is the first."""
-    for g in range(own.scales):
+    for g in range(own.scales):  # noqa: SIM110
         if own.share[i, g] > 0.0 and own.together[g] == one:
             return True
     return False
@@ -274,7 +274,7 @@ def _nested(rng, here, there, own, tables):
 def knobs_of(law: NestedLaw, *, screened: bool = True, **units: Any) -> np.ndarray:
     """What the compiled proposal reads; the innovation, which is tuned, comes first.
 
-    ``screened``: whether long dilations end before a row is read. ``units`` are those of an unknown scale of the errors.
+    ``screened``: whether long dilations end before a row is read. ``units`` are those of errors of unknown scale.
     """
     found, d = law.tables(), len(law.at_u) + len(law.at_a)
     known = {"tau_at": -1, "tau": 1.0, "scaled": np.zeros(d), "at": np.zeros(d)}

@@ -58,8 +58,8 @@ class OfOne(NamedTuple):
 class NestedLaw:
     """``hessian`` and ``moment`` say ``Q = theta'H theta / 2 - moment.theta``, with the fixed normal priors.
 
-    ``share`` (parameters, scales): the prior precision of a parameter is the sum of ``share / v``. Without a share it is
-    one of those that have a fixed prior. ``mean`` are prior means.
+    ``share`` (parameters, scales): the prior precision of a parameter is the sum of ``share / v``. Without a share it
+    has a fixed prior. ``mean`` are prior means.
     """
 
     def __init__(self, hessian: np.ndarray, moment: np.ndarray, share: np.ndarray, mean: np.ndarray, prior: ScalePrior):

@@ -35,9 +35,7 @@ _NEAR = 0.3  # of a change of log variances, and of a mean in posterior standard
 _FAR = 2.0  # of the mean: farther than the quadratic is to be trusted
 
 
-def law_of(
-    mixture: Mixture, hessian: np.ndarray, moment: np.ndarray, mean: np.ndarray | None = None
-) -> NestedLaw:
+def law_of(mixture: Mixture, hessian: np.ndarray, moment: np.ndarray, mean: np.ndarray | None = None) -> NestedLaw:
     """With the fixed normal priors of parameters that have no scale; ``mean`` are prior means in other coordinates."""
     mixed, fixed_variance = mixture.mixed, mixture.fixed_variance
     mean = mixture.mean if mean is None else mean

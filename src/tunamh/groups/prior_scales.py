@@ -12,7 +12,8 @@ import math
 import numpy as np
 
 from ..compiled import helper
-from ..priors.summed_precisions import draw_by_shares, log_law_of_scale, precision_under, summed_at
+from ..compiled.vector import precision_under
+from ..priors.summed_precisions import draw_by_shares, log_law_of_scale, summed_at
 
 
 @helper
@@ -55,8 +56,8 @@ def fill_beside_wide(common, state, beside, pull):
 
     Scales are in units of the errors', in which the posterior is the more nearly Gaussian given them: ``tau`` at the
     centre is the unit. Of every common parameter: ``beside``, the difference of precisions in what is walked, and
-    ``pull``, minus the difference of the slopes at the centre. Where ``x = (b - offset) tau`` is walked, the quadratic of ``b`` is that of
-    ``x + lean tau``, ``lean = offset - mean``, over a variance in these units.
+    ``pull``, minus the difference of the slopes at the centre. Where ``x = (b - offset) tau`` is walked, the quadratic
+    of ``b`` is that of ``x + lean tau``, ``lean = offset - mean``, over a variance in these units.
     """
     own, tau, offset = summed_at(common.prior_mixture, 0), common.prior_tau, common.prior_offset
     variances, wide = np.exp(window_of_scales(common, state)), np.exp(common.prior_wide)

@@ -61,7 +61,7 @@ class WithSmooths(MixturePrior):
             raise TypeError(
                 "s(x) is not offered beside classes without an order, each of which would have a curve: use bs(x, df)."
             )
-        mixed, laws = (self.share > 0).any(axis=1), self.others.laws(dim)
+        mixed, laws = np.asarray((self.share > 0).any(axis=1)), self.others.laws(dim)
         if (laws.kind[~mixed] > NORMAL).any():
             raise TypeError(
                 "beside s(x) only Normal and Flat priors are offered for other coefficients: say Normal(scale=...)."

@@ -31,15 +31,6 @@ _STEP = 1.5  # of the slice sampler, in the logarithm of a variance
 _FARTHEST = 460.0  # of that logarithm
 
 
-@helper(inline=True)
-def precision_under(share, j, variances):
-    """Of coefficient ``j``."""
-    total = 0.0
-    for g in range(variances.size):
-        total += share[j, g] / variances[g]
-    return total
-
-
 @helper
 def log_law_of_scale(lam, df, width):
     """Of ``lam = log v``, where the root of ``v`` is half-Student-t, up to a constant."""

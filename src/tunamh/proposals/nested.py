@@ -23,8 +23,7 @@ import numpy as np
 
 from ..compiled import REASSOCIATE, Propose, fixed, helper, part
 from ..compiled.layouts import NUMBER, WHOLE, Layout
-from ..compiled.vector import copy_into
-from ..priors.summed_precisions import precision_under
+from ..compiled.vector import copy_into, precision_under
 from .base import Proposal, ReadyProposal, Space
 from .nested_law import NestedLaw
 from .scale_tables import TABLES, drawn_from, log_density_of, tables_at

@@ -14,8 +14,8 @@ import numpy as np
 
 from ...compiled import Distance, Locate, Offset, Part, helper, part
 from ...compiled.layouts import NUMBER, WHOLE, Layout
+from ...compiled.vector import precision_under
 from ...priors.mixtures import BY_SHARES, GROUPED, HORSESHOE
-from ...priors.summed_precisions import precision_under
 from ..coordinates.base import Scale
 from ..expansion.bounds import on_ladder, products, second_order, second_order_general
 from ..expansion.taylor import polynomial_fall_of

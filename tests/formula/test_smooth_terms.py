@@ -1,5 +1,7 @@
 """Curves in formulas: their columns, what is learned of the data, priors, names, predictions, and what is refused."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -251,3 +253,50 @@ def test_priors_that_do_not_fit_are_refused():
         tunamh.regression("c ~ s(x)", TABLE, family=tunamh.Categorical())
     with pytest.raises(FormulaError, match=r"predictors= cannot have curves"):
         made("y ~ z", predictors={"scale": "~ s(x)"})
+
+
+# ------------------------------------------------------------------------------------------ new rows and derivatives
+
+TERMS = {"s(x)": "x", "bs(z, 5)": "z", "ns(w, 4)": "w", "poly(v, 3)": "v", "s(hour, cyclic=True, period=24)": "hour"}
+
+
+@pytest.fixture(scope="module")
+def every_kind():
+    table = TABLE.assign(w=rng.uniform(0, 1, N), v=rng.uniform(-1, 1, N))
+    target = made(f"y ~ {' + '.join(TERMS)}", table)
+    return table, tunamh.sample(target, draws=300, chains=2, cores=1, rng=2, progressbar=False)
+
+
+@pytest.mark.parametrize("term", TERMS)
+def test_slopes_are_derivatives_of_curves(every_kind, term):
+    table, posterior = every_kind
+    rows, column = table.iloc[[5, 40, 77]], TERMS[term]
+    found = tunamh.slopes(posterior, rows, column)["mean"].to_numpy()
+    h = 1e-3 * table[column].std()
+    up, down = (tunamh.predict(posterior, rows.assign(**{column: rows[column] + d}))["mean"].values for d in (h, -h))
+    assert found == pytest.approx((up - down) / (2 * h), rel=1e-3, abs=1e-3 * np.abs(found).max())
+
+
+@pytest.mark.parametrize("term", TERMS)
+def test_new_rows_beyond_the_data_go_on_as_the_term_says(every_kind, term):
+    """As a line, as the polynomial, or round; with a warning but of what goes round."""
+    table, posterior = every_kind
+    column = TERMS[term]
+    width = table[column].max() - table[column].min()
+    beyond = table.iloc[[0] * 4].assign(**{column: table[column].max() + width * np.array([0.1, 0.2, 0.3, 0.4])})
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = tunamh.predict(posterior, beyond)["mean"].values
+    said = [str(one.message) for one in told if "outside the range" in str(one.message)]
+    second = np.abs(np.diff(found, 2)).max()
+    if "cyclic" in term:
+        again = tunamh.predict(posterior, beyond.assign(hour=beyond["hour"] - 24))["mean"].values
+        assert said == []
+        assert found == pytest.approx(again, abs=1e-9)
+    elif "poly" in term:
+        assert "polynomial goes on" in said[0]
+        assert np.abs(np.diff(found, 4)).max(initial=0.0) < 1e-9
+        assert second > 1e-6
+    else:
+        assert "straight line" in said[0]
+        assert second < 1e-9

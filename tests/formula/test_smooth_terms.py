@@ -249,9 +249,7 @@ def test_priors_that_do_not_fit_are_refused():
         made("y ~ z + s(x)", prior=tunamh.priors.Ridge())
     with pytest.raises(TypeError, match=r"beside s\(x\) only Normal and Flat priors"):
         made("y ~ z + s(x)", prior={"z": tunamh.priors.Laplace(scale=1)})
-    with pytest.raises(TypeError, match=r"s\(x\) is not offered beside classes without an order"):
-        tunamh.regression("c ~ s(x)", TABLE, family=tunamh.Categorical())
-    with pytest.raises(FormulaError, match=r"predictors= cannot have curves"):
+    with pytest.raises(FormulaError, match=r"predictors= cannot have curves of unknown scale: use bs"):
         made("y ~ z", predictors={"scale": "~ s(x)"})
 
 
@@ -300,3 +298,31 @@ def test_new_rows_beyond_the_data_go_on_as_the_term_says(every_kind, term):
     else:
         assert "straight line" in said[0]
         assert second < 1e-9
+
+
+def test_plain_curves_describe_a_scale():
+    table = TABLE.assign(y=np.exp(0.5 * np.sin(TABLE["x"])) * rng.standard_normal(N))
+    target = made("y ~ 1", table, predictors={"scale": "~ bs(x, 6)"})
+    posterior = tunamh.sample(target, draws=300, chains=2, cores=1, rng=1, progressbar=False)
+    columns = target.formula.others["scale"].curves[0].columns(np.array([1.5, 4.5]))
+    low, high = (posterior.posterior["sigma_bs(x, 6)"].values @ columns.T).mean(axis=(0, 1))
+    assert low - high == pytest.approx(0.5 * (np.sin(1.5) - np.sin(4.5)), abs=0.15)
+
+
+def test_every_class_has_a_curve_and_its_scale():
+    eta = np.column_stack([np.zeros(N), 1.5 * np.sin(TABLE["x"]), -0.3 + 0 * TABLE["x"]])
+    classes = np.array(["a", "b", "c"])[np.argmax(eta + rng.gumbel(size=eta.shape), axis=1)]
+    target = tunamh.regression("k ~ s(x) + z", TABLE.assign(k=classes), family=tunamh.Categorical())
+    posterior = tunamh.sample(target, draws=500, chains=2, cores=1, rng=1, progressbar=False)
+    found = posterior.posterior
+    assert found["s(x)_sigma"].dims == ("chain", "draw", "k_dim")
+    assert found["s(x)"].dims == ("chain", "draw", "s(x)_dim", "k_dim")
+    scale = found["s(x)_sigma"].median(("chain", "draw")).values
+    assert scale[0] > 3 * scale[1]
+    assert posterior.sample_stats["accepted"].mean() > 0.5
+    wavy, flat = tunamh.formula.curves.curves_of(posterior)
+    assert (wavy.title, flat.title) == ("s(x), b", "s(x), c")
+    inside = (wavy.at > 0.5) & (wavy.at < 7)
+    truth = 1.5 * (np.sin(wavy.at) - np.sin(TABLE["x"]).mean())
+    assert np.abs(wavy.draws.mean(axis=0) - truth)[inside].max() < 0.6
+    assert tunamh.predict(posterior, TABLE.head(3))["mean"].shape == (3, 3)

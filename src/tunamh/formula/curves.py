@@ -21,7 +21,7 @@ _SIDE = 40  # points of a surface along each of its columns
 
 
 class Curve(NamedTuple):
-    """One curve: ``name`` is its term, ``level`` the level that it belongs to; ``draws`` is (draws, points).
+    """One curve: ``name`` is its term, ``level`` the class or the level that it belongs to; ``draws`` is (draws, points).
 
     ``multiplied`` is the column that multiplies it, of ``s(x, by=z)``: then ``draws`` are the slopes of that column.
     """
@@ -50,10 +50,11 @@ class DrawnSurface(NamedTuple):
     columns: tuple[str, str]
     at: tuple[np.ndarray, np.ndarray]
     draws: np.ndarray
+    level: str | None = None
 
     @property
     def title(self) -> str:
-        return self.name
+        return self.name if self.level is None else f"{self.name}, {self.level}"
 
     @property
     def mean(self) -> np.ndarray:
@@ -91,37 +92,51 @@ def terms_of_result(tree: Any, draws: int | None = None) -> list[Curve | DrawnSu
         for one in (
             _of_term(posterior, side.levels, term, draws)
             if isinstance(term, Smooth)
-            else [_of_surface(posterior, term, draws)]
+            else _of_surface(posterior, term, draws)
         )
     ]
 
 
-def _of_surface(posterior: Any, surface: Surface, draws: int | None) -> DrawnSurface:
+def _of_surface(posterior: Any, surface: Surface, draws: int | None) -> Iterator[DrawnSurface]:
     x, z = (np.linspace(one.low, one.high, _SIDE) for one in surface.margins)
     columns = surface.at(np.tile(x, _SIDE), np.repeat(z, _SIDE))
-    drawn = _drawn(posterior, surface, draws) @ columns.T
     names = tuple(map(label, surface.asked.columns))
-    return DrawnSurface(surface.name, (names[0], names[1]), (x, z), drawn.reshape(-1, _SIDE, _SIDE))
+    for of_class, coefficients in _drawn(posterior, surface, draws):
+        drawn = (coefficients @ columns.T).reshape(-1, _SIDE, _SIDE)
+        yield DrawnSurface(surface.name, (names[0], names[1]), (x, z), drawn, of_class)
 
 
 def _of_term(posterior: Any, levels: Any, smooth: Smooth, draws: int | None) -> Iterator[Curve]:
     own = smooth.asked
     at = np.linspace(smooth.low, smooth.high, _POINTS)
-    columns, coefficients = smooth.columns(at), _drawn(posterior, smooth, draws)
+    columns = smooth.columns(at)
     by = None if own.by is None else label(own.by)
-    for k, level in enumerate(levels[by] if by is not None and smooth.levels else (None,)):
-        part = coefficients[:, k * smooth.each : (k + 1) * smooth.each]
-        yield Curve(smooth.name, label(own.x), at, part @ columns.T, level, by if smooth.multiplied else None)
+    for of_class, coefficients in _drawn(posterior, smooth, draws):
+        for k, level in enumerate(levels[by] if by is not None and smooth.levels else (None,)):
+            part = coefficients[:, k * smooth.each : (k + 1) * smooth.each]
+            told = ", ".join(str(one) for one in (of_class, level) if one is not None) or None
+            yield Curve(smooth.name, label(own.x), at, part @ columns.T, told, by if smooth.multiplied else None)
 
 
-def _drawn(posterior: Any, smooth: Term, draws: int | None) -> np.ndarray:
-    """Draws of the coefficients of a term, (draws, columns), from the variable whose attributes say that it is that."""
+def _drawn(posterior: Any, smooth: Term, draws: int | None) -> Iterator[tuple[str | None, np.ndarray]]:
+    """Classes, None without any, and draws of the coefficients of a term, (draws, columns).
+
+    From the variable whose attributes say that it is that.
+    """
     for values in posterior.data_vars.values():
         known = values.attrs.get(ROLE), values.attrs.get(TERM), PREDICTOR in values.attrs
         if known == (COEFFICIENT, smooth.name, False) and {"chain", "draw"} <= set(values.dims):
             found = np.asarray(values.transpose("chain", "draw", ...).values, dtype=np.float64)
-            found = found.reshape(found.shape[0] * found.shape[1], -1)
-            if found.shape[1] == smooth.size:
+            found = found.reshape(found.shape[0] * found.shape[1], *found.shape[2:])
+            if found.ndim < 2:
+                found = found[:, None]
+            if found.shape[1] == smooth.size and found.ndim < 4:
                 wanted = min(len(found), _MOST_DRAWS if draws is None else draws)
-                return found[np.unique(np.linspace(0, len(found) - 1, wanted).round().astype(np.int64))]
+                some = found[np.unique(np.linspace(0, len(found) - 1, wanted).round().astype(np.int64))]
+                if some.ndim == 2:
+                    yield None, some
+                else:
+                    classes = values[values.dims[-1]].values
+                    yield from ((str(one), np.ascontiguousarray(some[..., k])) for k, one in enumerate(classes))
+                return
     raise FormulaError(f"the result has no variable with draws of the {smooth.size} coefficients of {smooth.name}.")

@@ -285,7 +285,7 @@ class GLM(Regression):
         rows, mixture = self.user_rows, self.coefficient_prior.mixture
         d = rows.design.dim
         scaled = mixture.mixed if mixture is not None and mixture.few else np.zeros(d, bool)
-        known = np.where(scaled, NORMAL, FLAT) if len(scaled) == d else np.full(d, FLAT)
+        known = np.where(scaled[:d], NORMAL, FLAT)  # those of every class are alike
         probe = self.on_observations(
             rows,
             dim=d,
